@@ -1,0 +1,49 @@
+"""What all tests share: how Hypothesis searches, a clean environment, and no way out to the network."""
+
+import ipaddress
+import os
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Deadlines would be timed asserts. In CI the same examples are tried each time, and nothing is stored.
+_SLOW_IS_FINE = [HealthCheck.too_slow]
+settings.register_profile("dev", deadline=None, max_examples=100, suppress_health_check=_SLOW_IS_FINE)
+settings.register_profile("ci", settings.get_profile("dev"), derandomize=True, database=None, print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run each test without the settings and keys of whoever runs it."""
+    for name in os.environ:
+        if name.startswith(("INNKEEPER_", "_INNKEEPER_")) or name.endswith(("_API_KEY", "_PROXY", "_proxy")):
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _only_this_machine() -> Iterator[None]:
+    """Refuse connections to anywhere else: tests need no network."""
+    with pytest.MonkeyPatch.context() as patch:
+        for method in ("connect", "connect_ex"):
+            patch.setattr(socket.socket, method, _loopback_only(getattr(socket.socket, method)))
+        yield
+
+
+def _loopback_only(connect: Any) -> Any:
+    def checked(self: socket.socket, address: Any) -> Any:
+        if self.family in {socket.AF_INET, socket.AF_INET6} and not _is_loopback(address[0]):
+            raise PermissionError(f"a test tried to reach {address[0]}")
+        return connect(self, address)
+
+    return checked
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,92 @@
+"""The public face: which names there are, and what importing them costs."""
+
+import importlib
+import importlib.metadata
+import subprocess
+import sys
+
+import pytest
+
+import innkeeper
+
+PUBLIC = [
+    "Block",
+    "BuildRequest",
+    "Context",
+    "Message",
+    "Plan",
+    "__version__",
+]
+"""Change this list on purpose only: it is what users import."""
+
+HEAVY = {
+    "anthropic_tokenizer",
+    "ahocorasick_rs",
+    "asyncio",
+    "click",
+    "cryptography",
+    "hypothesis",
+    "httpx",
+    "jsonschema",
+    "langcodes",
+    "liquid",
+    "msgspec",
+    "pydantic_monty",
+    "quickjs",
+    "rich",
+    "sqlalchemy",
+    "starlette",
+    "tiktoken",
+    "tokenizers",
+    "uvicorn",
+    "xllamacpp",
+}
+
+
+def imported_by(code: str) -> set[str]:
+    """The top-level modules that a fresh interpreter holds after running ``code``."""
+    script = f"{code}\nimport sys; print(*{{name.partition('.')[0] for name in sys.modules}})"
+    done = subprocess.run([sys.executable, "-I", "-c", script], check=True, capture_output=True, text=True)
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def test_public_names_are_pinned() -> None:
+    """The public list is exactly the pinned one, sorted."""
+    assert innkeeper.__all__ == PUBLIC
+    assert sorted(innkeeper.__all__) == innkeeper.__all__
+    assert dir(innkeeper) == PUBLIC
+
+
+def test_each_public_name_has_a_home() -> None:
+    """The map from names to modules names each public name once, and nothing else."""
+    assert sorted([*innkeeper._HOMES, "__version__"]) == innkeeper.__all__
+
+
+@pytest.mark.parametrize("name", [name for name in PUBLIC if name != "__version__"])
+def test_public_name_is_that_of_its_home(name: str) -> None:
+    """A public name is the very object that its home publishes."""
+    home = importlib.import_module(innkeeper._HOMES[name])
+    assert getattr(innkeeper, name) is getattr(home, name)
+    assert name in home.__all__
+
+
+def test_unknown_name_is_an_attribute_error() -> None:
+    """A name that does not exist fails as on any module."""
+    with pytest.raises(AttributeError, match="no attribute 'Inn'"):
+        innkeeper.Inn  # noqa: B018 - asking is the test
+
+
+def test_version_is_that_of_the_package() -> None:
+    """The version in the code is the one that was installed."""
+    assert innkeeper.__version__ == importlib.metadata.version("innkeeper")
+
+
+def test_import_is_light() -> None:
+    """``import innkeeper`` loads no library that a build may need later."""
+    assert imported_by("import innkeeper").isdisjoint(HEAVY)
+
+
+def test_help_is_light() -> None:
+    """``innkeeper --help`` loads click and no other library."""
+    loaded = imported_by("from innkeeper.cli import main\nmain(['--help'])")
+    assert loaded & HEAVY <= {"click"}
