@@ -1,0 +1,109 @@
+"""The contracts every tavern, dialect and door shares: messages, blocks, plans, requests, steps, pipelines, errors."""
+
+from innkeeper.prompt.block import Block, BudgetGroup, InsertionPoint
+from innkeeper.prompt.build import build
+from innkeeper.prompt.clock import Clock
+from innkeeper.prompt.context import Context
+from innkeeper.prompt.dialect import Dialect, Dialects, Payload, Tool
+from innkeeper.prompt.errors import (
+    ConfigError,
+    FormatError,
+    InnkeeperError,
+    InputError,
+    LimitError,
+    MaxTokensExceededError,
+    PipelineError,
+    ProviderError,
+    ReplayError,
+    StrictModeError,
+    UnavailableError,
+    UnknownNameError,
+    UnsupportedError,
+    UsageError,
+    Where,
+)
+from innkeeper.prompt.frozen import FrozenDict, deep_merge, freeze, thaw
+from innkeeper.prompt.hooks import HookContext, HookRegistry, InMemoryHooks
+from innkeeper.prompt.injections import Injection, InjectionPosition, InjectionRegistry, InMemoryInjections
+from innkeeper.prompt.message import Attachment, Message
+from innkeeper.prompt.note import Note, NoteKind
+from innkeeper.prompt.outside import fresh_seed, utc_now
+from innkeeper.prompt.pipeline import Pipeline
+from innkeeper.prompt.plan import Plan
+from innkeeper.prompt.ports import Ports, TokenCounter
+from innkeeper.prompt.randomness import Mulberry32, Randomness
+from innkeeper.prompt.replay import ReplayBundle
+from innkeeper.prompt.request import BuildRequest
+from innkeeper.prompt.state import Inputs, Result, State
+from innkeeper.prompt.step import NoConfig, Step, StepConfig
+from innkeeper.prompt.text import Origin, Piece
+from innkeeper.prompt.trace import Instrumenter, Trace, TraceCollector, TraceStep
+from innkeeper.prompt.variables import InMemoryVariables, StagedVariables, VariablesStore
+
+__all__ = [
+    "Attachment",
+    "Block",
+    "BudgetGroup",
+    "BuildRequest",
+    "Clock",
+    "ConfigError",
+    "Context",
+    "Dialect",
+    "Dialects",
+    "FormatError",
+    "FrozenDict",
+    "HookContext",
+    "HookRegistry",
+    "InMemoryHooks",
+    "InMemoryInjections",
+    "InMemoryVariables",
+    "Injection",
+    "InjectionPosition",
+    "InjectionRegistry",
+    "InnkeeperError",
+    "InputError",
+    "Inputs",
+    "InsertionPoint",
+    "Instrumenter",
+    "LimitError",
+    "MaxTokensExceededError",
+    "Message",
+    "Mulberry32",
+    "NoConfig",
+    "Note",
+    "NoteKind",
+    "Origin",
+    "Payload",
+    "Piece",
+    "Pipeline",
+    "PipelineError",
+    "Plan",
+    "Ports",
+    "ProviderError",
+    "Randomness",
+    "ReplayBundle",
+    "ReplayError",
+    "Result",
+    "StagedVariables",
+    "State",
+    "Step",
+    "StepConfig",
+    "StrictModeError",
+    "TokenCounter",
+    "Tool",
+    "Trace",
+    "TraceCollector",
+    "TraceStep",
+    "UnavailableError",
+    "UnknownNameError",
+    "UnsupportedError",
+    "UsageError",
+    "VariablesStore",
+    "Where",
+    "build",
+    "deep_merge",
+    "freeze",
+    "fresh_seed",
+    "thaw",
+    "utc_now",
+]

@@ -1,0 +1,104 @@
+"""Block: a piece of a prompt with a role, a place, a budget group and an origin. Plans are made of blocks."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, Final
+
+import msgspec
+
+from innkeeper.prompt.errors import UsageError
+from innkeeper.prompt.frozen import EMPTY, FrozenDict
+from innkeeper.prompt.message import Attachment, Message
+from innkeeper.prompt.text import Origin, Piece
+
+__all__ = ["Block", "BudgetGroup", "InsertionPoint"]
+
+DEFAULT_ORDER: Final = 100
+
+
+class BudgetGroup(StrEnum):
+    """What a block counts as when the budget is short (2-wave4-contracts, *Trimmer Contract*)."""
+
+    SYSTEM = "system"
+    EXAMPLES = "examples"
+    LORE = "lore"
+    HISTORY = "history"
+    MEMORY = "memory"
+    CUSTOM = "custom"
+    DEFAULT = "default"
+
+
+class InsertionPoint(StrEnum):
+    """How a block came to its place: in the order of the plan, or counted from the end of the chat."""
+
+    RELATIVE = "relative"
+    IN_CHAT = "in_chat"
+
+
+class Block(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One piece of the prompt.
+
+    ``slot`` names its place (``history``, ``main_prompt`` …); ``depth`` and ``order`` are those of an in-chat block;
+    ``priority`` (lower goes first) and ``group`` steer eviction, ``removable=False`` forbids it. ``metadata`` holds what
+    steps say about the block (``source``, ``eviction_bundle`` …), ``message_metadata`` what the provider sees.
+    ``origin`` says where the text came from; ``pieces``, when known, say it range by range.
+    """
+
+    role: str
+    content: str
+    id: str = ""
+    name: str | None = None
+    attachments: tuple[Attachment, ...] = ()
+    message_metadata: FrozenDict = EMPTY
+    slot: str | None = None
+    enabled: bool = True
+    removable: bool = True
+    insertion_point: InsertionPoint = InsertionPoint.RELATIVE
+    depth: int = 0
+    order: int = DEFAULT_ORDER
+    priority: int = DEFAULT_ORDER
+    group: str = BudgetGroup.DEFAULT
+    tags: tuple[str, ...] = ()
+    metadata: FrozenDict = EMPTY
+    origin: Origin | None = None
+    pieces: tuple[Piece, ...] = ()
+
+    @classmethod
+    def of_message(cls, message: Message, **fields: Any) -> Block:
+        """A block with the message's role, text, name, attachments and metadata."""
+        return cls(
+            role=message.role,
+            content=message.content,
+            name=message.name,
+            attachments=message.attachments,
+            message_metadata=message.metadata,
+            **fields,
+        )
+
+    def message(self) -> Message:
+        """The message this block becomes."""
+        return Message(self.role, self.content, self.name, self.attachments, self.message_metadata)
+
+    def with_(self, **fields: Any) -> Block:
+        """A copy with other fields. Raises `UsageError` for a field that blocks do not have."""
+        try:
+            return msgspec.structs.replace(self, **fields)
+        except TypeError as error:
+            raise UsageError(str(error), hint=f"fields: {', '.join(self.__struct_fields__)}") from error
+
+    @property
+    def source(self) -> str | None:
+        """``metadata["source"]``: the step's word for what this block is."""
+        return self.metadata.get("source")
+
+    @property
+    def bundle(self) -> str | None:
+        """``metadata["eviction_bundle"]``: blocks with the same bundle stay or go together."""
+        return self.metadata.get("eviction_bundle")
+
+    def ranges(self) -> tuple[Piece, ...]:
+        """Its pieces, or the whole content as one piece. Their texts, joined, are the content."""
+        if self.pieces or not self.content:
+            return self.pieces
+        return (Piece(self.content, self.origin or Origin("unknown")),)

@@ -1,0 +1,105 @@
+"""build: one request through one pipeline. Every tavern's ``build`` is this function with its own pipeline."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from innkeeper.prompt.clock import Clock
+from innkeeper.prompt.context import Context
+from innkeeper.prompt.dialect import Tool
+from innkeeper.prompt.errors import FormatError, UsageError
+from innkeeper.prompt.frozen import FrozenDict, freeze
+from innkeeper.prompt.plan import Plan
+from innkeeper.prompt.ports import Ports
+from innkeeper.prompt.randomness import Randomness
+from innkeeper.prompt.request import BuildRequest
+from innkeeper.prompt.state import Inputs, State
+from innkeeper.prompt.variables import InMemoryVariables, StagedVariables
+
+if TYPE_CHECKING:
+    from innkeeper.prompt.pipeline import Pipeline
+
+__all__ = ["build", "finished_plan", "start"]
+
+
+def build(request: BuildRequest, pipeline: Pipeline, ports: Ports | None = None, *, commit: bool = True) -> Plan:
+    """Run ``pipeline`` over ``request`` and return its plan; with ``commit`` write variables back to the caller's store.
+
+    A request without ``now`` takes the wall clock, which the plan's request then records. A failed build writes nothing.
+    Raises `ConfigError`, `PipelineError`, `MaxTokensExceededError`.
+    """
+    state = start(request, ports or Ports())
+    pipeline.run(state)
+    if state.result.plan is None:
+        msg = "the pipeline made no plan"
+        raise UsageError(msg, hint="its last steps must set state.result.plan")
+    plan = finished_plan(state, state.result.plan)
+    if commit:
+        state.variables.commit()
+    return plan
+
+
+def start(request: BuildRequest, ports: Ports) -> State:
+    """The state a build begins with: the clock read, chance seeded, variables staged and recorded in the request."""
+    clock = Clock.at(request.now, request.locale)
+    store = ports.variables if ports.variables is not None else InMemoryVariables(request.variables)
+    if ports.variables is not None:
+        request = request.with_(variables=store.to_dict())
+    request = request.with_(now=clock.now.isoformat())
+    chance = (ports.random or Randomness)(request.seed)
+    inputs = Inputs(request, Context(type="app") if request.context is None else request.context, clock, chance, ports)
+    state = State(inputs, StagedVariables(store))
+    state.result.options.update(request.options)
+    return state
+
+
+def finished_plan(state: State, plan: Plan) -> Plan:
+    """The plan with everything the build collected: warnings, notes, trace, variables, the request that made it."""
+    result, request, ports = state.result, state.request, state.inputs.ports
+    to_trace = getattr(ports.instrumenter, "to_trace", None)
+    return plan.with_(
+        tavern=request.tavern,
+        profile=request.profile,
+        model=request.model,
+        dialect=request.dialect,
+        warnings=tuple(result.warnings),
+        notes=tuple(result.notes),
+        options=freeze(result.options),
+        stop=result.stop,
+        tools=_tools(request),
+        outlets=FrozenDict(result.outlets),
+        greeting=result.greeting,
+        greeting_index=result.greeting_index,
+        lore=result.lore,
+        trim_report=result.trim_report,
+        trace=to_trace() if to_trace is not None else None,
+        variables=freeze(state.variables.to_dict()),
+        request=request,
+        unreplayable=_unreplayable(state),
+        dialects=ports.dialects,
+    )
+
+
+def _tools(request: BuildRequest) -> tuple[Tool, ...]:
+    tools = []
+    for index, raw in enumerate(request.tools):
+        fields = raw.get("function", raw)
+        try:
+            tools.append(msgspec.convert(dict(fields), Tool))
+        except (msgspec.ValidationError, TypeError, ValueError) as error:
+            msg = f"tools[{index}] is not a tool definition: {error}"
+            raise FormatError(msg, hint="give name, description and parameters (a JSON Schema)") from error
+    return tuple(tools)
+
+
+def _unreplayable(state: State) -> tuple[str, ...]:
+    ports = state.inputs.ports
+    named = {"hooks": ports.hooks, "injections": ports.injections, "random": ports.random, "dialects": ports.dialects}
+    missing = [name for name, port in named.items() if port is not None]
+    with contextlib.suppress(UsageError):
+        state.request.to_dict()
+        return tuple(missing)
+    return (*missing, "an input that is not data")

@@ -1,0 +1,261 @@
+"""Every error Innkeeper raises on purpose, as one tree.
+
+::
+
+    InnkeeperError                      exit code 1, HTTP 500
+    ├── UsageError                      a caller's mistake: wrong type, unknown name (2, 400)
+    │   ├── UnknownNameError            a registry has no such name; lists near ones
+    │   └── ConfigError                 a step or runner configuration does not fit its schema
+    ├── InputError                      outside data that cannot be read (65, 422)
+    │   ├── FormatError                 not the format it claims to be: bad JSON, bad PNG, wrong shape
+    │   ├── UnsupportedError            well-formed, but a version or feature we do not read
+    │   └── LimitError                  larger or deeper than a named limit allows (65, 413)
+    ├── StrictModeError                 a warning, raised because ``strict`` is on (65, 422)
+    ├── PipelineError                   a step failed; ``step`` names it, ``__cause__`` is the reason (70, 500)
+    │   └── MaxTokensExceededError      the prompt does not fit the window (65, 422)
+    ├── ReplayError                     a replay bundle did not give the bytes it recorded (65, 409)
+    ├── UnavailableError                something outside is missing: a file, model, server, library (69, 503)
+    └── ProviderError                   a model provider answered with an error (69, 502)
+
+Packages add subclasses for their own rules and draw them in their own docstrings. Every error knows *where*
+(`Where`: asset, path inside it, line, column) and carries a *hint*: how to mend it. `InnkeeperError.render` is the
+text for people, `InnkeeperError.to_dict` the same facts for JSON, HTTP and gRPC, ``exit_code`` and ``http_status`` the
+numbers for shells and servers.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Any, Self
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = [
+    "ConfigError",
+    "FormatError",
+    "InnkeeperError",
+    "InputError",
+    "LimitError",
+    "MaxTokensExceededError",
+    "PipelineError",
+    "ProviderError",
+    "ReplayError",
+    "StrictModeError",
+    "UnavailableError",
+    "UnknownNameError",
+    "UnsupportedError",
+    "UsageError",
+    "Where",
+]
+
+
+class Where(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A place in something a user can open: all parts optional.
+
+    ``asset`` is a name or file, ``path`` a JSON path such as ``data.tags[3]``, ``line`` and ``column`` count from 1,
+    ``excerpt`` is the offending line (shortened by whoever makes it).
+    """
+
+    asset: str | None = None
+    path: str | None = None
+    line: int | None = None
+    column: int | None = None
+    excerpt: str | None = None
+
+    def __str__(self) -> str:
+        """``asset:line:column: path``, without the parts that are not known."""
+        place = ":".join(str(part) for part in (self.asset, self.line, self.column) if part is not None)
+        return ": ".join(part for part in (place, self.path or "") if part)
+
+    def pointer(self) -> str:
+        """The excerpt with a caret under the column, or an empty text."""
+        if self.excerpt is None:
+            return ""
+        caret = "" if self.column is None else "\n" + " " * (self.column - 1) + "^"
+        return self.excerpt + caret
+
+
+class InnkeeperError(Exception):
+    """The root of the tree. ``message`` is one sentence; ``hint`` says how to mend it."""
+
+    exit_code: int = 1
+    http_status: int = 500
+
+    def __init__(self, message: str, *, where: Where | None = None, hint: str | None = None, **details: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.where = where
+        self.hint = hint
+        self.details: dict[str, Any] = details
+
+    @property
+    def kind(self) -> str:
+        """The class name without ``Error`` in snake case: ``max_tokens_exceeded``."""
+        name = type(self).__name__.removesuffix("Error")
+        return "".join("_" + c.lower() if c.isupper() else c for c in name).lstrip("_")
+
+    def at(self, **place: Any) -> Self:
+        """Fill in parts of `Where` that are not known yet; returns the same error, for ``raise err.at(...)``."""
+        known = {} if self.where is None else msgspec.structs.asdict(self.where)
+        self.where = Where(**{**place, **{k: v for k, v in known.items() if v is not None}})
+        return self
+
+    def render(self) -> str:
+        """The error as people read it: place, message, source line with a caret, hint."""
+        lines = [f"{self.where}: {self.message}" if self.where and str(self.where) else self.message]
+        if self.where and self.where.excerpt is not None:
+            lines += ["    " + line for line in self.where.pointer().splitlines()]
+        if self.hint:
+            lines.append(f"hint: {self.hint}")
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same facts as JSON-ready data: ``kind``, ``message``, and ``where``, ``hint``, ``details`` when known."""
+        facts: dict[str, Any] = {"kind": self.kind, "message": self.message}
+        if self.where:
+            facts["where"] = msgspec.to_builtins(self.where)
+        if self.hint:
+            facts["hint"] = self.hint
+        if self.details:
+            facts["details"] = msgspec.to_builtins(self.details, enc_hook=str)
+        return facts
+
+    def __str__(self) -> str:
+        """The first line of `render`."""
+        return f"{self.where}: {self.message}" if self.where and str(self.where) else self.message
+
+
+class UsageError(InnkeeperError):
+    """A caller's mistake: a wrong type, an argument that does not exist, a builder used twice."""
+
+    exit_code = 2
+    http_status = 400
+
+
+class UnknownNameError(UsageError):
+    """A name that no registry entry has. ``known`` lists what there is; the hint offers the nearest."""
+
+    http_status = 404
+
+    def __init__(self, what: str, name: str, known: Iterable[str] = (), **kwargs: Any) -> None:
+        names = sorted(known)
+        near = difflib.get_close_matches(str(name), names, n=1)
+        options = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names)}" if names else None
+        super().__init__(f"unknown {what} {name!r}", hint=kwargs.pop("hint", options), **kwargs)
+        self.name = name
+        self.known = tuple(names)
+
+
+class ConfigError(UsageError):
+    """A configuration that does not fit its schema: an unknown key, a wrong type, a value out of range."""
+
+
+class InputError(InnkeeperError):
+    """Outside data (a file, a request, a reply) that cannot be used as it is."""
+
+    exit_code = 65
+    http_status = 422
+
+
+class FormatError(InputError):
+    """Data that is not in the format it claims: broken JSON, a truncated PNG, a list where an object must be."""
+
+
+class UnsupportedError(InputError):
+    """Well-formed data of a version or kind that Innkeeper does not read."""
+
+
+class LimitError(InputError):
+    """Data larger or deeper than a named limit. ``limit`` is its name, ``allowed`` and ``found`` its numbers."""
+
+    http_status = 413
+
+    def __init__(self, what: str, *, limit: str, allowed: float, found: float | None = None, **kwargs: Any) -> None:
+        size = "" if found is None else f" ({found:,} > {allowed:,})"
+        message = (
+            f"{what} exceeds the limit {limit} of {allowed:,}" if found is None else f"{what} exceeds {limit}{size}"
+        )
+        super().__init__(message, limit=limit, allowed=allowed, found=found, **kwargs)
+        self.limit = limit
+        self.allowed = allowed
+        self.found = found
+
+
+class StrictModeError(InnkeeperError):
+    """A warning raised as an error because the build runs with ``strict=True``."""
+
+    exit_code = 65
+    http_status = 422
+
+
+class PipelineError(InnkeeperError):
+    """A step failed. ``step`` is its name; ``__cause__`` the error it failed with."""
+
+    exit_code = 70
+
+    def __init__(self, message: str, *, step: str | None, **kwargs: Any) -> None:
+        super().__init__(f"{message} (step: {step})" if step else message, **kwargs)
+        self.step = step
+        if step:
+            self.details["step"] = step
+
+
+class MaxTokensExceededError(PipelineError):
+    """What may not be dropped does not fit: ``estimated_tokens`` > ``max_tokens`` - ``reserve_tokens``.
+
+    ``max_tokens`` is the context window, ``reserve_tokens`` what is kept for the reply
+    (2-wave4-contracts, *Failure mode*; the same parameters for trimming and for the guard step).
+    """
+
+    exit_code = 65
+    http_status = 422
+
+    def __init__(
+        self, *, estimated_tokens: int, max_tokens: int, reserve_tokens: int = 0, step: str | None = None, **kwargs: Any
+    ) -> None:
+        limit = max(max_tokens - reserve_tokens, 0)
+        kwargs.setdefault("hint", "shorten the protected blocks, raise the context window or lower the reserve")
+        super().__init__(
+            f"Prompt estimated tokens {estimated_tokens} exceeded limit {limit} "
+            f"(max_tokens: {max_tokens}, reserve_tokens: {reserve_tokens})",
+            step=step,
+            estimated_tokens=estimated_tokens,
+            max_tokens=max_tokens,
+            reserve_tokens=reserve_tokens,
+            limit_tokens=limit,
+            **kwargs,
+        )
+        self.estimated_tokens = estimated_tokens
+        self.max_tokens = max_tokens
+        self.reserve_tokens = reserve_tokens
+        self.limit_tokens = limit
+
+
+class ReplayError(InnkeeperError):
+    """A replay bundle cannot be rebuilt, or its rebuilt plan has other bytes than the recorded ones."""
+
+    exit_code = 65
+    http_status = 409
+
+
+class UnavailableError(InnkeeperError):
+    """Something outside is missing: an optional library, a model file, a server. The hint says how to get it."""
+
+    exit_code = 69
+    http_status = 503
+
+
+class ProviderError(InnkeeperError):
+    """A provider answered with an error or not at all. ``status`` is its HTTP status when there was one."""
+
+    exit_code = 69
+    http_status = 502
+
+    def __init__(self, message: str, *, status: int | None = None, **kwargs: Any) -> None:
+        super().__init__(message, **kwargs)
+        self.status = status
+        if status is not None:
+            self.details["status"] = status

@@ -1,0 +1,175 @@
+"""Pipeline: an immutable sequence of steps with their options. It resolves all configurations, then runs the steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from innkeeper.prompt.context import step_key
+from innkeeper.prompt.errors import InnkeeperError, PipelineError, UnknownNameError, UsageError
+from innkeeper.prompt.frozen import EMPTY, FrozenDict, deep_merge, freeze, thaw
+from innkeeper.prompt.note import NoteKind
+from innkeeper.prompt.state import State
+from innkeeper.prompt.step import Step, StepConfig
+
+__all__ = ["Pipeline"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    step: Step[Any]
+    options: FrozenDict = EMPTY
+
+
+class Pipeline:
+    """An ordered tuple of steps with unique names. Every method returns a new pipeline; none changes this one."""
+
+    __slots__ = ("_entries",)
+
+    def __init__(self, *steps: Step[Any]) -> None:
+        self._entries: tuple[_Entry, ...] = ()
+        for step in steps:
+            self._entries = self._placed(len(self._entries), step, {})
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The steps' names in order."""
+        return tuple(entry.step.name for entry in self._entries)
+
+    def __iter__(self) -> Iterator[Step[Any]]:
+        """The steps in order."""
+        return (entry.step for entry in self._entries)
+
+    def __len__(self) -> int:
+        """How many steps."""
+        return len(self._entries)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether a step of this name is in it."""
+        return name in self.names
+
+    def __getitem__(self, name: str) -> Step[Any]:
+        """The step called ``name``. Raises `UnknownNameError`."""
+        return self._entries[self._index(name)].step
+
+    def append(self, step: Step[Any], **options: Any) -> Pipeline:
+        """With ``step`` at the end."""
+        return self._of(self._placed(len(self._entries), step, options))
+
+    def insert_before(self, anchor: str, step: Step[Any], **options: Any) -> Pipeline:
+        """With ``step`` before the step called ``anchor``."""
+        return self._of(self._placed(self._index(anchor), step, options))
+
+    def insert_after(self, anchor: str, step: Step[Any], **options: Any) -> Pipeline:
+        """With ``step`` after the step called ``anchor``."""
+        return self._of(self._placed(self._index(anchor) + 1, step, options))
+
+    def replace(self, name: str, step: Step[Any], **options: Any) -> Pipeline:
+        """With ``step`` in the place of the step called ``name``, whose options are gone."""
+        index = self._index(name)
+        rest = self.without(name)
+        return (
+            rest.insert_before(rest.names[index], step, **options)
+            if index < len(rest)
+            else rest.append(step, **options)
+        )
+
+    def without(self, name: str) -> Pipeline:
+        """Without the step called ``name``."""
+        index = self._index(name)
+        return self._of(self._entries[:index] + self._entries[index + 1 :])
+
+    def configure(self, name: str, **options: Any) -> Pipeline:
+        """With ``options`` deep-merged over the step's own. Raises `ConfigError` when they do not fit."""
+        index = self._index(name)
+        entry = self._entries[index]
+        merged = deep_merge(thaw(entry.options), options)
+        entry.step.configure(merged)
+        changed = replace(entry, options=freeze(merged))
+        return self._of((*self._entries[:index], changed, *self._entries[index + 1 :]))
+
+    def options(self, name: str) -> FrozenDict:
+        """The static options of the step called ``name``."""
+        return self._entries[self._index(name)].options
+
+    def configs(self, *layers: Mapping[str, Mapping[str, Any]]) -> dict[str, StepConfig]:
+        """Each step's config: its options with the ``layers`` (step name → keys) merged over them, first to last.
+
+        Raises `ConfigError`. Layers' unknown step names are left to the caller.
+        """
+        named = [{step_key(name): values for name, values in layer.items()} for layer in layers]
+        return {entry.step.name: _config(entry, named) for entry in self._entries}
+
+    def run(self, state: State) -> State:
+        """Resolve all configs, run each step in order, then each ``finish`` in reverse order.
+
+        Configs come from the pipeline's options, the request's ``step_options``, the context's ``module_configs``, in that
+        order. Raises `ConfigError` before anything runs, and `PipelineError` naming the step that failed.
+        """
+        layers = (state.request.step_options, state.context.module_configs)
+        configs = self.configs(*layers)
+        for layer in layers:
+            for name in layer:
+                if step_key(name) not in configs:
+                    state.note(NoteKind.IGNORED, f"configuration for {name!r}: this pipeline has no such step")
+        for entry in self._entries:
+            _run(entry.step, entry.step.run, state, configs)
+        for entry in reversed(self._entries):
+            if entry.step.finish is not None:
+                _run(entry.step, entry.step.finish, state, configs)
+        return state
+
+    def _index(self, name: str) -> int:
+        if name not in self.names:
+            what = "step"
+            raise UnknownNameError(what, name, self.names)
+        return self.names.index(name)
+
+    def _placed(self, index: int, step: Step[Any], options: Mapping[str, Any]) -> tuple[_Entry, ...]:
+        if not isinstance(step, Step):
+            msg = f"a pipeline holds Step values, not {type(step).__name__}"
+            raise UsageError(msg)
+        if step.name in self.names:
+            msg = f"the pipeline already has a step called {step.name!r}"
+            raise UsageError(msg, hint="use replace()")
+        step.configure(options)
+        return (*self._entries[:index], _Entry(step, freeze(dict(options))), *self._entries[index:])
+
+    def _of(self, entries: tuple[_Entry, ...]) -> Pipeline:
+        pipeline = Pipeline()
+        pipeline._entries = entries
+        return pipeline
+
+
+def _config(entry: _Entry, layers: list[dict[str, Mapping[str, Any]]]) -> StepConfig:
+    merged: dict[str, Any] = thaw(entry.options)
+    for layer in layers:
+        merged = deep_merge(merged, thaw(layer.get(entry.step.name, {})))
+    config: StepConfig = entry.step.configure(merged)
+    return config
+
+
+def _run(step: Step[Any], work: Any, state: State, configs: dict[str, StepConfig]) -> None:
+    outer, state.step = state.step, step.name
+    state.instrument("step_start", name=step.name)
+    try:
+        work(state, configs[step.name])
+    except PipelineError as error:
+        state.instrument("step_error", name=step.name, error=error)
+        raise
+    except Exception as error:
+        state.instrument("step_error", name=step.name, error=error)
+        raise _wrapped(error, step.name) from error
+    else:
+        state.instrument("step_finish", name=step.name)
+    finally:
+        state.step = outer
+
+
+def _wrapped(error: Exception, step: str) -> PipelineError:
+    if not isinstance(error, InnkeeperError):
+        return PipelineError(f"{type(error).__name__}: {error}", step=step)
+    failure = PipelineError(f"{type(error).__name__}: {error.message}", step=step, where=error.where, hint=error.hint)
+    failure.exit_code, failure.http_status = error.exit_code, error.http_status
+    return failure

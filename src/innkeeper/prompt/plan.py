@@ -1,0 +1,213 @@
+"""Plan: the one thing every tavern produces: ordered blocks, and everything that is to be said about them."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from innkeeper.prompt.block import Block, InsertionPoint
+from innkeeper.prompt.dialect import Dialects, Payload, Tool, default_dialects
+from innkeeper.prompt.errors import UsageError
+from innkeeper.prompt.frozen import EMPTY, FrozenDict
+from innkeeper.prompt.message import Message
+from innkeeper.prompt.note import Note
+from innkeeper.prompt.request import BuildRequest, to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from innkeeper.prompt.replay import ReplayBundle
+    from innkeeper.prompt.trace import Trace
+
+__all__ = ["FINGERPRINT_VERSION", "Plan"]
+
+FINGERPRINT_VERSION: Final = "innkeeper-plan-1"
+"""Part of every fingerprint; changes when the same plan would hash differently."""
+
+
+class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """What a model will get and why. Frozen: nobody rewrites a prompt after its plan.
+
+    ``blocks`` are in prompt order, disabled ones included. ``warnings`` say what was wrong with the data, ``notes`` what was
+    ignored, lost, repaired or estimated. ``options`` are request options for the model, ``stop`` its stop strings,
+    ``variables`` the chat's variables after the build. ``unreplayable`` names inputs that were not data.
+    """
+
+    blocks: tuple[Block, ...] = ()
+    tavern: str = ""
+    profile: str | None = None
+    model: str | None = None
+    dialect: str | None = None
+    warnings: tuple[Note, ...] = ()
+    notes: tuple[Note, ...] = ()
+    options: FrozenDict = EMPTY
+    stop: tuple[str, ...] = ()
+    tools: tuple[Tool, ...] = ()
+    outlets: FrozenDict = EMPTY
+    greeting: str | None = None
+    greeting_index: int | None = None
+    lore: Any = None
+    trim_report: Any = None
+    trace: Trace | None = None
+    variables: FrozenDict = EMPTY
+    request: BuildRequest | None = None
+    unreplayable: tuple[str, ...] = ()
+    dialects: Dialects | None = None
+
+    def __post_init__(self) -> None:
+        """Give blocks without an id one made of their slot and place, so that equal plans have equal ids."""
+        if any(not block.id for block in self.blocks):
+            named = tuple(b if b.id else b.with_(id=f"{b.slot or b.role}-{i}") for i, b in enumerate(self.blocks))
+            msgspec.structs.force_setattr(self, "blocks", named)
+
+    def with_(self, **fields: Any) -> Plan:
+        """A copy with other fields. Raises `UsageError` for an unknown one."""
+        try:
+            return msgspec.structs.replace(self, **fields)
+        except TypeError as error:
+            raise UsageError(str(error)) from error
+
+    def with_blocks(self, blocks: Iterable[Block]) -> Plan:
+        """A copy with other blocks. Raises `UsageError` for anything that is not a `Block`."""
+        kept = tuple(blocks)
+        for block in kept:
+            if not isinstance(block, Block):
+                msg = f"a plan holds Block values, not {type(block).__name__}"
+                raise UsageError(msg)
+        return self.with_(blocks=kept)
+
+    def append(self, block: Block) -> Plan:
+        """A copy with ``block`` at the end."""
+        return self.with_blocks((*self.blocks, block))
+
+    def insert_before(self, slot: str, block: Block) -> Plan:
+        """A copy with ``block`` before the first block of ``slot``, or at the end when there is none."""
+        places = [index for index, other in enumerate(self.blocks) if other.slot == slot]
+        return self._inserted(places[0] if places else len(self.blocks), block)
+
+    def insert_after(self, slot: str, block: Block) -> Plan:
+        """A copy with ``block`` after the last block of ``slot``, or at the end when there is none."""
+        places = [index for index, other in enumerate(self.blocks) if other.slot == slot]
+        return self._inserted(places[-1] + 1 if places else len(self.blocks), block)
+
+    def _inserted(self, index: int, block: Block) -> Plan:
+        return self.with_blocks((*self.blocks[:index], block, *self.blocks[index:]))
+
+    @property
+    def enabled_blocks(self) -> tuple[Block, ...]:
+        """The blocks that reach the model."""
+        return tuple(block for block in self.blocks if block.enabled)
+
+    def sent_blocks(
+        self, *, squash: bool = False, keep_apart: Callable[[Block], bool] | None = None
+    ) -> tuple[Block, ...]:
+        """Enabled blocks as they are sent: adjacent in-chat blocks of one role, depth and order are one block.
+
+        ``squash`` also joins neighbouring plain system blocks, except those for which ``keep_apart`` is true.
+        """
+        blocks = _merged(self.enabled_blocks, _same_place)
+        if not squash:
+            return blocks
+        filled = tuple(b for b in blocks if not (b.role == "system" and not b.content and _plain(b)))
+        return _merged(filled, lambda a, b: _squashable(a, keep_apart) and _squashable(b, keep_apart), strip=False)
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The messages a dialect is given."""
+        return tuple(block.message() for block in self.sent_blocks())
+
+    def render(
+        self,
+        dialect: str | None = None,
+        *,
+        squash_system_messages: bool = False,
+        dialects: Dialects | None = None,
+        **options: Any,
+    ) -> Payload:
+        """The messages in a dialect's shape with the dialect's notes. Raises `UnknownNameError` for an unknown dialect."""
+        messages = tuple(block.message() for block in self.sent_blocks(squash=squash_system_messages))
+        return self._registry(dialects)[dialect or self.dialect or "openai"].messages(messages, options)
+
+    def to_messages(self, dialect: str | None = None, **options: Any) -> Any:
+        """The messages in a dialect's shape: a list for ``openai``, a dict where system text is apart.
+
+        ``squash_system_messages`` joins neighbouring system messages; other options go to the dialect.
+        """
+        return self.render(dialect, **options).body
+
+    def to_request(self, dialect: str | None = None, *, dialects: Dialects | None = None, **options: Any) -> Payload:
+        """The whole provider request: model, messages, tools, and this plan's options under ``options``."""
+        merged = {**self.options, **({"stop": list(self.stop)} if self.stop else {}), **options}
+        shape = self._registry(dialects)[dialect or self.dialect or "openai"]
+        return shape.request(self.messages, model=self.model, options=merged, tools=self.tools)
+
+    def fingerprint(self, dialect: str | None = None, **options: Any) -> str:
+        """SHA-256 (hex) of what the model would get in a dialect: messages, attachments, model, options, stop, tools."""
+        name = dialect or self.dialect or "openai"
+        media = [[msgspec.to_builtins(item) for item in block.attachments] for block in self.enabled_blocks]
+        facts = {
+            "version": FINGERPRINT_VERSION,
+            "dialect": name,
+            "model": self.model,
+            "messages": self.to_messages(name, **options),
+            "attachments": [item for item in media if item],
+            "options": self.options,
+            "stop": self.stop,
+            "tools": msgspec.to_builtins(self.tools),
+        }
+        return hashlib.sha256(to_json(facts)).hexdigest()
+
+    def replay(self, dialect: str | None = None) -> ReplayBundle:
+        """The request and the fingerprint it must give again. Raises `ReplayError` when it held more than data."""
+        from innkeeper.prompt.replay import ReplayBundle
+
+        return ReplayBundle.of(self, dialect)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready facts about the plan: blocks with origins, warnings, notes, reports. For ``--json`` and HTTP."""
+        data = {name: getattr(self, name) for name in self.__struct_fields__ if name not in _APART}
+        facts: dict[str, Any] = msgspec.to_builtins(data, enc_hook=_encode)
+        return {key: value for key, value in facts.items() if value not in (None, [], (), {}, "")}
+
+    def _registry(self, dialects: Dialects | None) -> Dialects:
+        return dialects or self.dialects or default_dialects()
+
+
+_APART: Final = frozenset({"dialects", "request"})
+
+
+def _encode(value: Any) -> Any:
+    return value.to_dict() if hasattr(value, "to_dict") else str(value)
+
+
+def _plain(block: Block) -> bool:
+    return not (block.attachments or block.message_metadata)
+
+
+def _same_place(a: Block, b: Block) -> bool:
+    in_chat = a.insertion_point is InsertionPoint.IN_CHAT is b.insertion_point
+    return in_chat and _plain(a) and _plain(b) and (a.role, a.depth, a.order) == (b.role, b.depth, b.order)
+
+
+def _squashable(block: Block, keep_apart: Callable[[Block], bool] | None) -> bool:
+    apart = keep_apart is not None and keep_apart(block)
+    return block.role == "system" and not block.name and _plain(block) and not apart
+
+
+def _merged(
+    blocks: tuple[Block, ...], together: Callable[[Block, Block], bool], *, strip: bool = True
+) -> tuple[Block, ...]:
+    merged: list[Block] = []
+    for block in blocks:
+        if merged and together(merged[-1], block):
+            merged[-1] = _joined(merged[-1], block, strip=strip)
+        else:
+            merged.append(block)
+    return tuple(merged)
+
+
+def _joined(first: Block, second: Block, *, strip: bool) -> Block:
+    texts = [b.content.strip() if strip else b.content for b in (first, second)]
+    return first.with_(content="\n".join(text for text in texts if text), pieces=())

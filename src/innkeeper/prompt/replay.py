@@ -1,0 +1,99 @@
+"""ReplayBundle: a request with the fingerprint its plan had, in a file that gives the same bytes again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from innkeeper.prompt.errors import FormatError, ReplayError, UnsupportedError, Where
+from innkeeper.prompt.request import BuildRequest, to_json
+
+if TYPE_CHECKING:
+    from innkeeper.prompt.plan import Plan
+
+__all__ = ["BUNDLE_FORMAT", "ReplayBundle"]
+
+BUNDLE_FORMAT: Final = 1
+"""The version of the bundle's own shape."""
+
+
+class ReplayBundle(msgspec.Struct, frozen=True):
+    """A request and what it gave: ``fingerprint`` in ``dialect``, under engine ``version``."""
+
+    request: BuildRequest
+    fingerprint: str
+    dialect: str
+    version: str
+
+    @classmethod
+    def of(cls, plan: Plan, dialect: str | None = None) -> ReplayBundle:
+        """The bundle of a plan. Raises `ReplayError` when the plan had inputs that are not data."""
+        if plan.request is None or plan.unreplayable:
+            missing = ", ".join(plan.unreplayable) or "the request"
+            msg = f"this plan cannot be replayed: {missing} cannot be stored"
+            raise ReplayError(msg, hint="build from a BuildRequest, without hooks or steps of your own")
+        from innkeeper import __version__
+
+        name = dialect or plan.dialect or "openai"
+        return cls(plan.request, plan.fingerprint(name), name, __version__)
+
+    def to_json(self) -> bytes:
+        """The bundle as canonical JSON."""
+        return to_json(
+            {
+                "innkeeper_replay": BUNDLE_FORMAT,
+                "version": self.version,
+                "dialect": self.dialect,
+                "fingerprint": self.fingerprint,
+                "request": self.request.to_dict(),
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str | bytes, *, asset: str = "bundle") -> ReplayBundle:
+        """The bundle that `to_json` wrote. Raises `FormatError` or `UnsupportedError`."""
+        try:
+            data = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            msg = f"not a replay bundle: {error}"
+            raise FormatError(msg, where=Where(asset=asset)) from error
+        if not isinstance(data, dict) or "innkeeper_replay" not in data:
+            msg = "not a replay bundle: innkeeper_replay is missing"
+            raise FormatError(msg, where=Where(asset=asset), hint="write one with plan.replay().write(path)")
+        if data["innkeeper_replay"] != BUNDLE_FORMAT:
+            msg = f"replay bundle of format {data['innkeeper_replay']!r}; this version reads {BUNDLE_FORMAT}"
+            raise UnsupportedError(msg, where=Where(asset=asset))
+        texts = [item for key in ("fingerprint", "dialect", "version") if isinstance(item := data.get(key), str)]
+        if len(texts) != len(("fingerprint", "dialect", "version")):
+            msg = "not a replay bundle: fingerprint, dialect and version must be text"
+            raise FormatError(msg, where=Where(asset=asset))
+        return cls(BuildRequest.of(data.get("request")), *texts)
+
+    @classmethod
+    def read(cls, path: str | Path) -> ReplayBundle:
+        """The bundle in a file. Raises `FormatError`, also when the file cannot be read."""
+        try:
+            return cls.from_json(Path(path).read_bytes(), asset=str(path))
+        except OSError as error:
+            msg = f"cannot read: {error.strerror}"
+            raise FormatError(msg, where=Where(asset=str(path))) from error
+
+    def write(self, path: str | Path) -> None:
+        """Write the bundle to a file, whole or not at all."""
+        target = Path(path)
+        draft = target.with_name(target.name + ".part")
+        draft.write_bytes(self.to_json())
+        draft.replace(target)
+
+    def check(self, plan: Plan) -> Plan:
+        """The rebuilt ``plan`` if it has the recorded fingerprint. Raises `ReplayError` with both versions otherwise."""
+        found = plan.fingerprint(self.dialect)
+        if found == self.fingerprint:
+            return plan
+        msg = f"the rebuilt plan has fingerprint {found[:16]}…, recorded was {self.fingerprint[:16]}…"
+        raise ReplayError(
+            msg, hint=f"the bundle is from version {self.version}", found=found, recorded=self.fingerprint
+        )

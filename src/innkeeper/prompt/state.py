@@ -1,0 +1,127 @@
+"""State: the working object of one build: frozen inputs, each step's own scratch, and the growing result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from innkeeper.prompt.errors import StrictModeError, UsageError, Where
+from innkeeper.prompt.frozen import EMPTY, FrozenDict
+from innkeeper.prompt.note import Note, NoteKind
+from innkeeper.prompt.ports import Ports
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from innkeeper.prompt.block import Block
+    from innkeeper.prompt.clock import Clock
+    from innkeeper.prompt.context import Context
+    from innkeeper.prompt.plan import Plan
+    from innkeeper.prompt.randomness import Randomness
+    from innkeeper.prompt.request import BuildRequest
+    from innkeeper.prompt.variables import StagedVariables
+
+__all__ = ["Inputs", "Result", "State"]
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What a build may read: the request, its context, time, chance, and the ports. Nothing here changes."""
+
+    request: BuildRequest
+    context: Context
+    clock: Clock
+    random: Randomness
+    ports: Ports = field(default_factory=Ports)
+
+
+@dataclass(slots=True)
+class Result:
+    """What steps have made so far. The last step turns it into a `Plan`."""
+
+    blocks: list[Block] = field(default_factory=list)
+    warnings: list[Note] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    outlets: dict[str, str] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
+    stop: tuple[str, ...] = ()
+    greeting: str | None = None
+    greeting_index: int | None = None
+    lore: Any = None
+    trim_report: Any = None
+    plan: Plan | None = None
+
+
+@dataclass(slots=True)
+class State:
+    """One build at work. A step reads ``inputs`` and other steps' ``scratch``, and writes its own scratch and the result.
+
+    ``variables`` is a staged view: what steps write there reaches the caller's store only when the build succeeds.
+    """
+
+    inputs: Inputs
+    variables: StagedVariables
+    scratch: dict[str, Any] = field(default_factory=dict)
+    result: Result = field(default_factory=Result)
+    step: str | None = None
+
+    @property
+    def request(self) -> BuildRequest:
+        """The request of this build."""
+        return self.inputs.request
+
+    @property
+    def context(self) -> Context:
+        """The application's snapshot."""
+        return self.inputs.context
+
+    def made_by(self, step: str) -> Any:
+        """What ``step`` left in its scratch. Raises `UsageError` when it has not run: the pipeline's order is wrong."""
+        try:
+            return self.scratch[step]
+        except KeyError:
+            msg = f"step {self.step!r} needs the result of {step!r}, which has not run"
+            raise UsageError(msg, hint="put it earlier in the pipeline") from None
+
+    def warn(
+        self,
+        message: str,
+        *,
+        kind: NoteKind = NoteKind.WARNING,
+        where: Where | None = None,
+        hint: str | None = None,
+        data: Mapping[str, Any] = EMPTY,
+    ) -> None:
+        """Record a warning, tell the instrumenter, then raise `StrictModeError` (strict) or call the handler."""
+        note = Note(kind, message, self.step, where, hint, FrozenDict(data))
+        self.result.warnings.append(note)
+        self.instrument("warning", message=message)
+        if self.request.strict:
+            raise StrictModeError(message, where=where, hint=hint)
+        if self.inputs.ports.warning_handler is not None:
+            self.inputs.ports.warning_handler(note)
+
+    def note(
+        self,
+        kind: NoteKind,
+        message: str,
+        *,
+        where: Where | None = None,
+        hint: str | None = None,
+        data: Mapping[str, Any] = EMPTY,
+    ) -> None:
+        """Record a fact that is no fault of the data: an ignored input, an estimate, a repair. Never raises."""
+        self.result.notes.append(Note(kind, message, self.step, where, hint, FrozenDict(data)))
+
+    def instrument(self, event: str, lazy: Callable[[], Mapping[str, Any]] | None = None, /, **payload: Any) -> None:
+        """Send an event to the instrumenter, if there is one. ``lazy`` is only then called, for costly payloads."""
+        sink = self.inputs.ports.instrumenter
+        if sink is None:
+            return
+        if event in ("warning", "stat"):
+            payload.setdefault("step", self.step)
+        sink(event, **payload, **(lazy() if lazy is not None else {}))
+
+    def stat(self, key: str, value: Any) -> None:
+        """Send one ``stat`` event of the current step."""
+        self.instrument("stat", key=key, value=value)

@@ -1,0 +1,215 @@
+"""VariablesStore: the variables of one chat, and the staged view in which a build writes before it commits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from innkeeper.prompt.errors import FormatError, LimitError
+from innkeeper.prompt.frozen import thaw
+
+__all__ = ["MAX_VARIABLES", "InMemoryVariables", "StagedVariables", "VariablesStore"]
+
+MAX_VARIABLES: Final = 100_000
+"""How many variables one scope may hold (`LimitError`)."""
+
+_MISSING: Final = object()
+_LONGEST_NUMBER: Final = 40
+
+
+class VariablesStore(Protocol):
+    """Named values in scopes (``local`` to the chat, ``global`` across chats; others allowed). Names are text."""
+
+    def get(self, name: str, scope: str = "local", default: Any = None) -> Any:
+        """The value, or ``default``."""
+        ...
+
+    def set(self, name: str, value: Any, scope: str = "local") -> None:
+        """Set a value."""
+        ...
+
+    def has(self, name: str, scope: str = "local") -> bool:
+        """Whether the name is set."""
+        ...
+
+    def delete(self, name: str, scope: str = "local") -> None:
+        """Remove the name; no error when it is absent."""
+        ...
+
+    def names(self, scope: str = "local") -> tuple[str, ...]:
+        """All names of a scope, in the order they were first set."""
+        ...
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """A deep copy as ``{scope: {name: value}}``."""
+        ...
+
+
+class InMemoryVariables:
+    """A store in a dict. ``version`` grows with every write, so readers can cache on it.
+
+    Keep one store per chat and hold a lock of the chat around "build and save": it does not lock itself.
+    """
+
+    __slots__ = ("_scopes", "version")
+
+    def __init__(self, scopes: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+        self._scopes: dict[str, dict[str, Any]] = {"local": {}, "global": {}}
+        self.version = 0
+        for scope, values in (scopes or {}).items():
+            if not isinstance(values, Mapping):
+                msg = f"variables of scope {scope!r} must be a mapping"
+                raise FormatError(msg, hint='variables look like {"local": {"name": "value"}}')
+            self._scopes[scope.lower()] = thaw(dict(values))
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> InMemoryVariables:
+        """The store that `to_json` wrote. Raises `FormatError`."""
+        try:
+            return cls(msgspec.json.decode(text, type=dict[str, dict[str, Any]]))
+        except (msgspec.DecodeError, UnicodeEncodeError) as error:
+            msg = f"variables are not JSON of the form {{scope: {{name: value}}}}: {error}"
+            raise FormatError(msg) from error
+
+    def to_json(self) -> bytes:
+        """The store as JSON, scopes and names in order."""
+        return msgspec.json.encode(self._scopes)
+
+    def get(self, name: str, scope: str = "local", default: Any = None) -> Any:
+        """The value, or ``default``."""
+        return self._scopes.get(scope.lower(), {}).get(name, default)
+
+    def set(self, name: str, value: Any, scope: str = "local") -> None:
+        """Set a value. Raises `LimitError` past `MAX_VARIABLES` names in the scope."""
+        values = self._scopes.setdefault(scope.lower(), {})
+        if name not in values and len(values) >= MAX_VARIABLES:
+            what = f"the number of {scope} variables"
+            raise LimitError(what, limit="MAX_VARIABLES", allowed=MAX_VARIABLES, found=len(values) + 1)
+        values[name] = value
+        self.version += 1
+
+    def has(self, name: str, scope: str = "local") -> bool:
+        """Whether the name is set."""
+        return name in self._scopes.get(scope.lower(), {})
+
+    def delete(self, name: str, scope: str = "local") -> None:
+        """Remove the name; no error when it is absent."""
+        self._scopes.get(scope.lower(), {}).pop(name, None)
+        self.version += 1
+
+    def names(self, scope: str = "local") -> tuple[str, ...]:
+        """All names of a scope, in the order they were first set."""
+        return tuple(self._scopes.get(scope.lower(), {}))
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """A deep copy as ``{scope: {name: value}}``."""
+        copy: dict[str, dict[str, Any]] = thaw(self._scopes)
+        return copy
+
+    def add(self, name: str, value: Any, scope: str = "local") -> Any:
+        """`add_variable` on this store."""
+        return add_variable(self, name, value, scope)
+
+
+class StagedVariables:
+    """Writes over a store that stays as it was until `commit`: a build that fails or only looks changes nothing."""
+
+    __slots__ = ("_base", "_writes", "version")
+
+    def __init__(self, base: VariablesStore) -> None:
+        self._base = base
+        self._writes: dict[tuple[str, str], Any] = {}
+        self.version = 0
+
+    def get(self, name: str, scope: str = "local", default: Any = None) -> Any:
+        """The staged value, else the store's, else ``default``."""
+        found = self._writes.get((scope.lower(), name), self)
+        if found is self:
+            return self._base.get(name, scope, default)
+        return default if found is _MISSING else found
+
+    def set(self, name: str, value: Any, scope: str = "local") -> None:
+        """Stage a value. Raises `LimitError` past `MAX_VARIABLES` staged writes."""
+        if len(self._writes) >= MAX_VARIABLES and (scope.lower(), name) not in self._writes:
+            what = "the number of variables written in one build"
+            raise LimitError(what, limit="MAX_VARIABLES", allowed=MAX_VARIABLES, found=len(self._writes) + 1)
+        self._writes[scope.lower(), name] = value
+        self.version += 1
+
+    def has(self, name: str, scope: str = "local") -> bool:
+        """Whether the name is set, staged writes included."""
+        found = self._writes.get((scope.lower(), name), self)
+        return self._base.has(name, scope) if found is self else found is not _MISSING
+
+    def delete(self, name: str, scope: str = "local") -> None:
+        """Stage the removal of a name."""
+        self._writes[scope.lower(), name] = _MISSING
+        self.version += 1
+
+    def names(self, scope: str = "local") -> tuple[str, ...]:
+        """All names of a scope with staged writes applied."""
+        key = scope.lower()
+        staged = [name for (where, name) in self._writes if where == key]
+        return tuple(name for name in dict.fromkeys((*self._base.names(scope), *staged)) if self.has(name, scope))
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """The store's content with staged writes applied, as a copy."""
+        merged = InMemoryVariables(self._base.to_dict())
+        self._apply(merged)
+        return merged.to_dict()
+
+    def stage(self) -> StagedVariables:
+        """A further view on top of this one: for one template whose writes count only if it renders."""
+        return StagedVariables(self)
+
+    @property
+    def changes(self) -> dict[str, dict[str, Any]]:
+        """What `commit` would write: ``{scope: {name: value}}``, ``None`` for removals."""
+        changed: dict[str, dict[str, Any]] = {}
+        for (scope, name), value in self._writes.items():
+            changed.setdefault(scope, {})[name] = None if value is _MISSING else value
+        return changed
+
+    def commit(self) -> None:
+        """Write everything staged into the store, in the order of the first write of each name; then start afresh."""
+        self._apply(self._base)
+        self._writes.clear()
+
+    def _apply(self, store: Any) -> None:
+        for (scope, name), value in self._writes.items():
+            if value is _MISSING:
+                store.delete(name, scope)
+            else:
+                store.set(name, value, scope)
+
+
+def number_of(value: Any) -> float | int | None:
+    """A number from a number or numeric text; ``None`` for anything else (booleans and NaN included)."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, (int, float)):
+        return value if math.isfinite(value) else None
+    if not isinstance(value, str) or not value.strip() or len(value) > _LONGEST_NUMBER:
+        return None
+    try:
+        number = float(value)
+    except ValueError:
+        return None
+    if not math.isfinite(number):
+        return None
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number
+
+
+def add_variable(store: VariablesStore, name: str, value: Any, scope: str = "local") -> Any:
+    """Add to a variable and return the result: absent → set; both numeric → sum; otherwise text is appended."""
+    if not store.has(name, scope):
+        store.set(name, value, scope)
+        return value
+    current = store.get(name, scope)
+    left, right = number_of(current), number_of(value)
+    total = left + right if left is not None and right is not None else f"{current}{value}"
+    store.set(name, total, scope)
+    return total
