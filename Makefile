@@ -45,7 +45,7 @@ docs: $(DEV) ## build the documentation into docs/_build/html; a warning is an e
 	@echo "docs/_build/html/index.html"
 
 bench: $(DEV) ## measure speed; prints a table
-	@$(BIN)/python benchmarks/run.py
+	@$(BIN)/python -m benchmarks.run
 
 clean: ## remove everything that the other targets made
 	rm -rf $(VENV) build dist docs/_build .coverage .coverage.* htmlcov

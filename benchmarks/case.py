@@ -1,0 +1,21 @@
+"""What a benchmark hands to the runner."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+__all__ = ["Case"]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One measure: something to run, and, where there is one, another way to get the same to hold it against.
+
+    Both callables take nothing; what they return is ignored. Set-up belongs outside them.
+    """
+
+    name: str
+    run: Callable[[], object]
+    against: Callable[[], object] | None = None
+    against_name: str = ""
+    note: str = ""
+    """Sizes and units of the input, for the reader of the table."""

@@ -1,0 +1,48 @@
+"""How Sphinx builds these pages: offline, from Markdown, with a warning as an error."""
+
+from importlib.metadata import version as version_of
+from pathlib import Path
+from typing import Any
+
+from innkeeper.cli.root import root
+
+project = "Innkeeper"
+author = "The Innkeeper authors"
+copyright = author
+version = release = version_of("innkeeper")
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+exclude_patterns = ["_build", "adr/template.md"]
+myst_enable_extensions = ["colon_fence", "deflist", "fieldlist"]
+myst_heading_anchors = 3
+
+# Docstrings write `names` in single backticks.
+default_role = "code"
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+napoleon_use_ivar = True
+
+html_theme = "furo"
+html_title = "Innkeeper"
+html_copy_source = False
+html_show_sphinx = False
+
+_COMMANDS = Path(__file__).parent / "_build" / "commands.md"
+
+
+def _commands() -> str:
+    """The help of every command as Markdown, so that the page is never out of date."""
+    context = root.make_context("innkeeper", ["--version"], resilient_parsing=True)
+    parts = ["```text", root.get_help(context), "```"]
+    for name in root.list_commands(context):
+        command = root.get_command(context, name)
+        if command is not None:
+            child = command.make_context(name, [], parent=context, resilient_parsing=True)
+            parts += ["", f"## innkeeper {name}", "", "```text", command.get_help(child), "```"]
+    return "\n".join(parts) + "\n"
+
+
+def setup(_app: Any) -> None:
+    """Write the generated page before Sphinx reads the others."""
+    _COMMANDS.parent.mkdir(parents=True, exist_ok=True)
+    _COMMANDS.write_text(_commands(), encoding="utf-8")
