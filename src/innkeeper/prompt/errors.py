@@ -56,7 +56,7 @@ class Where(msgspec.Struct, frozen=True, omit_defaults=True):
     """A place in something a user can open: all parts optional.
 
     ``asset`` is a name or file, ``path`` a JSON path such as ``data.tags[3]``, ``line`` and ``column`` count from 1,
-    ``excerpt`` is the offending line (shortened by whoever makes it).
+    ``excerpt`` is the offending line (shortened by whoever makes it), ``cut`` how many characters of it are left out in front.
     """
 
     asset: str | None = None
@@ -64,6 +64,7 @@ class Where(msgspec.Struct, frozen=True, omit_defaults=True):
     line: int | None = None
     column: int | None = None
     excerpt: str | None = None
+    cut: int = 0
 
     def __str__(self) -> str:
         """``asset:line:column: path``, without the parts that are not known."""
@@ -74,7 +75,7 @@ class Where(msgspec.Struct, frozen=True, omit_defaults=True):
         """The excerpt with a caret under the column, or an empty text."""
         if self.excerpt is None:
             return ""
-        caret = "" if self.column is None else "\n" + " " * (self.column - 1) + "^"
+        caret = "" if self.column is None else "\n" + " " * (self.column - 1 - self.cut) + "^"
         return self.excerpt + caret
 
 

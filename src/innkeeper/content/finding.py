@@ -1,0 +1,90 @@
+"""Finding: one thing in a file that is not as it should be, though it was read."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from innkeeper.prompt.errors import StrictModeError, Where
+from innkeeper.prompt.note import Note, NoteKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["Finding", "Level", "Path", "refuse_findings", "show_path"]
+
+Path = tuple[str | int, ...]
+"""A place in a JSON document: keys and indexes from the root."""
+
+EXCERPT_CHARS: Final = 80
+"""How much of a wrong value is shown."""
+
+
+class Level(StrEnum):
+    """How much a `Finding` matters."""
+
+    INFO = "info"
+    """Worth knowing: something is kept, but has no effect."""
+    WARNING = "warning"
+    """Not as the format says; best effort went on."""
+    ERROR = "error"
+    """A rule that the format makes a MUST."""
+
+
+class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One fact about a file: a rule's name, a sentence, and where: a JSON path such as ``data.tags[3]``, or a line."""
+
+    rule: str
+    message: str
+    path: str = ""
+    level: Level = Level.WARNING
+    line: int | None = None
+    hint: str | None = None
+
+    def __str__(self) -> str:
+        """The sentence, with its place in front when that is known."""
+        line = f"line {self.line}" if self.line is not None else ""
+        place = " ".join(part for part in (line, self.path) if part)
+        return f"{place}: {self.message}" if place else self.message
+
+    def where(self, asset: str | None = None) -> Where:
+        """The place as errors and notes carry it."""
+        return Where(asset=asset, path=self.path or None, line=self.line)
+
+    def to_note(self, asset: str | None = None) -> Note:
+        """The finding as a note of a plan, about the file or asset called ``asset``."""
+        return Note(NoteKind.WARNING, self.message, where=self.where(asset), hint=self.hint)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready facts, without the absent ones."""
+        facts: dict[str, Any] = msgspec.to_builtins(self)
+        return facts | {"level": self.level.value}
+
+
+def show_path(path: Path) -> str:
+    """A path as people read it.
+
+    >>> show_path(("data", "tags", 3))
+    'data.tags[3]'
+    """
+    parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in path]
+    return "".join(parts).removeprefix(".")
+
+
+def shown(value: object) -> str:
+    """A value as a message quotes it: its JSON type, and itself when short."""
+    text = repr(value) if isinstance(value, (str, int, float)) or value is None else type(value).__name__
+    return text if len(text) <= EXCERPT_CHARS else text[: EXCERPT_CHARS - 1] + "…"
+
+
+def refuse_findings(findings: Iterable[Finding], asset: str | None = None) -> None:
+    """Turn the first warning or error among the findings into an exception.
+
+    Raises:
+        StrictModeError: there is one.
+    """
+    for finding in findings:
+        if finding.level is not Level.INFO:
+            raise StrictModeError(finding.message, where=finding.where(asset), hint=finding.hint, rule=finding.rule)
