@@ -21,5 +21,6 @@ class Entry(NamedTuple):
 COMMANDS: Final[Mapping[str, Entry]] = MappingProxyType(
     {
         # name: Entry("innkeeper.cli.name:name", "What it does, in a line."), sorted by name.
+        "parity": Entry("innkeeper.cli.parity:parity", "Run golden cases of the originals and show where we differ."),
     }
 )

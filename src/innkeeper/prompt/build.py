@@ -74,12 +74,14 @@ def finished_plan(state: State, plan: Plan) -> Plan:
         greeting=result.greeting,
         greeting_index=result.greeting_index,
         lore=result.lore,
+        carry=result.carry,
         trim_report=result.trim_report,
         trace=to_trace() if to_trace is not None else None,
         variables=freeze(state.variables.to_dict()),
         request=request,
         unreplayable=_unreplayable(state),
         dialects=ports.dialects,
+        dialect_options=freeze(result.dialect_options),
     )
 
 

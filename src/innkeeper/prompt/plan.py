@@ -32,7 +32,8 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     ``blocks`` are in prompt order, disabled ones included. ``warnings`` say what was wrong with the data, ``notes`` what was
     ignored, lost, repaired or estimated. ``options`` are request options for the model, ``stop`` its stop strings,
-    ``variables`` the chat's variables after the build. ``unreplayable`` names inputs that were not data.
+    ``variables`` the chat's variables after the build, ``carry`` what the next build of this chat wants as ``lore_state``.
+    ``dialect_options`` are what the plan's own dialect is always given. ``unreplayable`` names inputs that were not data.
     """
 
     blocks: tuple[Block, ...] = ()
@@ -49,12 +50,14 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     greeting: str | None = None
     greeting_index: int | None = None
     lore: Any = None
+    carry: Any = None
     trim_report: Any = None
     trace: Trace | None = None
     variables: FrozenDict = EMPTY
     request: BuildRequest | None = None
     unreplayable: tuple[str, ...] = ()
     dialects: Dialects | None = None
+    dialect_options: FrozenDict = EMPTY
 
     def __post_init__(self) -> None:
         """Give blocks without an id one made of their slot and place, so that equal plans have equal ids."""
@@ -128,7 +131,9 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     ) -> Payload:
         """The messages in a dialect's shape with the dialect's notes. Raises `UnknownNameError` for an unknown dialect."""
         messages = tuple(block.message() for block in self.sent_blocks(squash=squash_system_messages))
-        return self._registry(dialects)[dialect or self.dialect or "openai"].messages(messages, options)
+        name = dialect or self.dialect or "openai"
+        own = self.dialect_options if name == self.dialect else EMPTY
+        return self._registry(dialects)[name].messages(messages, {**own, **options})
 
     def to_messages(self, dialect: str | None = None, **options: Any) -> Any:
         """The messages in a dialect's shape: a list for ``openai``, a dict where system text is apart.

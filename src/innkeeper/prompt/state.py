@@ -48,6 +48,8 @@ class Result:
     greeting: str | None = None
     greeting_index: int | None = None
     lore: Any = None
+    carry: Any = None
+    dialect_options: dict[str, Any] = field(default_factory=dict)
     trim_report: Any = None
     plan: Plan | None = None
 

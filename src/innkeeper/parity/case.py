@@ -1,0 +1,91 @@
+"""Case: one golden case of an original system, and the reader of case files.
+
+A file is a JSON list of ``{name, input, expected | error, …}``. Which tavern a case belongs to is read from its keys, or
+from the folder it lies in (``silly``, ``smart``, ``risu``).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from innkeeper.prompt.errors import FormatError, Where
+from innkeeper.prompt.frozen import EMPTY
+
+__all__ = ["TAVERNS", "Case", "load_cases"]
+
+TAVERNS: Final = ("silly", "smart", "risu")
+"""Taverns that have golden cases, and the folder names they lie under."""
+
+_SILLY_KEYS: Final = frozenset({"api", "kind", "chat_id", "text", "world_info"})
+
+
+class Case(msgspec.Struct, frozen=True):
+    """One case. ``raw`` is everything the file says about it; ``base`` the shared input some files are merged over."""
+
+    name: str
+    tavern: str
+    area: str
+    raw: Mapping[str, Any]
+    source: str
+    base: Mapping[str, Any] = EMPTY
+
+    @property
+    def input(self) -> Any:
+        """What the case feeds in."""
+        return self.raw.get("input")
+
+    @property
+    def expected(self) -> Any:
+        """What the original answered; ``None`` when it answered with an error."""
+        return self.raw.get("expected")
+
+
+def load_cases(paths: Iterable[str | Path]) -> Iterator[Case]:
+    """Every case of the files, and of the ``*.json`` files below the folders. Raises `FormatError` naming the file."""
+    for path in paths:
+        place = Path(path)
+        if not place.exists():
+            msg = "no such file or folder"
+            raise FormatError(msg, where=Where(asset=str(path)))
+        files = sorted(place.rglob("*.json")) if place.is_dir() else [place]
+        for file in files:
+            yield from _cases_of(file, explicit=not place.is_dir())
+
+
+def _cases_of(file: Path, *, explicit: bool) -> Iterator[Case]:
+    data = _read(file)
+    if not isinstance(data, list):
+        if explicit:
+            msg = "a case file is a JSON list of cases"
+            raise FormatError(msg, where=Where(asset=str(file)))
+        return
+    base = _read(file.with_name("_base.json")) if file.with_name("_base.json").exists() else EMPTY
+    for index, raw in enumerate(data):
+        if not isinstance(raw, dict) or "input" not in raw:
+            msg = "a case needs a name and an input"
+            raise FormatError(msg, where=Where(asset=str(file), path=f"[{index}]"))
+        tavern = _tavern(raw, file)
+        area = str(raw.get("area") or raw.get("call") or file.stem)
+        yield Case(str(raw.get("name") or f"{file.stem}[{index}]"), tavern, area, raw, str(file), base)
+
+
+def _read(file: Path) -> Any:
+    try:
+        return json.loads(file.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        msg = f"cannot read cases: {error}"
+        raise FormatError(msg, where=Where(asset=str(file))) from error
+
+
+def _tavern(raw: Mapping[str, Any], file: Path) -> str:
+    if "call" in raw:
+        return "smart"
+    body = raw["input"]
+    if isinstance(body, dict) and _SILLY_KEYS & body.keys():
+        return "silly"
+    return next((part for part in reversed(file.parts) if part in TAVERNS), "risu")

@@ -1,0 +1,192 @@
+"""The runner of SillyTavern 1.19 cases: a case's input as a `BuildRequest`, our plan in the case's terms.
+
+The case format is described in the vectors' own README. Input fields that a request has under another name are moved; what
+only SillyTavern has goes to ``request.settings`` under its own name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from innkeeper.parity.case import Case
+from innkeeper.prompt import BuildRequest
+from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.prompt.plan import Plan
+
+__all__ = ["answer", "counted", "request_of"]
+
+_NOW: Final = "2026-01-15T12:34:56Z"
+_COUNTED: Final = (
+    "messages", "prompt", "stop", "banned_strings", "texts", "variables_local", "variables_global", "token_usage",
+    "systemPrompt", "contents", "system_instruction", "chatHistory", "message", "named", "plain",
+)  # fmt: skip
+_COUNTED_LORE: Final = ("activated", "overflowed", "budget")
+_SETTINGS: Final = (
+    "character_filename", "character_tags", "chat_id", "chat_metadata", "wi_settings", "power_user", "text",
+    "character_note", "regex", "import_character_book",
+)  # fmt: skip
+
+
+def request_of(given: Mapping[str, Any], generation: Mapping[str, Any] | None = None) -> BuildRequest:
+    """The build request of a case's input (``kind`` absent or ``macro``), for one of its generations."""
+    step = dict(given.get("generation") or {} if generation is None else generation)
+    api = given.get("api", "chat")
+    return BuildRequest.of(
+        {
+            "tavern": "silly",
+            "dialect": "text" if api == "text" else "openai",
+            "character": given.get("character"),
+            "user": given.get("persona") or {"name": "User"},
+            "group": given.get("group"),
+            "history": given.get("chat"),
+            "message": step.pop("user_input", ""),
+            "generation": step.pop("type", None) or "normal",
+            "preset": given.get("preset"),
+            "lorebooks": given.get("world_info") or [],
+            "injections": [_injection(item) for item in given.get("injections") or []],
+            "authors_note": given.get("authors_note"),
+            "variables": {scope: (given.get("variables") or {}).get(scope) or {} for scope in ("local", "global")},
+            "tools": given.get("tools") or [],
+            "model": given.get("tokenizer") or ("none" if api == "text" else "gpt-4o"),
+            "now": given.get("now") or _NOW,
+            "seed": given.get("seed", 1),
+            "settings": {"generation": step, **{key: given[key] for key in _SETTINGS if key in given}},
+        }
+    )
+
+
+def _injection(item: Mapping[str, Any]) -> dict[str, Any]:
+    from innkeeper.prompt.injections import InjectionPosition
+
+    roles = {0: "system", 1: "user", 2: "assistant"}
+    return {
+        "id": item["key"],
+        "content": item.get("value") or "",
+        "position": InjectionPosition.of(item.get("position", 0)),
+        "depth": item.get("depth") or 0,
+        "scan": bool(item.get("scan")),
+        "role": roles.get(item.get("role") or 0, "system"),
+    }
+
+
+def answer(case: Case) -> Any:
+    """Our answer to a case, in the shape of its ``expected``."""
+    given = case.input
+    kind = given.get("kind")
+    if kind == "convert":
+        return _converted(given)
+    if kind == "tokens":
+        return _counts(given["text"])
+    if kind == "macro":
+        return _texts(given)
+    if given.get("steps"):
+        return {"steps": _steps(given)}
+    return _facts(_build(request_of(given)), given)
+
+
+def _build(request: BuildRequest) -> Plan:
+    from innkeeper.taverns import silly
+
+    return silly.build(request)
+
+
+def _converted(given: Mapping[str, Any]) -> Any:
+    from innkeeper.taverns.silly import conversion
+
+    return conversion.convert(given)
+
+
+def _counts(text: str) -> Any:
+    from innkeeper.tokens import sillytavern
+
+    return sillytavern.counts(text)
+
+
+def _texts(given: Mapping[str, Any]) -> Any:
+    from innkeeper.taverns import silly
+
+    texts, variables = silly.substitute(request_of(given), given["texts"])
+    return {"texts": texts, **_variables(variables)}
+
+
+def _steps(given: Mapping[str, Any]) -> list[Any]:
+    """Several generations on one chat, each with the state and the variables the one before left."""
+    chat = list(given.get("chat") or [])
+    answers: list[Any] = []
+    carry: Any = None
+    variables = given.get("variables")
+    for step in given["steps"]:
+        if step.get("truncate") is not None:
+            del chat[step["truncate"] :]
+        chat += step.get("append") or []
+        request = request_of({**given, "chat": chat, "variables": variables}, step.get("generation"))
+        try:
+            plan = _build(request.with_(lore_state=carry))
+        except InnkeeperError as error:
+            answers.append({"error": error.to_dict()})
+            continue
+        answers.append(_facts(plan, given))
+        carry, variables = plan.carry, plan.variables
+    return answers
+
+
+def _facts(plan: Plan, given: Mapping[str, Any]) -> dict[str, Any]:
+    facts: dict[str, Any] = {"wi": _lore(plan), **_variables(plan.variables)}
+    if given.get("api") == "text":
+        body = plan.to_messages("text")
+        facts |= {
+            "prompt": body["prompt"],
+            "stop": list(plan.stop),
+            "banned_strings": plan.options.get("banned_strings"),
+        }
+    else:
+        facts |= {"messages": plan.to_messages("openai"), "token_usage": plan.trim_report.final_tokens}
+    if given.get("capture_server"):
+        from innkeeper.taverns.silly import provider
+
+        facts["server_request"] = {"body": provider.request_body(plan)}
+    return facts
+
+
+def _lore(plan: Plan) -> dict[str, Any]:
+    lore = plan.lore
+    activated = [{"world": item.book, "uid": item.uid} for item in lore.activated]
+    return {"activated": activated, "overflowed": lore.overflowed, "budget": lore.budget, "loops": lore.loops}
+
+
+def _variables(scopes: Mapping[str, Any]) -> dict[str, Any]:
+    return {f"variables_{scope}": dict(scopes.get(scope) or {}) for scope in ("local", "global") if scopes.get(scope)}
+
+
+def counted(case: Case, found: Any) -> tuple[Any, Any]:
+    """The parts of the expected and the found answer that must agree.
+
+    A typed error of ours agrees with an error of the original's in the same case. Where the original stopped with a
+    message on the screen it still made a prompt, which must agree.
+    """
+    expected = case.expected if isinstance(case.expected, dict) else {}
+    if "steps" in expected:
+        pairs = [_pair(theirs, ours) for theirs, ours in zip(expected["steps"], found.get("steps", []), strict=False)]
+        return {"steps": [a for a, _ in pairs], "n": len(expected["steps"])}, {
+            "steps": [b for _, b in pairs],
+            "n": len(found.get("steps", [])),
+        }
+    return _pair(expected, found)
+
+
+def _pair(expected: Mapping[str, Any], found: Mapping[str, Any]) -> tuple[Any, Any]:
+    if "error" in expected:
+        return {"error": True}, {"error": "error" in found}
+    if "error" in found:
+        return {"error": False}, {"error": found["error"].get("message")}
+    keys = [key for key in _COUNTED if key in expected]
+    theirs: dict[str, Any] = {key: expected[key] for key in keys}
+    ours: dict[str, Any] = {key: found.get(key) for key in keys}
+    if "wi" in expected:
+        theirs["wi"] = {key: expected["wi"][key] for key in _COUNTED_LORE if key in expected["wi"]}
+        ours["wi"] = {key: found["wi"].get(key) for key in theirs["wi"]}
+    if "server_request" in expected:
+        theirs["server_request"] = expected["server_request"].get("body")
+        ours["server_request"] = (found.get("server_request") or {}).get("body")
+    return theirs, ours
