@@ -32,7 +32,8 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     as ``system_template``; a key that is present counts even when its value is ``None``. ``settings`` are the tavern's own.
     ``options`` are request options for the model (temperature …). ``context_window`` and ``reserved_tokens`` are in tokens.
     ``lore_state`` is the ``carry`` of the
-    chat's previous plan. ``now`` is ISO 8601 with a zone, ``seed`` drives all chance. ``variables`` is ``{scope: {name: value}}`` before the build.
+    chat's previous plan. ``now`` is ISO 8601 with a zone, ``seed`` drives all chance. ``variables`` is
+    ``{scope: {name: value}}`` before the build.
     """
 
     tavern: str = "vibe"
