@@ -1,0 +1,1 @@
+"""The SillyTavern-compatible tavern."""
