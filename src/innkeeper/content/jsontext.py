@@ -276,8 +276,8 @@ def _mend(value: Any) -> Any:
 
 
 def _spelled_keys(raw: bytes) -> int:
-    """About how many keys the text spells; exact for text as programs write it."""
-    return raw.count(b'":') + raw.count(b'" :') - raw.count(b'\\":') - raw.count(b'\\" :')
+    """About how many keys the text spells: exact for text as programs write it, and quick."""
+    return raw.count(b'":') - raw.count(b'\\":')
 
 
 def _duplicates(raw: bytes) -> list[Finding]:

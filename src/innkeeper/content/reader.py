@@ -8,11 +8,11 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final, Self
 
-from innkeeper.content.errors import FormatError, MissingFileError, TruncatedError
+from innkeeper.content.errors import MissingFileError, TruncatedError
 from innkeeper.content.limits import LIMITS, Limits, check_limit, limit_error
-from innkeeper.prompt.errors import Where
+from innkeeper.prompt.errors import FormatError, Where
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -53,7 +53,7 @@ class Reader:
             self.close()
             raise
 
-    def __enter__(self) -> Reader:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -150,7 +150,7 @@ def _open(source: Source) -> IO[bytes]:
         return io.BytesIO(source)
     name = os.fspath(source)
     with missing_as_error(name):
-        file = Path(name).open("rb")
+        file = Path(name).open("rb")  # noqa: SIM115 - the reader closes it
     if file.seekable():
         return file
     with file:

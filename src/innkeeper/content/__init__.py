@@ -1,0 +1,1 @@
+"""Typed assets: characters, lorebooks, presets, personas and chats, parsed once and never changed."""

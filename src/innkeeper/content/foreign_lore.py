@@ -1,0 +1,97 @@
+"""Lorebooks of NovelAI, Agnai and RisuAI, told in the words of a card book.
+
+Entries keep the object they came from in ``raw``. What has no word here stays there and is reported once per book.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from innkeeper.content.finding import Level
+from innkeeper.content.lore_entry import Spelling
+from innkeeper.content.lore_reading import as_keys, split_keys
+from innkeeper.content.record import Findings, as_flag
+
+__all__ = ["foreign_shape"]
+
+
+def foreign_shape(book: dict[str, Any], findings: Findings) -> tuple[Spelling | None, dict[str, Any]]:
+    """Whose export a book is, and the book as a card would have it; (None, the book itself) where it is not foreign."""
+    spelling, entries = _recognise(book)
+    if spelling is None:
+        return None, book
+    told = [_TELL[spelling](entry) | {"raw": entry} if isinstance(entry, dict) else entry for entry in entries]
+    message = f"a lorebook of {spelling.value}; settings that have no counterpart are kept but not used"
+    findings.add("foreign-lorebook", message, level=Level.INFO)
+    return spelling, {"name": book.get("name"), "description": book.get("description"), "entries": told}
+
+
+def _recognise(book: Mapping[str, Any]) -> tuple[Spelling | None, list[Any]]:
+    entries, data = book.get("entries"), book.get("data")
+    if "lorebookVersion" in book and isinstance(entries, list):
+        return Spelling.NOVELAI, entries
+    if book.get("kind") == "memory" and isinstance(entries, list):
+        return Spelling.AGNAI, entries
+    if book.get("type") == "risu" and isinstance(data, list):
+        return Spelling.RISU, data
+    return None, []
+
+
+def _tell_novelai(entry: Mapping[str, Any]) -> dict[str, Any]:
+    context = entry.get("contextConfig")
+    priority = context.get("budgetPriority") if isinstance(context, dict) else None
+    return {
+        "keys": entry.get("keys"),
+        "content": entry.get("text"),
+        "comment": entry.get("displayName"),
+        "id": entry.get("id"),
+        "enabled": entry.get("enabled"),
+        "constant": entry.get("forceActivation"),
+        "insertion_order": 0 if priority is None else priority,
+        "position": "before_char",
+    }
+
+
+def _tell_agnai(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "keys": entry.get("keywords"),
+        "content": entry.get("entry"),
+        "name": entry.get("name"),
+        "comment": entry.get("name"),
+        "enabled": entry.get("enabled"),
+        "insertion_order": 0 if entry.get("weight") is None else entry.get("weight"),
+        "priority": entry.get("priority"),
+        "position": "before_char",
+    }
+
+
+def _tell_risu(entry: Mapping[str, Any]) -> dict[str, Any]:
+    is_regex = bool(as_flag(entry.get("useRegex")))
+    return {
+        "keys": _risu_keys(entry.get("key"), is_regex=is_regex),
+        "secondary_keys": _risu_keys(entry.get("secondkey"), is_regex=is_regex),
+        "content": entry.get("content"),
+        "comment": entry.get("comment"),
+        "id": entry.get("id"),
+        "enabled": entry.get("mode") != "folder",
+        "constant": bool(as_flag(entry.get("alwaysActive"))) or entry.get("mode") == "constant",
+        "selective": entry.get("selective"),
+        "insertion_order": entry.get("insertorder"),
+        "use_regex": is_regex,
+        "position": "before_char",
+    }
+
+
+def _risu_keys(value: Any, *, is_regex: bool) -> list[str]:
+    """RisuAI writes keys in one text; with a regex the text is one key."""
+    if isinstance(value, str):
+        return [value] if is_regex and value else list(split_keys(value))
+    return list(as_keys(value) or ())
+
+
+_TELL: Final[Mapping[Spelling, Callable[[Mapping[str, Any]], dict[str, Any]]]] = {
+    Spelling.NOVELAI: _tell_novelai,
+    Spelling.AGNAI: _tell_agnai,
+    Spelling.RISU: _tell_risu,
+}

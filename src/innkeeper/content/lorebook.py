@@ -1,0 +1,225 @@
+"""Lorebook: a book of entries, from a card, a world info file or another application's export."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from hashlib import sha256
+from typing import Any, Final, Self
+
+import msgspec
+
+from innkeeper.content.cache import Cache
+from innkeeper.content.document import Document, remembered
+from innkeeper.content.errors import LorebookError
+from innkeeper.content.finding import Finding, Level, Path
+from innkeeper.content.foreign_lore import foreign_shape
+from innkeeper.content.jsontext import encode_json
+from innkeeper.content.limits import LIMITS, Limits, limit_error
+from innkeeper.content.lore_entry import LorebookEntry, Spelling
+from innkeeper.content.lore_reading import read_entry, spelling_of
+from innkeeper.content.record import Findings, Record
+from innkeeper.prompt.errors import UsageError, Where
+
+__all__ = ["Lorebook"]
+
+LAST_INDEX: Final = 2**32 - 2
+"""The largest key that JavaScript sorts as an array index."""
+
+ENTRIES_FACTOR: Final = 2
+ENTRY_FACTOR: Final = 16
+"""How far above a limit a warning becomes a refusal: for the number of entries, and within an entry."""
+
+
+class Lorebook(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """A book. ``raw`` is the JSON object it was read from, which must not be changed.
+
+    ``scan_depth`` is in messages and ``token_budget`` in tokens; ``None`` where the book does not say. ``path`` is where
+    the book stands in its ``document``.
+    """
+
+    name: str = ""
+    description: str = ""
+    scan_depth: int | None = None
+    token_budget: int | None = None
+    recursive_scanning: bool | None = None
+    extensions: dict[str, Any] = {}
+    entries: tuple[LorebookEntry, ...] = ()
+    spelling: Spelling = Spelling.WORLD
+    raw: Any = None
+    document: Document = Document(None)
+    path: Path = ()
+    findings: tuple[Finding, ...] = ()
+
+    @classmethod
+    def of(cls, value: Any) -> Lorebook:
+        """A book from itself, a JSON object, a list of entries, or JSON text. Remembered by content.
+
+        Raises:
+            LorebookError: it has no entries in any known shape.
+            FormatError: the text is not JSON.
+            ContentLimitError: it is beyond a limit.
+        """
+        if isinstance(value, Lorebook):
+            return value
+        return remembered(_CACHE, value, read_lorebook, what="a lorebook", keys_limit="lore_json_keys")
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of the book's content, which compiled forms of it are kept under."""
+        return sha256(encode_json(self.raw)).hexdigest()
+
+    def entry(self, id: int | str) -> LorebookEntry:  # noqa: A002 - the field's name
+        """The first entry with this id. Raises `UsageError` where there is none."""
+        for entry in self.entries:
+            if entry.id == id or str(entry.id) == str(id):
+                return entry
+        raise UsageError(f"the book {self.name!r} has no entry {id!r}")
+
+    def replace(self, **fields: Any) -> Self:
+        """The book with other values of its own fields, everything else as it was. Raises `UsageError` for a name it has not."""
+        from innkeeper.content.lore_writing import book_edits
+
+        return self._edited(book_edits(self, fields))
+
+    def replace_entry(self, id: int | str, **fields: Any) -> Self:  # noqa: A002 - the field's name
+        """The book with other values in one entry. Raises `UsageError` for an entry or a name it has not."""
+        from innkeeper.content.lore_writing import entry_edits
+
+        return self._edited(entry_edits(self, self.entry(id), fields))
+
+    def to_dict(self) -> Any:
+        """The JSON the book was read from, as data of the caller's own."""
+        return msgspec.json.decode(encode_json(self.raw))
+
+    def to_json(self) -> bytes:
+        """The book as JSON text: byte for byte as read, unless it was edited or stood inside a card."""
+        return Document(self.raw).encode() if self.path and self.path != ("data",) else self.document.encode()
+
+    def to_card_book(self) -> dict[str, Any]:
+        """The book in the words of a V2 or V3 card; what those have no word for goes to ``extensions``."""
+        from innkeeper.content.lore_writing import to_card_book
+
+        return to_card_book(self)
+
+    def to_world(self) -> dict[str, Any]:
+        """The book in the words of SillyTavern world info."""
+        from innkeeper.content.lore_writing import to_world
+
+        return to_world(self)
+
+    def _edited(self, edits: Mapping[Path, Any]) -> Self:
+        document = self.document.replace({(*self.path, *path): value for path, value in edits.items()})
+        return read_lorebook(document, self.path)  # type: ignore[return-value]
+
+
+def read_lorebook(
+    document: Document, path: Path = (), *, limits: Limits = LIMITS, findings: Findings | None = None
+) -> Lorebook:
+    """The book at ``path`` of a document; (``findings`` also collects for the asset around it).
+
+    Raises:
+        LorebookError: there are no entries in any known shape.
+        ContentLimitError: more entries, keys or text than a limit allows.
+    """
+    inner = Findings(limits.findings, () if path else document.findings)
+    raw = document.at(path)
+    if isinstance(raw, dict) and str(raw.get("spec", "")).startswith("lorebook") and isinstance(raw.get("data"), dict):
+        path, raw = (*path, "data"), raw["data"]
+    book = {"entries": raw} if isinstance(raw, list) else raw
+    if not isinstance(book, dict):
+        raise LorebookError(f"a lorebook is an object, not {type(raw).__name__}", where=Where(path=None))
+    spelling, book = foreign_shape(book, inner)
+    record = Record(book, path, inner)
+    entries = tuple(_read_entries(record, spelling, limits))
+    _note_doubles(entries, inner)
+    if findings is not None:
+        for item in inner.done():
+            findings.add(item.rule, item.message, (item.path,), level=item.level)  # the path is written out already
+    return Lorebook(
+        name=record.text("name", "originalName"),
+        description=record.text("description"),
+        scan_depth=record.integer("scan_depth", "scanDepth"),
+        token_budget=record.integer("token_budget", "tokenBudget"),
+        recursive_scanning=record.flag("recursive_scanning", "recursiveScanning", default=None),
+        extensions=record.mapping("extensions"),
+        entries=entries,
+        spelling=spelling or (entries[0].spelling if entries else _empty_spelling(book)),
+        raw=raw,
+        document=document,
+        path=path,
+        findings=inner.done(),
+    )
+
+
+def _read_entries(record: Record, spelling: Spelling | None, limits: Limits) -> Iterator[LorebookEntry]:
+    entries = record.raw.get("entries")
+    if not isinstance(entries, (dict, list)):
+        hint = "a lorebook has `entries`, an object or a list"
+        raise LorebookError("this JSON has no lorebook entries", where=Where(path=None), hint=hint)
+    _limit(len(entries), "lore_entries", ENTRIES_FACTOR, "the lorebook", record.path, record.findings, limits)
+    pairs: Iterable[tuple[int | str, Any]] = _in_order(entries) if isinstance(entries, dict) else enumerate(entries)
+    for index, (key, raw) in enumerate(pairs):
+        path = (*record.path, "entries", key)
+        if not isinstance(raw, dict):
+            record.findings.add("wrong-type", f"an entry is an object, not {type(raw).__name__}; left out", path)
+            continue
+        entry = read_entry(raw, index, _identity(key), path, record.findings)
+        if spelling is not None:
+            entry = msgspec.structs.replace(entry, spelling=spelling, raw=raw.get("raw", raw))
+        _check_entry(entry, path, record.findings, limits)
+        yield entry
+
+
+def _in_order(entries: dict[str, Any]) -> list[tuple[int | str, Any]]:
+    """Entries in the order JavaScript gives an object's keys: indexes ascending, then the others as written."""
+    indexes = {
+        key: int(key) for key in entries if key.isascii() and key.isdecimal() and len(key) <= len(str(LAST_INDEX))
+    }
+    canonical = {key: number for key, number in indexes.items() if str(number) == key and number <= LAST_INDEX}
+    if not canonical:
+        return list(entries.items())
+    first = sorted(canonical, key=canonical.__getitem__)
+    return [(key, entries[key]) for key in (*first, *(key for key in entries if key not in canonical))]
+
+
+def _identity(key: int | str) -> int | str:
+    return (
+        int(key)
+        if isinstance(key, str) and key.isascii() and key.isdecimal() and len(key) <= len(str(LAST_INDEX))
+        else key
+    )
+
+
+def _check_entry(entry: LorebookEntry, path: Path, findings: Findings, limits: Limits) -> None:
+    keys = len(entry.keys) + len(entry.secondary_keys)
+    if keys > limits.lore_keys:
+        _limit(keys, "lore_keys", ENTRY_FACTOR, "an entry's keys", path, findings, limits)
+    if len(entry.content) * 4 > limits.lore_content_bytes:
+        size = len(entry.content.encode(errors="replace"))
+        _limit(size, "lore_content_bytes", ENTRY_FACTOR, "an entry's text", path, findings, limits)
+    if entry.enabled and not entry.keys and not entry.constant and not entry.vectorized:
+        findings.add("no-keys", "the entry has no keys and is not constant", path, level=Level.INFO)
+
+
+def _limit(found: int, limit: str, factor: int, what: str, path: Path, findings: Findings, limits: Limits) -> None:
+    """Warn above the limit, refuse above ``factor`` times as much."""
+    allowed: int = getattr(limits, limit)
+    if found > allowed * factor:
+        raise limit_error(limit, what, allowed, found)
+    if found > allowed:
+        findings.add("beyond-limit", f"{what} exceeds {limit} ({found:,} > {allowed:,})", path)
+
+
+def _note_doubles(entries: tuple[LorebookEntry, ...], findings: Findings) -> None:
+    for id_, count in Counter(entry.id for entry in entries).items():
+        if count > 1:
+            findings.add("duplicate-id", f"{count} entries have the id {id_!r}", ("entries",), level=Level.INFO)
+
+
+def _empty_spelling(book: Mapping[str, Any]) -> Spelling:
+    return Spelling.CARD if isinstance(book.get("entries"), list) else spelling_of({})
+
+
+_CACHE: Final[Cache[Lorebook]] = Cache()
