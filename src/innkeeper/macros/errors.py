@@ -5,7 +5,8 @@
     InputError
     └── MacroError                  a macro or template that cannot be evaluated; ``macro`` names it
         ├── MacroSyntaxError        unbalanced or malformed
-        ├── UnknownMacroError       no macro of that name in the pack
+        ├── UnknownMacroError       no macro, tag or filter of that name in the pack
+        ├── UndefinedVariableError  a variable that is not set, where a template renders strictly
         └── MacroArgumentError      too few, too many or the wrong kind of arguments
     LimitError
     └── MacroLimitError             more expansions, nesting or output than a limit of `innkeeper.macros.limits`
@@ -19,7 +20,14 @@ from typing import Any
 
 from innkeeper.prompt.errors import InputError, LimitError
 
-__all__ = ["MacroArgumentError", "MacroError", "MacroLimitError", "MacroSyntaxError", "UnknownMacroError"]
+__all__ = [
+    "MacroArgumentError",
+    "MacroError",
+    "MacroLimitError",
+    "MacroSyntaxError",
+    "UndefinedVariableError",
+    "UnknownMacroError",
+]
 
 
 class MacroError(InputError):
@@ -37,7 +45,11 @@ class MacroSyntaxError(MacroError):
 
 
 class UnknownMacroError(MacroError):
-    """The pack has no macro of that name."""
+    """The pack has no macro, tag or filter of that name."""
+
+
+class UndefinedVariableError(MacroError):
+    """A template uses a variable that is not set, and renders strictly."""
 
 
 class MacroArgumentError(MacroError):

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["CACHED_CHARS", "CACHED_TREES", "MAX_EXPANSIONS", "MAX_NESTING", "MAX_OUTPUT"]
+import msgspec
+
+__all__ = [
+    "CACHED_CHARS",
+    "CACHED_TEMPLATES",
+    "CACHED_TEMPLATE_CHARS",
+    "CACHED_TREES",
+    "LIQUID_LIMITS",
+    "MAX_EXPANSIONS",
+    "MAX_NESTING",
+    "MAX_OUTPUT",
+    "LiquidLimits",
+]
 
 MAX_EXPANSIONS: Final = 10_000
 """Macros evaluated in one build (`MacroLimitError`; the macros after it stay as text)."""
@@ -20,3 +32,46 @@ CACHED_TREES: Final = 4096
 
 CACHED_CHARS: Final = 64 * 1024
 """Longer texts are parsed each time instead of being kept."""
+
+
+class LiquidLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """The limits of one Liquid template (`MacroLimitError`; in a tolerant build the whole template stays as text)."""
+
+    template_bytes: int = 200_000
+    """The template, in bytes of UTF-8."""
+    output_bytes: int = 200_000
+    """What it renders to, or captures at once, in bytes of UTF-8."""
+    tags: int = 10_000
+    """Tags and outputs in it."""
+    nesting: int = 64
+    """Blocks inside one another."""
+    brackets: int = 100
+    """Brackets and parentheses in one expression."""
+    value_size: int = 1_000_000
+    """One value: characters of its texts, plus 8 for each item or number."""
+    namespace_size: int = 2_000_000
+    """All values assigned or captured, sized likewise."""
+    items: int = 200_000
+    """Items of a range or list."""
+    loop_iterations: int = 10_000
+    """Turns of a loop, times those of the loops around it."""
+    steps: int = 200_000
+    """Work: one step for a variable, filter, output or turn of a loop and each tag in it, more for long texts."""
+    seconds: float = 2.0
+    """Wall time. ``steps`` are spent long before on any usual machine, so that what renders does not hang on its speed."""
+    number_bits: int = 1024
+    """Binary digits of a whole number."""
+    dice: int = 1_000
+    """Dice in one throw."""
+    dice_sides: int = 1_000_000_000
+    """Sides of a die."""
+
+
+LIQUID_LIMITS: Final = LiquidLimits()
+"""The defaults."""
+
+CACHED_TEMPLATES: Final = 256
+"""Parsed Liquid templates kept; the least recently used goes first."""
+
+CACHED_TEMPLATE_CHARS: Final = 1_000_000
+"""Characters of all Liquid templates kept."""
