@@ -1,0 +1,26 @@
+"""Lore: which lorebook entries a chat calls up, and the decision about every one of them."""
+
+from innkeeper.lore.compiled import CompiledEntry, CompiledLore, LoreScope, ScopedBook, compile_lore
+from innkeeper.lore.scan import Activated, LoreInput, LoreResult, scan
+from innkeeper.lore.settings import InsertionStrategy, LoreSettings
+from innkeeper.lore.text import ScanSources
+from innkeeper.lore.timed import TimedEffects
+from innkeeper.lore.verdict import Reason, Verdict
+
+__all__ = [
+    "Activated",
+    "CompiledEntry",
+    "CompiledLore",
+    "InsertionStrategy",
+    "LoreInput",
+    "LoreResult",
+    "LoreScope",
+    "LoreSettings",
+    "Reason",
+    "ScanSources",
+    "ScopedBook",
+    "TimedEffects",
+    "Verdict",
+    "compile_lore",
+    "scan",
+]

@@ -1,0 +1,231 @@
+"""CompiledLore: all entries of one build in scan order, their keys in one index. Compiled once, kept by content."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from innkeeper.content.lore_entry import LorebookEntry, SelectiveLogic
+from innkeeper.content.lorebook import Lorebook
+from innkeeper.lore.decorators import split
+from innkeeper.lore.key import Key, RegexKey, parse_key
+from innkeeper.lore.matcher import KeyIndex, Pattern
+from innkeeper.lore.settings import InsertionStrategy, LoreSettings
+
+__all__ = ["CompiledEntry", "CompiledLore", "LoreScope", "ScopedBook", "Test", "compile_lore", "key_tests"]
+
+
+class LoreScope(msgspec.Struct, frozen=True):
+    """The scopes a book can hold for, in SillyTavern's words."""
+
+    CHAT = "chat"
+    PERSONA = "persona"
+    CHARACTER = "character"
+    GLOBAL = "global"
+
+
+class ScopedBook(msgspec.Struct, frozen=True):
+    """A book, the name it goes by in this build, and whom it holds for (a value of `LoreScope`)."""
+
+    name: str
+    scope: str
+    book: Lorebook
+
+
+class Test(msgspec.Struct, frozen=True):
+    """One key ready to be tried: by the index (``number``), as a regular expression, or only after macros (``macro``)."""
+
+    text: str
+    number: int | None = None
+    regex: RegexKey | None = None
+    literal: int | None = None
+    macro: bool = False
+
+
+class CompiledEntry(msgspec.Struct, frozen=True, eq=False):
+    """An entry with its place in the scan order, its decorators cut off and its keys as `Test` values."""
+
+    place: int
+    book: str
+    entry: LorebookEntry
+    decorators: frozenset[str]
+    content: str
+    primary: tuple[Test, ...]
+    secondary: tuple[Test, ...]
+    exact_case: bool
+    whole_words: bool
+
+    @property
+    def uid(self) -> int | str:
+        """The entry's id in its book."""
+        return self.entry.id
+
+    @property
+    def key(self) -> str:
+        """``book.uid``: what timed effects and forced activations call it."""
+        return f"{self.book}.{self.entry.id}"
+
+    @property
+    def has_sources(self) -> bool:
+        """Whether it also looks into card fields or the persona."""
+        return any(getattr(self.entry, name) for name in SOURCE_FLAGS)
+
+
+SOURCE_FLAGS: Final = {
+    "match_persona_description": "persona_description",
+    "match_character_description": "character_description",
+    "match_character_personality": "character_personality",
+    "match_character_depth_prompt": "character_depth_prompt",
+    "match_scenario": "scenario",
+    "match_creator_notes": "creator_notes",
+}
+"""Entry fields that add a source to its scan, in the order the sources are searched."""
+
+
+class CompiledLore:
+    """Entries in scan order and what is needed to find which of them a text concerns."""
+
+    __slots__ = ("always", "by_pattern", "delay_levels", "entries", "index", "levels")
+
+    def __init__(self, entries: tuple[CompiledEntry, ...], patterns: tuple[Pattern, ...]) -> None:
+        self.entries = entries
+        self.index = KeyIndex(patterns)
+        self.by_pattern: dict[int, tuple[int, ...]] = _by_pattern(entries)
+        self.always = tuple(entry.place for entry in entries if _always(entry))
+        self.levels = tuple(sorted({e.entry.delay_until_recursion for e in entries if e.entry.delay_until_recursion}))
+        self.delay_levels = {e.place: e.entry.delay_until_recursion for e in entries if e.entry.delay_until_recursion}
+
+
+def _always(entry: CompiledEntry) -> bool:
+    """Whether it must be looked at in each pass, found by a key or not."""
+    slow = any(test.macro or test.regex is not None for test in entry.primary)
+    return entry.entry.constant or bool(entry.decorators) or slow
+
+
+def _by_pattern(entries: tuple[CompiledEntry, ...]) -> dict[int, tuple[int, ...]]:
+    found: dict[int, list[int]] = {}
+    for entry in entries:
+        for test in entry.primary:
+            if test.number is not None:
+                found.setdefault(test.number, []).append(entry.place)
+    return {number: tuple(places) for number, places in found.items()}
+
+
+def scan_order(books: Iterable[ScopedBook], strategy: int) -> list[tuple[str, LorebookEntry]]:
+    """All entries in the order they are tried: chat, persona, then character and global by strategy; orders descending."""
+    by_scope: dict[str, list[tuple[str, LorebookEntry]]] = {}
+    for scoped in books:
+        by_scope.setdefault(scoped.scope, []).extend((scoped.name, entry) for entry in scoped.book.entries)
+    character, world = by_scope.get(LoreScope.CHARACTER, []), by_scope.get(LoreScope.GLOBAL, [])
+    if strategy == InsertionStrategy.EVENLY:
+        rest = _descending([*world, *character])
+    elif strategy == InsertionStrategy.GLOBAL_FIRST:
+        rest = [*_descending(world), *_descending(character)]
+    else:
+        rest = [*_descending(character), *_descending(world)]
+    return [*_descending(by_scope.get(LoreScope.CHAT, [])), *_descending(by_scope.get(LoreScope.PERSONA, [])), *rest]
+
+
+def _descending(entries: list[tuple[str, LorebookEntry]]) -> list[tuple[str, LorebookEntry]]:
+    if all(entry.order is not None for _, entry in entries):
+        return sorted(entries, key=lambda pair: -(pair[1].order or 0))
+    return _sorted_like_javascript(entries)
+
+
+def _sorted_like_javascript(entries: list[tuple[str, LorebookEntry]]) -> list[tuple[str, LorebookEntry]]:
+    """Descending by order where an entry without one compares equal to everything, as a comparison with NaN does."""
+    import functools
+
+    def compare(a: tuple[str, LorebookEntry], b: tuple[str, LorebookEntry]) -> float:
+        left, right = a[1].order, b[1].order
+        return 0 if left is None or right is None else right - left
+
+    return sorted(entries, key=functools.cmp_to_key(compare))  # type: ignore[arg-type]
+
+
+class _Patterns:
+    """Numbers patterns as entries are compiled."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[Pattern, int] = {}
+
+    def number(self, pattern: Pattern) -> int:
+        return self.numbers.setdefault(pattern, len(self.numbers))
+
+
+def key_tests(
+    keys: Iterable[str], *, exact_case: bool, whole_words: bool, patterns: _Patterns | None = None
+) -> tuple[Test, ...]:
+    """Each non-empty key as a `Test`. Without ``patterns`` (after macros) plain keys stay texts to be searched for."""
+    tests = []
+    for text in keys:
+        if not text:
+            continue
+        if "{{" in text and patterns is not None:
+            tests.append(Test(text, macro=True))
+            continue
+        tests.append(_test(parse_key(text), patterns, exact_case=exact_case, whole_words=whole_words))
+    return tuple(tests)
+
+
+def _test(key: Key, patterns: _Patterns | None, *, exact_case: bool, whole_words: bool) -> Test:
+    if key.regex is not None:
+        sure = bool(key.regex.literal) and patterns is not None
+        return Test(
+            key.text,
+            regex=key.regex,
+            literal=patterns.number(Pattern(key.regex.literal)) if sure and patterns else None,
+        )
+    if not key.text or patterns is None:
+        return Test(key.text)
+    return Test(key.text, number=patterns.number(pattern_of(key, exact_case=exact_case, whole_words=whole_words)))
+
+
+def pattern_of(key: Key, *, exact_case: bool, whole_words: bool) -> Pattern:
+    """The pattern of a plain key. Whole words hold for one-word keys only (`sillytavern.md` 23)."""
+    text = key.text if exact_case else key.text.lower()
+    return Pattern(text, exact_case, whole_words and key.words == 1)
+
+
+def _compile(books: tuple[ScopedBook, ...], settings: LoreSettings) -> CompiledLore:
+    patterns = _Patterns()
+    compiled = []
+    for place, (book, entry) in enumerate(scan_order(books, settings.character_strategy)):
+        case = settings.case_sensitive if entry.case_sensitive is None else entry.case_sensitive
+        words = settings.match_whole_words if entry.match_whole_words is None else entry.match_whole_words
+        decorators, content = split(entry.content)
+        primary = key_tests(entry.keys, exact_case=case, whole_words=words, patterns=patterns)
+        secondary = key_tests(entry.secondary_keys, exact_case=case, whole_words=words, patterns=patterns)
+        compiled.append(CompiledEntry(place, book, entry, decorators, content, primary, secondary, case, words))
+    return CompiledLore(tuple(compiled), tuple(patterns.numbers))
+
+
+_LOCK: Final = threading.Lock()
+_KEPT: Final[OrderedDict[object, CompiledLore]] = OrderedDict()
+_MAX_KEPT: Final = 32
+
+
+def compile_lore(books: Iterable[ScopedBook], settings: LoreSettings) -> CompiledLore:
+    """The compiled form of these books under these settings. Kept by the books' content, the last 32 of them."""
+    scoped = tuple(books)
+    facts = (settings.case_sensitive, settings.match_whole_words, settings.character_strategy)
+    key = (tuple((item.name, item.scope, item.book.digest) for item in scoped), facts)
+    with _LOCK:
+        if key in _KEPT:
+            _KEPT.move_to_end(key)
+            return _KEPT[key]
+    compiled = _compile(scoped, settings)
+    with _LOCK:
+        _KEPT[key] = compiled
+        while len(_KEPT) > _MAX_KEPT:
+            _KEPT.popitem(last=False)
+    return compiled
+
+
+def selective(entry: LorebookEntry) -> SelectiveLogic | None:
+    """The logic of the entry's secondary keys, or ``None`` when they do not count."""
+    return entry.selective_logic if entry.selective and entry.secondary_keys else None

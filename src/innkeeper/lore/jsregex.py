@@ -1,0 +1,92 @@
+"""JavaScript regular expressions with their own meaning, under a time limit each and one for the whole scan."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from innkeeper.lore.limits import MAX_PATTERN, MAX_REGEX_TEXT, REGEX_BUILD_SECONDS, REGEX_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from innkeeper.lore.key import RegexKey
+
+__all__ = ["RegexRunner"]
+
+_PROGRAM: Final = """
+const compiled = new Map();
+let text = '';
+function use(t) { text = t; }
+function find(pattern, flags) {
+    const id = flags + '/' + pattern;
+    let re = compiled.get(id);
+    if (re === undefined) {
+        try { re = new RegExp(pattern, flags); } catch (e) { re = null; }
+        compiled.set(id, re);
+    }
+    if (re === null) return null;
+    re.lastIndex = 0;
+    const m = re.exec(text);
+    return m === null ? -1 : m.index;
+}
+function count(pattern, flags) { return compiled.get(flags + '/' + pattern) ? 1 : 0; }
+"""
+
+
+class RegexRunner:
+    """Runs the regular expressions of one scan. ``report`` is told, once each, what could not be run and why."""
+
+    def __init__(self, report: Callable[[str, str], None]) -> None:
+        self._report = report
+        self._context: Any = None
+        self._text: str | None = None
+        self._left = REGEX_BUILD_SECONDS
+        self._given_up: set[tuple[str, str]] = set()
+
+    def valid(self, key: RegexKey) -> bool:
+        """Whether JavaScript accepts the pattern. An invalid one is matched as plain text by the caller."""
+        if len(key.pattern) > MAX_PATTERN:
+            return True
+        return self._call("find", key.pattern, key.flags) is not None
+
+    def matches(self, key: RegexKey, text: str) -> bool:
+        """Whether the pattern is found in the text. ``False`` for a pattern that ran out of time, which is reported."""
+        name = (key.pattern, key.flags)
+        if name in self._given_up:
+            return False
+        if len(key.pattern) > MAX_PATTERN:
+            return self._give_up(name, f"longer than {MAX_PATTERN} characters")
+        if self._left <= 0:
+            return self._give_up(name, f"the scan's {REGEX_BUILD_SECONDS} s for regular expressions are used up")
+        if text is not self._text:
+            self._call("use", text[:MAX_REGEX_TEXT])
+            self._text = text
+        started = time.perf_counter()
+        try:
+            found = self._call("find", *name)
+        except TimeoutError:
+            self._left -= time.perf_counter() - started
+            return self._give_up(name, f"took more than {REGEX_SECONDS} s")
+        self._left -= time.perf_counter() - started
+        return found is not None and found >= 0
+
+    def _give_up(self, name: tuple[str, str], why: str) -> bool:
+        self._given_up.add(name)
+        self._report(f"/{name[0][:60]}/{name[1]}", why)
+        return False
+
+    def _call(self, function: str, *arguments: str) -> Any:
+        import quickjs
+
+        if self._context is None:
+            self._context = quickjs.Context()
+            self._context.set_memory_limit(64 * 1024 * 1024)
+            self._context.eval(_PROGRAM)
+            self._text = None
+        self._context.set_time_limit(REGEX_SECONDS)
+        try:
+            return self._context.get(function)(*arguments)
+        except quickjs.JSException as error:
+            self._context = None
+            raise TimeoutError(str(error)) from error

@@ -1,0 +1,40 @@
+"""Limits of lore scanning (RELIABILITY: lore and regex rows). Past one, the rule is reported and the build goes on."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = [
+    "MAX_KEYS_WITHOUT_AUTOMATON",
+    "MAX_LOOPS",
+    "MAX_MEMO_TEXTS",
+    "MAX_PATTERN",
+    "MAX_REGEX_TEXT",
+    "MAX_SCAN_DEPTH",
+    "REGEX_BUILD_SECONDS",
+    "REGEX_SECONDS",
+]
+
+MAX_SCAN_DEPTH: Final = 1000
+"""How many messages a scan may look back."""
+
+MAX_LOOPS: Final = 1000
+"""How many passes one scan may take, whatever the settings."""
+
+MAX_PATTERN: Final = 2048
+"""Characters of a regular-expression key; a longer one never matches and is reported."""
+
+MAX_REGEX_TEXT: Final = 1_048_576
+"""Characters a regular-expression key is run on; of a longer text only the newest part is searched."""
+
+REGEX_SECONDS: Final = 0.05
+"""Seconds one regular expression may take on one text."""
+
+REGEX_BUILD_SECONDS: Final = 0.5
+"""Seconds all regular expressions of one scan may take together."""
+
+MAX_MEMO_TEXTS: Final = 8192
+"""How many texts a compiled set of books remembers the hits of."""
+
+MAX_KEYS_WITHOUT_AUTOMATON: Final = 4
+"""Up to so many keys, searching one after the other costs less than building an automaton."""

@@ -1,0 +1,104 @@
+"""KeyIndex: finds every plain key of a set of books in a text in one pass, and remembers the texts it has seen."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from innkeeper.lore.limits import MAX_KEYS_WITHOUT_AUTOMATON, MAX_MEMO_TEXTS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["KeyIndex", "Pattern", "first_place"]
+
+_WORD: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+"""What JavaScript's ``\\w`` means: a neighbour outside this set is a word's border."""
+
+
+class Pattern(msgspec.Struct, frozen=True):
+    """A plain text to find: as written or in lower case, anywhere or only as a whole word."""
+
+    text: str
+    exact_case: bool = False
+    whole_word: bool = False
+
+
+class KeyIndex:
+    """An automaton over patterns. `hits` gives the numbers of the patterns a text contains.
+
+    Each text is searched once and its hits kept, least recently used out first, so a scan costs what is new in the chat.
+    """
+
+    __slots__ = ("_exact", "_folded", "_memo", "patterns")
+
+    def __init__(self, patterns: Sequence[Pattern]) -> None:
+        self.patterns = tuple(patterns)
+        numbered = list(enumerate(self.patterns))
+        self._folded = _Finder([(number, p) for number, p in numbered if not p.exact_case])
+        self._exact = _Finder([(number, p) for number, p in numbered if p.exact_case])
+        self._memo: OrderedDict[str, frozenset[int]] = OrderedDict()
+
+    def hits(self, text: str) -> frozenset[int]:
+        """The numbers of the patterns found in ``text``."""
+        known = self._memo.get(text)
+        if known is not None:
+            return known
+        found = self._folded.find(text.lower()) | self._exact.find(text)
+        self._memo[text] = found
+        if len(self._memo) > MAX_MEMO_TEXTS:
+            self._memo.popitem(last=False)
+        return found
+
+    def locate(self, number: int, text: str) -> tuple[int, int] | None:
+        """Where a pattern is first found in ``text``, for an explanation; ``None`` when it is not."""
+        return first_place(self.patterns[number], text)
+
+
+def first_place(pattern: Pattern, text: str) -> tuple[int, int] | None:
+    """Where ``pattern`` is first found in ``text`` (not folded yet), or ``None``. An empty pattern is found at once."""
+    return _first(pattern, text if pattern.exact_case else text.lower())
+
+
+class _Finder:
+    """Numbered patterns and the automaton over their texts."""
+
+    __slots__ = ("_automaton", "_borders", "_numbers", "_patterns")
+
+    def __init__(self, numbered: list[tuple[int, Pattern]]) -> None:
+        self._numbers = [number for number, _ in numbered]
+        self._patterns = [pattern for _, pattern in numbered]
+        self._borders = [pattern.whole_word for pattern in self._patterns]
+        self._automaton: Any = None
+        if len(numbered) > MAX_KEYS_WITHOUT_AUTOMATON:
+            from ahocorasick_rs import AhoCorasick
+
+            self._automaton = AhoCorasick([pattern.text for pattern in self._patterns], store_patterns=False)
+
+    def find(self, text: str) -> frozenset[int]:
+        if self._automaton is None:
+            return frozenset(
+                n for n, p in zip(self._numbers, self._patterns, strict=True) if _first(p, text) is not None
+            )
+        borders, numbers = self._borders, self._numbers
+        return frozenset(
+            numbers[index]
+            for index, start, end in self._automaton.find_matches_as_indexes(text, overlapping=True)
+            if not borders[index] or _at_borders(text, start, end)
+        )
+
+
+def _at_borders(text: str, start: int, end: int) -> bool:
+    return (start == 0 or text[start - 1] not in _WORD) and (end == len(text) or text[end] not in _WORD)
+
+
+def _first(pattern: Pattern, text: str) -> tuple[int, int] | None:
+    start = text.find(pattern.text)
+    while start >= 0:
+        end = start + len(pattern.text)
+        if not pattern.whole_word or _at_borders(text, start, end):
+            return start, end
+        start = text.find(pattern.text, start + 1)
+    return None

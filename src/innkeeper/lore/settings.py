@@ -1,0 +1,61 @@
+"""LoreSettings: the settings that hold for every entry of every book (SillyTavern's *world info* settings)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Any, Final
+
+import msgspec
+
+from innkeeper.prompt.errors import ConfigError
+
+__all__ = ["InsertionStrategy", "LoreSettings"]
+
+
+class InsertionStrategy(IntEnum):
+    """How books of the character and global books mix, by SillyTavern's numbers."""
+
+    EVENLY = 0
+    CHARACTER_FIRST = 1
+    GLOBAL_FIRST = 2
+
+
+class LoreSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Depths in messages, ``budget`` in percent of the context, ``budget_cap`` in tokens (0: none).
+
+    ``min_activations`` asks for that many entries, looking further back one message at a time, at most
+    ``min_activations_depth_max`` messages (0: the whole chat). ``max_recursion_steps`` limits passes (0: no limit).
+    """
+
+    depth: int = 2
+    min_activations: int = 0
+    min_activations_depth_max: int = 0
+    budget: float = 25
+    budget_cap: int = 0
+    include_names: bool = True
+    recursive: bool = False
+    case_sensitive: bool = False
+    match_whole_words: bool = False
+    use_group_scoring: bool = False
+    character_strategy: int = InsertionStrategy.CHARACTER_FIRST
+    max_recursion_steps: int = 0
+    overflow_alert: bool = False
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any] | None) -> LoreSettings:
+        """Settings under our names or SillyTavern's ``world_info_…``. Raises `ConfigError` naming the field."""
+        named = {str(key).removeprefix(_PREFIX): value for key, value in (given or {}).items() if value is not None}
+        known = {key: value for key, value in named.items() if key in cls.__struct_fields__}
+        try:
+            return msgspec.convert(known, cls, strict=False)
+        except msgspec.ValidationError as error:
+            raise ConfigError(f"lore settings: {error}") from error
+
+    def tokens(self, context_tokens: int) -> int:
+        """The lore budget in tokens for a context of ``context_tokens`` (window less reply): at least 1."""
+        share = max(int(self.budget * context_tokens / 100 + 0.5), 1)
+        return min(share, self.budget_cap) if self.budget_cap > 0 else share
+
+
+_PREFIX: Final = "world_info_"
