@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
@@ -75,7 +76,8 @@ def show_path(path: Path) -> str:
 
 def shown(value: object) -> str:
     """A value as a message quotes it: its JSON type, and itself when short."""
-    text = repr(value) if isinstance(value, (str, int, float)) or value is None else type(value).__name__
+    scalar = isinstance(value, (str, int, float)) or value is None
+    text = json.dumps(value, ensure_ascii=False) if scalar else "a list" if isinstance(value, list) else "an object"
     return text if len(text) <= EXCERPT_CHARS else text[: EXCERPT_CHARS - 1] + "…"
 
 
