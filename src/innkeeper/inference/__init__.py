@@ -1,0 +1,1 @@
+"""From a plan to an answer: clients, runner, tools, directives, output tags."""

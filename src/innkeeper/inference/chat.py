@@ -1,0 +1,173 @@
+"""ChatReply and ChatDecoder: one chat completion's answer, whole or as a stream of bytes, without I/O."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from innkeeper.inference.chunks import ChatFold, chunk_of, text_of, whole_text
+from innkeeper.inference.endpoint import Endpoint
+from innkeeper.inference.errors import DecodeError, HttpError, StreamCutError
+from innkeeper.inference.response import Response, decoded, error_of, sample
+from innkeeper.inference.sse import Event, EventParser
+
+__all__ = ["ChatDecoder", "ChatReply", "choice_of", "refuses_streaming"]
+
+_DONE: Final = "[DONE]"
+_FIELDS: Final = (b"data", b"event", b"id", b"retry", b":")
+_WHOLE: Final = (b"{", b"[", b"<")
+_REFUSALS: Final = frozenset({400, 405, 422, 501})
+_ABOUT_STREAMS: Final = re.compile(r"\bstream(?:ing|_options)?\b", re.IGNORECASE)
+
+
+class ChatReply(NamedTuple):
+    """What a chat gave: the text, the provider's token figures, why it ended, and the response it came in."""
+
+    content: str
+    usage: Mapping[str, Any] | None
+    finish_reason: str | None
+    response: Response
+
+    @classmethod
+    def of(cls, response: Response) -> ChatReply:
+        """The reply in a completion's body. Raises `DecodeError` when it has no message."""
+        choice = choice_of(response.body)
+        reason, usage = choice.get("finish_reason"), response.body.get("usage")
+        return cls(
+            content=whole_text(text_of(choice["message"].get("content"))),
+            usage=usage if isinstance(usage, Mapping) else None,
+            finish_reason=reason if isinstance(reason, str) else None,
+            response=response,
+        )
+
+
+def choice_of(body: Any) -> Mapping[str, Any]:
+    """The first choice of a completion's body, which has a message. Raises `DecodeError` otherwise."""
+    choices = body.get("choices") if isinstance(body, Mapping) else None
+    first = choices[0] if isinstance(choices, (list, tuple)) and choices else None
+    if not isinstance(first, Mapping) or not isinstance(first.get("message"), Mapping):
+        msg = "the provider's answer has no message (choices[0].message)"
+        raise DecodeError(msg, hint="is this a chat completions endpoint?")
+    return first
+
+
+class ChatDecoder:
+    """Bytes of an answer to text deltas. Takes an event stream, or a whole JSON body as one delta.
+
+    What the first byte says counts more than the content type, which servers get wrong. One decoder serves one answer.
+    """
+
+    def __init__(self, endpoint: Endpoint, status: int, headers: Mapping[str, str]) -> None:
+        self._endpoint = endpoint
+        self._status = status
+        self._headers = headers
+        self._parser = EventParser()
+        self._fold = ChatFold()
+        self._start = bytearray()
+        self._streams: bool | None = None
+        self._events = 0
+        self._last_id = ""
+        self.done = False
+
+    @property
+    def partial(self) -> str:
+        """The text so far."""
+        return self._fold.text
+
+    def feed(self, piece: bytes) -> Iterator[str]:
+        """The deltas that ``piece`` completes. Raises `DecodeError`, `ReplyError`, `LimitError`."""
+        if self._streams is None:
+            self._start += piece
+            self._streams = _is_stream(bytes(self._start[:64]), self._headers)
+            piece = bytes(self._start)
+        elif not self._streams:
+            self._start += piece
+        if self._streams:
+            for event in self._parser.feed(piece):
+                yield from self._event(event)
+
+    def close(self) -> Iterator[str]:
+        """The deltas that the end completes. Raises `StreamCutError` when the answer is not complete, `DecodeError`."""
+        if not self._streams and self._start.strip():
+            yield from self._body()
+        else:
+            left = None if self.done else self._parser.close()
+            if left is not None:
+                yield from self._last(left)
+            self._complete()
+        yield from filter(None, [self._fold.end()])
+
+    def reply(self) -> ChatReply:
+        """The whole answer, once `close` has passed."""
+        body = self._fold.body()
+        usage = self._fold.usage
+        return ChatReply(self.partial, usage, self._fold.finish_reason, Response(self._status, self._headers, body))
+
+    def _body(self) -> Iterator[str]:
+        response = decoded(self._status, self._headers, bytes(self._start), self._endpoint)
+        choice_of(response.body)
+        yield from filter(None, [self._fold.take(chunk_of(response.body))])
+
+    def _event(self, event: Event) -> Iterator[str]:
+        repeated = bool(event.id) and event.id == self._last_id
+        self._last_id = event.id
+        self._events += 1
+        if event.data.strip() == _DONE:
+            self.done = True
+        if self.done or repeated or not event.data.strip():
+            return
+        chunk = self._json(event)
+        failure = error_of(
+            {"error": chunk} if event.type == "error" and "error" not in chunk else chunk, self._endpoint
+        )
+        if failure is not None:
+            raise failure
+        yield from filter(None, [self._fold.take(chunk)])
+
+    def _json(self, event: Event) -> Mapping[str, Any]:
+        try:
+            chunk = json.loads(event.data)
+        except (ValueError, RecursionError) as error:
+            msg = f"event {self._events} of the stream is not JSON"
+            raise DecodeError(msg, sample=sample(event.data, self._endpoint)) from error
+        return chunk if isinstance(chunk, Mapping) else {}
+
+    def _last(self, event: Event) -> Iterator[str]:
+        """An event without its closing blank line: taken if it is whole, else the stream was cut in it."""
+        try:
+            yield from self._event(event)
+        except DecodeError as error:
+            msg = "the stream ended inside an event"
+            raise StreamCutError(msg, partial=self.partial) from error
+
+    def _complete(self) -> None:
+        if self.done or self._fold.finish_reason is not None:
+            return
+        if not self._events:
+            msg = "the stream held no events"
+            raise DecodeError(msg)
+        msg = "the stream ended without a finish reason or [DONE]"
+        raise StreamCutError(msg, partial=self.partial)
+
+
+def _is_stream(start: bytes, headers: Mapping[str, str]) -> bool | None:
+    """Whether bytes begin an event stream; ``None`` while there is nothing but white space."""
+    start = start.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not start:
+        return None
+    if start.startswith(_WHOLE):
+        return False
+    if "event-stream" in headers.get("content-type", ""):
+        return True
+    return None if any(field.startswith(start) for field in _FIELDS[:-1]) else start.startswith(_FIELDS)
+
+
+def refuses_streaming(error: HttpError) -> bool:
+    """Whether a server turned a request down because it cannot stream: then the same request, unstreamed, is right."""
+    body = error.body if isinstance(error.body, Mapping) else {}
+    detail = body.get("error")
+    param = detail.get("param") if isinstance(detail, Mapping) else None
+    about = param in {"stream", "stream_options"} or _ABOUT_STREAMS.search(error.message) is not None
+    return error.status in _REFUSALS and about

@@ -1,0 +1,112 @@
+"""EchoServer: a provider on this machine's loopback that answers by a script. For tests, demos and trying things out."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+import msgspec
+
+from innkeeper.inference.fake_script import Answer, Script, route
+
+__all__ = ["EchoServer", "Received"]
+
+
+class Received(msgspec.Struct, frozen=True):
+    """One request as the server got it; headers have lower-case names."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: Any
+
+
+class EchoServer:
+    """An OpenAI-compatible server in a thread, as a context manager. Without a script it echoes the last message.
+
+    ``script`` holds texts, `FakeReply`, `Fault`, whole bodies, or functions of the request. With ``api_key`` other keys
+    get 401. `requests` are all that came, `base_url` is where to go.
+    """
+
+    def __init__(self, *script: Any, api_key: str | None = None, port: int = 0) -> None:
+        self.requests: list[Received] = []
+        self.script = Script(script)
+        self.api_key = api_key
+        self.stopping = threading.Event()
+        self._server = _Server(("127.0.0.1", port), _Handler)
+        self._server.echo = self
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
+
+    @property
+    def base_url(self) -> str:
+        """``http://127.0.0.1:port``."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Stop at once, also in the middle of a stall."""
+        self.stopping.set()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    echo: EchoServer
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Clients that go away are part of the game."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Server
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base's name
+        """Say nothing."""
+
+    def do_GET(self) -> None:
+        """Answer."""
+        self._serve()
+
+    do_POST = do_GET  # noqa: N815 - the base's names
+
+    def _serve(self) -> None:
+        echo = self.server.echo
+        body = self.rfile.read(int(self.headers.get("content-length") or 0))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        authorised = echo.api_key is None or headers.get("authorization") == f"Bearer {echo.api_key}"
+        answer = route(self.command, self.path, body, echo.script, authorised=authorised)
+        parsed = msgspec.json.decode(body) if body.startswith(b"{") else None
+        echo.requests.append(Received(self.command, self.path, headers, parsed))
+        self._send(answer)
+
+    def _send(self, answer: Answer) -> None:
+        stopping = self.server.echo.stopping
+        if answer.ending == "refuse" or stopping.wait(answer.delay):
+            self.close_connection = True
+            return
+        self.send_response(answer.status)
+        for name, value in answer.headers.items():
+            self.send_header(name, value)
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        for piece in answer.pieces():
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+            self.wfile.flush()
+        if answer.ending == "stall":
+            stopping.wait()
+        if answer.ending == "end":
+            self.wfile.write(b"0\r\n\r\n")
+        else:
+            self.close_connection = True
