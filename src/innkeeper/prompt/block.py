@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.prompt.errors import UsageError
-from innkeeper.prompt.frozen import EMPTY, FrozenDict
+from innkeeper.prompt.frozen import EMPTY, FrozenDict, freeze
 from innkeeper.prompt.message import Attachment, Message
 from innkeeper.prompt.text import Origin, Piece
 
@@ -64,6 +64,17 @@ class Block(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     origin: Origin | None = None
     pieces: tuple[Piece, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Refuse fields of the wrong type at once; freeze metadata."""
+        if not (isinstance(self.role, str) and isinstance(self.content, str)):
+            raise UsageError("a block's role and content must be text")
+        if self.depth < 0:
+            raise UsageError("a block's depth must not be negative")
+        if type(self.metadata) is not FrozenDict:
+            msgspec.structs.force_setattr(self, "metadata", freeze(self.metadata))
+        if type(self.message_metadata) is not FrozenDict:
+            msgspec.structs.force_setattr(self, "message_metadata", freeze(self.message_metadata))
+
     @classmethod
     def of_message(cls, message: Message, **fields: Any) -> Block:
         """A block with the message's role, text, name, attachments and metadata."""
@@ -81,7 +92,9 @@ class Block(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         return Message(self.role, self.content, self.name, self.attachments, self.message_metadata)
 
     def with_(self, **fields: Any) -> Block:
-        """A copy with other fields. Raises `UsageError` for a field that blocks do not have."""
+        """A copy with other fields; new content without new ``pieces`` has none. Raises `UsageError` for an unknown field."""
+        if "content" in fields and "pieces" not in fields:
+            fields["pieces"] = ()
         try:
             return msgspec.structs.replace(self, **fields)
         except TypeError as error:
@@ -96,6 +109,14 @@ class Block(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     def bundle(self) -> str | None:
         """``metadata["eviction_bundle"]``: blocks with the same bundle stay or go together."""
         return self.metadata.get("eviction_bundle")
+
+    def origin_at(self, offset: int) -> Origin | None:
+        """Where the character at ``offset`` of the content came from, or its nearest piece's origin."""
+        for piece in self.pieces:
+            if offset < len(piece.text):
+                return piece.origin
+            offset -= len(piece.text)
+        return self.pieces[-1].origin if self.pieces else self.origin
 
     def ranges(self) -> tuple[Piece, ...]:
         """Its pieces, or the whole content as one piece. Their texts, joined, are the content."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -98,10 +97,9 @@ def _tools(request: BuildRequest) -> tuple[Tool, ...]:
 
 
 def _unreplayable(state: State) -> tuple[str, ...]:
+    """The ports in use that decide what a plan holds. Whether the request is data is asked when a replay is wanted."""
     ports = state.inputs.ports
-    named = {"hooks": ports.hooks, "injections": ports.injections, "random": ports.random, "dialects": ports.dialects}
-    missing = [name for name, port in named.items() if port is not None]
-    with contextlib.suppress(UsageError):
-        state.request.to_dict()
-        return tuple(missing)
-    return (*missing, "an input that is not data")
+    return tuple(name for name in _DECIDING_PORTS if getattr(ports, name) is not None)
+
+
+_DECIDING_PORTS: Final = ("hooks", "injections", "random", "dialects", "token_counter")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from datetime import MAXYEAR, MINYEAR, UTC, datetime
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["EPOCH", "Clock"]
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_HINT: Final = "write it like 2026-01-15T12:34:56Z"
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Clock(msgspec.Struct, frozen=True):
@@ -26,11 +27,18 @@ class Clock(msgspec.Struct, frozen=True):
 
     @classmethod
     def at(cls, moment: datetime | str | None, locale: str = "en-US") -> Clock:
-        """A clock at an aware moment, an ISO 8601 text, or (``None``) the wall clock. Naive moments are UTC."""
+        """A clock at an aware moment, an ISO 8601 text, or (``None``) the wall clock. Naive moments are UTC.
+
+        Raises `FormatError` for what is no moment, or in a year that not every zone can write (1 and 9999).
+        """
         if moment is None:
             return cls(utc_now(), locale)
         if isinstance(moment, str):
             moment = _parse(moment)
+        if not isinstance(moment, datetime):
+            raise FormatError(f"now must be a moment, not {type(moment).__name__}", hint=_HINT)
+        if not MINYEAR < moment.year < MAXYEAR:
+            raise FormatError(f"the year {moment.year} is out of range", hint=_HINT)
         return cls(moment if moment.tzinfo else moment.replace(tzinfo=UTC), locale)
 
     @property
@@ -49,4 +57,4 @@ def _parse(text: str) -> datetime:
         return datetime.fromisoformat(text)
     except ValueError as error:
         msg = f"not an ISO 8601 moment: {text[:40]!r}"
-        raise FormatError(msg, hint="write it like 2026-01-15T12:34:56Z") from error
+        raise FormatError(msg, hint=_HINT) from error

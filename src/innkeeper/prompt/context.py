@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 from innkeeper.prompt.errors import ConfigError, UsageError
-from innkeeper.prompt.frozen import FrozenDict, deep_merge, freeze, thaw
+from innkeeper.prompt.frozen import FrozenDict, deep_merge, freeze, key_text, thaw
 
 __all__ = ["Context", "step_key", "underscore"]
 
 _ACRONYM: Final = re.compile(r"([A-Z]+)([A-Z][a-z])")
+_USUAL_TYPE: Final = "app"
+_TYPE_KEY: Final = "@type"
+_ID_KEY: Final = "@id"
 _CAMEL: Final = re.compile(r"([a-z\d])([A-Z])")
 
 
@@ -48,23 +52,19 @@ class Context(Mapping[str, Any]):
         id: str | None = None,  # noqa: A002 - the document's word
         module_configs: Mapping[str, Any] | None = None,
     ) -> None:
-        normal = _normalise(data or {})
+        normal = _normalise({} if data is None else data)
         within = normal.pop("module_configs", None)
-        object.__setattr__(self, "_data", freeze(normal))
-        object.__setattr__(self, "type", type)
-        object.__setattr__(self, "id", id)
-        object.__setattr__(
-            self, "module_configs", _module_configs(within if module_configs is None else module_configs)
-        )
+        keep = partial(object.__setattr__, self)
+        keep("type", _label(_TYPE_KEY, normal.pop(_TYPE_KEY, type)))
+        keep("id", _label(_ID_KEY, normal.pop(_ID_KEY, id)))
+        keep("module_configs", _module_configs(within if module_configs is None else module_configs))
+        keep("_data", freeze(normal))
 
     @classmethod
-    def build(cls, raw: Any, *, type: str | None = "app", id: str | None = None) -> Context:  # noqa: A002
+    def build(cls, raw: Any, *, type: str | None = _USUAL_TYPE, id: str | None = None) -> Context:  # noqa: A002
         """A context from ``None``, a mapping or another context (kept whole). Raises `UsageError` otherwise."""
         if isinstance(raw, Context):
             return raw
-        if raw is not None and not isinstance(raw, Mapping):
-            msg = f"context must be a mapping or a Context, not {raw.__class__.__name__}"
-            raise UsageError(msg)
         return cls(raw, type=type, id=id)
 
     def with_configs(self, configs: Mapping[str, Any]) -> Context:
@@ -104,14 +104,50 @@ class Context(Mapping[str, Any]):
         return f"Context(type={self.type!r}, keys={list(self._data)!r})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data including ``module_configs``, which `Context.build` reads back."""
+        """Plain data that `Context.build` reads back: with ``module_configs``, and type and id where they are not the usual."""
         data: dict[str, Any] = thaw(self._data)
-        return {**data, "module_configs": thaw(self.module_configs)} if self.module_configs else data
+        if self.module_configs:
+            data["module_configs"] = thaw(self.module_configs)
+        if self.type != _USUAL_TYPE:
+            data[_TYPE_KEY] = self.type
+        if self.id is not None:
+            data[_ID_KEY] = self.id
+        return data
+
+    def __eq__(self, other: object) -> bool:
+        """Contexts are equal when all they hold is; a context equals another mapping with the same data."""
+        if isinstance(other, Context):
+            return self._whole() == other._whole()
+        return Mapping.__eq__(self, other)
+
+    def __hash__(self) -> int:
+        """Hash by the keys; contexts are equal more seldom than their hashes."""
+        return hash(frozenset(self._data))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy through plain data."""
+        return _restored, self._whole()
+
+    def _whole(self) -> tuple[Any, ...]:
+        return dict(self._data), self.type, self.id, dict(self.module_configs)
 
 
-def _normalise(data: Mapping[str, Any]) -> dict[str, Any]:
-    named = ((underscore(str(key)).strip(), value) for key, value in data.items())
+def _restored(data: dict[str, Any], kind: str | None, name: str | None, configs: dict[str, Any]) -> Context:
+    return Context(data, type=kind, id=name, module_configs=configs)
+
+
+def _normalise(data: Any) -> dict[str, Any]:
+    if not isinstance(data, Mapping):
+        msg = f"context must be a mapping or a Context, not {data.__class__.__name__}"
+        raise UsageError(msg)
+    named = ((underscore(key_text(key)).strip(), value) for key, value in data.items())
     return {key: value for key, value in named if key}
+
+
+def _label(key: str, value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    raise UsageError(f"a context's {key} must be text, not {type(value).__name__}")
 
 
 def _module_configs(raw: Any) -> FrozenDict:
@@ -120,4 +156,9 @@ def _module_configs(raw: Any) -> FrozenDict:
     if not isinstance(raw, Mapping) or not all(isinstance(value, Mapping) for value in raw.values()):
         msg = "module_configs must map step names to mappings of their configuration"
         raise ConfigError(msg, hint='for example {"language_policy": {"style_hint": "casual"}}')
-    return FrozenDict({step_key(str(key)): freeze(dict(value)) for key, value in raw.items()})
+    merged: dict[str, Any] = {}
+    for key, value in raw.items():
+        name = step_key(key_text(key))
+        merged[name] = deep_merge(merged.get(name, {}), thaw(freeze(dict(value))))
+    configs: FrozenDict = freeze(merged)
+    return configs

@@ -26,9 +26,11 @@ numbers for shells and servers.
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import msgspec
+
+from innkeeper.prompt.display import caret, plain, printable, redact, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -72,11 +74,12 @@ class Where(msgspec.Struct, frozen=True, omit_defaults=True):
         return ": ".join(part for part in (place, self.path or "") if part)
 
     def pointer(self) -> str:
-        """The excerpt with a caret under the column, or an empty text."""
+        """The excerpt's first line with a caret under the column, both as wide as a terminal shows them, or an empty text."""
         if self.excerpt is None:
             return ""
-        caret = "" if self.column is None else "\n" + " " * (self.column - 1 - self.cut) + "^"
-        return self.excerpt + caret
+        line = redact(printable(self.excerpt.split("\n", 1)[0].rstrip("\r")))
+        place = None if self.column is None else self.column - self.cut
+        return line if place is None or not 0 < place <= len(line) + 1 else f"{line}\n{caret(line, place)}"
 
 
 class InnkeeperError(Exception):
@@ -99,34 +102,68 @@ class InnkeeperError(Exception):
         return "".join("_" + c.lower() if c.isupper() else c for c in name).lstrip("_")
 
     def at(self, **place: Any) -> Self:
-        """Fill in parts of `Where` that are not known yet; returns the same error, for ``raise err.at(...)``."""
-        known = {} if self.where is None else msgspec.structs.asdict(self.where)
-        self.where = Where(**{**place, **{k: v for k, v in known.items() if v is not None}})
+        """Fill in parts of `Where` that are not known yet; returns the same error, for ``raise err.at(...)``.
+
+        ``excerpt`` and ``cut`` belong together: they are taken only when neither is known.
+        """
+        known = {} if self.where is None else _known(self.where)
+        if known.keys() & _EXCERPT_PARTS:
+            place = {name: value for name, value in place.items() if name not in _EXCERPT_PARTS}
+        self.where = Where(**{**place, **known})
         return self
 
     def render(self) -> str:
-        """The error as people read it: place, message, source line with a caret, hint."""
-        lines = [f"{self.where}: {self.message}" if self.where and str(self.where) else self.message]
-        if self.where and self.where.excerpt is not None:
-            lines += ["    " + line for line in self.where.pointer().splitlines()]
+        """The error as people read it: place, message, source line with a caret, hint.
+
+        Safe to print: control characters are shown as pictures, secrets as asterisks, lone surrogates as U+FFFD.
+        """
+        lines = [str(self)]
+        if self.where:
+            lines += ["    " + line for line in self.where.pointer().split("\n") if line]
         if self.hint:
-            lines.append(f"hint: {self.hint}")
+            lines.append(f"hint: {redact(printable(self.hint))}")
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """The same facts as JSON-ready data: ``kind``, ``message``, and ``where``, ``hint``, ``details`` when known."""
-        facts: dict[str, Any] = {"kind": self.kind, "message": self.message}
+        """The same facts as JSON-ready data: ``kind``, ``message``, and ``where``, ``hint``, ``details``, ``cause`` when known.
+
+        ``cause`` is the `to_dict` of the error of this tree that led to this one. Any JSON writer takes the result.
+        """
+        facts: dict[str, Any] = {"kind": self.kind, "message": _shown(self.message)}
         if self.where:
-            facts["where"] = msgspec.to_builtins(self.where)
+            facts["where"] = plain(_known(self.where))
         if self.hint:
-            facts["hint"] = self.hint
+            facts["hint"] = _shown(self.hint)
         if self.details:
-            facts["details"] = msgspec.to_builtins(self.details, enc_hook=str)
+            facts["details"] = plain(self.details)
+        if isinstance(self.__cause__, InnkeeperError) and self.__cause__ is not self:
+            facts["cause"] = {k: v for k, v in self.__cause__.to_dict().items() if k != "cause"}
         return facts
 
     def __str__(self) -> str:
-        """The first line of `render`."""
-        return f"{self.where}: {self.message}" if self.where and str(self.where) else self.message
+        """The first part of `render`: place and message."""
+        place = str(self.where) if self.where else ""
+        return _shown(f"{place}: {self.message}" if place else self.message)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy without calling ``__init__``, whose parameters differ from class to class."""
+        return _restored, (type(self), self.args), self.__dict__
+
+
+_EXCERPT_PARTS: Final = frozenset({"excerpt", "cut"})
+
+
+def _known(where: Where) -> dict[str, Any]:
+    facts = msgspec.structs.asdict(where)
+    return {name: value for name, value in facts.items() if value is not None and (name != "cut" or value)}
+
+
+def _shown(text: str) -> str:
+    return redact(printable(text))
+
+
+def _restored(kind: type[InnkeeperError], args: tuple[Any, ...]) -> InnkeeperError:
+    return kind.__new__(kind, *args)
 
 
 class UsageError(InnkeeperError):
@@ -136,16 +173,22 @@ class UsageError(InnkeeperError):
     http_status = 400
 
 
+_NAME_SHOWN: Final = 80
+_NAMES_LISTED: Final = 40
+_NAMES_COMPARED: Final = 2_000
+
+
 class UnknownNameError(UsageError):
     """A name that no registry entry has. ``known`` lists what there is; the hint offers the nearest."""
 
     http_status = 404
 
     def __init__(self, what: str, name: str, known: Iterable[str] = (), **kwargs: Any) -> None:
-        names = sorted(known)
-        near = difflib.get_close_matches(str(name), names, n=1)
-        options = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names)}" if names else None
-        super().__init__(f"unknown {what} {name!r}", hint=kwargs.pop("hint", options), **kwargs)
+        names, text = sorted(map(str, known)), shorten(str(name), _NAME_SHOWN)
+        near = difflib.get_close_matches(text, names[:_NAMES_COMPARED], n=1)
+        listed = ", ".join(names[:_NAMES_LISTED]) + (" …" if len(names) > _NAMES_LISTED else "")
+        options = f"did you mean {near[0]!r}?" if near else f"known: {listed}" if names else None
+        super().__init__(f"unknown {what} {text!r}", hint=kwargs.pop("hint", options), **kwargs)
         self.name = name
         self.known = tuple(names)
 
@@ -175,11 +218,8 @@ class LimitError(InputError):
     http_status = 413
 
     def __init__(self, what: str, *, limit: str, allowed: float, found: float | None = None, **kwargs: Any) -> None:
-        size = "" if found is None else f" ({found:,} > {allowed:,})"
-        message = (
-            f"{what} exceeds the limit {limit} of {allowed:,}" if found is None else f"{what} exceeds {limit}{size}"
-        )
-        super().__init__(message, limit=limit, allowed=allowed, found=found, **kwargs)
+        size = f" of {allowed:,}" if found is None else f" ({found:,} > {allowed:,})"
+        super().__init__(f"{what} exceeds the limit {limit}{size}", limit=limit, allowed=allowed, found=found, **kwargs)
         self.limit = limit
         self.allowed = allowed
         self.found = found

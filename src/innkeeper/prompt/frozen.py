@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+import math
+from collections.abc import Mapping
+from typing import Any, Final, NoReturn
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from innkeeper.prompt.errors import FormatError, LimitError
+from innkeeper.prompt.limits import MAX_DEPTH
+from innkeeper.prompt.text import scalar_text
 
-__all__ = ["EMPTY", "FrozenDict", "deep_merge", "freeze", "thaw"]
+__all__ = ["EMPTY", "FrozenDict", "check_depth", "deep_merge", "freeze", "key_text", "thaw"]
+
+_FROZEN_DEPTH: Final = 2 * MAX_DEPTH
+"""Frozen values may be put into one another, so what is already frozen may be deeper than what comes from outside."""
 
 
 class FrozenDict(dict[str, Any]):
@@ -24,7 +30,7 @@ class FrozenDict(dict[str, Any]):
     __ior__ = _refuse
 
     def __hash__(self) -> int:  # type: ignore[override]
-        """Hash by identity of the items; raises `TypeError` when a value cannot be hashed."""
+        """Hash by the items, in any order; raises `TypeError` when a value cannot be hashed."""
         return hash(frozenset(self.items()))
 
     def __copy__(self) -> FrozenDict:
@@ -41,33 +47,98 @@ EMPTY = FrozenDict()
 
 
 def freeze(value: Any) -> Any:
-    """Plain data with dicts as `FrozenDict` and lists as tuples, at every depth; other objects as they are."""
+    """Plain data with mappings as `FrozenDict` and lists as tuples, at every depth; other objects as they are.
+
+    Keys become text as in JSON, lone surrogates U+FFFD. Raises `LimitError` beyond `MAX_DEPTH` (data that contains itself
+    included) and `FormatError` for numbers that JSON cannot write.
+    """
+    return _freeze(value, 0)
+
+
+def _freeze(value: Any, depth: int) -> Any:
+    if isinstance(value, str):
+        return scalar_text(value) if type(value) is str else value
+    if isinstance(value, float) and not math.isfinite(value):
+        raise FormatError(f"{value} is not a number that JSON can write", hint="leave the value out, or use null")
     if type(value) is FrozenDict:
         return value
-    if isinstance(value, dict):
-        return FrozenDict({key: freeze(item) for key, item in value.items()})
-    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
-        return tuple(freeze(item) for item in value)
+    if isinstance(value, Mapping) and _is_plain(value):
+        below = _deeper(depth)
+        return FrozenDict({key_text(key): _freeze(item, below) for key, item in value.items()})
+    if _is_list(value):
+        below = _deeper(depth)
+        return tuple([_freeze(item, below) for item in value])
     return value
 
 
+def key_text(key: Any) -> str:
+    """A key as JSON writes it: text without lone surrogates, ``true``, ``null``, a number's digits."""
+    if isinstance(key, str):
+        return scalar_text(str(key))
+    if key is None or isinstance(key, bool):
+        return {None: "null", True: "true", False: "false"}[key]
+    return scalar_text(str(key))
+
+
 def thaw(value: Any) -> Any:
-    """The reverse of `freeze`: plain dicts and lists that a caller may change."""
+    """The reverse of `freeze`: plain dicts and lists that a caller may change. Raises `LimitError` beyond `MAX_DEPTH`."""
+    return _thaw(value, 0)
+
+
+def _thaw(value: Any, depth: int) -> Any:
     if isinstance(value, dict):
-        return {key: thaw(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
-        return [thaw(item) for item in value]
+        below = _deeper(depth, _FROZEN_DEPTH)
+        return {key: _thaw(item, below) for key, item in value.items()}
+    if _is_list(value):
+        below = _deeper(depth, _FROZEN_DEPTH)
+        return [_thaw(item, below) for item in value]
     return value
 
 
 def deep_merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """``over`` on top of ``base``: dicts merge at every depth, anything else is replaced. Neither is changed.
 
+    Raises `LimitError` beyond `MAX_DEPTH`.
+
     >>> deep_merge({"a": {"x": 1, "y": 2}, "l": [1]}, {"a": {"y": 3}, "l": [2, 3]})
     {'a': {'x': 1, 'y': 3}, 'l': [2, 3]}
     """
+    return _merge(base, over, 0)
+
+
+def _merge(base: Mapping[str, Any], over: Mapping[str, Any], depth: int) -> dict[str, Any]:
     merged = dict(base)
     for key, value in over.items():
         below = merged.get(key)
-        merged[key] = deep_merge(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+        together = isinstance(below, dict) and isinstance(value, dict)
+        merged[key] = _merge(below or {}, value, _deeper(depth, _FROZEN_DEPTH)) if together else value
     return merged
+
+
+def check_depth(value: Any, what: str = "the data") -> None:
+    """Raise `LimitError` when lists and dicts nest deeper than `MAX_DEPTH`. Looks at each container once a level."""
+    level, depth = [value] if isinstance(value, (dict, list, tuple)) else [], 0
+    while level:
+        depth += 1
+        if depth > MAX_DEPTH:
+            raise _too_deep(what)
+        items = (item for box in level for item in (box.values() if isinstance(box, dict) else box))
+        level = list({id(item): item for item in items if isinstance(item, (dict, list, tuple))}.values())
+
+
+def _deeper(depth: int, allowed: int = MAX_DEPTH) -> int:
+    if depth >= allowed:
+        raise _too_deep("the data")
+    return depth + 1
+
+
+def _too_deep(what: str) -> LimitError:
+    return LimitError(f"the nesting of {what}", limit="MAX_DEPTH", allowed=MAX_DEPTH)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and not hasattr(value, "_fields")
+
+
+def _is_plain(value: Mapping[Any, Any]) -> bool:
+    return isinstance(value, dict) or not hasattr(value, "to_dict")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any, Final, Protocol
 
 import msgspec
 
+from innkeeper.prompt.display import shorten
 from innkeeper.prompt.errors import FormatError, UnknownNameError, UsageError
-from innkeeper.prompt.text import scalar_text
+from innkeeper.prompt.frozen import freeze
 
 __all__ = ["DEFAULT_DEPTH", "InMemoryInjections", "Injection", "InjectionPosition", "InjectionRegistry"]
 
@@ -34,12 +35,16 @@ class InjectionPosition(StrEnum):
         """A position from a name, an alias or SillyTavern's number. Raises `UnknownNameError`."""
         if isinstance(value, cls):
             return value
-        found = _POSITIONS.get(str(value).strip().lower())
+        name = value if isinstance(value, str) else repr(value) if type(value) is int and value in _ST_NUMBERS else ""
+        found = _POSITIONS.get(name.strip().lower())
         if found is None:
-            what = "injection position"
-            raise UnknownNameError(what, str(value), _POSITIONS)
+            raise UnknownNameError("injection position", name or type(value).__name__, _POSITIONS)
         return found
 
+
+_ST_NUMBERS: Final = (-1, 0, 1, 2)
+_ST_ROLES: Final = {"0": "system", "1": "user", "2": "assistant"}
+"""SillyTavern's numbers for roles."""
 
 _POSITIONS: Final = {
     "before": InjectionPosition.BEFORE,
@@ -76,8 +81,26 @@ class Injection(msgspec.Struct, frozen=True, omit_defaults=True):
             msg = "an injection needs an id"
             raise FormatError(msg)
         if self.depth < 0:
-            msg = f"injection {self.id!r}: depth must not be negative"
+            msg = f"injection {shorten(self.id, 40)!r}: depth must not be negative"
             raise FormatError(msg)
+
+    @classmethod
+    def of(cls, value: Any, *, strict: bool = False) -> Injection:
+        """An injection from itself or a mapping; its position may be an alias or SillyTavern's number.
+
+        Without ``strict``, numbers and booleans may be written as text. Raises `FormatError`, and `UnknownNameError` for a
+        position that does not exist.
+        """
+        if isinstance(value, cls):
+            return value
+        if not isinstance(value, Mapping):
+            raise FormatError(f"an injection must be a mapping, not {type(value).__name__}")
+        fields = dict(freeze(value))
+        fields["position"] = InjectionPosition.of(fields.get("position", InjectionPosition.AFTER))
+        try:
+            return msgspec.convert(fields, cls, strict=strict)
+        except msgspec.ValidationError as error:
+            raise FormatError(f"injection {shorten(str(fields.get('id')), 40)!r}: {error}") from error
 
 
 class InjectionRegistry(Protocol):
@@ -123,16 +146,29 @@ class InMemoryInjections:
         if filter is not None and not callable(filter):
             msg = f"injection {id!r}: filter must be callable"
             raise UsageError(msg)
-        fields = {**options, "id": id, "content": scalar_text(content), "position": InjectionPosition.of(position)}
-        unknown = fields.keys() - set(Injection.__struct_fields__)
+        unknown = options.keys() - set(Injection.__struct_fields__)
         if unknown:
             msg = f"injection {id!r}: unknown option {min(unknown)!r}"
             raise UsageError(msg, hint="options: role, depth, scan, ephemeral, filter")
         try:
-            self._entries[id] = (msgspec.convert(fields, Injection), filter)
-        except msgspec.ValidationError as error:
-            msg = f"injection {id!r}: {error}"
-            raise UsageError(msg) from error
+            entry = Injection.of({**options, "id": id, "content": content, "position": position}, strict=True)
+        except FormatError as error:
+            raise UsageError(error.message, hint=error.hint) from error
+        self._entries[entry.id] = (entry, filter)
+
+    @classmethod
+    def from_st_json(cls, entries: Mapping[str, Any]) -> InMemoryInjections:
+        """A registry from what SillyTavern saves in a chat: ``{id: {value, position, depth, scan, role, ephemeral}}``.
+
+        Filters saved there are JavaScript, which is not run: such an entry is always active. Raises `FormatError`.
+        """
+        if not isinstance(entries, Mapping):
+            raise FormatError(f"saved injections must be a mapping, not {type(entries).__name__}")
+        registry = cls()
+        for name, saved in entries.items():
+            entry = Injection.of(_from_st(str(name), saved))
+            registry._entries[entry.id] = (entry, None)
+        return registry
 
     def remove(self, id: str) -> None:  # noqa: A002 - the document's word
         """Remove it; no error when it is absent."""
@@ -143,12 +179,36 @@ class InMemoryInjections:
         return (self._entries[key][0] for key in sorted(self._entries))
 
     def active(self, context: Any) -> Iterator[Injection]:
-        """The injections whose filter passes for ``context``, in id order."""
+        """The injections whose filter passes for ``context``, in id order.
+
+        A filter that raises counts as passed; ``context.warn``, where there is one, is told.
+        """
         for key in sorted(self._entries):
             injection, wanted = self._entries[key]
-            if wanted is None or wanted(context):
+            if wanted is None or _passes(wanted, injection, context):
                 yield injection
 
     def ephemeral_ids(self) -> tuple[str, ...]:
         """The ids the application should remove after the generation."""
         return tuple(injection.id for injection in self if injection.ephemeral)
+
+
+def _passes(wanted: Callable[[Any], bool], injection: Injection, context: Any) -> bool:
+    try:
+        return bool(wanted(context))
+    except Exception as error:  # noqa: BLE001 - an application's own code; its text stays active
+        warn = getattr(context, "warn", None)
+        if warn is not None:
+            warn(
+                f"injection {injection.id!r}: its filter failed ({type(error).__name__}: {error}); it counts as passed"
+            )
+        return True
+
+
+def _from_st(name: str, saved: Any) -> dict[str, Any]:
+    if not isinstance(saved, Mapping):
+        raise FormatError(f"injection {shorten(name, 40)!r} must be a mapping, not {type(saved).__name__}")
+    fields: dict[str, Any] = {"id": name, "content": saved.get("value") or ""}
+    fields |= {key: saved[key] for key in ("position", "depth", "scan", "ephemeral") if saved.get(key) is not None}
+    role = saved.get("role")
+    return fields if role is None else {**fields, "role": _ST_ROLES.get(str(role), role)}

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import base64
 import binascii
+import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import msgspec
 
-from innkeeper.prompt.errors import FormatError, UsageError, Where
+from innkeeper.prompt.canonical import plain_data
+from innkeeper.prompt.errors import FormatError, InnkeeperError, UsageError, Where
 from innkeeper.prompt.frozen import EMPTY, FrozenDict, freeze
 from innkeeper.prompt.text import scalar_text
 
@@ -21,8 +23,6 @@ ROLES: Final = ("system", "user", "assistant", "tool", "function")
 
 STANDARD_METADATA: Final = ("tool_calls", "tool_call_id", "signature")
 """Metadata keys all dialects read (2-wave4-contracts, *Standard metadata keys*)."""
-
-_T = TypeVar("_T")
 
 _FIELDS: Final = frozenset({"role", "content", "name", "swipes", "swipe_id", "send_date", "attachments", "metadata"})
 _CAMEL: Final = {
@@ -50,25 +50,26 @@ class Attachment(msgspec.Struct, frozen=True, omit_defaults=True):
     extra: FrozenDict = EMPTY
 
     @classmethod
-    def of(cls, value: Any) -> Attachment:
+    def of(cls, value: Any, *, where: Where | None = None) -> Attachment:
         """An attachment from itself or a mapping: ours, or an OpenAI content part. Raises `FormatError`."""
         if isinstance(value, cls):
             return value
         if not isinstance(value, Mapping):
-            msg = f"an attachment must be a mapping, not {type(value).__name__}"
-            raise FormatError(msg)
-        kind = str(value.get("kind") or value.get("type") or "file")
-        body = value.get(kind)
+            raise FormatError(f"an attachment must be a mapping, not {type(value).__name__}", where=where)
+        kind = _field(value, ("kind", "type"), where) or "file"
+        body = None if kind in cls.__struct_fields__ else value.get(kind)
         part = {**value, **body} if isinstance(body, Mapping) else value
-        url = part.get("url") or (body if isinstance(body, str) else None)
-        found = _DATA_URL.fullmatch(url) if isinstance(url, str) else None
+        url = _field(part, ("url",), where) or (body if isinstance(body, str) else None)
+        found = _DATA_URL.fullmatch(url) if url else None
+        extra = part.get("extra")
         return cls(
             kind=_KINDS.get(kind, kind),
             url=None if found else url,
-            data=found["data"] if found else part.get("data") or part.get("file_data"),
-            media_type=(found["type"] if found else None) or part.get("media_type") or _media_type(part),
-            name=part.get("name") or part.get("filename"),
-            detail=part.get("detail"),
+            data=found["data"] if found else _field(part, ("data", "file_data"), where),
+            media_type=(found["type"] if found else None) or _field(part, ("media_type",), where) or _media_type(part),
+            name=_field(part, ("name", "filename"), where),
+            detail=_field(part, ("detail",), where),
+            extra=freeze(extra) if isinstance(extra, Mapping) else EMPTY,
         )
 
     @property
@@ -87,6 +88,17 @@ class Attachment(msgspec.Struct, frozen=True, omit_defaults=True):
         except (binascii.Error, ValueError) as error:
             msg = "attachment data is not base64"
             raise FormatError(msg) from error
+
+
+def _field(part: Mapping[str, Any], names: tuple[str, ...], where: Where | None) -> str | None:
+    """The text under the first of ``names`` that has some."""
+    for name in names:
+        value = part.get(name)
+        if isinstance(value, str) and value:
+            return scalar_text(value)
+        if value is not None and not isinstance(value, str):
+            raise FormatError(f"an attachment's {name} must be text, not {type(value).__name__}", where=where)
+    return None
 
 
 def _media_type(part: Mapping[str, Any]) -> str | None:
@@ -121,40 +133,51 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
             return value
         if not isinstance(value, Mapping):
             value = _attributes(value, where)
-        fields = {_CAMEL.get(key, key): item for key, item in value.items()}
-        role = fields.get("role")
-        if not isinstance(role, str) or not role.strip():
-            msg = "a message needs a role (text)"
-            raise FormatError(msg, where=where, hint=f"use one of {', '.join(ROLES)}")
-        if "content" not in fields:
-            msg = "a message needs content"
-            raise FormatError(msg, where=where, hint='use "content": "" for a message without text')
-        text, parts = _content(fields["content"], where)
-        attachments = (*parts, *(Attachment.of(item) for item in fields.get("attachments") or ()))
+        try:
+            return cls._of_fields({_CAMEL.get(key, key): item for key, item in value.items()}, where)
+        except InnkeeperError as error:
+            raise error.at(**_place(where)) from error.__cause__
+
+    @classmethod
+    def _of_fields(cls, fields: Mapping[str, Any], where: Where | None) -> Message:
+        text, parts = _content(fields, where)
+        media = tuple(Attachment.of(item, where=where) for item in _list(fields, "attachments", where))
         return cls(
-            role=role.strip().lower(),
+            role=_role(fields, where),
             content=text,
-            name=_optional(fields, "name", str, where),
-            attachments=attachments,
+            name=_optional_text(fields, "name", where),
+            attachments=parts + media,
             metadata=_metadata(fields, where),
-            swipes=tuple(scalar_text(str(swipe)) for swipe in fields.get("swipes") or ()),
-            swipe_id=_optional(fields, "swipe_id", int, where),
-            send_date=_date(fields.get("send_date")),
+            swipes=tuple(_swipe(swipe, where) for swipe in _list(fields, "swipes", where)),
+            swipe_id=_optional_int(fields, "swipe_id", where),
+            send_date=_date(fields.get("send_date"), where),
         )
+
+    def __post_init__(self) -> None:
+        """Refuse fields of the wrong type at once; freeze metadata."""
+        if not (isinstance(self.role, str) and isinstance(self.content, str)):
+            raise UsageError("a message's role and content must be text")
+        if type(self.metadata) is not FrozenDict:
+            msgspec.structs.force_setattr(self, "metadata", freeze(self.metadata))
 
     @property
     def tool_calls(self) -> tuple[Mapping[str, Any], ...]:
-        """The calls of ``metadata["tool_calls"]``, or none."""
-        return tuple(self.metadata.get("tool_calls") or ())
+        """The calls of ``metadata["tool_calls"]``, or none; what is no mapping there is no call."""
+        calls = self.metadata.get("tool_calls") if self.metadata else None
+        return tuple(call for call in calls if isinstance(call, Mapping)) if isinstance(calls, (list, tuple)) else ()
 
     @property
     def tool_call_id(self) -> str | None:
-        """The call this tool message answers."""
-        return self.metadata.get("tool_call_id")
+        """The call this tool message answers, when it is text."""
+        found = self.metadata.get("tool_call_id") if self.metadata else None
+        return found if isinstance(found, str) else None
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready fields, without those at their default. `Message.of` reads it back."""
-        facts: dict[str, Any] = msgspec.to_builtins(self)
+        """JSON-ready fields, without those at their default. `Message.of` reads it back.
+
+        Raises `UsageError` when metadata holds what is not data.
+        """
+        facts: dict[str, Any] = plain_data(self)
         return facts
 
 
@@ -165,15 +188,29 @@ def _attributes(value: Any, where: Where | None) -> Mapping[str, Any]:
     return {name: getattr(value, name) for name in _FIELDS if hasattr(value, name)}
 
 
-def _content(value: Any, where: Where | None) -> tuple[str, tuple[Attachment, ...]]:
+def _place(where: Where | None) -> dict[str, Any]:
+    return {} if where is None else msgspec.structs.asdict(where)
+
+
+def _role(fields: Mapping[str, Any], where: Where | None) -> str:
+    role = fields.get("role")
+    if not isinstance(role, str) or not role.strip():
+        raise FormatError("a message needs a role (text)", where=where, hint=f"use one of {', '.join(ROLES)}")
+    return scalar_text(str(role)).strip().lower()
+
+
+def _content(fields: Mapping[str, Any], where: Where | None) -> tuple[str, tuple[Attachment, ...]]:
+    if "content" not in fields:
+        hint = 'use "content": "" for a message without text'
+        raise FormatError("a message needs content", where=where, hint=hint)
+    value = fields["content"]
     if isinstance(value, str):
         return scalar_text(value), ()
     if value is None:
         return "", ()
     if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
         return _parts(value, where)
-    msg = f"content must be text or a list of parts, not {type(value).__name__}"
-    raise FormatError(msg, where=where)
+    raise FormatError(f"content must be text or a list of parts, not {type(value).__name__}", where=where)
 
 
 def _parts(parts: Sequence[Any], where: Where | None) -> tuple[str, tuple[Attachment, ...]]:
@@ -183,35 +220,62 @@ def _parts(parts: Sequence[Any], where: Where | None) -> tuple[str, tuple[Attach
             texts.append(part)
         elif isinstance(part, Mapping) and isinstance(part.get("text"), str):
             texts.append(part["text"])
-        elif isinstance(part, Mapping):
-            media.append(Attachment.of(part))
+        elif isinstance(part, (Mapping, Attachment)):
+            media.append(Attachment.of(part, where=where))
         else:
-            msg = f"a content part must be a mapping or text, not {type(part).__name__}"
-            raise FormatError(msg, where=where)
+            raise FormatError(f"a content part must be a mapping or text, not {type(part).__name__}", where=where)
     return scalar_text("\n".join(texts)), tuple(media)
 
 
 def _metadata(fields: Mapping[str, Any], where: Where | None) -> FrozenDict:
     given = fields.get("metadata") or {}
     if not isinstance(given, Mapping):
-        msg = f"metadata must be a mapping, not {type(given).__name__}"
-        raise FormatError(msg, where=where)
+        raise FormatError(f"metadata must be a mapping, not {type(given).__name__}", where=where)
+    if type(given) is FrozenDict and fields.keys() <= _FIELDS:
+        return given
     extra = {key: item for key, item in fields.items() if key not in _FIELDS and item is not None}
     return freeze({**extra, **given}) if extra or given else EMPTY
 
 
-def _optional(fields: Mapping[str, Any], key: str, kind: type[_T], where: Where | None) -> _T | None:
+def _list(fields: Mapping[str, Any], key: str, where: Where | None) -> Sequence[Any]:
     value = fields.get(key)
-    if value is None or value == "" or (isinstance(value, kind) and not isinstance(value, bool)):
-        return value or (None if value == "" else value)
-    msg = f"{key} must be {kind.__name__}, not {type(value).__name__}"
-    raise FormatError(msg, where=where)
-
-
-def _date(value: Any) -> str | int | float | None:
-    if value is None or isinstance(value, (str, int, float)):
+    if value is None:
+        return ()
+    if isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray)):
         return value
-    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+    raise FormatError(f"{key} must be a list, not {type(value).__name__}", where=where)
+
+
+def _swipe(value: Any, where: Where | None) -> str:
+    if isinstance(value, str):
+        return scalar_text(value)
+    raise FormatError(f"a swipe must be text, not {type(value).__name__}", where=where)
+
+
+def _optional_text(fields: Mapping[str, Any], key: str, where: Where | None) -> str | None:
+    value = fields.get(key)
+    if value is None or isinstance(value, str):
+        return scalar_text(value) if value else None
+    raise FormatError(f"{key} must be text, not {type(value).__name__}", where=where)
+
+
+def _optional_int(fields: Mapping[str, Any], key: str, where: Where | None) -> int | None:
+    value = fields.get(key)
+    if value is None or type(value) is int:
+        return value
+    raise FormatError(f"{key} must be a whole number, not {type(value).__name__}", where=where)
+
+
+def _date(value: Any, where: Where | None) -> str | int | float | None:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise FormatError("send_date must be a finite number", where=where)
+    if value is None or isinstance(value, (int, float)):
+        return value
+    if isinstance(value, str):
+        return scalar_text(value)
+    if hasattr(value, "isoformat"):
+        return str(value.isoformat())
+    raise FormatError(f"send_date must be text, a number or a moment, not {type(value).__name__}", where=where)
 
 
 def messages_of(values: Any, *, asset: str = "history") -> tuple[Message, ...]:
@@ -224,7 +288,7 @@ def messages_of(values: Any, *, asset: str = "history") -> tuple[Message, ...]:
         return ()
     if type(values) is tuple and all(type(item) is Message for item in values):
         return values
-    source = values.to_messages() if hasattr(values, "to_messages") else values
+    source = values.to_messages() if hasattr(values, "to_messages") else getattr(values, "messages", values)
     if isinstance(source, (str, bytes, Mapping)) or not hasattr(source, "__iter__"):
         msg = f"{asset} must be a list of messages, not {type(values).__name__}"
         raise UsageError(msg)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from innkeeper.prompt.context import step_key
-from innkeeper.prompt.errors import InnkeeperError, PipelineError, UnknownNameError, UsageError
+from innkeeper.prompt.errors import ConfigError, InnkeeperError, PipelineError, UnknownNameError, UsageError, Where
 from innkeeper.prompt.frozen import EMPTY, FrozenDict, deep_merge, freeze, thaw
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.state import State
@@ -98,7 +98,7 @@ class Pipeline:
 
         Raises `ConfigError`. Layers' unknown step names are left to the caller.
         """
-        named = [{step_key(name): values for name, values in layer.items()} for layer in layers]
+        named = [_named(layer) for layer in layers]
         return {entry.step.name: _config(entry, named) for entry in self._entries}
 
     def run(self, state: State) -> State:
@@ -142,10 +142,23 @@ class Pipeline:
         return pipeline
 
 
+def _named(layer: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    named: dict[str, Mapping[str, Any]] = {}
+    for key, values in layer.items():
+        name = step_key(key)
+        if not isinstance(values, Mapping):
+            raise ConfigError(
+                f"invalid config for step {name}: it must be a mapping, not {type(values).__name__}",
+                where=Where(asset="configuration", path=name),
+            )
+        named[name] = deep_merge(named.get(name, {}), thaw(values))
+    return named
+
+
 def _config(entry: _Entry, layers: list[dict[str, Mapping[str, Any]]]) -> StepConfig:
     merged: dict[str, Any] = thaw(entry.options)
     for layer in layers:
-        merged = deep_merge(merged, thaw(layer.get(entry.step.name, {})))
+        merged = deep_merge(merged, layer.get(entry.step.name, {}))
     config: StepConfig = entry.step.configure(merged)
     return config
 
@@ -170,6 +183,12 @@ def _run(step: Step[Any], work: Any, state: State, configs: dict[str, StepConfig
 def _wrapped(error: Exception, step: str) -> PipelineError:
     if not isinstance(error, InnkeeperError):
         return PipelineError(f"{type(error).__name__}: {error}", step=step)
-    failure = PipelineError(f"{type(error).__name__}: {error.message}", step=step, where=error.where, hint=error.hint)
+    message = f"{type(error).__name__}: {error.message}"
+    failure = PipelineError(message, step=step, where=error.where, hint=error.hint, **_details(error))
     failure.exit_code, failure.http_status = error.exit_code, error.http_status
     return failure
+
+
+def _details(error: InnkeeperError) -> dict[str, Any]:
+    taken = {"message", "step", "where", "hint"}
+    return {key: value for key, value in error.details.items() if key not in taken}

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from innkeeper.prompt.block import Block, InsertionPoint
+from innkeeper.prompt.canonical import plain_data, to_json
 from innkeeper.prompt.dialect import Dialects, Payload, Tool, default_dialects
 from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.frozen import EMPTY, FrozenDict
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note
-from innkeeper.prompt.request import BuildRequest, to_json
+from innkeeper.prompt.request import BuildRequest
+from innkeeper.prompt.text import Origin, join_pieces, strip_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from innkeeper.prompt.ports import Explanation, TokenCounter
     from innkeeper.prompt.replay import ReplayBundle
     from innkeeper.prompt.trace import Trace
 
@@ -61,9 +65,8 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     def __post_init__(self) -> None:
         """Give blocks without an id one made of their slot and place, so that equal plans have equal ids."""
-        if any(not block.id for block in self.blocks):
-            named = tuple(b if b.id else b.with_(id=f"{b.slot or b.role}-{i}") for i, b in enumerate(self.blocks))
-            msgspec.structs.force_setattr(self, "blocks", named)
+        if not all(block.id for block in self.blocks):
+            msgspec.structs.force_setattr(self, "blocks", _named(self.blocks))
 
     def with_(self, **fields: Any) -> Plan:
         """A copy with other fields. Raises `UsageError` for an unknown one."""
@@ -151,7 +154,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     def fingerprint(self, dialect: str | None = None, **options: Any) -> str:
         """SHA-256 (hex) of what the model would get in a dialect: messages, attachments, model, options, stop, tools."""
         name = dialect or self.dialect or "openai"
-        media = [[msgspec.to_builtins(item) for item in block.attachments] for block in self.enabled_blocks]
+        media = [[plain_data(item) for item in block.attachments] for block in self.enabled_blocks]
         facts = {
             "version": FINGERPRINT_VERSION,
             "dialect": name,
@@ -160,7 +163,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
             "attachments": [item for item in media if item],
             "options": self.options,
             "stop": self.stop,
-            "tools": msgspec.to_builtins(self.tools),
+            "tools": [plain_data(tool) for tool in self.tools],
         }
         return hashlib.sha256(to_json(facts)).hexdigest()
 
@@ -170,6 +173,13 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
         return ReplayBundle.of(self, dialect)
 
+    def explain(self, counter: TokenCounter | None = None) -> Explanation:
+        """What is in this plan and why, with tokens: see `innkeeper.budget.explain`. ``counter`` defaults to the built-in one."""
+        if counter is None:
+            counter = importlib.import_module("innkeeper.tokens").default_counter()
+        explanation: Explanation = importlib.import_module("innkeeper.budget").explain(self, counter)
+        return explanation
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready facts about the plan: blocks with origins, warnings, notes, reports. For ``--json`` and HTTP."""
         data = {name: getattr(self, name) for name in self.__struct_fields__ if name not in _APART}
@@ -177,7 +187,22 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         return {key: value for key, value in facts.items() if value not in (None, [], (), {}, "")}
 
     def _registry(self, dialects: Dialects | None) -> Dialects:
-        return dialects or self.dialects or default_dialects()
+        for registry in (dialects, self.dialects):
+            if registry is not None:
+                return registry
+        return default_dialects()
+
+
+def _named(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+    taken = {block.id for block in blocks}
+    named = []
+    for index, block in enumerate(blocks):
+        name = block.id or f"{block.slot or block.role}-{index}"
+        while not block.id and name in taken:
+            name += "+"
+        taken.add(name)
+        named.append(block if block.id else block.with_(id=name))
+    return tuple(named)
 
 
 _APART: Final = frozenset({"dialects", "request"})
@@ -215,4 +240,12 @@ def _merged(
 
 def _joined(first: Block, second: Block, *, strip: bool) -> Block:
     texts = [b.content.strip() if strip else b.content for b in (first, second)]
-    return first.with_(content="\n".join(text for text in texts if text), pieces=())
+    content = "\n".join(text for text in texts if text)
+    if not (first.pieces or second.pieces or first.origin or second.origin):
+        return first.with_(content=content)
+    runs = [strip_pieces(b.ranges()) if strip else b.ranges() for b in (first, second)]
+    return first.with_(content=content, pieces=join_pieces(runs, "\n", _SEPARATOR))
+
+
+_SEPARATOR: Final = Origin("separator")
+"""Where the line breaks between joined blocks come from."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from innkeeper.prompt.trace import Instrumenter
     from innkeeper.prompt.variables import VariablesStore
 
-__all__ = ["Ports", "TokenCounter"]
+__all__ = ["Explanation", "Ports", "TokenCounter"]
 
 
 class TokenCounter(Protocol):
@@ -27,6 +27,18 @@ class TokenCounter(Protocol):
 
     def describe(self, model: str | None = None) -> Mapping[str, Any]:
         """How ``model`` is counted: tokenizer, ``exact`` or the estimate's ± percent, and where that is known from."""
+        ...
+
+
+class Explanation(Protocol):
+    """A plan explained: as JSON-ready data, and as a table in plain text."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same facts as JSON-ready data."""
+        ...
+
+    def render(self) -> str:
+        """The same facts as lines of text."""
         ...
 
 

@@ -41,7 +41,7 @@ class Mulberry32:
 
 
 def _named(seed: int, name: str) -> Stream:
-    digest = hashlib.blake2b(f"{seed}\0{name}".encode(), digest_size=4).digest()
+    digest = hashlib.blake2b(f"{seed}\0{name}".encode("utf-8", "surrogatepass"), digest_size=4).digest()
     return Mulberry32(int.from_bytes(digest, "big"))
 
 

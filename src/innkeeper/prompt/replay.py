@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from innkeeper.prompt.errors import FormatError, ReplayError, UnsupportedError, Where
-from innkeeper.prompt.request import BuildRequest, to_json
+from innkeeper.prompt.canonical import parse_json, to_json
+from innkeeper.prompt.display import shorten
+from innkeeper.prompt.errors import (
+    FormatError,
+    InnkeeperError,
+    ReplayError,
+    UnavailableError,
+    UnsupportedError,
+    UsageError,
+    Where,
+)
+from innkeeper.prompt.request import BuildRequest
 
 if TYPE_CHECKING:
     from innkeeper.prompt.plan import Plan
@@ -38,6 +47,10 @@ class ReplayBundle(msgspec.Struct, frozen=True):
         from innkeeper import __version__
 
         name = dialect or plan.dialect or "openai"
+        try:
+            plan.request.to_json()
+        except UsageError as error:
+            raise ReplayError(f"this plan cannot be replayed: {error.message}", hint=error.hint) from error
         return cls(plan.request, plan.fingerprint(name), name, __version__)
 
     def to_json(self) -> bytes:
@@ -54,39 +67,48 @@ class ReplayBundle(msgspec.Struct, frozen=True):
 
     @classmethod
     def from_json(cls, text: str | bytes, *, asset: str = "bundle") -> ReplayBundle:
-        """The bundle that `to_json` wrote. Raises `FormatError` or `UnsupportedError`."""
-        try:
-            data = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            msg = f"not a replay bundle: {error}"
-            raise FormatError(msg, where=Where(asset=asset)) from error
+        """The bundle that `to_json` wrote. Raises `FormatError`, `UnsupportedError` or `LimitError`."""
+        data = parse_json(text, asset=asset)
         if not isinstance(data, dict) or "innkeeper_replay" not in data:
             msg = "not a replay bundle: innkeeper_replay is missing"
             raise FormatError(msg, where=Where(asset=asset), hint="write one with plan.replay().write(path)")
-        if data["innkeeper_replay"] != BUNDLE_FORMAT:
-            msg = f"replay bundle of format {data['innkeeper_replay']!r}; this version reads {BUNDLE_FORMAT}"
+        found = data["innkeeper_replay"]
+        if type(found) is not int or found != BUNDLE_FORMAT:
+            shown = found if isinstance(found, str) or type(found) is int else type(found).__name__
+            msg = f"replay bundle of format {shorten(str(shown), 20)}; this version reads {BUNDLE_FORMAT}"
             raise UnsupportedError(msg, where=Where(asset=asset))
         texts = [item for key in ("fingerprint", "dialect", "version") if isinstance(item := data.get(key), str)]
         if len(texts) != len(("fingerprint", "dialect", "version")):
             msg = "not a replay bundle: fingerprint, dialect and version must be text"
             raise FormatError(msg, where=Where(asset=asset))
-        return cls(BuildRequest.of(data.get("request")), *texts)
+        try:
+            return cls(BuildRequest.of(data.get("request")), *texts)
+        except InnkeeperError as error:
+            place = ".".join(part for part in ("request", error.where.path if error.where else None) if part)
+            error.where = Where(asset=asset, path=place)
+            raise
 
     @classmethod
     def read(cls, path: str | Path) -> ReplayBundle:
         """The bundle in a file. Raises `FormatError`, also when the file cannot be read."""
         try:
             return cls.from_json(Path(path).read_bytes(), asset=str(path))
-        except OSError as error:
-            msg = f"cannot read: {error.strerror}"
-            raise FormatError(msg, where=Where(asset=str(path))) from error
+        except (OSError, ValueError) as error:
+            raise FormatError(f"cannot read: {_reason(error)}", where=Where(asset=str(path))) from error
 
     def write(self, path: str | Path) -> None:
-        """Write the bundle to a file, whole or not at all."""
-        target = Path(path)
-        draft = target.with_name(target.name + ".part")
-        draft.write_bytes(self.to_json())
-        draft.replace(target)
+        """Write the bundle to a file, whole or not at all. Raises `UnavailableError` when it cannot be written."""
+        data = self.to_json()
+        try:
+            target = Path(path)
+            draft = target.with_name(target.name + ".part")
+            try:
+                draft.write_bytes(data)
+                draft.replace(target)
+            finally:
+                draft.unlink(missing_ok=True)
+        except (OSError, ValueError) as error:
+            raise UnavailableError(f"cannot write: {_reason(error)}", where=Where(asset=str(path))) from error
 
     def check(self, plan: Plan) -> Plan:
         """The rebuilt ``plan`` if it has the recorded fingerprint. Raises `ReplayError` with both versions otherwise."""
@@ -97,3 +119,7 @@ class ReplayBundle(msgspec.Struct, frozen=True):
         raise ReplayError(
             msg, hint=f"the bundle is from version {self.version}", found=found, recorded=self.fingerprint
         )
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return (isinstance(error, OSError) and error.strerror) or str(error)

@@ -6,17 +6,20 @@ builds prompts. Two equal requests give equal bytes. What is not data (hooks, co
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 
+from innkeeper.prompt.canonical import NOT_DATA, parse_json, plain_data, to_json
 from innkeeper.prompt.context import Context
-from innkeeper.prompt.errors import FormatError, UsageError, Where
-from innkeeper.prompt.frozen import EMPTY, FrozenDict, freeze
+from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError, UsageError, Where
+from innkeeper.prompt.frozen import EMPTY, FrozenDict, check_depth, freeze, key_text
 from innkeeper.prompt.injections import Injection
+from innkeeper.prompt.limits import MAX_DEPTH
 from innkeeper.prompt.message import Message, messages_of
+from innkeeper.prompt.text import scalar_text
 
 __all__ = ["GENERATION_TYPES", "BuildRequest", "to_json"]
 
@@ -71,37 +74,44 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
 
     @classmethod
     def of(cls, value: Any) -> BuildRequest:
-        """A request from itself or a mapping of its fields. Raises `FormatError` naming the field."""
+        """A request from itself or a mapping of its fields. Raises `FormatError` or `LimitError` naming the field."""
         if isinstance(value, cls):
             return value
         if not isinstance(value, Mapping):
             msg = f"a build request must be a mapping, not {type(value).__name__}"
-            raise FormatError(msg)
-        fields = {str(key): _FIELD_READERS.get(str(key), _plain)(item) for key, item in value.items()}
+            raise FormatError(msg, where=Where(asset="request"))
+        fields = {name: _read(name, item) for name, item in ((key_text(key), item) for key, item in value.items())}
         try:
             return msgspec.convert(fields, cls, dec_hook=_decode)
-        except (msgspec.ValidationError, RecursionError) as error:
-            raise FormatError(f"build request: {error}", where=Where(asset="request")) from error
+        except msgspec.ValidationError as error:
+            raise _format_error(error) from error
+        except RecursionError as error:
+            raise LimitError("the nesting of the request", limit="MAX_DEPTH", allowed=MAX_DEPTH) from error
 
     @classmethod
-    def from_json(cls, text: str | bytes) -> BuildRequest:
-        """A request from JSON. Raises `FormatError` with line and column."""
-        try:
-            return cls.of(json.loads(text))
-        except json.JSONDecodeError as error:
-            place = Where(asset="request", line=error.lineno, column=error.colno)
-            raise FormatError(f"not JSON: {error.msg}", where=place) from error
-        except (UnicodeDecodeError, RecursionError) as error:
-            raise FormatError(f"not JSON: {error}", where=Where(asset="request")) from error
+    def from_json(cls, text: str | bytes, *, asset: str = "request") -> BuildRequest:
+        """A request from JSON. Raises `FormatError` with line and column, or `LimitError`."""
+        return cls.of(parse_json(text, asset=asset))
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready data that `BuildRequest.of` reads back: fields at their default are left out."""
-        data: dict[str, Any] = msgspec.to_builtins(self, enc_hook=_encode)
+        """JSON-ready data that `BuildRequest.of` reads back: fields at their default are left out.
+
+        Raises `UsageError` when a field holds more than data.
+        """
+        data = self._data()
+        to_json(data)
         return data
 
     def to_json(self) -> bytes:
-        """`to_dict` as canonical JSON (sorted keys)."""
-        return to_json(self.to_dict())
+        """The request as canonical JSON (sorted keys). Raises `UsageError` when a field holds more than data."""
+        return to_json(self._data())
+
+    def _data(self) -> dict[str, Any]:
+        try:
+            data: dict[str, Any] = msgspec.to_builtins(self, enc_hook=plain_data, builtin_types=NOT_DATA)
+        except RecursionError as error:
+            raise LimitError("the nesting of the request", limit="MAX_DEPTH", allowed=MAX_DEPTH) from error
+        return data
 
     def with_(self, **fields: Any) -> BuildRequest:
         """A copy with other fields, each read as `BuildRequest.of` reads it. Raises `UsageError` for an unknown one."""
@@ -109,53 +119,58 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
         if unknown:
             msg = f"unknown input {min(unknown)!r}"
             raise UsageError(msg, hint=f"inputs: {', '.join(self.__struct_fields__)}")
-        return msgspec.structs.replace(self, **{k: _FIELD_READERS.get(k, _plain)(v) for k, v in fields.items()})
+        read = BuildRequest.of(fields)
+        return msgspec.structs.replace(self, **{name: getattr(read, name) for name in fields})
 
 
-def to_json(value: Any) -> bytes:
-    """Canonical JSON of plain data: sorted keys, no spaces, ASCII escapes, so that equal data are equal bytes."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=_encode).encode()
+_LARGEST_SHOWN: Final = 10**100
+
+_MSGSPEC_PATH: Final = re.compile(r"(?P<what>.*?) - at `(?:key in )?\$\.?(?P<path>.*)`", re.DOTALL)
 
 
-def _encode(value: Any) -> Any:
-    if hasattr(value, "to_dict"):
-        return value.to_dict()
-    if isinstance(value, msgspec.Struct):
-        return msgspec.to_builtins(value, enc_hook=_encode)
-    msg = f"{type(value).__name__} is not data and cannot be part of a request"
-    raise UsageError(msg, hint="pass objects as ports; requests hold data only")
+def _format_error(error: msgspec.ValidationError) -> FormatError:
+    found = _MSGSPEC_PATH.fullmatch(str(error))
+    what, path = (found["what"], found["path"] or None) if found else (str(error), None)
+    return FormatError(f"build request: {what}", where=Where(asset="request", path=path))
+
+
+def _read(name: str, item: Any) -> Any:
+    reader = _FIELD_READERS.get(name)
+    try:
+        if reader is not None:
+            return reader(item)
+        check_depth(item, name)
+    except InnkeeperError as error:
+        raise error if error.where and error.where.asset else error.at(asset="request", path=name) from error.__cause__
+    return item
 
 
 def _decode(kind: type, value: Any) -> Any:
     if kind is FrozenDict and isinstance(value, Mapping):
         return freeze(dict(value))
-    if kind is Context:
-        return Context.build(value)
     msg = f"expected {kind.__name__}, got {type(value).__name__}"
     raise msgspec.ValidationError(msg)
 
 
-def _plain(value: Any) -> Any:
-    return value
-
-
 def _frozen(value: Any) -> Any:
-    return freeze(dict(value)) if isinstance(value, Mapping) else EMPTY if value is None else value
+    return EMPTY if value is None else freeze(value)
 
 
 def _tuple(value: Any) -> Any:
+    check_depth(value)
     return () if value is None else tuple(value) if isinstance(value, (list, tuple)) else (value,)
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, str):
+        return scalar_text(value)
+    if type(value) is float or (type(value) is int and abs(value) < _LARGEST_SHOWN):
+        return str(value)
+    return "" if value is None else value
 
 
 def _moment(value: Any) -> Any:
     return value.isoformat() if hasattr(value, "isoformat") else value
-
-
-def _injections(value: Any) -> Any:
-    return tuple(
-        item if isinstance(item, Injection) else msgspec.convert(item, Injection, strict=False)
-        for item in _tuple(value)
-    )
 
 
 def _context(value: Any) -> Any:
@@ -166,7 +181,7 @@ _FIELD_READERS: Final[dict[str, Any]] = {
     "history": messages_of,
     "lorebooks": _tuple,
     "force_lore": _tuple,
-    "injections": _injections,
+    "injections": lambda value: tuple(Injection.of(item) for item in _tuple(value)),
     "tools": lambda value: tuple(_frozen(item) for item in _tuple(value)),
     "macro_vars": _frozen,
     "variables": _frozen,
@@ -175,6 +190,6 @@ _FIELD_READERS: Final[dict[str, Any]] = {
     "options": _frozen,
     "step_options": _frozen,
     "context": _context,
-    "message": lambda value: "" if value is None else str(value),
+    "message": _text,
     "now": _moment,
 }

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from innkeeper.prompt.context import step_key
-from innkeeper.prompt.errors import ConfigError, UsageError, Where
+from innkeeper.prompt.errors import ConfigError, InnkeeperError, UsageError, Where
 from innkeeper.prompt.frozen import freeze
 from innkeeper.prompt.state import State
 
@@ -48,16 +48,24 @@ class Step(Generic[C]):
             msg = f"step {self.name!r} needs a callable run and a StepConfig class"
             raise UsageError(msg)
 
-    def configure(self, values: Mapping[str, Any]) -> C:
-        """A config from plain values. Raises `ConfigError` naming the step and the key."""
+    def configure(self, values: Mapping[str, Any] | StepConfig) -> C:
+        """A config from plain values, or the config itself. Raises `ConfigError` naming the step and the key."""
+        if isinstance(values, self.config):
+            return values
         try:
-            return msgspec.convert(dict(values), self.config, dec_hook=_keep)
-        except (msgspec.ValidationError, UsageError, TypeError) as error:
+            return msgspec.convert(_options(values), self.config, dec_hook=_keep)
+        except (msgspec.ValidationError, InnkeeperError, TypeError, ValueError) as error:
             place = Where(asset="configuration", path=self.name)
             known = ", ".join(self.config.__struct_fields__) or "none"
             raise ConfigError(
                 f"invalid config for step {self.name}: {error}", where=place, hint=f"keys: {known}"
             ) from error
+
+
+def _options(values: Any) -> dict[str, Any]:
+    if isinstance(values, Mapping):
+        return dict(values)
+    raise UsageError(f"expected a mapping, got {type(values).__name__}")
 
 
 def _keep(kind: type, value: Any) -> Any:

@@ -14,7 +14,7 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Origin", "Piece", "join_pieces", "scalar_text"]
+__all__ = ["Origin", "Piece", "join_pieces", "scalar_text", "strip_pieces"]
 
 _LONE: Final = re.compile("[\ud800-\udfff]")
 
@@ -59,3 +59,16 @@ def join_pieces(parts: Iterable[Iterable[Piece]], separator: str, origin: Origin
             joined.append(Piece(separator, origin))
         joined += run
     return tuple(joined)
+
+
+def strip_pieces(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
+    """The pieces of the same text after ``str.strip``: blanks at both ends and empty pieces are gone."""
+    run = [piece for piece in pieces if piece.text]
+    while run and not run[0].text.strip():
+        del run[0]
+    while run and not run[-1].text.strip():
+        del run[-1]
+    if run:
+        run[0] = Piece(run[0].text.lstrip(), run[0].origin)
+        run[-1] = Piece(run[-1].text.rstrip(), run[-1].origin)
+    return tuple(run)

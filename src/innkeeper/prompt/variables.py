@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
+import sys
 from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
-import msgspec
-
+from innkeeper.prompt.canonical import parse_json, plain_data, to_json
 from innkeeper.prompt.errors import FormatError, LimitError
 from innkeeper.prompt.frozen import thaw
+from innkeeper.prompt.limits import MAX_VARIABLES
 
 __all__ = ["MAX_VARIABLES", "InMemoryVariables", "StagedVariables", "VariablesStore"]
 
-MAX_VARIABLES: Final = 100_000
-"""How many variables one scope may hold (`LimitError`)."""
-
 _MISSING: Final = object()
 _LONGEST_NUMBER: Final = 40
+_NUMBER: Final = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*")
 
 
 class VariablesStore(Protocol):
@@ -49,7 +50,7 @@ class VariablesStore(Protocol):
 
 
 class InMemoryVariables:
-    """A store in a dict. ``version`` grows with every write, so readers can cache on it.
+    """A store in a dict. ``version`` grows with every write, so readers can cache on it. Lists and dicts go in and out as copies.
 
     Keep one store per chat and hold a lock of the chat around "build and save": it does not lock itself.
     """
@@ -59,36 +60,35 @@ class InMemoryVariables:
     def __init__(self, scopes: Mapping[str, Mapping[str, Any]] | None = None) -> None:
         self._scopes: dict[str, dict[str, Any]] = {"local": {}, "global": {}}
         self.version = 0
-        for scope, values in (scopes or {}).items():
-            if not isinstance(values, Mapping):
-                msg = f"variables of scope {scope!r} must be a mapping"
-                raise FormatError(msg, hint='variables look like {"local": {"name": "value"}}')
-            self._scopes[scope.lower()] = thaw(dict(values))
+        for scope, values in _mapping(scopes or {}, "variables").items():
+            found = _mapping(values, f"variables of scope {str(scope)[:40]!r}")
+            kept = self._scopes.setdefault(str(scope).lower(), {})
+            kept |= thaw(dict(found))
+            _check_count(f"the number of {scope} variables", len(kept))
 
     @classmethod
-    def from_json(cls, text: str | bytes) -> InMemoryVariables:
-        """The store that `to_json` wrote. Raises `FormatError`."""
+    def from_json(cls, text: str | bytes, *, asset: str = "variables") -> InMemoryVariables:
+        """The store that `to_json` wrote. Raises `FormatError` or `LimitError`."""
         try:
-            return cls(msgspec.json.decode(text, type=dict[str, dict[str, Any]]))
-        except (msgspec.DecodeError, UnicodeEncodeError) as error:
-            msg = f"variables are not JSON of the form {{scope: {{name: value}}}}: {error}"
-            raise FormatError(msg) from error
+            return cls(parse_json(text, asset=asset))
+        except FormatError as error:
+            raise error.at(asset=asset) from error.__cause__
 
     def to_json(self) -> bytes:
-        """The store as JSON, scopes and names in order."""
-        return msgspec.json.encode(self._scopes)
+        """The store as JSON, scopes and names in order. Raises `UsageError` when a value is not data."""
+        to_json(self._scopes)
+        return json.dumps(self._scopes, separators=(",", ":"), default=plain_data).encode()
 
     def get(self, name: str, scope: str = "local", default: Any = None) -> Any:
         """The value, or ``default``."""
-        return self._scopes.get(scope.lower(), {}).get(name, default)
+        return _own(self._scopes.get(scope.lower(), {}).get(name, default))
 
     def set(self, name: str, value: Any, scope: str = "local") -> None:
         """Set a value. Raises `LimitError` past `MAX_VARIABLES` names in the scope."""
         values = self._scopes.setdefault(scope.lower(), {})
-        if name not in values and len(values) >= MAX_VARIABLES:
-            what = f"the number of {scope} variables"
-            raise LimitError(what, limit="MAX_VARIABLES", allowed=MAX_VARIABLES, found=len(values) + 1)
-        values[name] = value
+        if name not in values:
+            _check_count(f"the number of {scope} variables", len(values) + 1)
+        values[name] = _own(value)
         self.version += 1
 
     def has(self, name: str, scope: str = "local") -> bool:
@@ -128,15 +128,14 @@ class StagedVariables:
         """The staged value, else the store's, else ``default``."""
         found = self._writes.get((scope.lower(), name), self)
         if found is self:
-            return self._base.get(name, scope, default)
-        return default if found is _MISSING else found
+            return _own(self._base.get(name, scope, default))
+        return default if found is _MISSING else _own(found)
 
     def set(self, name: str, value: Any, scope: str = "local") -> None:
         """Stage a value. Raises `LimitError` past `MAX_VARIABLES` staged writes."""
-        if len(self._writes) >= MAX_VARIABLES and (scope.lower(), name) not in self._writes:
-            what = "the number of variables written in one build"
-            raise LimitError(what, limit="MAX_VARIABLES", allowed=MAX_VARIABLES, found=len(self._writes) + 1)
-        self._writes[scope.lower(), name] = value
+        if (scope.lower(), name) not in self._writes:
+            _check_count("the number of variables written in one build", len(self._writes) + 1)
+        self._writes[scope.lower(), name] = _own(value)
         self.version += 1
 
     def has(self, name: str, scope: str = "local") -> bool:
@@ -146,7 +145,10 @@ class StagedVariables:
 
     def delete(self, name: str, scope: str = "local") -> None:
         """Stage the removal of a name."""
-        self._writes[scope.lower(), name] = _MISSING
+        if self._base.has(name, scope):
+            self._writes[scope.lower(), name] = _MISSING
+        else:
+            self._writes.pop((scope.lower(), name), None)
         self.version += 1
 
     def names(self, scope: str = "local") -> tuple[str, ...]:
@@ -186,30 +188,48 @@ class StagedVariables:
                 store.set(name, value, scope)
 
 
+def _mapping(value: Any, what: str) -> Mapping[Any, Any]:
+    if isinstance(value, Mapping):
+        return value
+    raise FormatError(f"{what} must be a mapping", hint='variables look like {"local": {"name": "value"}}')
+
+
+def _check_count(what: str, found: int) -> None:
+    if found > MAX_VARIABLES:
+        raise LimitError(what, limit="MAX_VARIABLES", allowed=MAX_VARIABLES, found=found)
+
+
+def _own(value: Any) -> Any:
+    """A copy of a list or dict, so that changing it in place changes no store; any other value as it is."""
+    return thaw(value) if isinstance(value, (dict, list, tuple)) else value
+
+
 def number_of(value: Any) -> float | int | None:
     """A number from a number or numeric text; ``None`` for anything else (booleans and NaN included)."""
     if isinstance(value, bool):
         return None
     if isinstance(value, (int, float)):
-        return value if math.isfinite(value) else None
-    if not isinstance(value, str) or not value.strip() or len(value) > _LONGEST_NUMBER:
+        return value if abs(value) <= sys.float_info.max else None
+    if not isinstance(value, str) or len(value) > _LONGEST_NUMBER or not _NUMBER.fullmatch(value):
         return None
-    try:
-        number = float(value)
-    except ValueError:
-        return None
+    number = float(value)
     if not math.isfinite(number):
         return None
     return int(number) if number.is_integer() and abs(number) < 2**53 else number
 
 
 def add_variable(store: VariablesStore, name: str, value: Any, scope: str = "local") -> Any:
-    """Add to a variable and return the result: absent → set; both numeric → sum; otherwise text is appended."""
+    """Add to a variable and return the result: absent → set; both numeric → sum; otherwise text is appended.
+
+    A sum too large for a number counts as text too (the reference systems' ``add``; they would store an infinity).
+    """
     if not store.has(name, scope):
         store.set(name, value, scope)
         return value
     current = store.get(name, scope)
     left, right = number_of(current), number_of(value)
-    total = left + right if left is not None and right is not None else f"{current}{value}"
+    total: Any = left + right if left is not None and right is not None else None
+    if number_of(total) is None:
+        total = f"{current}{value}"
     store.set(name, total, scope)
     return total
