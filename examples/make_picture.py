@@ -6,6 +6,7 @@
     innkeeper card embed examples/wenna.json picture.png --out examples/wenna.png
 """
 
+import itertools
 import math
 import struct
 import sys
@@ -139,7 +140,7 @@ def fog(x: float, y: float) -> float:
 
 def ramp(stops: tuple[tuple[float, Colour], ...], place: float) -> Colour:
     """The colour at ``place`` (0 to 1) between coloured stops."""
-    for (left, first), (right, second) in zip(stops, stops[1:], strict=False):
+    for (left, first), (right, second) in itertools.pairwise(stops):
         if place <= right:
             return blend(first, second, (place - left) / (right - left))
     return stops[-1][1]

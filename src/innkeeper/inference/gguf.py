@@ -1,0 +1,133 @@
+"""GgufHead: what the head of a GGUF file says about its model, read without loading the model.
+
+The layout is that of the GGUF specification (versions 2 and 3): magic, version, number of tensors, number of facts, facts.
+"""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import IO, Any, Final
+
+import msgspec
+
+from innkeeper.inference.errors import ModelFileError
+from innkeeper.inference.limits import MAX_GGUF_FACTS, MAX_GGUF_TEXT_BYTES
+from innkeeper.prompt import FrozenDict, LimitError, Where
+
+__all__ = ["MAGIC", "GgufHead", "read_gguf_head"]
+
+MAGIC: Final = b"GGUF"
+
+_VERSIONS: Final = (2, 3)
+_SCALARS: Final = {
+    0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"
+}  # fmt: skip
+_TEXT: Final = 8
+_ARRAY: Final = 9
+_VOCABULARY: Final = "tokenizer."
+
+
+class GgufHead(msgspec.Struct, frozen=True):
+    """The version of the format, the number of tensors, and the facts by key, lists and vocabulary left out."""
+
+    version: int
+    tensors: int
+    facts: FrozenDict = FrozenDict()
+
+    @property
+    def architecture(self) -> str:
+        """The family of the model: ``llama``."""
+        return str(self.facts.get("general.architecture", ""))
+
+    @property
+    def title(self) -> str:
+        """The model's own name for itself."""
+        return str(self.facts.get("general.name", ""))
+
+    @property
+    def licence(self) -> str:
+        """The licence it says it has."""
+        return str(self.facts.get("general.license", ""))
+
+    @property
+    def context_window(self) -> int | None:
+        """How many tokens it was trained to see at once."""
+        found = self.facts.get(f"{self.architecture}.context_length")
+        return found if isinstance(found, int) and found > 0 else None
+
+
+def read_gguf_head(path: str | Path) -> GgufHead:
+    """The head of a GGUF file, as far as the vocabulary begins. Raises `ModelFileError` and `LimitError`."""
+    try:
+        with Path(path).open("rb") as file:
+            return _head(file)
+    except (OSError, struct.error, UnicodeDecodeError, ModelFileError, LimitError) as error:
+        raise _placed(error, str(path)) from error
+
+
+def _placed(error: Exception, name: str) -> ModelFileError | LimitError:
+    if isinstance(error, (ModelFileError, LimitError)):
+        return error.at(asset=name)
+    reason = error.strerror if isinstance(error, OSError) else "it ends too early or is damaged"
+    return ModelFileError(f"not a usable GGUF file: {reason}", where=Where(asset=name))
+
+
+def _head(file: IO[bytes]) -> GgufHead:
+    if file.read(len(MAGIC)) != MAGIC:
+        raise ModelFileError("not a GGUF file: it begins with other bytes")
+    (version,) = _numbers(file, "<I")
+    if version not in _VERSIONS:
+        raise ModelFileError(f"GGUF of version {version}; versions {_VERSIONS[0]} and {_VERSIONS[1]} are read")
+    tensors, count = _numbers(file, "<QQ")
+    if count > MAX_GGUF_FACTS:
+        raise LimitError("the head of the model", limit="MAX_GGUF_FACTS", allowed=MAX_GGUF_FACTS, found=count)
+    return GgufHead(version, tensors, _facts(file, count))
+
+
+def _facts(file: IO[bytes], count: int) -> FrozenDict:
+    facts: dict[str, Any] = {}
+    for _ in range(count):
+        key = _text(file)
+        if key.startswith(_VOCABULARY):  # many megabytes that only the engine needs
+            break
+        value = _value(file, _numbers(file, "<I")[0])
+        if value is not None:
+            facts[key] = value
+    return FrozenDict(facts)
+
+
+def _value(file: IO[bytes], kind: int) -> Any:
+    if kind == _TEXT:
+        return _text(file)
+    if kind == _ARRAY:
+        return _skip_list(file)
+    if kind not in _SCALARS:
+        raise ModelFileError(f"a fact of an unknown type ({kind})")
+    return _numbers(file, _SCALARS[kind])[0]
+
+
+def _skip_list(file: IO[bytes]) -> None:
+    kind, count = _numbers(file, "<IQ")
+    if count > MAX_GGUF_FACTS:
+        raise LimitError("a list in the model's head", limit="MAX_GGUF_FACTS", allowed=MAX_GGUF_FACTS, found=count)
+    if kind == _ARRAY:
+        raise ModelFileError("a list of lists, which GGUF does not have")
+    for _ in range(count):
+        _value(file, kind)
+
+
+def _text(file: IO[bytes]) -> str:
+    (size,) = _numbers(file, "<Q")
+    if size > MAX_GGUF_TEXT_BYTES:
+        raise LimitError(
+            "a text in the model's head", limit="MAX_GGUF_TEXT_BYTES", allowed=MAX_GGUF_TEXT_BYTES, found=size
+        )
+    raw = file.read(size)
+    if len(raw) < size:
+        raise ModelFileError("it ends in the middle of its head")
+    return raw.decode()
+
+
+def _numbers(file: IO[bytes], layout: str) -> tuple[Any, ...]:
+    return struct.unpack(layout, file.read(struct.calcsize(layout)))

@@ -1,0 +1,167 @@
+"""LocalModel: a language model in this process, with the face of `innkeeper.inference.client.Client`."""
+
+from __future__ import annotations
+
+import functools
+import http.client
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from innkeeper.inference.client import Client
+from innkeeper.inference.errors import LocalEngineError
+from innkeeper.inference.gguf import read_gguf_head
+from innkeeper.inference.local_models import DEFAULT_MODEL, LocalModelFile, find_model
+from innkeeper.prompt import UsageError, Where, fresh_seed
+from innkeeper.prompt.text import scalar_text
+
+__all__ = ["DEFAULT_WINDOW", "LocalModel", "default_threads"]
+
+DEFAULT_WINDOW: Final = 4096
+"""Tokens that a model is loaded for unless more are asked for: memory grows with it."""
+
+MOST_THREADS: Final = 8
+"""Threads that help a small model; more only wait for one another."""
+
+PROMPT_BATCH: Final = 128
+"""Tokens of a prompt that are read between two looks at whether to stop."""
+
+_CGROUP: Final = Path("/sys/fs/cgroup/cpu.max")
+_ANSWER_SECONDS: Final = 86_400.0
+_TOKENIZE_SECONDS: Final = 30.0
+
+
+class LocalModel(Client):
+    """A model in this process. Load it with `open`, use it like a `Client`, close it when done.
+
+    It answers one request at a time, in order; leaving a stream early stops it. A request with a ``seed``, or with
+    ``temperature`` 0 and a ``seed``, gets the same answer each time on the same machine. It is a token counter, too, that asks
+    the model's own tokenizer: pass it as ``Ports(token_counter=...)``. ``context_window`` is in tokens.
+    """
+
+    def __init__(
+        self, engine: Any, *, name: str = DEFAULT_MODEL, context_window: int = DEFAULT_WINDOW, key: str = ""
+    ) -> None:
+        from innkeeper.inference.local_transport import LocalTransport
+
+        super().__init__(
+            "http://localhost",
+            api_key="",
+            timeout=_ANSWER_SECONDS,
+            total_timeout=_ANSWER_SECONDS,
+            transport=LocalTransport(engine, name),
+        )
+        self.name = name
+        self.context_window = context_window
+        self._door: tuple[str, str] | None = (engine.listening_address, key) if key else None
+        self.count_text = functools.lru_cache(maxsize=10_000)(self._count)
+
+    @classmethod
+    def open(
+        cls, name: str = DEFAULT_MODEL, *, context_window: int | None = None, threads: int | None = None
+    ) -> LocalModel:
+        """Load an installed model, after a look at its checksum.
+
+        ``context_window`` is cut to what the model was trained for. Raises `ModelMissingError`, `ModelCorruptError`,
+        `LocalEngineError`.
+        """
+        file = find_model(name)
+        window = min(context_window or DEFAULT_WINDOW, _trained_window(file) or DEFAULT_WINDOW)
+        if window < PROMPT_BATCH:
+            raise UsageError(f"a context window of {window} tokens is too small", hint=f"give at least {PROMPT_BATCH}")
+        key = "".join(f"{fresh_seed():08x}" for _ in range(4))
+        engine = _engine(file.path, window, threads or default_threads(), key)
+        return cls(engine, name=name, context_window=window, key=key)
+
+    def __repr__(self) -> str:
+        return f"LocalModel({self.name!r}, context_window={self.context_window})"
+
+    def close(self) -> None:
+        """Stop the answer under way and free the model. A closed local model stays closed."""
+        self._door = None
+        self._transport.close()
+        super().close()
+
+    def count(self, text: str, model: str | None = None) -> int:
+        """How many tokens ``text`` is for this model, whatever ``model`` says. Special tokens in it count as plain text."""
+        return self.count_text(scalar_text(text)) if text else 0
+
+    def describe(self, model: str | None = None) -> Mapping[str, Any]:
+        """That the count is exact and whose it is."""
+        return {"tokenizer": self.name, "exact": True, "error_percent": 0, "source": "the model's own tokenizer"}
+
+    def _count(self, text: str) -> int:
+        if self._door is None:
+            raise UsageError("the local model is closed", hint="open it again")
+        address, key = self._door
+        body = _post(address, "/tokenize", key, {"content": text, "parse_special": False})
+        return len(body["tokens"])
+
+
+def default_threads(environ: Mapping[str, str] = os.environ) -> int:
+    """Threads to compute with: 1 in CI, where cores are shared and waiting threads starve it; else all cores but one."""
+    if environ.get("CI"):
+        return 1
+    return max(1, min(_cores() - 1, MOST_THREADS))
+
+
+def _cores() -> int:
+    """The cores that this process may use, a container's share counted."""
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        quota, period = _CGROUP.read_text("ascii").split()
+        return max(1, min(allowed, int(quota) // int(period)))
+    except (OSError, ValueError, ZeroDivisionError):
+        return allowed
+
+
+def _trained_window(file: LocalModelFile) -> int | None:
+    return file.context_window or read_gguf_head(file.path).context_window
+
+
+def _engine(path: Path, window: int, threads: int, key: str) -> Any:
+    xllamacpp = _library()
+    params = xllamacpp.CommonParams()
+    params.model.path, params.model_alias = str(path), {path.stem}
+    params.n_ctx, params.n_batch, params.n_parallel = window, PROMPT_BATCH, 1
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
+    params.warmup, params.verbosity = False, -1
+    # The library opens a port on this machine whether we use it or not: no pages, no listing of prompts, and a key.
+    params.ui, params.endpoint_slots, params.api_keys = False, False, [key]
+    try:
+        return xllamacpp.Server(params)
+    except RuntimeError as error:
+        hint = "check that there is memory enough, and that llama.cpp knows this kind of model"
+        raise LocalEngineError(
+            f"the model cannot be loaded: {error}", where=Where(asset=str(path)), hint=hint
+        ) from error
+
+
+def _library() -> Any:
+    try:
+        import xllamacpp
+    except ModuleNotFoundError as error:
+        message = "local models need the library xllamacpp, which is not installed"
+        raise LocalEngineError(message, hint="pip install 'innkeeper[local]'") from error
+    except ImportError as error:
+        gomp = "libgomp" in str(error)
+        hint = "install the system's OpenMP library (on Debian: apt-get install libgomp1)" if gomp else None
+        raise LocalEngineError(f"the library xllamacpp cannot be loaded: {error}", hint=hint) from error
+    return xllamacpp
+
+
+def _post(address: str, path: str, key: str, body: Any) -> Any:
+    """Ask the engine's own port. Not through `httpx`, so that no proxy of the environment comes between."""
+    place = urlsplit(address)
+    line = http.client.HTTPConnection(place.hostname or "", place.port, timeout=_TOKENIZE_SECONDS)
+    try:
+        headers = {"content-type": "application/json", "authorization": f"Bearer {key}"}
+        line.request("POST", path, json.dumps(body), headers)
+        return json.loads(line.getresponse().read())
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise LocalEngineError(f"the model's tokenizer does not answer: {type(error).__name__}") from error
+    finally:
+        line.close()
