@@ -15,7 +15,7 @@ import msgspec
 
 from innkeeper.prompt.text import scalar_text
 
-__all__ = ["caret", "plain", "printable", "redact", "shorten"]
+__all__ = ["caret", "escaped", "plain", "printable", "redact", "shorten"]
 
 _DEPTH: Final = 8
 _ITEMS: Final = 100
@@ -46,6 +46,15 @@ def printable(text: str) -> str:
     """``text`` with control characters as their pictures and direction overrides as U+FFFD, one for one."""
     text = scalar_text(text)
     return text if text.isascii() and text.isprintable() else text.translate(_SAFE)
+
+
+def escaped(text: str) -> str:
+    r"""``text`` with whatever does not print (control characters, overrides, lone surrogates) as escapes: ``\x1b``."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() or c in "\n\t" or unicodedata.category(c) == "Zs" else ascii(c)[1:-1] for c in text
+    )
 
 
 def redact(text: str) -> str:

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import msgspec
 
-from innkeeper.prompt.display import caret, plain, printable, redact, shorten
+from innkeeper.prompt.display import caret, escaped, plain, printable, redact, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -115,13 +115,13 @@ class InnkeeperError(Exception):
     def render(self) -> str:
         """The error as people read it: place, message, source line with a caret, hint.
 
-        Safe to print: control characters are shown as pictures, secrets as asterisks, lone surrogates as U+FFFD.
+        Safe to print: what does not print is shown as escapes, and secrets as asterisks.
         """
         lines = [str(self)]
         if self.where:
             lines += ["    " + line for line in self.where.pointer().split("\n") if line]
         if self.hint:
-            lines.append(f"hint: {redact(printable(self.hint))}")
+            lines.append(f"hint: {_shown(self.hint)}")
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -129,11 +129,11 @@ class InnkeeperError(Exception):
 
         ``cause`` is the `to_dict` of the error of this tree that led to this one. Any JSON writer takes the result.
         """
-        facts: dict[str, Any] = {"kind": self.kind, "message": _shown(self.message)}
+        facts: dict[str, Any] = {"kind": self.kind, "message": plain(self.message)}
         if self.where:
             facts["where"] = plain(_known(self.where))
         if self.hint:
-            facts["hint"] = _shown(self.hint)
+            facts["hint"] = plain(self.hint)
         if self.details:
             facts["details"] = plain(self.details)
         if isinstance(self.__cause__, InnkeeperError) and self.__cause__ is not self:
@@ -159,7 +159,7 @@ def _known(where: Where) -> dict[str, Any]:
 
 
 def _shown(text: str) -> str:
-    return redact(printable(text))
+    return redact(escaped(text))
 
 
 def _restored(kind: type[InnkeeperError], args: tuple[Any, ...]) -> InnkeeperError:
