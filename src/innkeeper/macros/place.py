@@ -15,10 +15,10 @@ _BEFORE: Final = 60
 
 
 def place_in(text: str, index: int, asset: str | None = None) -> Where:
-    """The place of the character at ``index`` (from 0), with the line around it.
+    r"""The place of the character at ``index`` (from 0), with the line around it.
 
-    >>> place_in("one\\ntwo {{", 8).pointer()
-    'two {{\\n    ^'
+    >>> place_in("one\ntwo {{", 8).pointer()
+    'two {{\n    ^'
     """
     index = max(0, min(index, len(text)))
     start = text.rfind("\n", 0, index) + 1

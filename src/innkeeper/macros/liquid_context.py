@@ -1,0 +1,125 @@
+"""What a Liquid template renders with: variables, filters and output, each charged to the session."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final, TextIO
+
+from liquid import BoundTemplate, RenderContext, Token
+from liquid import exceptions as failures
+from liquid.builtin.tags.for_tag import ForLoop
+from liquid.undefined import UNDEFINED, Undefined
+from liquid.utils import ReadOnlyChainMap
+
+from innkeeper.macros.liquid_filters import GROWTH, TEXT_FILTERS
+from innkeeper.macros.liquid_session import LiquidSession, limit_error, size_of, text_of
+from innkeeper.macros.liquid_variables import VariablesDrop
+
+__all__ = ["CRASHES", "Buffer", "Context", "RaisingUndefined", "session_of"]
+
+CRASHES: Final = (ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What python-liquid lets through from Python on input that it did not expect."""
+
+
+class RaisingUndefined(Undefined):
+    """Raised as soon as a strict template looks a missing variable up."""
+
+    def __init__(
+        self, name: str, *, token: Token | None = None, obj: object = UNDEFINED, hint: str | None = None
+    ) -> None:
+        raise failures.UndefinedError(hint or f"{name!r} is undefined", token=token)
+
+
+class Buffer(io.StringIO):
+    """Output that counts its bytes and charges the session for them."""
+
+    def __init__(self, session: LiquidSession) -> None:
+        super().__init__()
+        self._session = session
+        self._bytes = 0
+
+    def write(self, text: str) -> int:
+        """Append ``text``. Raises `MacroLimitError`."""
+        self._bytes += len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+        if self._bytes > self._session.limits.output_bytes:
+            raise limit_error("the output of a template", "output_bytes", self._session.limits)
+        self._session.charge_value(text)
+        return super().write(text)
+
+
+class Context(RenderContext):
+    """A render context that charges the session, and knows neither ``now`` nor ``today``."""
+
+    __slots__ = ("session",)
+
+    session: LiquidSession
+
+    @classmethod
+    def of(cls, template: BoundTemplate, session: LiquidSession) -> Context:
+        """The context of one rendering."""
+        drops = {"var": VariablesDrop(session, "local"), "global": VariablesDrop(session, "global")}
+        names = {**session.assigns, **drops}
+        context = cls(template, globals=names)
+        context.session = session
+        context.scope = ReadOnlyChainMap(context.locals, names, context.counters)
+        return context
+
+    def get(self, path: list[object], *, token: Token | None, default: object = UNDEFINED) -> object:
+        """The value of a variable."""
+        value = super().get(path, token=token, default=default)
+        self.session.charge(2 + (len(value) // 256 if isinstance(value, str) else 0))
+        return value
+
+    def filter(self, name: str, token: Token | None) -> Callable[..., object]:
+        """A filter, wrapped so that what goes in and out is measured."""
+        if name not in self.env.filters and not self.session.strict:
+            self.session.note(f"unknown filter {name!r} passed over")
+            return lambda value, *_args, **_named: value
+        return partial(_filtered, self.session, name, super().filter(name, token))
+
+    def assign(self, key: str, val: Any) -> None:
+        """Set a variable of the template."""
+        session = self.session
+        session.charge_value(val)
+        session.namespace_size += size_of(val, session.limits)
+        if session.namespace_size > session.limits.namespace_size:
+            raise limit_error("the values assigned", "namespace_size", session.limits, session.namespace_size)
+        self.locals[key] = val
+
+    def get_buffer(self, buf: TextIO | None = None) -> io.StringIO:
+        """A buffer for ``capture`` and the like."""
+        return Buffer(self.session)
+
+    def parentloop(self) -> Any:
+        """The loop around this one, or nothing."""
+        return next((loop for loop in reversed(self.loops) if isinstance(loop, ForLoop)), None)
+
+
+def _filtered(
+    session: LiquidSession, name: str, function: Callable[..., Any], value: Any, *args: Any, **named: Any
+) -> Any:
+    session.charge(4)
+    for item in (value, *args, *named.values()):
+        session.charge_value(item)
+    if name in TEXT_FILTERS:
+        value, args = text_of(value), tuple(_text_argument(item) for item in args)
+    if name in GROWTH and (size := GROWTH[name](value, *args)) > session.limits.value_size:
+        raise limit_error(f"the result of {name}", "value_size", session.limits, size)
+    try:
+        return session.bounded(function(value, *args, **named))
+    except CRASHES as error:
+        if isinstance(error, TypeError):
+            raise
+        raise failures.FilterArgumentError(f"{name}: {error}", token=None) from error
+
+
+def _text_argument(value: Any) -> Any:
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else text_of(value)
+
+
+def session_of(context: RenderContext) -> LiquidSession:
+    """The session of a rendering."""
+    session: LiquidSession = context.session  # type: ignore[attr-defined]  # every context here is a Context
+    return session
