@@ -43,11 +43,12 @@ def test_same_seed_same_answer(model: LocalModel) -> None:
 @installed
 def test_its_own_tokenizer(model: LocalModel) -> None:
     """It counts with its own vocabulary; special tokens in a text are plain text; any text can be counted."""
-    assert model.count("") == 0
-    assert model.count("Hello world") == 2
-    assert model.count("<|im_start|>") > 1
-    assert model.count("half \ud800 a pair") > 0
-    assert model.describe()["exact"] is True
+    counter = model.counter()
+    assert counter.count("") == 0
+    assert counter.count("Hello world", "any name") == 2
+    assert counter.count("<|im_start|>") > 1
+    assert counter.count("half \ud800 a pair") > 0
+    assert counter.describe("any name")["backend"] == "server"
 
 
 @installed
@@ -150,4 +151,4 @@ def test_cores(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, quota: str, core
 def test_tokenizer_silent() -> None:
     """A tokenizer that does not answer is a typed error, not a number."""
     with pytest.raises(LocalEngineError, match="does not answer"):
-        local._post("http://127.0.0.1:1", "/tokenize", "key", {})
+        local._post("http://127.0.0.1:1", "/tokenize", "key", {}, 1.0)

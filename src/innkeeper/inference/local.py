@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import http.client
 import json
 import os
@@ -16,7 +15,8 @@ from innkeeper.inference.errors import LocalEngineError
 from innkeeper.inference.gguf import read_gguf_head
 from innkeeper.inference.local_models import DEFAULT_MODEL, LocalModelFile, find_model
 from innkeeper.prompt import UsageError, Where, fresh_seed
-from innkeeper.prompt.text import scalar_text
+from innkeeper.tokens.counter import Counter
+from innkeeper.tokens.server import AskServer
 
 __all__ = ["DEFAULT_WINDOW", "LocalModel", "default_threads"]
 
@@ -31,15 +31,13 @@ PROMPT_BATCH: Final = 128
 
 _CGROUP: Final = Path("/sys/fs/cgroup/cpu.max")
 _ANSWER_SECONDS: Final = 86_400.0
-_TOKENIZE_SECONDS: Final = 30.0
 
 
 class LocalModel(Client):
     """A model in this process. Load it with `open`, use it like a `Client`, close it when done.
 
     It answers one request at a time, in order; leaving a stream early stops it. A request with a ``seed``, or with
-    ``temperature`` 0 and a ``seed``, gets the same answer each time on the same machine. It is a token counter, too, that asks
-    the model's own tokenizer: pass it as ``Ports(token_counter=...)``. ``context_window`` is in tokens.
+    ``temperature`` 0 and a ``seed``, gets the same answer each time on the same machine. ``context_window`` is in tokens.
     """
 
     def __init__(
@@ -56,8 +54,8 @@ class LocalModel(Client):
         )
         self.name = name
         self.context_window = context_window
+        self._asked = AskServer(self._ask_tokenizer, "llama.cpp", label="local", model=name)
         self._door: tuple[str, str] | None = (engine.listening_address, key) if key else None
-        self.count_text = functools.lru_cache(maxsize=10_000)(self._count)
 
     @classmethod
     def open(
@@ -85,20 +83,18 @@ class LocalModel(Client):
         self._transport.close()
         super().close()
 
-    def count(self, text: str, model: str | None = None) -> int:
-        """How many tokens ``text`` is for this model, whatever ``model`` says. Special tokens in it count as plain text."""
-        return self.count_text(scalar_text(text)) if text else 0
+    def counter(self) -> Counter:
+        """A token counter that asks this model's own tokenizer, whatever model is named: for ``Ports(token_counter=...)``.
 
-    def describe(self, model: str | None = None) -> Mapping[str, Any]:
-        """That the count is exact and whose it is."""
-        return {"tokenizer": self.name, "exact": True, "error_percent": 0, "source": "the model's own tokenizer"}
+        Special tokens in a text count as plain text. Once the model is closed, counts are estimates.
+        """
+        return Counter(lambda _hint: self._asked, default="heuristic:generic")
 
-    def _count(self, text: str) -> int:
+    def _ask_tokenizer(self, path: str, body: Mapping[str, Any], seconds: float) -> Any:
         if self._door is None:
             raise UsageError("the local model is closed", hint="open it again")
         address, key = self._door
-        body = _post(address, "/tokenize", key, {"content": text, "parse_special": False})
-        return len(body["tokens"])
+        return _post(address, path, key, body, seconds)
 
 
 def default_threads(environ: Mapping[str, str] = os.environ) -> int:
@@ -153,10 +149,10 @@ def _library() -> Any:
     return xllamacpp
 
 
-def _post(address: str, path: str, key: str, body: Any) -> Any:
+def _post(address: str, path: str, key: str, body: Any, seconds: float) -> Any:
     """Ask the engine's own port. Not through `httpx`, so that no proxy of the environment comes between."""
     place = urlsplit(address)
-    line = http.client.HTTPConnection(place.hostname or "", place.port, timeout=_TOKENIZE_SECONDS)
+    line = http.client.HTTPConnection(place.hostname or "", place.port, timeout=seconds)
     try:
         headers = {"content-type": "application/json", "authorization": f"Bearer {key}"}
         line.request("POST", path, json.dumps(body), headers)
