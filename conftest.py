@@ -8,12 +8,13 @@ from sybil.parsers.rest import DocTestParser, PythonCodeBlockParser, SkipParser
 
 _pages = Sybil(
     parsers=[MarkdownCodeBlockParser(), MarkdownSkipParser()],
-    patterns=["README.md", "docs/**/*.md"],
-    excludes=["docs/_build/**"],
+    patterns=["README.md", "docs/*.md", "docs/*/*.md"],
+    excludes=["docs/_build/*.md", "docs/_build/*/*.md"],
 )
 _docstrings = Sybil(
     parsers=[DocTestParser(), PythonCodeBlockParser(), SkipParser()],
-    patterns=["src/**/*.py"],
+    # Before Python 3.13 `**` in a pattern stands for one folder, so each depth has its own.
+    patterns=["src/*/*.py", "src/*/*/*.py", "src/*/*/*/*.py"],
     document_types={".py": PythonDocStringDocument},
 )
 
