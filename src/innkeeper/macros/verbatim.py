@@ -79,8 +79,8 @@ _FENCE: Final = re.compile(r"^ {0,3}(`{3,}|~{3,})[ \t]*$", re.MULTILINE)
 _STEM: Final = re.compile(r"\0v(\d+):")
 _TICKS: Final = re.compile(r"`+")
 _SENTENCE_END: Final = ".,;:!?"
-_FENCE_STEM: Final = re.compile(r"\0v(\d+):")
-_TICKS: Final = 3
+_FENCE_SIZE: Final = 3
+_INDENT: Final = 3
 
 
 def mask(text: str, zones: Iterable[Zone] = ALL_ZONES, escape: Escape = Escape.HTML_ENTITY) -> Masked:
