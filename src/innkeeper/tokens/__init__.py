@@ -1,0 +1,94 @@
+"""Tokens: how many a text has for a model, exactly where the vocabulary is known, otherwise as an estimate that says so.
+
+    >>> counter = default_counter()
+    >>> counter.count("The lamp is lit.", "gpt-4o")
+    5
+    >>> counter.describe("gpt-4o")["exact"]
+    True
+
+Importing this package loads no tokenizer; the first count does. Nothing is ever downloaded.
+"""
+
+from innkeeper.tokens.calibration import PROFILES, Profile
+from innkeeper.tokens.counter import Choice, Counter, Preloaded, default_counter
+from innkeeper.tokens.engine import Engine
+from innkeeper.tokens.errors import (
+    PreloadError,
+    TokenizerFileError,
+    TokenizerFileTooLargeError,
+    TokenizerUnavailableError,
+    TokenRegistryError,
+    TokenServerError,
+    VocabularyMismatchError,
+)
+from innkeeper.tokens.foreign import Foreign
+from innkeeper.tokens.framing import ANTHROPIC, FRAMINGS, GOOGLE, NO_FRAMING, OPENAI, Framing, framing
+from innkeeper.tokens.heuristic import CharsPerToken, Estimate, Utf8Bytes, estimator
+from innkeeper.tokens.hints import bare_model_id, canonical_model_hint
+from innkeeper.tokens.inspector import Inspection, MessageInspection, Totals, inspect_messages
+from innkeeper.tokens.memo import SHARED_MEMO, Memo
+from innkeeper.tokens.models import FAMILIES, MODELS, Family, ModelTable, Way
+from innkeeper.tokens.registry import Entry
+from innkeeper.tokens.server import SERVER_RULES, AskServer, ServerRule
+from innkeeper.tokens.sillytavern import SILLYTAVERN_TOKENIZERS, SillyTavernTokenizer, sillytavern_tokenizer
+from innkeeper.tokens.tokenization import Tokenization
+from innkeeper.tokens.tools import TOOL_RULES, ToolCount, ToolRule, count_tools
+from innkeeper.tokens.vocabulary import VOCABULARIES, Carrier, Vocabularies, Vocabulary
+
+__all__ = [
+    "ANTHROPIC",
+    "FAMILIES",
+    "FRAMINGS",
+    "GOOGLE",
+    "MODELS",
+    "NO_FRAMING",
+    "OPENAI",
+    "PROFILES",
+    "SERVER_RULES",
+    "SHARED_MEMO",
+    "SILLYTAVERN_TOKENIZERS",
+    "TOOL_RULES",
+    "VOCABULARIES",
+    "AskServer",
+    "Carrier",
+    "CharsPerToken",
+    "Choice",
+    "Counter",
+    "Engine",
+    "Entry",
+    "Estimate",
+    "Family",
+    "Foreign",
+    "Framing",
+    "Inspection",
+    "Memo",
+    "MessageInspection",
+    "ModelTable",
+    "PreloadError",
+    "Preloaded",
+    "Profile",
+    "ServerRule",
+    "SillyTavernTokenizer",
+    "TokenRegistryError",
+    "TokenServerError",
+    "Tokenization",
+    "TokenizerFileError",
+    "TokenizerFileTooLargeError",
+    "TokenizerUnavailableError",
+    "ToolCount",
+    "ToolRule",
+    "Totals",
+    "Utf8Bytes",
+    "Vocabularies",
+    "Vocabulary",
+    "VocabularyMismatchError",
+    "Way",
+    "bare_model_id",
+    "canonical_model_hint",
+    "count_tools",
+    "default_counter",
+    "estimator",
+    "framing",
+    "inspect_messages",
+    "sillytavern_tokenizer",
+]

@@ -1,0 +1,361 @@
+"""Counter: tokens of any text for any model, exact where the vocabulary is at hand, and always saying which it was."""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, partial
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.prompt.text import scalar_text
+from innkeeper.tokens.carriers import engine_of
+from innkeeper.tokens.engine import Engine
+from innkeeper.tokens.errors import PreloadError
+from innkeeper.tokens.filetokenizer import file_tokenizer
+from innkeeper.tokens.heuristic import CharsPerToken, estimator
+from innkeeper.tokens.hints import canonical_model_hint
+from innkeeper.tokens.limits import ROUTES
+from innkeeper.tokens.memo import SHARED_MEMO, Memo, key
+from innkeeper.tokens.models import MODELS, Family, ModelTable, Way
+from innkeeper.tokens.registry import Entry, entries_of, lookup_of
+from innkeeper.tokens.tokenization import Tokenization
+from innkeeper.tokens.vocabulary import VOCABULARIES, Vocabularies
+
+__all__ = ["Choice", "Counter", "Preloaded", "default_counter"]
+
+T = TypeVar("T")
+
+_LAST: Final = Way("heuristic:generic", 45.0)
+
+
+class Choice(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How a model is counted, before anything goes wrong: the engine, how good it is, and where that is known from.
+
+    ``error_percent`` is 0 for the model's own vocabulary, else the ± of the estimate; None where nobody knows (a user's
+    tokenizer file). ``source``: ``table``, ``registry`` or ``default``. ``skipped`` are better ways that were not
+    available, with the reason.
+    """
+
+    model: str | None
+    engine: Engine
+    family: str
+    error_percent: float | None
+    source: str
+    pattern: str = ""
+    basis: str = ""
+    entry: Entry | None = None
+    skipped: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def exact(self) -> bool:
+        """Whether this is the model's own tokenizer."""
+        return self.error_percent == 0
+
+
+class Preloaded(msgspec.Struct, frozen=True):
+    """What `Counter.preload` did: the names that are loaded, and the reason for each that could not be."""
+
+    loaded: tuple[str, ...] = ()
+    failed: dict[str, str] = {}
+
+
+class Counter:
+    """Counts tokens. `count`, `count_many`, `tokenize` and `describe` never raise, whatever the text or the model id.
+
+    The user's ``registry`` is asked first, then the table of models; models that neither knows are estimated; no model
+    means ``default``. Where a tokenizer is not available or fails, the next way of its family is taken, then ``default``,
+    then the generic estimate, then 0; `describe` tells.
+
+    Args:
+        registry: a user's own tokenizers, see `innkeeper.tokens.registry`.
+        models: the table of models.
+        vocabularies: the table of vocabularies.
+        default: a vocabulary or ``heuristic:<profile>``, for texts without a model.
+        memo: where counts are remembered.
+
+    Raises:
+        TokenRegistryError: the registry cannot be asked.
+    """
+
+    def __init__(
+        self,
+        registry: Any = None,
+        *,
+        models: ModelTable = MODELS,
+        vocabularies: Vocabularies = VOCABULARIES,
+        default: str = "o200k_base",
+        memo: Memo = SHARED_MEMO,
+    ) -> None:
+        self.registry = registry
+        self.models = models
+        self.vocabularies = vocabularies
+        self.default = default
+        self.memo = memo
+        self._lookup = lookup_of(registry)
+        self._choices: dict[str | None, Choice] = {}
+
+    # ------------------------------------------------------------------------------------------------- counting
+
+    def count(self, text: str, model: str | None = None) -> int:
+        """Tokens of ``text`` for ``model`` (an id or hint; None for the default)."""
+        text = _text(text)
+        engine = self.choose(model).engine
+        place = key(engine.name, text)
+        known = self.memo.get(place)
+        if known is not None:
+            return known
+        count = _attempt(partial(engine.count, text))
+        if count is None:
+            return self._rescue(text)
+        self.memo.put(place, count)
+        return count
+
+    estimate = count
+    """TavernKit's name for `count`."""
+
+    def count_many(self, texts: Iterable[str], model: str | None = None) -> list[int]:
+        """Tokens of each text. What the memo does not know is counted in one batch, each different text once."""
+        wanted = [_text(text) for text in texts]
+        engine = self.choose(model).engine
+        places = [key(engine.name, text) for text in wanted]
+        known = {place: self.memo.get(place) for place in dict.fromkeys(places)}
+        missing = {place: text for place, text in zip(places, wanted, strict=True) if known[place] is None}
+        if missing:
+            known |= self._count_missing(engine, missing)
+        return [known[place] or 0 for place in places]
+
+    def _count_missing(self, engine: Engine, missing: Mapping[Any, str]) -> dict[Any, int]:
+        counts = _attempt(partial(engine.count_many, list(missing.values())))
+        if counts is None or len(counts) != len(missing):  # one bad text must not spoil the batch
+            return {place: self._count_one(engine, place, text) for place, text in missing.items()}
+        for place, count in zip(missing, counts, strict=True):
+            self.memo.put(place, count)
+        return dict(zip(missing, counts, strict=True))
+
+    def _count_one(self, engine: Engine, place: Any, text: str) -> int:
+        count = _attempt(partial(engine.count, text))
+        if count is None:
+            return self._rescue(text)
+        self.memo.put(place, count)
+        return count
+
+    def _rescue(self, text: str) -> int:
+        """The count of a text on which its engine failed: by the default, by the estimate, or 0."""
+        for tokenizer in (self.default, _LAST.tokenizer):
+            count = _attempt(partial(self._count_by, tokenizer, text))
+            if count is not None:
+                return count
+        return 0
+
+    def _count_by(self, tokenizer: str, text: str) -> int:
+        return self._engine(tokenizer).count(text)
+
+    def tokenize(self, text: str, model: str | None = None) -> Tokenization:
+        """The text taken apart, as far as the model's tokenizer can; ``details`` as `describe`."""
+        text = _text(text)
+        choice = self.choose(model)
+        found = _attempt(partial(choice.engine.tokenize, text))
+        if found is None:
+            found = Tokenization(backend=_LAST.tokenizer, count=self._rescue(text))
+        return msgspec.structs.replace(found, details=self.describe(model))
+
+    # ------------------------------------------------------------------------------------------------- choosing
+
+    def choose(self, model: str | None = None) -> Choice:
+        """How ``model`` is counted."""
+        choice = self._choices.get(model)
+        if choice is None:
+            choice = self._choose(model)
+            if choice.entry is None or not choice.entry.wants_file:  # a file may change or appear
+                if len(self._choices) >= ROUTES:
+                    self._choices.clear()
+                self._choices[model] = choice
+        return choice
+
+    def _choose(self, model: str | None) -> Choice:
+        name = _text(model) if model else ""
+        entry = self._lookup(name) or self._lookup(canonical_model_hint(name))
+        if isinstance(entry, Entry):
+            return self._by_entry(name, entry)
+        if entry is not None:
+            return Choice(model, entry, "registry", getattr(entry, "error_percent", None), "registry")
+        if not name:
+            return self._first(None, self._default, source="default")
+        match = self.models.find(name)
+        if match is None:
+            return self._first(name, self.models.family("unknown"), source="default")
+        return self._first(name, match.family, source="table", pattern=match.pattern)
+
+    def _by_entry(self, model: str, entry: Entry) -> Choice:
+        """A user's entry: its file, its heuristic, a tokenizer or family by name, or the default."""
+        family = entry.tokenizer_family.replace("_", "-")
+        if entry.wants_file:
+            found = _reason(partial(file_tokenizer, entry.tokenizer_path))
+            if not isinstance(found, str):
+                return Choice(model, found, "file", entry.error, "registry", entry=entry)
+            choice = self._first(model, self._known(model), source="registry")
+            return msgspec.structs.replace(
+                choice, entry=entry, skipped=((entry.tokenizer_path, found), *choice.skipped)
+            )
+        if family == "heuristic" and entry.chars_per_token is not None:
+            engine = CharsPerToken(entry.chars_per_token)
+            return Choice(model, engine, "heuristic", entry.error, "registry", entry=entry)
+        if family == "heuristic":
+            profile = self._known(model).ways[-1]
+            way = profile if profile.tokenizer.startswith("heuristic:") else _LAST
+            choice = self._first(model, Family("heuristic", (way,)), source="registry")
+        else:
+            choice = self._first(model, self._named(entry.tokenizer_family), source="registry")
+        error = choice.error_percent if entry.error is None else entry.error
+        return msgspec.structs.replace(choice, entry=entry, error_percent=error)
+
+    def _known(self, model: str) -> Family:
+        match = self.models.find(model)
+        return self.models.family("unknown") if match is None else match.family
+
+    def _named(self, name: str) -> Family:
+        """A family or vocabulary by a name that may be written with ``_`` or ``-``; otherwise the default."""
+        spellings = {name, name.replace("_", "-")}
+        for family in self.models.families:
+            if family.name in spellings:
+                return family
+        for vocabulary in self.vocabularies:
+            if vocabulary in spellings:
+                return Family(vocabulary, (Way(vocabulary, 0.0),))
+        return self._default
+
+    @property
+    def _default(self) -> Family:
+        return Family("default", (Way(self.default, 45.0),), "no model is named; vocabularies differ by this much")
+
+    def _first(self, model: str | None, family: Family, *, source: str, pattern: str = "") -> Choice:
+        """The first way of a family that is available, then the default, then the generic estimate."""
+        skipped: list[tuple[str, str]] = []
+        for way in (*family.ways, *self._default.ways, _LAST):
+            engine = _reason(partial(self._engine, way.tokenizer))
+            if not isinstance(engine, str):
+                break
+            skipped.append((way.tokenizer, engine))
+        else:  # pragma: no cover - the generic estimate is always there
+            engine, way = CharsPerToken(), _LAST
+        basis = family.basis if way in family.ways and way.error else ""
+        return Choice(
+            model, engine, family.name, way.error, source, pattern=pattern, basis=basis, skipped=tuple(skipped)
+        )
+
+    def _engine(self, tokenizer: str) -> Engine:
+        kind, _, profile = tokenizer.partition(":")
+        return estimator(profile) if kind == "heuristic" else engine_of(self.vocabularies[tokenizer])
+
+    def special_tokens(self, model: str | None = None) -> tuple[str, ...]:
+        """Texts that OpenAI's libraries refuse to count with the tokenizer of ``model``. Counters count them as text."""
+        name = self.choose(model).engine.name
+        return self.vocabularies[name].special if name in self.vocabularies else ()
+
+    # ------------------------------------------------------------------------------------------------ reporting
+
+    def describe(self, model: str | None = None) -> dict[str, Any]:
+        """How ``model`` is counted, as JSON-ready data.
+
+        ``backend``, ``tokenizer``, ``family``, ``exact``, ``error_percent`` (0 where exact, None where unknown),
+        ``source`` and what led there; ``fallbacks`` lists better ways that are not available, with reasons. For a
+        user's entry also TavernKit's ``registry_*`` fields.
+        """
+        choice = self.choose(model)
+        facts = {
+            "model": model,
+            "backend": choice.engine.backend,
+            "tokenizer": choice.engine.name,
+            "family": choice.family,
+            "exact": choice.exact,
+            "error_percent": choice.error_percent,
+            "source": choice.source,
+            "pattern": choice.pattern or None,
+            "basis": choice.basis or None,
+            "fallbacks": [{"tokenizer": name, "reason": reason} for name, reason in choice.skipped] or None,
+            **_engine_facts(choice.engine),
+            **(_entry_facts(choice.entry, model) if choice.entry else {}),
+        }
+        keep = {"model", "exact", "error_percent"}
+        return {name: fact for name, fact in facts.items() if fact is not None or name in keep}
+
+    def preload(self, models: Iterable[str] = (), *, strict: bool = False) -> Preloaded:
+        """Load the default, the registry's files and the tokenizers of ``models`` now instead of at the first count.
+
+        Raises:
+            PreloadError: with ``strict``, when one could not be loaded; it lists all of them.
+        """
+        jobs: dict[str, Callable[[], object]] = {self.default: partial(self._engine, self.default)}
+        for entry in entries_of(self.registry):
+            if isinstance(entry, Entry) and entry.wants_file:
+                jobs[entry.tokenizer_path] = partial(file_tokenizer, entry.tokenizer_path)
+        for model in models:
+            best = self._known(model).ways[0].tokenizer
+            jobs[best] = partial(self._engine, best)
+        results = {name: _reason(job) for name, job in jobs.items()}
+        failed = {name: result for name, result in results.items() if isinstance(result, str)}
+        if failed and strict:
+            raise PreloadError(failed)
+        return Preloaded(tuple(name for name in results if name not in failed), failed)
+
+
+def _entry_facts(entry: Entry, model: str | None) -> dict[str, Any]:
+    return {
+        "registry": True,
+        "source": entry.source,
+        "registry_tokenizer_family": entry.tokenizer_family or None,
+        "registry_tokenizer_path": entry.tokenizer_path or None,
+        "registry_source_hint": entry.source_hint,
+        "registry_source_repo": entry.source_repo,
+        "registry_model_hint": model,
+        "ignored": list(entry.ignored) or None,
+    }
+
+
+def _engine_facts(engine: Engine) -> dict[str, Any]:
+    if engine.backend == "tiktoken":
+        return {"encoding": engine.name}
+    if isinstance(engine, CharsPerToken):
+        return {"chars_per_token": engine.chars_per_token}
+    return {}
+
+
+def _text(value: Any) -> str:
+    """Any value as text without lone surrogates; None is no text."""
+    if isinstance(value, str):
+        return scalar_text(value)
+    if value is None:
+        return ""
+    try:
+        text = value.decode("utf-8", "replace") if isinstance(value, (bytes, bytearray)) else str(value)
+    except Exception:  # noqa: BLE001 - an object that cannot be printed has no text
+        return ""
+    return scalar_text(text)
+
+
+def _attempt(work: Callable[[], T]) -> T | None:
+    """The result, or None when it fails: also by a panic of a Rust library, which is no `Exception`."""
+    try:
+        return work()
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException:  # noqa: BLE001
+        return None
+
+
+def _reason(work: Callable[[], T]) -> T | str:
+    """The result, or why there is none."""
+    try:
+        return work()
+    except InnkeeperError as error:
+        return str(error) + (f" ({error.hint})" if error.hint else "")
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:  # noqa: BLE001
+        return f"{type(error).__name__}: {error}"
+
+
+@cache
+def default_counter() -> Counter:
+    """The counter without a registry, which a build uses unless it is given another."""
+    return Counter()

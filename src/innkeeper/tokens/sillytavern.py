@@ -1,0 +1,106 @@
+"""SillyTavern's counts, for builds that must cut where it cuts: its tokenizers by its names, with its rule for messages.
+
+Only what it counts by is reproduced: a tokenizer whose vocabulary is not installed, or that nobody may hand on, is refused
+(`TokenizerUnavailableError`), never replaced by another. (vectors ``tokens``; sillytavern.md 27, 47, 48.)
+"""
+
+from types import MappingProxyType
+from typing import Any, Final
+
+import msgspec
+
+from innkeeper.prompt.errors import UnknownNameError
+from innkeeper.prompt.text import scalar_text
+from innkeeper.tokens.carriers import available, engine_of
+from innkeeper.tokens.counter import Counter
+from innkeeper.tokens.errors import TokenizerUnavailableError
+from innkeeper.tokens.framing import FRAMINGS, Framing
+from innkeeper.tokens.heuristic import Utf8Bytes
+from innkeeper.tokens.vocabulary import VOCABULARIES
+
+__all__ = ["SILLYTAVERN_TOKENIZERS", "SillyTavernTokenizer", "sillytavern_tokenizer"]
+
+_BYTES: Final = "bytes/3.35"
+_TIKTOKEN: Final = FRAMINGS["sillytavern-tiktoken"]
+_WEB: Final = FRAMINGS["sillytavern-web"]
+_PIECES: Final = FRAMINGS["sillytavern-sentencepiece"]
+
+
+class SillyTavernTokenizer(msgspec.Struct, frozen=True):
+    """A tokenizer as SillyTavern names it.
+
+    ``tokenizer``: the vocabulary's name; empty where no package carries it. ``framing``: its rule for messages;
+    ``reason``: why it is not here.
+    """
+
+    name: str
+    tokenizer: str
+    framing: Framing
+    reason: str = ""
+
+    @property
+    def available(self) -> bool:
+        """Whether it can be counted here."""
+        return self.tokenizer == _BYTES or (bool(self.tokenizer) and available(VOCABULARIES[self.tokenizer]))
+
+    def counter(self) -> Counter:
+        """A counter that counts every model by this tokenizer.
+
+        Raises:
+            TokenizerUnavailableError: its vocabulary is not here.
+        """
+        if not self.tokenizer:
+            raise TokenizerUnavailableError(self.name, self.reason)
+        engine = Utf8Bytes() if self.tokenizer == _BYTES else engine_of(VOCABULARIES[self.tokenizer])
+        return Counter(lambda _model: engine)
+
+    def count_text(self, text: str) -> int:
+        """Tokens of bare text, as for text completion. Raises `TokenizerUnavailableError`."""
+        counter = self.counter()
+        refused = (
+            any(token in text for token in counter.special_tokens(self.name)) if self.framing.refuses_special else 0
+        )
+        return 0 if refused else counter.count(scalar_text(text), self.name)
+
+    def count_message(self, message: Any) -> int:
+        """Tokens a message adds to a prompt. Raises `TokenizerUnavailableError`."""
+        return self.framing.count_message(message, self.counter(), self.name)
+
+    def count_alone(self, message: Any) -> int:
+        """Tokens of a message sent to SillyTavern's counter alone. Raises `TokenizerUnavailableError`."""
+        return self.framing.count_alone(message, self.counter(), self.name)
+
+
+_NOBODY: Final = "no package carries its vocabulary under a free licence"
+
+SILLYTAVERN_TOKENIZERS: Final = MappingProxyType(
+    {
+        each.name: each
+        for each in (
+            SillyTavernTokenizer("none", _BYTES, FRAMINGS["none"]),
+            SillyTavernTokenizer("gpt-4o", "o200k_base", _TIKTOKEN),
+            SillyTavernTokenizer("gpt-4", "cl100k_base", _TIKTOKEN),
+            SillyTavernTokenizer("gpt-3.5-turbo", "cl100k_base", _TIKTOKEN),
+            SillyTavernTokenizer("openai", "cl100k_base", _TIKTOKEN),
+            SillyTavernTokenizer("gpt2", "gpt2", _TIKTOKEN),
+            SillyTavernTokenizer("claude", "claude-2", FRAMINGS["sillytavern-claude"]),
+            SillyTavernTokenizer("llama3", "llama-3", _WEB),
+            SillyTavernTokenizer("mistral", "mistral-v1", _PIECES),
+            SillyTavernTokenizer("llama", "", _PIECES, _NOBODY),
+            SillyTavernTokenizer("gemma", "", _PIECES, _NOBODY),
+            SillyTavernTokenizer("yi", "", _PIECES, _NOBODY),
+            SillyTavernTokenizer("jamba", "", _PIECES, _NOBODY),
+            SillyTavernTokenizer("nerdstash", "", _PIECES, _NOBODY),
+            SillyTavernTokenizer("nerdstash_v2", "", _PIECES, _NOBODY),
+        )
+    }
+)
+"""SillyTavern's tokenizers by its names."""
+
+
+def sillytavern_tokenizer(name: str) -> SillyTavernTokenizer:
+    """The tokenizer SillyTavern calls ``name``. Raises `UnknownNameError`."""
+    try:
+        return SILLYTAVERN_TOKENIZERS[name]
+    except KeyError:
+        raise UnknownNameError("SillyTavern tokenizer", name, SILLYTAVERN_TOKENIZERS) from None
