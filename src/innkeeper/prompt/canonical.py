@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import date, time, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, Final, NoReturn
 
@@ -15,7 +15,7 @@ from innkeeper.prompt.limits import MAX_DEPTH, MAX_DIGITS
 
 __all__ = ["NOT_DATA", "parse_json", "plain_data", "to_json"]
 
-NOT_DATA: Final = (bytes, bytearray, memoryview, date, time, timedelta, Decimal)
+NOT_DATA: Final = (bytes, bytearray, memoryview, date, datetime, time, timedelta, Decimal)
 """What msgspec would write as text that does not read back as what it was: left for `to_json` to refuse."""
 
 _EXCERPT: Final = 60
@@ -84,6 +84,7 @@ def parse_json(text: str | bytes, *, asset: str) -> Any:
     """
     try:
         data = json.loads(text, parse_constant=_refuse)
+        check_depth(data, "the JSON")
     except json.JSONDecodeError as error:
         raise FormatError(f"not JSON: {error.msg}", where=_place(error, asset)) from error
     except RecursionError as error:
@@ -92,7 +93,6 @@ def parse_json(text: str | bytes, *, asset: str) -> Any:
         raise error.at(asset=asset) from None
     except ValueError as error:
         raise FormatError(f"not JSON: {error}", where=Where(asset)) from error
-    check_depth(data, asset)
     return data
 
 

@@ -129,15 +129,9 @@ class InnkeeperError(Exception):
 
         ``cause`` is the `to_dict` of the error of this tree that led to this one. Any JSON writer takes the result.
         """
-        facts: dict[str, Any] = {"kind": self.kind, "message": plain(self.message)}
-        if self.where:
-            facts["where"] = plain(_known(self.where))
-        if self.hint:
-            facts["hint"] = plain(self.hint)
-        if self.details:
-            facts["details"] = plain(self.details)
-        if isinstance(self.__cause__, InnkeeperError) and self.__cause__ is not self:
-            facts["cause"] = {k: v for k, v in self.__cause__.to_dict().items() if k != "cause"}
+        facts = _facts(self)
+        if isinstance(self.__cause__, InnkeeperError):
+            facts["cause"] = _facts(self.__cause__)
         return facts
 
     def __str__(self) -> str:
@@ -156,6 +150,17 @@ _EXCERPT_PARTS: Final = frozenset({"excerpt", "cut"})
 def _known(where: Where) -> dict[str, Any]:
     facts = msgspec.structs.asdict(where)
     return {name: value for name, value in facts.items() if value is not None and (name != "cut" or value)}
+
+
+def _facts(error: InnkeeperError) -> dict[str, Any]:
+    facts: dict[str, Any] = {"kind": error.kind, "message": plain(error.message)}
+    if error.where:
+        facts["where"] = plain(_known(error.where))
+    if error.hint:
+        facts["hint"] = plain(error.hint)
+    if error.details:
+        facts["details"] = plain(error.details)
+    return facts
 
 
 def _shown(text: str) -> str:

@@ -32,6 +32,9 @@ _CAMEL: Final = {
     "toolCallId": "tool_call_id",
 }
 _KINDS: Final = {"image_url": "image", "input_image": "image", "input_audio": "audio", "input_file": "file"}
+_PART_FIELDS: Final = frozenset(
+    {"kind", "type", "url", "data", "file_data", "media_type", "name", "filename", "detail", "format", "extra"}
+)
 _DATA_URL: Final = re.compile(r"data:(?P<type>[\w.+-]+/[\w.+-]+)?(?:;[\w=.+-]+)*;base64,(?P<data>.*)", re.DOTALL)
 
 
@@ -51,17 +54,20 @@ class Attachment(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @classmethod
     def of(cls, value: Any, *, where: Where | None = None) -> Attachment:
-        """An attachment from itself or a mapping: ours, or an OpenAI content part. Raises `FormatError`."""
+        """An attachment from itself or a mapping: ours, or an OpenAI content part, whose other fields go to ``extra``.
+
+        Raises `FormatError`.
+        """
         if isinstance(value, cls):
             return value
         if not isinstance(value, Mapping):
             raise FormatError(f"an attachment must be a mapping, not {type(value).__name__}", where=where)
         kind = _field(value, ("kind", "type"), where) or "file"
-        body = None if kind in cls.__struct_fields__ else value.get(kind)
+        inside = "image_url" if kind == "input_image" else kind
+        body = None if inside in cls.__struct_fields__ else value.get(inside)
         part = {**value, **body} if isinstance(body, Mapping) else value
         url = _field(part, ("url",), where) or (body if isinstance(body, str) else None)
         found = _DATA_URL.fullmatch(url) if url else None
-        extra = part.get("extra")
         return cls(
             kind=_KINDS.get(kind, kind),
             url=None if found else url,
@@ -69,7 +75,7 @@ class Attachment(msgspec.Struct, frozen=True, omit_defaults=True):
             media_type=(found["type"] if found else None) or _field(part, ("media_type",), where) or _media_type(part),
             name=_field(part, ("name", "filename"), where),
             detail=_field(part, ("detail",), where),
-            extra=freeze(extra) if isinstance(extra, Mapping) else EMPTY,
+            extra=_extra(part, {*_PART_FIELDS, inside}),
         )
 
     @property
@@ -99,6 +105,13 @@ def _field(part: Mapping[str, Any], names: tuple[str, ...], where: Where | None)
         if value is not None and not isinstance(value, str):
             raise FormatError(f"an attachment's {name} must be text, not {type(value).__name__}", where=where)
     return None
+
+
+def _extra(part: Mapping[str, Any], known: set[str]) -> FrozenDict:
+    given = part.get("extra")
+    rest = {key: item for key, item in part.items() if key not in known and item is not None}
+    extra = {**rest, **given} if isinstance(given, Mapping) else rest
+    return freeze(extra) if extra else EMPTY
 
 
 def _media_type(part: Mapping[str, Any]) -> str | None:

@@ -1,0 +1,182 @@
+"""FrozenDict, freeze, thaw, deep_merge."""
+
+import copy
+import pickle
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from innkeeper.prompt import FormatError, FrozenDict, InnkeeperError, LimitError, deep_merge, freeze, thaw
+from innkeeper.prompt.frozen import check_depth, key_text
+from innkeeper.prompt.limits import MAX_DEPTH
+from tests.prompt.doubles import ANY_TEXT, JSON, nested
+
+MERGEABLE = st.recursive(
+    st.integers(), lambda inner: st.dictionaries(st.sampled_from("abc"), inner, max_size=3), max_leaves=8
+).map(lambda value: value if isinstance(value, dict) else {"v": value})
+
+
+class Pair(NamedTuple):
+    first: Any
+    second: Any
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d: d.__setitem__("a", 2),
+        lambda d: d.__delitem__("a"),
+        lambda d: d.clear(),
+        lambda d: d.pop("a"),
+        lambda d: d.popitem(),
+        lambda d: d.setdefault("b", 1),
+        lambda d: d.update(b=1),
+        lambda d: d.__ior__({"b": 1}),
+    ],
+)
+def test_no_mutator_works(change: Any) -> None:
+    """Every way to change a dict raises, and changes nothing."""
+    frozen = FrozenDict(a=1)
+    with pytest.raises(TypeError, match="cannot be changed"):
+        change(frozen)
+    assert frozen == {"a": 1}
+
+
+def test_copies_and_pickles_are_equal_and_frozen() -> None:
+    """A frozen dict survives copying and pickling as what it is."""
+    frozen = freeze({"a": [1, {"b": 2}]})
+    assert copy.copy(frozen) is frozen
+    for twin in (copy.deepcopy(frozen), pickle.loads(pickle.dumps(frozen))):  # noqa: S301 - our own pickle
+        assert type(twin) is FrozenDict
+        assert twin == frozen
+
+
+def test_hash_does_not_depend_on_order() -> None:
+    """Equal frozen dicts have equal hashes."""
+    assert hash(FrozenDict(a=1, b=2)) == hash(FrozenDict(b=2, a=1))
+
+
+@given(JSON)
+def test_freezing_what_is_frozen_changes_nothing(value: Any) -> None:
+    """Freeze is idempotent, and thaw gives plain data that freezes to the same."""
+    frozen = freeze(value)
+    assert freeze(frozen) == frozen
+    assert freeze(thaw(frozen)) == frozen
+
+
+@given(JSON)
+def test_frozen_text_has_no_lone_surrogate(value: Any) -> None:
+    """Whatever came in, what is frozen encodes as UTF-8, keys included."""
+    repr(freeze(value)).encode()
+
+
+def test_any_mapping_freezes_and_a_namedtuple_stays() -> None:
+    """Read-only views become frozen dicts; values with a shape of their own are left alone."""
+    assert type(freeze(MappingProxyType({"a": 1}))) is FrozenDict
+    assert freeze(Pair([1], 2)) == Pair([1], 2)
+
+
+@dataclass(frozen=True)
+class KeyCase:
+    id: str
+    key: Any
+    text: str
+
+
+KEYS = [
+    KeyCase("text", "a", "a"),
+    KeyCase("number", 50256, "50256"),
+    KeyCase("true", True, "true"),
+    KeyCase("null", None, "null"),
+    KeyCase("lone-surrogate", "a\ud800", "a\ufffd"),
+]
+
+
+@pytest.mark.parametrize("case", KEYS, ids=lambda case: case.id)
+def test_keys_become_text_as_in_json(case: KeyCase) -> None:
+    """A key is what a JSON writer would make of it, so that a round trip changes nothing."""
+    assert key_text(case.key) == case.text
+    assert freeze({case.key: 1}) == {case.text: 1}
+
+
+def test_numbers_that_json_cannot_write_are_refused() -> None:
+    """NaN and infinities are errors at the border, not in the payload."""
+    for value in (float("nan"), float("inf")):
+        with pytest.raises(FormatError, match="not a number that JSON can write"):
+            freeze({"a": [value]})
+
+
+def _nested_dict(levels: int) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for _ in range(levels):
+        value = {"a": value}
+    return value
+
+
+def _merge_with_itself(value: Any) -> Any:
+    return deep_merge(value, value)
+
+
+@pytest.mark.parametrize("levels", [1_000, 100_000])
+@pytest.mark.parametrize("make", [nested, _nested_dict])
+@pytest.mark.parametrize("walk", [freeze, check_depth, thaw])
+def test_deep_nesting_is_a_limit_not_a_crash(walk: Any, make: Any, levels: int) -> None:
+    """Data nested without end is a `LimitError` that names its limit."""
+    with pytest.raises(LimitError) as caught:
+        walk(make(levels))
+    assert caught.value.limit == "MAX_DEPTH"
+
+
+def test_merging_deep_data_is_a_limit() -> None:
+    """So is merging two such dicts."""
+    with pytest.raises(LimitError):
+        _merge_with_itself(_nested_dict(100_000))
+
+
+def test_depth_at_the_limit_is_accepted() -> None:
+    """The limit itself is still allowed."""
+    assert freeze(nested(MAX_DEPTH - 1)) is not None
+    check_depth(nested(MAX_DEPTH - 1))
+    with pytest.raises(LimitError):
+        freeze(nested(MAX_DEPTH))
+
+
+def test_data_that_contains_itself_is_a_limit() -> None:
+    """A cycle is endless depth."""
+    loop: list[Any] = []
+    loop += [loop, loop]
+    for walk in (freeze, thaw, check_depth):
+        with pytest.raises(InnkeeperError):
+            walk(loop)
+
+
+def test_merge_is_recursive_for_dicts_and_replaces_lists() -> None:
+    """The typed merge of tavernkit §23.1: dicts merge, lists are replaced."""
+    assert deep_merge({"a": {"x": 1, "y": 2}, "l": [1]}, {"a": {"y": 3}, "l": [2, 3]}) == {
+        "a": {"x": 1, "y": 3},
+        "l": [2, 3],
+    }
+
+
+@given(MERGEABLE, MERGEABLE)
+def test_merge_laws(base: dict[str, Any], over: dict[str, Any]) -> None:
+    """Nothing merges to the same; merging again changes nothing; both inputs stay; all keys are there; over wins."""
+    before = copy.deepcopy((base, over))
+    merged = deep_merge(base, over)
+    assert (base, over) == before
+    assert deep_merge(base, {}) == base
+    assert deep_merge({}, over) == over
+    assert deep_merge(base, base) == base
+    assert deep_merge(merged, over) == merged
+    assert merged.keys() == base.keys() | over.keys()
+    assert all(merged[key] == value for key, value in over.items() if not isinstance(value, dict))
+
+
+@given(ANY_TEXT)
+def test_key_text_never_fails(text: str) -> None:
+    """Any text is a key."""
+    key_text(text).encode()
