@@ -102,7 +102,7 @@ class CompiledLore:
 
 def _always(entry: CompiledEntry) -> bool:
     """Whether it must be looked at in each pass, found by a key or not."""
-    slow = any(test.macro or test.regex is not None for test in entry.primary)
+    slow = any(test.number is None for test in entry.primary)
     return entry.entry.constant or bool(entry.decorators) or slow
 
 

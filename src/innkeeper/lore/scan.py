@@ -159,14 +159,15 @@ class _Scan:
         return 0 < self.settings.max_recursion_steps <= self.loop
 
     def _next(self, fresh: list[Activated]) -> bool:
-        """Choose the next pass; whether there is one."""
+        """Choose the next pass; whether there is one. A pass for minimum activations leaves recursion text unread."""
         spreading = [item for item in fresh if not item.compiled.entry.prevent_recursion]
-        if self.settings.recursive and not self.overflowed and spreading:
+        unread = self.kind is _Pass.MIN_ACTIVATIONS and bool(self.text.recursion)
+        if self.settings.recursive and not self.overflowed and (spreading or unread):
             self.kind = _Pass.RECURSION
         elif not self.overflowed and self._too_few() and not self._at_the_end():
             self.kind = _Pass.MIN_ACTIVATIONS
             self.skew += 1
-        elif self.levels_left and not self.overflowed:
+        elif self.levels_left:
             self.kind = _Pass.RECURSION
             self.level = self.levels_left.pop(0)
         else:
@@ -181,8 +182,8 @@ class _Scan:
         return self.settings.min_activations > 0 and len(self.fired) < self.settings.min_activations
 
     def _at_the_end(self) -> bool:
-        depth, deepest = self.settings.depth + self.skew, self.settings.min_activations_depth_max
-        return (0 < deepest < depth) or depth > len(self.given.messages)
+        depth, furthest = self.settings.depth + self.skew, self.settings.min_activations_depth_max
+        return (0 < furthest < depth) or depth > len(self.given.messages)
 
     # ------------------------------------------------------------------------------------------------- candidates
 
@@ -347,9 +348,12 @@ class _Scan:
         return self._hits[key]
 
     def _score(self, entry: CompiledEntry) -> int:
-        """How well the keys match, for group scoring: primary matches, and secondary ones where the logic adds them."""
+        """How well the keys match, for group scoring: primary matches, and secondary ones where the logic adds them.
+
+        Macros in keys are not expanded here, as in SillyTavern.
+        """
         window = self._window(entry)
-        primary, secondary = self._tests(entry)
+        primary, secondary = entry.primary, entry.secondary
         first = sum(self._found(test, entry, window) for test in primary) if window.depth > 0 else 0
         logic = entry.entry.selective_logic if secondary else None
         if not primary or logic is None or window.depth <= 0:
@@ -362,7 +366,10 @@ class _Scan:
     # -------------------------------------------------------------------------------------------------- admission
 
     def _admit(self, new: list[CompiledEntry]) -> list[Activated]:
-        """Let groups, chance and the budget decide about the candidates, in order; what comes in."""
+        """Let groups, chance and the budget decide about the candidates, in order; what later passes may scan.
+
+        Text over the budget stays out of the prompt but is scanned all the same (`sillytavern.md` 27).
+        """
         rules = GroupRules(
             self.timed,
             self.given.random,
@@ -373,23 +380,24 @@ class _Scan:
         )
         choose(new, [item.compiled for item in self.fired.values()], rules)
         base = self.given.count(self.counted) if self.counted else 0
-        text, fresh = "", []
+        text, seen = "", []
         for entry in new:
             if self.overflowed and not entry.entry.ignore_budget:
                 self._lost(entry, Reason.BUDGET, {"tokens": "no room left", "budget": self.given.budget})
+                seen.append(Activated(entry, entry.content))
                 continue
             if not self._lucky(entry):
                 continue
-            content = self._content(entry)
-            text += content + "\n"
+            item = Activated(entry, self._content(entry))
+            seen.append(item)
+            text += item.content + "\n"
             tokens = base + self.given.count(text)
             if tokens >= self.given.budget and not entry.entry.ignore_budget:
                 self.overflowed = True
                 self._lost(entry, Reason.BUDGET, {"tokens": tokens, "budget": self.given.budget})
                 continue
-            fresh.append(Activated(entry, content))
-            self.fired[entry.place] = fresh[-1]
-        return fresh
+            self.fired[entry.place] = item
+        return seen
 
     def _lucky(self, entry: CompiledEntry) -> bool:
         """Draw for the entry's probability; sticky entries and certain ones draw nothing."""
