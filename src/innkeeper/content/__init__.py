@@ -1,1 +1,297 @@
-"""Typed assets: characters, lorebooks, presets, personas and chats, parsed once and never changed."""
+"""Typed assets: characters, lorebooks, presets, personas and chats, parsed once and never changed.
+
+Each name is imported from its home the first time it is asked for, so that ``import innkeeper.content`` costs next to
+nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from innkeeper.content.asset import Asset as Asset
+    from innkeeper.content.card_file import CardFile as CardFile
+    from innkeeper.content.card_file import open_card as open_card
+    from innkeeper.content.character import CardVersion as CardVersion
+    from innkeeper.content.character import Character as Character
+    from innkeeper.content.character import DepthPrompt as DepthPrompt
+    from innkeeper.content.chat import BadLine as BadLine
+    from innkeeper.content.chat import Chat as Chat
+    from innkeeper.content.chat_message import ChatMessage as ChatMessage
+    from innkeeper.content.chat_message import ToolInvocation as ToolInvocation
+    from innkeeper.content.chat_reading import read_chat as read_chat
+    from innkeeper.content.decorators import Decorator as Decorator
+    from innkeeper.content.decorators import split_decorators as split_decorators
+    from innkeeper.content.diffing import Difference as Difference
+    from innkeeper.content.diffing import diff as diff
+    from innkeeper.content.diffing import diff_trees as diff_trees
+    from innkeeper.content.document import Document as Document
+    from innkeeper.content.errors import ArchiveError as ArchiveError
+    from innkeeper.content.errors import CardError as CardError
+    from innkeeper.content.errors import CardNameError as CardNameError
+    from innkeeper.content.errors import CardVersionError as CardVersionError
+    from innkeeper.content.errors import ChatError as ChatError
+    from innkeeper.content.errors import ContentLimitError as ContentLimitError
+    from innkeeper.content.errors import EncodingError as EncodingError
+    from innkeeper.content.errors import JsonError as JsonError
+    from innkeeper.content.errors import LorebookError as LorebookError
+    from innkeeper.content.errors import MissingFileError as MissingFileError
+    from innkeeper.content.errors import NoCardError as NoCardError
+    from innkeeper.content.errors import OutputExistsError as OutputExistsError
+    from innkeeper.content.errors import PersonaError as PersonaError
+    from innkeeper.content.errors import PngChecksumError as PngChecksumError
+    from innkeeper.content.errors import PngError as PngError
+    from innkeeper.content.errors import PresetError as PresetError
+    from innkeeper.content.errors import TruncatedError as TruncatedError
+    from innkeeper.content.errors import WrongKindError as WrongKindError
+    from innkeeper.content.finding import Finding as Finding
+    from innkeeper.content.finding import Level as Level
+    from innkeeper.content.finding import refuse_findings as refuse_findings
+    from innkeeper.content.jsontext import decode_json as decode_json
+    from innkeeper.content.jsontext import encode_json as encode_json
+    from innkeeper.content.limits import LIMITS as LIMITS
+    from innkeeper.content.limits import Limits as Limits
+    from innkeeper.content.loading import load_character as load_character
+    from innkeeper.content.loading import load_chat as load_chat
+    from innkeeper.content.loading import load_lorebook as load_lorebook
+    from innkeeper.content.loading import load_persona as load_persona
+    from innkeeper.content.loading import load_personas as load_personas
+    from innkeeper.content.loading import load_preset as load_preset
+    from innkeeper.content.loading import load_preset_file as load_preset_file
+    from innkeeper.content.lore_entry import CharacterFilter as CharacterFilter
+    from innkeeper.content.lore_entry import LorebookEntry as LorebookEntry
+    from innkeeper.content.lore_entry import LorePosition as LorePosition
+    from innkeeper.content.lore_entry import SelectiveLogic as SelectiveLogic
+    from innkeeper.content.lore_entry import Spelling as Spelling
+    from innkeeper.content.lore_reading import split_keys as split_keys
+    from innkeeper.content.lorebook import Lorebook as Lorebook
+    from innkeeper.content.persona import Persona as Persona
+    from innkeeper.content.persona import PersonaPosition as PersonaPosition
+    from innkeeper.content.persona import read_personas as read_personas
+    from innkeeper.content.png_card import blank_png as blank_png
+    from innkeeper.content.png_card import embed_in_png as embed_in_png
+    from innkeeper.content.preset import GLOBAL_ORDER as GLOBAL_ORDER
+    from innkeeper.content.preset import NamesBehavior as NamesBehavior
+    from innkeeper.content.preset import OrderItem as OrderItem
+    from innkeeper.content.preset import Preset as Preset
+    from innkeeper.content.preset import PromptItem as PromptItem
+    from innkeeper.content.preset import PromptOrder as PromptOrder
+    from innkeeper.content.preset import PromptPosition as PromptPosition
+    from innkeeper.content.preset_file import PresetFile as PresetFile
+    from innkeeper.content.reader import Reader as Reader
+    from innkeeper.content.saving import append_to_chat as append_to_chat
+    from innkeeper.content.saving import card_bytes as card_bytes
+    from innkeeper.content.saving import save_bytes as save_bytes
+    from innkeeper.content.saving import save_card as save_card
+    from innkeeper.content.saving import save_chat as save_chat
+    from innkeeper.content.saving import save_lorebook as save_lorebook
+    from innkeeper.content.sniffing import Sniffed as Sniffed
+    from innkeeper.content.sniffing import sniff as sniff
+    from innkeeper.content.splice import ABSENT as ABSENT
+    from innkeeper.content.templates import ContextTemplate as ContextTemplate
+    from innkeeper.content.templates import InstructNames as InstructNames
+    from innkeeper.content.templates import InstructTemplate as InstructTemplate
+    from innkeeper.content.templates import ReasoningTemplate as ReasoningTemplate
+    from innkeeper.content.templates import StoryPosition as StoryPosition
+    from innkeeper.content.templates import SystemPrompt as SystemPrompt
+    from innkeeper.content.text_preset import TextPreset as TextPreset
+    from innkeeper.content.validation import validate as validate
+
+_HOMES: Final = {
+    "ABSENT": "splice",
+    "ArchiveError": "errors",
+    "Asset": "asset",
+    "BadLine": "chat",
+    "CardError": "errors",
+    "CardFile": "card_file",
+    "CardNameError": "errors",
+    "CardVersion": "character",
+    "CardVersionError": "errors",
+    "Character": "character",
+    "CharacterFilter": "lore_entry",
+    "Chat": "chat",
+    "ChatError": "errors",
+    "ChatMessage": "chat_message",
+    "ContentLimitError": "errors",
+    "ContextTemplate": "templates",
+    "Decorator": "decorators",
+    "DepthPrompt": "character",
+    "Difference": "diffing",
+    "Document": "document",
+    "EncodingError": "errors",
+    "Finding": "finding",
+    "GLOBAL_ORDER": "preset",
+    "InstructNames": "templates",
+    "InstructTemplate": "templates",
+    "JsonError": "errors",
+    "LIMITS": "limits",
+    "Level": "finding",
+    "Limits": "limits",
+    "LorePosition": "lore_entry",
+    "Lorebook": "lorebook",
+    "LorebookEntry": "lore_entry",
+    "LorebookError": "errors",
+    "MissingFileError": "errors",
+    "NamesBehavior": "preset",
+    "NoCardError": "errors",
+    "OrderItem": "preset",
+    "OutputExistsError": "errors",
+    "Persona": "persona",
+    "PersonaError": "errors",
+    "PersonaPosition": "persona",
+    "PngChecksumError": "errors",
+    "PngError": "errors",
+    "Preset": "preset",
+    "PresetError": "errors",
+    "PresetFile": "preset_file",
+    "PromptItem": "preset",
+    "PromptOrder": "preset",
+    "PromptPosition": "preset",
+    "Reader": "reader",
+    "ReasoningTemplate": "templates",
+    "SelectiveLogic": "lore_entry",
+    "Sniffed": "sniffing",
+    "Spelling": "lore_entry",
+    "StoryPosition": "templates",
+    "SystemPrompt": "templates",
+    "TextPreset": "text_preset",
+    "ToolInvocation": "chat_message",
+    "TruncatedError": "errors",
+    "WrongKindError": "errors",
+    "append_to_chat": "saving",
+    "blank_png": "png_card",
+    "card_bytes": "saving",
+    "decode_json": "jsontext",
+    "diff": "diffing",
+    "diff_trees": "diffing",
+    "embed_in_png": "png_card",
+    "encode_json": "jsontext",
+    "load_character": "loading",
+    "load_chat": "loading",
+    "load_lorebook": "loading",
+    "load_persona": "loading",
+    "load_personas": "loading",
+    "load_preset": "loading",
+    "load_preset_file": "loading",
+    "open_card": "card_file",
+    "read_chat": "chat_reading",
+    "read_personas": "persona",
+    "refuse_findings": "finding",
+    "save_bytes": "saving",
+    "save_card": "saving",
+    "save_chat": "saving",
+    "save_lorebook": "saving",
+    "sniff": "sniffing",
+    "split_decorators": "decorators",
+    "split_keys": "lore_reading",
+    "validate": "validation",
+}
+"""Where each public name lives: name -> module of this package."""
+
+__all__ = [
+    "ABSENT",
+    "GLOBAL_ORDER",
+    "LIMITS",
+    "ArchiveError",
+    "Asset",
+    "BadLine",
+    "CardError",
+    "CardFile",
+    "CardNameError",
+    "CardVersion",
+    "CardVersionError",
+    "Character",
+    "CharacterFilter",
+    "Chat",
+    "ChatError",
+    "ChatMessage",
+    "ContentLimitError",
+    "ContextTemplate",
+    "Decorator",
+    "DepthPrompt",
+    "Difference",
+    "Document",
+    "EncodingError",
+    "Finding",
+    "InstructNames",
+    "InstructTemplate",
+    "JsonError",
+    "Level",
+    "Limits",
+    "LorePosition",
+    "Lorebook",
+    "LorebookEntry",
+    "LorebookError",
+    "MissingFileError",
+    "NamesBehavior",
+    "NoCardError",
+    "OrderItem",
+    "OutputExistsError",
+    "Persona",
+    "PersonaError",
+    "PersonaPosition",
+    "PngChecksumError",
+    "PngError",
+    "Preset",
+    "PresetError",
+    "PresetFile",
+    "PromptItem",
+    "PromptOrder",
+    "PromptPosition",
+    "Reader",
+    "ReasoningTemplate",
+    "SelectiveLogic",
+    "Sniffed",
+    "Spelling",
+    "StoryPosition",
+    "SystemPrompt",
+    "TextPreset",
+    "ToolInvocation",
+    "TruncatedError",
+    "WrongKindError",
+    "append_to_chat",
+    "blank_png",
+    "card_bytes",
+    "decode_json",
+    "diff",
+    "diff_trees",
+    "embed_in_png",
+    "encode_json",
+    "load_character",
+    "load_chat",
+    "load_lorebook",
+    "load_persona",
+    "load_personas",
+    "load_preset",
+    "load_preset_file",
+    "open_card",
+    "read_chat",
+    "read_personas",
+    "refuse_findings",
+    "save_bytes",
+    "save_card",
+    "save_chat",
+    "save_lorebook",
+    "sniff",
+    "split_decorators",
+    "split_keys",
+    "validate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name from its home, and remember it.
+
+    Raises:
+        AttributeError: the package has no such name.
+    """
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=None)
+    value = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, imported or not."""
+    return sorted(__all__)

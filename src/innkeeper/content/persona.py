@@ -1,0 +1,91 @@
+"""Persona: who the user is in a chat."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, ClassVar
+
+from innkeeper.content.document import Document
+from innkeeper.content.errors import PersonaError
+from innkeeper.content.json_asset import JsonAsset
+from innkeeper.content.limits import LIMITS, Limits
+from innkeeper.prompt.errors import FormatError, Where
+
+__all__ = ["Persona", "PersonaPosition", "read_personas"]
+
+
+class PersonaPosition(StrEnum):
+    """Where the persona's description goes."""
+
+    IN_PROMPT = "in_prompt"
+    AFTER_CHAR = "after_char"
+    """An older form of ``in_prompt``."""
+    TOP_AN = "top_an"
+    BOTTOM_AN = "bottom_an"
+    AT_DEPTH = "at_depth"
+    NONE = "none"
+
+    @classmethod
+    def numbers(cls) -> Mapping[int, PersonaPosition]:
+        """SillyTavern's numbers for them."""
+        return {
+            0: cls.IN_PROMPT,
+            1: cls.AFTER_CHAR,
+            2: cls.TOP_AN,
+            3: cls.BOTTOM_AN,
+            4: cls.AT_DEPTH,
+            9: cls.NONE,
+        }
+
+
+class Persona(JsonAsset, frozen=True, kw_only=True, dict=True):
+    """A persona. ``depth`` is in messages and counts, with ``role``, only at a depth. ``lorebook`` is a book's name."""
+
+    WHAT: ClassVar[str] = "a persona"
+    ERROR: ClassVar[type[FormatError]] = PersonaError
+    NAMES: ClassVar[Mapping[str, tuple[str, ...]]] = {"description": ("description", "persona", "text")}
+
+    name: str = ""
+    description: str = ""
+    position: PersonaPosition = PersonaPosition.IN_PROMPT
+    depth: int = 2
+    role: str = "system"
+    lorebook: str = ""
+    title: str = ""
+    avatar: str = ""
+    is_default: bool = False
+
+    @property
+    def persona_text(self) -> str:
+        """The description."""
+        return self.description
+
+
+def read_personas(document: Document, *, limits: Limits = LIMITS, name: str | None = None) -> tuple[Persona, ...]:
+    """The personas of a document: one, a list, or a SillyTavern backup of all.
+
+    Raises:
+        PersonaError: there is none.
+    """
+    tree = document.tree
+    if isinstance(tree, list):
+        return tuple(Persona.read(document, (index,), limits=limits) for index in range(len(tree)))
+    if isinstance(tree, dict) and isinstance(tree.get("personas"), dict):
+        return tuple(_from_backup(tree, limits))
+    if isinstance(tree, dict) and isinstance(tree.get("name"), str):
+        return (Persona.read(document, limits=limits),)
+    hint = "a persona has `name` and `description`, a backup `personas` and `persona_descriptions`"
+    raise PersonaError("this JSON is no persona", where=Where(asset=name), hint=hint)
+
+
+def _from_backup(tree: Mapping[str, Any], limits: Limits) -> list[Persona]:
+    """Names and descriptions stand in two objects with the file names of the pictures as keys."""
+    described = tree.get("persona_descriptions")
+    found = []
+    for avatar, name in tree["personas"].items():
+        own = described.get(avatar) if isinstance(described, dict) else None
+        told = {**(own if isinstance(own, dict) else {}), "name": name, "avatar": avatar}
+        told["is_default"] = tree.get("default_persona") == avatar
+        found.append(Persona.read(Document(told), limits=limits))
+    return found
