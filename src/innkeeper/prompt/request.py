@@ -107,8 +107,11 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
         return to_json(self._data())
 
     def _data(self) -> dict[str, Any]:
+        told = {name: _asset_data(getattr(self, name)) for name in _ASSETS}
         try:
-            data: dict[str, Any] = msgspec.to_builtins(self, enc_hook=plain_data, builtin_types=NOT_DATA)
+            data: dict[str, Any] = msgspec.to_builtins(
+                msgspec.structs.replace(self, **told), enc_hook=plain_data, builtin_types=NOT_DATA
+            )
         except RecursionError as error:
             raise LimitError("the nesting of the request", limit="MAX_DEPTH", allowed=MAX_DEPTH) from error
         return data
@@ -122,6 +125,12 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
         read = BuildRequest.of(fields)
         return msgspec.structs.replace(self, **{name: getattr(read, name) for name in fields})
 
+
+_ASSETS: Final = ("character", "user", "group", "preset", "lorebooks", "authors_note")
+"""Fields that may hold typed content, which is written as the JSON it was read from."""
+
+_ASSET_LEVELS: Final = 3
+"""How deep typed content may stand in such a field: ``group["members"][0]``."""
 
 _LARGEST_SHOWN: Final = 10**100
 
@@ -143,6 +152,17 @@ def _read(name: str, item: Any) -> Any:
     except InnkeeperError as error:
         raise error if error.where and error.where.asset else error.at(asset="request", path=name) from error.__cause__
     return item
+
+
+def _asset_data(value: Any, levels: int = _ASSET_LEVELS) -> Any:
+    """A field with every typed asset in it as its JSON; anything else as it is."""
+    if isinstance(value, msgspec.Struct):
+        return value.to_dict() if hasattr(value, "to_dict") else value
+    if levels and isinstance(value, dict):
+        return {key: _asset_data(item, levels - 1) for key, item in value.items()}
+    if levels and isinstance(value, (list, tuple)):
+        return tuple(_asset_data(item, levels - 1) for item in value)
+    return value
 
 
 def _decode(kind: type, value: Any) -> Any:
