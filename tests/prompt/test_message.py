@@ -220,13 +220,13 @@ def test_tool_calls_of_another_shape_are_none(calls: Any) -> None:
 
 def test_messages_are_frozen_and_typed() -> None:
     """A message cannot be changed, nor be made of the wrong types."""
-    message = Message("user", "x", metadata={"a": [1]})
+    message = Message("user", "x", metadata={"a": [1]})  # type: ignore[arg-type]
     with pytest.raises(AttributeError):
         message.content = "y"  # type: ignore[misc]
     assert message.metadata == FrozenDict(a=(1,))
     for fields in ({"role": 5, "content": "x"}, {"role": "user", "content": None}):
         with pytest.raises(UsageError):
-            Message(**fields)  # type: ignore[arg-type]
+            Message(**fields)
 
 
 class Chat:

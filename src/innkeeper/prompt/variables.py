@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 
 from innkeeper.prompt.canonical import parse_json, plain_data, to_json
 from innkeeper.prompt.errors import FormatError, LimitError
-from innkeeper.prompt.frozen import thaw
+from innkeeper.prompt.frozen import freeze, key_text, thaw
 from innkeeper.prompt.limits import MAX_VARIABLES
 
 __all__ = ["MAX_VARIABLES", "InMemoryVariables", "StagedVariables", "VariablesStore"]
@@ -60,10 +60,10 @@ class InMemoryVariables:
     def __init__(self, scopes: Mapping[str, Mapping[str, Any]] | None = None) -> None:
         self._scopes: dict[str, dict[str, Any]] = {"local": {}, "global": {}}
         self.version = 0
-        for scope, values in _mapping(scopes or {}, "variables").items():
+        for scope, values in _mapping({} if scopes is None else scopes, "variables").items():
             found = _mapping(values, f"variables of scope {str(scope)[:40]!r}")
-            kept = self._scopes.setdefault(str(scope).lower(), {})
-            kept |= thaw(dict(found))
+            kept = self._scopes.setdefault(key_text(scope).lower(), {})
+            kept |= thaw(freeze(dict(found)))
             _check_count(f"the number of {scope} variables", len(kept))
 
     @classmethod
@@ -88,7 +88,7 @@ class InMemoryVariables:
         values = self._scopes.setdefault(scope.lower(), {})
         if name not in values:
             _check_count(f"the number of {scope} variables", len(values) + 1)
-        values[name] = _own(value)
+        values[name] = _taken(value)
         self.version += 1
 
     def has(self, name: str, scope: str = "local") -> bool:
@@ -135,7 +135,7 @@ class StagedVariables:
         """Stage a value. Raises `LimitError` past `MAX_VARIABLES` staged writes."""
         if (scope.lower(), name) not in self._writes:
             _check_count("the number of variables written in one build", len(self._writes) + 1)
-        self._writes[scope.lower(), name] = _own(value)
+        self._writes[scope.lower(), name] = _taken(value)
         self.version += 1
 
     def has(self, name: str, scope: str = "local") -> bool:
@@ -197,6 +197,11 @@ def _mapping(value: Any, what: str) -> Mapping[Any, Any]:
 def _check_count(what: str, found: int) -> None:
     if found > MAX_VARIABLES:
         raise LimitError(what, limit="MAX_VARIABLES", allowed=MAX_VARIABLES, found=found)
+
+
+def _taken(value: Any) -> Any:
+    """What a store keeps of a value: text without lone surrogates, plain data as a copy, other objects as they are."""
+    return thaw(freeze(value))
 
 
 def _own(value: Any) -> Any:

@@ -1,0 +1,102 @@
+"""Block: frozen, typed, and honest about where its text came from."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from innkeeper.prompt import (
+    Attachment,
+    Block,
+    BudgetGroup,
+    FrozenDict,
+    InsertionPoint,
+    Message,
+    Origin,
+    Piece,
+    UsageError,
+)
+
+A, B = Origin("a"), Origin("b")
+
+
+def test_defaults_are_those_of_the_reference() -> None:
+    """Enabled, removable, relative, order and priority 100, group default (tavernkit §3.2)."""
+    block = Block(role="user", content="x")
+    assert (block.enabled, block.removable, block.depth, block.order, block.priority) == (True, True, 0, 100, 100)
+    assert (block.insertion_point, block.group, block.slot) == (InsertionPoint.RELATIVE, BudgetGroup.DEFAULT, None)
+
+
+def test_a_block_becomes_its_message() -> None:
+    """Name, attachments and message metadata reach the message; everything else stays with the block."""
+    message = Message("tool", "1", "add", (Attachment("image", url="u"),), FrozenDict(tool_call_id="c"))
+    block = Block.of_message(message, slot="history", group=BudgetGroup.HISTORY)
+    assert block.message() == message
+    assert block.slot == "history"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"role": None, "content": "x"}, {"role": "user", "content": None}, {"role": "user", "content": "x", "depth": -1}],
+    ids=["role", "content", "depth"],
+)
+def test_wrong_fields_are_refused_at_once(fields: dict[str, Any]) -> None:
+    """A step's mistake shows where it is made."""
+    with pytest.raises(UsageError):
+        Block(**fields)
+    with pytest.raises(UsageError):
+        Block(role="user", content="x").with_(**{**fields, "role": fields.get("role")})
+
+
+def test_blocks_are_frozen_and_copied_with_changes() -> None:
+    """A change is a copy; a field that does not exist is a usage error that lists the fields."""
+    block = Block(role="user", content="x")
+    with pytest.raises(AttributeError):
+        block.enabled = False  # type: ignore[misc]
+    assert block.with_(enabled=False) == Block(role="user", content="x", enabled=False)
+    with pytest.raises(UsageError) as caught:
+        block.with_(colour="red")
+    assert "slot" in (caught.value.hint or "")
+
+
+def test_metadata_is_frozen_whatever_was_given() -> None:
+    """A dict that a step keeps and changes later does not change the block."""
+    given: dict[str, Any] = {"source": "history", "list": [1]}
+    block = Block(role="user", content="x", metadata=given, message_metadata={"tool_call_id": "c"})  # type: ignore[arg-type]
+    given["source"] = "other"
+    assert (block.source, block.metadata["list"]) == ("history", (1,))
+    assert type(block.message_metadata) is FrozenDict
+
+
+def test_source_and_bundle_are_read_from_metadata() -> None:
+    """The two keys that the contracts give a meaning."""
+    block = Block(role="user", content="x", metadata=FrozenDict(source="examples", eviction_bundle="ex1"))
+    assert (block.source, block.bundle) == ("examples", "ex1")
+    assert Block(role="user", content="x").bundle is None
+
+
+def test_new_content_has_no_old_pieces() -> None:
+    """Changing the text drops the pieces of the old one, unless new ones come with it."""
+    block = Block(role="user", content="ab", pieces=(Piece("a", A), Piece("b", B)))
+    assert block.with_(content="c").pieces == ()
+    assert block.with_(content="c", pieces=(Piece("c", A),)).pieces == (Piece("c", A),)
+    assert block.with_(enabled=False).pieces == block.pieces
+
+
+@given(st.lists(st.builds(Piece, st.text(min_size=1, max_size=3), st.sampled_from([A, B])), max_size=5))
+def test_ranges_say_what_the_content_says(pieces: list[Piece]) -> None:
+    """The ranges, joined, are the content, and each character has the origin of its range."""
+    block = Block(role="user", content="".join(piece.text for piece in pieces), pieces=tuple(pieces), origin=A)
+    assert "".join(piece.text for piece in block.ranges()) == block.content
+    origins = [piece.origin for piece in block.ranges() for _ in piece.text]
+    assert [block.origin_at(index) for index in range(len(block.content))] == origins
+
+
+def test_a_block_without_pieces_is_one_range() -> None:
+    """Text of one origin needs no pieces; without an origin it is said to be unknown."""
+    assert Block(role="user", content="x", origin=A).ranges() == (Piece("x", A),)
+    assert Block(role="user", content="x").ranges() == (Piece("x", Origin("unknown")),)
+    assert Block(role="user", content="").ranges() == ()
+    assert Block(role="user", content="x", origin=A).origin_at(0) == A
+    assert Block(role="user", content="ab", pieces=(Piece("ab", B),)).origin_at(9) == B
