@@ -66,6 +66,10 @@ class CardFile:
         path = asset.path
         return self.read(path) if path is not None and path in self.names else None
 
+    def with_character(self, character: Character) -> CardFile:
+        """The same file with another character in it: an edited or converted one."""
+        return CardFile(character, self.kind, names=self.names, image=self.image, read=self._read)
+
     def icon(self) -> bytes | None:
         """The character's main picture, where it came along."""
         main = self.character.main_asset("icon")
