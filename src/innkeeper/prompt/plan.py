@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from innkeeper.prompt.ports import Explanation, TokenCounter
     from innkeeper.prompt.replay import ReplayBundle
+    from innkeeper.prompt.source_map import SourceMap
     from innkeeper.prompt.trace import Trace
 
 __all__ = ["FINGERPRINT_VERSION", "Plan"]
@@ -166,6 +167,15 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
             "tools": [plain_data(tool) for tool in self.tools],
         }
         return hashlib.sha256(to_json(facts)).hexdigest()
+
+    def source_map(self, dialect: str | None = None, *, request: bool = False, **options: Any) -> SourceMap:
+        """Where each character of the payload came from: block, origin, or the dialect itself; see `SourceMap`.
+
+        Of `to_messages`, or with ``request`` of `to_request`.
+        """
+        from innkeeper.prompt.source_map import source_map
+
+        return source_map(self, dialect, request=request, **options)
 
     def replay(self, dialect: str | None = None) -> ReplayBundle:
         """The request and the fingerprint it must give again. Raises `ReplayError` when it held more than data."""

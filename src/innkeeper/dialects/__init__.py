@@ -1,0 +1,80 @@
+"""Dialects: one module per provider family, one registry, and what the families share.
+
+A dialect turns neutral messages into what one provider takes, and reports what it could not carry. It rewords nothing: what
+a provider would refuse is repaired by declared rules, each use of which is a `Note`.
+
+>>> from innkeeper.prompt import Message
+>>> convert([Message("system", "Be brief."), Message("user", "Hi")], "anthropic")
+{'system': 'Be brief.', 'messages': [{'role': 'user', 'content': [{'type': 'text', 'text': 'Hi'}]}]}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from innkeeper.dialects.ai21 import AI21
+from innkeeper.dialects.anthropic import Anthropic
+from innkeeper.dialects.cohere import Cohere
+from innkeeper.dialects.errors import ChatTemplateError, ChatTemplateLimitError, DialectOptionError
+from innkeeper.dialects.gemini import Gemini
+from innkeeper.dialects.instruct import INSTRUCTS, Instruct
+from innkeeper.dialects.mistral import Mistral
+from innkeeper.dialects.openai import Compatible, OpenAI, OpenRouter
+from innkeeper.dialects.responses import Responses
+from innkeeper.dialects.text import Text
+from innkeeper.dialects.xai import XAI
+from innkeeper.prompt.dialect import Dialects
+from innkeeper.prompt.message import Message, messages_of
+
+__all__ = [
+    "AI21",
+    "DIALECTS",
+    "INSTRUCTS",
+    "XAI",
+    "Anthropic",
+    "ChatTemplateError",
+    "ChatTemplateLimitError",
+    "Cohere",
+    "Compatible",
+    "DialectOptionError",
+    "Gemini",
+    "Instruct",
+    "Mistral",
+    "OpenAI",
+    "OpenRouter",
+    "Responses",
+    "Text",
+    "convert",
+]
+
+DIALECTS: Final = Dialects(
+    OpenAI(),
+    Responses(),
+    Anthropic(),
+    Gemini(),
+    Gemini("google"),
+    Text(),
+    Cohere(),
+    Mistral(),
+    AI21(),
+    XAI(),
+    Compatible(),
+    OpenRouter(),
+)
+"""The built-in dialects. ``DIALECTS.with_(mine)`` is a registry with a further one."""
+
+
+def convert(
+    messages: Iterable[Message | Mapping[str, Any]],
+    dialect: str = "openai",
+    *,
+    dialects: Dialects = DIALECTS,
+    **options: Any,
+) -> Any:
+    """Messages in a provider's shape: a list, or a dict where system text is apart.
+
+    For the notes of what was lost, ask the dialect itself: ``DIALECTS[dialect].messages(messages, options)``.
+    Raises `UnknownNameError` for an unknown dialect, `FormatError` for what is no message.
+    """
+    return dialects[dialect].messages(messages_of(messages), options).body

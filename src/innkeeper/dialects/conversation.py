@@ -1,0 +1,252 @@
+"""Conversation: the rules that all chat providers share, applied to the turns: where system text goes, who may speak after whom.
+
+Each provider states its facts in a `Rules` value. What a caller may choose is a `Style`:
+
+- ``system``: ``keep`` each system message in its place; ``hoist`` all of them to the top; ``leading``: those before the
+  first turn to the top, later ones become user messages; ``inline_user``: all become user messages;
+- ``repair``: change what the provider would refuse (roles that do not alternate, messages without text, tool results
+  without a call), and report it;
+- ``names``: ``field`` where there is one, ``prefix`` (``Name: `` in front of the text), or ``drop``;
+- ``filler``: what the user says where a provider wants the user to say something and nobody did;
+- ``separator``: what stands between texts that are joined.
+
+System text never becomes more trusted than it was, and no other text becomes system text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from innkeeper.dialects.errors import DialectOptionError
+from innkeeper.dialects.media import unsupported
+from innkeeper.dialects.report import Report
+from innkeeper.dialects.tools import paired
+from innkeeper.dialects.turn import ASSISTANT, RESULTS, SYSTEM, USER, Turn, read, replace
+from innkeeper.prompt.message import Message
+from innkeeper.prompt.text import scalar_text
+
+__all__ = ["STYLE_OPTIONS", "Conversation", "Rules", "Style", "converse", "merged", "system_text", "with_system"]
+
+STYLE_OPTIONS: Final = ("system", "repair", "names", "filler", "separator", "message_keys")
+SYSTEM_MODES: Final = ("keep", "hoist", "leading", "inline_user")
+NAME_MODES: Final = ("field", "prefix", "drop")
+
+
+class Rules(msgspec.Struct, frozen=True, kw_only=True):
+    """What a provider takes, as data."""
+
+    system: str = "keep"
+    """Where system text goes by default."""
+    apart: bool = False
+    """System text at the top is a field of its own, not a message."""
+    repair: bool = False
+    """Whether repairs are on by default: true for providers that refuse otherwise."""
+    merge: bool = False
+    """A repair joins neighbouring messages of one role."""
+    blank: bool = True
+    """Takes messages without text."""
+    lonely_system: bool = True
+    """Takes a conversation in which nobody but the system speaks."""
+    names: bool = False
+    """Has a field for a speaker's name."""
+    prefill: bool = False
+    """Goes on writing a last assistant message."""
+    calls: bool = True
+    """Takes tool calls and results."""
+    functions: bool = False
+    """Takes results with the role ``function`` and no id, as before there were tools."""
+    reasoning: bool = False
+    """Takes the thoughts behind earlier answers back."""
+    signature: bool = False
+    """Takes their signatures back."""
+    cache: bool = False
+    """Takes cache marks."""
+    errors: bool = False
+    """Can say that a tool failed."""
+    keys: frozenset[str] = frozenset()
+    """Further metadata keys that belong into a message of this provider."""
+
+
+class Style(msgspec.Struct, frozen=True):
+    """What a caller chose. See the module's text."""
+
+    system: str
+    repair: bool
+    names: str
+    filler: str
+    separator: str
+    keys: frozenset[str]
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any], rules: Rules, dialect: str) -> Style:
+        """The style in ``options``, the provider's rules filling in. Raises `DialectOptionError`."""
+        return cls(
+            system=_one_of(dialect, options, "system", SYSTEM_MODES, rules.system),
+            repair=_one_of(dialect, options, "repair", (True, False), rules.repair),
+            names=_one_of(dialect, options, "names", NAME_MODES, "field" if rules.names else "drop"),
+            filler=scalar_text(str(options.get("filler") or "Begin.")),
+            separator=scalar_text(str(options.get("separator", "\n\n"))),
+            keys=rules.keys | frozenset(options.get("message_keys") or ()),
+        )
+
+
+class Conversation(msgspec.Struct, frozen=True):
+    """Turns ready to be written: system text that goes to the top, and the turns in order."""
+
+    system: tuple[Turn, ...]
+    turns: list[Turn]
+    style: Style
+
+
+def _one_of(dialect: str, options: Mapping[str, Any], name: str, allowed: Sequence[Any], default: Any) -> Any:
+    value = options.get(name)
+    if value is None:
+        return default
+    if value not in allowed or isinstance(value, bool) is not isinstance(default, bool):
+        raise DialectOptionError(dialect, name, value, [str(item) for item in allowed])
+    return value
+
+
+def converse(messages: Sequence[Message], options: Mapping[str, Any], rules: Rules, report: Report) -> Conversation:
+    """Read the messages and bring them into an order and shape that the provider takes."""
+    style = Style.of(options, rules, report.dialect)
+    turns = read(messages, report)
+    if any(turn.rich for turn in turns):
+        turns = _sorted_out(turns, rules, style, report)
+    system, turns = _split(turns, style, report)
+    if style.repair and not rules.blank:
+        turns = _without_blank(turns, report)
+    if style.repair and not rules.lonely_system and not turns:
+        turns = [Turn(-1, USER, style.filler)]
+        report.repair("nobody but the system speaks: a user message was put in")
+    if not rules.prefill and turns and turns[-1].role == ASSISTANT and not turns[-1].calls:
+        report.loss("the last assistant message is sent as finished, not to be continued", turns[-1].index)
+    return Conversation(system, turns, style)
+
+
+def _sorted_out(turns: list[Turn], rules: Rules, style: Style, report: Report) -> list[Turn]:
+    for turn in turns:
+        if turn.annotated:
+            _metadata_losses(turn, rules, style, report)
+    if not rules.calls:
+        turns = _without_calls(turns, report)
+    elif any(turn.calls or turn.role in RESULTS for turn in turns):
+        turns = paired(turns, report, repair=style.repair, functions=rules.functions)
+    return [_named(turn, style, report) if turn.name else turn for turn in turns]
+
+
+def _metadata_losses(turn: Turn, rules: Rules, style: Style, report: Report) -> None:
+    for key in turn.rest:
+        if key not in style.keys:
+            report.loss(f"metadata {scalar_text(str(key))[:60]!r} is not sent", turn.index)
+    if turn.cache and not rules.cache and "cache_control" not in style.keys:
+        report.loss("the cache mark is not sent", turn.index)
+    if turn.reasoning and not rules.reasoning:
+        report.loss("the thoughts behind an answer are not sent", turn.index)
+    if turn.signature and not rules.signature:
+        report.loss("the signature is not sent", turn.index)
+    if turn.failed and not rules.errors:
+        report.loss("that a tool failed is not sent", turn.index)
+
+
+def _without_calls(turns: list[Turn], report: Report) -> list[Turn]:
+    kept = []
+    for turn in turns:
+        if turn.calls:
+            report.loss("tool calls are not sent", turn.index)
+        kept.append(replace(turn, calls=()) if turn.calls else turn)
+    return kept
+
+
+def _named(turn: Turn, style: Style, report: Report) -> Turn:
+    if style.names == "field" or turn.role in RESULTS:
+        return turn
+    if style.names == "prefix" and turn.role != SYSTEM:
+        report.repair("the speaker's name was put in front of the text", turn.index)
+        return replace(turn, name=None, text=f"{turn.name}: {turn.text}")
+    report.loss("the speaker's name is not sent", turn.index, "names='prefix' puts it in front of the text")
+    plain = not (turn.annotated or turn.attachments)
+    return Turn(turn.index, turn.role, turn.text) if plain else replace(turn, name=None)
+
+
+def _split(turns: list[Turn], style: Style, report: Report) -> tuple[tuple[Turn, ...], list[Turn]]:
+    if style.system == "keep" or not any(turn.role == SYSTEM for turn in turns):
+        return (), turns
+    first = next((place for place, turn in enumerate(turns) if turn.role != SYSTEM), len(turns))
+    if style.system == "inline_user":
+        return (), [_as_user(turn, report) for turn in turns]
+    if style.system == "leading":
+        return tuple(turns[:first]), [_as_user(turn, report) for turn in turns[first:]]
+    late = [turn for turn in turns[first:] if turn.role == SYSTEM]
+    for turn in late:
+        report.repair("a system message between the turns was moved to the top", turn.index)
+    return (*turns[:first], *late), [turn for turn in turns[first:] if turn.role != SYSTEM]
+
+
+def _as_user(turn: Turn, report: Report) -> Turn:
+    if turn.role != SYSTEM:
+        return turn
+    report.repair("a system message was sent as a user message", turn.index)
+    return replace(turn, role=USER)
+
+
+def _without_blank(turns: list[Turn], report: Report) -> list[Turn]:
+    kept = []
+    for turn in turns:
+        if turn.text.strip() or turn.role in RESULTS or turn.attachments or turn.calls or turn.reasoning:
+            kept.append(turn)
+        else:
+            report.repair("a message without text was left out", turn.index)
+    return kept
+
+
+def system_text(conversation: Conversation, report: Report) -> str:
+    """The text that goes to the top, its parts joined, blank ones left out. Their attachments are lost."""
+    for turn in conversation.system:
+        if turn.attachments:
+            unsupported(turn, "system text has no attachments", report)
+    return conversation.style.separator.join(turn.text for turn in conversation.system if turn.text.strip())
+
+
+def with_system(conversation: Conversation, report: Report) -> list[Turn]:
+    """The turns with the text at the top as one system message, for providers without a field for it."""
+    text = system_text(conversation, report)
+    if not text:
+        return conversation.turns
+    first = conversation.system[0]
+    if len(conversation.system) > 1:
+        report.repair("system messages were joined into one", first.index)
+    return [Turn(first.index, SYSTEM, text, name=first.name), *conversation.turns]
+
+
+def merged(turns: list[Turn], style: Style, report: Report) -> list[Turn]:
+    """Neighbouring turns of one role and name as one, their texts joined. Tool results stay apart."""
+    groups: list[list[Turn]] = []
+    for turn in turns:
+        last = groups[-1][-1] if groups else None
+        if last is None or last.role != turn.role or turn.role in RESULTS or last.calls or last.name != turn.name:
+            groups.append([turn])
+        else:
+            groups[-1].append(turn)
+            report.repair("a message was joined to the one before, which has the same role", turn.index)
+    return [group[0] if len(group) == 1 else _together(group, style) for group in groups]
+
+
+def _together(group: list[Turn], style: Style) -> Turn:
+    text = style.separator.join(turn.text for turn in group if turn.text)
+    if not any(turn.rich for turn in group):
+        return replace(group[0], text=text)
+    return replace(
+        group[0],
+        text=text,
+        attachments=tuple(item for turn in group for item in turn.attachments),
+        calls=group[-1].calls,
+        reasoning=tuple(part for turn in group for part in turn.reasoning),
+        signature=next((turn.signature for turn in group if turn.signature), None),
+        cache=next((turn.cache for turn in reversed(group) if turn.cache), None),
+        rest={key: value for turn in group for key, value in turn.rest.items()},
+        rich=True,
+    )

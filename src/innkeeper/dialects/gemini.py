@@ -1,0 +1,193 @@
+"""Google's Gemini, ``generateContent``: ``{system_instruction?, contents: [{role, parts}]}``; also called ``google``.
+
+Users and models speak in turn. Tool calls are ``functionCall`` parts, results ``functionResponse`` parts of a user's turn;
+a thought signature stands beside the part it belongs to. The model's name and streaming are in the address of a request,
+not in its body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Final
+
+from innkeeper.dialects.conversation import Conversation, Rules, system_text
+from innkeeper.dialects.family import Family
+from innkeeper.dialects.jsonable import jsonable, object_of
+from innkeeper.dialects.media import Media, media_parts
+from innkeeper.dialects.options import Table, put, stops
+from innkeeper.dialects.report import Report
+from innkeeper.dialects.response_format import ResponseFormat
+from innkeeper.dialects.tools import chosen, schema
+from innkeeper.dialects.turn import ASSISTANT, TOOL, ToolCall, Turn
+from innkeeper.prompt.dialect import Tool
+from innkeeper.prompt.text import scalar_text
+
+__all__ = ["MAX_STOPS", "Gemini"]
+
+MAX_STOPS: Final = 5
+"""How many stop strings a request may have."""
+
+_KINDS: Final = ("image", "audio", "video", "file")
+
+
+def part(media: Media) -> dict[str, Any] | str:
+    """``inlineData`` for data, ``fileData`` for addresses."""
+    if media.kind not in _KINDS:
+        return "there is no place for its kind"
+    if media.data is not None:
+        return {"inlineData": {"mimeType": media.media_type, "data": media.data}}
+    typed = {"mimeType": media.media_type} if media.media_type else {}
+    return {"fileData": {**typed, "fileUri": media.url or media.file_id}}
+
+
+def _tool_choice(body: dict[str, Any], value: Any, _report: Report) -> None:
+    mode, name = chosen(value)
+    config = {"mode": {"auto": "AUTO", "none": "NONE"}.get(mode, "ANY")}
+    allowed = {"allowedFunctionNames": [name]} if name else {}
+    body.setdefault("toolConfig", {})["functionCallingConfig"] = {**config, **allowed}
+
+
+def _response_format(body: dict[str, Any], value: Any, _report: Report) -> None:
+    form = ResponseFormat.of(value)
+    config = body.setdefault("generationConfig", {})
+    config["responseMimeType"] = "text/plain" if form.kind == "text" else "application/json"
+    if form.schema is not None:
+        config["responseJsonSchema"] = form.schema
+
+
+def _effort(body: dict[str, Any], value: Any, _report: Report) -> None:
+    thinking = body.setdefault("generationConfig", {}).setdefault("thinkingConfig", {})
+    if value == "none":
+        thinking["thinkingBudget"] = 0
+    else:
+        thinking["thinkingLevel"] = value
+
+
+def _in_the_address(_body: dict[str, Any], _value: Any, _report: Report) -> None:
+    """Streaming is another address, not a field."""
+
+
+def _config(**names: str) -> Table:
+    return {name: put("generationConfig", native) for name, native in names.items()}
+
+
+class Gemini(Family):
+    """The ``generateContent`` request."""
+
+    rules: ClassVar[Rules] = Rules(
+        system="hoist",
+        apart=True,
+        repair=True,
+        merge=True,
+        blank=False,
+        lonely_system=False,
+        prefill=True,
+        reasoning=True,
+        signature=True,
+        errors=True,
+    )
+    table: ClassVar[Table] = {
+        **_config(temperature="temperature", top_p="topP", top_k="topK", max_tokens="maxOutputTokens"),
+        "stop": stops("generationConfig", "stopSequences", most=MAX_STOPS),
+        **_config(seed="seed", frequency_penalty="frequencyPenalty", presence_penalty="presencePenalty"),
+        **_config(n="candidateCount", logprobs="responseLogprobs", top_logprobs="logprobs"),
+        **_config(modalities="responseModalities", speech_config="speechConfig", media_resolution="mediaResolution"),
+        "response_format": _response_format,
+        "reasoning_effort": _effort,
+        "thinking": put("generationConfig", "thinkingConfig"),
+        "tool_choice": _tool_choice,
+        "safety_settings": put("safetySettings"),
+        "cached_content": put("cachedContent"),
+        "labels": put("labels"),
+        "stream": _in_the_address,
+    }
+
+    def __init__(self, name: str = "gemini") -> None:
+        super().__init__(name)
+
+    def _messages(self, talk: Conversation, options: Mapping[str, Any], report: Report) -> dict[str, Any]:
+        system = _system(talk, report)
+        return {**({"system_instruction": {"parts": system}} if system else {}), "contents": _contents(talk, report)}
+
+    def _body(
+        self, model: str | None, talk: Conversation, options: Mapping[str, Any], report: Report
+    ) -> dict[str, Any]:
+        return self._messages(talk, options, report)
+
+    def _add_tools(self, body: dict[str, Any], tools: Sequence[Tool], report: Report) -> None:
+        if any(tool.strict is not None for tool in tools):
+            report.loss("that a tool is strict is not sent")
+        body["tools"] = [{"functionDeclarations": [_definition(tool) for tool in tools]}]
+
+
+def _definition(tool: Tool) -> dict[str, Any]:
+    described = {"description": scalar_text(tool.description)} if tool.description else {}
+    return {"name": scalar_text(tool.name), **described, "parametersJsonSchema": schema(tool)}
+
+
+def _system(talk: Conversation, report: Report) -> list[dict[str, Any]]:
+    system_text(talk, report)
+    return [{"text": turn.text} for turn in talk.system if turn.text.strip()]
+
+
+def _contents(talk: Conversation, report: Report) -> list[dict[str, Any]]:
+    contents: list[dict[str, Any]] = []
+    if talk.style.repair and talk.turns and talk.turns[0].calls:
+        contents.append({"role": "user", "parts": [{"text": talk.style.filler}]})
+        report.repair("tool calls must follow a user's turn: a user message was put in", talk.turns[0].index)
+    before: Turn | None = None
+    for turn in talk.turns:
+        role = "model" if turn.role == ASSISTANT else "user"
+        parts = _parts(turn, report) if turn.rich else [{"text": turn.text}]
+        results = before is not None and turn.role == before.role == TOOL
+        if contents and contents[-1]["role"] == role and (talk.style.repair or results):
+            contents[-1]["parts"] += parts
+            if not results:
+                report.repair("a message was joined to the one before, which has the same role", turn.index)
+        else:
+            contents.append({"role": role, "parts": parts})
+        before = turn
+    return contents
+
+
+def _parts(turn: Turn, report: Report) -> list[dict[str, Any]]:
+    media = media_parts(turn, part, report)
+    if turn.role == TOOL:
+        return [_result(turn, report), *media]
+    thoughts = [_thought(part, turn, report) for part in turn.reasoning]
+    calls = [_call(call, turn, report) for call in turn.calls]
+    said: list[dict[str, Any]] = [{"text": turn.text}] if turn.text.strip() or not (media or calls) else []
+    _signed(calls or said or media, turn.signature)
+    return [*(thought for thought in thoughts if thought), *said, *media, *calls]
+
+
+def _signed(parts: list[dict[str, Any]], signature: str | None) -> None:
+    """Put the message's signature beside the first call, or the last other part, unless one of them has its own."""
+    if signature and parts and not any("thoughtSignature" in part for part in parts):
+        parts[0 if "functionCall" in parts[0] else -1]["thoughtSignature"] = signature
+
+
+def _thought(part: Mapping[str, Any], turn: Turn, report: Report) -> dict[str, Any] | None:
+    if not part.get("text"):
+        report.loss("sealed thoughts of another provider are not sent", turn.index)
+        return None
+    signature = part.get("signature")
+    signed = {"thoughtSignature": jsonable(signature)} if signature else {}
+    return {"text": jsonable(part["text"]), "thought": True, **signed}
+
+
+def _call(call: ToolCall, turn: Turn, report: Report) -> dict[str, Any]:
+    signed = {"thoughtSignature": call.signature} if call.signature else {}
+    arguments = call.object(report, turn.index)
+    return {"functionCall": {"id": call.id, "name": call.name, "args": arguments}, **signed}
+
+
+def _result(turn: Turn, report: Report) -> dict[str, Any]:
+    """``response`` is an object: that which the result spells in JSON, or one that holds its text."""
+    name = turn.tool or turn.name
+    if not name:
+        report.repair("a tool result that names no tool was sent as that of 'unknown'", turn.index)
+    found = object_of(turn.text) if turn.text.strip() else None
+    response = found if found is not None and not turn.failed else {"error" if turn.failed else "result": turn.text}
+    known = {"id": turn.call_id} if turn.call_id else {}
+    return {"functionResponse": {**known, "name": name or "unknown", "response": response}}

@@ -1,0 +1,117 @@
+"""Request options: one neutral name each, and, per provider, a table of how it is written into a request body.
+
+Neutral names are those of OpenAI's Chat Completions where it has one, else the most common: ``temperature``, ``top_p``,
+``top_k``, ``min_p``, ``max_tokens``, ``stop``, ``seed``, ``frequency_penalty``, ``presence_penalty``, ``repetition_penalty``,
+``response_format``, ``tool_choice``, ``parallel_tool_calls``, ``stream``, ``reasoning_effort``, ``n``, ``logprobs``, ``user``.
+``extra`` is merged over the finished body: whatever a provider has that has no name here.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from innkeeper.dialects.errors import DialectOptionError
+from innkeeper.dialects.jsonable import jsonable
+from innkeeper.dialects.report import Report
+from innkeeper.prompt.frozen import deep_merge
+from innkeeper.prompt.note import NoteKind
+
+__all__ = ["Table", "Writer", "apply", "as_is", "neutral", "put", "report_unknown", "stop_list", "stops"]
+
+Writer = Callable[[dict[str, Any], Any, Report], None]
+"""Writes one option's value into a request body."""
+
+Table = Mapping[str, Writer]
+"""A provider's options in the order in which they stand in its bodies."""
+
+_ALIASES: Final = {
+    "max_completion_tokens": "max_tokens",
+    "max_output_tokens": "max_tokens",
+    "max_new_tokens": "max_tokens",
+    "stop_sequences": "stop",
+    "stopping_strings": "stop",
+    "repeat_penalty": "repetition_penalty",
+    "freq_pen": "frequency_penalty",
+    "pres_pen": "presence_penalty",
+    "extra_body": "extra",
+}
+
+_ABOUT_TOOLS: Final = frozenset({"tool_choice", "parallel_tool_calls"})
+
+
+def neutral(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options by their neutral names, without those that are ``None``; a neutral name wins over another for the same."""
+    given = {key: value for key, value in options.items() if value is not None}
+    renamed = {_ALIASES[key]: value for key, value in given.items() if key in _ALIASES}
+    return {**renamed, **{key: value for key, value in given.items() if key not in _ALIASES}}
+
+
+def put(*path: str) -> Writer:
+    """A writer that puts the value at a path of keys, making objects on the way."""
+
+    def write(body: dict[str, Any], value: Any, _report: Report) -> None:
+        for key in path[:-1]:
+            body = body.setdefault(key, {})
+        body[path[-1]] = value
+
+    return write
+
+
+def as_is(*names: str) -> dict[str, Writer]:
+    """Table rows for options that a provider calls by their neutral names."""
+    return {name: put(name) for name in names}
+
+
+def stop_list(value: Any) -> list[str]:
+    """Stop strings as a list: of one text or of several; empty ones left out, doubles once."""
+    found = [value] if isinstance(value, str) else value if isinstance(value, (list, tuple)) else []
+    return list(dict.fromkeys(jsonable(str(item)) for item in found if item is not None and str(item)))
+
+
+def stops(*path: str, most: int | None = None, blank: bool = True) -> Writer:
+    """A writer for stop strings: at most ``most`` of them, and with ``blank=False`` none that is only white space."""
+
+    def write(body: dict[str, Any], value: Any, report: Report) -> None:
+        texts = stop_list(value)
+        kept = [text for text in texts if blank or text.strip()][:most]
+        if len(kept) < len(texts):
+            report.loss(f"{len(texts) - len(kept)} of {len(texts)} stop strings are not sent")
+        if kept:
+            put(*path)(body, kept, report)
+
+    return write
+
+
+def apply(
+    body: dict[str, Any], options: Mapping[str, Any], table: Table, report: Report, *, others: Iterable[str]
+) -> dict[str, Any]:
+    """``body`` with the options written into it in the table's order, then ``extra`` merged over it.
+
+    Options without a row are reported as lost, except ``others``, which are not for the body.
+    """
+    given = neutral(options)
+    extra = given.pop("extra", None) or {}
+    if not isinstance(extra, Mapping):
+        raise DialectOptionError(report.dialect, "extra", extra, ["an object"])
+    tools = bool(body.get("tools")) or "tools" in extra
+    for name, write in table.items():
+        if name not in given:
+            continue
+        if name in _ABOUT_TOOLS and not tools:
+            report.add(NoteKind.IGNORED, f"option {name!r} has no effect without tools")
+            continue
+        write(body, jsonable(given[name]), report)
+    for name in sorted(set(given) - set(table) - set(others)):
+        hint = "what only this provider has goes under 'extra'"
+        report.loss(f"option {jsonable(name)[:60]!r} is not sent", hint=hint)
+    return deep_merge(body, jsonable(extra)) if extra else body
+
+
+def report_unknown(options: Mapping[str, Any], table: Table, known: Sequence[str], report: Report) -> None:
+    """Report options that neither shape messages nor belong to a request: misspelt ones, most likely."""
+    for name in sorted(set(neutral(options)) - set(table) - set(known) - {"extra"}):
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else None
+        report.add(NoteKind.IGNORED, f"option {jsonable(name)[:60]!r} is not known", hint=hint)

@@ -1,0 +1,186 @@
+"""Text completion: ``{prompt, stop_sequences}``, in one of three modes.
+
+- plain: the texts that are not empty, joined by a newline, roles not marked (the behaviour of TavernKit's text dialect);
+- ``instruct=``: each message between its role's prefix and suffix (`innkeeper.dialects.instruct.Instruct`);
+- ``chat_template=``: a model's own Jinja template, with ``bos_token``, ``eos_token``, ``template_vars``.
+
+``reply`` says who speaks next: ``assistant`` (default), ``user``, or ``none`` for no opening. A last assistant message is
+continued instead, not closed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Final
+
+from innkeeper.dialects.chat_template import render_chat_template
+from innkeeper.dialects.conversation import Conversation, Rules, converse, merged, with_system
+from innkeeper.dialects.errors import DialectOptionError
+from innkeeper.dialects.family import Family
+from innkeeper.dialects.instruct import Instruct
+from innkeeper.dialects.jsonable import jsonable
+from innkeeper.dialects.media import unsupported
+from innkeeper.dialects.openai import definition
+from innkeeper.dialects.options import Table, as_is, neutral, put, stop_list, stops
+from innkeeper.dialects.report import Report
+from innkeeper.dialects.turn import ASSISTANT, SYSTEM, USER, Turn
+from innkeeper.prompt.dialect import Tool
+from innkeeper.prompt.message import Message
+from innkeeper.prompt.text import scalar_text
+
+__all__ = ["Text"]
+
+_REPLIES: Final = (ASSISTANT, USER, "none")
+_NO_CALLS: Final = Rules(prefill=True, calls=False, merge=True)
+_INSTRUCT: Final = Rules(prefill=True, calls=False, merge=True, names=True)
+_TEMPLATE: Final = Rules(prefill=True, merge=True, names=True, reasoning=True)
+
+
+class Text(Family):
+    """The prompt as one text, and a request body as text-completion servers take it."""
+
+    rules: ClassVar[Rules] = _NO_CALLS
+    table: ClassVar[Table] = {
+        **as_is("max_tokens", "temperature", "top_p", "top_k", "min_p", "top_a", "typical_p", "tfs", "seed"),
+        **as_is("frequency_penalty", "presence_penalty", "repetition_penalty", "repetition_penalty_range"),
+        **as_is("mirostat", "mirostat_tau", "mirostat_eta", "dynatemp_range", "dynatemp_exponent", "smoothing_factor"),
+        **as_is("xtc_threshold", "xtc_probability", "dry_multiplier", "dry_base", "dry_allowed_length"),
+        **as_is("dry_sequence_breakers", "grammar", "json_schema", "logit_bias", "n", "logprobs", "echo", "best_of"),
+        **as_is("min_tokens", "ignore_eos", "stream", "user", "cache_prompt", "id_slot"),
+        "stop": stops("stop"),
+        "sampler_order": put("sampler_order"),
+    }
+    own_options: ClassVar[tuple[str, ...]] = (
+        "instruct",
+        "chat_template",
+        "trusted_template",
+        "template_vars",
+        "bos_token",
+        "eos_token",
+        "reply",
+        "now",
+        "stop",
+        "stop_sequences",
+        "tools",
+    )
+
+    def __init__(self, name: str = "text") -> None:
+        super().__init__(name)
+
+    def request(
+        self, messages: Sequence[Message], *, model: str | None, options: Mapping[str, Any], tools: Sequence[Tool] = ()
+    ) -> Any:
+        """The body of a text-completion request. Tools reach a chat template only."""
+        shown = {**options, "tools": tuple(tools)} if tools else options
+        return super().request(messages, model=model, options=shown, tools=tools)
+
+    def _conversation(self, messages: Sequence[Message], options: Mapping[str, Any], report: Report) -> Conversation:
+        plain = _INSTRUCT if options.get("instruct") else self.rules
+        return converse(messages, options, _TEMPLATE if options.get("chat_template") else plain, report)
+
+    def _messages(self, talk: Conversation, options: Mapping[str, Any], report: Report) -> dict[str, Any]:
+        turns = with_system(talk, report)
+        if talk.style.repair:
+            turns = merged(turns, talk.style, report)
+        for turn in turns:
+            if turn.attachments:
+                unsupported(turn, "a prompt is text only", report)
+        prompt, stop = self._prompt(turns, options, report)
+        return {"prompt": prompt, "stop_sequences": list(dict.fromkeys((*_stops(options), *stop)))}
+
+    def _prompt(self, turns: list[Turn], options: Mapping[str, Any], report: Report) -> tuple[str, tuple[str, ...]]:
+        reply = options.get("reply") or ASSISTANT
+        if reply not in _REPLIES:
+            raise DialectOptionError(self.name, "reply", reply, _REPLIES)
+        if options.get("chat_template"):
+            return _templated(turns, options, reply), ()
+        if options.get("instruct"):
+            form = Instruct.of(options["instruct"])
+            stop = tuple(form.filled(text, USER, None) for text in form.stop)
+            return _instructed(turns, form, reply, report), stop
+        return "\n".join(turn.text for turn in turns if turn.text), ()
+
+    def _body(
+        self, model: str | None, talk: Conversation, options: Mapping[str, Any], report: Report
+    ) -> dict[str, Any]:
+        made = self._messages(talk, options, report)
+        if _tools(options) and not options.get("chat_template"):
+            report.loss("tools are not sent", hint="a chat template can show them to the model")
+        stop = {"stop": made["stop_sequences"]} if made["stop_sequences"] else {}
+        return {**({"model": model} if model else {}), "prompt": made["prompt"], **stop}
+
+    def _add_tools(self, body: dict[str, Any], tools: Sequence[Tool], report: Report) -> None:
+        """Tools have no field; a chat template has already read them."""
+
+
+def _stops(options: Mapping[str, Any]) -> list[str]:
+    return stop_list(neutral(options).get("stop"))
+
+
+def _tools(options: Mapping[str, Any]) -> list[Tool]:
+    return [tool for tool in options.get("tools") or () if isinstance(tool, Tool)]
+
+
+def _instructed(turns: list[Turn], form: Instruct, reply: str, report: Report) -> str:
+    parts = [form.start]
+    answers = [place for place, turn in enumerate(turns) if turn.role == ASSISTANT]
+    asked = [place for place, turn in enumerate(turns) if turn.role == USER]
+    open_end = bool(turns) and turns[-1].role == ASSISTANT and reply == ASSISTANT
+    for place, turn in enumerate(turns):
+        prefix, suffix = form.affixes(turn.role, turn.name)
+        if form.first_assistant is not None and answers and place == answers[0]:
+            prefix = form.filled(form.first_assistant, ASSISTANT, turn.name)
+        if form.last_user is not None and asked and place == asked[-1]:
+            prefix = form.filled(form.last_user, USER, turn.name)
+        if turn.role not in (SYSTEM, USER, ASSISTANT) and not form.tool:
+            report.repair("a tool result was written like a user's message", turn.index)
+        parts += (prefix, turn.text, "" if open_end and place == len(turns) - 1 else suffix)
+    if reply != "none" and not open_end:
+        opening = form.reply if form.reply is not None and reply == ASSISTANT else form.affixes(reply, None)[0]
+        parts.append(form.filled(opening, reply, None))
+    return "".join(parts)
+
+
+def _templated(turns: list[Turn], options: Mapping[str, Any], reply: str) -> str:
+    goes_on = bool(turns) and turns[-1].role == ASSISTANT and reply == ASSISTANT and not turns[-1].calls
+    shown, tools = options.get("template_vars"), _tools(options)
+    variables = {
+        "messages": [_for_template(turn) for turn in turns],
+        "bos_token": scalar_text(str(options.get("bos_token") or "")),
+        "eos_token": scalar_text(str(options.get("eos_token") or "")),
+        "add_generation_prompt": reply == ASSISTANT and not goes_on,
+        **({"tools": [definition(tool) for tool in tools]} if tools else {}),
+        **(jsonable(shown) if isinstance(shown, Mapping) else {}),
+    }
+    now = options.get("now")
+    text = render_chat_template(
+        str(options["chat_template"]),
+        variables,
+        messages=len(turns),
+        now=None if now is None else str(now),
+        trusted=bool(options.get("trusted_template")),
+    )
+    return _open(text, turns[-1].text) if goes_on else text
+
+
+def _for_template(turn: Turn) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": turn.role, "content": turn.text}
+    if turn.name:
+        message["name"] = turn.name
+    if turn.calls:
+        message["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.parsed()}}
+            for call in turn.calls
+        ]
+    if turn.call_id is not None:
+        message |= {"tool_call_id": turn.call_id, **({"name": turn.tool} if turn.tool else {})}
+    if turn.reasoning:
+        message["reasoning_content"] = "\n".join(str(part.get("text") or "") for part in turn.reasoning)
+    return message
+
+
+def _open(text: str, last: str) -> str:
+    """The prompt cut behind its last answer, so that the model goes on with it."""
+    said = last.strip()
+    place = text.rfind(said) if said else -1
+    return text if place < 0 else text[: place + len(said)]

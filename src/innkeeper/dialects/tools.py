@@ -1,0 +1,136 @@
+"""Tool calls and their results: each result right after its call, each with an id; tool definitions and tool choice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import accumulate
+from typing import Any
+
+from innkeeper.dialects.jsonable import jsonable
+from innkeeper.dialects.report import Report
+from innkeeper.dialects.turn import FUNCTION, RESULTS, TOOL, USER, ToolCall, Turn, replace
+from innkeeper.prompt.dialect import Tool
+from innkeeper.prompt.note import NoteKind
+from innkeeper.prompt.text import scalar_text
+
+__all__ = ["chosen", "paired", "schema"]
+
+_Key = tuple[int, int]
+"""A call: the place of its turn, and its place in the turn."""
+
+
+def paired(turns: list[Turn], report: Report, *, repair: bool, functions: bool = False) -> list[Turn]:
+    """Turns in which every tool result names its call and, with ``repair``, follows it at once.
+
+    A result without an id is taken for that of the oldest open call, by name where it has one. With ``repair``, a result
+    that answers no call becomes a user message, and a call that nothing answers gets an empty, failed result; both are
+    reported. Without, they stay and are warned of, since providers refuse them. ``functions`` says that the provider
+    takes results with the role ``function`` and a name but no id.
+    """
+    matched = _matched(turns)
+    answers = {key: place for place, key in matched.items()}
+    others = list(accumulate((turn.role not in RESULTS for turn in turns), initial=0))
+    kept: list[Turn] = []
+    for place, turn in enumerate(turns):
+        if turn.role not in RESULTS:
+            kept.append(turn)
+            kept += _answers(place, turns, answers, others, report, repair=repair) if turn.calls else ()
+        elif place not in matched:
+            kept.append(_orphan(turn, report, repair=repair, functions=functions))
+        elif not repair:
+            kept.append(_told(turn, _call(turns, matched[place]), report))
+    return kept
+
+
+def _matched(turns: list[Turn]) -> dict[int, _Key]:
+    """The call that each result answers: the latest open one with its id, or the oldest open one with its name."""
+    opened: dict[_Key, ToolCall] = {}
+    by_id: dict[str, list[_Key]] = {}
+    matched: dict[int, _Key] = {}
+    for place, turn in enumerate(turns):
+        for offset, call in enumerate(turn.calls):
+            opened[place, offset] = call
+            by_id.setdefault(call.id, []).append((place, offset))
+        key = _asked(turn, opened, by_id) if turn.role in RESULTS else None
+        if key is not None:
+            del opened[key]
+            matched[place] = key
+    return matched
+
+
+def _asked(turn: Turn, opened: dict[_Key, ToolCall], by_id: dict[str, list[_Key]]) -> _Key | None:
+    if turn.call_id is None:
+        return next((key for key, call in opened.items() if not turn.name or call.name == turn.name), None)
+    keys = by_id.get(turn.call_id, [])
+    while keys:
+        key = keys.pop()
+        if key in opened:
+            return key
+    return None
+
+
+def _call(turns: list[Turn], key: _Key) -> ToolCall:
+    return turns[key[0]].calls[key[1]]
+
+
+def _told(turn: Turn, call: ToolCall, report: Report) -> Turn:
+    if turn.call_id is None:
+        report.repair("a tool result without an id was taken for that of the oldest open call", turn.index)
+    return replace(turn, role=TOOL, call_id=call.id, tool=call.name, rich=True)
+
+
+def _answers(
+    place: int, turns: list[Turn], answers: dict[_Key, int], others: list[int], report: Report, *, repair: bool
+) -> list[Turn]:
+    """The results that follow a turn with calls: with ``repair``, fetched from wherever they are."""
+    turn, found, missing = turns[place], [], []
+    for offset, call in enumerate(turn.calls):
+        there = answers.get((place, offset))
+        if there is None:
+            missing += _missing(turn, call, report, repair=repair)
+        elif repair:
+            found.append((there, _told(turns[there], call, report)))
+            if others[there] > others[place + 1]:
+                report.repair("a tool result was moved next to its call", turns[there].index)
+    return [answer for _, answer in sorted(found, key=lambda pair: pair[0])] + missing
+
+
+def _missing(turn: Turn, call: ToolCall, report: Report, *, repair: bool) -> list[Turn]:
+    if not repair:
+        report.add(NoteKind.WARNING, "a tool call has no result, which providers refuse", turn.index, "use repair=True")
+        return []
+    report.repair("a tool call without a result was given an empty, failed one", turn.index)
+    return [Turn(-1, TOOL, "", tool=call.name, call_id=call.id, failed=True, rich=True)]
+
+
+def _orphan(turn: Turn, report: Report, *, repair: bool, functions: bool) -> Turn:
+    if functions and turn.role == FUNCTION and turn.name and not repair:
+        return turn
+    if turn.role == TOOL and not repair:
+        sentence = "a tool result answers no call, which providers refuse"
+        report.add(NoteKind.WARNING, sentence, turn.index, "use repair=True")
+        return turn
+    report.repair("a tool result that answers no call was sent as a user message", turn.index)
+    return replace(turn, role=USER, call_id=None, name=None)
+
+
+def chosen(choice: Any) -> tuple[str, str | None]:
+    """A neutral tool choice as ``(mode, name)``: mode is auto, none, required or tool; the name of that tool.
+
+    Reads ``"auto"``, ``"none"``, ``"required"`` (or ``"any"``), a tool's name, and the objects of OpenAI and Anthropic.
+    """
+    if isinstance(choice, Mapping):
+        function = choice.get("function")
+        name = function.get("name") if isinstance(function, Mapping) else choice.get("name")
+        if isinstance(name, str) and name:
+            return "tool", scalar_text(name)
+        choice = choice.get("type", "auto")
+    words = {"auto": "auto", "none": "none", "required": "required", "any": "required"}
+    text = scalar_text(str(choice))
+    return (words[text.lower()], None) if text.lower() in words else ("tool", text)
+
+
+def schema(tool: Tool) -> dict[str, Any]:
+    """The JSON Schema of a tool's parameters; that of an empty object when it has none."""
+    found: dict[str, Any] = jsonable(tool.parameters)
+    return found or {"type": "object", "properties": {}}

@@ -1,0 +1,198 @@
+"""Turn: a message as the dialects read it, its metadata sorted into what providers have places for.
+
+Metadata keys that are read (2-wave4-contracts, *Standard metadata keys*, and three more):
+
+- ``tool_calls``: ``[{id, type: "function", function: {name, arguments}}]``, arguments as JSON text or an object;
+- ``tool_call_id``: on a tool message, the call it answers; ``is_error`` says that it failed;
+- ``signature``: a provider's proof of where thoughts or tool calls came from;
+- ``reasoning``: the thoughts behind an answer: text, or a list of ``{text, signature, id, encrypted_content, data}``;
+- ``cache_control``: a mark that the prompt may be cached up to here: ``True``, a lifetime (``"1h"``), or the provider's object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from innkeeper.dialects.jsonable import compact, jsonable, object_of
+from innkeeper.dialects.report import Report
+from innkeeper.prompt.frozen import EMPTY
+from innkeeper.prompt.message import Attachment, Message
+from innkeeper.prompt.text import scalar_text
+
+__all__ = ["RESULTS", "ToolCall", "Turn", "read", "replace"]
+
+SYSTEM, USER, ASSISTANT, TOOL, FUNCTION = "system", "user", "assistant", "tool", "function"
+_KNOWN: Final = frozenset({SYSTEM, USER, ASSISTANT, TOOL, FUNCTION})
+RESULTS: Final = frozenset({TOOL, FUNCTION})
+"""Roles whose messages are results of tool calls."""
+
+_TALK: Final = frozenset({SYSTEM, USER, ASSISTANT})
+_SAME: Final = {"developer": SYSTEM, "model": ASSISTANT}
+_READ: Final = frozenset({"tool_calls", "tool_call_id", "is_error", "signature", "reasoning", "cache_control"})
+
+replace = msgspec.structs.replace
+
+
+class ToolCall(msgspec.Struct, frozen=True):
+    """A call the model made. ``arguments`` is as it was found; ``raw`` is the whole mapping."""
+
+    id: str
+    name: str
+    arguments: Any = None
+    signature: str | None = None
+    raw: Mapping[str, Any] = EMPTY
+
+    def text(self) -> str:
+        """The arguments as JSON text, unchanged when they are text already."""
+        if isinstance(self.arguments, str):
+            return scalar_text(self.arguments)
+        return "{}" if self.arguments is None else compact(self.arguments)
+
+    def parsed(self) -> Any:
+        """The arguments as a JSON object where they are one, else their text."""
+        found = object_of(self.arguments)
+        return self.text() if found is None else found
+
+    def object(self, report: Report, index: int) -> dict[str, Any]:
+        """The arguments as a JSON object; anything else is put into one, and reported."""
+        found = object_of(self.arguments)
+        if found is None:
+            report.repair("tool arguments that are no JSON object were sent as {'arguments': ...}", index)
+            return {"arguments": jsonable(self.arguments)}
+        return found
+
+
+class Turn(msgspec.Struct, frozen=True):
+    """One message, read. ``index`` is its place among the messages given, -1 for one that a repair put in."""
+
+    index: int
+    role: str
+    text: str
+    name: str | None = None
+    attachments: tuple[Attachment, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
+    call_id: str | None = None
+    tool: str | None = None
+    """The tool whose result it is, once its call is known."""
+    failed: bool = False
+    signature: str | None = None
+    reasoning: tuple[Mapping[str, Any], ...] = ()
+    cache: Mapping[str, Any] | None = None
+    rest: Mapping[str, Any] = EMPTY
+    rich: bool = False
+    """Whether there may be more to it than role and text: plain turns take the short ways."""
+    annotated: bool = False
+    """Whether its message had metadata."""
+
+
+def read(messages: Sequence[Message], report: Report) -> list[Turn]:
+    """The messages as turns, text made safe to encode. Roles that no provider has become ``user``, and are reported."""
+    turns = []
+    for index, message in enumerate(messages):
+        text = message.content
+        if not text.isascii():
+            text = _encodable(text, index, report)
+        if message.metadata or message.attachments or message.name or message.role not in _TALK:
+            turns.append(_rich(index, message, text, report))
+        else:
+            turns.append(Turn(index, message.role, text))
+    return turns
+
+
+def _encodable(text: str, index: int, report: Report) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        report.repair("lone surrogates became U+FFFD", index)
+        return scalar_text(text)
+    return text
+
+
+def _role(role: str, index: int, report: Report) -> str:
+    folded = role.strip().lower()
+    known = folded if folded in _KNOWN else _SAME.get(folded, USER)
+    report.repair(f"role {scalar_text(role)[:40]!r} was sent as {known}", index)
+    return known
+
+
+def _rich(index: int, message: Message, text: str, report: Report) -> Turn:
+    role, data = message.role, message.metadata
+    if role not in _KNOWN:
+        role = _role(role, index, report)
+    name = scalar_text(message.name) if message.name else None
+    if not data:
+        return Turn(index, role, text, name, message.attachments, rich=True)
+    rest = EMPTY if data.keys() <= _READ else {key: it for key, it in data.items() if key not in _READ and it}
+    return Turn(
+        index,
+        role,
+        text,
+        name,
+        message.attachments,
+        calls=_calls(data["tool_calls"], index, report) if "tool_calls" in data else (),
+        call_id=_text(data.get("tool_call_id")),
+        failed=bool(data.get("is_error")),
+        signature=_text(data.get("signature")),
+        reasoning=_reasoning(data["reasoning"]) if "reasoning" in data else (),
+        cache=_cache(data["cache_control"]) if "cache_control" in data else None,
+        rest=rest,
+        rich=True,
+        annotated=True,
+    )
+
+
+def _text(value: Any) -> str | None:
+    if type(value) is str and value.isascii():
+        return value or None
+    return None if value is None or value == "" else scalar_text(str(value))
+
+
+def _calls(found: Any, index: int, report: Report) -> tuple[ToolCall, ...]:
+    if not found:
+        return ()
+    listed = found if isinstance(found, (list, tuple)) else (found,)
+    calls = tuple(_call(raw, index, place, report) for place, raw in enumerate(listed))
+    return tuple(call for call in calls if call is not None)
+
+
+def _call(raw: Any, index: int, place: int, report: Report) -> ToolCall | None:
+    body = raw.get("function", raw) if isinstance(raw, (dict, Mapping)) else None
+    name = body.get("name") if isinstance(body, (dict, Mapping)) else None
+    if not (isinstance(name, str) and name) or body is None:
+        report.loss(f"tool call {place} has no name and was left out", index)
+        return None
+    call_id = _text(raw.get("id"))
+    if call_id is None:
+        call_id = f"call_{index}_{place}"
+        report.repair("a tool call without an id was given one", index)
+    arguments = next((body[key] for key in ("arguments", "args", "input") if key in body), None)
+    return ToolCall(call_id, scalar_text(name), arguments, _signature(raw), raw)
+
+
+def _signature(raw: Mapping[str, Any]) -> str | None:
+    """The call's own signature: ours, or where Google's OpenAI-compatible endpoint puts it."""
+    found = raw.get("signature")
+    if "extra_content" not in raw:
+        return _text(found)
+    for key in ("extra_content", "google", "thought_signature"):
+        raw = raw.get(key) if isinstance(raw, (dict, Mapping)) else None  # type: ignore[assignment]
+    return _text(found or raw)
+
+
+def _reasoning(found: Any) -> tuple[Mapping[str, Any], ...]:
+    if not found:
+        return ()
+    parts = found if isinstance(found, (list, tuple)) else (found,)
+    return tuple(part if isinstance(part, Mapping) else {"text": str(part)} for part in parts)
+
+
+def _cache(found: Any) -> dict[str, Any] | None:
+    if not found:
+        return None
+    if isinstance(found, Mapping):
+        mark: dict[str, Any] = jsonable(found)
+        return mark
+    return {"type": "ephemeral", **({"ttl": found} if isinstance(found, str) and found != "ephemeral" else {})}

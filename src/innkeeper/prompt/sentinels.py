@@ -1,0 +1,143 @@
+"""Sentinels: a plan in which every text is replaced by a token, so that one can see where a dialect puts each of them.
+
+Content gets a token a block, so that joined blocks stay apart. Names, ids, addresses and other values of metadata get a token a
+*value*, so that what was equal stays equal. Text of nothing but white space gets a token of white space, since dialects
+treat it differently.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from innkeeper.prompt.frozen import FrozenDict
+from innkeeper.prompt.text import Origin, Piece, scalar_text
+
+if TYPE_CHECKING:
+    from innkeeper.prompt.block import Block
+    from innkeeper.prompt.message import Attachment
+
+__all__ = ["Sentinels", "Source", "strings"]
+
+_DIGITS: Final = "\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009"
+_EDGE: Final = "\u205f"
+_KEPT_KEYS: Final = frozenset({"type"})
+"""Keys whose values are words of a format, not content."""
+
+
+class Source(msgspec.Struct, frozen=True):
+    """What a token stands for: a text in pieces, and the blocks (by place) it may come from."""
+
+    text: str
+    blocks: tuple[int, ...]
+    pieces: tuple[Piece, ...] = ()
+    field: str | None = None
+
+
+def strings(value: Any) -> Iterator[str]:
+    """Every string in plain data, keys left out."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from strings(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from strings(item)
+
+
+class Sentinels:
+    """The tokens of one plan. ``blocks`` are its blocks with tokens; `split` finds the tokens in a text."""
+
+    def __init__(self, blocks: tuple[Block, ...], payload: Any) -> None:
+        self._taken = [*strings(payload), *(block.content for block in blocks)]
+        self._salt = next(salt for salt in range(1 << 30) if not self._occurs(f"Zq{salt}x"))
+        self._spaces = not self._occurs(_EDGE)
+        self._token = re.compile(rf"Zq{self._salt}x(\d+)xqZ|{_EDGE}([{_DIGITS}]+){_EDGE}")
+        self._sources: list[Source] = []
+        self._by_value: dict[str, int] = {}
+        self.blocks = tuple(self._replaced(place, block) for place, block in enumerate(blocks))
+
+    def _occurs(self, text: str) -> bool:
+        return any(text in other for other in self._taken)
+
+    def split(self, text: str) -> tuple[list[str], list[Source]]:
+        """The literal texts around the tokens (one more than tokens), and what the tokens stand for."""
+        literals, sources, end = [], [], 0
+        for found in self._token.finditer(text):
+            literals.append(text[end : found.start()])
+            sources.append(self._sources[_number(found)])
+            end = found.end()
+        return [*literals, text[end:]], sources
+
+    def _replaced(self, place: int, block: Block) -> Block:
+        return block.with_(
+            content=self._content(place, block),
+            pieces=(),
+            name=self._value(place, block.name, "name") if block.name else block.name,
+            attachments=tuple(self._attachment(place, item) for item in block.attachments),
+            message_metadata=self._data(place, block.message_metadata, "metadata"),
+        )
+
+    def _content(self, place: int, block: Block) -> str:
+        if not block.content:
+            return ""
+        blank = block.content.isspace()
+        if blank and not self._spaces:
+            return block.content
+        text = scalar_text(block.content)
+        self._sources.append(Source(text, (place,), _pieces(block, text)))
+        return self._spelt(len(self._sources) - 1, blank=blank)
+
+    def _spelt(self, number: int, *, blank: bool) -> str:
+        if blank:
+            return _EDGE + "".join(_DIGITS[int(digit)] for digit in str(number)) + _EDGE
+        return f"Zq{self._salt}x{number}xqZ"
+
+    def _value(self, place: int, value: str, field: str) -> str:
+        if not value.strip():
+            return value
+        number = self._by_value.get(value)
+        if number is None:
+            number = self._by_value[value] = len(self._sources)
+            self._sources.append(Source(scalar_text(value), (place,), field=field))
+        elif place not in self._sources[number].blocks:
+            known = self._sources[number]
+            self._sources[number] = Source(known.text, (*known.blocks, place), field=known.field)
+        return self._spelt(number, blank=False)
+
+    def _attachment(self, place: int, item: Attachment) -> Attachment:
+        texts = {key: getattr(item, key) for key in ("url", "data", "name") if getattr(item, key)}
+        tokens = {key: self._value(place, text, f"attachments.{key}") for key, text in texts.items()}
+        return msgspec.structs.replace(item, **tokens)
+
+    def _data(self, place: int, value: Any, field: str) -> Any:
+        if isinstance(value, str):
+            return self._value(place, value, field)
+        if isinstance(value, Mapping):
+            return FrozenDict(
+                {
+                    key: item if key in _KEPT_KEYS else self._data(place, item, f"{field}.{key}")
+                    for key, item in value.items()
+                }
+            )
+        if isinstance(value, (list, tuple)):
+            return tuple(self._data(place, item, field) for item in value)
+        return value
+
+
+def _number(found: re.Match[str]) -> int:
+    if found[1] is not None:
+        return int(found[1])
+    return int("".join(str(_DIGITS.index(digit)) for digit in found[2]))
+
+
+def _pieces(block: Block, text: str) -> tuple[Piece, ...]:
+    """The block's pieces with safe text, or one piece when they are not its content."""
+    pieces = tuple(Piece(scalar_text(piece.text), piece.origin) for piece in block.ranges())
+    if "".join(piece.text for piece in pieces) == text:
+        return pieces
+    return (Piece(text, block.origin or Origin("unknown")),)

@@ -1,0 +1,307 @@
+"""SourceMap: where each character of a final payload came from, for any dialect, those of guests included.
+
+A dialect says nothing about what it does with text. So it renders twice: once for real and once with a private token in
+place of each text (`innkeeper.prompt.sentinels`). Both payloads are walked side by side; in each string the tokens give the
+order of texts and what the dialect wrote between them; that reading must rebuild the real string, character for character.
+Where it does not (the dialect treats content by what it says), the string as a whole is laid to its blocks, ``exact=False``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UsageError
+from innkeeper.prompt.sentinels import Sentinels, Source, strings
+from innkeeper.prompt.text import Origin, Piece
+
+if TYPE_CHECKING:
+    from innkeeper.prompt.block import Block
+    from innkeeper.prompt.dialect import Dialects
+    from innkeeper.prompt.plan import Plan
+
+__all__ = ["DIALECT", "SourceMap", "SourceRange", "source_map"]
+
+DIALECT: Final = Origin("dialect")
+"""The origin of text that the dialect itself wrote."""
+
+_READINGS: Final = 16
+"""How many readings of one string are followed at once."""
+
+_MISSING: Final = object()
+
+
+class SourceRange(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Characters ``start`` to ``end`` (code points, end not included) of the string at ``pointer``.
+
+    ``pointer`` is a JSON Pointer (RFC 6901). ``block_id`` is ``None`` for text that no block holds. ``exact`` is false where the
+    string was laid to its blocks as a whole.
+    """
+
+    pointer: str
+    start: int
+    end: int
+    origin: Origin
+    text: str
+    block_id: str | None = None
+    exact: bool = True
+
+
+class SourceMap(msgspec.Struct, frozen=True):
+    """The ranges of a payload in document order. Those of one string, joined, are that string."""
+
+    payload: Any
+    ranges: tuple[SourceRange, ...]
+
+    @property
+    def exact(self) -> bool:
+        """Whether every range is."""
+        return all(found.exact for found in self.ranges)
+
+    def leaf(self, pointer: str) -> tuple[SourceRange, ...]:
+        """The ranges of the string at ``pointer``; none for an empty string. Raises `UnknownNameError`."""
+        found = tuple(each for each in self.ranges if each.pointer == pointer)
+        if not found and pointer not in dict(_leaves(self.payload)):
+            what = "string in the payload"
+            raise UnknownNameError(what, pointer, {each.pointer for each in self.ranges})
+        return found
+
+    def at(self, pointer: str, offset: int = 0) -> SourceRange:
+        """The range of one character. Raises `UnknownNameError` for the pointer, `UsageError` for the offset."""
+        for found in self.leaf(pointer):
+            if found.start <= offset < found.end:
+                return found
+        msg = f"the string at {pointer!r} has no character {offset}"
+        raise UsageError(msg)
+
+    def of_block(self, block_id: str) -> tuple[SourceRange, ...]:
+        """Everything that came from one block."""
+        return tuple(each for each in self.ranges if each.block_id == block_id)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready: the ranges, without the payload."""
+        facts: dict[str, Any] = {"exact": self.exact, "ranges": msgspec.to_builtins(self.ranges)}
+        return facts
+
+
+class _Part(msgspec.Struct, frozen=True):
+    """A run of one string while it is being read: by which source, from which character of it."""
+
+    text: str
+    source: Source | None = None
+    offset: int = 0
+    exact: bool = True
+
+
+def source_map(
+    plan: Plan, dialect: str | None = None, *, request: bool = False, dialects: Dialects | None = None, **options: Any
+) -> SourceMap:
+    """The source map of ``plan.to_messages(dialect, **options)``, or with ``request`` of ``plan.to_request(...)``.
+
+    Raises what the dialect raises.
+    """
+    render = plan.to_request if request else plan.render
+    payload = render(dialect, dialects=dialects, **options).body
+    marks = Sentinels(plan.blocks, payload)
+    shadow = _shadow(plan.with_blocks(marks.blocks), dialect, dialects, options, request=request)
+    strings_read = list(_walk(payload, shadow, marks, plan.blocks))
+    return SourceMap(payload, tuple(_ranges(strings_read, plan, _request_origins(plan, options))))
+
+
+def _shadow(
+    plan: Plan, dialect: str | None, dialects: Dialects | None, options: Mapping[str, Any], *, request: bool
+) -> Any:
+    """The payload with tokens; nothing, when the dialect does not take them (a template may refuse any text)."""
+    render = plan.to_request if request else plan.render
+    try:
+        return render(dialect, dialects=dialects, **options).body
+    except InnkeeperError:
+        return _MISSING
+
+
+def _leaves(payload: Any, pointer: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(payload, str):
+        yield pointer, payload
+    else:
+        for key, item in _children(payload):
+            yield from _leaves(item, f"{pointer}/{_escaped(key)}")
+
+
+def _children(value: Any) -> list[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        return [(str(key), item) for key, item in value.items()]
+    if isinstance(value, (list, tuple)):
+        return [(str(index), item) for index, item in enumerate(value)]
+    return []
+
+
+def _escaped(key: str) -> str:
+    return key.replace("~", "~0").replace("/", "~1")
+
+
+def _walk(
+    real: Any, shadow: Any, marks: Sentinels, blocks: Sequence[Block], pointer: str = ""
+) -> Iterator[tuple[str, list[_Part]]]:
+    """Each string of the payload with its parts."""
+    if isinstance(real, str) and isinstance(shadow, str):
+        yield pointer, _read(real, *marks.split(shadow))
+        return
+    inner, other = _children(real), _children(shadow)
+    if not isinstance(real, str) and [key for key, _ in inner] == [key for key, _ in other]:
+        for (key, item), (_, twin) in zip(inner, other, strict=True):
+            yield from _walk(item, twin, marks, blocks, f"{pointer}/{_escaped(key)}")
+        return
+    near = _sources_in(shadow, marks) or _all_sources(blocks)
+    for place, text in _leaves(real, pointer):
+        yield place, _laid(text, near)
+
+
+def _sources_in(shadow: Any, marks: Sentinels) -> list[Source]:
+    return [source for text in strings(shadow) for source in marks.split(text)[1]]
+
+
+def _all_sources(blocks: Sequence[Block]) -> list[Source]:
+    return [
+        Source(block.content, (place,), block.ranges()) for place, block in enumerate(blocks) if block.content.strip()
+    ]
+
+
+class _Reading(msgspec.Struct, frozen=True):
+    """A way to read a string up to some character: the last step, and the reading before it."""
+
+    parts: tuple[_Part, ...]
+    before: _Reading | None = None
+
+    def unrolled(self) -> list[_Part]:
+        steps, step = [], self
+        while step.before is not None:
+            steps.append(step.parts)
+            step = step.before
+        steps.append(step.parts)
+        return [part for parts in reversed(steps) for part in parts]
+
+
+def _read(real: str, literals: list[str], sources: list[Source]) -> list[_Part]:
+    """``real`` as literals and sources in turn, when they rebuild it; else as a whole."""
+    first = literals[0]
+    if not sources:
+        return [_Part(real, exact=real == first)]
+    readings = {len(first): _Reading((_Part(first),))} if real.startswith(first) else {}
+    for source, literal in zip(sources, literals[1:], strict=True):
+        further: dict[int, _Reading] = {}
+        for start, reading in readings.items():
+            for offset, text in _variants(source.text):
+                middle = start + len(text)
+                if real.startswith(text, start) and real.startswith(literal, middle):
+                    step = _Reading((_Part(text, source, offset), _Part(literal)), reading)
+                    further.setdefault(middle + len(literal), step)
+        readings = dict(list(further.items())[:_READINGS])
+    return readings[len(real)].unrolled() if len(real) in readings else _laid(real, sources)
+
+
+def _variants(text: str) -> list[tuple[int, str]]:
+    """A text as it is and without white space at its ends, each with the place where it begins."""
+    left = len(text) - len(text.lstrip())
+    found = {text: 0, text.rstrip(): 0, text[left:]: left, text.strip(): left}
+    return [(offset, each) for each, offset in found.items() if each]
+
+
+def _laid(text: str, sources: list[Source]) -> list[_Part]:
+    """``text`` laid to its sources as well as can be told: whole to the only one, or by finding their texts in it."""
+    blocks = {source.blocks for source in sources}
+    if len(blocks) == 1:
+        origin = sources[0].pieces[0].origin if sources[0].pieces else Origin("unknown", sources[0].field)
+        return [_Part(text, Source(text, sources[0].blocks, (Piece(text, origin),)), exact=False)]
+    parts, end = [], 0
+    for source in sources:
+        wanted = source.text.strip()
+        place = text.find(wanted, end) if wanted else -1
+        if place >= 0:
+            offset = source.text.find(wanted)
+            parts += [_Part(text[end:place], exact=False), _Part(wanted, source, offset, exact=False)]
+            end = place + len(wanted)
+    return [*parts, _Part(text[end:], exact=False)]
+
+
+def _ranges(
+    strings_read: list[tuple[str, list[_Part]]], plan: Plan, origins: Mapping[str, Origin]
+) -> Iterator[SourceRange]:
+    """The parts as ranges, each with its block and origin."""
+    near = _blocks_near(strings_read)
+    busy = {_top(pointer) for pointer, parts in strings_read if any(part.source for part in parts)}
+    for pointer, parts in strings_read:
+        start = 0
+        for part in parts:
+            for origin, block, text in _origins(part, pointer, parts, plan.blocks, near):
+                known = origins.get(text, origin) if part.source is None and _top(pointer) not in busy else origin
+                yield SourceRange(pointer, start, start + len(text), known, text, block, part.exact)
+                start += len(text)
+
+
+def _origins(
+    part: _Part, pointer: str, parts: list[_Part], blocks: Sequence[Block], near: Mapping[str, set[int]]
+) -> Iterator[tuple[Origin, str | None, str]]:
+    source = part.source
+    if not part.text:
+        return
+    if source is None:
+        yield DIALECT, None, part.text
+    elif source.pieces:
+        for origin, text in _clipped(source.pieces, part.offset, len(part.text)):
+            yield origin, blocks[source.blocks[0]].id, text
+    else:
+        block = blocks[_owner(source, pointer, parts, near)]
+        asset = block.origin.asset if block.origin else "unknown"
+        yield Origin(asset, source.field), block.id, part.text
+
+
+def _clipped(pieces: Sequence[Piece], offset: int, length: int) -> Iterator[tuple[Origin, str]]:
+    """The pieces between two characters of their text."""
+    start = 0
+    for piece in pieces:
+        text = piece.text[max(offset - start, 0) : max(offset + length - start, 0)]
+        start += len(piece.text)
+        if text:
+            yield piece.origin, text
+
+
+def _owner(source: Source, pointer: str, parts: list[_Part], near: Mapping[str, set[int]]) -> int:
+    """Of the blocks that hold a value, the one whose text is nearest: in the same string, else in the same object."""
+    if len(source.blocks) == 1:
+        return source.blocks[0]
+    beside = {place for part in parts if part.source and part.source.pieces for place in part.source.blocks}
+    while True:
+        found = beside.intersection(source.blocks)
+        if found or not pointer:
+            return min(found or source.blocks)
+        pointer = pointer.rpartition("/")[0]
+        beside = near.get(pointer, set())
+
+
+def _blocks_near(strings_read: list[tuple[str, list[_Part]]]) -> dict[str, set[int]]:
+    """The blocks that certainly have text under each pointer."""
+    near: dict[str, set[int]] = {}
+    for pointer, parts in strings_read:
+        places = {part.source.blocks[0] for part in parts if part.source and len(part.source.blocks) == 1}
+        above = pointer
+        while places and above:
+            above = above.rpartition("/")[0]
+            near.setdefault(above, set()).update(places)
+    return near
+
+
+def _top(pointer: str) -> str:
+    return pointer[1:].partition("/")[0]
+
+
+def _request_origins(plan: Plan, options: Mapping[str, Any]) -> dict[str, Origin]:
+    """Strings that a request holds beside its messages, by what they are."""
+    fields = {
+        **{f"options.{name}": value for name, value in {**plan.options, **options}.items()},
+        "tools": msgspec.to_builtins(plan.tools),
+        "stop": plan.stop,
+        "model": plan.model,
+    }
+    return {text: Origin("request", field) for field, value in fields.items() for text in strings(value)}
