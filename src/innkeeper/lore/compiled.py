@@ -58,6 +58,9 @@ class CompiledEntry(msgspec.Struct, frozen=True, eq=False):
     secondary: tuple[Test, ...]
     exact_case: bool
     whole_words: bool
+    sources: tuple[str, ...] = ()
+    free: bool = False
+    """Whether only its keys decide about it: no switch, filter, timer, recursion rule or decorator."""
 
     @property
     def uid(self) -> int | str:
@@ -68,11 +71,6 @@ class CompiledEntry(msgspec.Struct, frozen=True, eq=False):
     def key(self) -> str:
         """``book.uid``: what timed effects and forced activations call it."""
         return f"{self.book}.{self.entry.id}"
-
-    @property
-    def has_sources(self) -> bool:
-        """Whether it also looks into card fields or the persona."""
-        return any(getattr(self.entry, name) for name in SOURCE_FLAGS)
 
 
 SOURCE_FLAGS: Final = {
@@ -200,8 +198,18 @@ def _compile(books: tuple[ScopedBook, ...], settings: LoreSettings) -> CompiledL
         decorators, content = split(entry.content)
         primary = key_tests(entry.keys, exact_case=case, whole_words=words, patterns=patterns)
         secondary = key_tests(entry.secondary_keys, exact_case=case, whole_words=words, patterns=patterns)
-        compiled.append(CompiledEntry(place, book, entry, decorators, content, primary, secondary, case, words))
+        sources = tuple(name for flag, name in SOURCE_FLAGS.items() if getattr(entry, flag))
+        free = not decorators and _is_free(entry)
+        compiled.append(
+            CompiledEntry(place, book, entry, decorators, content, primary, secondary, case, words, sources, free)
+        )
     return CompiledLore(tuple(compiled), tuple(patterns.numbers))
+
+
+def _is_free(entry: LorebookEntry) -> bool:
+    filtered = entry.triggers or entry.character_filter.names or entry.character_filter.tags
+    waits = entry.delay or entry.delay_until_recursion or entry.exclude_recursion
+    return entry.enabled and not entry.constant and not filtered and not waits
 
 
 _LOCK: Final = threading.Lock()

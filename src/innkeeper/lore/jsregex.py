@@ -18,19 +18,22 @@ _PROGRAM: Final = """
 const compiled = new Map();
 let text = '';
 function use(t) { text = t; }
-function find(pattern, flags) {
+function compile(pattern, flags) {
     const id = flags + '/' + pattern;
     let re = compiled.get(id);
     if (re === undefined) {
         try { re = new RegExp(pattern, flags); } catch (e) { re = null; }
         compiled.set(id, re);
     }
-    if (re === null) return null;
-    re.lastIndex = 0;
-    const m = re.exec(text);
-    return m === null ? -1 : m.index;
+    return re;
 }
-function count(pattern, flags) { return compiled.get(flags + '/' + pattern) ? 1 : 0; }
+function valid(pattern, flags) { return compile(pattern, flags) !== null; }
+function matches(pattern, flags) {
+    const re = compile(pattern, flags);
+    if (re === null) return false;
+    re.lastIndex = 0;
+    return re.test(text);
+}
 """
 
 
@@ -42,13 +45,17 @@ class RegexRunner:
         self._context: Any = None
         self._text: str | None = None
         self._left = REGEX_BUILD_SECONDS
+        self._valid: dict[tuple[str, str], bool] = {}
         self._given_up: set[tuple[str, str]] = set()
 
     def valid(self, key: RegexKey) -> bool:
         """Whether JavaScript accepts the pattern. An invalid one is matched as plain text by the caller."""
         if len(key.pattern) > MAX_PATTERN:
             return True
-        return self._call("find", key.pattern, key.flags) is not None
+        name = (key.pattern, key.flags)
+        if name not in self._valid:
+            self._valid[name] = bool(self._call("valid", *name))
+        return self._valid[name]
 
     def matches(self, key: RegexKey, text: str) -> bool:
         """Whether the pattern is found in the text. ``False`` for a pattern that ran out of time, which is reported."""
@@ -64,12 +71,12 @@ class RegexRunner:
             self._text = text
         started = time.perf_counter()
         try:
-            found = self._call("find", *name)
+            found = bool(self._call("matches", *name))
         except TimeoutError:
             self._left -= time.perf_counter() - started
             return self._give_up(name, f"took more than {REGEX_SECONDS} s")
         self._left -= time.perf_counter() - started
-        return found is not None and found >= 0
+        return found
 
     def _give_up(self, name: tuple[str, str], why: str) -> bool:
         self._given_up.add(name)

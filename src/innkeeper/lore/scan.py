@@ -14,11 +14,12 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.content.lore_entry import SelectiveLogic
-from innkeeper.lore.compiled import SOURCE_FLAGS, CompiledEntry, CompiledLore, Test, key_tests, pattern_of, selective
+from innkeeper.lore.compiled import CompiledEntry, CompiledLore, Test, key_tests, pattern_of, selective
 from innkeeper.lore.decorators import ACTIVATE, SUPPRESS
 from innkeeper.lore.groups import GroupRules, choose
 from innkeeper.lore.jsregex import RegexRunner
 from innkeeper.lore.key import parse_key
+from innkeeper.lore.ledger import Ledger
 from innkeeper.lore.limits import MAX_LOOPS, MAX_SCAN_DEPTH
 from innkeeper.lore.matcher import first_place
 from innkeeper.lore.settings import LoreSettings
@@ -35,7 +36,8 @@ class LoreInput(msgspec.Struct, frozen=True, kw_only=True):
 
     ``messages`` are newest first, as they are searched (names already in front). ``substitute`` expands macros in keys and
     contents; ``count`` counts tokens as the budget does; ``budget`` is in tokens. ``length`` is how many messages of the chat
-    are not hidden. ``forced`` names entries as ``book.uid``. ``report`` is told (what, why) of keys that could not be run.
+    are not hidden. ``count_part`` and ``count_overhead`` split ``count`` for tokenizers whose counts add up over lines (see
+    `Ledger`). ``forced`` names entries as ``book.uid``. ``report`` is told (what, why) of keys that could not be run.
     """
 
     settings: LoreSettings
@@ -45,6 +47,8 @@ class LoreInput(msgspec.Struct, frozen=True, kw_only=True):
     length: int
     random: Stream
     count: Callable[[str], int]
+    count_part: Callable[[str], int] | None = None
+    count_overhead: int = 0
     substitute: Callable[[str], str]
     report: Callable[[str, str], None]
     generation: str = "normal"
@@ -136,7 +140,8 @@ class _Scan:
         self.levels_left = list(lore.levels[1:])
         self.overflowed = False
         self.counted = ""
-        self._hits: dict[tuple[Window, int], frozenset[int]] = {}
+        self._windows: dict[tuple[int | None, tuple[str, ...]], Window] = {}
+        self._shown: dict[int, frozenset[int]] = {}
         self._macro_tests: dict[int, tuple[tuple[Test, ...], tuple[Test, ...]]] = {}
         self._standing = self._always_tried()
         self._own_depth = max((entry.entry.scan_depth or 0 for entry in lore.entries), default=0)
@@ -148,6 +153,8 @@ class _Scan:
         more = True
         while more and self.loop < MAX_LOOPS and not self._out_of_steps():
             self.loop += 1
+            self._windows.clear()
+            self._shown.clear()
             new = self._candidates()
             fresh = self._admit(new)
             more = self._next(fresh)
@@ -209,7 +216,8 @@ class _Scan:
 
     def _widest_hits(self) -> frozenset[int]:
         """Hits in everything any entry could see: a superset of each entry's own."""
-        return self._window_hits(Window(self._deepest(), tuple(self.given.sources.texts), recursion=True))
+        everything = Window(self._deepest(), tuple(self.given.sources.texts), recursion=True)
+        return frozenset().union(*map(self.lore.index.hits, self.text.parts(everything)))
 
     def _deepest(self) -> int:
         return max(self.settings.depth + self.skew, self._own_depth)
@@ -223,13 +231,19 @@ class _Scan:
 
     def _stopped(self, entry: CompiledEntry) -> Reason | None:
         """The first rule that keeps an entry out of this pass before its keys are looked at."""
-        sticky = self.timed.sticky(entry) is not None
+        if entry.free and not self.timed.running:
+            return None
+        return self._off(entry) or self._timed_or_waiting(entry)
+
+    def _off(self, entry: CompiledEntry) -> Reason | None:
         if not entry.entry.enabled:
             return Reason.DISABLED
         if not self._for_generation(entry):
             return self._because(entry, Reason.TRIGGER, triggers=entry.entry.triggers, generation=self.given.generation)
-        if not self._for_character(entry):
-            return Reason.CHARACTER
+        return None if self._for_character(entry) else Reason.CHARACTER
+
+    def _timed_or_waiting(self, entry: CompiledEntry) -> Reason | None:
+        sticky = self.timed.sticky(entry) is not None
         if self.timed.delayed(entry):
             return self._because(entry, Reason.DELAY, until=entry.entry.delay, length=self.given.length)
         cooldown = self.timed.cooldown(entry)
@@ -258,6 +272,8 @@ class _Scan:
 
     def _started(self, entry: CompiledEntry) -> Reason | None:
         """What fires an entry without a look at its keys."""
+        if entry.free and not self.given.forced and not self.timed.running:
+            return None
         if ACTIVATE in entry.decorators:
             return self._because(entry, Reason.DECORATOR, loop=self.loop)
         if SUPPRESS in entry.decorators:
@@ -276,10 +292,14 @@ class _Scan:
     # ------------------------------------------------------------------------------------------------------- keys
 
     def _window(self, entry: CompiledEntry) -> Window:
-        own = entry.entry.scan_depth
-        depth = self.settings.depth + self.skew if own is None else own
-        sources = tuple(name for flag, name in SOURCE_FLAGS.items() if getattr(entry.entry, flag))
-        return Window(min(depth, MAX_SCAN_DEPTH), sources, recursion=self.kind is not _Pass.MIN_ACTIVATIONS)
+        """What the entry looks through in this pass."""
+        key = (entry.entry.scan_depth, entry.sources)
+        window = self._windows.get(key)
+        if window is None:
+            depth = self.settings.depth + self.skew if key[0] is None else key[0]
+            recursion = self.kind is not _Pass.MIN_ACTIVATIONS
+            window = self._windows[key] = Window(min(depth, MAX_SCAN_DEPTH), entry.sources, recursion)
+        return window
 
     def _by_keys(self, entry: CompiledEntry) -> Reason:
         window = self._window(entry)
@@ -342,10 +362,11 @@ class _Scan:
         return any(first_place(pattern, part) is not None for part in self.text.parts(window))
 
     def _window_hits(self, window: Window) -> frozenset[int]:
-        key = (window, len(self.text.recursion) if window.recursion else 0)
-        if key not in self._hits:
-            self._hits[key] = frozenset().union(*map(self.lore.index.hits, self.text.parts(window)))
-        return self._hits[key]
+        """The patterns found in a window, worked out once a pass. Windows are kept, so their identity names them."""
+        hits = self._shown.get(id(window))
+        if hits is None:
+            hits = self._shown[id(window)] = frozenset().union(*map(self.lore.index.hits, self.text.parts(window)))
+        return hits
 
     def _score(self, entry: CompiledEntry) -> int:
         """How well the keys match, for group scoring: primary matches, and secondary ones where the logic adds them.
@@ -380,7 +401,8 @@ class _Scan:
         )
         choose(new, [item.compiled for item in self.fired.values()], rules)
         base = self.given.count(self.counted) if self.counted else 0
-        text, seen = "", []
+        ledger = Ledger(self.given.count, self.given.count_part, self.given.count_overhead, base)
+        seen = []
         for entry in new:
             if self.overflowed and not entry.entry.ignore_budget:
                 self._lost(entry, Reason.BUDGET, {"tokens": "no room left", "budget": self.given.budget})
@@ -390,9 +412,8 @@ class _Scan:
                 continue
             item = Activated(entry, self._content(entry))
             seen.append(item)
-            text += item.content + "\n"
-            tokens = base + self.given.count(text)
-            if tokens >= self.given.budget and not entry.entry.ignore_budget:
+            tokens = ledger.reaches(item.content + "\n", self.given.budget)
+            if tokens is not None and not entry.entry.ignore_budget:
                 self.overflowed = True
                 self._lost(entry, Reason.BUDGET, {"tokens": tokens, "budget": self.given.budget})
                 continue

@@ -42,6 +42,8 @@ class TimedEffects:
         self._effects: dict[str, dict[str, Effect]] = {kind: _read(state, kind) if live else {} for kind in _KINDS}
         if live and any(self._effects.values()):
             self._check({entry_hash(entry): entry for entry in entries if _is_timed(entry)})
+        self.running = frozenset(key for effects in self._effects.values() for key in effects)
+        """The keys of all entries with an effect when the scan begins."""
 
     def sticky(self, entry: CompiledEntry) -> Effect | None:
         """The running sticky effect of the entry."""
@@ -54,11 +56,6 @@ class TimedEffects:
     def delayed(self, entry: CompiledEntry) -> bool:
         """Whether the chat is still shorter than the entry's delay."""
         return bool(entry.entry.delay) and self.length < (entry.entry.delay or 0)
-
-    @property
-    def running(self) -> frozenset[str]:
-        """The keys of all entries with an effect."""
-        return frozenset(key for effects in self._effects.values() for key in effects)
 
     def begin(self, fired: Iterable[CompiledEntry]) -> None:
         """Start the effects of what fired; one that already runs is left alone."""
