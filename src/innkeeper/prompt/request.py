@@ -166,6 +166,8 @@ def _asset_data(value: Any, levels: int = _ASSET_LEVELS) -> Any:
 
 
 def _decode(kind: type, value: Any) -> Any:
+    if isinstance(value, kind):  # msgspec asks here for its own kind too, when that is a mapping
+        return value
     if kind is FrozenDict and isinstance(value, Mapping):
         return freeze(dict(value))
     msg = f"expected {kind.__name__}, got {type(value).__name__}"
