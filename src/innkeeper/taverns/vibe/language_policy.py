@@ -1,0 +1,176 @@
+"""The step *language policy*: in which language the model writes, and what it leaves as it is.
+
+Fields, aliases, tags and the block's place are those of 1-vibetavern-pipeline (*:language_policy*) and of VibeTavern's own
+step; the text of the policy is ours. Any language with a valid BCP 47 tag is allowed, unless ``allowed`` says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from innkeeper.prompt import (
+    Block,
+    BudgetGroup,
+    ConfigError,
+    Context,
+    FrozenDict,
+    Origin,
+    State,
+    Step,
+    StepConfig,
+    UsageError,
+)
+from innkeeper.taverns.vibe.language_tag import canonical_tag, is_language
+from innkeeper.taverns.vibe.policy_text import policy_text
+
+__all__ = ["LANGUAGE_POLICY", "LanguagePolicyConfig", "check_context_policy", "with_policy"]
+
+_TRUE: Final = frozenset({"1", "true", "yes", "y", "on"})
+_FALSE: Final = frozenset({"0", "false", "no", "n", "off", ""})
+
+
+class LanguagePolicyConfig(StepConfig, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The policy. Fields that are not given come from ``context.language_policy``.
+
+    ``enabled`` (default false) may be the text of a boolean; ``"false"`` is false. ``style_hint`` says how to write.
+    ``special_tags`` are tags whose content stays as it is; with ``lang`` among them, passages in other languages are marked.
+    ``policy_text_builder(target_lang, style_hint, special_tags)`` gives another text. ``allowed`` are the only languages
+    permitted; by default every valid one is.
+    """
+
+    enabled: Any = msgspec.UNSET
+    target_lang: str | msgspec.UnsetType | None = msgspec.UNSET
+    style_hint: str | msgspec.UnsetType | None = msgspec.UNSET
+    special_tags: Any = msgspec.UNSET
+    policy_text_builder: Any = msgspec.UNSET
+    allowed: Any = msgspec.UNSET
+
+    def __post_init__(self) -> None:
+        """Bring the fields into shape. Raises `UsageError` for what does not fit."""
+        put = msgspec.structs.force_setattr
+        if self.enabled is not msgspec.UNSET:
+            put(self, "enabled", _boolean(self.enabled))
+        for field in ("special_tags", "allowed"):
+            if (value := getattr(self, field)) is not msgspec.UNSET and value is not None:
+                put(self, field, _texts(field, value))
+        builder = self.policy_text_builder
+        if builder is not msgspec.UNSET and builder is not None and not callable(builder):
+            raise UsageError("policy_text_builder must be callable")
+
+
+class _Policy(msgspec.Struct, frozen=True):
+    """The configuration with every field decided."""
+
+    enabled: bool = False
+    target_lang: str | None = None
+    style_hint: str | None = None
+    special_tags: tuple[str, ...] = ()
+    policy_text_builder: Any = None
+    allowed: tuple[str, ...] | None = None
+
+
+def check_context_policy(context: Context) -> None:
+    """Raise `ConfigError` when ``context.language_policy`` does not fit: before any step has done anything."""
+    _from_context(context)
+
+
+def _from_context(context: Context) -> LanguagePolicyConfig:
+    given = context.get("language_policy")
+    if given is not None and not isinstance(given, Mapping):
+        raise ConfigError(
+            f"context.language_policy must be a mapping, not {type(given).__name__}",
+            hint='for example {"enabled": true, "target_lang": "ja-JP"}',
+        )
+    return LANGUAGE_POLICY.configure(given or {})
+
+
+def _decided(context: Context, config: LanguagePolicyConfig) -> _Policy:
+    fields: dict[str, Any] = {}
+    for layer in (_from_context(context), config):
+        given = msgspec.structs.asdict(layer)
+        fields |= {key: value for key, value in given.items() if value is not msgspec.UNSET}
+    fields["style_hint"] = (fields.get("style_hint") or "").strip() or None
+    fields["special_tags"] = fields.get("special_tags") or ()
+    return _Policy(**fields)
+
+
+def _apply(state: State, config: LanguagePolicyConfig) -> None:
+    policy = _decided(state.context, config)
+    plan = state.result.plan
+    if not policy.enabled or plan is None:
+        return
+    if not (policy.target_lang or "").strip():
+        raise ConfigError(
+            "the language policy is enabled without a target_lang", hint='set target_lang to a tag such as "ja-JP"'
+        )
+    target = canonical_tag(policy.target_lang or "")
+    if not _is_allowed(target, policy.allowed):
+        known = f"allowed are {', '.join(policy.allowed)}" if policy.allowed is not None else "it is no BCP 47 tag"
+        state.warn(f"the language policy has no effect: {policy.target_lang!r} is not allowed", hint=known)
+        return
+    text = _text(state, policy, target)
+    if not text.strip():
+        return
+    state.result.plan = plan.with_blocks(with_policy(plan.blocks, _block(text, target)))
+    state.result.blocks = list(state.result.plan.blocks)
+    state.stat("enabled", value=True)
+
+
+def _is_allowed(tag: str, allowed: Iterable[str] | None) -> bool:
+    return is_language(tag) if allowed is None else tag in {canonical_tag(other) for other in allowed}
+
+
+def _text(state: State, policy: _Policy, target: str) -> str:
+    if policy.policy_text_builder is not None:
+        try:
+            text = policy.policy_text_builder(target, policy.style_hint, policy.special_tags)
+        except Exception as error:  # noqa: BLE001 - the application's own function may raise anything
+            state.warn(f"policy_text_builder failed, the built-in text is used: {type(error).__name__}: {error}")
+        else:
+            return "" if text is None else str(text)
+    return policy_text(target, policy.style_hint, policy.special_tags)
+
+
+def _block(text: str, target: str) -> Block:
+    return Block(
+        role="system",
+        content=text,
+        id="language_policy",
+        slot="language_policy",
+        group=BudgetGroup.SYSTEM,
+        metadata=FrozenDict({"source": "language_policy", "target_lang": target}),
+        origin=Origin("innkeeper", "language_policy"),
+    )
+
+
+def with_policy(blocks: tuple[Block, ...], policy: Block) -> tuple[Block, ...]:
+    """The blocks with the policy before the user's message; without one, before the user and tool blocks at the end."""
+    place = next((index for index, block in enumerate(blocks) if block.slot == "user_message"), None)
+    if place is None:
+        place = len(blocks)
+        while place > 0 and blocks[place - 1].role in ("user", "tool"):
+            place -= 1
+    return (*blocks[:place], policy, *blocks[place:])
+
+
+def _boolean(value: Any) -> bool:
+    if value is None or isinstance(value, bool):
+        return bool(value)
+    text = str(value).strip().lower()
+    if text in _TRUE or text in _FALSE:
+        return text in _TRUE
+    raise UsageError(f"enabled must be true or false, not {text[:40]!r}")
+
+
+def _texts(field: str, value: Any) -> tuple[str, ...]:
+    items = (value,) if isinstance(value, str) else value
+    if not isinstance(items, (list, tuple)) or not all(isinstance(item, str) for item in items):
+        raise UsageError(f"{field} must be a list of texts")
+    return tuple(dict.fromkeys(item.strip() for item in items if item.strip()))
+
+
+LANGUAGE_POLICY: Final = Step("language_policy", _apply, LanguagePolicyConfig)
+"""Puts the policy's block into the plan."""

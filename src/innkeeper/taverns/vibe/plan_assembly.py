@@ -1,0 +1,173 @@
+"""The step *plan assembly*: system, history, post-history, user input (1-vibetavern-pipeline, *Block Semantics*)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from innkeeper.macros.liquid import render
+from innkeeper.macros.liquid_assigns import liquid_assigns, liquid_registers
+from innkeeper.prompt import (
+    Block,
+    BudgetGroup,
+    ConfigError,
+    FrozenDict,
+    InnkeeperError,
+    Message,
+    NoteKind,
+    Origin,
+    Piece,
+    Plan,
+    State,
+    Step,
+    StepConfig,
+    Where,
+)
+from innkeeper.taverns.vibe.default_system import default_system_pieces
+from innkeeper.taverns.vibe.prepare import prepared
+
+__all__ = ["PLAN_ASSEMBLY", "PlanAssemblyConfig"]
+
+_HISTORY: Final = FrozenDict({"source": "history"})
+_NOTHING: Final = FrozenDict()
+
+
+class PlanAssemblyConfig(StepConfig, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """``default_system_text_builder``: a function of the state that gives the default system text; blank disables it."""
+
+    default_system_text_builder: Any = None
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be called."""
+        if self.default_system_text_builder is not None and not callable(self.default_system_text_builder):
+            raise ConfigError("default_system_text_builder must be callable")
+
+
+def _assemble(state: State, config: PlanAssemblyConfig) -> None:
+    blocks = [
+        *_system(state, config),
+        *_history(state.request.history),
+        *_post_history(state),
+        *_user_input(state.request.message),
+    ]
+    state.result.blocks = blocks
+    state.result.plan = Plan(blocks=tuple(blocks))
+    state.stat("plan_blocks", len(blocks))
+
+
+def _system(state: State, config: PlanAssemblyConfig) -> Iterator[Block]:
+    """The template, where its key is present at all; else the default text."""
+    if "system_template" in state.request.meta:
+        yield from _template(state, "system_template", "system")
+        return
+    pieces = _default_pieces(state, config.default_system_text_builder)
+    if any(piece.text.strip() for piece in pieces):
+        yield _system_block("system", "default_system", pieces)
+
+
+def _default_pieces(state: State, builder: Callable[[State], Any] | None) -> tuple[Piece, ...]:
+    who = prepared(state)
+    if who.character is None and who.user is None:
+        return ()
+    if builder is not None:
+        try:
+            text = builder(state)
+        except InnkeeperError as error:
+            state.warn(
+                f"default_system_text_builder failed, the built-in text is used: {error.message}", hint=error.hint
+            )
+        except Exception as error:  # noqa: BLE001 - the application's own function may raise anything
+            what = f"{type(error).__name__}: {error}"
+            state.warn(f"default_system_text_builder failed, the built-in text is used: {what}")
+        else:
+            return (Piece("" if text is None else str(text), Origin("default_system_text_builder")),)
+    return default_system_pieces(who.character, who.user)
+
+
+def _history(history: tuple[Message, ...]) -> Iterator[Block]:
+    for index, message in enumerate(history):
+        yield Block(
+            role=message.role,
+            content=message.content,
+            id=f"history-{index}",
+            name=message.name,
+            attachments=message.attachments,
+            message_metadata=message.metadata,
+            slot="history",
+            group=BudgetGroup.HISTORY,
+            metadata=_HISTORY,
+            origin=Origin("history", entry=str(index)),
+        )
+
+
+def _post_history(state: State) -> Iterator[Block]:
+    """The template, where its key is present at all; else the card's own text, which is no template."""
+    slot = "post_history_instructions"
+    if "post_history_template" in state.request.meta:
+        yield from _template(state, "post_history_template", slot)
+        return
+    character = prepared(state).character
+    if character is not None and character.post_history_instructions.strip():
+        origin = Origin("character", "post_history_instructions")
+        yield _system_block(slot, slot, (Piece(character.post_history_instructions, origin),))
+
+
+def _user_input(message: str) -> Iterator[Block]:
+    if message.strip():
+        yield Block(
+            role="user",
+            content=message,
+            id="user_message",
+            slot="user_message",
+            group=BudgetGroup.HISTORY,
+            metadata=FrozenDict({"source": "user_message"}),
+            origin=Origin("message"),
+        )
+
+
+def _template(state: State, key: str, slot: str) -> Iterator[Block]:
+    """The block of a template: none when it is blank, or renders to nothing but spaces."""
+    value = state.request.meta[key]
+    text = "" if value is None else str(value)
+    if not text.strip():
+        return
+    rendered = _rendered(state, key, text)
+    if rendered.strip():
+        yield _system_block(slot, key, (Piece(rendered, Origin("meta", key)),))
+
+
+def _rendered(state: State, key: str, template: str) -> str:
+    who = prepared(state)
+    try:
+        result = render(
+            template,
+            liquid_assigns(who.character, who.user, state.context) if "{" in template else _NOTHING,
+            variables=state.variables,
+            strict=state.request.strict,
+            registers=liquid_registers(state.context),
+            clock=state.inputs.clock,
+        )
+    except InnkeeperError as error:
+        raise error.at(asset=key) from error.__cause__
+    for note in result.warnings:
+        where = note.where or Where()
+        place = Where(asset=key, line=where.line, column=where.column, excerpt=where.excerpt, cut=where.cut)
+        state.warn(note.message, kind=NoteKind.MACRO, where=place, hint=note.hint)
+    return result.text
+
+
+def _system_block(slot: str, source: str, pieces: tuple[Piece, ...]) -> Block:
+    return Block(
+        role="system",
+        content="".join(piece.text for piece in pieces),
+        id=slot,
+        slot=slot,
+        group=BudgetGroup.SYSTEM,
+        metadata=FrozenDict({"source": source}),
+        origin=pieces[0].origin if len(pieces) == 1 else None,
+        pieces=pieces,
+    )
+
+
+PLAN_ASSEMBLY: Final = Step("plan_assembly", _assemble, PlanAssemblyConfig)
+"""Makes the blocks and the plan."""

@@ -1,0 +1,148 @@
+"""The step *prepare*: who takes part, and how tokens are counted (1-vibetavern-pipeline, *:prepare*).
+
+It never fails for want of a tokenizer: without one, tokens are estimated, and the plan says so where it counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from innkeeper.content.character import Character
+from innkeeper.content.persona import Persona
+from innkeeper.prompt import ConfigError, NoConfig, NoteKind, State, Step, TokenCounter, UsageError, Where
+from innkeeper.taverns.inputs import counter_of
+from innkeeper.taverns.participant import character_of, user_of
+from innkeeper.taverns.tavern import note_unused
+from innkeeper.taverns.vibe.language_policy import check_context_policy
+
+__all__ = ["META_KEYS", "PREPARE", "Prepared", "prepared"]
+
+META_KEYS: Final = ("system_template", "post_history_template", "model_hint", "default_model_hint")
+"""The ``meta`` keys that this tavern reads."""
+
+_TOKEN_KEYS: Final = ("model_hint", "token_estimator", "registry")
+
+_UNUSED: Final[Mapping[str, str]] = {
+    "profile": "the vibe tavern has no profiles",
+    "group": "the vibe tavern knows one character and one user",
+    "generation": "the vibe tavern builds the same prompt for every kind of generation",
+    "greeting": "the vibe tavern starts from the history it is given",
+    "preset": "the order of the vibe tavern is fixed; presets belong to the silly tavern",
+    "lorebooks": "the vibe tavern activates no lore",
+    "force_lore": "the vibe tavern activates no lore",
+    "lore_state": "the vibe tavern activates no lore",
+    "injections": "the vibe tavern injects nothing; use a step of your own",
+    "authors_note": "the vibe tavern has no author's note; use post_history_template",
+    "macro_vars": "templates read the context and the chat's variables",
+    "settings": "the vibe tavern has no settings; its steps have configurations",
+    "locale": "templates write dates in English",
+    "seed": "nothing in the vibe tavern is left to chance",
+    "dialect": "the vibe tavern builds the same plan for every dialect; it is used when the plan is rendered",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What *prepare* leaves for the other steps.
+
+    ``model_hint`` names what tokens are counted for and ``model_hint_source`` where that is from: ``meta``, ``context`` or
+    ``default``. ``token_counter`` is ``None`` where nobody asked for a particular one.
+    """
+
+    character: Character | None = None
+    user: Persona | Character | None = None
+    model_hint: str | None = None
+    model_hint_source: str | None = None
+    token_counter: TokenCounter | None = None
+    token_counter_source: str | None = None
+
+
+def prepared(state: State) -> Prepared:
+    """What *prepare* left in the state; where it did not run, nobody takes part."""
+    found = state.scratch.get(PREPARE.name)
+    return found if isinstance(found, Prepared) else Prepared()
+
+
+def _prepare(state: State, config: NoConfig) -> None:
+    request = state.request
+    check_context_policy(state.context)
+    settings = _token_settings(state)
+    hint, hint_source = _model_hint(state, settings)
+    counter, counter_source = _counter(state, settings)
+    state.scratch[PREPARE.name] = Prepared(
+        character_of(request.character), user_of(request.user), hint, hint_source, counter, counter_source
+    )
+    note_unused(state, _UNUSED)
+    for key in request.meta:
+        if key not in META_KEYS:
+            state.note(NoteKind.IGNORED, f"meta {key!r} has no effect: the vibe tavern reads {', '.join(META_KEYS)}")
+    for name in ("hooks", "injections"):
+        if getattr(state.inputs.ports, name) is not None:
+            state.note(NoteKind.IGNORED, f"the {name} registry has no effect: the vibe tavern has no step that asks it")
+
+
+def _token_settings(state: State) -> Mapping[str, Any]:
+    settings = state.context.get("token_estimation")
+    if settings is None:
+        return {}
+    if not isinstance(settings, Mapping):
+        raise _wrong("it must be a mapping", type(settings).__name__)
+    for key in settings:
+        if key not in _TOKEN_KEYS:
+            state.note(NoteKind.IGNORED, f"token_estimation.{key} has no effect: known are {', '.join(_TOKEN_KEYS)}")
+    return settings
+
+
+def _model_hint(state: State, settings: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    """An explicit ``meta`` hint as it is; else the context's, else the default's, each as the table of models names it."""
+    meta = state.request.meta
+    if text := _text(meta.get("model_hint")):
+        return text, "meta"
+    for value, source in (
+        (settings.get("model_hint"), "context"),
+        (meta.get("default_model_hint"), "default"),
+        (state.request.model, "default"),
+    ):
+        if text := _text(value):
+            return _canonical(text), source
+    return None, None
+
+
+def _canonical(hint: str) -> str:
+    from innkeeper.tokens.hints import canonical_model_hint
+
+    return canonical_model_hint(hint)
+
+
+def _counter(state: State, settings: Mapping[str, Any]) -> tuple[TokenCounter | None, str | None]:
+    """The one given with the build, else the context's, else one with the context's registry."""
+    if state.inputs.ports.token_counter is not None:
+        return state.inputs.ports.token_counter, "input"
+    if (estimator := settings.get("token_estimator")) is not None:
+        try:
+            return counter_of(estimator), "context"
+        except UsageError as error:
+            raise _wrong(f"token_estimator: {error.message}", error.hint) from error
+    if (registry := settings.get("registry")) is not None:
+        if not isinstance(registry, Mapping):
+            raise _wrong("registry must be a mapping", type(registry).__name__)
+        from innkeeper.tokens.counter import Counter
+
+        return Counter(registry), "context_registry"
+    return None, None
+
+
+def _text(value: Any) -> str | None:
+    return value.strip() if isinstance(value, str) and value.strip() else None
+
+
+def _wrong(what: str, hint: str | None) -> ConfigError:
+    return ConfigError(
+        f"invalid token_estimation: {what}", where=Where(asset="context", path="token_estimation"), hint=hint
+    )
+
+
+PREPARE: Final = Step("prepare", _prepare, NoConfig)
+"""Reads the participants and the token settings."""
