@@ -1,0 +1,107 @@
+"""``innkeeper chat``: a chat with a card in the terminal."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from innkeeper.cli.assets import Assets, asset_options
+
+if TYPE_CHECKING:
+    from innkeeper.cli.conversation import Conversation
+    from innkeeper.cli.speakers import Seated
+    from innkeeper.prompt import BuildRequest, Ports
+
+__all__ = ["chat", "conversation", "greetings_of"]
+
+RESERVE: Final = 256
+"""Tokens kept free for a reply, unless the command line says otherwise."""
+
+
+@click.command()
+@click.argument("files", nargs=-1)
+@asset_options
+@click.option(
+    "--chat", "path", type=click.Path(path_type=Path), help="Keep the chat in this file, as JSON lines; go on with it."
+)
+@click.option("--greeting", type=int, default=0, metavar="N", help="Which greeting a new chat begins with, from 0.")
+@click.option("--base-url", metavar="URL", help="The provider's address; its key is taken from INNKEEPER_API_KEY.")
+def chat(files: tuple[str, ...], **options: Any) -> None:
+    """Chat with a character.
+
+    FILES are a card, a persona, lorebooks, presets, in any order. The model is the local one, unless --model and --base-url
+    name another; `innkeeper models install` brings it. /help lists what can be done beside talking.
+    """
+    from innkeeper.cli.shell import Shell
+    from innkeeper.cli.speakers import seat
+
+    assets = _assets(files, options)
+    request = assets.request(_fields(options), options["settings"])
+    with closing(seat(options["model"], options["base_url"], request.context_window)) as seated:
+        talk = conversation(request, seated, path=options["path"], greeting=options["greeting"])
+        Shell(talk).run()
+
+
+def conversation(request: BuildRequest, seated: Seated, *, path: Path | None = None, greeting: int = 0) -> Conversation:
+    """The conversation of a request with what answers it; a new one begins with a greeting of the character."""
+    from innkeeper.cli.conversation import Conversation, name_of
+    from innkeeper.content.chat import Chat
+    from innkeeper.prompt import Ports
+    from innkeeper.taverns import build
+
+    ports = Ports(token_counter=seated.counter)
+    base = request.with_(
+        model=seated.model,
+        context_window=request.context_window or seated.window,
+        reserved_tokens=request.reserved_tokens or RESERVE,
+    )
+    known = _stored(path)
+    names = {"user_name": name_of(base.user, "User"), "character_name": name_of(base.character, "Assistant")}
+    fresh = Chat(header={**names, "chat_metadata": {}})
+    talk = Conversation(base, known or fresh, seated.speaker, build, ports=ports, path=path)
+    if known is None and base.character is not None:
+        talk.greet(greetings_of(base, ports), greeting)
+    return talk
+
+
+def greetings_of(request: BuildRequest, ports: Ports) -> tuple[str, ...]:
+    """The character's greetings as the tavern says them, macros expanded."""
+    from innkeeper.taverns import build
+
+    count = len(request.character.greetings())
+    plans = (build(request.with_(greeting=n, history=(), message=""), ports, commit=False) for n in range(count))
+    return tuple(plan.greeting or request.character.greeting(number) for number, plan in enumerate(plans))
+
+
+def _assets(files: tuple[str, ...], options: dict[str, Any]) -> Assets:
+    assets = Assets()
+    for name in files:
+        assets.add(name)
+    for kind in ("card", "persona", "lorebook", "preset"):
+        given = options[kind] or ()
+        for name in (given,) if isinstance(given, str) else given:
+            assets.add_as(kind, name)
+    return assets
+
+
+def _fields(options: dict[str, Any]) -> dict[str, Any]:
+    named = ("tavern", "profile", "now", "seed", "context_window")
+    return {name: options[name] for name in named} | {"reserved_tokens": options["reserve"]}
+
+
+def _stored(path: Path | None) -> Any:
+    """The chat in a file; None where there is none yet. Raises what `load_chat` raises, and `UsageError`."""
+    from innkeeper.content.loading import load_chat
+    from innkeeper.prompt import UsageError, Where
+
+    if path is None or not path.exists() or path.stat().st_size == 0:
+        return None
+    chat = load_chat(path, lenient=True)
+    if chat.header is None and not any(message.data for message in chat.messages):
+        raise UsageError(
+            "a JSON list cannot grow line by line", where=Where(asset=str(path)), hint="give a .jsonl file"
+        )
+    return chat

@@ -1,0 +1,237 @@
+"""Conversation: a chat that goes on: builds a plan for each turn, asks a model, keeps what was said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from innkeeper.cli.figures import figures_of
+from innkeeper.content.chat import Chat
+from innkeeper.content.chat_message import ChatMessage
+from innkeeper.content.saving import append_to_chat, save_chat
+from innkeeper.prompt import BuildRequest, Plan, Ports, UsageError, utc_now
+
+if TYPE_CHECKING:
+    from innkeeper.cli.render import Figures
+    from innkeeper.inference.chat import ChatReply
+
+__all__ = ["Builder", "Conversation", "Speaker", "asked", "name_of"]
+
+Builder = Callable[[BuildRequest, Ports], Plan]
+"""What makes a plan of a request: ``innkeeper.taverns.build``."""
+
+
+class Speaker(Protocol):
+    """What answers: `innkeeper.inference.Client`, a `LocalModel`, or a stand-in."""
+
+    def chat(
+        self,
+        model: str,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        stream: bool = ...,
+        include_usage: bool = ...,
+        on_delta: Callable[[str], Any] | None = ...,
+        **options: Any,
+    ) -> ChatReply:
+        """Answer messages; call ``on_delta`` with each piece."""
+        ...
+
+
+class Conversation:
+    """One chat with one character, in memory and, with ``path``, on disk after each message.
+
+    ``base`` is the request all turns have in common. ``plan`` is that of the last turn. A reply that is interrupted keeps
+    what had come; one that fails before its first word leaves the user's message there, for `retry`.
+    """
+
+    def __init__(
+        self,
+        base: BuildRequest,
+        chat: Chat,
+        speaker: Speaker,
+        build: Builder,
+        *,
+        ports: Ports | None = None,
+        path: Path | None = None,
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self.base = base
+        self.chat = chat
+        self.plan: Plan | None = None
+        self.path = path
+        self._speaker = speaker
+        self._build = build
+        self._ports = ports or Ports()
+        self._now = now
+
+    def preview(self, text: str = "") -> Plan:
+        """The plan that a turn with ``text`` would have; nothing changes and nobody is asked."""
+        return self._planned(self.chat, text, "normal")
+
+    def greet(self, greetings: Sequence[str], shown: int = 0) -> None:
+        """Begin an empty chat with one of the character's greetings; the others are its alternatives."""
+        message = self._message("assistant", greetings[shown])
+        self._add(message.replace(swipes=tuple(greetings), swipe_id=shown) if len(greetings) > 1 else message)
+
+    def say(self, text: str, on_delta: Callable[[str], Any]) -> str:
+        """A turn: the user's words, the plan, the reply, which is returned. Nothing is kept when no plan can be made."""
+        plan = self._planned(self.chat, text, "normal")
+        self._add(self._message("user", text))
+        return self._answer(plan, on_delta)
+
+    def retry(self, on_delta: Callable[[str], Any]) -> str:
+        """The last turn again; the old reply is gone once the first word of the new one is there."""
+        earlier, text = self._before_reply()
+        plan = self._planned(earlier, text, "regenerate")
+        return self._answer(plan, on_delta, instead=self._has_reply())
+
+    def swipe(self, on_delta: Callable[[str], Any]) -> str:
+        """One more alternative to the last reply; the others are kept beside it."""
+        if not self._has_reply():
+            raise UsageError("there is no reply yet to give an alternative to")
+        earlier, text = self._before_reply()
+        last = self.chat.messages[-1]
+        plan = self._planned(earlier, text, "swipe")
+        said = self._heard(plan, on_delta)
+        swipes = (*(last.swipes or (last.text,)), said)
+        self._amend(last.replace(swipes=swipes, swipe_id=len(swipes) - 1, text=said, send_date=self._when()))
+        return said
+
+    def choose(self, number: int) -> str:
+        """Show alternative ``number`` (from 1) of the last message instead. Raises `UsageError` where there is none."""
+        last = self.chat.messages[-1] if self.chat.messages else None
+        swipes = last.swipes if last is not None else ()
+        if last is None or not 1 <= number <= len(swipes):
+            raise UsageError(f"the last message has no alternative {number}", hint=f"it has {len(swipes)}")
+        self._amend(last.replace(swipe_id=number - 1, text=swipes[number - 1]))
+        return swipes[number - 1]
+
+    @property
+    def user_name(self) -> str:
+        """What the user is called."""
+        return name_of(self.base.user, "User")
+
+    @property
+    def character_name(self) -> str:
+        """What the character is called."""
+        return name_of(self.base.character, "Assistant")
+
+    @property
+    def alternatives(self) -> tuple[str, ...]:
+        """The alternatives of the last message."""
+        return self.chat.messages[-1].swipes if self.chat.messages else ()
+
+    @property
+    def shown(self) -> int:
+        """Which of the alternatives is shown, from 1."""
+        return ((self.chat.messages[-1].swipe_id or 0) if self.chat.messages else 0) + 1
+
+    @property
+    def is_greeting(self) -> bool:
+        """Whether nobody but the character has spoken yet."""
+        return len(self.chat.messages) == 1 and self._has_reply()
+
+    def figures(self, plan: Plan) -> Figures:
+        """The tokens of a plan, by the counter of this conversation."""
+        return figures_of(plan, self._ports.token_counter)
+
+    def save(self, path: Path) -> None:
+        """Write the chat to a new file, and keep it there from now on. Raises `OutputExistsError`."""
+        save_chat(path, self.chat)
+        self.path = path
+
+    def _planned(self, chat: Chat, text: str, generation: str) -> Plan:
+        request = self.base.with_(
+            history=chat.to_messages(), message=text, generation=generation, now=self.base.now or self._now()
+        )
+        return self._build(request, self._ports)
+
+    def _answer(self, plan: Plan, on_delta: Callable[[str], Any], *, instead: bool = False) -> str:
+        said = self._heard(plan, on_delta)
+        message = self._message("assistant", said)
+        if instead:
+            self._amend(message)
+        else:
+            self._add(message)
+        return said
+
+    def _heard(self, plan: Plan, on_delta: Callable[[str], Any]) -> str:
+        """The reply. Ctrl-C ends it where it is; with nothing heard yet it comes through."""
+        self.plan = plan
+        heard: list[str] = []
+
+        def hear(piece: str) -> None:
+            heard.append(piece)
+            on_delta(piece)
+
+        model, messages, options = asked(plan)
+        try:
+            said = self._speaker.chat(
+                model, messages, stream=True, include_usage=True, on_delta=hear, **options
+            ).content
+        except KeyboardInterrupt:
+            if not "".join(heard).strip():
+                raise
+            said = "".join(heard)
+        self._remember(plan)
+        return said.strip()
+
+    def _remember(self, plan: Plan) -> None:
+        """What the turn changed beside the chat: variables, and the effects of lore that last."""
+        state = getattr(plan.lore, "state", None)
+        self.base = self.base.with_(variables=plan.variables, lore_state=state or self.base.lore_state)
+
+    def _before_reply(self) -> tuple[Chat, str]:
+        """The chat before the user's last message, and that message."""
+        chat = self.chat.without(-1) if self._has_reply() else self.chat
+        if not chat.messages or chat.messages[-1].role != "user":
+            raise UsageError("there is no message of yours yet to answer")
+        return chat.without(-1), chat.messages[-1].text
+
+    def _has_reply(self) -> bool:
+        return bool(self.chat.messages) and self.chat.messages[-1].role == "assistant"
+
+    def _message(self, role: str, text: str) -> ChatMessage:
+        name = self.user_name if role == "user" else self.character_name
+        return ChatMessage.create(role, text, name=name, send_date=self._when())
+
+    def _when(self) -> str:
+        return self._now().isoformat(timespec="seconds")
+
+    def _add(self, message: ChatMessage) -> None:
+        """One more message; the file, too, only grows."""
+        if self.path is not None:
+            append_to_chat(self.path, message, chat=self.chat)
+        self.chat = self.chat.append(message)
+
+    def _amend(self, message: ChatMessage) -> None:
+        """Another last message; the file is written anew and takes the old one's place in one step."""
+        chat = self.chat.replace_message(-1, message)
+        if self.path is not None:
+            save_chat(self.path, chat, force=True)
+        self.chat = chat
+
+
+def name_of(participant: Any, default: str) -> str:
+    """The name of a character or a persona, or of what stands for it in a request."""
+    if isinstance(participant, str):
+        return participant or default
+    if isinstance(participant, Mapping):
+        return str(participant.get("name") or name_of(participant.get("data"), default))
+    return str(getattr(participant, "display_name", None) or getattr(participant, "name", None) or default)
+
+
+def asked(plan: Plan) -> tuple[str, list[dict[str, Any]], dict[str, Any]]:
+    """What a plan asks of a chat completions endpoint: the model, the messages, the options.
+
+    The reply may be as long as the tokens that were reserved for it, unless the plan's options say otherwise.
+    """
+    body = dict(plan.to_request("openai").body)
+    model, messages = body.pop("model", None), body.pop("messages")
+    reserved = plan.request.reserved_tokens if plan.request is not None else 0
+    bounded = body.keys() & {"max_tokens", "max_completion_tokens"}
+    limit = {"max_tokens": reserved} if reserved and not bounded else {}
+    return model or "local", messages, {**limit, **body}

