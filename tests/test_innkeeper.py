@@ -12,9 +12,12 @@ import innkeeper
 PUBLIC = [
     "Block",
     "BuildRequest",
+    "Client",
     "Context",
     "Message",
     "Plan",
+    "PromptRunner",
+    "RunnerConfig",
     "__version__",
 ]
 """Change this list on purpose only: it is what users import."""

@@ -8,6 +8,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from innkeeper.inference import Client as Client
+    from innkeeper.inference import PromptRunner as PromptRunner
+    from innkeeper.inference import RunnerConfig as RunnerConfig
     from innkeeper.prompt import Block as Block
     from innkeeper.prompt import BuildRequest as BuildRequest
     from innkeeper.prompt import Context as Context
@@ -19,13 +22,26 @@ __version__: Final = "0.1.0"
 _HOMES: Final = {
     "Block": "innkeeper.prompt",
     "BuildRequest": "innkeeper.prompt",
+    "Client": "innkeeper.inference",
     "Context": "innkeeper.prompt",
     "Message": "innkeeper.prompt",
     "Plan": "innkeeper.prompt",
+    "PromptRunner": "innkeeper.inference",
+    "RunnerConfig": "innkeeper.inference",
 }
 """Where each public name lives: name -> module. To publish a name, add it here, above and in ``__all__``."""
 
-__all__ = ["Block", "BuildRequest", "Context", "Message", "Plan", "__version__"]
+__all__ = [
+    "Block",
+    "BuildRequest",
+    "Client",
+    "Context",
+    "Message",
+    "Plan",
+    "PromptRunner",
+    "RunnerConfig",
+    "__version__",
+]
 
 
 def __getattr__(name: str) -> Any:

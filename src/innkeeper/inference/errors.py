@@ -15,7 +15,9 @@
     ├── ModelInstallError            a local model that cannot be fetched or written
     └── LocalEngineError             the library that runs local models is missing, or refuses a model
     FormatError
-    └── ModelFileError               a file that holds no usable weights
+    ├── ModelFileError               a file that holds no usable weights
+    ├── ToolArgumentsError           a tool call's arguments that cannot be read; ``code`` is the rule
+    └── DirectivesError              an answer that is no directives envelope; ``code`` is the rule
     UsageError
     └── PreflightError               a request that its model cannot take, refused before it is sent
     ToolUseError                     a tool loop that did not end as its mode demands; ``code`` is the rule
@@ -32,6 +34,7 @@ from innkeeper.prompt import FormatError, InnkeeperError, ProviderError, Unavail
 
 __all__ = [
     "DecodeError",
+    "DirectivesError",
     "HttpError",
     "LocalEngineError",
     "ModelCorruptError",
@@ -43,6 +46,7 @@ __all__ = [
     "ProviderTimeoutError",
     "ReplyError",
     "StreamCutError",
+    "ToolArgumentsError",
     "ToolLoopCancelledError",
     "ToolUseError",
     "TurnLimitError",
@@ -138,6 +142,22 @@ class PreflightError(UsageError):
     """A request that contradicts itself or its model's capabilities; nothing was sent."""
 
     http_status = 422
+
+
+class ToolArgumentsError(FormatError):
+    """A tool call's arguments that cannot be read. ``code`` goes back to the model."""
+
+    def __init__(self, message: str, *, code: str, **kwargs: Any) -> None:
+        super().__init__(message, code=code, **kwargs)
+        self.code = code
+
+
+class DirectivesError(FormatError):
+    """An answer that is no directives envelope. ``code`` is the rule that it breaks."""
+
+    def __init__(self, message: str, *, code: str, **kwargs: Any) -> None:
+        super().__init__(message, code=code, **kwargs)
+        self.code = code
 
 
 class ToolUseError(InnkeeperError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -44,14 +45,13 @@ class ReplayBundle(msgspec.Struct, frozen=True):
             missing = ", ".join(plan.unreplayable) or "the request"
             msg = f"this plan cannot be replayed: {missing} cannot be stored"
             raise ReplayError(msg, hint="build from a BuildRequest, without hooks or steps of your own")
-        from innkeeper import __version__
-
+        version: str = import_module("innkeeper").__version__  # by name: the package's face imports every floor
         name = dialect or plan.dialect or "openai"
         try:
             plan.request.to_json()
         except UsageError as error:
             raise ReplayError(f"this plan cannot be replayed: {error.message}", hint=error.hint) from error
-        return cls(plan.request, plan.fingerprint(name), name, __version__)
+        return cls(plan.request, plan.fingerprint(name), name, version)
 
     def to_json(self) -> bytes:
         """The bundle as canonical JSON."""

@@ -147,13 +147,21 @@ def _block(text: str, target: str) -> Block:
 
 
 def with_policy(blocks: tuple[Block, ...], policy: Block) -> tuple[Block, ...]:
-    """The blocks with the policy before the user's message; without one, before the user and tool blocks at the end."""
+    """The blocks with the policy before the user's message; without one, before the user and tool blocks at the end.
+
+    Assistant blocks with tool calls belong to that end: providers refuse a message between a call and its result.
+    """
     place = next((index for index, block in enumerate(blocks) if block.slot == "user_message"), None)
     if place is None:
         place = len(blocks)
-        while place > 0 and blocks[place - 1].role in ("user", "tool"):
+        while place > 0 and _takes_no_break(blocks[place - 1]):
             place -= 1
     return (*blocks[:place], policy, *blocks[place:])
+
+
+def _takes_no_break(block: Block) -> bool:
+    called = block.role == "assistant" and bool(block.message_metadata.get("tool_calls"))
+    return called or block.role in ("user", "tool")
 
 
 def _boolean(value: Any) -> bool:

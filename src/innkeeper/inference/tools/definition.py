@@ -1,0 +1,116 @@
+"""ToolDefinition and ToolRegistry: the functions a model may call, and which of them it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from innkeeper.prompt import UnknownNameError, UsageError, freeze, thaw
+from innkeeper.prompt.frozen import EMPTY, FrozenDict
+
+__all__ = ["ToolDefinition", "ToolRegistry"]
+
+
+class ToolDefinition(msgspec.Struct, frozen=True):
+    """One function: ``parameters`` is its JSON Schema. A tool that is not exposed can neither be seen nor called."""
+
+    name: str
+    description: str = ""
+    parameters: FrozenDict = EMPTY
+    exposed_to_model: bool = True
+
+    @classmethod
+    def of(cls, value: Any) -> ToolDefinition:
+        """A definition from itself or a mapping: ours, or the OpenAI shape. Raises `UsageError`.
+
+        ``parameters`` may also be an object with a ``json_schema`` (a method or an attribute).
+        """
+        if isinstance(value, cls):
+            return value
+        fields = value.get("function", value) if isinstance(value, Mapping) else None
+        if not isinstance(fields, Mapping) or not str(fields.get("name") or "").strip():
+            msg = "a tool definition needs a name"
+            raise UsageError(msg, hint='for example {"name": "look", "description": "...", "parameters": {...}}')
+        return cls(
+            name=str(fields["name"]).strip(),
+            description=str(fields.get("description") or ""),
+            parameters=_schema(fields.get("parameters"), str(fields["name"])),
+            exposed_to_model=bool(fields.get("exposed_to_model", True)),
+        )
+
+    def openai(self) -> dict[str, Any]:
+        """The definition as a request holds it; empty ``required`` lists, which some providers refuse, are left out."""
+        schema = _without_empty_required(thaw(self.parameters)) or {"type": "object", "properties": {}}
+        function = {"name": self.name, "description": self.description, "parameters": schema}
+        return {"type": "function", "function": function}
+
+
+def _schema(value: Any, name: str) -> FrozenDict:
+    schema = getattr(value, "json_schema", value)
+    schema = schema() if callable(schema) else schema
+    if schema is None:
+        return EMPTY
+    if not isinstance(schema, Mapping):
+        msg = f"tool {name!r}: parameters must be a JSON Schema (a mapping) or have a json_schema"
+        raise UsageError(msg)
+    frozen: FrozenDict = freeze(dict(schema))
+    return frozen
+
+
+def _without_empty_required(value: Any) -> Any:
+    if isinstance(value, dict):
+        kept = {k: v for k, v in value.items() if not (k == "required" and v == [])}
+        return {key: _without_empty_required(item) for key, item in kept.items()}
+    return [_without_empty_required(item) for item in value] if isinstance(value, list) else value
+
+
+class ToolRegistry(Mapping[str, ToolDefinition]):
+    """An immutable set of definitions by name."""
+
+    __slots__ = ("_by_name",)
+
+    def __init__(self, definitions: Iterable[Any] = ()) -> None:
+        self._by_name: dict[str, ToolDefinition] = {}
+        for tool in map(ToolDefinition.of, definitions):
+            if tool.name in self._by_name:
+                msg = f"two tools are called {tool.name!r}"
+                raise UsageError(msg)
+            self._by_name[tool.name] = tool
+
+    @classmethod
+    def of(cls, value: Any) -> ToolRegistry:
+        """A registry from itself, or any iterable of definitions; ``None`` is empty."""
+        return value if isinstance(value, cls) else cls(value or ())
+
+    def __getitem__(self, name: str) -> ToolDefinition:
+        try:
+            return self._by_name[name]
+        except KeyError:
+            what = "tool"
+            raise UnknownNameError(what, name, self._by_name) from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._by_name
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_name)
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def offers(self, name: str) -> bool:
+        """Whether the model may call ``name``."""
+        return name in self._by_name and self._by_name[name].exposed_to_model
+
+    def filtered(self, allow: Iterable[str] | None = None, deny: Iterable[str] | None = None) -> ToolRegistry:
+        """Only the tools of ``allow`` (all when ``None``), without those of ``deny``: neither shown nor called."""
+        allowed = None if allow is None else set(allow)
+        denied = set(deny or ())
+        kept = [t for n, t in self._by_name.items() if (allowed is None or n in allowed) and n not in denied]
+        return ToolRegistry(kept)
+
+    def openai_tools(self) -> list[dict[str, Any]]:
+        """The exposed definitions as a request holds them."""
+        return [tool.openai() for tool in self._by_name.values() if tool.exposed_to_model]
