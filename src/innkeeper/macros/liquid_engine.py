@@ -123,7 +123,7 @@ def _parsed(text: str, limits: LiquidLimits, *, strict: bool) -> BoundTemplate:
         template = _environment(limits, strict).from_string(text)
         bound_nodes(template.nodes, RenderContext(template))
     except (failures.LiquidError, MacroLimitError, RecursionError) as error:
-        raise_translated(error, text, limits)
+        raise_translated(error, text, limits, len(text))
     return template
 
 

@@ -72,7 +72,7 @@ class Masked(NamedTuple):
 
 
 _OPENERS: Final = re.compile(r"`+|~{3,}|\{\{|\{%|\\<|<|!?\[|(?:https?|ftp)://", re.IGNORECASE)
-_TAG: Final = re.compile(r"</?[A-Za-z][^\s<>\"'/]*+(?:\"[^\"<>]*+\"|'[^'<>]*+'|[^\"'<>])*+>")
+_TAG: Final = re.compile(r"</?[A-Za-z][^\s<>\"'/]*+(?:\"[^\"<]*+\"|'[^'<]*+'|[^\"'<>])*+>")
 _LINK: Final = re.compile(r"!?\[[^\[\]\n]*+\]\([^()\s]*+(?:[ \t]++\"[^\"\n]*+\")?[ \t]*+\)")
 _URL: Final = re.compile(r"[^\s<>()\[\]{}\"'`]++", re.IGNORECASE)
 _FENCE: Final = re.compile(r"^ {0,3}(`{3,}|~{3,})[ \t]*$", re.MULTILINE)
