@@ -34,6 +34,11 @@ def test_order_does_not_matter(data: dict[str, int]) -> None:
     assert to_json(data) == to_json(dict(reversed(data.items())))
 
 
+def test_order_is_kept_on_request() -> None:
+    """Data that will be read by something to which order matters keeps it."""
+    assert to_json({"b": 1, "a": {"d": 1, "c": 2}}, sort=False) == b'{"b":1,"a":{"d":1,"c":2}}'
+
+
 def test_keys_of_several_types_are_written_as_text() -> None:
     """A dict with number and text keys has one spelling."""
     assert to_json({"b": 1, 10: 2, 9: {None: 3}}) == b'{"10":2,"9":{"null":3},"b":1}'

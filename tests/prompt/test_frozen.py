@@ -103,6 +103,11 @@ def test_keys_become_text_as_in_json(case: KeyCase) -> None:
     assert freeze({case.key: 1}) == {case.text: 1}
 
 
+def test_sets_have_one_order() -> None:
+    """A set becomes a tuple that is the same in every process."""
+    assert freeze({"a": {"c", "b", "d"}}) == {"a": ("b", "c", "d")}
+
+
 def test_numbers_that_json_cannot_write_are_refused() -> None:
     """NaN and infinities are errors at the border, not in the payload."""
     for value in (float("nan"), float("inf")):

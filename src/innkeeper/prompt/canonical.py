@@ -21,30 +21,31 @@ NOT_DATA: Final = (bytes, bytearray, memoryview, date, datetime, time, timedelta
 _EXCERPT: Final = 60
 
 
-def to_json(value: Any) -> bytes:
+def to_json(value: Any, *, sort: bool = True) -> bytes:
     """Plain data as JSON: sorted keys, no spaces, ASCII escapes. Objects with ``to_dict`` and msgspec structs are asked.
 
+    With ``sort=False`` keys stay in their order, for data that is read again by something to which order matters.
     Raises `UsageError` for what is not data (objects, bytes, NaN, infinities) and `LimitError` for data too deep or numbers
     too long to write.
     """
     try:
-        return _dumps(value)
+        return _dumps(value, sort=sort)
     except TypeError:  # keys of several types: make them text, as JSON does
-        return _guarded(_text_keys(value))
+        return _guarded(_text_keys(value), sort=sort)
     except (ValueError, RecursionError):
-        return _guarded(value)
+        return _guarded(value, sort=sort)
 
 
-def _dumps(value: Any) -> bytes:
+def _dumps(value: Any, *, sort: bool) -> bytes:
     text = json.dumps(
-        value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False, default=plain_data
+        value, sort_keys=sort, separators=(",", ":"), ensure_ascii=True, allow_nan=False, default=plain_data
     )
     return text.encode()
 
 
-def _guarded(value: Any) -> bytes:
+def _guarded(value: Any, *, sort: bool) -> bytes:
     try:
-        return _dumps(value)
+        return _dumps(value, sort=sort)
     except RecursionError as error:
         raise LimitError("the nesting of the data", limit="MAX_DEPTH", allowed=MAX_DEPTH) from error
     except (TypeError, ValueError) as error:

@@ -49,8 +49,8 @@ EMPTY = FrozenDict()
 def freeze(value: Any) -> Any:
     """Plain data with mappings as `FrozenDict` and lists as tuples, at every depth; other objects as they are.
 
-    Keys become text as in JSON, lone surrogates U+FFFD. Raises `LimitError` beyond `MAX_DEPTH` (data that contains itself
-    included) and `FormatError` for numbers that JSON cannot write.
+    Sets become sorted tuples, keys text as in JSON, lone surrogates U+FFFD. Raises `LimitError` beyond `MAX_DEPTH` (data
+    that contains itself included) and `FormatError` for numbers that JSON cannot write.
     """
     return _freeze(value, 0)
 
@@ -65,6 +65,8 @@ def _freeze(value: Any, depth: int) -> Any:
     if isinstance(value, Mapping) and _is_plain(value):
         below = _deeper(depth)
         return FrozenDict({key_text(key): _freeze(item, below) for key, item in value.items()})
+    if isinstance(value, (set, frozenset)):
+        value = sorted(value, key=repr)  # the same order in every process
     if _is_list(value):
         below = _deeper(depth)
         return tuple([_freeze(item, below) for item in value])

@@ -54,7 +54,7 @@ class ReplayBundle(msgspec.Struct, frozen=True):
         return cls(plan.request, plan.fingerprint(name), name, version)
 
     def to_json(self) -> bytes:
-        """The bundle as canonical JSON."""
+        """The bundle as JSON, with every key of the request in its order."""
         return to_json(
             {
                 "innkeeper_replay": BUNDLE_FORMAT,
@@ -62,7 +62,8 @@ class ReplayBundle(msgspec.Struct, frozen=True):
                 "dialect": self.dialect,
                 "fingerprint": self.fingerprint,
                 "request": self.request.to_dict(),
-            }
+            },
+            sort=False,
         )
 
     @classmethod

@@ -103,8 +103,11 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
         return data
 
     def to_json(self) -> bytes:
-        """The request as canonical JSON (sorted keys). Raises `UsageError` when a field holds more than data."""
-        return to_json(self._data())
+        """The request as JSON: fields and keys in their order, which a build may depend on (of variables, of entries).
+
+        Raises `UsageError` when a field holds more than data.
+        """
+        return to_json(self._data(), sort=False)
 
     def _data(self) -> dict[str, Any]:
         told = {name: _asset_data(getattr(self, name)) for name in _ASSETS}
@@ -171,7 +174,7 @@ def _decode(kind: type, value: Any) -> Any:
     if kind is FrozenDict and isinstance(value, Mapping):
         return freeze(dict(value))
     msg = f"expected {kind.__name__}, got {type(value).__name__}"
-    raise msgspec.ValidationError(msg)
+    raise TypeError(msg)  # which msgspec turns into its own error, with the path
 
 
 def _frozen(value: Any) -> Any:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import sys
 from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
-from innkeeper.prompt.canonical import parse_json, plain_data, to_json
+from innkeeper.prompt.canonical import parse_json, to_json
 from innkeeper.prompt.errors import FormatError, LimitError
 from innkeeper.prompt.frozen import freeze, key_text, thaw
 from innkeeper.prompt.limits import MAX_VARIABLES
@@ -76,8 +75,7 @@ class InMemoryVariables:
 
     def to_json(self) -> bytes:
         """The store as JSON, scopes and names in order. Raises `UsageError` when a value is not data."""
-        to_json(self._scopes)
-        return json.dumps(self._scopes, separators=(",", ":"), default=plain_data).encode()
+        return to_json(self._scopes, sort=False)
 
     def get(self, name: str, scope: str = "local", default: Any = None) -> Any:
         """The value, or ``default``."""
