@@ -49,7 +49,7 @@ def conversation(request: BuildRequest, seated: Seated, *, path: Path | None = N
     """The conversation of a request with what answers it; a new one begins with a greeting of the character."""
     from innkeeper.cli.conversation import Conversation, name_of
     from innkeeper.content.chat import Chat
-    from innkeeper.prompt import Ports
+    from innkeeper.prompt import Ports, utc_now
     from innkeeper.taverns import build
 
     ports = Ports(token_counter=seated.counter)
@@ -60,7 +60,7 @@ def conversation(request: BuildRequest, seated: Seated, *, path: Path | None = N
     )
     known = _stored(path)
     names = {"user_name": name_of(base.user, "User"), "character_name": name_of(base.character, "Assistant")}
-    fresh = Chat(header={**names, "chat_metadata": {}})
+    fresh = Chat(header={**names, "create_date": utc_now().isoformat(timespec="seconds"), "chat_metadata": {}})
     talk = Conversation(base, known or fresh, seated.speaker, build, ports=ports, path=path)
     if known is None and base.character is not None:
         talk.greet(greetings_of(base, ports), greeting)

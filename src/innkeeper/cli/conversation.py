@@ -97,7 +97,8 @@ class Conversation:
         plan = self._planned(earlier, text, "swipe")
         said = self._heard(plan, on_delta)
         swipes = (*(last.swipes or (last.text,)), said)
-        self._amend(last.replace(swipes=swipes, swipe_id=len(swipes) - 1, text=said, send_date=self._when()))
+        grown = last.replace(swipes=swipes, swipe_id=len(swipes) - 1, send_date=self._when())
+        self._amend(grown.replace(text=said))  # apart: the text is written over the alternative that is shown
         return said
 
     def choose(self, number: int) -> str:
@@ -106,7 +107,7 @@ class Conversation:
         swipes = last.swipes if last is not None else ()
         if last is None or not 1 <= number <= len(swipes):
             raise UsageError(f"the last message has no alternative {number}", hint=f"it has {len(swipes)}")
-        self._amend(last.replace(swipe_id=number - 1, text=swipes[number - 1]))
+        self._amend(last.replace(swipe_id=number - 1).replace(text=swipes[number - 1]))
         return swipes[number - 1]
 
     @property
@@ -221,7 +222,7 @@ def name_of(participant: Any, default: str) -> str:
         return participant or default
     if isinstance(participant, Mapping):
         return str(participant.get("name") or name_of(participant.get("data"), default))
-    return str(getattr(participant, "display_name", None) or getattr(participant, "name", None) or default)
+    return str(getattr(participant, "name", None) or default)
 
 
 def asked(plan: Plan) -> tuple[str, list[dict[str, Any]], dict[str, Any]]:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Shell"]
 
+RECENT: Final = 6
+"""How many messages of a chat are shown when it is opened."""
+
 
 class _Command(NamedTuple):
     usage: str
@@ -41,7 +44,10 @@ class Shell:
 
     def run(self) -> None:
         """Talk until the end of the input."""
-        for message in self.talk.chat.messages:
+        messages = self.talk.chat.messages
+        if len(messages) > RECENT:
+            self._say(f"({len(messages) - RECENT} earlier messages)")
+        for message in messages[-RECENT:]:
             self._shown(message.name or message.role, message.text, message.role)
         self._say("Type a message, or /help. Ctrl-C stops a reply, Ctrl-D leaves.")
         while self.going:
