@@ -128,9 +128,7 @@ def converse(messages: Sequence[Message], options: Mapping[str, Any], rules: Rul
 
 
 def _sorted_out(turns: list[Turn], rules: Rules, style: Style, report: Report) -> list[Turn]:
-    for turn in turns:
-        if turn.annotated:
-            _metadata_losses(turn, rules, style, report)
+    turns = [_annotated(turn, rules, style, report) if turn.annotated else turn for turn in turns]
     if not rules.calls:
         turns = _without_calls(turns, report)
     elif any(turn.calls or turn.role in RESULTS for turn in turns):
@@ -138,7 +136,11 @@ def _sorted_out(turns: list[Turn], rules: Rules, style: Style, report: Report) -
     return [_named(turn, style, report) if turn.name else turn for turn in turns]
 
 
-def _metadata_losses(turn: Turn, rules: Rules, style: Style, report: Report) -> None:
+def _annotated(turn: Turn, rules: Rules, style: Style, report: Report) -> Turn:
+    """The turn with such metadata as its role can have; what is not sent is reported."""
+    if turn.role != ASSISTANT and (turn.calls or turn.reasoning):
+        report.loss("tool calls and thoughts are not sent, but those of the assistant", turn.index)
+        turn = replace(turn, calls=(), reasoning=())
     for key in turn.rest:
         if key not in style.keys:
             report.loss(f"metadata {scalar_text(str(key))[:60]!r} is not sent", turn.index)
@@ -150,6 +152,7 @@ def _metadata_losses(turn: Turn, rules: Rules, style: Style, report: Report) -> 
         report.loss("the signature is not sent", turn.index)
     if turn.failed and not rules.errors:
         report.loss("that a tool failed is not sent", turn.index)
+    return turn
 
 
 def _without_calls(turns: list[Turn], report: Report) -> list[Turn]:

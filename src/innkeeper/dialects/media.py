@@ -97,7 +97,9 @@ def _kind(attachment: Attachment) -> str:
 
 def _media(attachment: Attachment, index: int, report: Report) -> Media:
     url, data, media_type = attachment.url, attachment.data, attachment.media_type
-    found = _DATA_URL.fullmatch(url) if url and url.startswith("data:") else None
+    found = _DATA_URL.fullmatch(url) if url and data is None and url.startswith("data:") else None
+    if data is not None:
+        url = None
     if found:
         url, data, media_type = None, found["data"], media_type or found["type"]
     kind = _kind(attachment)

@@ -212,8 +212,9 @@ def _laid(text: str, sources: list[Source]) -> list[_Part]:
     """``text`` laid to its sources as well as can be told: whole to the only one, or by finding their texts in it."""
     blocks = {source.blocks for source in sources}
     if len(blocks) == 1:
-        origin = sources[0].pieces[0].origin if sources[0].pieces else Origin("unknown", sources[0].field)
-        return [_Part(text, Source(text, sources[0].blocks, (Piece(text, origin),)), exact=False)]
+        only = sources[0]
+        pieces = (Piece(text, only.pieces[0].origin),) if only.pieces else ()
+        return [_Part(text, Source(text, only.blocks, pieces, only.field), exact=False)]
     parts, end = [], 0
     for source in sources:
         wanted = source.text.strip()
