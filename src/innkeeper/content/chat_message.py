@@ -152,7 +152,8 @@ class ChatMessage(msgspec.Struct, frozen=True, kw_only=True):
             return (Message.of(self.raw),)
         if self.tool_invocations:
             return tuple(_tool_messages(self.tool_invocations))
-        facts = {"hidden": True} if self.hidden else {}
+        facts: dict[str, Any] = {"hidden": True} if self.hidden else {}
+        facts |= {"force_avatar": self.force_avatar} if self.force_avatar else {}
         metadata = facts | ({"extra": dict(self.extra)} if self.extra else {})
         message = {
             "role": self.role,

@@ -30,6 +30,8 @@ _SETTINGS: Final = (
 
 def request_of(given: Mapping[str, Any], generation: Mapping[str, Any] | None = None) -> BuildRequest:
     """The build request of a case's input (``kind`` absent or ``macro``), for one of its generations."""
+    from innkeeper.content.chat import Chat
+
     step = dict(given.get("generation") or {} if generation is None else generation)
     api = given.get("api", "chat")
     return BuildRequest.of(
@@ -39,7 +41,7 @@ def request_of(given: Mapping[str, Any], generation: Mapping[str, Any] | None = 
             "character": given.get("character"),
             "user": given.get("persona") or {"name": "User"},
             "group": given.get("group"),
-            "history": given.get("chat"),
+            "history": Chat.of(given.get("chat") or []).to_messages(hidden=True),
             "message": step.pop("user_input", ""),
             "generation": step.pop("type", None) or "normal",
             "preset": given.get("preset"),
@@ -86,9 +88,11 @@ def answer(case: Case) -> Any:
 
 
 def _build(request: BuildRequest) -> Plan:
+    from innkeeper.prompt import Ports, Randomness
     from innkeeper.taverns import silly
 
-    return silly.build(request)
+    options = {"trimming": {"on_overflow": "warn"}}
+    return silly.build(request.with_(step_options=options), Ports(random=Randomness.shared))
 
 
 def _converted(given: Mapping[str, Any]) -> Any:

@@ -1,1 +1,52 @@
-"""The SillyTavern-compatible tavern."""
+"""The silly tavern: SillyTavern 1.19's prompt building, headless."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from innkeeper.prompt import BuildRequest, Pipeline, Ports
+from innkeeper.prompt.build import start
+from innkeeper.taverns.silly.compilation import COMPILATION
+from innkeeper.taverns.silly.entries import ENTRIES
+from innkeeper.taverns.silly.hooks_step import HOOKS
+from innkeeper.taverns.silly.injection import INJECTION
+from innkeeper.taverns.silly.lore_step import LORE
+from innkeeper.taverns.silly.macro_expansion import MACRO_EXPANSION
+from innkeeper.taverns.silly.pinned_groups import PINNED_GROUPS
+from innkeeper.taverns.silly.plan_assembly import PLAN_ASSEMBLY
+from innkeeper.taverns.silly.scene import scene_of
+from innkeeper.taverns.silly.trimming import TRIMMING
+from innkeeper.taverns.tavern import Tavern
+
+__all__ = ["PIPELINE", "TAVERN", "build", "builder", "substitute", "to_messages"]
+
+PIPELINE: Final = Pipeline(
+    HOOKS, LORE, ENTRIES, PINNED_GROUPS, INJECTION, COMPILATION, MACRO_EXPANSION, PLAN_ASSEMBLY, TRIMMING
+)
+"""The nine steps of the contract (2-wave4-contracts, *Middleware Data Flow Contract*)."""
+
+TAVERN: Final = Tavern(name="silly", pipeline=PIPELINE, summary="SillyTavern's prompts: cards, lore, presets, groups.")
+
+build = TAVERN.build
+builder = TAVERN.builder
+to_messages = TAVERN.to_messages
+
+
+def substitute(request: BuildRequest, texts: Iterable[Any]) -> tuple[list[str], Mapping[str, Any]]:
+    """Texts with their macros replaced as a build of ``request`` would, and the variables afterwards.
+
+    An item is a text, or ``{text, original, dynamic, replace_character_card}``.
+    """
+    from innkeeper.macros.silly import substitute as expand
+
+    state = start(request, Ports())
+    state.step = HOOKS.name
+    HOOKS.run(state, HOOKS.config())
+    expander = scene_of(state).expand
+    answers = []
+    for item in texts:
+        fields: dict[str, Any] = {"text": item} if isinstance(item, str) else dict(item)
+        text = fields.pop("text")
+        answers.append(expand(text, expander.env, pack=expander.pack, **fields))
+    return answers, state.variables.to_dict()

@@ -1,0 +1,72 @@
+"""Step ``hooks``: let *before* hooks replace inputs, then set the scene; *after* hooks may replace the finished plan."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from innkeeper.prompt.errors import UsageError
+from innkeeper.prompt.hooks import HookContext
+from innkeeper.prompt.plan import Plan
+from innkeeper.prompt.state import State
+from innkeeper.prompt.step import NoConfig, Step
+from innkeeper.taverns.silly.cards import card_texts
+from innkeeper.taverns.silly.chat import chat_lines, shown_lines, with_text
+from innkeeper.taverns.silly.counting import Counting
+from innkeeper.taverns.silly.environment import environment_of
+from innkeeper.taverns.silly.inputs import SillyInputs, read_inputs
+from innkeeper.taverns.silly.scene import Expander, Scene
+
+__all__ = ["HOOKS"]
+
+
+def run(state: State, _config: NoConfig) -> None:
+    """Read the inputs (hooks first), make the macro environment, expand the card and the chat's first message."""
+    inputs = _hooked(state, read_inputs(state))
+    lines = chat_lines(inputs)
+    pack = "new" if inputs.power.experimental_macro_engine else "legacy"
+    expand = Expander(environment_of(state, inputs, lines), pack)
+    texts = card_texts(inputs, expand)
+    if lines:
+        lines = (with_text(lines[0], expand(lines[0].text)), *lines[1:])
+    counting = Counting.of(state, inputs)
+    state.scratch["hooks"] = Scene(inputs, expand, texts, shown_lines(inputs, lines), lines, counting.message)
+
+
+def _hooked(state: State, inputs: SillyInputs) -> SillyInputs:
+    hooks = state.inputs.ports.hooks
+    if hooks is None:
+        return inputs
+    fields = {
+        "character": inputs.character,
+        "user": inputs.persona,
+        "preset": inputs.preset,
+        "history": inputs.lines,
+        "user_message": inputs.message,
+        "macro_vars": inputs.macro_vars,
+        "generation_type": inputs.type,
+    }
+    context = HookContext(dict(fields), state.warn)
+    hooks.run_before_build(context)
+    changed = context.changed(fields)
+    return msgspec.structs.replace(inputs, **{_FIELDS.get(name, name): value for name, value in changed.items()})
+
+
+_FIELDS: Final = {"user": "persona", "history": "lines", "user_message": "message"}
+
+
+def finish(state: State, _config: NoConfig) -> None:
+    """Run *after* hooks over the plan; whatever they add is counted, and refused when it does not fit."""
+    hooks, plan = state.inputs.ports.hooks, state.result.plan
+    if hooks is None or plan is None:
+        return
+    fields: dict[str, Any] = {"plan": plan, "generation_type": state.request.generation}
+    context = HookContext(fields, state.warn, after=True)
+    hooks.run_after_build(context)
+    if not isinstance(context.plan, Plan):
+        raise UsageError(f"an after_build hook left {type(context.plan).__name__} in place of the plan")
+    state.result.plan = context.plan
+
+
+HOOKS: Final = Step("hooks", run, NoConfig, finish)

@@ -1,0 +1,254 @@
+"""SillyInputs: everything a request gives this tavern, typed: cards, persona, chat, preset, settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from innkeeper.content.character import Character
+from innkeeper.content.lorebook import Lorebook
+from innkeeper.content.persona import Persona
+from innkeeper.content.preset import Preset
+from innkeeper.content.templates import ContextTemplate, InstructTemplate, SystemPrompt
+from innkeeper.lore import LoreScope, LoreSettings, ScopedBook
+from innkeeper.prompt.frozen import EMPTY, thaw
+from innkeeper.prompt.note import NoteKind
+from innkeeper.prompt.state import State
+from innkeeper.taverns.silly.line import Line, lines_of
+from innkeeper.taverns.silly.settings import (
+    AuthorsNote,
+    CharacterNote,
+    Generation,
+    GroupSettings,
+    PowerUser,
+    read_settings,
+)
+
+__all__ = ["Group", "SillyInputs", "TextSettings", "read_inputs"]
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+_KNOWN: Final = frozenset({
+    "generation", "power_user", "wi_settings", "world_info", "text", "chat_id", "chat_metadata", "character_filename",
+    "character_tags", "character_note", "import_character_book", "regex", "extensions", "on_overflow", "random",
+})  # fmt: skip
+
+
+class Group(msgspec.Struct, frozen=True, kw_only=True):
+    """A group chat: its settings and its members' cards."""
+
+    settings: GroupSettings
+    members: tuple[Character, ...]
+    files: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All members' names, muted ones too."""
+        return tuple(member.name for member in self.members)
+
+    @property
+    def active_names(self) -> tuple[str, ...]:
+        """The names of members who are not muted."""
+        return tuple(name for place, name in enumerate(self.names) if place not in self.settings.disabled)
+
+
+class TextSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What text completion adds: the templates, and lengths in tokens. ``instruct`` is ``None`` when it is off."""
+
+    context: ContextTemplate
+    sysprompt: SystemPrompt
+    instruct: InstructTemplate | None = None
+    max_context: int = 8192
+    amount_gen: int = 300
+    textgen: Mapping[str, Any] = EMPTY
+    raw: Mapping[str, Any] = EMPTY
+
+
+class SillyInputs(msgspec.Struct, frozen=True, kw_only=True):
+    """A request, typed. ``character`` is who speaks; in a group one of ``group.members``."""
+
+    character: Character
+    persona: Persona
+    lines: tuple[Line, ...]
+    preset: Preset
+    lore: LoreSettings
+    books: tuple[ScopedBook, ...]
+    power: PowerUser
+    note: AuthorsNote
+    generation: Generation
+    type: str
+    message: str = ""
+    group: Group | None = None
+    character_note: CharacterNote | None = None
+    text: TextSettings | None = None
+    chat_id: str = ""
+    metadata: Mapping[str, Any] = EMPTY
+    filename: str = ""
+    tags: tuple[str, ...] = ()
+    macro_vars: Mapping[str, Any] = EMPTY
+
+    @property
+    def user(self) -> str:
+        """The user's name."""
+        return self.persona.name
+
+    @property
+    def char(self) -> str:
+        """The speaker's name."""
+        return self.character.name
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the prompt is one text."""
+        return self.text is not None
+
+    @property
+    def context_tokens(self) -> int:
+        """The window less the reply, in tokens: what prompt and lore budget are shares of."""
+        if self.text is not None:
+            return self.text.max_context - self.text.amount_gen
+        return (self.preset.context_window or DEFAULT_WINDOW) - (self.preset.max_tokens or DEFAULT_REPLY)
+
+    def replace(self, **fields: Any) -> SillyInputs:
+        """A copy with other fields."""
+        return msgspec.structs.replace(self, **fields)
+
+
+DEFAULT_WINDOW: Final = 8192
+DEFAULT_REPLY: Final = 300
+
+
+def read_inputs(state: State) -> SillyInputs:
+    """The typed inputs of a build. Raises the content floor's errors for assets, `ConfigError` for settings."""
+    request = state.request
+    settings = request.settings
+    for name in settings.keys() - _KNOWN:
+        state.note(NoteKind.IGNORED, f"settings.{name} has no effect in this tavern", data={"input": name})
+    group = _group(state)
+    persona = Persona.of(_persona(request.user))
+    character = _speaker(request.character, group, state)
+    messages = request.history
+    return SillyInputs(
+        character=character,
+        persona=persona,
+        lines=lines_of(messages, user=persona.name, char=character.name),
+        preset=_preset(request.preset, state),
+        lore=LoreSettings.of(settings.get("wi_settings") or settings.get("world_info")),
+        books=tuple(_books(state, character)),
+        power=_settings(state, PowerUser, settings.get("power_user"), "power_user"),
+        note=_settings(state, AuthorsNote, request.authors_note, "authors_note"),
+        generation=_settings(state, Generation, settings.get("generation"), "generation"),
+        type=request.generation,
+        message=request.message,
+        group=group,
+        character_note=_optional(state, CharacterNote, settings.get("character_note"), "character_note"),
+        text=_text(settings.get("text"), state) if request.dialect == "text" else None,
+        chat_id=str(settings.get("chat_id") or ""),
+        metadata=settings.get("chat_metadata") or EMPTY,
+        filename=_filename(settings, group, character),
+        tags=tuple(map(str, settings.get("character_tags") or ())),
+        macro_vars=request.macro_vars,
+    )
+
+
+def _settings(state: State, kind: type[T], raw: Any, name: str) -> T:
+    value, unknown = read_settings(kind, raw, name)
+    for field in unknown:
+        state.note(NoteKind.IGNORED, f"{name}.{field} has no effect in this tavern", data={"input": f"{name}.{field}"})
+    return value
+
+
+def _optional(state: State, kind: type[T], raw: Any, name: str) -> T | None:
+    return None if raw is None else _settings(state, kind, raw, name)
+
+
+def _persona(value: Any) -> Any:
+    return {"name": "User"} if value is None else {"name": value} if isinstance(value, str) else value
+
+
+def _preset(value: Any, state: State) -> Preset:
+    preset = Preset.of(thaw(value) if isinstance(value, Mapping) else value or {})
+    window, reserve = state.request.context_window, state.request.reserved_tokens
+    fields = {"context_window": window, "max_tokens": reserve or None}
+    given = {name: number for name, number in fields.items() if number is not None}
+    return msgspec.structs.replace(preset, **given) if given else preset
+
+
+def _speaker(value: Any, group: Group | None, state: State) -> Character:
+    if group is not None and group.members:
+        speaker = group.settings.speaker or 0
+        return group.members[speaker if 0 <= speaker < len(group.members) else 0]
+    if value is None:
+        state.warn("there is no character: card fields are empty", kind=NoteKind.WARNING)
+        return Character(name="")
+    return Character.of(thaw(value) if isinstance(value, Mapping) else value)
+
+
+def _group(state: State) -> Group | None:
+    if state.request.group is None:
+        return None
+    settings = _settings(state, GroupSettings, state.request.group, "group")
+    cards = [item.get("card", item) if isinstance(item, Mapping) else item for item in settings.members]
+    members = tuple(Character.of(thaw(card)) for card in cards)
+    named = [item.get("filename") if isinstance(item, Mapping) else None for item in settings.members]
+    files = tuple(str(name or member.name) for name, member in zip(named, members, strict=True))
+    return Group(settings=settings, members=members, files=files)
+
+
+def _filename(settings: Mapping[str, Any], group: Group | None, character: Character) -> str:
+    if group is not None and character in group.members:
+        return group.files[group.members.index(character)]
+    return str(settings.get("character_filename") or character.name)
+
+
+_SCOPES: Final = {"character_extra": LoreScope.CHARACTER, "global": LoreScope.GLOBAL, "chat": LoreScope.CHAT,
+                  "persona": LoreScope.PERSONA, "character": LoreScope.CHARACTER}  # fmt: skip
+_SINGLE: Final = frozenset({"chat", "persona", "character"})
+"""Scopes that hold one book: a later one takes the place of an earlier one."""
+
+
+def _books(state: State, character: Character) -> list[ScopedBook]:
+    """The books of this build. A book that is also a global one counts once, as a global one."""
+    found: list[tuple[str, ScopedBook]] = []
+    for index, value in enumerate(state.request.lorebooks):
+        raw = thaw(value) if isinstance(value, Mapping) else value
+        scope = str(raw.get("scope") or "global") if isinstance(raw, dict) else "global"
+        if scope not in _SCOPES:
+            state.note(NoteKind.IGNORED, f"lorebook {index} has the scope {scope!r}: it is not used")
+            continue
+        book = Lorebook.of(raw["book"] if isinstance(raw, dict) and "book" in raw else raw)
+        name = str(raw.get("name") or book.name) if isinstance(raw, dict) else book.name
+        found = [pair for pair in found if not (scope in _SINGLE and pair[0] == scope)]
+        found.append((scope, ScopedBook(name or f"book {index}", _SCOPES[scope], book)))
+    found += _embedded(state, character, found)
+    everywhere = {book.name for scope, book in found if scope == "global"}
+    return [book for scope, book in found if scope == "global" or book.name not in everywhere]
+
+
+def _embedded(state: State, character: Character, found: list[tuple[str, ScopedBook]]) -> list[tuple[str, ScopedBook]]:
+    """The card's own book, when the request asks for it (SillyTavern uses it only once it was imported)."""
+    wanted = state.request.settings.get("import_character_book", True)
+    if character.book is None or any(scope == "character" for scope, _ in found):
+        return []
+    if not wanted:
+        state.note(NoteKind.IGNORED, "the card's lorebook is not used: import_character_book is off")
+        return []
+    name = character.book.name or f"{character.name}'s Lorebook"
+    return [("character", ScopedBook(name, LoreScope.CHARACTER, character.book))]
+
+
+def _text(raw: Any, state: State) -> TextSettings:
+    fields = thaw(raw) if isinstance(raw, Mapping) else {}
+    instruct = fields.get("instruct")
+    window = state.request.context_window or fields.get("max_context") or DEFAULT_WINDOW
+    return TextSettings(
+        context=ContextTemplate.of(fields.get("context") or {}),
+        sysprompt=SystemPrompt.of(fields.get("sysprompt") or {}),
+        instruct=InstructTemplate.of(instruct) if instruct else None,
+        max_context=window,
+        amount_gen=state.request.reserved_tokens or fields.get("amount_gen") or DEFAULT_REPLY,
+        textgen=fields.get("textgen") or EMPTY,
+        raw=fields,
+    )

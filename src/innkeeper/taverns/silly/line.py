@@ -1,0 +1,71 @@
+"""Line: one message of the chat as SillyTavern sees it, made from a `Message` and the facts in its metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from innkeeper.prompt.frozen import EMPTY
+from innkeeper.prompt.message import Attachment, Message
+
+__all__ = ["Line", "line_of"]
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of the chat. ``hidden`` lines are in no prompt; a ``narrator`` line is nobody's; ``place`` counts from 0."""
+
+    place: int
+    name: str
+    text: str
+    is_user: bool = False
+    hidden: bool = False
+    narrator: bool = False
+    reasoning: str = ""
+    force_avatar: str | None = None
+    send_date: str | int | float | None = None
+    swipes: int = 0
+    swipe_id: int | None = None
+    attachments: tuple[Attachment, ...] = ()
+    tool_calls: tuple[Mapping[str, Any], ...] = ()
+    tool_results: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def has_tools(self) -> bool:
+        """Whether the line stands for tool calls."""
+        return bool(self.tool_calls)
+
+
+def line_of(message: Message, place: int, *, user: str, char: str) -> Line:
+    """A line from a message. A message without a name speaks as the user or the character."""
+    facts = message.metadata
+    extra = facts.get("extra") or EMPTY
+    is_user = message.role == "user"
+    return Line(
+        place=place,
+        name=message.name or (user if is_user else char),
+        text=message.content,
+        is_user=is_user,
+        hidden=bool(facts.get("hidden")),
+        narrator=message.role == "system" or extra.get("type") == "narrator",
+        reasoning=str(extra.get("reasoning") or ""),
+        force_avatar=facts.get("force_avatar"),
+        send_date=message.send_date,
+        swipes=len(message.swipes),
+        swipe_id=message.swipe_id,
+        attachments=message.attachments,
+        tool_calls=message.tool_calls,
+    )
+
+
+def lines_of(messages: tuple[Message, ...], *, user: str, char: str) -> tuple[Line, ...]:
+    """The lines of a chat. Tool results join the line of their calls."""
+    lines: list[Line] = []
+    for message in messages:
+        if message.role == "tool" and lines and lines[-1].tool_calls:
+            answer = (message.tool_call_id or "", message.content)
+            lines[-1] = msgspec.structs.replace(lines[-1], tool_results=(*lines[-1].tool_results, answer))
+        else:
+            lines.append(line_of(message, len(lines), user=user, char=char))
+    return tuple(lines)

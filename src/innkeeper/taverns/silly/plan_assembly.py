@@ -1,0 +1,118 @@
+"""Step ``plan_assembly``: control prompts, the message to continue, prefill, request options. Leaves `Assembly`."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from innkeeper.prompt.note import NoteKind
+from innkeeper.prompt.state import State
+from innkeeper.prompt.step import NoConfig, Step
+from innkeeper.prompt.text import Origin
+from innkeeper.taverns.silly.greeting import resolve_greeting
+from innkeeper.taverns.silly.macro_expansion import History
+from innkeeper.taverns.silly.room import Draft
+from innkeeper.taverns.silly.scene import Scene, scene_of
+
+__all__ = ["PLAN_ASSEMBLY", "Assembly"]
+
+
+class Assembly(msgspec.Struct, frozen=True, kw_only=True):
+    """What surrounds the history. ``nudge`` stands behind it, ``control`` at the very end, ``continued`` before that."""
+
+    new_chat: Draft
+    nudge: Draft | None = None
+    control: tuple[Draft, ...] = ()
+    continued: tuple[Draft, ...] = ()
+    continue_nudge: Draft | None = None
+    bias: Draft | None = None
+
+
+def run(state: State, _config: NoConfig) -> None:
+    """Expand what frames the history and set the plan's greeting and options."""
+    scene = scene_of(state)
+    history: History = state.made_by("macro_expansion")
+    resolve_greeting(state, scene)
+    _set_options(state, scene)
+    state.scratch["plan_assembly"] = Assembly(
+        new_chat=_new_chat(scene),
+        nudge=_nudge(scene),
+        control=tuple(_control(scene)),
+        continued=history.continued,
+        continue_nudge=_continue_nudge(scene, history),
+        bias=_bias(scene),
+    )
+
+
+def _said(text: str, source: str, *, role: str = "system", apart: bool = False) -> Draft:
+    return Draft(role=role, content=text, source=source, apart=apart, origin=Origin("preset", source))
+
+
+def _new_chat(scene: Scene) -> Draft:
+    preset = scene.inputs.preset
+    text = preset.new_chat_prompt if scene.inputs.group is None else preset.new_group_chat_prompt
+    return _said(scene.expand(text), "new_chat_prompt", apart=True)
+
+
+def _nudge(scene: Scene) -> Draft | None:
+    text = scene.expand(scene.inputs.preset.group_nudge_prompt)
+    if scene.inputs.group is None or scene.type == "impersonate" or not text:
+        return None
+    return _said(text, "group_nudge_prompt", apart=True)
+
+
+def _control(scene: Scene) -> list[Draft]:
+    prompts = []
+    if scene.type == "impersonate" and scene.inputs.preset.impersonation_prompt:
+        prompts.append(_said(scene.expand(scene.inputs.preset.impersonation_prompt), "impersonation_prompt"))
+    quiet = scene.expand(scene.inputs.generation.quiet_prompt)
+    if quiet.strip():
+        prompts.append(_said(quiet, "quiet_prompt"))
+    return prompts
+
+
+def _continue_nudge(scene: Scene, history: History) -> Draft | None:
+    if scene.type != "continue" or scene.inputs.preset.continue_prefill or not history.continued:
+        return None
+    text = scene.inputs.preset.continue_nudge_prompt.replace("{{lastChatMessage}}", history.last_text.strip())
+    return _said(scene.expand(text), "continue_nudge_prompt")
+
+
+def _bias(scene: Scene) -> Draft | None:
+    text = scene.expand(scene.inputs.power.user_prompt_bias)
+    return _said(text, "user_prompt_bias", role="assistant") if text.strip() else None
+
+
+_SAMPLING: Final = (
+    "temperature", "top_p", "top_k", "top_a", "min_p", "frequency_penalty", "presence_penalty", "repetition_penalty",
+    "seed", "n", "reasoning_effort", "verbosity",
+)  # fmt: skip
+
+
+def _set_options(state: State, scene: Scene) -> None:
+    """Sampling settings of the preset as request options; the request's own options win."""
+    preset = scene.inputs.preset
+    found: dict[str, Any] = {name: getattr(preset, name) for name in _SAMPLING if getattr(preset, name) is not None}
+    if preset.max_tokens:
+        found["max_tokens"] = preset.max_tokens
+    prefill = _prefill(scene)
+    if prefill:
+        found["assistant_prefill"] = prefill
+    for name, value in found.items():
+        state.result.options.setdefault(name, value)
+    if state.request.tools and not preset.function_calling:
+        state.note(NoteKind.IGNORED, "tools are not offered: function_calling is off in the preset")
+
+
+def _prefill(scene: Scene) -> str:
+    """The start of the reply for Claude sources; not for quiet prompts or a prefilled continuation."""
+    preset = scene.inputs.preset
+    quiet = scene.type == "quiet" or (scene.type == "continue" and preset.continue_prefill)
+    if preset.chat_completion_source != "claude" or quiet:
+        return ""
+    text = preset.assistant_impersonation if scene.type == "impersonate" else preset.assistant_prefill
+    return scene.expand(text)
+
+
+PLAN_ASSEMBLY: Final = Step("plan_assembly", run, NoConfig)

@@ -1,0 +1,114 @@
+"""Room: the messages of a chat-completion prompt while it is filled, slot by slot, within the token budget.
+
+SillyTavern fills a prompt rather than trimming one (`sillytavern.md` 47): fixed parts first, then examples and history as
+far as they fit. What does not fit is kept here too, with its tokens, so that every omission can be reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from innkeeper.prompt.frozen import EMPTY
+from innkeeper.prompt.message import Attachment
+from innkeeper.prompt.text import Origin
+
+__all__ = ["Draft", "NoRoomError", "Room"]
+
+REPLY_PRIMER: Final = 3
+"""Tokens every chat prompt reserves for the beginning of the reply."""
+
+
+class Draft(msgspec.Struct, frozen=True, kw_only=True):
+    """A message to be. ``kind`` is what it is to the budget (``system``, ``examples``, ``lore``, ``history``)."""
+
+    role: str
+    content: str
+    source: str
+    kind: str = "system"
+    name: str | None = None
+    bundle: str | None = None
+    apart: bool = False
+    """Whether squashing leaves it alone."""
+    attachments: tuple[Attachment, ...] = ()
+    metadata: Mapping[str, Any] = EMPTY
+    origin: Origin | None = None
+    depth: int | None = None
+
+    def facts(self) -> dict[str, Any]:
+        """What is counted and sent: role, content, and name and tool parts when there are any."""
+        named = {"name": self.name} if self.name else {}
+        return {"role": self.role, "content": self.content, **named, **self.metadata}
+
+
+class NoRoomError(Exception):
+    """A fixed part does not fit: the filling stops, as SillyTavern's does, and keeps what it has."""
+
+    def __init__(self, draft: Draft, tokens: int) -> None:
+        super().__init__(f"no room for {draft.source} ({tokens} tokens)")
+        self.draft, self.tokens = draft, tokens
+
+
+class Room:
+    """Slots in prompt order and the tokens left."""
+
+    def __init__(self, budget: int, count: Callable[[Mapping[str, Any]], int]) -> None:
+        self.budget = budget
+        self.left = budget - REPLY_PRIMER
+        self._count = count
+        self._slots: dict[str, list[Draft]] = {}
+        self.omitted: list[tuple[str, Draft]] = []
+
+    def tokens(self, draft: Draft) -> int:
+        """Tokens of one message."""
+        return self._count(draft.facts())
+
+    def open(self, slot: str) -> list[Draft]:
+        """The messages of a slot, which is made when it is new."""
+        return self._slots.setdefault(slot, [])
+
+    def has(self, slot: str) -> bool:
+        """Whether a slot is there."""
+        return slot in self._slots
+
+    def fits(self, *drafts: Draft) -> bool:
+        """Whether there is room for all of them."""
+        return sum(map(self.tokens, drafts)) <= self.left
+
+    def reserve(self, *drafts: Draft) -> int:
+        """Take room for messages that are placed later; raises `NoRoomError`. Give it back with `release`."""
+        for draft in drafts:
+            self._take(draft)
+        return sum(map(self.tokens, drafts))
+
+    def release(self, tokens: int) -> None:
+        """Give reserved room back."""
+        self.left += tokens
+
+    def put(self, slot: str, draft: Draft, at: int | None = None) -> None:
+        """Place a message in a slot (at the end, or at an index). An empty one is left out. Raises `NoRoomError`."""
+        place = self.open(slot)
+        if not draft.content and not draft.metadata and not draft.attachments:
+            return
+        self._take(draft)
+        place.insert(len(place) if at is None else at, draft)
+
+    def omit(self, slot: str, drafts: Iterable[Draft]) -> None:
+        """Record messages that did not fit."""
+        self.omitted += [(slot, draft) for draft in drafts]
+
+    def _take(self, draft: Draft) -> None:
+        tokens = self.tokens(draft)
+        if tokens > self.left:
+            raise NoRoomError(draft, tokens)
+        self.left -= tokens
+
+    def placed(self) -> list[tuple[str, Draft]]:
+        """Every message with its slot, in the order of the slots."""
+        return [(slot, draft) for slot, drafts in self._slots.items() for draft in drafts]
+
+    def used(self) -> int:
+        """Tokens of all placed messages."""
+        return sum(self.tokens(draft) for _, draft in self.placed())

@@ -1,0 +1,191 @@
+"""Step ``trimming``: fill the prompt within the budget, record what stays out, squash, and make the plan."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from innkeeper.prompt.block import Block, InsertionPoint
+from innkeeper.prompt.frozen import FrozenDict, freeze
+from innkeeper.prompt.note import NoteKind
+from innkeeper.prompt.plan import Plan
+from innkeeper.prompt.state import State
+from innkeeper.prompt.step import Step, StepConfig
+from innkeeper.taverns.silly.carry import Carry
+from innkeeper.taverns.silly.compilation import Compiled
+from innkeeper.taverns.silly.injection import Injections
+from innkeeper.taverns.silly.macro_expansion import History
+from innkeeper.taverns.silly.plan_assembly import Assembly
+from innkeeper.taverns.silly.room import Draft, NoRoomError, Room
+from innkeeper.taverns.silly.scene import Scene, scene_of
+
+__all__ = ["TRIMMING", "TrimmingConfig"]
+
+
+class TrimmingConfig(StepConfig, frozen=True, kw_only=True):
+    """``on_overflow``: what to do when fixed parts do not fit: ``error``, or ``warn`` and keep what was placed."""
+
+    on_overflow: str = "error"
+
+
+def run(state: State, config: TrimmingConfig) -> None:
+    """Fill and finish."""
+    scene = scene_of(state)
+    room = Room(scene.inputs.context_tokens, scene.count)
+    try:
+        _fill(state, scene, room)
+    except NoRoomError as error:
+        _overflow(state, room, error, config)
+    _finish(state, scene, room)
+
+
+def _fill(state: State, scene: Scene, room: Room) -> None:
+    compiled: Compiled = state.made_by("compilation")
+    assembly: Assembly = state.made_by("plan_assembly")
+    for slot in compiled.slots:
+        room.open(slot)
+    control = [(draft, room.reserve(draft)) for draft in assembly.control]
+    for fixed in compiled.fixed:
+        room.put(fixed.slot, fixed.draft, 0 if fixed.first else None)
+    if assembly.bias is not None:
+        room.put("bias", assembly.bias)
+    if scene.inputs.power.pin_examples:
+        _examples(room, compiled)
+        _history(state, room, assembly)
+    else:
+        _history(state, room, assembly)
+        _examples(room, compiled)
+    for draft, tokens in control:
+        room.release(tokens)
+        room.put("control", draft)
+
+
+def _history(state: State, room: Room, assembly: Assembly) -> None:
+    history: History = state.made_by("macro_expansion")
+    if not room.has("chatHistory"):
+        return
+    slot = "chatHistory"
+    frame = [draft for draft in (assembly.new_chat, assembly.nudge, assembly.continue_nudge) if draft is not None]
+    reserved = room.reserve(*frame)
+    tail = room.reserve(*assembly.continued)
+    _walk(room, slot, history.drafts)
+    room.release(reserved)
+    room.put(slot, assembly.new_chat, 0)
+    if assembly.nudge is not None:
+        room.put(slot, assembly.nudge)
+    room.release(tail)
+    for draft in reversed(assembly.continued):
+        room.put("continue", draft)
+    if assembly.continue_nudge is not None:
+        room.put("continue", assembly.continue_nudge)
+
+
+def _walk(room: Room, slot: str, newest: tuple[Draft, ...]) -> None:
+    """From the newest message on, until the first that does not fit; calls and results stay together."""
+    index = 0
+    while index < len(newest):
+        bundle = newest[index].bundle
+        unit = [newest[index]]
+        while bundle and index + len(unit) < len(newest) and newest[index + len(unit)].bundle == bundle:
+            unit.append(newest[index + len(unit)])
+        if not room.fits(*unit):
+            room.omit(slot, newest[index:])
+            return
+        for draft in unit:
+            room.put(slot, draft, 0)
+        index += len(unit)
+
+
+def _examples(room: Room, compiled: Compiled) -> None:
+    if not room.has("dialogueExamples"):
+        return
+    for place, block in enumerate(compiled.examples):
+        if not room.fits(*block):
+            room.omit("dialogueExamples", [draft for rest in compiled.examples[place:] for draft in rest])
+            return
+        for draft in block:
+            room.put("dialogueExamples", draft)
+
+
+def _overflow(state: State, room: Room, error: NoRoomError, config: TrimmingConfig) -> None:
+    from innkeeper.prompt.errors import MaxTokensExceededError
+
+    scene = scene_of(state)
+    window = scene.inputs.preset.context_window or scene.inputs.context_tokens
+    reserve = max(window - scene.inputs.context_tokens, 0)
+    needed = room.used() + error.tokens
+    if config.on_overflow == "error":
+        raise MaxTokensExceededError(
+            estimated_tokens=needed, max_tokens=window, reserve_tokens=reserve, step="trimming"
+        ) from error
+    state.warn(
+        f"fixed prompts exceed the context: {error.draft.source} and what follows is left out",
+        kind=NoteKind.LIMIT,
+        data={"needed": needed, "budget": room.budget},
+    )
+
+
+def _finish(state: State, scene: Scene, room: Room) -> None:
+    placed = room.placed()
+    if scene.inputs.preset.squash_system_messages and not scene.inputs.generation.dry_run:
+        placed = _squashed(placed)
+    blocks = [*(_block(slot, draft) for slot, draft in placed), *(_block(s, d, enabled=False) for s, d in room.omitted)]
+    injections: Injections = state.made_by("injection")
+    timed = state.result.lore.state if state.result.lore is not None else None
+    state.result.carry = Carry(timed, injections.carried).to_dict()
+    state.result.trim_report = _report(room)
+    state.result.plan = Plan(blocks=tuple(blocks))
+    state.stat("plan_blocks", len(blocks))
+
+
+def _squashed(placed: list[tuple[str, Draft]]) -> list[tuple[str, Draft]]:
+    """Neighbouring system messages as one; separators, examples and named messages stay apart."""
+    squashed: list[tuple[str, Draft]] = []
+    for slot, draft in placed:
+        if draft.role == "system" and not draft.content and not draft.metadata:
+            continue
+        last = squashed[-1][1] if squashed else None
+        if last is not None and _joins(last) and _joins(draft):
+            joined = msgspec.structs.replace(last, content=f"{last.content}\n{draft.content}")
+            squashed[-1] = (squashed[-1][0], joined)
+        else:
+            squashed.append((slot, draft))
+    return squashed
+
+
+def _joins(draft: Draft) -> bool:
+    return draft.role == "system" and not draft.name and not draft.apart and not draft.metadata
+
+
+_GROUPS: Final = {"injection": "system"}
+
+
+def _block(slot: str, draft: Draft, *, enabled: bool = True) -> Block:
+    facts: dict[str, Any] = {"source": draft.source}
+    if draft.bundle:
+        facts["eviction_bundle"] = draft.bundle
+    return Block(
+        role=draft.role,
+        content=draft.content,
+        name=draft.name,
+        slot=slot,
+        group=_GROUPS.get(draft.kind, draft.kind),
+        enabled=enabled,
+        removable=draft.kind in ("examples", "lore", "history"),
+        attachments=draft.attachments,
+        message_metadata=freeze(dict(draft.metadata)),
+        metadata=FrozenDict(facts),
+        origin=draft.origin,
+        insertion_point=InsertionPoint.RELATIVE,
+        depth=draft.depth or 0,
+    )
+
+
+def _report(room: Room) -> Any:
+    from innkeeper.taverns.silly.report import fill_report
+
+    return fill_report(room)
+
+
+TRIMMING: Final = Step("trimming", run, TrimmingConfig)
