@@ -99,6 +99,8 @@ class Archive:
             while block := file.read(BLOCK):
                 out += block
                 self._count(info, len(out), len(block))
+        if len(out) != info.file_size:
+            raise _broken(self.reader, "the file is not as long as the directory says", "sound", name)
         if out.startswith(_MAGIC):
             raise _broken(self.reader, "the file is an archive itself", "no-nesting", name)
         return bytes(out)

@@ -34,7 +34,7 @@ class Asset(msgspec.Struct, frozen=True):
     @property
     def is_default(self) -> bool:
         """Whether the application chooses: for the icon of an image card that is the image itself."""
-        return self.uri == "ccdefault:"
+        return self.uri.startswith("ccdefault:")
 
 
 DEFAULT_ASSETS: Final = (Asset("icon", "ccdefault:", "main", "png"),)

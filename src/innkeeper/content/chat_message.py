@@ -154,6 +154,7 @@ class ChatMessage(msgspec.Struct, frozen=True, kw_only=True):
             return tuple(_tool_messages(self.tool_invocations))
         facts: dict[str, Any] = {"hidden": True} if self.hidden else {}
         facts |= {"force_avatar": self.force_avatar} if self.force_avatar else {}
+        facts |= {"name": ""} if self.name == "" else {}
         metadata = facts | ({"extra": dict(self.extra)} if self.extra else {})
         message = {
             "role": self.role,

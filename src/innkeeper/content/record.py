@@ -199,9 +199,9 @@ def as_number(value: Any) -> float | None:
     if isinstance(value, bool):
         return int(value)
     number = _parsed(value) if isinstance(value, str) else value
-    if not isinstance(number, (int, float)) or not math.isfinite(number):
-        return None
-    return None if isinstance(number, int) and abs(number) >= MAX_NUMBER else number
+    if isinstance(number, int):
+        return number if abs(number) < MAX_NUMBER else None
+    return number if isinstance(number, float) and math.isfinite(number) else None
 
 
 def as_integer(value: Any) -> int | None:
