@@ -18,6 +18,7 @@ __all__ = ["ChatDecoder", "ChatReply", "choice_of", "refuses_streaming"]
 _DONE: Final = "[DONE]"
 _FIELDS: Final = (b"data", b"event", b"id", b"retry", b":")
 _WHOLE: Final = (b"{", b"[", b"<")
+_BOM: Final = b"\xef\xbb\xbf"
 _REFUSALS: Final = frozenset({400, 405, 422, 501})
 _ABOUT_STREAMS: Final = re.compile(r"\bstream(?:ing|_options)?\b", re.IGNORECASE)
 
@@ -154,8 +155,8 @@ class ChatDecoder:
 
 def _is_stream(start: bytes, headers: Mapping[str, str]) -> bool | None:
     """Whether bytes begin an event stream; ``None`` while there is nothing but white space."""
-    start = start.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if not start:
+    start = start.removeprefix(_BOM).lstrip()
+    if not start or _BOM.startswith(start):
         return None
     if start.startswith(_WHOLE):
         return False

@@ -15,7 +15,7 @@ import msgspec
 from innkeeper.inference.chunks import text_of
 from innkeeper.prompt import FrozenDict, UsageError
 
-__all__ = ["Answer", "FakeReply", "Fault", "Script", "route"]
+__all__ = ["Answer", "FakeReply", "Fault", "Script", "read_request", "route"]
 
 Ending = Literal["end", "cut", "stall", "refuse"]
 
@@ -221,7 +221,7 @@ def _echo(request: Mapping[str, Any]) -> str:
 
 def route(method: str, path: str, body: bytes, script: Script, *, authorised: bool = True) -> Answer:
     """The answer of a fake provider to one HTTP request, under any prefix."""
-    request = _request(body)
+    request = read_request(body)
     if not authorised or request is None:
         fault = Fault.status(400, "The body is not a JSON object.") if authorised else Fault.status(401)
         return fault.answer({}, 0)
@@ -237,7 +237,8 @@ def route(method: str, path: str, body: bytes, script: Script, *, authorised: bo
     return Fault.status(404, f"There is no {method} {path}.").answer({}, 0)
 
 
-def _request(body: bytes) -> dict[str, Any] | None:
+def read_request(body: bytes) -> dict[str, Any] | None:
+    """The JSON object in a request's body, which may be absent; ``None`` for anything else."""
     try:
         request = json.loads(body or b"{}")
     except (ValueError, RecursionError):

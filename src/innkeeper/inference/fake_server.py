@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import msgspec
 
-from innkeeper.inference.fake_script import Answer, Script, route
+from innkeeper.inference.fake_script import Answer, Script, read_request, route
 
 __all__ = ["EchoServer", "Received"]
 
@@ -87,8 +87,7 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         authorised = echo.api_key is None or headers.get("authorization") == f"Bearer {echo.api_key}"
         answer = route(self.command, self.path, body, echo.script, authorised=authorised)
-        parsed = msgspec.json.decode(body) if body.startswith(b"{") else None
-        echo.requests.append(Received(self.command, self.path, headers, parsed))
+        echo.requests.append(Received(self.command, self.path, headers, read_request(body)))
         self._send(answer)
 
     def _send(self, answer: Answer) -> None:

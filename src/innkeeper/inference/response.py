@@ -60,7 +60,7 @@ def raise_for_status(status: int, headers: Mapping[str, str], raw: bytes, endpoi
     if status in _SUCCESS:
         return
     try:
-        body = json.loads(raw)
+        body = json.loads(endpoint.redact(raw.decode("utf-8", "replace")))
     except (ValueError, RecursionError):
         body = None
     said = _message(body, endpoint)
