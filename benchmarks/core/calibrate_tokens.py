@@ -26,7 +26,7 @@ _LOW: Final = np.array(
         0.25
         if name in {"han_char", "traditional"}
         else 0.05
-        if name.endswith(("_char", "_byte", "_long")) or name in {"sign", "digits", "steppe", "persian"}
+        if name.endswith(("_char", "_byte", "_long")) or name in {"sign", "digits", "not_russian", "persian"}
         else 0.0
         for name in FEATURES
     ]

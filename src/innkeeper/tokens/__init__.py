@@ -21,6 +21,7 @@ from innkeeper.tokens.errors import (
     TokenServerError,
     VocabularyMismatchError,
 )
+from innkeeper.tokens.estimators import EstimatorCounter, counter_of
 from innkeeper.tokens.foreign import Foreign
 from innkeeper.tokens.framing import ANTHROPIC, FRAMINGS, GOOGLE, NO_FRAMING, OPENAI, Framing, framing
 from innkeeper.tokens.heuristic import CharsPerToken, Estimate, Utf8Bytes, estimator
@@ -57,6 +58,7 @@ __all__ = [
     "Engine",
     "Entry",
     "Estimate",
+    "EstimatorCounter",
     "Family",
     "Foreign",
     "Framing",
@@ -86,6 +88,7 @@ __all__ = [
     "bare_model_id",
     "canonical_model_hint",
     "count_tools",
+    "counter_of",
     "default_counter",
     "estimator",
     "framing",

@@ -8,6 +8,7 @@ import msgspec
 
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.text import scalar_text
+from innkeeper.tokens.calibration import PROFILES
 from innkeeper.tokens.carriers import engine_of
 from innkeeper.tokens.engine import Engine
 from innkeeper.tokens.errors import PreloadError
@@ -18,6 +19,7 @@ from innkeeper.tokens.limits import ROUTES
 from innkeeper.tokens.memo import SHARED_MEMO, Memo, key
 from innkeeper.tokens.models import MODELS, Family, ModelTable, Way
 from innkeeper.tokens.registry import Entry, entries_of, lookup_of
+from innkeeper.tokens.server import AskServer
 from innkeeper.tokens.tokenization import Tokenization
 from innkeeper.tokens.vocabulary import VOCABULARIES, Vocabularies
 
@@ -25,7 +27,7 @@ __all__ = ["Choice", "Counter", "Preloaded", "default_counter"]
 
 T = TypeVar("T")
 
-_LAST: Final = Way("heuristic:generic", 45.0)
+_LAST: Final = Way("heuristic:generic", PROFILES["generic"].error)
 
 
 class Choice(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -317,6 +319,8 @@ def _engine_facts(engine: Engine) -> dict[str, Any]:
         return {"encoding": engine.name}
     if isinstance(engine, CharsPerToken):
         return {"chars_per_token": engine.chars_per_token}
+    if isinstance(engine, AskServer):
+        return {"given_up": engine.given_up}
     return {}
 
 

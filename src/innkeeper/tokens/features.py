@@ -113,7 +113,7 @@ _VARIANTS: Final = {
         ),
         10,
     ),
-    "cyrillic": ("steppe", re.compile("[іїєґўІЇЄҐЎқғңүұһәөҚҒҢҮҰҺӘӨ]"), 20),
+    "cyrillic": ("not_russian", re.compile("[іїєґўІЇЄҐЎқғңүұһәөҚҒҢҮҰҺӘӨъЪјљњћџђЈЉЊЋЏЂ]"), 50),
     "arabic": ("persian", re.compile("[پچژگکیٹڈڑںھے]"), 12),
 }
 

@@ -40,8 +40,8 @@ class Estimate(_Counted):
     profile: Profile
 
     def count(self, text: str) -> int:
-        """Tokens of one text, rounded up."""
-        return max(1, math.ceil(sum(map(mul, features(text), self.profile.weights)))) if text else 0
+        """Tokens of one text, rounded."""
+        return max(1, round(sum(map(mul, features(text), self.profile.weights)))) if text else 0
 
 
 @dataclass(frozen=True, slots=True)

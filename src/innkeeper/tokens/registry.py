@@ -1,8 +1,9 @@
 """A user's own registry of tokenizers: which file or rule counts which model, before Innkeeper's table is asked.
 
-A registry is a mapping from ids and globs (``* ? [``; exact ids first, then globs in their order), a callable, or an object
-with ``lookup``; each gives an `Entry`, a mapping of its fields, an `Engine`, or None (TavernKit's *TokenEstimator
-registry*). What a registry says of a model that it cannot say well is never an error: the table answers instead.
+A registry is a mapping from ids and globs (``* ? [``; exact ids first, then globs in their order), a callable, an object
+with ``lookup``, or one `Engine` for everything. It gives an `Entry`, a mapping of its fields, an `Engine`, or None
+(TavernKit's *TokenEstimator registry*). What it says of a model that cannot be used is never an error: the table answers
+instead.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -78,6 +79,8 @@ def lookup_of(registry: Any) -> Lookup:
     """
     if registry is None:
         return _nothing
+    if isinstance(registry, Engine):
+        return lambda _model: registry
     if isinstance(registry, Mapping):
         return _quiet(_mapping(dict(registry)))
     if callable(getattr(registry, "lookup", None)):

@@ -44,7 +44,7 @@ class SillyTavernTokenizer(msgspec.Struct, frozen=True):
         return self.tokenizer == _BYTES or (bool(self.tokenizer) and available(VOCABULARIES[self.tokenizer]))
 
     def counter(self) -> Counter:
-        """A counter that counts every model by this tokenizer.
+        """A counter that counts by this tokenizer, whatever the model.
 
         Raises:
             TokenizerUnavailableError: its vocabulary is not here.
@@ -52,7 +52,7 @@ class SillyTavernTokenizer(msgspec.Struct, frozen=True):
         if not self.tokenizer:
             raise TokenizerUnavailableError(self.name, self.reason)
         engine = Utf8Bytes() if self.tokenizer == _BYTES else engine_of(VOCABULARIES[self.tokenizer])
-        return Counter(lambda _model: engine)
+        return Counter(engine)
 
     def count_text(self, text: str) -> int:
         """Tokens of bare text, as for text completion. Raises `TokenizerUnavailableError`."""

