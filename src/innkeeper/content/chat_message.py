@@ -155,6 +155,7 @@ class ChatMessage(msgspec.Struct, frozen=True, kw_only=True):
         facts: dict[str, Any] = {"hidden": True} if self.hidden else {}
         facts |= {"force_avatar": self.force_avatar} if self.force_avatar else {}
         facts |= {"name": ""} if self.name == "" else {}
+        facts |= {"is_user": True} if self.is_narrator and as_flag(self.raw.get("is_user")) else {}
         metadata = facts | ({"extra": dict(self.extra)} if self.extra else {})
         message = {
             "role": self.role,

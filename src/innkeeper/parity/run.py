@@ -60,6 +60,8 @@ def run_case(case: Case, runners: Mapping[str, Runner] | None = None) -> Outcome
     except UnavailableError as error:
         return Outcome(case, Verdict.UNAVAILABLE, error=error.render())
     except InnkeeperError as error:
+        if isinstance(error.__cause__, UnavailableError):
+            return Outcome(case, Verdict.UNAVAILABLE, error=error.__cause__.render())
         found = {"error": error.to_dict()}
     except Exception as error:  # noqa: BLE001 - a report must name every crash, whatever it is
         return Outcome(case, Verdict.CRASHED, error=f"{type(error).__name__}: {error}")

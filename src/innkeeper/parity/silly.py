@@ -145,12 +145,20 @@ def _facts(plan: Plan, given: Mapping[str, Any]) -> dict[str, Any]:
             "banned_strings": plan.options.get("banned_strings"),
         }
     else:
-        facts |= {"messages": plan.to_messages("openai"), "token_usage": plan.trim_report.final_tokens}
+        facts |= {"messages": _sent(plan.to_messages("openai")), "token_usage": plan.trim_report.final_tokens}
     if given.get("capture_server"):
         from innkeeper.taverns.silly import provider
 
         facts["server_request"] = {"body": provider.request_body(plan)}
     return facts
+
+
+def _sent(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Messages as SillyTavern writes them: a message of tool calls without text has no content."""
+    return [
+        {key: value for key, value in message.items() if key != "content" or value or "tool_calls" not in message}
+        for message in messages
+    ]
 
 
 def _lore(plan: Plan) -> dict[str, Any]:

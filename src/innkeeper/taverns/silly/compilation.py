@@ -68,7 +68,7 @@ _SYSTEM_AFTER: Final = ("nsfw", "jailbreak")
 def _rest(scene: Scene, prompts: dict[str, Prompt]) -> list[Fixed]:
     """System prompts, then the preset's own in order, then the enhancing one, then the user's bias."""
     items = {item.identifier: item for item in scene.inputs.preset.prompts}
-    names = [name for name in _SYSTEM_AFTER if name in prompts]
+    names: list[str] = [name for name in _SYSTEM_AFTER if name in prompts]
     names += [
         name for name in prompts if name not in _PLACED_APART and name not in _SYSTEM_AFTER and _own(items.get(name))
     ]
@@ -100,12 +100,12 @@ def _examples(scene: Scene, lore: LoreTexts) -> list[tuple[Draft, ...]]:
         blocks = [*example_blocks(scene.expand(text)), *blocks]
     for text in lore.em_bottom:
         blocks = [*blocks, *example_blocks(scene.expand(text))]
-    return [_example(scene, block, place) for place, block in enumerate(blocks)]
+    heading = scene.expand(scene.inputs.preset.new_example_chat_prompt) if blocks else ""
+    return [_example(scene, heading, block, place) for place, block in enumerate(blocks)]
 
 
-def _example(scene: Scene, block: str, place: int) -> tuple[Draft, ...]:
+def _example(scene: Scene, heading: str, block: str, place: int) -> tuple[Draft, ...]:
     bundle, origin = f"examples:{place}", Origin("character", "mes_example")
-    heading = scene.expand(scene.inputs.preset.new_example_chat_prompt)
     separator = Draft(
         role="system",
         content=heading,

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from innkeeper.macros.environment import CardFields, ChatLine, MacroEnvironment
 from innkeeper.prompt.frozen import EMPTY
 from innkeeper.prompt.note import Note
 from innkeeper.prompt.state import State
+from innkeeper.taverns.silly.cards import CardTexts
 from innkeeper.taverns.silly.inputs import SillyInputs
 from innkeeper.taverns.silly.line import Line
 
-__all__ = ["environment_of"]
+__all__ = ["environment_of", "joined_card"]
 
 
 def environment_of(state: State, inputs: SillyInputs, lines: Sequence[Line]) -> MacroEnvironment:
@@ -51,6 +54,17 @@ def environment_of(state: State, inputs: SillyInputs, lines: Sequence[Line]) -> 
         pick_seed=_number(told.get("pick_reroll_seed")),
         warn=lambda note: _warn(state, note),
         ban=state.result.options.setdefault("banned_strings", []).append if inputs.is_text else None,
+    )
+
+
+def joined_card(card: CardFields, texts: CardTexts) -> CardFields:
+    """The card macros of a group whose cards are appended: the joined texts."""
+    return msgspec.structs.replace(
+        card,
+        description=texts.description,
+        personality=texts.personality,
+        scenario=texts.scenario,
+        mes_examples=texts.examples,
     )
 
 

@@ -29,7 +29,7 @@ def example_blocks(text: str) -> list[str]:
     trimmed = text.replace("\r", "").strip()
     if not trimmed or trimmed == "<START>":
         return []
-    if not trimmed[: len("<START>")].upper() == "<START>":
+    if not trimmed.startswith("<START>"):
         trimmed = "<START>\n" + trimmed
     return [block.strip() for block in _START.split(trimmed)[1:]]
 
@@ -40,7 +40,7 @@ def example_turns(block: str, user: str, char: str, members: tuple[str, ...] = (
     before: list[str] = []
     for line in block.split("\n"):
         who = _speaker(line, user, char, members)
-        if who is not None:
+        if who is not None and not (turns and turns[-1][0] == who[0]):
             turns.append((*who, [*before, line] if not turns else [line]))
             before = []
         elif turns:

@@ -56,7 +56,7 @@ def run(state: State, _config: NoConfig) -> None:
     relative = sorted(
         (item for item in given if item.position in (InjectionPosition.BEFORE, InjectionPosition.AFTER)), key=_known
     )
-    texts = [(item, text) for item in relative if (text := scene.expand(item.content).strip())]
+    texts = [(item, text) for item in relative if (text := scene.expand(item.content)).strip()]
     placed = [msgspec.structs.replace(item, content=text) for item, text in texts]
     depth = [item for item in given if item.position is InjectionPosition.CHAT]
     at_depth = tuple(

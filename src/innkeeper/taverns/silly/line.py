@@ -41,10 +41,10 @@ def line_of(message: Message, place: int, *, user: str, char: str) -> Line:
     """A line from a message. A message without a name speaks as the user or the character."""
     facts = message.metadata
     extra = facts.get("extra") or EMPTY
-    is_user = message.role == "user"
+    is_user = message.role == "user" or bool(facts.get("is_user"))
     return Line(
         place=place,
-        name=message.name or (user if is_user else char),
+        name=str(facts.get("name", message.name or (user if is_user else char))),
         text=message.content,
         is_user=is_user,
         hidden=bool(facts.get("hidden")),

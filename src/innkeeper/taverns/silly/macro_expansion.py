@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -13,7 +14,7 @@ from innkeeper.prompt.text import Origin
 from innkeeper.taverns.silly.injection import MAX_DEPTH, DepthText, Injections
 from innkeeper.taverns.silly.line import Line
 from innkeeper.taverns.silly.names import field_name, named_text
-from innkeeper.taverns.silly.pinned_groups import prompts_of
+from innkeeper.taverns.silly.pinned_groups import Prompt, prompts_of
 from innkeeper.taverns.silly.room import Draft
 from innkeeper.taverns.silly.scene import Scene, scene_of
 
@@ -23,41 +24,81 @@ ROLE_ORDER: Final = ("system", "user", "assistant")
 """The order of roles within one depth and order, counted from the end of the chat (`sillytavern.md` 43)."""
 
 
-class History(msgspec.Struct, frozen=True, kw_only=True):
-    """The history newest first, depth texts in their places. ``continued`` is the message to go on with, taken out."""
+@dataclass(slots=True)
+class History:
+    """The history newest first, depth texts in their places.
 
-    drafts: tuple[Draft, ...]
+    ``units`` yields messages that go together (a call and its results); a message's macros are expanded when its turn
+    comes, so those beyond the budget have no effect. ``rest`` gives what was not asked for, as written. ``continued`` is
+    the message to go on with, taken out; ``last_text`` its text.
+    """
+
+    units: Iterator[list[Draft]]
+    rest: Callable[[], list[Draft]]
     continued: tuple[Draft, ...] = ()
     last_text: str = ""
 
 
 def run(state: State, _config: NoConfig) -> None:
-    """Expand each message once, newest first (`sillytavern.md` 3), then put depth texts between them."""
+    """Line the history up, newest first (`sillytavern.md` 3); a message to continue is expanded at once."""
     scene = scene_of(state)
-    reasoning = _Reasoning(scene)
-    newest: list[list[Draft]] = [_drafts(scene, line, reasoning) for line in reversed(scene.lines)]
-    newest = [drafts for drafts in newest if drafts]
-    last = newest[0][-1].content if newest else ""
+    walk = _Walk(scene, _depth_texts(state, scene))
     continued: tuple[Draft, ...] = ()
-    prefilled = scene.type == "continue" and scene.inputs.preset.continue_prefill
-    if prefilled and newest:
-        continued = tuple(newest.pop(0))
-    placed = _with_depths(newest, _depth_texts(state, scene))
-    if scene.type == "continue" and not prefilled and newest:
-        continued = tuple(newest[0])
-        placed = [draft for draft in placed if not any(draft is other for other in continued)]
-    state.scratch["macro_expansion"] = History(
-        drafts=tuple(_send_if_empty(scene, placed)), continued=continued, last_text=last
-    )
-    state.stat("expanded_blocks", len(placed))
+    last_text = ""
+    if scene.type == "continue" and walk.lines:
+        line = walk.lines.pop()
+        prefilled = scene.inputs.preset.continue_prefill
+        continued = tuple(_drafts(scene, line, walk.reasoning, expand=not prefilled))
+        if not prefilled:
+            continued = tuple(msgspec.structs.replace(draft, name=None) for draft in continued)
+        last_text = walk.reasoning.newest or ""
+        walk.skipped = 0 if prefilled else 1
+    state.scratch["macro_expansion"] = History(walk.units(), walk.rest, continued, last_text)
 
 
-def _send_if_empty(scene: Scene, drafts: list[Draft]) -> list[Draft]:
-    """Outside normal generations a history that ends with the assistant gets the preset's filler (`sillytavern.md` 53)."""
-    text = scene.expand(scene.inputs.preset.send_if_empty.strip())
-    if not text or scene.type not in ("swipe", "regenerate") or not drafts or drafts[0].role != "assistant":
-        return drafts
-    return [Draft(role="user", content=text, source="send_if_empty", kind="history"), *drafts]
+class _Walk:
+    """Goes through the history from its newest line, putting depth texts between."""
+
+    def __init__(self, scene: Scene, texts: list[DepthText]) -> None:
+        self.scene, self.reasoning, self.skipped = scene, _Reasoning(scene), 0
+        self.lines = [line for line in scene.lines if line.text or line.attachments or _has_tools(scene, line)]
+        self._texts: dict[int, list[DepthText]] = {}
+        for text in texts:
+            if 0 <= text.depth <= MAX_DEPTH:
+                self._texts.setdefault(text.depth, []).append(text)
+
+    def units(self) -> Iterator[list[Draft]]:
+        """Units newest first."""
+        yield from self._filler()
+        depth = 0
+        for skipped in range(self.skipped):
+            yield from self._at(skipped)
+            depth = skipped + 1
+        while self.lines:
+            yield from self._at(depth)
+            line = self.lines[-1]
+            drafts = _drafts(self.scene, line, self.reasoning)
+            if drafts:
+                yield drafts
+                depth += 1
+            self.lines.pop()
+        for deeper in sorted(self._texts):
+            yield from self._at(deeper)
+
+    def _at(self, depth: int) -> Iterator[list[Draft]]:
+        yield from ([draft] for draft in _of_depth(self._texts.pop(depth, []), depth))
+
+    def rest(self) -> list[Draft]:
+        """The lines no unit was made of, newest first, as they are written."""
+        return [draft for line in reversed(self.lines) for draft in _drafts(self.scene, line, None, expand=False)]
+
+    def _filler(self) -> Iterator[list[Draft]]:
+        """Outside normal generations a history that ends with the assistant gets the preset's filler (`sillytavern.md` 53)."""
+        text = self.scene.expand(self.scene.inputs.preset.send_if_empty.strip())
+        last = self.lines[-1] if self.lines else None
+        ends = last is not None and not last.is_user and not last.narrator
+        if text and ends and self.scene.type in ("swipe", "regenerate", "impersonate"):
+            yield [Draft(role="user", content=text, source="send_if_empty", kind="history")]
 
 
 class _Reasoning:
@@ -66,6 +107,7 @@ class _Reasoning:
     def __init__(self, scene: Scene) -> None:
         self._rule = scene.inputs.power.reasoning
         self._left = self._rule.max_additions if self._rule.add_to_prompts else 0
+        self.newest: str | None = None
 
     def __call__(self, line: Line, text: str) -> str:
         if self._left <= 0 or not line.reasoning or line.is_user:
@@ -74,10 +116,18 @@ class _Reasoning:
         return f"{self._rule.prefix}{line.reasoning}{self._rule.suffix}{self._rule.separator}{text}"
 
 
-def _drafts(scene: Scene, line: Line, reasoning: _Reasoning) -> list[Draft]:
+def _has_tools(scene: Scene, line: Line) -> bool:
+    """Whether the line's tool calls are sent (`sillytavern.md` 61)."""
+    return line.has_tools and scene.inputs.preset.function_calling
+
+
+def _drafts(scene: Scene, line: Line, reasoning: _Reasoning | None, *, expand: bool = True) -> list[Draft]:
     if line.has_tools:
         return _tool_drafts(scene, line)
-    text = scene.expand(reasoning(line, line.text))
+    text = line.text if reasoning is None else reasoning(line, line.text)
+    text = scene.expand(text) if expand else text
+    if reasoning is not None and reasoning.newest is None:
+        reasoning.newest = text
     text = named_text(scene.inputs, line, text) if text else text
     if not text and not line.attachments:
         return []
@@ -96,8 +146,8 @@ def _drafts(scene: Scene, line: Line, reasoning: _Reasoning) -> list[Draft]:
 
 
 def _tool_drafts(scene: Scene, line: Line) -> list[Draft]:
-    """A call and its results, newest first; nothing where the preset does not call tools (`sillytavern.md` 61)."""
-    if not scene.inputs.preset.function_calling:
+    """A call and its results, newest first; nothing where the preset does not call tools."""
+    if not _has_tools(scene, line):
         return []
     origin, bundle = Origin("history", entry=str(line.place)), f"tools:{line.place}"
     calls = Draft(
@@ -119,36 +169,22 @@ NO_RESULT: Final = "[No content]"
 
 def _depth_texts(state: State, scene: Scene) -> list[DepthText]:
     injections: Injections = state.made_by("injection")
-    own = [
-        DepthText(key="", text=prompt.content, depth=prompt.depth, role=prompt.role, order=prompt.order)
-        for prompt in prompts_of(state).values()
-        if prompt.in_chat and prompt.on and prompt.content
-    ]
-    return [*own, *injections.depth, *_moved_to_main(state, injections)]
+    own: list[DepthText] = []
+    for prompt in prompts_of(state).values():
+        if prompt.in_chat and prompt.on and prompt.content:
+            own += _around_main(prompt, injections) if prompt.identifier == "main" else [_own(prompt, prompt.content)]
+    return [*own, *injections.depth]
 
 
-def _moved_to_main(state: State, injections: Injections) -> Iterable[DepthText]:
-    """Texts beside a main prompt that itself is in the chat join its depth (`sillytavern.md` 45)."""
-    main = prompts_of(state).get("main")
-    if main is None or not main.in_chat or not main.on:
-        return
-    for item in (*injections.before, *injections.after):
-        yield DepthText(key="", text=item.content, depth=main.depth, role=item.role, order=main.order)
+def _own(prompt: Prompt, text: str) -> DepthText:
+    return DepthText(key="", text=text, depth=prompt.depth, role=prompt.role, order=prompt.order)
 
 
-def _with_depths(newest: list[list[Draft]], texts: list[DepthText]) -> list[Draft]:
-    """The history newest first with the texts of each depth in their places."""
-    by_depth: dict[int, list[DepthText]] = {}
-    for text in texts:
-        if 0 <= text.depth <= MAX_DEPTH:
-            by_depth.setdefault(text.depth, []).append(text)
-    placed: list[Draft] = []
-    for index, drafts in enumerate(newest):
-        placed += _of_depth(by_depth.pop(index, []), index)
-        placed += drafts
-    for depth in sorted(by_depth):
-        placed += _of_depth(by_depth[depth], depth)
-    return placed
+def _around_main(main: Prompt, injections: Injections) -> list[DepthText]:
+    """A main prompt in the chat, with the texts beside it, which take its role (`sillytavern.md` 45)."""
+    before = [_own(main, item.content) for item in reversed(injections.before)]
+    after = [_own(main, item.content) for item in reversed(injections.after)]
+    return [*before, _own(main, main.content), *after]
 
 
 def _of_depth(texts: list[DepthText], depth: int) -> list[Draft]:

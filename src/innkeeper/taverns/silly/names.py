@@ -28,6 +28,6 @@ def named_text(inputs: SillyInputs, line: Line, text: str) -> str:
 
 def field_name(inputs: SillyInputs, line: Line) -> str | None:
     """The name for the message's name field, with other characters as ``_``; ``None`` when it carries none."""
-    if inputs.preset.names_behavior is not NamesBehavior.COMPLETION or line.narrator or not line.name:
+    if inputs.preset.names_behavior is not NamesBehavior.COMPLETION or not line.name:
         return None
     return _NOT_ALLOWED.sub("_", line.name)[:LONGEST_NAME]

@@ -30,14 +30,14 @@ def note_text(scene: Scene) -> str:
 
 
 def placed_note(scene: Scene, lore: LoreTexts) -> str:
-    """The note as it is sent: persona and lore above and below it, outer line breaks trimmed; empty when it is not due."""
+    """The note as it is sent: lore around it, the persona around both; empty when it is not due."""
     if not note_due(scene):
         return ""
-    text = _with_persona(scene, note_text(scene))
-    if not (lore.an_top or lore.an_bottom):
-        return text
-    top, bottom = "\n".join(lore.an_top), "\n".join(lore.an_bottom)
-    return f"{top}\n{text}\n{bottom}".strip("\n")
+    text = note_text(scene)
+    if lore.an_top or lore.an_bottom:
+        top, bottom = "\n".join(lore.an_top), "\n".join(lore.an_bottom)
+        text = f"{top}\n{text}\n{bottom}".removeprefix("\n").removesuffix("\n")
+    return _with_persona(scene, text)
 
 
 def _with_persona(scene: Scene, text: str) -> str:

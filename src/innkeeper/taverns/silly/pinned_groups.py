@@ -85,11 +85,11 @@ def _formatted(scene: Scene, text: str) -> str:
 def _prompt(scene: Scene, turn: Turn, marked: dict[str, str]) -> Prompt:
     item = turn.item
     text = marked.get(item.identifier)
-    content = _written(scene, item) if text is None else scene.expand(text)
+    content = "" if not turn.on else _written(scene, item) if text is None else scene.expand(text)
     return Prompt(
         identifier=item.identifier,
         role=item.role or "system",
-        content=content if turn.on else "",
+        content=content,
         on=turn.on,
         in_chat=item.position is PromptPosition.IN_CHAT,
         depth=item.depth,

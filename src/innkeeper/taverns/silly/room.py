@@ -38,9 +38,9 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     depth: int | None = None
 
     def facts(self) -> dict[str, Any]:
-        """What is counted and sent: role, content, and name and tool parts when there are any."""
-        named = {"name": self.name} if self.name else {}
-        return {"role": self.role, "content": self.content, **named, **self.metadata}
+        """What is counted: role, content, and name and tool calls when there are any; not the id a result answers to."""
+        counted = {key: value for key, value in self.metadata.items() if key != "tool_call_id"}
+        return {"role": self.role, "content": self.content, **({"name": self.name} if self.name else {}), **counted}
 
 
 class NoRoomError(Exception):

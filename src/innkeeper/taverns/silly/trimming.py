@@ -16,6 +16,7 @@ from innkeeper.taverns.silly.carry import Carry
 from innkeeper.taverns.silly.compilation import Compiled
 from innkeeper.taverns.silly.injection import Injections
 from innkeeper.taverns.silly.macro_expansion import History
+from innkeeper.taverns.silly.pinned_groups import prompts_of
 from innkeeper.taverns.silly.plan_assembly import Assembly
 from innkeeper.taverns.silly.room import Draft, NoRoomError, Room
 from innkeeper.taverns.silly.scene import Scene, scene_of
@@ -51,11 +52,11 @@ def _fill(state: State, scene: Scene, room: Room) -> None:
     if assembly.bias is not None:
         room.put("bias", assembly.bias)
     if scene.inputs.power.pin_examples:
-        _examples(room, compiled)
+        _examples(state, room, compiled)
         _history(state, room, assembly)
     else:
         _history(state, room, assembly)
-        _examples(room, compiled)
+        _examples(state, room, compiled)
     for draft, tokens in control:
         room.release(tokens)
         room.put("control", draft)
@@ -63,13 +64,13 @@ def _fill(state: State, scene: Scene, room: Room) -> None:
 
 def _history(state: State, room: Room, assembly: Assembly) -> None:
     history: History = state.made_by("macro_expansion")
-    if not room.has("chatHistory"):
+    if not _is_on(state, "chatHistory"):
         return
     slot = "chatHistory"
     frame = [draft for draft in (assembly.new_chat, assembly.nudge, assembly.continue_nudge) if draft is not None]
     reserved = room.reserve(*frame)
     tail = room.reserve(*assembly.continued)
-    _walk(room, slot, history.drafts)
+    _walk(room, slot, history)
     room.release(reserved)
     room.put(slot, assembly.new_chat, 0)
     if assembly.nudge is not None:
@@ -81,24 +82,23 @@ def _history(state: State, room: Room, assembly: Assembly) -> None:
         room.put("continue", assembly.continue_nudge)
 
 
-def _walk(room: Room, slot: str, newest: tuple[Draft, ...]) -> None:
-    """From the newest message on, until the first that does not fit; calls and results stay together."""
-    index = 0
-    while index < len(newest):
-        bundle = newest[index].bundle
-        unit = [newest[index]]
-        while bundle and index + len(unit) < len(newest) and newest[index + len(unit)].bundle == bundle:
-            unit.append(newest[index + len(unit)])
+def _walk(room: Room, slot: str, history: History) -> None:
+    """From the newest message on, until the first that does not fit."""
+    for unit in history.units:
         if not room.fits(*unit):
-            room.omit(slot, newest[index:])
+            room.omit(slot, history.rest())
             return
         for draft in unit:
             room.put(slot, draft, 0)
-        index += len(unit)
 
 
-def _examples(room: Room, compiled: Compiled) -> None:
-    if not room.has("dialogueExamples"):
+def _is_on(state: State, slot: str) -> bool:
+    prompt = prompts_of(state).get(slot)
+    return prompt is not None and prompt.on
+
+
+def _examples(state: State, room: Room, compiled: Compiled) -> None:
+    if not _is_on(state, "dialogueExamples"):
         return
     for place, block in enumerate(compiled.examples):
         if not room.fits(*block):
