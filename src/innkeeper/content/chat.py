@@ -27,7 +27,7 @@ class BadLine(msgspec.Struct, frozen=True):
 
 
 class Chat(msgspec.Struct, frozen=True, kw_only=True):
-    """A chat, oldest message first. ``header`` is the object of the first line, ``None`` where there is none.
+    """A chat, oldest message first. ``header`` is the object of the first line (``header_data``), ``None`` where there is none.
 
     ``data`` are the bytes it was read from, JSON lines if ``is_lines``; a chat that was not edited is written back byte for
     byte.
@@ -35,6 +35,7 @@ class Chat(msgspec.Struct, frozen=True, kw_only=True):
 
     messages: tuple[ChatMessage, ...] = ()
     header: dict[str, Any] | None = None
+    header_data: bytes | None = None
     findings: tuple[Finding, ...] = ()
     bad_lines: tuple[BadLine, ...] = ()
     data: bytes | None = None
@@ -110,7 +111,7 @@ class Chat(msgspec.Struct, frozen=True, kw_only=True):
         """The chat as JSON lines: header, then messages, each byte for byte as read unless it was edited."""
         if self.data is not None and self.is_lines:
             return self.data
-        lines = [_header_line(self.header)] if self.header is not None else []
+        lines = [] if self.header is None else [self.header_data or encode_json(self.header)]
         bad = list(self.bad_lines)
         for index, message in enumerate(self.messages):
             while bad and bad[0].before <= index:
@@ -122,10 +123,6 @@ class Chat(msgspec.Struct, frozen=True, kw_only=True):
         if not -len(self.messages) <= index < len(self.messages):
             raise UsageError(f"the chat has no message {index}", hint=f"it has {len(self.messages)} messages")
         return index % len(self.messages)
-
-
-def _header_line(header: dict[str, Any] | None) -> bytes:
-    return encode_json(header)
 
 
 def _one_line(message: ChatMessage) -> bytes:

@@ -68,7 +68,8 @@ def _read_object(tree: dict[str, Any], data: bytes, findings: list[Finding], lim
         return chat
     kind = kind_of_json(tree)
     if kind == "chat header":
-        return Chat(header=tree, findings=tuple(findings), data=data, is_lines=True)
+        line = data.strip() if _is_utf8(data) and b"\n" not in data.strip() else None
+        return Chat(header=tree, header_data=line, findings=tuple(findings), data=data, is_lines=True)
     if kind == "chat message" or "mes" in tree or "role" in tree:
         return Chat(
             messages=(_message(tree, data.strip(), limits, Where(asset=name, line=1)),), data=data, is_lines=True
@@ -116,6 +117,7 @@ class _Lines:
         self.name = name
         self.lenient = lenient
         self.header: dict[str, Any] | None = None
+        self.header_data: bytes | None = None
         self.messages: list[ChatMessage] = []
         self.bad: list[BadLine] = []
         self.findings: list[Finding] = []
@@ -132,6 +134,7 @@ class _Lines:
         return Chat(
             messages=tuple(self.messages),
             header=self.header,
+            header_data=self.header_data,
             findings=tuple(self.findings),
             bad_lines=tuple(self.bad),
             data=data,
@@ -161,17 +164,17 @@ class _Lines:
         if not isinstance(tree, dict):
             raise ChatError(f"a message is an object, not {type(tree).__name__}")
         if "mes" not in tree and "role" not in tree and not self.messages and self.header is None:
-            self._take_header(tree)
+            self._take_header(tree, line)
             return
         check_limit(self.limits, "chat_messages", len(self.messages) + 1, "the number of messages", asset=self.name)
         self.messages.append(_message(tree, line, self.limits, Where(asset=self.name, line=number)))
 
-    def _take_header(self, tree: dict[str, Any]) -> None:
+    def _take_header(self, tree: dict[str, Any], line: bytes) -> None:
         kind = kind_of_json(tree)
         is_header = kind == "chat header" or "chat_metadata" in tree or "user_name" in tree
         if not is_header:
             raise ChatError("the first line is neither a header nor a message")
-        self.header = tree
+        self.header, self.header_data = tree, line.rstrip(b"\r")
 
 
 def _at_line(where: Where | None, number: int, name: str | None) -> Where:
