@@ -1,7 +1,7 @@
 """Run the benchmarks and print their ratios: ``python -m benchmarks.run [NAME...] [--rounds N] [--json]``.
 
-Every module ``bench_*.py`` in this folder has a function ``cases()`` that yields `Case` values. Each is run in rounds;
-the best round counts, as wall time, since everything that makes a round slower than the best is the machine's doing.
+Every module ``bench_*.py`` in this folder and those below has a function ``cases()`` that yields `Case` values. Each is
+run in rounds; the best round counts, as wall time, since everything that makes a round slower is the machine's doing.
 A ratio above 1 says how many times faster the case is than what it is held against.
 """
 
@@ -62,10 +62,12 @@ def _measure_all(names: Sequence[str], rounds: int, *, quiet: bool) -> Iterator[
 
 
 def _cases(names: Sequence[str]) -> Iterator[tuple[str, Case]]:
-    for path in sorted(Path(__file__).parent.glob("bench_*.py")):
+    folder = Path(__file__).parent
+    for path in sorted(folder.rglob("bench_*.py")):
         group = path.stem.removeprefix("bench_")
         if not names or any(name in group for name in names):
-            yield from ((group, case) for case in importlib.import_module(f"benchmarks.{path.stem}").cases())
+            module = ".".join(("benchmarks", *path.relative_to(folder).with_suffix("").parts))
+            yield from ((group, case) for case in importlib.import_module(module).cases())
 
 
 def measure(group: str, case: Case, rounds: int) -> Result:
