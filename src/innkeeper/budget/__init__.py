@@ -1,0 +1,57 @@
+"""Budget: the prompt cut to its window, with a record for every block; what each message costs; what is left.
+
+    >>> from innkeeper.prompt import Block
+    >>> from innkeeper.tokens import default_counter
+    >>> blocks = [Block(role="user", content="word " * 50, group="history", id=f"m{i}") for i in range(4)]
+    >>> result = trim(blocks, counter=default_counter(), max_tokens=120, reserve_tokens=10)
+    >>> [block.id for block in result.kept], result.report.eviction_count
+    (['m2', 'm3'], 2)
+
+Trimming is pure: blocks go in, blocks come out, some of them disabled. The steps `TRIMMING` and `MAX_TOKENS` do it in a pipeline.
+"""
+
+from innkeeper.budget.accounting import Accounting, Line, accounting
+from innkeeper.budget.costing import Cost, Costing
+from innkeeper.budget.dialect_framing import framing_of
+from innkeeper.budget.errors import BudgetError, BudgetMissingError, BudgetNumberError
+from innkeeper.budget.explanation import Explanation, Row, explain
+from innkeeper.budget.max_tokens import MAX_TOKENS, MaxTokensConfig
+from innkeeper.budget.prefix import PrefixChange, PrefixReport, prefix_report
+from innkeeper.budget.report import EvictionReason, EvictionRecord, GroupTotal, TrimReport, TrimResult
+from innkeeper.budget.strategy import STRATEGIES, GroupOrder, Priority, Stepped, Strategy
+from innkeeper.budget.trim import trim
+from innkeeper.budget.trimming import TRIMMING, TrimmingConfig, trim_state
+
+__all__ = [
+    "MAX_TOKENS",
+    "STRATEGIES",
+    "TRIMMING",
+    "Accounting",
+    "BudgetError",
+    "BudgetMissingError",
+    "BudgetNumberError",
+    "Cost",
+    "Costing",
+    "EvictionReason",
+    "EvictionRecord",
+    "Explanation",
+    "GroupOrder",
+    "GroupTotal",
+    "Line",
+    "MaxTokensConfig",
+    "PrefixChange",
+    "PrefixReport",
+    "Priority",
+    "Row",
+    "Stepped",
+    "Strategy",
+    "TrimReport",
+    "TrimResult",
+    "TrimmingConfig",
+    "accounting",
+    "explain",
+    "framing_of",
+    "prefix_report",
+    "trim",
+    "trim_state",
+]

@@ -1,0 +1,162 @@
+"""Strategy: in which order units are evicted, and how many (2-wave4-contracts, *Trimmer Contract*).
+
+A strategy turns units into moves: what goes together, in the order in which it goes. Evicting stops when the rest fits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import ClassVar, Final
+
+import msgspec
+
+from innkeeper.budget.errors import BudgetError, whole
+from innkeeper.budget.report import EvictionReason
+from innkeeper.budget.unit import Unit
+from innkeeper.prompt import BudgetGroup, UnknownNameError
+
+__all__ = ["STRATEGIES", "GroupOrder", "Priority", "Stepped", "Strategy", "strategy_of"]
+
+_PART_OF_BUDGET: Final = 8
+"""Without a step of its own, the stepped strategy moves its cut by an eighth of the budget."""
+
+
+class GroupOrder(msgspec.Struct, frozen=True):
+    """Examples, then lore, then history, oldest first; the latest user message stays. SillyTavern's order.
+
+    Examples go as whole dialogues, and their heading with the last of them. Whatever is in no group of its own (memory,
+    custom, default) counts as history, in its place.
+    """
+
+    name: ClassVar[str] = "group_order"
+    keeps_latest_user: ClassVar[bool] = True
+    reason: ClassVar[EvictionReason] = EvictionReason.BUDGET_EXCEEDED
+
+    def choose(self, units: Sequence[Unit], total: int, budget: int) -> list[Unit]:
+        """The units to evict, in order."""
+        moves = [move for turn in _TURNS for move in moves_of(units, turn)]
+        return _until(moves, total - budget)
+
+
+class Priority(msgspec.Struct, frozen=True):
+    """The lowest priority first, ties in prompt order; nothing is protected but system and unremovable blocks. RisuAI's."""
+
+    name: ClassVar[str] = "priority"
+    keeps_latest_user: ClassVar[bool] = False
+    reason: ClassVar[EvictionReason] = EvictionReason.PRIORITY_CUTOFF
+
+    def choose(self, units: Sequence[Unit], total: int, budget: int) -> list[Unit]:
+        """The units to evict, in order."""
+        free = sorted((unit for unit in units if not unit.protected), key=lambda unit: (unit.priority, unit.members[0]))
+        return _until([[unit] for unit in free], total - budget)
+
+
+class Stepped(msgspec.Struct, frozen=True, kw_only=True):
+    """Cuts the chat in steps, so that a provider's prefix cache stays warm over many turns.
+
+    Examples, then history, are one stream that is cut from its old end; the cut is a whole number of ``step_tokens`` (or, with
+    ``step_messages``, of units), so it moves once in many turns and not every turn. The stream's share of the budget is
+    ``history_tokens``, or what all else leaves, rounded down to a step so that a changing amount of lore does not move it.
+    Lore is evicted only where that is not enough. The cut depends on the blocks of this build alone.
+    """
+
+    name: ClassVar[str] = "stepped"
+    keeps_latest_user: ClassVar[bool] = True
+    reason: ClassVar[EvictionReason] = EvictionReason.STEP_CUT
+    step_tokens: int | None = None
+    step_messages: int | None = None
+    history_tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        """Raise `BudgetError` for steps that are none."""
+        for field in ("step_tokens", "step_messages"):
+            value = getattr(self, field)
+            if value is not None and whole(field, value) == 0:
+                raise BudgetError(f"{field} must be at least 1")
+        if self.history_tokens is not None:
+            whole("history_tokens", self.history_tokens)
+        if self.step_tokens is not None and self.step_messages is not None:
+            raise BudgetError("give step_tokens or step_messages, not both")
+
+    def choose(self, units: Sequence[Unit], total: int, budget: int) -> list[Unit]:
+        """The units to evict, in order."""
+        stream = sum(unit.tokens for unit in units if unit.turn in _STREAM)
+        step = self.step_tokens or max(budget // _PART_OF_BUDGET, 1)
+        share = self._share(total - stream, budget, step)
+        over = 0 if self.history_tokens is None and total <= budget else stream - share
+        moves = [move for turn in _STREAM for move in moves_of(units, turn)]
+        evicted = self._cut(moves, over, max(min(step, share // 2), 1)) if over > 0 else 0
+        gone = [unit for move in moves[:evicted] for unit in move]
+        rest = [*moves_of(units, BudgetGroup.LORE), *moves[evicted:]]
+        return gone + _until(rest, total - budget - sum(unit.tokens for unit in gone))
+
+    def _share(self, besides: int, budget: int, step: int) -> int:
+        """The stream's tokens: as told, or what is left of the budget, with what lies besides rounded up to a step."""
+        if self.history_tokens is not None:
+            return self.history_tokens
+        grain = min(step, max(budget // _PART_OF_BUDGET, 1))
+        return max(budget - math.ceil(besides / grain) * grain, 0)
+
+    def _cut(self, moves: Sequence[Sequence[Unit]], over: int, step: int) -> int:
+        """How many moves are made: enough for ``over`` tokens, rounded up to whole steps."""
+        wanted = over if self.step_messages else math.ceil(over / step) * step
+        made = len(_until_moves(moves, wanted))
+        if self.step_messages:
+            made = math.ceil(made / self.step_messages) * self.step_messages
+        return min(made, len(moves))
+
+
+Strategy = GroupOrder | Priority | Stepped
+
+STRATEGIES: Final[Mapping[str, Callable[[], Strategy]]] = {
+    "group_order": GroupOrder,
+    "priority": Priority,
+    "stepped": Stepped,
+}
+"""The strategies by name."""
+
+_TURNS: Final = (BudgetGroup.EXAMPLES, BudgetGroup.LORE, BudgetGroup.HISTORY)
+_STREAM: Final = (BudgetGroup.EXAMPLES, BudgetGroup.HISTORY)
+
+
+def strategy_of(value: str | Strategy) -> Strategy:
+    """A strategy from itself or its name. Raises `UnknownNameError`."""
+    if isinstance(value, (GroupOrder, Priority, Stepped)):
+        return value
+    if value not in STRATEGIES:
+        raise UnknownNameError("trimming strategy", str(value), STRATEGIES)
+    return STRATEGIES[value]()
+
+
+def moves_of(units: Iterable[Unit], turn: str) -> list[list[Unit]]:
+    """The moves of one pass, oldest first. Heads go with the last of what they head, or after all that may go."""
+    heads, moves, stays = [], [], False
+    for unit in units:
+        if unit.turn != turn:
+            continue
+        if unit.protected:
+            stays = stays or not unit.head
+        elif unit.head:
+            heads.append(unit)
+        else:
+            moves.append([unit])
+    if moves and not stays:
+        moves[-1] += heads
+        return moves
+    return moves + [[head] for head in heads]
+
+
+def _until(moves: Sequence[Sequence[Unit]], over: int) -> list[Unit]:
+    """The units of as many moves as free ``over`` tokens, or of all."""
+    return [unit for move in _until_moves(moves, over) for unit in move]
+
+
+def _until_moves(moves: Sequence[Sequence[Unit]], over: int) -> list[Sequence[Unit]]:
+    made: list[Sequence[Unit]] = []
+    for move in moves:
+        if over <= 0:
+            break
+        made.append(move)
+        over -= sum(unit.tokens for unit in move)
+    return made

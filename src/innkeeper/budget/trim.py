@@ -1,0 +1,218 @@
+"""trim: blocks disabled until the prompt fits (2-wave4-contracts, *Trimmer Contract*)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from innkeeper.budget.costing import Costing
+from innkeeper.budget.errors import BudgetMissingError, whole
+from innkeeper.budget.report import EvictionReason, EvictionRecord, GroupTotal, TrimReport, TrimResult
+from innkeeper.budget.strategy import Strategy, strategy_of
+from innkeeper.budget.unit import Unit, latest_user, pass_of, units_of
+from innkeeper.prompt import Block, MaxTokensExceededError, TokenCounter, UnknownNameError
+from innkeeper.tokens.framing import NO_FRAMING, Framing
+
+__all__ = ["ON_OVERFLOW", "Room", "trim", "trim_blocks"]
+
+ON_OVERFLOW: Final = ("error", "return")
+"""What happens when what may not be evicted does not fit: raise, or return the best effort."""
+
+_LARGEST_NAMED: Final = 3
+
+
+class Room(msgspec.Struct, frozen=True, kw_only=True):
+    """How much fits: ``budget_tokens`` for the prompt, of a window ``max_tokens`` of which ``reserve_tokens`` are the reply's.
+
+    ``fixed_tokens`` are in the prompt besides the blocks: tools, the start of the reply.
+    """
+
+    budget_tokens: int
+    max_tokens: int | None = None
+    reserve_tokens: int = 0
+    fixed_tokens: int = 0
+
+    @classmethod
+    def of(cls, max_tokens: int | None, reserve_tokens: int = 0, budget_tokens: int | None = None) -> Room:
+        """The budget if it is given, else window minus reserve and never below 0.
+
+        Raises `BudgetMissingError` when there is neither, `BudgetNumberError` for negative numbers.
+        """
+        whole("reserve_tokens", reserve_tokens)
+        for name, value in (("max_tokens", max_tokens), ("budget_tokens", budget_tokens)):
+            if value is not None:
+                whole(name, value)
+        if budget_tokens is None and max_tokens is None:
+            raise BudgetMissingError
+        rest = max((max_tokens or 0) - reserve_tokens, 0)
+        budget = rest if budget_tokens is None else budget_tokens
+        return cls(budget_tokens=budget, max_tokens=max_tokens, reserve_tokens=reserve_tokens)
+
+
+def trim(  # noqa: PLR0913 - the parameters of the document
+    blocks: Sequence[Block],
+    *,
+    counter: TokenCounter,
+    strategy: str | Strategy = "group_order",
+    model: str | None = None,
+    max_tokens: int | None = None,
+    reserve_tokens: int = 0,
+    budget_tokens: int | None = None,
+    framing: Framing = NO_FRAMING,
+    message_overhead_tokens: int = 0,
+    attachment_tokens: int = 0,
+    other_tokens: int = 0,
+    include_message_metadata_tokens: bool = False,
+    on_overflow: str = "error",
+    step: str | None = "trimming",
+) -> TrimResult:
+    """Disable blocks until the enabled ones fit. Pure: the blocks given are not changed.
+
+    The budget is ``budget_tokens``, else ``max_tokens - reserve_tokens``. ``other_tokens`` are in the prompt besides the
+    blocks (tools). For the rest see `Costing` and `innkeeper.budget.strategy`.
+
+    Raises:
+        BudgetError: no budget, or numbers that make no sense.
+        UnknownNameError: an unknown strategy or ``on_overflow``.
+        MaxTokensExceededError: what may not be evicted does not fit, unless ``on_overflow`` is ``return``.
+    """
+    costing = Costing(
+        counter=counter,
+        model=model,
+        framing=framing,
+        message_overhead_tokens=message_overhead_tokens,
+        attachment_tokens=attachment_tokens,
+        include_message_metadata_tokens=include_message_metadata_tokens,
+    )
+    fixed = whole("other_tokens", other_tokens) + framing.reply
+    room = msgspec.structs.replace(Room.of(max_tokens, reserve_tokens, budget_tokens), fixed_tokens=fixed)
+    return trim_blocks(blocks, strategy_of(strategy), costing, room, on_overflow=on_overflow, step=step)
+
+
+def trim_blocks(
+    blocks: Sequence[Block],
+    strategy: Strategy,
+    costing: Costing,
+    room: Room,
+    *,
+    on_overflow: str = "error",
+    step: str | None = None,
+) -> TrimResult:
+    """`trim` with its parameters put together."""
+    if on_overflow not in ON_OVERFLOW:
+        raise UnknownNameError("on_overflow", str(on_overflow), ON_OVERFLOW)
+    enabled = [block for block in blocks if block.enabled]
+    tokens = costing.totals(enabled)
+    user = latest_user(enabled) if strategy.keeps_latest_user else None
+    units = units_of(enabled, tokens, () if user is None else (user,))
+    gone = strategy.choose(units, sum(tokens) + room.fixed_tokens, room.budget_tokens)
+    evicted = {index: _reason(unit, strategy) for unit in gone for index in unit.members}
+    report = _report(enabled, tokens, evicted, strategy, room)
+    if on_overflow == "error" and report.final_tokens > room.budget_tokens:
+        raise overflow(enabled, tokens, evicted, report, step)
+    return _result(blocks, enabled, evicted, _described(report, costing))
+
+
+def _reason(unit: Unit, strategy: Strategy) -> EvictionReason:
+    if unit.bundled:
+        return EvictionReason.GROUP_OVERFLOW
+    return EvictionReason.TOOL_PAIR if len(unit.members) > 1 else strategy.reason
+
+
+def _result(
+    blocks: Sequence[Block], enabled: Sequence[Block], evicted: Mapping[int, EvictionReason], report: TrimReport
+) -> TrimResult:
+    if not evicted:
+        return TrimResult(tuple(enabled), (), tuple(blocks), report)
+    off = {index: msgspec.structs.replace(enabled[index], enabled=False) for index in sorted(evicted)}
+    after = iter([off.get(index, block) for index, block in enumerate(enabled)])
+    return TrimResult(
+        tuple(block for index, block in enumerate(enabled) if index not in off),
+        tuple(off.values()),
+        tuple(next(after) if block.enabled else block for block in blocks),
+        report,
+    )
+
+
+def _report(
+    enabled: Sequence[Block],
+    tokens: Sequence[int],
+    evicted: Mapping[int, EvictionReason],
+    strategy: Strategy,
+    room: Room,
+) -> TrimReport:
+    initial = sum(tokens) + room.fixed_tokens
+    by_priority = strategy.name == "priority"
+    return TrimReport(
+        strategy=strategy.name,
+        budget_tokens=room.budget_tokens,
+        max_tokens=room.max_tokens,
+        reserve_tokens=room.reserve_tokens,
+        initial_tokens=initial,
+        final_tokens=initial - sum(tokens[index] for index in evicted),
+        fixed_tokens=room.fixed_tokens,
+        evictions=tuple(
+            [_record(enabled[i], i, tokens[i], reason, by_priority=by_priority) for i, reason in evicted.items()]
+        ),
+        groups=_groups(enabled, tokens, evicted),
+    )
+
+
+def _record(block: Block, index: int, tokens: int, reason: EvictionReason, *, by_priority: bool) -> EvictionRecord:
+    source, bundle = block.metadata.get("source"), block.metadata.get("eviction_bundle")
+    return EvictionRecord(
+        block_id=block.id or f"{block.slot or block.role}-{index}",
+        slot=block.slot,
+        token_count=tokens,
+        reason=reason,
+        budget_group=pass_of(block),
+        priority=block.priority if by_priority else None,
+        source=None if source is None else str(source),
+        bundle=None if bundle is None else str(bundle),
+    )
+
+
+def _groups(
+    enabled: Sequence[Block], tokens: Sequence[int], evicted: Mapping[int, EvictionReason]
+) -> tuple[GroupTotal, ...]:
+    sums: dict[str, list[int]] = {}
+    for index, block in enumerate(enabled):
+        entry = sums.setdefault(str(block.group), [0, 0, 0, 0])
+        count, gone = tokens[index], index in evicted
+        entry[0] += count
+        entry[1] += 0 if gone else count
+        entry[3 if gone else 2] += 1
+    return tuple(GroupTotal(group, *numbers) for group, numbers in sums.items())
+
+
+def _described(report: TrimReport, costing: Costing) -> TrimReport:
+    facts = costing.counter.describe(costing.model)
+    name = facts.get("tokenizer") or facts.get("backend")
+    return msgspec.structs.replace(
+        report, tokenizer=None if name is None else str(name), exact=facts.get("exact") is True
+    )
+
+
+def overflow(
+    enabled: Sequence[Block],
+    tokens: Sequence[int],
+    evicted: Mapping[int, EvictionReason],
+    report: TrimReport,
+    step: str | None,
+) -> MaxTokensExceededError:
+    """The error for what does not fit: its numbers as the document maps them, and the largest blocks that had to stay."""
+    kept = sorted((index for index in range(len(enabled)) if index not in evicted), key=lambda index: -tokens[index])
+    largest = [(enabled[index].slot or enabled[index].role, tokens[index]) for index in kept[:_LARGEST_NAMED]]
+    named = ", ".join(f"{name} ({count:,})" for name, count in largest)
+    window = report.budget_tokens + report.reserve_tokens if report.max_tokens is None else report.max_tokens
+    return MaxTokensExceededError(
+        estimated_tokens=report.final_tokens,
+        max_tokens=window,
+        reserve_tokens=report.reserve_tokens,
+        step=step,
+        hint=f"shorten what may not be dropped, raise the context window or lower the reserve; largest: {named or 'nothing'}",
+        largest=[{"slot": name, "tokens": count} for name, count in largest],
+        eviction_count=report.eviction_count,
+    )
