@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from innkeeper.parity.case import Case
-from innkeeper.prompt import BuildRequest
+from innkeeper.prompt import BuildRequest, Randomness
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.plan import Plan
 
@@ -87,12 +87,15 @@ def answer(case: Case) -> Any:
     return _facts(_build(request_of(given)), given)
 
 
-def _build(request: BuildRequest) -> Plan:
-    from innkeeper.prompt import Ports, Randomness
+def _build(request: BuildRequest, chance: Any = None) -> Plan:
+    """The plan by SillyTavern's rules, drawing from one stream as it does (``chance``: the stream of earlier steps)."""
+    from innkeeper.prompt import Ports
     from innkeeper.taverns import silly
 
     options = {"trimming": {"on_overflow": "warn"}}
-    return silly.build(request.with_(step_options=options), Ports(random=Randomness.shared))
+    return silly.build(
+        request.with_(step_options=options), Ports(random=lambda seed: chance or Randomness.shared(seed))
+    )
 
 
 def _converted(given: Mapping[str, Any]) -> Any:
@@ -115,10 +118,11 @@ def _texts(given: Mapping[str, Any]) -> Any:
 
 
 def _steps(given: Mapping[str, Any]) -> list[Any]:
-    """Several generations on one chat, each with the state and the variables the one before left."""
+    """Several generations on one chat, drawing from one stream, each with the state and the variables the one before left."""
     chat = list(given.get("chat") or [])
     answers: list[Any] = []
     carry: Any = None
+    chance = Randomness.shared(given.get("seed", 1))
     variables = given.get("variables")
     for step in given["steps"]:
         if step.get("truncate") is not None:
@@ -126,7 +130,7 @@ def _steps(given: Mapping[str, Any]) -> list[Any]:
         chat += step.get("append") or []
         request = request_of({**given, "chat": chat, "variables": variables}, step.get("generation"))
         try:
-            plan = _build(request.with_(lore_state=carry))
+            plan = _build(request.with_(lore_state=carry), chance)
         except InnkeeperError as error:
             answers.append({"error": error.to_dict()})
             continue

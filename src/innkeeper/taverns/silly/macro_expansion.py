@@ -68,8 +68,15 @@ class _Walk:
                 self._texts.setdefault(text.depth, []).append(text)
 
     def units(self) -> Iterator[list[Draft]]:
-        """Units newest first."""
-        yield from self._filler()
+        """Units newest first; a filler before them when the newest is the assistant's."""
+        placed = self._placed()
+        newest = next(placed, None)
+        if newest is not None:
+            yield from self._filler(newest[0])
+            yield newest
+        yield from placed
+
+    def _placed(self) -> Iterator[list[Draft]]:
         depth = 0
         for skipped in range(self.skipped):
             yield from self._at(skipped)
@@ -92,12 +99,10 @@ class _Walk:
         """The lines no unit was made of, newest first, as they are written."""
         return [draft for line in reversed(self.lines) for draft in _drafts(self.scene, line, None, expand=False)]
 
-    def _filler(self) -> Iterator[list[Draft]]:
-        """Outside normal generations a history that ends with the assistant gets the preset's filler (`sillytavern.md` 53)."""
+    def _filler(self, newest: Draft) -> Iterator[list[Draft]]:
+        """The preset's ``send_if_empty`` after an assistant's message (`sillytavern.md` 53)."""
         text = self.scene.expand(self.scene.inputs.preset.send_if_empty.strip())
-        last = self.lines[-1] if self.lines else None
-        ends = last is not None and not last.is_user and not last.narrator
-        if text and ends and self.scene.type in ("swipe", "regenerate", "impersonate"):
+        if text and newest.role == "assistant":
             yield [Draft(role="user", content=text, source="send_if_empty", kind="history")]
 
 
@@ -169,22 +174,21 @@ NO_RESULT: Final = "[No content]"
 
 def _depth_texts(state: State, scene: Scene) -> list[DepthText]:
     injections: Injections = state.made_by("injection")
-    own: list[DepthText] = []
-    for prompt in prompts_of(state).values():
-        if prompt.in_chat and prompt.on and prompt.content:
-            own += _around_main(prompt, injections) if prompt.identifier == "main" else [_own(prompt, prompt.content)]
-    return [*own, *injections.depth]
+    own = [_own(prompt, _text(prompt, injections)) for prompt in prompts_of(state).values() if prompt.in_chat]
+    return [*(text for text in own if text.text), *injections.depth]
 
 
 def _own(prompt: Prompt, text: str) -> DepthText:
     return DepthText(key="", text=text, depth=prompt.depth, role=prompt.role, order=prompt.order)
 
 
-def _around_main(main: Prompt, injections: Injections) -> list[DepthText]:
-    """A main prompt in the chat, with the texts beside it, which take its role (`sillytavern.md` 45)."""
-    before = [_own(main, item.content) for item in reversed(injections.before)]
-    after = [_own(main, item.content) for item in reversed(injections.after)]
-    return [*before, _own(main, main.content), *after]
+def _text(prompt: Prompt, injections: Injections) -> str:
+    """A prompt's text; a main prompt in the chat takes the texts beside it along, even when it is off (`sillytavern.md` 45)."""
+    if prompt.identifier != "main":
+        return prompt.content
+    before = [item.content for item in reversed(injections.before)]
+    after = [item.content for item in reversed(injections.after)]
+    return "\n".join([*before, *([prompt.content] if prompt.content else []), *after])
 
 
 def _of_depth(texts: list[DepthText], depth: int) -> list[Draft]:
