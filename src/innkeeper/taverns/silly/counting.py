@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -39,6 +39,10 @@ class Counting(msgspec.Struct, frozen=True):
         return _neutral(counter, name)
 
 
+ROLE: Final = 1
+"""What the role of a message costs: the lore budget does not count it where tiktoken counts."""
+
+
 def _sillytavern(name: str, *, chat: bool) -> Counting:
     tokenizer = SILLYTAVERN_TOKENIZERS[name]
     counter = tokenizer.counter()
@@ -48,7 +52,9 @@ def _sillytavern(name: str, *, chat: bool) -> Counting:
         return counter.count(text, name)
 
     def lore(text: str) -> int:
-        return tokenizer.count_alone({"role": "system", "content": text}) if chat else tokenizer.count_text(text)
+        if not chat:
+            return tokenizer.count_text(text)
+        return tokenizer.count_alone({"role": "system", "content": text}) - (ROLE if adds_up else 0)
 
     if not chat:
         return Counting(tokenizer.count_message, tokenizer.count_text, lore)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from innkeeper.lore import LoreInput, ScanSources, compile_lore, scan
+from innkeeper.lore import LoreInput, LoreResult, ScanSources, compile_lore, scan
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
@@ -25,7 +25,7 @@ def run(state: State, _config: NoConfig) -> None:
     scene = scene_of(state)
     if scene.inputs.generation.skip_wian:
         state.note(NoteKind.LORE, "lore was skipped: skip_wian is on")
-        state.scratch["lore"] = LoreTexts()
+        state.scratch["lore"], state.result.lore = LoreTexts(), LoreResult()
         return
     lore = compile_lore(scene.inputs.books, scene.inputs.lore)
     result = scan(lore, _input(state, scene))
