@@ -89,7 +89,7 @@ def _given(state: State) -> Iterator[Injection]:
 
 
 def _note(scene: Scene, lore: LoreTexts) -> Injection | None:
-    if not note_due(scene) or scene.inputs.generation.skip_wian:
+    if not note_due(scene):
         return None
     note = scene.inputs.note
     positions = {0: InjectionPosition.AFTER, 1: InjectionPosition.CHAT, 2: InjectionPosition.BEFORE}
@@ -141,6 +141,9 @@ APPEND_ALL: Final = 2
 
 
 def _lore(scene: Scene, lore: LoreTexts) -> Iterator[DepthText]:
+    """Lore at a depth. ``skip_wian`` leaves out just these."""
+    if scene.inputs.generation.skip_wian:
+        return
     numbers = {name: number for number, name in ROLES.items()}
     for item in lore.depth:
         key = f"customDepthWI_{item.depth}_{numbers.get(item.role, 0)}"

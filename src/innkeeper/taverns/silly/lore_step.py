@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from innkeeper.lore import LoreInput, LoreResult, ScanSources, compile_lore, scan
+from innkeeper.lore import LoreInput, ScanSources, compile_lore, scan
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
@@ -23,10 +23,6 @@ SCAN_LIMIT: Final = 1000
 def run(state: State, _config: NoConfig) -> None:
     """Scan, record the verdicts, and let macros see the outlets."""
     scene = scene_of(state)
-    if scene.inputs.generation.skip_wian:
-        state.note(NoteKind.LORE, "lore was skipped: skip_wian is on")
-        state.scratch["lore"], state.result.lore = LoreTexts(), LoreResult()
-        return
     lore = compile_lore(scene.inputs.books, scene.inputs.lore)
     result = scan(lore, _input(state, scene))
     texts = lore_texts(result.activated)
@@ -82,7 +78,7 @@ def _sources(state: State, scene: Scene) -> ScanSources:
             "scenario": texts.scenario,
             "creator_notes": texts.creator_notes,
         },
-        injections=tuple(_injections(state, scene)) if not inputs.generation.skip_wian else (),
+        injections=tuple(_injections(state, scene)),
     )
 
 
