@@ -14,7 +14,7 @@ from liquid.undefined import UNDEFINED, Undefined
 from liquid.utils import ReadOnlyChainMap
 
 from innkeeper.macros.liquid_filters import GROWTH, TEXT_FILTERS
-from innkeeper.macros.liquid_session import LiquidSession, limit_error, size_of, text_of
+from innkeeper.macros.liquid_session import LiquidSession, limit_error, text_of
 from innkeeper.macros.liquid_variables import VariablesDrop
 
 __all__ = ["CRASHES", "Buffer", "Context", "RaisingUndefined", "session_of"]
@@ -82,8 +82,7 @@ class Context(RenderContext):
     def assign(self, key: str, val: Any) -> None:
         """Set a variable of the template."""
         session = self.session
-        session.charge_value(val)
-        session.namespace_size += size_of(val, session.limits)
+        session.namespace_size += session.charge_value(val)
         if session.namespace_size > session.limits.namespace_size:
             raise limit_error("the values assigned", "namespace_size", session.limits, session.namespace_size)
         self.locals[key] = val

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Final
 
 from innkeeper.macros.errors import MacroArgumentError, MacroLimitError
@@ -20,7 +21,7 @@ __all__ = ["LiquidSession", "size_of", "text_of"]
 
 _CHECK_EVERY: Final = 2_000
 _CHARS_A_STEP: Final = 256
-_ITEMS_A_STEP: Final = 4
+_ITEMS_A_STEP: Final = 2
 _ITEM: Final = 8
 
 
@@ -61,10 +62,12 @@ class LiquidSession:
             self._next_check = self._spent + _CHECK_EVERY
             self._check_time()
 
-    def charge_value(self, value: Any) -> None:
-        """Count the work of reading a value once."""
+    def charge_value(self, value: Any) -> int:
+        """Count the work of reading a value once; returns its size."""
+        size = size_of(value, self.limits)
         items = len(value) if isinstance(value, (list, tuple, dict)) else 0
-        self.charge(1 + items // _ITEMS_A_STEP + size_of(value, self.limits) // _CHARS_A_STEP)
+        self.charge(1 + items // _ITEMS_A_STEP + size // _CHARS_A_STEP)
+        return size
 
     def bounded(self, value: Any) -> Any:
         """The value, if it is within the limits. Raises `MacroLimitError`."""
@@ -98,31 +101,31 @@ def size_of(value: Any, limits: LiquidLimits) -> int:
     Text that occurs twice counts twice: what is done with the value is done to each.
     """
     if isinstance(value, str):
-        total, stack = len(value), []
+        total = len(value)
     else:
-        total, stack = _ITEM, _parts(value, limits)
-    while stack:
-        item = stack.pop()
-        if isinstance(item, str):
-            total += len(item)
-        else:
-            total += _ITEM
-            stack += _parts(item, limits)
-        if total > limits.value_size:
-            break
+        total = _ITEM
+        boxes = [value]
+        while boxes and total <= limits.value_size:
+            for item in _parts(boxes.pop(), limits):
+                if isinstance(item, str):
+                    total += len(item)
+                else:
+                    total += _ITEM
+                    if isinstance(item, (list, tuple, dict, range)):
+                        boxes.append(item)
     if total > limits.value_size:
         raise limit_error("a value", "value_size", limits, total)
     return total
 
 
-def _parts(value: Any, limits: LiquidLimits) -> list[Any]:
+def _parts(value: Any, limits: LiquidLimits) -> Iterable[Any]:
     if isinstance(value, range):
         if value.stop - value.start > limits.items:
             raise limit_error("the items of a range", "items", limits, value.stop - value.start)
-        return []
+        return ()
     if isinstance(value, dict):
-        return [*value.keys(), *value.values()]
-    return list(value) if isinstance(value, (list, tuple)) else []
+        return chain(value, value.values())
+    return value if isinstance(value, (list, tuple)) else ()
 
 
 def text_of(value: Any) -> str:
