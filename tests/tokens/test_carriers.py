@@ -136,6 +136,46 @@ def test_zipped_tokenizer_files_are_read(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert engine.count_many(["ab", "ba"]) == [1, 2]
 
 
+LIBRARIES = {
+    "claude-2": "def count_tokens(text): return len(text)\ndef encode(text): return list(range(len(text)))\n",
+    "claude-3": "def token_count(text, version): return len(text) + {'3.0': 7}[version]\n",
+    "claude-4.7": "def token_count(text, version): return len(text) + {'4.7': 11}[version]\n",
+}
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_libraries_that_count_are_wrapped(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A library that counts by itself is asked for the text alone: what it adds for a message is taken off."""
+    package = VOCABULARIES[name].carriers[0].package
+    (tmp_path / package).mkdir()
+    (tmp_path / package / "__init__.py").write_text(LIBRARIES[name], "utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for module in [module for module in sys.modules if module.partition(".")[0] == package]:
+        monkeypatch.delitem(sys.modules, module)
+    engine = engine_of(msgspec.structs.replace(VOCABULARIES[name], name=f"pretended {name}"))
+    assert engine.count_many(["", "lamp", "x" * 20_000]) == [0, 4, 20_000]
+    del sys.modules[package]
+
+
+def test_libraries_that_do_not_load_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A library that is there but cannot be imported is unavailable, not a crash."""
+    _package(monkeypatch, tmp_path, {"__init__.py": b"import no_such_module"})
+    broken = Vocabulary(name="broken", carriers=(Carrier("carrier", "", "ctok:3.0"),), licence="none")
+    monkeypatch.setitem(sys.modules, "ctok", None)
+    with pytest.raises(TokenizerUnavailableError):
+        engine_of(broken)
+
+
+@pytest.mark.parametrize(("form", "library"), [("tokenizer.json", "tokenizers"), ("sentencepiece", "sentencepiece")])
+def test_missing_libraries_are_named(form: str, library: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A vocabulary whose library is not installed is unavailable, with a hint."""
+    _package(monkeypatch, tmp_path, {"v": RANKS})
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(TokenizerUnavailableError, match=library) as caught:
+        engine_of(_vocabulary("v", form, RANKS))
+    assert "pip install" in str(caught.value.hint)
+
+
 def test_other_bytes_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A file that is not the known one is refused, with both checksums."""
     _package(monkeypatch, tmp_path, {"v": RANKS + b"Yw== 3\n"})

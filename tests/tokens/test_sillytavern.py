@@ -68,6 +68,14 @@ def test_cost_in_a_prompt() -> None:
         assert tokenizer.count_message(message) == tokenizer.count_alone(message) - less
 
 
+def test_lore_costs_as_a_message() -> None:
+    """Lore costs its text and 6 with tiktoken, its text alone without a tokenizer, and a joined message otherwise."""
+    text = "The lamp is lit.\n"
+    for name, more in (("gpt-4o", 6), ("gpt-4", 6), ("none", 0), ("llama3", 2)):
+        tokenizer = sillytavern_tokenizer(name)
+        assert tokenizer.count_lore(text) == tokenizer.count_text(text) + more
+
+
 def test_the_counter_ignores_models() -> None:
     """The rule's counter counts by its tokenizer for any model and for none."""
     some = sillytavern_tokenizer("none").counter()

@@ -31,9 +31,9 @@ _SCRIPTS: Final = {
 _LATIN: Final = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u0300-\u036f\u1e00-\u1eff"
 
 _RUN: Final = re.compile(
-    rf"(?P<latin>[{_LATIN}]+)"
-    r"|(?P<digits>[0-9]+)"
-    r"|(?P<sign>[!-/:-@\[-`{-~]+)"
+    rf" ?(?P<latin>[{_LATIN}]+)"
+    r"| ?(?P<digits>[0-9]+)"
+    r"| ?(?P<sign>[!-/:-@\[-`{-~]+)"
     r"|(?P<line>[^\S\n]*\n\s*)"
     r"|(?P<gap>[^\S\n]{2,}|[^\S\n ])|[ ]|"
     + "|".join(rf"(?P<{name}>[{ranges}]+)" for name, ranges in _SCRIPTS.items())
@@ -164,14 +164,14 @@ def _count_runs(text: str, found: list[float]) -> Iterator[str]:
     for match in _RUN.finditer(text):
         kind = match.lastgroup
         if kind == "latin":
-            yield match[0]
+            yield match[1]
         elif kind == "rare":
             found[_PLACE["rare_run"]] += 1
             found[_PLACE["rare_byte"]] += len(match[0].encode("utf-8", "surrogatepass"))
         elif kind is not None:
             place = _RUNS[kind]
             found[place] += 1
-            found[place + 1] += match.end() - match.start()
+            found[place + 1] += match.end() - match.start(kind)
 
 
 def _count_words(words: list[str], found: list[float]) -> None:

@@ -22,6 +22,7 @@ __all__ = ["SILLYTAVERN_TOKENIZERS", "SillyTavernTokenizer", "sillytavern_tokeni
 
 _BYTES: Final = "bytes/3.35"
 _TIKTOKEN: Final = FRAMINGS["sillytavern-tiktoken"]
+_LORE: Final = 6
 _WEB: Final = FRAMINGS["sillytavern-web"]
 _PIECES: Final = FRAMINGS["sillytavern-sentencepiece"]
 
@@ -61,6 +62,17 @@ class SillyTavernTokenizer(msgspec.Struct, frozen=True):
             any(token in text for token in counter.special_tokens(self.name)) if self.framing.refuses_special else 0
         )
         return 0 if refused else counter.count(scalar_text(text), self.name)
+
+    def count_lore(self, text: str) -> int:
+        """Tokens of lore against its budget in a chat: as a message, 6 more than the text where tiktoken counts.
+
+        (sillytavern.md 27; cases ``budget-*`` of ``world_info``.) Raises `TokenizerUnavailableError`.
+        """
+        if self.framing is _TIKTOKEN:
+            return self.count_text(text) + _LORE
+        if self.framing.joiner is None:
+            return self.count_text(text)
+        return self.count_alone({"role": "system", "content": text})
 
     def count_message(self, message: Any) -> int:
         """Tokens a message adds to a prompt. Raises `TokenizerUnavailableError`."""
