@@ -11,7 +11,7 @@ from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
 from innkeeper.taverns.silly.carry import carried_scans, read_carry
 from innkeeper.taverns.silly.counting import Counting
-from innkeeper.taverns.silly.lore_texts import LoreTexts, lore_texts
+from innkeeper.taverns.silly.lore_texts import lore_texts
 from innkeeper.taverns.silly.note import note_text
 from innkeeper.taverns.silly.scene import Scene, scene_of
 
@@ -68,7 +68,7 @@ def _messages(scene: Scene) -> list[str]:
 
 
 def _sources(state: State, scene: Scene) -> ScanSources:
-    texts, inputs = scene.texts, scene.inputs
+    texts = scene.texts
     return ScanSources(
         texts={
             "persona_description": texts.persona,
