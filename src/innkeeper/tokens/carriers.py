@@ -1,11 +1,9 @@
 """Reading vocabularies from the packages that carry them: one function a form, and one bounded store of what is loaded."""
 
 import base64
-import gzip
 import hashlib
 import io
 import threading
-import zipfile
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from importlib.util import find_spec
@@ -95,6 +93,9 @@ def _read(vocabulary: Vocabulary, carrier: Carrier, path: Path) -> Engine:
 
 def _content(carrier: Carrier, path: Path) -> bytes:
     """The file's bytes, unpacked, within `TOKENIZER_FILE_BYTES`."""
+    import gzip
+    import zipfile
+
     try:
         with path.open("rb") as file:
             data = file.read(TOKENIZER_FILE_BYTES + 1)

@@ -5,6 +5,7 @@ A heuristic is a weight for each. Every feature grows with the text, so does eve
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Final
 
 __all__ = ["FEATURES", "features"]
@@ -30,17 +31,22 @@ _SCRIPTS: Final = {
 
 _LATIN: Final = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u0300-\u036f\u1e00-\u1eff"
 
-_RUN: Final = re.compile(
-    rf" ?(?P<latin>[{_LATIN}]+)"
-    r"| ?(?P<digits>[0-9]+)"
-    r"| ?(?P<sign>[!-/:-@\[-`{-~]+)"
-    r"|(?P<line>[^\S\n]*\n\s*)"
-    r"|(?P<gap>[^\S\n]{2,}|[^\S\n ])|[ ]|"
-    + "|".join(rf"(?P<{name}>[{ranges}]+)" for name, ranges in _SCRIPTS.items())
-    +
-    # what no script above has: rare letters, controls, private use
-    rf"|(?P<rare>[^\s!-~{_LATIN}{''.join(_SCRIPTS.values())}]+)"
-)
+
+@cache
+def _run() -> re.Pattern[str]:
+    """The pattern of all runs; made when it is first used, since that takes longer than the rest of the import."""
+    return re.compile(
+        rf" ?(?P<latin>[{_LATIN}]+)"
+        r"| ?(?P<digits>[0-9]+)"
+        r"| ?(?P<sign>[!-/:-@\[-`{-~]+)"
+        r"|(?P<line>[^\S\n]*\n\s*)"
+        r"|(?P<gap>[^\S\n]{2,}|[^\S\n ])|[ ]|"
+        + "|".join(rf"(?P<{name}>[{ranges}]+)" for name, ranges in _SCRIPTS.items())
+        +
+        # what no script above has: rare letters, controls, private use
+        rf"|(?P<rare>[^\s!-~{_LATIN}{''.join(_SCRIPTS.values())}]+)"
+    )
+
 
 _ENGLISH: Final = frozenset(
     [
@@ -161,7 +167,7 @@ def features(text: str) -> list[float]:
 
 def _count_runs(text: str, found: list[float]) -> Iterator[str]:
     """Count all runs but the Latin words, which are yielded."""
-    for match in _RUN.finditer(text):
+    for match in _run().finditer(text):
         kind = match.lastgroup
         if kind == "latin":
             yield match[1]
