@@ -81,6 +81,17 @@ def test_all_write_tags_are_there() -> None:
     }
 
 
+def test_what_no_store_can_keep() -> None:
+    """Data nested too deep, and numbers that cannot be written, fail the template and are not stored."""
+    deep: Any = 1
+    for _ in range(63):
+        deep = [deep]
+    store = InMemoryVariables()
+    for template in ("{% setvar a = d %}", "{% setvar a = '1e308' | times: 10 %}", "{% setvar a = 'nan' | plus: 1 %}"):
+        assert render(template, {"d": deep}, variables=store).error is not None
+    assert store.names() == ()
+
+
 def test_values_in_the_store_are_its_own() -> None:
     """A list that a template stores is not shared with the template's data."""
     data = {"l": [1]}

@@ -14,7 +14,7 @@ from innkeeper.prompt import (
     Ports,
     UsageError,
 )
-from innkeeper.taverns.inputs import KEYWORDS, canonical_name, counter_of, read_inputs
+from innkeeper.taverns.inputs import KEYWORDS, canonical_name, read_inputs
 
 
 class Estimator:
@@ -131,10 +131,10 @@ def test_every_document_input_is_a_keyword() -> None:
 def test_counters() -> None:
     """A counter is taken as it is, an estimator is wrapped, anything else is refused."""
     counter = Counter()
-    assert counter_of(counter) is counter
-    wrapped = counter_of(Estimator())
+    assert read_inputs(None, None, {"token_counter": counter}).ports.token_counter is counter
+    wrapped = read_inputs(None, None, {"token_estimator": Estimator()}).ports.token_counter
+    assert wrapped is not None
     assert (wrapped.count("abc"), wrapped.count("abc", "m")) == (3, 4)
-    assert wrapped.describe()["exact"] is False
     for value in (object(), "text", [1]):
         with pytest.raises(UsageError):
-            counter_of(value)
+            read_inputs(None, None, {"token_estimator": value})

@@ -116,6 +116,7 @@ class Scanner:
             left, right = self._stripped(start + line.start(), start + line.end())
             name = _NAME.match(self._source, left, right)
             while name is not None and name.group() == "liquid":
+                self._count("", left)
                 left, right = self._stripped(name.end(), right)
                 name = _NAME.match(self._source, left, right)
             if name is not None:

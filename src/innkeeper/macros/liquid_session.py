@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -70,7 +71,12 @@ class LiquidSession:
         return size
 
     def bounded(self, value: Any) -> Any:
-        """The value, if it is within the limits. Raises `MacroLimitError`."""
+        """The value, if it is within the limits and, if a number, one that can be written.
+
+        Raises `MacroLimitError`, `MacroArgumentError`.
+        """
+        if isinstance(value, float) and not math.isfinite(value):
+            raise MacroArgumentError("the result is not a number")
         if isinstance(value, int) and value.bit_length() > self.limits.number_bits:
             raise limit_error("a number", "number_bits", self.limits, value.bit_length())
         size_of(value, self.limits)

@@ -19,11 +19,14 @@ from liquid.token import TOKEN_ASSIGN, TOKEN_TAG
 from liquid.undefined import is_undefined
 
 from innkeeper.macros.liquid_session import LiquidSession, text_of
+from innkeeper.prompt.errors import LimitError
+from innkeeper.prompt.limits import MAX_DEPTH
 from innkeeper.prompt.variables import StagedVariables, number_of
 
 __all__ = ["TAGS", "VariablesDrop"]
 
 _STEPS_A_WRITE: Final = 4
+_STORE_LEVELS: Final = 3  # a store as data is a mapping of scopes, each a mapping of names
 _SCOPES: Final = {"var": "local", "global": "global"}
 
 
@@ -107,14 +110,16 @@ def _sum(current: Any, value: Any) -> Any:
     return left + right
 
 
-def _data(value: Any) -> Any:
-    """A value as plain data that a store can keep."""
+def _data(value: Any, depth: int = _STORE_LEVELS) -> Any:
+    """A value as plain data that a store can keep. Raises `LimitError` beyond `MAX_DEPTH`."""
+    if depth > MAX_DEPTH:
+        raise LimitError("the nesting of a variable", limit="MAX_DEPTH", allowed=MAX_DEPTH)
     if is_undefined(value) or value is None:
         return None
     if isinstance(value, (range, list, tuple)):
-        return [_data(item) for item in value]
+        return [_data(item, depth + 1) for item in value]
     if isinstance(value, Mapping):
-        return {str(key): _data(item) for key, item in value.items()}
+        return {str(key): _data(item, depth + 1) for key, item in value.items()}
     return value if isinstance(value, (str, int, float, bool)) else text_of(value)
 
 

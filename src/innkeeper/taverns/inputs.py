@@ -101,36 +101,12 @@ def _is_port(name: str, value: Any) -> bool:
 
 
 def _ports(objects: Mapping[str, Any]) -> dict[str, Any]:
-    counter = objects.get("token_counter")
-    return {**objects, **({} if counter is None else {"token_counter": counter_of(counter)})}
+    if objects.get("token_counter") is None:
+        return dict(objects)
+    from innkeeper.tokens.estimators import counter_of
+
+    return {**objects, "token_counter": counter_of(objects["token_counter"])}
 
 
 def _replaced(name: str) -> Note:
     return Note(NoteKind.IGNORED, f"{name} has no effect: {_REPLACED[name]}")
-
-
-class _Estimator:
-    """A TavernKit estimator as a counter."""
-
-    def __init__(self, estimator: Any) -> None:
-        self._estimator = estimator
-
-    def count(self, text: str, model: str | None = None) -> int:
-        """Its estimate."""
-        return int(self._estimator.estimate(text, model_hint=model))
-
-    def describe(self, model: str | None = None) -> Mapping[str, Any]:
-        """What it says of itself; without that, only that it is the caller's and no exact one is known."""
-        if hasattr(self._estimator, "describe"):
-            facts: Mapping[str, Any] = self._estimator.describe(model_hint=model)
-            return facts
-        return {"backend": type(self._estimator).__name__, "exact": False, "error_percent": None, "source": "caller"}
-
-
-def counter_of(value: Any) -> Any:
-    """A token counter from itself, or from an object with ``estimate(text, model_hint=...)``. Raises `UsageError`."""
-    if callable(getattr(value, "count", None)) and not isinstance(value, (str, bytes, list, tuple)):
-        return value
-    if callable(getattr(value, "estimate", None)):
-        return _Estimator(value)
-    raise UsageError(f"{type(value).__name__} counts no tokens", hint="it needs count(text, model) or estimate(text)")

@@ -121,7 +121,7 @@ def test_minimal_runner_example() -> None:
 
 def test_supported_inputs() -> None:
     """*Supported Inputs*: everything the pipeline uses has its effect."""
-    events: list[str] = []
+    steps: list[str] = []
     store = InMemoryVariables()
     plan = (
         vibe.builder()
@@ -133,14 +133,14 @@ def test_supported_inputs() -> None:
         .variables_store(store)
         .token_estimator(types.SimpleNamespace(count=lambda text, _model=None: len(text), describe=dict))
         .strict(strict=True)
-        .instrumenter(lambda event, **_: events.append(event))
+        .instrumenter(lambda _event, **payload: steps.append(payload.get("name", "")))
         .meta("system_template", "{% setvar seen = char %}{{ char }} {{ user }} {{ context.app }}")
         .meta("post_history_template", "{{ persona }}")
         .build()
     )
     assert [block.content for block in plan.blocks] == ["Sera Alice 1", "Hi", "X", "Hello"]
     assert store.get("seen") == "Sera"
-    assert events.count("step_start") == len(vibe.PIPELINE)
+    assert set(vibe.PIPELINE.names) <= set(steps)
     assert plan.notes == ()
 
 
@@ -167,11 +167,14 @@ def test_output_contract() -> None:
     assert len(warned.warnings) == 1
 
 
+CALL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+
+
 def test_block_semantics() -> None:
     """*Block Semantics*: slots, groups, sources; templates are Liquid, card texts are not."""
     texts = {"name": "Sera", "description": "{{ char }}", "post_history_instructions": "{{ user }}"}
     card = {"spec": "chara_card_v2", "spec_version": "2.0", "data": texts}
-    history = [{"role": "assistant", "content": "c", "name": "n", "metadata": {"tool_calls": [{"id": "1"}]}}]
+    history = [{"role": "assistant", "content": "c", "metadata": {"tool_calls": [CALL]}}]
     plan = vibe.build(character=card, user="Bob", history=history, message=" m ")
     assert [(b.role, b.slot, b.group, b.source) for b in plan.blocks] == [
         ("system", "system", "system", "default_system"),
@@ -180,7 +183,7 @@ def test_block_semantics() -> None:
         ("user", "user_message", "history", "user_message"),
     ]
     assert [b.content for b in plan.blocks] == ["You are Sera.\n\n{{ char }}", "c", "{{ user }}", " m "]
-    assert plan.to_messages("openai")[1]["tool_calls"] == [{"id": "1"}]
+    assert plan.to_messages("openai")[1]["tool_calls"] == [CALL]
     meta = {"system_template": "{{ char }}", "post_history_template": "{{ user }}"}
     rendered = vibe.build(character=card, user="Bob", meta=meta).blocks
     assert [(b.content, b.slot, b.group, b.source) for b in rendered] == [
@@ -226,8 +229,7 @@ def test_instrumentation() -> None:
 
 def test_default_steps() -> None:
     """*Default Steps (Order)*: prepare, plan assembly, language policy; the token guard of the reference comes last."""
-    assert vibe.PIPELINE.names[:3] == ("prepare", "plan_assembly", "language_policy")
-    assert vibe.PIPELINE.names[3:] in {(), ("max_tokens",)}
+    assert vibe.PIPELINE.names == ("prepare", "plan_assembly", "language_policy", "max_tokens")
 
 
 def test_config_sources() -> None:

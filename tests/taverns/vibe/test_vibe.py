@@ -12,6 +12,7 @@ from innkeeper.prompt import (
     ConfigError,
     InMemoryVariables,
     InnkeeperError,
+    MaxTokensExceededError,
     Message,
     PipelineError,
     Plan,
@@ -140,6 +141,43 @@ def test_defect_b28_dice_are_bounded() -> None:
     plan = vibe.build(message="x", meta={"system_template": "{{ '1000000d6' | rollp }}"})
     assert plan.blocks[0].content == "{{ '1000000d6' | rollp }}"
     assert "dice" in plan.warnings[0].message
+
+
+class Letters:
+    """A counter of letters, which remembers for which model it was asked."""
+
+    def __init__(self) -> None:
+        self.models: set[str | None] = set()
+
+    def count(self, text: str, model: str | None = None) -> int:
+        self.models.add(model)
+        return len(text)
+
+    def describe(self, model: str | None = None) -> dict[str, Any]:
+        return {"exact": True, "error_percent": 0}
+
+
+def test_the_guard_measures_and_never_trims() -> None:
+    """Where there is a window, a prompt that does not fit is a warning, strictly an error; its blocks stay."""
+    history = [{"role": "user", "content": "x" * 100}]
+    fits = vibe.build(history=history, token_counter=Letters(), context_window=1000, reserved_tokens=100)
+    assert fits.warnings == ()
+    plan = vibe.build(history=history, token_counter=Letters(), context_window=150, reserved_tokens=100)
+    assert [warning.step for warning in plan.warnings] == ["max_tokens"]
+    assert plan.blocks == fits.blocks
+    with pytest.raises(MaxTokensExceededError) as caught:
+        vibe.build(
+            history=history, token_counter=Letters(), step_options={"max_tokens": {"max_tokens": 50, "mode": "error"}}
+        )
+    assert caught.value.limit_tokens == 50
+
+
+def test_the_guard_counts_as_prepare_found() -> None:
+    """The counter and the model hint of the context reach the guard."""
+    letters = Letters()
+    context = {"token_estimation": {"token_estimator": letters, "model_hint": "openai/gpt-4o"}}
+    vibe.build(message="a", context=context, context_window=1000, model="other")
+    assert letters.models == {"gpt-4o"}
 
 
 def test_unused_module_configs_are_noted() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from innkeeper.budget import MAX_TOKENS
 from innkeeper.prompt import BuildRequest, Pipeline, Plan, Ports
 from innkeeper.taverns.builder import Builder
 from innkeeper.taverns.tavern import Tavern
@@ -32,8 +33,8 @@ __all__ = [
     "to_messages",
 ]
 
-PIPELINE: Final = Pipeline(PREPARE, PLAN_ASSEMBLY, LANGUAGE_POLICY)
-"""The steps in order."""
+PIPELINE: Final = Pipeline(PREPARE, PLAN_ASSEMBLY, LANGUAGE_POLICY, MAX_TOKENS)
+"""The steps in order. The last only measures, and only where there is a window to fit into; it never trims."""
 
 TAVERN: Final = Tavern(
     name="vibe",

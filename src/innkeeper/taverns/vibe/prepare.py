@@ -12,7 +12,6 @@ from typing import Any, Final
 from innkeeper.content.character import Character
 from innkeeper.content.persona import Persona
 from innkeeper.prompt import ConfigError, NoConfig, NoteKind, State, Step, TokenCounter, UsageError, Where
-from innkeeper.taverns.inputs import counter_of
 from innkeeper.taverns.participant import character_of, user_of
 from innkeeper.taverns.tavern import note_unused
 from innkeeper.taverns.vibe.language_policy import check_context_policy
@@ -121,6 +120,8 @@ def _counter(state: State, settings: Mapping[str, Any]) -> tuple[TokenCounter | 
     if state.inputs.ports.token_counter is not None:
         return state.inputs.ports.token_counter, "input"
     if (estimator := settings.get("token_estimator")) is not None:
+        from innkeeper.tokens.estimators import counter_of
+
         try:
             return counter_of(estimator), "context"
         except UsageError as error:
