@@ -1,5 +1,6 @@
 """A program on a pseudo-terminal of its own, used as a person would use it."""
 
+import contextlib
 import os
 import pty
 import select
@@ -7,14 +8,17 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Final, Self
 
 from tests.shared import ROOT
 
 __all__ = ["Terminal"]
 
+_PRESSES: Final = 10
+
 
 class Terminal:
-    """Runs a Python file on a terminal: type, and wait for what it writes."""
+    """Runs a Python file on a terminal: type, and wait for what it writes. The end of a ``with`` block ends it."""
 
     def __init__(self, program: Path, *words: str) -> None:
         self._screen, inside = pty.openpty()
@@ -40,8 +44,22 @@ class Terminal:
         """Type it."""
         os.write(self._screen, text.encode())
 
+    def interrupt(self, text: str) -> None:
+        """Press Ctrl-C until ``text`` is there: Python's line editor may sleep through one that comes as it falls asleep."""
+        for _ in range(_PRESSES):
+            self.type("\x03")
+            with contextlib.suppress(AssertionError):
+                return self.wait_for(text, 2.0)
+        return self.wait_for(text)
+
     def end(self) -> int:
         """Wait for the program, and return its exit code."""
-        code = self._process.wait(timeout=60)
+        return self._process.wait(timeout=60)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.wait(timeout=60)
         os.close(self._screen)
-        return code

@@ -21,16 +21,18 @@ HEADER = {"user_name": "Ansel", "character_name": "Wenna", "chat_metadata": {}}
 class FakeBuild:
     """Makes a plan of history and message; notes each request."""
 
-    def __init__(self, error: Exception | None = None) -> None:
+    def __init__(self, error: Exception | None = None, *, counts: bool = False) -> None:
         self.requests: list[BuildRequest] = []
         self.error = error
+        self.counts = counts
 
     def __call__(self, request: BuildRequest, ports: Ports) -> Plan:
         self.requests.append(request)
         if self.error:
             raise self.error
         said = (*request.history, *([Message("user", request.message)] if request.message else []))
-        variables = {"local": {"turns": str(len(self.requests))}}
+        turns = int(request.variables.get("local", {}).get("turns", "0")) + 1
+        variables = {"local": {"turns": str(turns)}} if self.counts else {}
         blocks = tuple(Block.of_message(message) for message in said)
         return Plan(blocks=blocks, request=request, model="m", variables=variables)  # type: ignore[arg-type]
 
@@ -90,16 +92,19 @@ def test_reply_is_bounded_by_the_reserve() -> None:
     assert [options[name] for name in options if name.startswith("max_")] == [7]
 
 
-def test_variables_carry_over() -> None:
-    """What a build changed in the variables is there in the next, but not after a preview."""
-    build = FakeBuild()
-    chat = talk(FakeSpeaker(), build)
-    chat.say("one", hear)
-    assert chat.base.variables == {"local": {"turns": "1"}}
-    before = chat.base
+def test_variables_carry_over(tmp_path: Path) -> None:
+    """What a build changed in the variables is there in the next and in the file, but not after a preview."""
+    path = tmp_path / "c.jsonl"
+    chat = talk(FakeSpeaker(), FakeBuild(counts=True), path)
+    for turn in ("1", "2"):
+        chat.say("on", hear)
+        assert chat.base.variables == {"local": {"turns": turn}}
+        assert stored(path)[0]["chat_metadata"] == {"variables": {"turns": turn}}
+    before, content = chat.base, path.read_bytes()
     chat.preview("two")
     assert chat.base is before
-    assert texts(chat)[-1][0] == "assistant"
+    assert path.read_bytes() == content
+    assert [line["mes"] for line in stored(path)[1:]] == ["on", "Reply 1.", "on", "Reply 2."]
 
 
 def test_file_grows(tmp_path: Path) -> None:
@@ -145,6 +150,25 @@ def test_retry(tmp_path: Path, *, saved: bool) -> None:
     assert speaker.asked[0]["messages"] == speaker.asked[1]["messages"]
     if path:
         assert [line["mes"] for line in stored(path)[1:]] == ["Hello", "Two."]
+
+
+@pytest.mark.parametrize("act", ["retry", "swipe"])
+@pytest.mark.parametrize(
+    ("tavern", "history", "message", "generation"),
+    [("vibe", ["a"], "Hello", "normal"), ("silly", ["a", "Hello", "One."], "", None)],
+)
+def test_again(act: str, tavern: str, history: list[str], message: str, generation: str | None) -> None:
+    """A tavern that knows what another reply is gets the whole chat; for the others the old reply is left out."""
+    build = FakeBuild()
+    chat = Conversation(
+        BASE.with_(tavern=tavern), Chat(header=HEADER), FakeSpeaker("One.", "Two."), build, now=lambda: NOW
+    )
+    chat.greet(["a"])
+    chat.say("Hello", hear)
+    getattr(chat, act)(hear)
+    request = build.requests[-1]
+    assert ([m.content for m in request.history], request.message) == (history, message)
+    assert request.generation == (generation or {"retry": "regenerate"}.get(act, act))
 
 
 def test_swipes(tmp_path: Path) -> None:

@@ -193,21 +193,20 @@ def test_on_a_terminal(tmp_path: Path) -> None:
     from tests.cli.terminal import Terminal
 
     path = tmp_path / "c.jsonl"
-    terminal = Terminal(Path(__file__).with_name("talk_program.py"), str(path))
-    terminal.wait_for("Ansel> ")
-    terminal.type("Hello\n")
-    terminal.wait_for("Well, ")
-    terminal.type("\x03")
-    terminal.wait_for("Ansel> ")
-    assert '"mes":"Well,"' in path.read_text()
-    terminal.type("half a line")
-    terminal.type("\x03")
-    terminal.wait_for("Ctrl-D leaves")
-    terminal.wait_for("Ansel> ")
-    terminal.type("/retry\n")
-    terminal.wait_for("Wenna: Yes.")
-    terminal.wait_for("Ansel> ")
-    terminal.type("\x04")
-    terminal.wait_for("saved in")
-    assert terminal.end() == 0
+    with Terminal(Path(__file__).with_name("talk_program.py"), str(path)) as terminal:
+        terminal.wait_for("Ansel> ")
+        terminal.type("Hello\n")
+        terminal.wait_for("Well, ")
+        terminal.interrupt("Ansel> ")
+        assert '"mes":"Well,"' in path.read_text()
+        terminal.type("half a line")
+        terminal.wait_for("half a line")
+        terminal.interrupt("Ctrl-D leaves")
+        terminal.wait_for("Ansel> ")
+        terminal.type("/retry\n")
+        terminal.wait_for("Wenna: Yes.")
+        terminal.wait_for("Ansel> ")
+        terminal.type("\x04")
+        terminal.wait_for("saved in")
+        assert terminal.end() == 0
     assert [line["mes"] for line in map(json.loads, path.read_text().splitlines()[1:])] == ["Hello", "Yes."]

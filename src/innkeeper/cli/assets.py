@@ -9,13 +9,14 @@ from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from innkeeper.prompt import BuildRequest, UsageError, Where
+from innkeeper.prompt import BuildRequest, UsageError, Where, deep_merge
 from innkeeper.prompt.limits import MAX_DEPTH
 
 if TYPE_CHECKING:
+    from innkeeper.content.chat import Chat
     from innkeeper.content.finding import Finding
 
-__all__ = ["STDIN", "Assets", "asset_options", "setting"]
+__all__ = ["STDIN", "Assets", "asset_options", "chat_fields", "setting"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -126,6 +127,9 @@ class Assets:
         self.fields[field] = value
         self.findings += getattr(value, "findings", ())
 
+    def _merge(self, field: str, value: Mapping[str, Any]) -> None:
+        self.fields[field] = deep_merge(self.fields.get(field, {}), value)
+
     def _add_card(self, name: str) -> None:
         from innkeeper.content.card_file import open_card
 
@@ -144,9 +148,24 @@ class Assets:
         self.findings += book.findings
 
     def _add_preset(self, name: str) -> None:
+        """A preset, and templates of text completion, which are settings."""
         from innkeeper.content.loading import load_preset_file
 
-        self._put("preset", load_preset_file(self._source(name)).preset, name)
+        file = load_preset_file(self._source(name))
+        self.findings += file.findings
+        if file.preset is not None:
+            self._put("preset", file.preset, name)
+        parts = {
+            "context": file.context,
+            "instruct": file.instruct,
+            "sysprompt": file.sysprompt,
+            "textgen": file.text_preset,
+        }
+        text = {part: asset.to_dict() for part, asset in parts.items() if asset is not None}
+        if text:
+            self._merge("settings", {"text": text})
+        if file.reasoning is not None:
+            self._merge("settings", {"power_user": {"reasoning": file.reasoning.to_dict()}})
 
     def _add_chat(self, name: str) -> None:
         from innkeeper.content.loading import load_chat
@@ -154,12 +173,36 @@ class Assets:
         chat = load_chat(self._source(name))
         self._put("history", chat.to_messages(), name)
         self.findings += chat.findings
+        for field, value in chat_fields(chat).items():
+            self._merge(field, value)
 
     def _add_request(self, name: str) -> None:
         from innkeeper.content.reader import Reader
 
         with Reader(self._source(name)) as reader:
             self._put("request", BuildRequest.from_json(reader.all()), name)
+
+
+def chat_fields(chat: Chat) -> dict[str, dict[str, Any]]:
+    """What belongs to a chat beside its messages, as fields of a request: its note, its variables, its metadata."""
+    metadata = chat.metadata
+    note = {field: metadata[key] for key, field in _NOTE.items() if metadata.get(key) is not None}
+    variables = metadata.get("variables")
+    return {
+        **({"authors_note": note} if note.get("text") else {}),
+        **({"variables": {"local": variables}} if isinstance(variables, dict) and variables else {}),
+        **({"settings": {"chat_metadata": dict(metadata)}} if metadata else {}),
+    }
+
+
+_NOTE: Final[Mapping[str, str]] = {
+    "note_prompt": "text",
+    "note_interval": "interval",
+    "note_position": "position",
+    "note_depth": "depth",
+    "note_role": "role",
+}
+"""SillyTavern's keys for the note of a chat, and the fields of ours."""
 
 
 def setting(text: str) -> tuple[list[str], Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from innkeeper.cli.assets import Assets, asset_options
+from innkeeper.cli.assets import Assets, asset_options, chat_fields
 
 if TYPE_CHECKING:
     from innkeeper.cli.conversation import Conversation
@@ -49,7 +49,7 @@ def conversation(request: BuildRequest, seated: Seated, *, path: Path | None = N
     """The conversation of a request with what answers it; a new one begins with a greeting of the character."""
     from innkeeper.cli.conversation import Conversation, name_of
     from innkeeper.content.chat import Chat
-    from innkeeper.prompt import Ports, utc_now
+    from innkeeper.prompt import Ports, deep_merge, utc_now
     from innkeeper.taverns import build
 
     ports = Ports(token_counter=seated.counter)
@@ -59,6 +59,10 @@ def conversation(request: BuildRequest, seated: Seated, *, path: Path | None = N
         reserved_tokens=request.reserved_tokens or RESERVE,
     )
     known = _stored(path)
+    if known is not None:
+        base = base.with_(
+            **{field: deep_merge(getattr(base, field) or {}, value) for field, value in chat_fields(known).items()}
+        )
     names = {"user_name": name_of(base.user, "User"), "character_name": name_of(base.character, "Assistant")}
     fresh = Chat(header={**names, "create_date": utc_now().isoformat(timespec="seconds"), "chat_metadata": {}})
     talk = Conversation(base, known or fresh, seated.speaker, build, ports=ports, path=path)

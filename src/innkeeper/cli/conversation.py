@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import msgspec
 
 from innkeeper.cli.figures import figures_of
 from innkeeper.content.chat import Chat
 from innkeeper.content.chat_message import ChatMessage
 from innkeeper.content.saving import append_to_chat, save_chat
-from innkeeper.prompt import BuildRequest, Plan, Ports, UsageError, utc_now
+from innkeeper.prompt import BuildRequest, Plan, Ports, UsageError, thaw, utc_now
 
 if TYPE_CHECKING:
     from innkeeper.cli.render import Figures
     from innkeeper.inference.chat import ChatReply
 
 __all__ = ["Builder", "Conversation", "Speaker", "asked", "name_of"]
+
+TAKES_REPLY_AWAY: Final = frozenset({"silly"})
+"""Taverns that take the old reply out of the chat themselves when another is asked for; the others get a shorter chat."""
 
 Builder = Callable[[BuildRequest, Ports], Plan]
 """What makes a plan of a request: ``innkeeper.taverns.build``."""
@@ -62,6 +67,7 @@ class Conversation:
         self.chat = chat
         self.plan: Plan | None = None
         self.path = path
+        self._header_is_new = False
         self._speaker = speaker
         self._build = build
         self._ports = ports or Ports()
@@ -84,18 +90,15 @@ class Conversation:
 
     def retry(self, on_delta: Callable[[str], Any]) -> str:
         """The last turn again; the old reply is gone once the first word of the new one is there."""
-        earlier, text = self._before_reply()
-        plan = self._planned(earlier, text, "regenerate")
+        plan = self._again("regenerate")
         return self._answer(plan, on_delta, instead=self._has_reply())
 
     def swipe(self, on_delta: Callable[[str], Any]) -> str:
         """One more alternative to the last reply; the others are kept beside it."""
         if not self._has_reply():
             raise UsageError("there is no reply yet to give an alternative to")
-        earlier, text = self._before_reply()
         last = self.chat.messages[-1]
-        plan = self._planned(earlier, text, "swipe")
-        said = self._heard(plan, on_delta)
+        said = self._heard(self._again("swipe"), on_delta)
         swipes = (*(last.swipes or (last.text,)), said)
         grown = last.replace(swipes=swipes, swipe_id=len(swipes) - 1, send_date=self._when())
         self._amend(grown.replace(text=said))  # apart: the text is written over the alternative that is shown
@@ -181,16 +184,25 @@ class Conversation:
         return said.strip()
 
     def _remember(self, plan: Plan) -> None:
-        """What the turn changed beside the chat: variables, and the effects of lore that last."""
+        """What the turn changed beside the chat: variables, which are stored in its header, and effects of lore that last."""
         state = getattr(plan.lore, "state", None)
+        before = self.base.variables.get("local")
         self.base = self.base.with_(variables=plan.variables, lore_state=state or self.base.lore_state)
+        local = self.base.variables.get("local")
+        if local and local != before:
+            metadata = {**self.chat.metadata, "variables": thaw(local)}
+            header = {**(self.chat.header or {}), "chat_metadata": metadata}
+            self.chat = msgspec.structs.replace(self.chat, header=header, data=None)
+            self._header_is_new = True
 
-    def _before_reply(self) -> tuple[Chat, str]:
-        """The chat before the user's last message, and that message."""
+    def _again(self, generation: str) -> Plan:
+        """The plan of the last turn, as ``generation`` makes it."""
         chat = self.chat.without(-1) if self._has_reply() else self.chat
         if not chat.messages or chat.messages[-1].role != "user":
             raise UsageError("there is no message of yours yet to answer")
-        return chat.without(-1), chat.messages[-1].text
+        if self._has_reply() and self.base.tavern in TAKES_REPLY_AWAY:
+            return self._planned(self.chat, "", generation)
+        return self._planned(chat.without(-1), chat.messages[-1].text, "normal")
 
     def _has_reply(self) -> bool:
         return bool(self.chat.messages) and self.chat.messages[-1].role == "assistant"
@@ -203,17 +215,24 @@ class Conversation:
         return self._now().isoformat(timespec="seconds")
 
     def _add(self, message: ChatMessage) -> None:
-        """One more message; the file, too, only grows."""
-        if self.path is not None:
+        """One more message; the file, too, only grows, unless its header has changed."""
+        chat = self.chat.append(message)
+        if self._header_is_new:
+            self._rewrite(chat)
+        elif self.path is not None:
             append_to_chat(self.path, message, chat=self.chat)
-        self.chat = self.chat.append(message)
+        self.chat = chat
 
     def _amend(self, message: ChatMessage) -> None:
         """Another last message; the file is written anew and takes the old one's place in one step."""
         chat = self.chat.replace_message(-1, message)
+        self._rewrite(chat)
+        self.chat = chat
+
+    def _rewrite(self, chat: Chat) -> None:
         if self.path is not None:
             save_chat(self.path, chat, force=True)
-        self.chat = chat
+        self._header_is_new = False
 
 
 def name_of(participant: Any, default: str) -> str:
