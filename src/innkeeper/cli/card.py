@@ -301,13 +301,21 @@ def _write_assets(opened: CardFile, folder: Path, *, force: bool) -> list[str]:
     """Write the files inside a card below ``folder``. Their names are not trusted: no part of one leaves the folder."""
     from innkeeper.content import save_bytes
 
-    written = []
+    written: list[str] = []
     for name in opened.names:
-        target = folder.joinpath(*_safe_parts(name))
+        target = _free(folder.joinpath(*_safe_parts(name)), written)
         target.parent.mkdir(parents=True, exist_ok=True)
         save_bytes(target, opened.read(name), force=force)
         written.append(str(target))
     return written
+
+
+def _free(target: Path, taken: list[str]) -> Path:
+    """The path itself, or one with a number where an earlier file of the same card has it."""
+    number, found = 1, target
+    while str(found) in taken:
+        number, found = number + 1, target.with_stem(f"{target.stem}-{number + 1}")
+    return found
 
 
 def _safe_parts(name: str) -> list[str]:

@@ -179,7 +179,25 @@ def _in_extensions(field: Field) -> Field:
 
 EXTENSION_FIELDS: Final = tuple(_in_extensions(field) for field in SHARED_FIELDS)
 """The shared fields as card books have them: the name to write first, the other one read as well."""
-_WORLD_TABLE: Final = (*WORLD_FIELDS, *SHARED_FIELDS)
+
+
+class Table(NamedTuple):
+    """Fields by the name to write, by the other name that is read as well, and all their defaults."""
+
+    first: Mapping[str, Field]
+    other: Mapping[str, Field]
+    defaults: Mapping[str, Any]
+
+
+def _table(*fields: Field) -> Table:
+    first = {field.camel: field for field in fields}
+    other = {field.snake: field for field in fields if field.snake not in first}
+    return Table(first, other, {field.attribute: field.default for field in fields})
+
+
+_WORLD_TABLE: Final = _table(*WORLD_FIELDS, *SHARED_FIELDS)
+_CARD_TABLE: Final = _table(*CARD_FIELDS)
+_EXTENSION_TABLE: Final = _table(*EXTENSION_FIELDS)
 _WORLD_ONLY: Final = frozenset({"key", "keysecondary", "disable", "order", "uid"})
 _CARD_ONLY: Final = frozenset({"keys", "secondary_keys", "insertion_order", "enabled"})
 
@@ -216,45 +234,46 @@ def read_entry(raw: dict[str, Any], index: int, key: int | str, path: Path, find
         findings: where to put what is not as it should be.
     """
     spelling = spelling_of(raw)
-    values: dict[str, Any] = {}
     if spelling is Spelling.WORLD:
-        _read_fields(_WORLD_TABLE, raw, path, values, findings)
+        values = _read_fields(_WORLD_TABLE, raw, path, findings)
         values["enabled"] = not _flag(raw, "disable", path, findings, default=False)
         values["character_filter"] = _read_filter(raw)
     else:
-        _read_card(raw, path, values, findings)
+        values = _read_card(raw, path, findings)
     return LorebookEntry(
         id=_read_id(raw, key), index=index, extensions=_extensions(raw), spelling=spelling, raw=raw, **values
     )
 
 
-def _read_card(raw: dict[str, Any], path: Path, values: dict[str, Any], findings: Findings) -> None:
+def _read_card(raw: dict[str, Any], path: Path, findings: Findings) -> dict[str, Any]:
     extensions = _extensions(raw)
-    _read_fields(CARD_FIELDS, raw, path, values, findings)
-    _read_fields(EXTENSION_FIELDS, extensions, (*path, "extensions"), values, findings)
+    values = _read_fields(_CARD_TABLE, raw, path, findings)
+    values |= _read_fields(_EXTENSION_TABLE, extensions, (*path, "extensions"), findings)
     values["enabled"] = _flag(raw, "enabled", path, findings, default=True)
     values["character_filter"] = _read_filter(extensions)
     if extensions.get("position") is not None:
         values["position"] = as_position(extensions["position"]) or values["position"]
+    return values
 
 
-def _read_fields(
-    table: tuple[Field, ...], raw: Mapping[str, Any], path: Path, values: dict[str, Any], findings: Findings
-) -> None:
-    get = raw.get
-    for field in table:
-        attribute, camel, snake, kind, _, default, _ = field
-        value = get(camel)
-        if value is None and snake is not camel:
-            value = get(snake)
+def _read_fields(table: Table, raw: Mapping[str, Any], path: Path, findings: Findings) -> dict[str, Any]:
+    """The fields of a table, by a walk over what is there: most entries say less than they could."""
+    values = dict(table.defaults)
+    first, other = table.first.get, table.other.get
+    for name, value in raw.items():
         if value is None:
-            values[attribute] = default
-        elif kind is int and type(value) is int:
-            values[attribute] = value if -MAX_NUMBER < value < MAX_NUMBER else default
-        elif type(value) is kind:
-            values[attribute] = value
-        else:
-            values[attribute] = _translated(field, value, path, findings)
+            continue
+        field = first(name)
+        if field is None:
+            field = other(name)
+            if field is None or raw.get(field.camel) is not None:
+                continue
+        kind = field.kind
+        if type(value) is not kind:
+            values[field.attribute] = _translated(field, value, path, findings)
+        elif kind is not int or abs(int(value)) < MAX_NUMBER:
+            values[field.attribute] = value
+    return values
 
 
 def _translated(field: Field, value: Any, path: Path, findings: Findings) -> Any:

@@ -95,16 +95,18 @@ def read_png(reader: Reader, data: bytes, *, lenient: bool = False) -> PngFile:
     findings: list[Finding] = []
     texts: list[PngText] = []
     assets: dict[str, PngChunk] = {}
-    width, height, animated = 0, 0, False
+    size, animated = (0, 0), False
     for number, chunk in enumerate(read_chunks(data, lenient=lenient, findings=findings)):
         reader.check("png_chunks", number + 1, "the number of chunks")
         if number == 0:
-            width, height = _header(data, chunk)
+            size = _header(data, chunk)
         elif chunk.kind in TEXT_KINDS:
             _read_text(reader, data, chunk, texts, assets)
         animated = animated or chunk.kind == b"acTL"
+    if not any(size):
+        raise PngError("the image has no header chunk", where=reader.where())
     return PngFile(
-        width=width, height=height, animated=animated, texts=tuple(texts), assets=assets, findings=tuple(findings)
+        width=size[0], height=size[1], animated=animated, texts=tuple(texts), assets=assets, findings=tuple(findings)
     )
 
 

@@ -1,0 +1,155 @@
+"""Every parser that takes outside bytes, as a target for the fuzzer.
+
+To add one, write a `Target` here: a function from bytes to anything, and a few sound inputs. ``scripts/fuzz.py`` and the
+tests take it from the table.
+"""
+
+import json
+import struct
+import zlib
+from base64 import b64encode
+from collections.abc import Callable
+from typing import Any, Final
+
+from innkeeper import content
+from tests.content.builders import archive, card, card_json, card_png, chunk, png, text_chunk
+from tests.fuzz.engine import Target
+
+__all__ = ["TARGETS"]
+
+ENTRY: Final = {
+    "uid": 1,
+    "key": ["inn", "/ale?/i"],
+    "keysecondary": ["x"],
+    "content": "@@depth 2\nText",
+    "order": 5,
+    "position": 4,
+}
+BOOK: Final = {
+    "id": 2,
+    "keys": ["a"],
+    "content": "x",
+    "enabled": True,
+    "insertion_order": 1,
+    "extensions": {"position": 4, "role": 1},
+}
+HEADER: Final = {"user_name": "a", "character_name": "b", "chat_metadata": {}}
+LINES: Final = [
+    HEADER,
+    {"name": "a", "is_user": True, "mes": "Hi", "send_date": "x", "extra": {}},
+    {
+        "name": "b",
+        "mes": "Ho",
+        "swipes": ["Ho", "Hm"],
+        "swipe_id": 0,
+        "extra": {"tool_invocations": [{"id": "1", "name": "n"}]},
+    },
+]
+PRESET: Final = {
+    "temperature": 1,
+    "names_behavior": 1,
+    "prompts": [{"identifier": "main", "role": "system", "content": "x", "injection_position": 1}],
+    "prompt_order": [{"character_id": 100001, "order": [{"identifier": "main", "enabled": True}]}],
+}
+BYAF_CHARACTER: Final = {"name": "a", "persona": "{user}", "loreItems": [{"key": "a, b", "value": "c"}], "images": []}
+BYAF_SCENARIO: Final = {"narrative": "n", "firstMessages": [{"text": "t"}], "exampleMessages": [{"text": "e"}]}
+MASTER: Final = {"instruct": {"input_sequence": "x"}, "context": {"story_string": "y"}}
+PERSONAS: Final = {"personas": {"a": "b"}, "persona_descriptions": {"a": {"position": 4}}}
+EARLY: Final = {"name": "x", "description": "y"}
+RISU: Final = {"type": "risu", "data": [{"key": "a"}]}
+MANIFEST: Final = {"schemaVersion": 1, "characters": ["characters/a/character.json"], "scenarios": ["scenarios/1.json"]}
+
+
+def as_json(*trees: Any) -> Callable[[], list[bytes]]:
+    """Seeds of JSON."""
+    return lambda: [json.dumps(tree, indent=indent).encode() for tree in trees for indent in (None, 2)]
+
+
+def mend_png(data: bytes) -> bytes:
+    """The image with right checksums, as far as its chunks can be followed."""
+    out, position = bytearray(data), 8
+    while position + 12 <= len(out):
+        (length,) = struct.unpack_from(">I", out, position)
+        end = position + 8 + length
+        if end + 4 > len(out):
+            break
+        struct.pack_into(">I", out, end, zlib.crc32(out[position + 4 : end]))
+        position = end + 4
+    return bytes(out)
+
+
+def png_seeds() -> list[bytes]:
+    """Images with cards of every kind."""
+    kinds = [card_png(kind=kind) for kind in ("tEXt", "zTXt", "iTXt", "iTXtz")]
+    both = png(text_chunk("chara", b64encode(card_json())), text_chunk("ccv3", b64encode(card_json("v3"))))
+    return [*kinds, both, png(chunk(b"acTL", b"\0" * 8), text_chunk("chara-ext-asset_:1", b"eHh4"))]
+
+
+def archive_seeds() -> list[bytes]:
+    """Archives of both kinds, plain and behind something else."""
+    charx = {"card.json": card_json("v3"), "assets/a.png": b"x" * 50, "module.risum": b"o\0"}
+    byaf = {
+        "manifest.json": json.dumps(MANIFEST).encode(),
+        "characters/a/character.json": json.dumps(BYAF_CHARACTER).encode(),
+        "scenarios/1.json": json.dumps(BYAF_SCENARIO).encode(),
+    }
+    return [
+        archive(charx),
+        archive(charx, stored=True),
+        archive(byaf, stored=True),
+        archive(charx, prefix=b"\xff\xd8\xffjpeg"),
+    ]
+
+
+def open_everything(data: bytes) -> content.CardFile:
+    """A card file with every file in it."""
+    opened = content.open_card(data)
+    for name in opened.names:
+        opened.read(name)
+    return opened
+
+
+def edit_character(data: bytes) -> content.Character:
+    """A card read, edited, converted, checked and written."""
+    character = content.Character.of(data)
+    content.validate(character)
+    other = character.to_version("v3" if character.version != "v3" else "v2").replace(description="other")
+    return content.Character.of(other.to_json())
+
+
+def edit_lorebook(data: bytes) -> content.Lorebook:
+    """A lorebook read, told in both spellings and edited."""
+    book = content.Lorebook.of(data)
+    content.Lorebook.of(book.to_world())
+    content.Lorebook.of(book.to_card_book())
+    return book.replace(name="other")
+
+
+def edit_chat(data: bytes) -> content.Chat:
+    """A chat read, leniently too, used and written."""
+    content.read_chat(data, lenient=True).to_jsonl()
+    chat = content.read_chat(data)
+    chat.to_messages(hidden=True)
+    return content.read_chat(chat.append(content.ChatMessage.create("user", "x")).to_jsonl())
+
+
+def card_seeds() -> list[bytes]:
+    """Cards of every version."""
+    return as_json(card("v2"), card("v3", character_book={"entries": [BOOK]}), EARLY)()
+
+
+_TARGETS: Final = (
+    Target("png", open_everything, png_seeds, mend_png),
+    Target("png-lenient", lambda data: content.open_card(data, lenient=True), png_seeds, mend_png),
+    Target("zip", open_everything, archive_seeds),
+    Target("sniff", content.sniff, lambda: [*png_seeds(), *archive_seeds(), card_json()]),
+    Target("json", content.decode_json, as_json({"a": [1, 2.5, None, True, "é😀\\"]}, [[]], "x")),
+    Target("card", edit_character, card_seeds),
+    Target("world", edit_lorebook, as_json({"entries": {"1": ENTRY}}, {"entries": [BOOK]}, RISU)),
+    Target("preset", content.load_preset_file, as_json(PRESET, MASTER)),
+    Target("persona", content.load_personas, as_json(PERSONAS)),
+    Target("chat", edit_chat, lambda: ["\n".join(map(json.dumps, LINES)).encode(), json.dumps(LINES[1:]).encode()]),
+)
+
+TARGETS: Final = {target.name: target for target in _TARGETS}
+"""Name -> target."""
