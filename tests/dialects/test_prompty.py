@@ -44,6 +44,7 @@ class Case:
 
 @cache
 def cases() -> list[Case]:
+    """The cases, none where the vectors are absent."""
     path = shared.find(VECTORS)
     if path is None:
         return []

@@ -141,10 +141,10 @@ def _marked(each: Message, index: int) -> Message:
 
 def _system_texts(body: Any) -> list[str]:
     if isinstance(body, dict):
-        top = [body.get(key, "") for key in ("system", "system_instruction", "instructions")]
-        listed = next((body[key] for key in ("messages", "contents", "input") if key in body), [])
+        top: list[Any] = [body.get(key, "") for key in ("system", "system_instruction", "instructions")]
+        listed: list[Any] = next((body[key] for key in ("messages", "contents", "input") if key in body), [])
     else:
-        top, listed = [], body
+        top, listed = [], list(body)
     return [*leaves(top), *(text for each in listed if each.get("role") == "system" for text in leaves(each))]
 
 

@@ -46,6 +46,7 @@ class Recording:
 
 @cache
 def recordings() -> list[Recording]:
+    """The recorded requests that carry a prompt, none where the recordings are absent."""
     files = [path for folder in FOLDERS for path in shared.files(folder, "*.yaml")]
     return [found for path in files for found in _in_file(path)]
 

@@ -205,7 +205,7 @@ SAME: Final = {"systemInstruction": "system_instruction", "parameters_json_schem
 """Two spellings of one protocol buffer field, both of which the API takes."""
 
 
-NOTHING: Final = (
+NOTHING: Final[tuple[tuple[str, Any], ...]] = (
     ("description", ""),
     ("instructions", ""),
     ("is_error", False),

@@ -7,14 +7,15 @@ when a part of it carries a cache mark; it is ``""`` in `messages` and absent fr
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
-from innkeeper.dialects.conversation import Conversation, Rules, system_text
+from innkeeper.dialects.conversation import Conversation, Rules, filler, nothing_to_say, system_text
 from innkeeper.dialects.family import Family
 from innkeeper.dialects.jsonable import jsonable
-from innkeeper.dialects.media import Media, media_parts, unsupported
+from innkeeper.dialects.media import Media, media_parts
 from innkeeper.dialects.options import Table, as_is, put, stops
 from innkeeper.dialects.report import Report
 from innkeeper.dialects.response_format import ResponseFormat
@@ -33,6 +34,7 @@ MAX_CACHE_MARKS: Final = 4
 
 _ID: Final = re.compile(r"[^a-zA-Z0-9_-]")
 _IMAGES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
+_FILES: Final = ("application/pdf",)
 
 
 def part(media: Media) -> dict[str, Any] | str:
@@ -45,10 +47,20 @@ def part(media: Media) -> dict[str, Any] | str:
         return {"type": block, "source": {"type": "file", "file_id": media.file_id}, **named}
     if media.data is None:
         return {"type": block, "source": {"type": "url", "url": media.url}, **named}
-    if media.kind == "image" and media.media_type not in _IMAGES:
-        return f"images of the type {media.media_type!r} are not taken"
+    if media.kind == "file" and media.media_type.startswith("text/"):
+        return _text_document(media.data, named)
+    if media.media_type not in (_IMAGES if media.kind == "image" else _FILES):
+        return f"the type {media.media_type[:40]!r} is not taken"
     source = {"type": "base64", "media_type": media.media_type, "data": media.data}
     return {"type": block, "source": source, **named}
+
+
+def _text_document(data: str, named: dict[str, str]) -> dict[str, Any] | str:
+    try:
+        text = base64.b64decode(data, validate=True).decode()
+    except ValueError:
+        return "its data is not the base64 of UTF-8 text"
+    return {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": text}, **named}
 
 
 def _tool_choice(body: dict[str, Any], value: Any, _report: Report) -> None:
@@ -88,12 +100,12 @@ class Anthropic(Family):
         repair=True,
         merge=True,
         blank=False,
-        lonely_system=False,
         prefill=True,
         reasoning=True,
         signature=True,
         cache=True,
         errors=True,
+        media=frozenset({USER, TOOL}),
     )
     table: ClassVar[Table] = {
         **as_is("temperature", "top_p", "top_k", "max_tokens"),
@@ -114,7 +126,7 @@ class Anthropic(Family):
 
     def _messages(self, talk: Conversation, options: Mapping[str, Any], report: Report) -> dict[str, Any]:
         talk = _limited_marks(talk, report)
-        return {"system": _system(talk, report), "messages": _messages(talk, report)}
+        return {"system": _system(talk), "messages": _messages(talk, report)}
 
     def _body(
         self, model: str | None, talk: Conversation, options: Mapping[str, Any], report: Report
@@ -154,8 +166,8 @@ def _limited_marks(talk: Conversation, report: Report) -> Conversation:
     return Conversation(tuple(map(kept, talk.system)), [kept(turn) for turn in talk.turns], talk.style)
 
 
-def _system(talk: Conversation, report: Report) -> str | list[dict[str, Any]]:
-    text = system_text(talk, report)
+def _system(talk: Conversation) -> str | list[dict[str, Any]]:
+    text = system_text(talk)
     if not any(turn.cache for turn in talk.system):
         return text
     said = [turn for turn in talk.system if turn.text.strip()]
@@ -171,13 +183,20 @@ def _messages(talk: Conversation, report: Report) -> list[dict[str, Any]]:
     for turn in turns:
         role = turn.role if turn.role in (ASSISTANT, SYSTEM) else USER
         blocks = _blocks(turn, report) if turn.rich else [{"type": "text", "text": turn.text}]
-        if before is not None and messages[-1]["role"] == role and (repair or turn.role == before.role == TOOL):
+        if not blocks and repair:
+            nothing_to_say(turn, report)
+            continue
+        blocks = blocks or [{"type": "text", "text": turn.text}]
+        results = before is not None and turn.role == before.role == TOOL
+        if messages and messages[-1]["role"] == role and (repair or results):
             messages[-1]["content"] += blocks
-            if not turn.role == before.role == TOOL:
+            if not results:
                 report.repair("a message was joined to the one before, which has the same role", turn.index)
-        elif blocks:
+        else:
             messages.append({"role": role, "content": blocks})
-        before = turn if blocks else before
+        before = turn
+    if repair and not messages:
+        messages = [{"role": USER, "content": [{"type": "text", "text": filler(talk, report)}]}]
     return messages
 
 
@@ -195,11 +214,9 @@ def _blocks(turn: Turn, report: Report) -> list[dict[str, Any]]:
     thoughts = _thoughts(turn, report) if turn.reasoning else []
     if turn.signature and not turn.reasoning:
         report.loss("a signature without thoughts is not sent", turn.index)
-    media = media_parts(turn, part, report) if turn.role == USER else []
-    if turn.attachments and turn.role != USER:
-        unsupported(turn, f"{turn.role} messages have none", report)
+    media = media_parts(turn, part, report) if turn.attachments else []
     calls = [_call(call, turn, report) for call in turn.calls]
-    said = [{"type": "text", "text": turn.text}] if turn.text.strip() or not (thoughts or media or calls) else []
+    said = [{"type": "text", "text": turn.text}] if turn.text.strip() else []
     return _marked([*thoughts, *said, *media, *calls], turn)
 
 

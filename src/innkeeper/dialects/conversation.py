@@ -28,7 +28,18 @@ from innkeeper.dialects.turn import ASSISTANT, RESULTS, SYSTEM, USER, Turn, read
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.text import scalar_text
 
-__all__ = ["STYLE_OPTIONS", "Conversation", "Rules", "Style", "converse", "merged", "system_text", "with_system"]
+__all__ = [
+    "STYLE_OPTIONS",
+    "Conversation",
+    "Rules",
+    "Style",
+    "converse",
+    "filler",
+    "merged",
+    "nothing_to_say",
+    "system_text",
+    "with_system",
+]
 
 STYLE_OPTIONS: Final = ("system", "repair", "names", "filler", "separator", "message_keys")
 SYSTEM_MODES: Final = ("keep", "hoist", "leading", "inline_user")
@@ -48,8 +59,6 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """A repair joins neighbouring messages of one role."""
     blank: bool = True
     """Takes messages without text."""
-    lonely_system: bool = True
-    """Takes a conversation in which nobody but the system speaks."""
     names: bool = False
     """Has a field for a speaker's name."""
     prefill: bool = False
@@ -68,6 +77,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """Can say that a tool failed."""
     keys: frozenset[str] = frozenset()
     """Further metadata keys that belong into a message of this provider."""
+    media: frozenset[str] = frozenset({USER})
+    """Roles whose messages may have attachments."""
 
 
 class Style(msgspec.Struct, frozen=True):
@@ -114,14 +125,15 @@ def converse(messages: Sequence[Message], options: Mapping[str, Any], rules: Rul
     """Read the messages and bring them into an order and shape that the provider takes."""
     style = Style.of(options, rules, report.dialect)
     turns = read(messages, report)
-    if any(turn.rich for turn in turns):
+    rich = any(turn.rich for turn in turns)
+    if rich:
         turns = _sorted_out(turns, rules, style, report)
     system, turns = _split(turns, style, report)
+    if rich:
+        turns = [_with_legal_media(turn, rules.media, report) for turn in turns]
+        system = tuple(_with_legal_media(turn, frozenset(), report) for turn in system)
     if style.repair and not rules.blank:
         turns = _without_blank(turns, report)
-    if style.repair and not rules.lonely_system and not turns:
-        turns = [Turn(-1, USER, style.filler)]
-        report.repair("nobody but the system speaks: a user message was put in")
     if not rules.prefill and turns and turns[-1].role == ASSISTANT and not turns[-1].calls:
         report.loss("the last assistant message is sent as finished, not to be continued", turns[-1].index)
     return Conversation(system, turns, style)
@@ -175,6 +187,13 @@ def _named(turn: Turn, style: Style, report: Report) -> Turn:
     return Turn(turn.index, turn.role, turn.text) if plain else replace(turn, name=None)
 
 
+def _with_legal_media(turn: Turn, roles: frozenset[str], report: Report) -> Turn:
+    if not turn.attachments or turn.role in roles:
+        return turn
+    unsupported(turn, f"{turn.role} messages have none" if roles else "it is text only", report)
+    return replace(turn, attachments=())
+
+
 def _split(turns: list[Turn], style: Style, report: Report) -> tuple[tuple[Turn, ...], list[Turn]]:
     if style.system == "keep" or not any(turn.role == SYSTEM for turn in turns):
         return (), turns
@@ -206,17 +225,25 @@ def _without_blank(turns: list[Turn], report: Report) -> list[Turn]:
     return kept
 
 
-def system_text(conversation: Conversation, report: Report) -> str:
-    """The text that goes to the top, its parts joined, blank ones left out. Their attachments are lost."""
-    for turn in conversation.system:
-        if turn.attachments:
-            unsupported(turn, "system text has no attachments", report)
+def filler(talk: Conversation, report: Report) -> str:
+    """What a user says in a conversation of nobody, for providers that do not take one."""
+    report.repair("nobody but the system speaks: a user message was put in")
+    return talk.style.filler
+
+
+def nothing_to_say(turn: Turn, report: Report) -> None:
+    """Report that a turn is left out, since nothing of it could be written."""
+    report.repair("a message of which nothing is left was left out", turn.index)
+
+
+def system_text(conversation: Conversation) -> str:
+    """The text that goes to the top, its parts joined, blank ones left out."""
     return conversation.style.separator.join(turn.text for turn in conversation.system if turn.text.strip())
 
 
 def with_system(conversation: Conversation, report: Report) -> list[Turn]:
     """The turns with the text at the top as one system message, for providers without a field for it."""
-    text = system_text(conversation, report)
+    text = system_text(conversation)
     if not text:
         return conversation.turns
     first = conversation.system[0]

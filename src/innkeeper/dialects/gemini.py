@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
-from innkeeper.dialects.conversation import Conversation, Rules, system_text
+from innkeeper.dialects.conversation import Conversation, Rules, filler, nothing_to_say
 from innkeeper.dialects.family import Family
 from innkeeper.dialects.jsonable import jsonable, object_of
 from innkeeper.dialects.media import Media, media_parts
@@ -18,7 +18,7 @@ from innkeeper.dialects.options import Table, put, stops
 from innkeeper.dialects.report import Report
 from innkeeper.dialects.response_format import ResponseFormat
 from innkeeper.dialects.tools import chosen, schema
-from innkeeper.dialects.turn import ASSISTANT, TOOL, ToolCall, Turn
+from innkeeper.dialects.turn import ASSISTANT, TOOL, USER, ToolCall, Turn
 from innkeeper.prompt.dialect import Tool
 from innkeeper.prompt.text import scalar_text
 
@@ -80,11 +80,11 @@ class Gemini(Family):
         repair=True,
         merge=True,
         blank=False,
-        lonely_system=False,
         prefill=True,
         reasoning=True,
         signature=True,
         errors=True,
+        media=frozenset({USER, ASSISTANT, TOOL}),
     )
     table: ClassVar[Table] = {
         **_config(temperature="temperature", top_p="topP", top_k="topK", max_tokens="maxOutputTokens"),
@@ -106,7 +106,7 @@ class Gemini(Family):
         super().__init__(name)
 
     def _messages(self, talk: Conversation, options: Mapping[str, Any], report: Report) -> dict[str, Any]:
-        system = _system(talk, report)
+        system = _system(talk)
         return {**({"system_instruction": {"parts": system}} if system else {}), "contents": _contents(talk, report)}
 
     def _body(
@@ -125,8 +125,7 @@ def _definition(tool: Tool) -> dict[str, Any]:
     return {"name": scalar_text(tool.name), **described, "parametersJsonSchema": schema(tool)}
 
 
-def _system(talk: Conversation, report: Report) -> list[dict[str, Any]]:
-    system_text(talk, report)
+def _system(talk: Conversation) -> list[dict[str, Any]]:
     return [{"text": turn.text} for turn in talk.system if turn.text.strip()]
 
 
@@ -139,6 +138,10 @@ def _contents(talk: Conversation, report: Report) -> list[dict[str, Any]]:
     for turn in talk.turns:
         role = "model" if turn.role == ASSISTANT else "user"
         parts = _parts(turn, report) if turn.rich else [{"text": turn.text}]
+        if not parts and talk.style.repair:
+            nothing_to_say(turn, report)
+            continue
+        parts = parts or [{"text": turn.text}]
         results = before is not None and turn.role == before.role == TOOL
         if contents and contents[-1]["role"] == role and (talk.style.repair or results):
             contents[-1]["parts"] += parts
@@ -147,6 +150,8 @@ def _contents(talk: Conversation, report: Report) -> list[dict[str, Any]]:
         else:
             contents.append({"role": role, "parts": parts})
         before = turn
+    if talk.style.repair and not contents:
+        contents = [{"role": "user", "parts": [{"text": filler(talk, report)}]}]
     return contents
 
 
@@ -155,10 +160,11 @@ def _parts(turn: Turn, report: Report) -> list[dict[str, Any]]:
     if turn.role == TOOL:
         return [_result(turn, report), *media]
     thoughts = [_thought(part, turn, report) for part in turn.reasoning]
+    kept = [thought for thought in thoughts if thought is not None]
     calls = [_call(call, turn, report) for call in turn.calls]
-    said: list[dict[str, Any]] = [{"text": turn.text}] if turn.text.strip() or not (media or calls) else []
+    said: list[dict[str, Any]] = [{"text": turn.text}] if turn.text.strip() else []
     _signed(calls or said or media, turn.signature)
-    return [*(thought for thought in thoughts if thought), *said, *media, *calls]
+    return [*kept, *said, *media, *calls]
 
 
 def _signed(parts: list[dict[str, Any]], signature: str | None) -> None:

@@ -47,7 +47,7 @@ def _tool_choice(body: dict[str, Any], value: Any, _report: Report) -> None:
 class Mistral(OpenAI):
     """The request of Mistral's chat."""
 
-    rules: ClassVar[Rules] = Rules(repair=True, blank=False, lonely_system=True, prefill=True, reasoning=True)
+    rules: ClassVar[Rules] = Rules(repair=True, blank=False, prefill=True, reasoning=True)
     table: ClassVar[Table] = {
         **as_is("temperature", "top_p", "max_tokens"),
         "stop": stops("stop"),

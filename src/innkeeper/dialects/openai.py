@@ -14,12 +14,12 @@ from typing import Any, ClassVar, Final
 from innkeeper.dialects.conversation import Conversation, Rules, Style, merged, with_system
 from innkeeper.dialects.family import Family
 from innkeeper.dialects.jsonable import jsonable
-from innkeeper.dialects.media import Media, media_parts, unsupported
+from innkeeper.dialects.media import Media, media_parts
 from innkeeper.dialects.options import Table, as_is, put, stops
 from innkeeper.dialects.report import Report
 from innkeeper.dialects.response_format import ResponseFormat
 from innkeeper.dialects.tools import chosen, schema
-from innkeeper.dialects.turn import FUNCTION, USER, ToolCall, Turn
+from innkeeper.dialects.turn import FUNCTION, ToolCall, Turn
 from innkeeper.prompt.dialect import Tool
 from innkeeper.prompt.text import scalar_text
 
@@ -149,7 +149,7 @@ class OpenAI(Family):
         marked = turn.cache is not None and (self.rules.cache or "cache_control" in style.keys)
         if not (turn.attachments or marked):
             return turn.text
-        media = self._media(turn, report)
+        media = media_parts(turn, self._part, report)
         if not (media or marked):
             return turn.text
         texts = [{"type": "text", "text": turn.text}] if turn.text or not media else []
@@ -157,12 +157,6 @@ class OpenAI(Family):
         if marked:
             parts[-1]["cache_control"] = turn.cache
         return parts
-
-    def _media(self, turn: Turn, report: Report) -> list[dict[str, Any]]:
-        if turn.role == USER:
-            return media_parts(turn, self._part, report)
-        unsupported(turn, f"{turn.role} messages have none", report)
-        return []
 
     def _part(self, media: Media) -> dict[str, Any] | str:
         return part(media)

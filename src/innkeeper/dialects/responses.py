@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from innkeeper.dialects.conversation import Conversation, Rules, merged, system_text
 from innkeeper.dialects.family import Family
 from innkeeper.dialects.jsonable import jsonable
-from innkeeper.dialects.media import Media, media_parts, unsupported
+from innkeeper.dialects.media import Media, media_parts
 from innkeeper.dialects.options import Table, as_is, put
 from innkeeper.dialects.report import Report
 from innkeeper.dialects.response_format import ResponseFormat
@@ -54,7 +54,7 @@ def _response_format(body: dict[str, Any], value: Any, _report: Report) -> None:
 class Responses(Family):
     """The Responses request."""
 
-    rules: ClassVar[Rules] = Rules(apart=True, merge=True, reasoning=True)
+    rules: ClassVar[Rules] = Rules(apart=True, merge=True, reasoning=True, media=frozenset({USER, TOOL}))
     table: ClassVar[Table] = {
         **as_is("temperature", "top_p"),
         "max_tokens": put("max_output_tokens"),
@@ -72,7 +72,7 @@ class Responses(Family):
         super().__init__(name)
 
     def _messages(self, talk: Conversation, options: Mapping[str, Any], report: Report) -> dict[str, Any]:
-        text, turns = _instructions(talk, report)
+        text, turns = _instructions(talk)
         if talk.style.repair:
             turns = merged(turns, talk.style, report)
         items: list[dict[str, Any]] = []
@@ -93,13 +93,13 @@ class Responses(Family):
         body["tools"] = [_definition(tool) for tool in tools]
 
 
-def _instructions(talk: Conversation, report: Report) -> tuple[str, list[Turn]]:
+def _instructions(talk: Conversation) -> tuple[str, list[Turn]]:
     """The text at the top, and the turns without it."""
     if talk.style.system != "keep":
-        return system_text(talk, report), talk.turns
+        return system_text(talk), talk.turns
     first = next((place for place, turn in enumerate(talk.turns) if turn.role != SYSTEM), len(talk.turns))
     top = Conversation(tuple(talk.turns[:first]), [], talk.style)
-    return system_text(top, report), talk.turns[first:]
+    return system_text(top), talk.turns[first:]
 
 
 def _definition(tool: Tool) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def _definition(tool: Tool) -> dict[str, Any]:
 
 def _items(turn: Turn, report: Report) -> list[dict[str, Any]]:
     if turn.role == TOOL:
-        return [{"type": "function_call_output", "call_id": turn.call_id or "", "output": _output(turn, report)}]
+        return [{"type": "function_call_output", "call_id": turn.call_id or "", "output": _content(turn, report)}]
     thoughts = [_thought(part, turn, report) for part in turn.reasoning]
     said = [{"role": turn.role, "content": _content(turn, report)}] if _says(turn) else []
     return [*(thought for thought in thoughts if thought), *said, *(_call(call) for call in turn.calls)]
@@ -121,14 +121,6 @@ def _says(turn: Turn) -> bool:
 
 
 def _content(turn: Turn, report: Report) -> Any:
-    if turn.attachments and turn.role != USER:
-        unsupported(turn, f"{turn.role} messages have none", report)
-        return turn.text
-    media = media_parts(turn, part, report)
-    return _with_text(turn, media) if media else turn.text
-
-
-def _output(turn: Turn, report: Report) -> Any:
     media = media_parts(turn, part, report)
     return _with_text(turn, media) if media else turn.text
 

@@ -44,7 +44,15 @@ def render(job: Mapping[str, Any]) -> dict[str, Any]:
     except minijinja.TemplateError as error:
         kind = "Refused" if refused else str(error.kind)
         return {"error": refused[0] if refused else str(error.message), "kind": kind, "line": error.line}
-    except (ArithmeticError, MemoryError, RecursionError, TypeError, ValueError, _RefusedError) as error:
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+        _RefusedError,
+    ) as error:
         return {
             "error": refused[0] if refused else str(error),
             "kind": "Refused" if refused else "Failed",

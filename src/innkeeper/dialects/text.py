@@ -19,9 +19,8 @@ from innkeeper.dialects.errors import DialectOptionError
 from innkeeper.dialects.family import Family
 from innkeeper.dialects.instruct import Instruct
 from innkeeper.dialects.jsonable import jsonable
-from innkeeper.dialects.media import unsupported
 from innkeeper.dialects.openai import definition
-from innkeeper.dialects.options import Table, as_is, neutral, put, stop_list, stops
+from innkeeper.dialects.options import Table, as_is, neutral, put, stop_list
 from innkeeper.dialects.report import Report
 from innkeeper.dialects.turn import ASSISTANT, SYSTEM, USER, Turn
 from innkeeper.prompt.dialect import Tool
@@ -31,9 +30,10 @@ from innkeeper.prompt.text import scalar_text
 __all__ = ["Text"]
 
 _REPLIES: Final = (ASSISTANT, USER, "none")
-_NO_CALLS: Final = Rules(prefill=True, calls=False, merge=True)
-_INSTRUCT: Final = Rules(prefill=True, calls=False, merge=True, names=True)
-_TEMPLATE: Final = Rules(prefill=True, merge=True, names=True, reasoning=True)
+_NOBODY: Final[frozenset[str]] = frozenset()
+_NO_CALLS: Final = Rules(prefill=True, calls=False, merge=True, media=_NOBODY)
+_INSTRUCT: Final = Rules(prefill=True, calls=False, merge=True, media=_NOBODY, names=True)
+_TEMPLATE: Final = Rules(prefill=True, merge=True, media=_NOBODY, names=True, reasoning=True)
 
 
 class Text(Family):
@@ -47,7 +47,6 @@ class Text(Family):
         **as_is("xtc_threshold", "xtc_probability", "dry_multiplier", "dry_base", "dry_allowed_length"),
         **as_is("dry_sequence_breakers", "grammar", "json_schema", "logit_bias", "n", "logprobs", "echo", "best_of"),
         **as_is("min_tokens", "ignore_eos", "stream", "user", "cache_prompt", "id_slot"),
-        "stop": stops("stop"),
         "sampler_order": put("sampler_order"),
     }
     own_options: ClassVar[tuple[str, ...]] = (
@@ -82,9 +81,6 @@ class Text(Family):
         turns = with_system(talk, report)
         if talk.style.repair:
             turns = merged(turns, talk.style, report)
-        for turn in turns:
-            if turn.attachments:
-                unsupported(turn, "a prompt is text only", report)
         prompt, stop = self._prompt(turns, options, report)
         return {"prompt": prompt, "stop_sequences": list(dict.fromkeys((*_stops(options), *stop)))}
 

@@ -60,6 +60,11 @@ class Sentinels:
         self._sources: list[Source] = []
         self._by_value: dict[str, int] = {}
         self.blocks = tuple(self._replaced(place, block) for place, block in enumerate(blocks))
+        self._by_text = {source.text.strip(): source for source in self._sources if source.pieces}
+
+    def content(self, text: str) -> Source | None:
+        """The content of which ``text`` is the whole, white space at its ends aside."""
+        return self._by_text.get(text.strip())
 
     def _occurs(self, text: str) -> bool:
         return any(text in other for other in self._taken)

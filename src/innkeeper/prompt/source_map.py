@@ -146,7 +146,7 @@ def _walk(
 ) -> Iterator[tuple[str, list[_Part]]]:
     """Each string of the payload with its parts."""
     if isinstance(real, str) and isinstance(shadow, str):
-        yield pointer, _read(real, *marks.split(shadow))
+        yield pointer, _read(real, *marks.split(shadow)) or _laid(real, marks.split(shadow)[1], marks)
         return
     inner, other = _children(real), _children(shadow)
     if not isinstance(real, str) and [key for key, _ in inner] == [key for key, _ in other]:
@@ -155,7 +155,7 @@ def _walk(
         return
     near = _sources_in(shadow, marks) or _all_sources(blocks)
     for place, text in _leaves(real, pointer):
-        yield place, _laid(text, near)
+        yield place, _laid(text, near, marks)
 
 
 def _sources_in(shadow: Any, marks: Sentinels) -> list[Source]:
@@ -184,10 +184,10 @@ class _Reading(msgspec.Struct, frozen=True):
 
 
 def _read(real: str, literals: list[str], sources: list[Source]) -> list[_Part]:
-    """``real`` as literals and sources in turn, when they rebuild it; else as a whole."""
+    """``real`` as literals and sources in turn, when they rebuild it; else nothing."""
     first = literals[0]
-    if not sources:
-        return [_Part(real, exact=real == first)]
+    if not sources and real == first:
+        return [_Part(real)]
     readings = {len(first): _Reading((_Part(first),))} if real.startswith(first) else {}
     for source, literal in zip(sources, literals[1:], strict=True):
         further: dict[int, _Reading] = {}
@@ -198,7 +198,7 @@ def _read(real: str, literals: list[str], sources: list[Source]) -> list[_Part]:
                     step = _Reading((_Part(text, source, offset), _Part(literal)), reading)
                     further.setdefault(middle + len(literal), step)
         readings = dict(list(further.items())[:_READINGS])
-    return readings[len(real)].unrolled() if len(real) in readings else _laid(real, sources)
+    return readings[len(real)].unrolled() if sources and len(real) in readings else []
 
 
 def _variants(text: str) -> list[tuple[int, str]]:
@@ -208,8 +208,11 @@ def _variants(text: str) -> list[tuple[int, str]]:
     return [(offset, each) for each, offset in found.items() if each]
 
 
-def _laid(text: str, sources: list[Source]) -> list[_Part]:
-    """``text`` laid to its sources as well as can be told: whole to the only one, or by finding their texts in it."""
+def _laid(text: str, sources: list[Source], marks: Sentinels) -> list[_Part]:
+    """``text`` laid to its sources as well as can be told: to the content it equals, to the only one, or by search."""
+    same = marks.content(text)
+    if same is not None:
+        sources = [same]
     blocks = {source.blocks for source in sources}
     if len(blocks) == 1:
         only = sources[0]

@@ -1,0 +1,99 @@
+"""Options: neutral names, other names for the same, tables, and ``extra`` over everything."""
+
+from typing import Any
+
+import pytest
+
+from innkeeper.dialects import DIALECTS, DialectOptionError
+from innkeeper.dialects.options import neutral, stop_list
+from innkeeper.prompt import FrozenDict
+from tests.dialects.talks import ALL, message, said
+
+OPENAI = DIALECTS["openai"]
+
+
+def body(**options: Any) -> dict[str, Any]:
+    """The body of a request without its messages."""
+    made: dict[str, Any] = dict(OPENAI.request([message()], model=None, options=options).body)
+    del made["messages"]
+    return made
+
+
+@pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens"])
+def test_other_names_for_the_same(name: str) -> None:
+    """An option may be called as some provider calls it."""
+    assert body(**{name: 9}) == {"max_completion_tokens": 9}
+
+
+def test_the_neutral_name_wins() -> None:
+    """Of two names for the same, ours counts."""
+    assert neutral({"max_tokens": 1, "max_new_tokens": 2, "stop_sequences": None}) == {"max_tokens": 1}
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        ("x", ["x"]),
+        (["x", "x"], ["x"]),
+        (("x", None, ""), ["x"]),
+        ([1], ["1"]),
+        (None, []),
+        ({"a": 1}, []),
+        ("\ud800", ["\ufffd"]),
+    ],
+)
+def test_stop_lists(found: Any, expected: list[str]) -> None:
+    """Stop strings of any shape are a list of texts."""
+    assert stop_list(found) == expected
+
+
+def test_no_stops_no_field() -> None:
+    """Stop strings that are all empty leave no field."""
+    assert body(stop=["", None]) == {}
+
+
+def test_extra_is_merged_over_the_body() -> None:
+    """``extra`` adds to objects and replaces everything else, and is not changed by it."""
+    extra = FrozenDict(metadata=FrozenDict(b=2), temperature=0.1, more=(1,))
+    made = body(metadata={"a": 1}, temperature=0.9, extra=extra)
+    assert made == {"temperature": 0.1, "metadata": {"a": 1, "b": 2}, "more": [1]}
+    assert extra == {"metadata": {"b": 2}, "temperature": 0.1, "more": (1,)}
+
+
+def test_extra_under_another_name() -> None:
+    """Clients call it ``extra_body``."""
+    assert body(extra_body={"a": 1}) == {"a": 1}
+
+
+def test_extra_must_be_an_object() -> None:
+    """Anything else is a caller's mistake."""
+    with pytest.raises(DialectOptionError):
+        body(extra=[1])
+
+
+@pytest.mark.parametrize("dialect", ALL)
+def test_an_option_that_nobody_has(dialect: str) -> None:
+    """Every dialect reports it, and says where it might go."""
+    payload = DIALECTS[dialect].request([message()], model="m", options={"warp": 9})
+    note = said(payload.notes, "'warp'")
+    assert note.kind == "loss"
+    assert "extra" in str(note.hint)
+
+
+@pytest.mark.parametrize("dialect", sorted(set(ALL) - {"text"}))
+def test_tool_choice_without_tools(dialect: str) -> None:
+    """A choice among no tools is refused by providers: it is left out, and a note says so."""
+    payload = DIALECTS[dialect].request([message()], model="m", options={"tool_choice": "auto"})
+    assert "tool" not in str(payload.body)
+    assert said(payload.notes, "without tools").kind == "ignored"
+
+
+def test_tools_may_come_as_extra() -> None:
+    """Tools of the provider's own count as tools."""
+    made = body(tool_choice="auto", extra={"tools": [{"type": "web_search"}]})
+    assert made == {"tool_choice": "auto", "tools": [{"type": "web_search"}]}
+
+
+def test_numbers_that_json_has_not() -> None:
+    """Infinities and not-a-numbers are null."""
+    assert body(temperature=float("inf"), top_p=float("nan")) == {"temperature": None, "top_p": None}

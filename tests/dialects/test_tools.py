@@ -1,0 +1,126 @@
+"""Tools: which result answers which call, and what a choice of tools means."""
+
+from typing import Any
+
+import pytest
+
+from innkeeper.dialects import DIALECTS
+from innkeeper.dialects.report import Report
+from innkeeper.dialects.tools import chosen, paired, schema
+from innkeeper.dialects.turn import Turn, read
+from innkeeper.prompt import Message, Tool
+from tests.dialects.talks import call, message
+
+
+def pair(*talk: Message, repair: bool = True, functions: bool = False) -> tuple[list[str], list[str]]:
+    """The turns after pairing as ``role:text:id``, and the sentences of the notes."""
+    report = Report("d")
+    turns: list[Turn] = paired(read(talk, report), report, repair=repair, functions=functions)
+    shown = [f"{turn.role}:{turn.text}" + (f":{turn.call_id}" if turn.call_id else "") for turn in turns]
+    return shown, [note.message for note in report.notes()]
+
+
+def calling(*ids: str | None, name: str = "add") -> Message:
+    """An answer that calls tools."""
+    return message("assistant", "", tool_calls=[call(each, name) for each in ids])
+
+
+def told(text: str, call_id: str | None = None, **fields: Any) -> Message:
+    """A tool's result."""
+    return message("tool", text, tool_call_id=call_id, **fields)
+
+
+def test_an_id_used_again() -> None:
+    """Some servers number calls from 0 in every turn: each result belongs to the call before it."""
+    shown, notes = pair(calling("0"), told("a", "0"), calling("0"), told("b", "0"))
+    assert shown == ["assistant:", "tool:a:0", "assistant:", "tool:b:0"]
+    assert notes == []
+
+
+def test_an_id_used_again_after_no_answer() -> None:
+    """A call that was never answered does not take the result of a later one."""
+    shown, notes = pair(calling("0"), calling("0"), told("b", "0"))
+    assert shown == ["assistant:", "tool::0", "assistant:", "tool:b:0"]
+    assert len(notes) == 1
+
+
+def test_results_in_another_order() -> None:
+    """Results keep their order among themselves."""
+    shown, notes = pair(calling("1", "2"), told("b", "2"), told("a", "1"))
+    assert shown == ["assistant:", "tool:b:2", "tool:a:1"]
+    assert notes == []
+
+
+def test_results_without_ids() -> None:
+    """Results without ids answer the open calls from the oldest on; with a name, one of that name."""
+    named = message("assistant", "", tool_calls=[call("1", "add"), call("2", "look")])
+    shown, _ = pair(named, told("b", name="look"), told("a"))
+    assert shown == ["assistant:", "tool:b:2", "tool:a:1"]
+
+
+def test_a_result_before_its_call() -> None:
+    """A result cannot answer a call that comes later."""
+    shown, notes = pair(told("a", "1"), calling("1"))
+    assert shown == ["user:a", "assistant:", "tool::1"]
+    assert len(notes) == 2
+
+
+def test_two_results_of_one_call() -> None:
+    """The first result answers; the second is a user's message."""
+    shown, notes = pair(calling("1"), told("a", "1"), told("b", "1"))
+    assert shown == ["assistant:", "tool:a:1", "user:b"]
+    assert len(notes) == 1
+
+
+def test_results_are_fetched() -> None:
+    """Results that something stands before move up to their calls; what stood between keeps its order."""
+    shown, notes = pair(calling("1", "2"), message("user", "x"), told("a", "1"), message("user", "y"), told("b", "2"))
+    assert shown == ["assistant:", "tool:a:1", "tool:b:2", "user:x", "user:y"]
+    assert notes == ["d: a tool result was moved next to its call (messages 2, 4)"]
+
+
+def test_nothing_is_moved_without_repair() -> None:
+    """Without repair, turns stay where they are."""
+    shown, notes = pair(calling("1"), message("user", "x"), told("a", "1"), repair=False)
+    assert shown == ["assistant:", "user:x", "tool:a:1"]
+    assert notes == []
+
+
+@pytest.mark.parametrize("functions", [True, False])
+def test_results_as_before_there_were_tools(functions: bool) -> None:
+    """The role ``function`` stays for who knows it, and becomes a user's for others."""
+    shown, _ = pair(message("function", "1", name="f"), repair=False, functions=functions)
+    assert shown == ["function:1" if functions else "user:1"]
+
+
+@pytest.mark.parametrize(
+    ("choice", "expected"),
+    [
+        ("auto", ("auto", None)),
+        ("AUTO", ("auto", None)),
+        ("any", ("required", None)),
+        ("add", ("tool", "add")),
+        ({"type": "tool", "name": "add"}, ("tool", "add")),
+        ({"type": "function", "function": {"name": "add"}}, ("tool", "add")),
+        ({"type": "function", "function": "odd"}, ("tool", "function")),
+        ({"type": "none"}, ("none", None)),
+        ({}, ("auto", None)),
+    ],
+)
+def test_choices(choice: Any, expected: tuple[str, str | None]) -> None:
+    """A tool choice in any provider's spelling."""
+    assert chosen(choice) == expected
+
+
+def test_a_tool_without_parameters() -> None:
+    """Providers want the schema of an object, if only of an empty one."""
+    assert schema(Tool("add")) == {"type": "object", "properties": {}}
+
+
+@pytest.mark.parametrize("calls", ["text", 7, [7], [{}], [{"function": {"name": 7}}], {"function": {}}])
+def test_calls_that_are_none(calls: Any) -> None:
+    """What cannot be read as a call is left out and reported."""
+    talk = [message("user", "Hi"), message("assistant", "Hm", metadata={"tool_calls": calls}), message("user", "Go")]
+    payload = DIALECTS["openai"].messages(talk, {})
+    assert payload.body[1] == {"role": "assistant", "content": "Hm"}
+    assert [note.kind for note in payload.notes] == ["loss"]
