@@ -1,7 +1,11 @@
-"""Counters for tests: one token a character, with and without a batch, and one that only estimates."""
+"""What the tests of the budget share: counters of one token a character, and blocks."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from hypothesis import strategies as st
+
+from innkeeper.prompt import Block, FrozenDict, Plan, freeze
 
 
 class Characters:
@@ -35,3 +39,44 @@ class Rough(Characters):
 
     def describe(self, model: str | None = None) -> Mapping[str, Any]:
         return {"tokenizer": "rough", "exact": False, "error_percent": 20}
+
+
+GROUPS = ("system", "examples", "lore", "history", "memory", "custom", "default")
+
+
+@st.composite
+def _block(draw: st.DrawFn) -> Block:
+    role = draw(st.sampled_from(["system", "user", "assistant", "tool"]))
+    metadata: dict[str, Any] = {}
+    if draw(st.integers(0, 4)) == 0:
+        metadata["eviction_bundle"] = draw(st.sampled_from("xyz"))
+    if draw(st.integers(0, 9)) == 0:
+        metadata["eviction_head"] = True
+    calls: dict[str, Any] = {}
+    if role == "tool":
+        calls["tool_call_id"] = draw(st.sampled_from("12"))
+    elif role == "assistant" and draw(st.booleans()):
+        calls["tool_calls"] = [{"id": draw(st.sampled_from("12"))}]
+    return Block(
+        role=role,
+        content="x" * draw(st.integers(0, 9)),
+        group=draw(st.sampled_from(GROUPS)),
+        priority=draw(st.sampled_from([10, 100])),
+        removable=draw(st.integers(0, 9)) > 0,
+        enabled=draw(st.integers(0, 9)) > 0,
+        metadata=FrozenDict(metadata),
+        message_metadata=freeze(calls),
+    )
+
+
+BLOCKS = st.lists(_block(), max_size=14).map(lambda blocks: Plan(blocks=tuple(blocks)).blocks)
+"""Any blocks, with ids: all groups and roles, some bundles, some tool calls, some protected, some disabled."""
+
+
+def block(content: str = "x", group: str = "history", role: str = "user", **fields: Any) -> Block:
+    """A block of a group, of one token a character."""
+    for key in ("bundle", "head", "source"):
+        if key in fields:
+            name = key if key == "source" else f"eviction_{key}"
+            fields["metadata"] = FrozenDict({**fields.get("metadata", {}), name: fields.pop(key)})
+    return Block(role=role, content=content, group=group, **fields)

@@ -97,7 +97,7 @@ class Costing:
     def _overhead(self, role: str, known: dict[str, int]) -> int:
         return self.framing.per_message + self.message_overhead_tokens + known.get(role, 0)
 
-    def _texts_besides(self, items: Iterable[Block | Message]) -> list[str]:
+    def _texts_besides(self, items: Sequence[Block | Message]) -> list[str]:
         """The texts besides contents, each different one once: roles, names, tool calls, metadata."""
         fields = self.framing.fields
         texts = {item.role for item in items} if "role" in fields else set()

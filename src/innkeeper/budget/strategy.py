@@ -5,7 +5,6 @@ A strategy turns units into moves: what goes together, in the order in which it 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ClassVar, Final
 
@@ -18,8 +17,14 @@ from innkeeper.prompt import BudgetGroup, UnknownNameError
 
 __all__ = ["STRATEGIES", "GroupOrder", "Priority", "Stepped", "Strategy", "strategy_of"]
 
-_PART_OF_BUDGET: Final = 8
-"""Without a step of its own, the stepped strategy moves its cut by an eighth of the budget."""
+_STEPS_IN_BUDGET: Final = 6
+"""Without a step of its own, the stepped strategy moves its cut by a sixth of the budget."""
+
+_LORE_GRAINS_IN_BUDGET: Final = 8
+"""It leaves room for lore in eighths of the budget."""
+
+_FIXED_GRAINS_IN_BUDGET: Final = 128
+"""And for what is always there in parts this small: a clock in a system text changes it by a token or two."""
 
 
 class GroupOrder(msgspec.Struct, frozen=True):
@@ -31,6 +36,7 @@ class GroupOrder(msgspec.Struct, frozen=True):
 
     name: ClassVar[str] = "group_order"
     keeps_latest_user: ClassVar[bool] = True
+    caps: ClassVar[bool] = False
     reason: ClassVar[EvictionReason] = EvictionReason.BUDGET_EXCEEDED
 
     def choose(self, units: Sequence[Unit], total: int, budget: int) -> list[Unit]:
@@ -44,6 +50,7 @@ class Priority(msgspec.Struct, frozen=True):
 
     name: ClassVar[str] = "priority"
     keeps_latest_user: ClassVar[bool] = False
+    caps: ClassVar[bool] = False
     reason: ClassVar[EvictionReason] = EvictionReason.PRIORITY_CUTOFF
 
     def choose(self, units: Sequence[Unit], total: int, budget: int) -> list[Unit]:
@@ -57,8 +64,9 @@ class Stepped(msgspec.Struct, frozen=True, kw_only=True):
 
     Examples, then history, are one stream that is cut from its old end; the cut is a whole number of ``step_tokens`` (or, with
     ``step_messages``, of units), so it moves once in many turns and not every turn. The stream's share of the budget is
-    ``history_tokens``, or what all else leaves, rounded down to a step so that a changing amount of lore does not move it.
-    Lore is evicted only where that is not enough. The cut depends on the blocks of this build alone.
+    ``history_tokens``, or what all else leaves, rounded so that a little more or less lore does not move the cut. Set
+    ``history_tokens`` where lore comes and goes. Lore is evicted only where all this is not enough. The cut depends on the
+    blocks of this build alone.
     """
 
     name: ClassVar[str] = "stepped"
@@ -79,32 +87,37 @@ class Stepped(msgspec.Struct, frozen=True, kw_only=True):
         if self.step_tokens is not None and self.step_messages is not None:
             raise BudgetError("give step_tokens or step_messages, not both")
 
+    @property
+    def caps(self) -> bool:
+        """Whether history may have to go although everything fits."""
+        return self.history_tokens is not None
+
     def choose(self, units: Sequence[Unit], total: int, budget: int) -> list[Unit]:
         """The units to evict, in order."""
         stream = sum(unit.tokens for unit in units if unit.turn in _STREAM)
-        step = self.step_tokens or max(budget // _PART_OF_BUDGET, 1)
-        share = self._share(total - stream, budget, step)
-        over = 0 if self.history_tokens is None and total <= budget else stream - share
+        lore = sum(unit.tokens for unit in units if unit.turn == BudgetGroup.LORE)
+        share = self._share(total - stream - lore, lore, budget)
+        step = self.step_tokens or max(budget // _STEPS_IN_BUDGET, 1)
+        over = stream - share if self.caps or total > budget else 0
         moves = [move for turn in _STREAM for move in moves_of(units, turn)]
         evicted = self._cut(moves, over, max(min(step, share // 2), 1)) if over > 0 else 0
         gone = [unit for move in moves[:evicted] for unit in move]
         rest = [*moves_of(units, BudgetGroup.LORE), *moves[evicted:]]
         return gone + _until(rest, total - budget - sum(unit.tokens for unit in gone))
 
-    def _share(self, besides: int, budget: int, step: int) -> int:
-        """The stream's tokens: as told, or what is left of the budget, with what lies besides rounded up to a step."""
+    def _share(self, fixed: int, lore: int, budget: int) -> int:
+        """The stream's tokens: as told, or what is left of the budget; all else is rounded up, so that it hardly changes."""
         if self.history_tokens is not None:
             return self.history_tokens
-        grain = min(step, max(budget // _PART_OF_BUDGET, 1))
-        return max(budget - math.ceil(besides / grain) * grain, 0)
+        besides = _up(fixed, max(budget // _FIXED_GRAINS_IN_BUDGET, 1)) + _up(
+            lore, max(budget // _LORE_GRAINS_IN_BUDGET, 1)
+        )
+        return max(budget - besides, 0)
 
     def _cut(self, moves: Sequence[Sequence[Unit]], over: int, step: int) -> int:
         """How many moves are made: enough for ``over`` tokens, rounded up to whole steps."""
-        wanted = over if self.step_messages else math.ceil(over / step) * step
-        made = len(_until_moves(moves, wanted))
-        if self.step_messages:
-            made = math.ceil(made / self.step_messages) * self.step_messages
-        return min(made, len(moves))
+        made = len(_until_moves(moves, over if self.step_messages else _up(over, step)))
+        return min(_up(made, self.step_messages or 1), len(moves))
 
 
 Strategy = GroupOrder | Priority | Stepped
@@ -145,6 +158,11 @@ def moves_of(units: Iterable[Unit], turn: str) -> list[list[Unit]]:
         moves[-1] += heads
         return moves
     return moves + [[head] for head in heads]
+
+
+def _up(value: int, grain: int) -> int:
+    """``value`` rounded up to a multiple of ``grain``."""
+    return -(-value // grain) * grain
 
 
 def _until(moves: Sequence[Sequence[Unit]], over: int) -> list[Unit]:

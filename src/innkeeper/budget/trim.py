@@ -105,14 +105,19 @@ def trim_blocks(
         raise UnknownNameError("on_overflow", str(on_overflow), ON_OVERFLOW)
     enabled = [block for block in blocks if block.enabled]
     tokens = costing.totals(enabled)
-    user = latest_user(enabled) if strategy.keeps_latest_user else None
-    units = units_of(enabled, tokens, () if user is None else (user,))
-    gone = strategy.choose(units, sum(tokens) + room.fixed_tokens, room.budget_tokens)
+    total = sum(tokens) + room.fixed_tokens
+    gone = [] if total <= room.budget_tokens and not strategy.caps else _chosen(enabled, tokens, strategy, total, room)
     evicted = {index: _reason(unit, strategy) for unit in gone for index in unit.members}
     report = _report(enabled, tokens, evicted, strategy, room)
     if on_overflow == "error" and report.final_tokens > room.budget_tokens:
         raise overflow(enabled, tokens, evicted, report, step)
     return _result(blocks, enabled, evicted, _described(report, costing))
+
+
+def _chosen(enabled: Sequence[Block], tokens: Sequence[int], strategy: Strategy, total: int, room: Room) -> list[Unit]:
+    user = latest_user(enabled) if strategy.keeps_latest_user else None
+    units = units_of(enabled, tokens, () if user is None else (user,))
+    return strategy.choose(units, total, room.budget_tokens)
 
 
 def _reason(unit: Unit, strategy: Strategy) -> EvictionReason:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from innkeeper.prompt import Block, BudgetGroup
 
@@ -23,7 +25,7 @@ HEAD: Final = "eviction_head"
 _RANK: Final[Mapping[str, int]] = {"examples": 0, "lore": 1, "history": 2, "system": 3}
 
 
-class Unit(NamedTuple):
+class Unit(msgspec.Struct, frozen=True, gc=False):
     """Indices of its blocks in prompt order, their tokens together, and what decides its turn.
 
     ``turn`` is its pass; where its blocks belong to several, the one that comes last. ``priority`` is the lowest of its blocks.
