@@ -53,7 +53,7 @@ class Taverns(Mapping[str, "Tavern"]):
         return len(self._entries)
 
 
-TAVERNS: Final = Taverns({"vibe": "innkeeper.taverns.vibe:TAVERN"})
+TAVERNS: Final = Taverns({"vibe": "innkeeper.taverns.vibe:TAVERN", "silly": "innkeeper.taverns.silly:TAVERN"})
 """The built-in taverns. Pass ``TAVERNS.with_(yours)`` to use your own."""
 
 
