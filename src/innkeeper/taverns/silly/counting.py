@@ -9,9 +9,11 @@ import msgspec
 
 from innkeeper.prompt.state import State
 from innkeeper.taverns.silly.inputs import SillyInputs
-from innkeeper.tokens import SILLYTAVERN_TOKENIZERS, default_counter, framing
+from innkeeper.tokens import SILLYTAVERN_TOKENIZERS, Framing, default_counter, framing
 
 __all__ = ["Counting"]
+
+Message = Callable[[Mapping[str, Any]], int]
 
 
 class Counting(msgspec.Struct, frozen=True):
@@ -20,7 +22,7 @@ class Counting(msgspec.Struct, frozen=True):
     ``lore_part`` and ``lore_overhead`` are given where counts add up over lines (see `innkeeper.lore.ledger`).
     """
 
-    message: Callable[[Mapping[str, Any]], int]
+    message: Message
     text: Callable[[str], int]
     lore: Callable[[str], int]
     lore_part: Callable[[str], int] | None = None
@@ -39,27 +41,46 @@ class Counting(msgspec.Struct, frozen=True):
         return _neutral(counter, name)
 
 
-ROLE: Final = 1
-"""What the role of a message costs: the lore budget does not count it where tiktoken counts."""
+_ADDING_UP: Final = frozenset({"gpt-4o", "gpt-4", "gpt-3.5-turbo"})
+"""Tokenizers that count each text of a message apart and never join across a line break (see `innkeeper.lore.ledger`)."""
 
 
 def _sillytavern(name: str, *, chat: bool) -> Counting:
     tokenizer = SILLYTAVERN_TOKENIZERS[name]
-    counter = tokenizer.counter()
-    adds_up = name in ("gpt-4o", "gpt-4", "gpt-3.5-turbo")
+    counter, rule = tokenizer.counter(), tokenizer.framing
 
     def part(text: str) -> int:
         return counter.count(text, name)
 
-    def lore(text: str) -> int:
-        if not chat:
-            return tokenizer.count_text(text)
-        return tokenizer.count_alone({"role": "system", "content": text}) - (ROLE if adds_up else 0)
+    def message(value: Mapping[str, Any]) -> int:
+        return rule.count_message(value, counter, name)
 
     if not chat:
-        return Counting(tokenizer.count_message, tokenizer.count_text, lore)
-    overhead = lore("word") - part("word") if adds_up else 0
-    return Counting(tokenizer.count_message, tokenizer.count_text, lore, part if adds_up else None, overhead)
+        return Counting(message, tokenizer.count_text, tokenizer.count_text)
+    if name not in _ADDING_UP:
+        return Counting(message, tokenizer.count_text, tokenizer.count_lore)
+    overhead = tokenizer.count_lore("word") - part("word")
+    return Counting(_quick(message, part, rule), tokenizer.count_text, tokenizer.count_lore, part, overhead)
+
+
+def _quick(slow: Message, part: Callable[[str], int], rule: Framing) -> Message:
+    """The same counts for plain messages, without walking their fields. What may spell a special token goes the slow way."""
+    roles: dict[str, int] = {}
+
+    def message(value: Mapping[str, Any]) -> int:
+        content = value["content"]
+        if len(value) > PLAIN_FIELDS or "<|" in content:
+            return slow(value)
+        role = value["role"]
+        if role not in roles:
+            roles[role] = part(role) + rule.per_message
+        return roles[role] + part(content)
+
+    return message
+
+
+PLAIN_FIELDS: Final = 2
+"""A plain message has a role and a content."""
 
 
 def _neutral(counter: Any, model: str) -> Counting:

@@ -39,6 +39,8 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
 
     def facts(self) -> dict[str, Any]:
         """What is counted: role, content, and name and tool calls when there are any; not the id a result answers to."""
+        if not self.name and not self.metadata:
+            return {"role": self.role, "content": self.content}
         counted = {key: value for key, value in self.metadata.items() if key != "tool_call_id"}
         return {"role": self.role, "content": self.content, **({"name": self.name} if self.name else {}), **counted}
 
@@ -60,10 +62,14 @@ class Room:
         self._count = count
         self._slots: dict[str, list[Draft]] = {}
         self.omitted: list[tuple[str, Draft]] = []
+        self._known: dict[int, tuple[Draft, int]] = {}
 
     def tokens(self, draft: Draft) -> int:
-        """Tokens of one message."""
-        return self._count(draft.facts())
+        """Tokens of one message, counted once."""
+        known = self._known.get(id(draft))
+        if known is None:
+            known = self._known[id(draft)] = (draft, self._count(draft.facts()))
+        return known[1]
 
     def open(self, slot: str) -> list[Draft]:
         """The messages of a slot, which is made when it is new."""
