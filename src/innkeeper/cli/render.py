@@ -140,7 +140,8 @@ def note_lines(notes: Iterable[Note]) -> list[str]:
 
 def plan_title(plan: Plan) -> str:
     """What was built, in a line."""
-    parts = [plan.tavern, plan.profile, plan.model, f"{len(plan.sent_blocks())} messages"]
+    count = len(plan.sent_blocks())
+    parts = [plan.tavern, plan.profile, plan.model, "1 message" if count == 1 else f"{count} messages"]
     return printable(" · ".join(part for part in parts if part))
 
 
