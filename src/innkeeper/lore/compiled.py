@@ -12,6 +12,7 @@ import msgspec
 from innkeeper.content.lore_entry import LorebookEntry, SelectiveLogic
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.lore.decorators import split
+from innkeeper.lore.jsregex import RegexRunner
 from innkeeper.lore.key import Key, RegexKey, parse_key
 from innkeeper.lore.matcher import KeyIndex, Pattern
 from innkeeper.lore.settings import InsertionStrategy, LoreSettings
@@ -44,6 +45,8 @@ class Test(msgspec.Struct, frozen=True):
     regex: RegexKey | None = None
     literal: int | None = None
     macro: bool = False
+    checked: bool = False
+    """Whether JavaScript has accepted ``regex``."""
 
 
 class CompiledEntry(msgspec.Struct, frozen=True, eq=False):
@@ -146,10 +149,11 @@ def _sorted_like_javascript(entries: list[tuple[str, LorebookEntry]]) -> list[tu
 
 
 class _Patterns:
-    """Numbers patterns as entries are compiled."""
+    """Numbers patterns as entries are compiled, and asks JavaScript once whether a regular expression is one."""
 
     def __init__(self) -> None:
         self.numbers: dict[Pattern, int] = {}
+        self.regex = RegexRunner(lambda _what, _why: None)
 
     def number(self, pattern: Pattern) -> int:
         return self.numbers.setdefault(pattern, len(self.numbers))
@@ -158,7 +162,10 @@ class _Patterns:
 def key_tests(
     keys: Iterable[str], *, exact_case: bool, whole_words: bool, patterns: _Patterns | None = None
 ) -> tuple[Test, ...]:
-    """Each non-empty key as a `Test`. Without ``patterns`` (after macros) plain keys stay texts to be searched for."""
+    """Each non-empty key as a `Test`. Without ``patterns`` (after macros) plain keys stay texts to be searched for.
+
+    A key that looks like a regular expression but is none to JavaScript is plain text (`sillytavern.md` 24).
+    """
     tests = []
     for text in keys:
         if not text:
@@ -171,13 +178,11 @@ def key_tests(
 
 
 def _test(key: Key, patterns: _Patterns | None, *, exact_case: bool, whole_words: bool) -> Test:
-    if key.regex is not None:
-        sure = bool(key.regex.literal) and patterns is not None
-        return Test(
-            key.text,
-            regex=key.regex,
-            literal=patterns.number(Pattern(key.regex.literal)) if sure and patterns else None,
-        )
+    if key.regex is not None and (patterns is None or patterns.regex.valid(key.regex)):
+        if patterns is None:
+            return Test(key.text, regex=key.regex)
+        literal = patterns.number(Pattern(key.regex.literal)) if key.regex.literal else None
+        return Test(key.text, regex=key.regex, literal=literal, checked=True)
     if not key.text or patterns is None:
         return Test(key.text)
     return Test(key.text, number=patterns.number(pattern_of(key, exact_case=exact_case, whole_words=whole_words)))

@@ -355,7 +355,7 @@ class _Scan:
     def _found(self, test: Test, entry: CompiledEntry, window: Window) -> bool:
         if test.number is not None:
             return test.number in self._window_hits(window)
-        if test.regex is not None and self.regex.valid(test.regex):
+        if test.regex is not None and (test.checked or self.regex.valid(test.regex)):
             sure = test.literal is None or test.literal in self._window_hits(window)
             return sure and self.regex.matches(test.regex, self.text.joined(window))
         pattern = pattern_of(parse_key(test.text), exact_case=entry.exact_case, whole_words=entry.whole_words)
