@@ -302,6 +302,13 @@ def test_a_budget_of_zero_is_a_budget() -> None:
     assert _trim([block("aa", "lore")], max_tokens=5, reserve_tokens=9).kept == ()
 
 
+def test_blocks_without_an_id_get_the_one_a_plan_gives_them() -> None:
+    """So that a record can be found again in the plan."""
+    result = _trim([block("off", enabled=False), block("aa"), block("u1")], budget_tokens=2)
+    assert [record.block_id for record in result.report.evictions] == ["user-1"]
+    assert [b.id for b in result.blocks] == ["user-0", "user-1", "user-2"]
+
+
 def test_overheads_count() -> None:
     """Framing, a flat overhead, the start of the reply and what else is in the prompt are all in the sums."""
     blocks = [block("aa"), block("bb"), block("cc")]

@@ -12,7 +12,7 @@ from innkeeper.budget.errors import BudgetMissingError, whole
 from innkeeper.budget.report import EvictionReason, EvictionRecord, GroupTotal, TrimReport, TrimResult
 from innkeeper.budget.strategy import Strategy, strategy_of
 from innkeeper.budget.unit import Unit, latest_user, pass_of, units_of
-from innkeeper.prompt import Block, MaxTokensExceededError, TokenCounter, UnknownNameError
+from innkeeper.prompt import Block, MaxTokensExceededError, Plan, TokenCounter, UnknownNameError
 from innkeeper.tokens.framing import NO_FRAMING, Framing
 
 __all__ = ["ON_OVERFLOW", "Room", "trim", "trim_blocks"]
@@ -68,7 +68,7 @@ def trim(  # noqa: PLR0913 - the parameters of the document
     on_overflow: str = "error",
     step: str | None = "trimming",
 ) -> TrimResult:
-    """Disable blocks until the enabled ones fit. Pure: the blocks given are not changed.
+    """Disable blocks until the enabled ones fit. Pure: the blocks given are not changed; those without an id get one.
 
     The budget is ``budget_tokens``, else ``max_tokens - reserve_tokens``. ``other_tokens`` are in the prompt besides the
     blocks (tools). For the rest see `Costing` and `innkeeper.budget.strategy`.
@@ -103,6 +103,8 @@ def trim_blocks(
     """`trim` with its parameters put together."""
     if on_overflow not in ON_OVERFLOW:
         raise UnknownNameError("on_overflow", str(on_overflow), ON_OVERFLOW)
+    if not all(block.id for block in blocks):
+        blocks = Plan(blocks=tuple(blocks)).blocks
     enabled = [block for block in blocks if block.enabled]
     tokens = costing.totals(enabled)
     total = sum(tokens) + room.fixed_tokens
@@ -159,16 +161,16 @@ def _report(
         final_tokens=initial - sum(tokens[index] for index in evicted),
         fixed_tokens=room.fixed_tokens,
         evictions=tuple(
-            [_record(enabled[i], i, tokens[i], reason, by_priority=by_priority) for i, reason in evicted.items()]
+            [_record(enabled[i], tokens[i], reason, by_priority=by_priority) for i, reason in evicted.items()]
         ),
         groups=_groups(enabled, tokens, evicted),
     )
 
 
-def _record(block: Block, index: int, tokens: int, reason: EvictionReason, *, by_priority: bool) -> EvictionRecord:
+def _record(block: Block, tokens: int, reason: EvictionReason, *, by_priority: bool) -> EvictionRecord:
     source, bundle = block.metadata.get("source"), block.metadata.get("eviction_bundle")
     return EvictionRecord(
-        block_id=block.id or f"{block.slot or block.role}-{index}",
+        block_id=block.id,
         slot=block.slot,
         token_count=tokens,
         reason=reason,

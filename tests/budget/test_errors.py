@@ -1,0 +1,41 @@
+"""Budgets that make no sense: the caller's mistakes."""
+
+from typing import Any
+
+import pytest
+
+from innkeeper.budget import BudgetError, BudgetMissingError, BudgetNumberError
+from innkeeper.budget.errors import whole
+from innkeeper.prompt import UsageError
+
+
+def test_they_are_usage_errors() -> None:
+    """Exit code 2, HTTP 400, each with a hint."""
+    for error in (BudgetMissingError(), BudgetNumberError("max_tokens", -1)):
+        assert isinstance(error, BudgetError)
+        assert isinstance(error, UsageError)
+        assert (error.exit_code, error.http_status) == (2, 400)
+        assert error.hint
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        (-1, "not a negative number"),
+        (1.5, "not float 1.5"),
+        (True, "not bool True"),
+        ("5", "not str '5'"),
+        (None, "not NoneType None"),
+    ],
+)
+def test_what_is_no_number_of_tokens_is_shown(value: Any, says: str) -> None:
+    """The parameter and what it was; huge values are shortened."""
+    with pytest.raises(BudgetNumberError, match=f"max_tokens must be a whole number of tokens, {says}") as caught:
+        whole("max_tokens", value)
+    assert caught.value.name == "max_tokens"
+    assert len(str(BudgetNumberError("x", "y" * 10_000))) < 200
+
+
+def test_whole_numbers_pass() -> None:
+    """From zero up."""
+    assert [whole("x", value) for value in (0, 10**20)] == [0, 10**20]
