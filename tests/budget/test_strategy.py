@@ -60,11 +60,11 @@ def test_priority_goes_from_the_lowest(units: list[Unit]) -> None:
 def test_heads_go_with_the_last_of_what_they_head() -> None:
     """One move holds both; over something that stays, the head is a move of its own, after the others."""
     head, body, other = (Unit((i,), 1, "examples", 100, head=i == 0) for i in range(3))
-    assert moves_of([head, body, other], "examples") == [[body], [other, head]]
+    assert moves_of([head, body, other]) == [[body], [other, head]]
     stays = Unit((3,), 1, "examples", 100, protected=True)
-    assert moves_of([head, body, stays], "examples") == [[body], [head]]
-    assert moves_of([head], "examples") == [[head]]
-    assert moves_of([head], "lore") == []
+    assert moves_of([head, body, stays]) == [[body], [head]]
+    assert moves_of([head]) == [[head]]
+    assert moves_of([]) == []
 
 
 def test_strategies_are_found_by_name() -> None:

@@ -27,7 +27,7 @@ class EvictionReason(StrEnum):
     """It lies before the cut, which moves in steps."""
 
 
-class EvictionRecord(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
+class EvictionRecord(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One evicted block. ``budget_group`` is the pass it belonged to; ``priority`` is set by the strategy that looks at it."""
 
     block_id: str

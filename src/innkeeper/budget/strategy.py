@@ -41,7 +41,8 @@ class GroupOrder(msgspec.Struct, frozen=True):
 
     def choose(self, units: Sequence[Unit], total: int, budget: int) -> list[Unit]:
         """The units to evict, in order."""
-        moves = [move for turn in _TURNS for move in moves_of(units, turn)]
+        turns = by_turn(units)
+        moves = [move for turn in _TURNS for move in moves_of(turns[turn])]
         return _until(moves, total - budget)
 
 
@@ -94,15 +95,16 @@ class Stepped(msgspec.Struct, frozen=True, kw_only=True):
 
     def choose(self, units: Sequence[Unit], total: int, budget: int) -> list[Unit]:
         """The units to evict, in order."""
-        stream = sum(unit.tokens for unit in units if unit.turn in _STREAM)
-        lore = sum(unit.tokens for unit in units if unit.turn == BudgetGroup.LORE)
+        turns = by_turn(units)
+        stream = sum(unit.tokens for turn in _STREAM for unit in turns[turn])
+        lore = sum(unit.tokens for unit in turns[_LORE])
         share = self._share(total - stream - lore, lore, budget)
         step = self.step_tokens or max(budget // _STEPS_IN_BUDGET, 1)
         over = stream - share if self.caps or total > budget else 0
-        moves = [move for turn in _STREAM for move in moves_of(units, turn)]
+        moves = [move for turn in _STREAM for move in moves_of(turns[turn])]
         evicted = self._cut(moves, over, max(min(step, share // 2), 1)) if over > 0 else 0
         gone = [unit for move in moves[:evicted] for unit in move]
-        rest = [*moves_of(units, BudgetGroup.LORE), *moves[evicted:]]
+        rest = [*moves_of(turns[_LORE]), *moves[evicted:]]
         return gone + _until(rest, total - budget - sum(unit.tokens for unit in gone))
 
     def _share(self, fixed: int, lore: int, budget: int) -> int:
@@ -129,8 +131,9 @@ STRATEGIES: Final[Mapping[str, Callable[[], Strategy]]] = {
 }
 """The strategies by name."""
 
-_TURNS: Final = (BudgetGroup.EXAMPLES, BudgetGroup.LORE, BudgetGroup.HISTORY)
-_STREAM: Final = (BudgetGroup.EXAMPLES, BudgetGroup.HISTORY)
+_LORE: Final = str(BudgetGroup.LORE)
+_STREAM: Final = (str(BudgetGroup.EXAMPLES), str(BudgetGroup.HISTORY))
+_TURNS: Final = (_STREAM[0], _LORE, _STREAM[1])
 
 
 def strategy_of(value: str | Strategy) -> Strategy:
@@ -142,12 +145,18 @@ def strategy_of(value: str | Strategy) -> Strategy:
     return STRATEGIES[value]()
 
 
-def moves_of(units: Iterable[Unit], turn: str) -> list[list[Unit]]:
-    """The moves of one pass, oldest first. Heads go with the last of what they head, or after all that may go."""
+def by_turn(units: Iterable[Unit]) -> dict[str, list[Unit]]:
+    """The units of each pass, in order."""
+    turns: dict[str, list[Unit]] = {turn: [] for turn in (*_TURNS, str(BudgetGroup.SYSTEM))}
+    for unit in units:
+        turns[unit.turn].append(unit)
+    return turns
+
+
+def moves_of(units: Iterable[Unit]) -> list[list[Unit]]:
+    """The moves of one pass's units, oldest first. Heads go with the last of what they head, or after all that may go."""
     heads, moves, stays = [], [], False
     for unit in units:
-        if unit.turn != turn:
-            continue
         if unit.protected:
             stays = stays or not unit.head
         elif unit.head:

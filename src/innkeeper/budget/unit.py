@@ -11,11 +11,11 @@ from innkeeper.prompt import Block, BudgetGroup
 
 __all__ = ["HEAD", "PASSES", "Unit", "latest_user", "pass_of", "units_of"]
 
-_HISTORY: Final = BudgetGroup.HISTORY
-_SYSTEM: Final = BudgetGroup.SYSTEM
+_HISTORY: Final = str(BudgetGroup.HISTORY)
+_SYSTEM: Final = str(BudgetGroup.SYSTEM)
 
 PASSES: Final[Mapping[str, str]] = {
-    str(group): group for group in (BudgetGroup.SYSTEM, BudgetGroup.EXAMPLES, BudgetGroup.LORE)
+    group: group for group in (_SYSTEM, str(BudgetGroup.EXAMPLES), str(BudgetGroup.LORE))
 }
 """The pass of a budget group. Every other group (memory, custom, default, any name) counts as history."""
 
@@ -44,7 +44,7 @@ class Unit(msgspec.Struct, frozen=True, gc=False):
 def pass_of(block: Block) -> str:
     """The eviction pass a block belongs to."""
     group = block.group
-    if group is _HISTORY:
+    if group is BudgetGroup.HISTORY:
         return _HISTORY
     return PASSES.get(group if type(group) is str else str(group), _HISTORY)
 
