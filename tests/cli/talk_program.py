@@ -8,6 +8,7 @@ from typing import Any
 
 from innkeeper.cli.conversation import Conversation
 from innkeeper.cli.shell import Shell
+from innkeeper.cli.speakers import Seated
 from innkeeper.content.chat import Chat
 from tests.cli.fakes import FakeSpeaker
 from tests.cli.test_shell import BASE, build
@@ -27,4 +28,4 @@ class SlowSpeaker(FakeSpeaker):
 if __name__ == "__main__":
     # The first terminal that a session's leader opens is its own: only then does Ctrl-C reach it.
     os.close(os.open(os.ttyname(0), os.O_RDWR))
-    Shell(Conversation(BASE, Chat(header={}), SlowSpeaker("Yes."), build, path=Path(sys.argv[1]))).run()
+    Shell(Conversation(BASE, Chat(header={}), Seated(SlowSpeaker("Yes."), "m"), build, path=Path(sys.argv[1]))).run()

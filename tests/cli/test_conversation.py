@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from innkeeper.cli.conversation import Conversation, asked, name_of
+from innkeeper.cli.speakers import Seated
 from innkeeper.content.chat import Chat
 from innkeeper.content.loading import load_chat
 from innkeeper.prompt import Block, BuildRequest, Message, Plan, Ports, ProviderError, UsageError
@@ -39,7 +40,9 @@ class FakeBuild:
 
 def talk(speaker: FakeSpeaker, build: FakeBuild | None = None, path: Path | None = None) -> Conversation:
     """An empty chat."""
-    return Conversation(BASE, Chat(header=HEADER), speaker, build or FakeBuild(), path=path, now=lambda: NOW)
+    return Conversation(
+        BASE, Chat(header=HEADER), Seated(speaker, "m"), build or FakeBuild(), path=path, now=lambda: NOW
+    )
 
 
 def texts(chat: Conversation) -> list[tuple[str, str]]:
@@ -132,7 +135,9 @@ def test_file_goes_on(tmp_path: Path) -> None:
     first = talk(FakeSpeaker("Yes."), path=path)
     first.say("Hello", hear)
     before = path.read_bytes()
-    second = Conversation(BASE, load_chat(path), FakeSpeaker("No."), FakeBuild(), path=path, now=lambda: NOW)
+    second = Conversation(
+        BASE, load_chat(path), Seated(FakeSpeaker("No."), "m"), FakeBuild(), path=path, now=lambda: NOW
+    )
     second.say("Again", hear)
     assert path.read_bytes().startswith(before)
     assert [line["mes"] for line in stored(path)[1:]] == ["Hello", "Yes.", "Again", "No."]
@@ -161,7 +166,7 @@ def test_again(act: str, tavern: str, history: list[str], message: str, generati
     """A tavern that knows what another reply is gets the whole chat; for the others the old reply is left out."""
     build = FakeBuild()
     chat = Conversation(
-        BASE.with_(tavern=tavern), Chat(header=HEADER), FakeSpeaker("One.", "Two."), build, now=lambda: NOW
+        BASE.with_(tavern=tavern), Chat(header=HEADER), Seated(FakeSpeaker("One.", "Two."), "m"), build, now=lambda: NOW
     )
     chat.greet(["a"])
     chat.say("Hello", hear)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from innkeeper.budget import Accounting, Line
 from innkeeper.cli.render import (
-    Figures,
     bar,
     console,
     first_words,
@@ -19,7 +19,30 @@ from innkeeper.cli.render import (
 )
 from innkeeper.prompt import Block, Note, NoteKind, Origin, Piece, Plan, Where
 
-FIGURES = Figures(blocks=(30, 10), framing=9, reserved=100, window=1000, tokenizer="o200k_base", exact=True)
+
+def figures(
+    *counts: int, window: int | None = 1000, error: float | None = 0.0, tokenizer: str = "o200k_base"
+) -> Accounting:
+    """The sums of blocks with these tokens; 100 are reserved."""
+    lines = tuple(Line(str(n), "user", None, "history", count, count, 0) for n, count in enumerate(counts))
+    used = sum(counts)
+    return Accounting(
+        lines=lines,
+        content=used,
+        metadata=0,
+        overhead=0,
+        reply=0,
+        tools=0,
+        total=used,
+        window=window,
+        reserve=100,
+        free=None if window is None else window - used - 100,
+        model=None,
+        tokenizer=tokenizer,
+        framing="none",
+        exact=error == 0,
+        error_percent=error,
+    )
 
 
 @given(
@@ -42,19 +65,14 @@ def test_small_parts_are_seen() -> None:
     assert bar([0], 100, 4, ascii_only=True) == "...."
 
 
-def test_sums() -> None:
-    """Used is blocks and framing; what is free is the rest of the window."""
-    assert (FIGURES.used, FIGURES.free) == (49, 851)
-    assert FIGURES.to_dict() | {"used": 49, "free": 851} == FIGURES.to_dict()
-
-
 def test_window_line() -> None:
-    """The line has all figures, and says when the count is an estimate or the window unknown."""
-    assert window_line(FIGURES, ascii_only=True) == (
+    """The line has all figures, says how good the count is, and when the window is unknown."""
+    assert window_line(figures(30, 19), ascii_only=True) == (
         "[##====..................................] used 49 + reserved 100 + free 851 = 1,000 tokens, counted by o200k_base"
     )
-    assert "(estimate)" in window_line(Figures((1,), 0, 0, 10, "x", exact=False))
-    assert "no window given" in window_line(Figures((1,), 0, 0, None, "x", exact=True))
+    assert window_line(figures(1, error=12.5)).endswith("counted by o200k_base (± 12.5 %)")
+    assert window_line(figures(1, error=None)).endswith("(not known to be exact)")
+    assert window_line(figures(1, window=None)) == "1 tokens, counted by o200k_base; no window given"
 
 
 @pytest.mark.parametrize(
@@ -64,7 +82,7 @@ def test_window_line() -> None:
         (Block(role="system", content="x", slot="main"), "main"),
         (
             Block(role="system", content="x", slot="main", origin=Origin("character", "system_prompt")),
-            "main: character.system_prompt",
+            "character.system_prompt",
         ),
         (Block(role="user", content="x", slot="history", origin=Origin("history", "3")), "history.3"),
         (
@@ -85,7 +103,7 @@ def test_any_text(content: str, name: str, role: str, slot: str) -> None:
     block = Block(role=role, content=content, name=name, slot=slot)
     out = io.StringIO()
     shown = console(out)
-    shown.print(plan_table([block], Figures((3,), 0, 0, None, "t", exact=True)))
+    shown.print(plan_table([block], figures(3)))
     assert len(out.getvalue().splitlines()) == 3
     assert not any(ord(c) < 32 and c != "\n" for c in out.getvalue())
     assert "\n" not in first_words(block)
@@ -94,14 +112,11 @@ def test_any_text(content: str, name: str, role: str, slot: str) -> None:
 def test_table_is_plain_without_a_terminal() -> None:
     """In a pipe there are no colours, and a line is 100 columns."""
     out = io.StringIO()
-    console(out).print(plan_table([Block(role="user", content="[red]a[/red] " * 30)], FIGURES_ONE))
+    console(out).print(plan_table([Block(role="user", content="[red]a[/red] " * 30)], figures(3)))
     lines = out.getvalue().splitlines()
     assert "\x1b" not in out.getvalue()
     assert "[red]a[/red]" in out.getvalue()
     assert max(map(len, lines)) <= 100
-
-
-FIGURES_ONE = Figures((3,), 0, 0, None, "t", exact=True)
 
 
 def test_notes() -> None:

@@ -11,6 +11,7 @@ import pytest
 from innkeeper.cli.conversation import Conversation
 from innkeeper.cli.render import console
 from innkeeper.cli.shell import COMMANDS, RECENT, Shell
+from innkeeper.cli.speakers import Seated
 from innkeeper.content.chat import Chat
 from innkeeper.content.chat_message import ChatMessage
 from innkeeper.lore import Reason, Verdict
@@ -48,7 +49,9 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     ) -> str:
         monkeypatch.setattr(sys, "stdin", io.StringIO("".join(line + "\n" for line in lines)))
         out = io.StringIO()
-        talk = Conversation(BASE, chat or Chat(header={}), speaker or FakeSpeaker("Tea first."), build, path=path)
+        talk = Conversation(
+            BASE, chat or Chat(header={}), Seated(speaker or FakeSpeaker("Tea first."), "m"), build, path=path
+        )
         Shell(talk, console=console(out)).run()
         return out.getvalue()
 
@@ -74,7 +77,7 @@ def test_last_line_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """A last line that has no line end is a message like others."""
     speaker = FakeSpeaker()
     monkeypatch.setattr(sys, "stdin", io.StringIO("Hello"))
-    Shell(Conversation(BASE, Chat(), speaker, build), console=console(io.StringIO())).run()
+    Shell(Conversation(BASE, Chat(), Seated(speaker, "m"), build), console=console(io.StringIO())).run()
     assert speaker.said() == ["Hello"]
 
 

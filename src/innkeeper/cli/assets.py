@@ -20,6 +20,9 @@ __all__ = ["STDIN", "Assets", "asset_options", "chat_fields", "setting"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+TAVERN: Final = "silly"
+"""Whose rules hold for files that name no tavern."""
+
 STDIN: Final = "-"
 """The name of a file that stands for the standard input."""
 
@@ -61,7 +64,9 @@ _OPTIONS: Final = (
     click.option("--persona", metavar="FILE", help="Who the user is."),
     click.option("--lorebook", metavar="FILE", multiple=True, help="A lorebook beside the card's own; repeatable."),
     click.option("--preset", metavar="FILE", multiple=True, help="A preset or a template; repeatable."),
-    click.option("--tavern", metavar="NAME", help="Whose rules to build by."),
+    click.option(
+        "--tavern", metavar="NAME", help=f"Whose rules to build by: {TAVERN}, unless a request's file says otherwise."
+    ),
     click.option("--profile", metavar="NAME", help="A variant of the tavern's rules."),
     click.option("--model", metavar="NAME", help="The model that the prompt is for."),
     click.option("--now", metavar="TIME", help="The time of the build, as in 2026-01-15T12:34:56Z."),
@@ -104,9 +109,12 @@ class Assets:
         getattr(self, f"_add_{kind}")(name)
 
     def request(self, given: Mapping[str, Any], settings: Iterable[str] = ()) -> BuildRequest:
-        """The request: the file's, with the assets over it, then ``given`` fields that are not None, then `setting` texts."""
+        """The request: the file's, with the assets over it, then ``given`` fields that are not None, then `setting` texts.
+
+        Without a request's file, the tavern is `TAVERN`: the one that cards, lorebooks and presets are made for.
+        """
         fields = dict(self.fields)
-        base = fields.pop("request", BuildRequest())
+        base = fields.pop("request", None) or BuildRequest(tavern=TAVERN)
         chosen = {key: value for key, value in given.items() if value is not None}
         return _with_settings(base.with_(**fields, **chosen), tuple(settings))
 

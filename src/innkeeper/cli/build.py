@@ -69,12 +69,12 @@ def _shown(plan: Plan, findings: list[Finding], options: dict[str, Any]) -> str:
 
 
 def _facts(plan: Plan, findings: list[Finding], *, explain: bool) -> dict[str, Any]:
-    from innkeeper.cli.figures import figures_of
+    from innkeeper.cli.fitting import count_plan
 
     facts = plan.to_dict() if explain else {"notes": plan.to_dict().get("notes", [])}
     return {
         "messages": plan.to_messages("openai"),
-        "tokens": figures_of(plan).to_dict(),
+        "tokens": count_plan(plan).to_dict(),
         "fingerprint": plan.fingerprint(),
         "findings": [str(finding) for finding in findings],
         **facts,
@@ -85,12 +85,12 @@ def _for_people(plan: Plan, findings: list[Finding], *, explain: bool) -> str:
     import io
 
     from innkeeper.cli.explain import explain_entries, explain_plan
-    from innkeeper.cli.figures import figures_of
+    from innkeeper.cli.fitting import count_plan
     from innkeeper.cli.render import console
 
     out = io.StringIO()
     shown = console(out)
-    explain_plan(shown, plan, figures_of(plan))
+    explain_plan(shown, plan, count_plan(plan))
     if explain:
         explain_entries(shown, plan)
     for finding in findings:

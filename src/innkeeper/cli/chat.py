@@ -11,7 +11,7 @@ import click
 from innkeeper.cli.assets import Assets, asset_options, chat_fields
 
 if TYPE_CHECKING:
-    from innkeeper.cli.conversation import Conversation
+    from innkeeper.cli.conversation import Builder, Conversation
     from innkeeper.cli.speakers import Seated
     from innkeeper.prompt import BuildRequest, Ports
 
@@ -49,10 +49,8 @@ def conversation(request: BuildRequest, seated: Seated, *, path: Path | None = N
     """The conversation of a request with what answers it; a new one begins with a greeting of the character."""
     from innkeeper.cli.conversation import Conversation, name_of
     from innkeeper.content.chat import Chat
-    from innkeeper.prompt import Ports, deep_merge, utc_now
-    from innkeeper.taverns import build
+    from innkeeper.prompt import deep_merge, utc_now
 
-    ports = Ports(token_counter=seated.counter)
     base = request.with_(
         model=seated.model,
         context_window=request.context_window or seated.window,
@@ -65,10 +63,17 @@ def conversation(request: BuildRequest, seated: Seated, *, path: Path | None = N
         )
     names = {"user_name": name_of(base.user, "User"), "character_name": name_of(base.character, "Assistant")}
     fresh = Chat(header={**names, "create_date": utc_now().isoformat(timespec="seconds"), "chat_metadata": {}})
-    talk = Conversation(base, known or fresh, seated.speaker, build, ports=ports, path=path)
+    talk = Conversation(base, known or fresh, seated, build_for(seated), path=path)
     if known is None and base.character is not None:
-        talk.greet(greetings_of(base, ports), greeting)
+        talk.greet(greetings_of(base, seated.ports), greeting)
     return talk
+
+
+def build_for(seated: Seated) -> Builder:
+    """What builds plans that fit the window of what answers."""
+    from innkeeper.cli.fitting import build_fitting
+
+    return lambda request, ports: build_fitting(request, ports, seated.framing)
 
 
 def greetings_of(request: BuildRequest, ports: Ports) -> tuple[str, ...]:

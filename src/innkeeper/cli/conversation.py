@@ -5,44 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from innkeeper.cli.figures import figures_of
+from innkeeper.cli.fitting import count_plan
 from innkeeper.content.chat import Chat
 from innkeeper.content.chat_message import ChatMessage
 from innkeeper.content.saving import append_to_chat, save_chat
 from innkeeper.prompt import BuildRequest, Plan, Ports, UsageError, thaw, utc_now
 
 if TYPE_CHECKING:
-    from innkeeper.cli.render import Figures
-    from innkeeper.inference.chat import ChatReply
+    from innkeeper.budget import Accounting
+    from innkeeper.cli.speakers import Seated
 
-__all__ = ["Builder", "Conversation", "Speaker", "asked", "name_of"]
+__all__ = ["Builder", "Conversation", "asked", "name_of"]
 
 TAKES_REPLY_AWAY: Final = frozenset({"silly"})
 """Taverns that take the old reply out of the chat themselves when another is asked for; the others get a shorter chat."""
 
 Builder = Callable[[BuildRequest, Ports], Plan]
 """What makes a plan of a request: ``innkeeper.taverns.build``."""
-
-
-class Speaker(Protocol):
-    """What answers: `innkeeper.inference.Client`, a `LocalModel`, or a stand-in."""
-
-    def chat(
-        self,
-        model: str,
-        messages: Sequence[Mapping[str, Any]],
-        *,
-        stream: bool = ...,
-        include_usage: bool = ...,
-        on_delta: Callable[[str], Any] | None = ...,
-        **options: Any,
-    ) -> ChatReply:
-        """Answer messages; call ``on_delta`` with each piece."""
-        ...
 
 
 class Conversation:
@@ -56,10 +39,9 @@ class Conversation:
         self,
         base: BuildRequest,
         chat: Chat,
-        speaker: Speaker,
+        seated: Seated,
         build: Builder,
         *,
-        ports: Ports | None = None,
         path: Path | None = None,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
@@ -68,9 +50,8 @@ class Conversation:
         self.plan: Plan | None = None
         self.path = path
         self._header_is_new = False
-        self._speaker = speaker
+        self._seated = seated
         self._build = build
-        self._ports = ports or Ports()
         self._now = now
 
     def preview(self, text: str = "") -> Plan:
@@ -138,9 +119,9 @@ class Conversation:
         """Whether nobody but the character has spoken yet."""
         return len(self.chat.messages) == 1 and self._has_reply()
 
-    def figures(self, plan: Plan) -> Figures:
-        """The tokens of a plan, by the counter of this conversation."""
-        return figures_of(plan, self._ports.token_counter)
+    def figures(self, plan: Plan) -> Accounting:
+        """The tokens of a plan, as the model of this conversation counts them."""
+        return count_plan(plan, self._seated.ports, self._seated.framing, window=self.base.context_window)
 
     def save(self, path: Path) -> None:
         """Write the chat to a new file, and keep it there from now on. Raises `OutputExistsError`."""
@@ -151,7 +132,7 @@ class Conversation:
         request = self.base.with_(
             history=chat.to_messages(), message=text, generation=generation, now=self.base.now or self._now()
         )
-        return self._build(request, self._ports)
+        return self._build(request, self._seated.ports)
 
     def _answer(self, plan: Plan, on_delta: Callable[[str], Any], *, instead: bool = False) -> str:
         said = self._heard(plan, on_delta)
@@ -173,7 +154,7 @@ class Conversation:
 
         model, messages, options = asked(plan)
         try:
-            said = self._speaker.chat(
+            said = self._seated.speaker.chat(
                 model, messages, stream=True, include_usage=True, on_delta=hear, **options
             ).content
         except KeyboardInterrupt:
@@ -185,9 +166,8 @@ class Conversation:
 
     def _remember(self, plan: Plan) -> None:
         """What the turn changed beside the chat: variables, which are stored in its header, and effects of lore that last."""
-        state = getattr(plan.lore, "state", None)
         before = self.base.variables.get("local")
-        self.base = self.base.with_(variables=plan.variables, lore_state=state or self.base.lore_state)
+        self.base = self.base.with_(variables=plan.variables, lore_state=plan.carry)
         local = self.base.variables.get("local")
         if local and local != before:
             metadata = {**self.chat.metadata, "variables": thaw(local)}

@@ -15,7 +15,8 @@ from innkeeper.cli.options import json_option
 
 if TYPE_CHECKING:
     from innkeeper.cli.speakers import Seated
-    from innkeeper.prompt import BuildRequest, Plan
+    from innkeeper.prompt import BuildRequest, Plan, Ports
+    from innkeeper.tokens import Framing
 
 __all__ = ["demo", "demo_request"]
 
@@ -43,12 +44,11 @@ def demo(*, seed: int, max_tokens: int, no_model: bool, folder: Path | None, as_
     request, files = demo_request(folder, seed=seed, max_tokens=max_tokens)
     stage.say(f"Read {', '.join(files)}", files=files)
     if no_model:
-        stage.show(_planned(stage, request, None), None)
+        _planned(stage, request, None)
     else:
         stage.timed("Model ready", _installed)
         with closing(stage.timed("Model loaded", _seated)) as seated:
             plan = _planned(stage, request.with_(model=seated.model), seated)
-            stage.show(plan, seated.counter)
             stage.answer(plan, seated)
     stage.end()
 
@@ -64,7 +64,7 @@ def demo_request(folder: Path | None = None, *, seed: int = 1, max_tokens: int =
         assets.add(str(place / name))
     options = {"temperature": TEMPERATURE, "seed": seed}
     given = {"message": MESSAGE, "now": TIME, "seed": seed, "options": options}
-    given |= {"tavern": "vibe", "context_window": WINDOW, "reserved_tokens": max_tokens}
+    given |= {"tavern": "silly", "context_window": WINDOW, "reserved_tokens": max_tokens}
     return assets.request(given), files
 
 
@@ -82,11 +82,12 @@ def _seated() -> Seated:
 
 
 def _planned(stage: _Stage, request: BuildRequest, seated: Seated | None) -> Plan:
+    from innkeeper.cli.fitting import build_fitting
     from innkeeper.prompt import Ports
-    from innkeeper.taverns import build
 
-    ports = Ports(token_counter=None if seated is None else seated.counter)
-    plan: Plan = stage.timed("Prompt built", lambda: build(request, ports))
+    ports, framing = (Ports(), None) if seated is None else (seated.ports, seated.framing)
+    plan: Plan = stage.timed("Prompt built", lambda: build_fitting(request, ports, framing))
+    stage.show(plan, ports, framing)
     return plan
 
 
@@ -116,12 +117,12 @@ class _Stage:
         self.say(f"{what} in {spent:.2f} s" + (f": {result}" if isinstance(result, str) else ""))
         return result
 
-    def show(self, plan: Plan, counter: Any) -> None:
+    def show(self, plan: Plan, ports: Ports, framing: Framing | None) -> None:
         """The plan as a table."""
         from innkeeper.cli.explain import explain_plan
-        from innkeeper.cli.figures import figures_of
+        from innkeeper.cli.fitting import count_plan
 
-        figures = figures_of(plan, counter)
+        figures = count_plan(plan, ports, framing, window=WINDOW)
         self.facts |= {"tokens": figures.to_dict(), "fingerprint": plan.fingerprint()}
         if not self.as_json:
             self.console.print()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from innkeeper.cli.render import Figures, first_words, note_lines, plan_table, plan_title, window_line
+from innkeeper.cli.render import first_words, note_lines, plan_table, plan_title, window_line
 from innkeeper.prompt import UnknownNameError
 from innkeeper.prompt.display import printable
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from innkeeper.budget import Accounting
     from innkeeper.prompt import Plan
 
 __all__ = ["explain_block", "explain_entries", "explain_entry", "explain_plan", "verdicts_of"]
@@ -20,7 +21,7 @@ __all__ = ["explain_block", "explain_entries", "explain_entry", "explain_plan", 
 EXCERPT: Final = 60
 
 
-def explain_plan(console: Console, plan: Plan, figures: Figures) -> None:
+def explain_plan(console: Console, plan: Plan, figures: Accounting) -> None:
     """The blocks that are sent, the window, what was dropped, and what is to be said about the build."""
     plain = console.options.ascii_only
     console.print(plan_title(plan), style="bold", markup=False)

@@ -6,9 +6,7 @@ Texts of cards and chats never reach the terminal as they are: control character
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import IO, TYPE_CHECKING, Any, Final
-
-import msgspec
+from typing import IO, TYPE_CHECKING, Final
 
 from innkeeper.prompt.display import printable, shorten
 
@@ -17,9 +15,10 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+    from innkeeper.budget import Accounting
     from innkeeper.prompt import Block, Note, Plan
 
-__all__ = ["Figures", "bar", "console", "first_words", "note_lines", "plan_table", "source_of", "window_line"]
+__all__ = ["bar", "console", "first_words", "note_lines", "plan_table", "source_of", "window_line"]
 
 PLAIN_WIDTH: Final = 100
 """Columns where the output is no terminal."""
@@ -32,36 +31,6 @@ _FULL: Final = ("█", "▒", "░")
 _ASCII: Final = ("#", "=", ".")
 
 
-class Figures(msgspec.Struct, frozen=True):
-    """The sums of a plan, in tokens.
-
-    ``blocks`` has one figure for each sent block; ``framing`` is what messages cost beside their text; ``window`` may be
-    unknown. ``tokenizer`` says whose count it is, ``exact`` whether it is the model's own.
-    """
-
-    blocks: tuple[int, ...]
-    framing: int
-    reserved: int
-    window: int | None
-    tokenizer: str
-    exact: bool
-
-    @property
-    def used(self) -> int:
-        """All that is sent."""
-        return sum(self.blocks) + self.framing
-
-    @property
-    def free(self) -> int | None:
-        """What is left of the window beside the prompt and the reserve."""
-        return None if self.window is None else self.window - self.used - self.reserved
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready figures."""
-        facts: dict[str, Any] = msgspec.to_builtins(self)
-        return {**facts, "used": self.used, "free": self.free}
-
-
 def console(file: IO[str] | None = None, *, err: bool = False) -> Console:
     """A console on stdout, stderr or ``file``; one of a fixed width where that is no terminal."""
     from rich.console import Console
@@ -70,7 +39,7 @@ def console(file: IO[str] | None = None, *, err: bool = False) -> Console:
     return made if made.is_terminal else Console(file=file, stderr=err, highlight=False, width=PLAIN_WIDTH)
 
 
-def plan_table(blocks: Sequence[Block], figures: Figures, *, ascii_only: bool = False) -> Table:
+def plan_table(blocks: Sequence[Block], figures: Accounting, *, ascii_only: bool = False) -> Table:
     """One row a block: number, role, where it comes from, tokens, its share, how it begins."""
     from rich import box
     from rich.table import Table
@@ -82,8 +51,9 @@ def plan_table(blocks: Sequence[Block], figures: Figures, *, ascii_only: bool = 
     table.add_column("tokens", justify="right", no_wrap=True)
     table.add_column("share", no_wrap=True)
     table.add_column("begins", no_wrap=True, overflow="ellipsis", ratio=1)
-    largest = max(figures.blocks, default=0) or 1
-    for number, (block, tokens) in enumerate(zip(blocks, figures.blocks, strict=True), start=1):
+    counts = [line.tokens for line in figures.lines]
+    largest = max(counts, default=0) or 1
+    for number, (block, tokens) in enumerate(zip(blocks, counts, strict=True), start=1):
         share = bar([tokens], largest, SHARE_CELLS, ascii_only=ascii_only, rest=" ")
         cells = (
             str(number),
@@ -97,14 +67,20 @@ def plan_table(blocks: Sequence[Block], figures: Figures, *, ascii_only: bool = 
     return table
 
 
-def window_line(figures: Figures, *, ascii_only: bool = False) -> str:
+def window_line(figures: Accounting, *, ascii_only: bool = False) -> str:
     """The window as a bar and in words."""
-    how = f"counted by {figures.tokenizer}" + ("" if figures.exact else " (estimate)")
+    how = f"counted by {figures.tokenizer or 'nobody knows what'}{_margin(figures)}"
     if figures.window is None:
-        return f"{figures.used:,} tokens, {how}; no window given"
-    shown = bar([figures.used, figures.reserved], figures.window, BAR_CELLS, ascii_only=ascii_only)
-    words = f"used {figures.used:,} + reserved {figures.reserved:,} + free {figures.free:,} = {figures.window:,} tokens"
+        return f"{figures.total:,} tokens, {how}; no window given"
+    shown = bar([figures.total, figures.reserve], figures.window, BAR_CELLS, ascii_only=ascii_only)
+    words = f"used {figures.total:,} + reserved {figures.reserve:,} + free {figures.free:,} = {figures.window:,} tokens"
     return f"[{shown}] {words}, {how}"
+
+
+def _margin(figures: Accounting) -> str:
+    if figures.exact or figures.error_percent == 0:
+        return ""
+    return f" (± {figures.error_percent:g} %)" if figures.error_percent else " (not known to be exact)"
 
 
 def bar(parts: Iterable[int], whole: int, cells: int, *, ascii_only: bool = False, rest: str | None = None) -> str:
@@ -118,19 +94,18 @@ def bar(parts: Iterable[int], whole: int, cells: int, *, ascii_only: bool = Fals
 
 
 def source_of(block: Block) -> str:
-    """Where a block comes from, in a few words: its slot or source, and the asset and field of its text."""
+    """Where a block comes from, in a few words: the asset and field of its text; of several, its place in the prompt."""
     origins = dict.fromkeys(str(piece.origin) for piece in block.ranges() if piece.text.strip())
     known = [origin for origin in origins if origin != "unknown"]
-    named = block.slot or block.source or ""
-    if len(known) == 1 and known[0] != named:
-        return printable(f"{named}: {known[0]}" if named and not known[0].startswith(named) else known[0])
-    return printable(named or (f"{len(known)} sources" if known else "-"))
+    if len(known) == 1:
+        return _one_line(known[0])
+    return _one_line(block.slot or block.source or (f"{len(known)} sources" if known else "-"))
 
 
 def first_words(block: Block, length: int = 200) -> str:
     """How a block's text begins, on one line."""
     name = f"{block.name}: " if block.name else ""
-    return shorten(printable(name + " ".join(block.content[: 4 * length].split())), length)
+    return shorten(_one_line(name + block.content[: 4 * length]), length)
 
 
 def note_lines(notes: Iterable[Note]) -> list[str]:
@@ -145,10 +120,14 @@ def plan_title(plan: Plan) -> str:
     return printable(" · ".join(part for part in parts if part))
 
 
+def _one_line(text: str) -> str:
+    return printable(" ".join(text.split()))
+
+
 def _role(role: str) -> Text:
     from rich.text import Text
 
-    return Text(printable(role), style=_STYLES.get(role, ""))
+    return Text(_one_line(role), style=_STYLES.get(role, ""))
 
 
 def _text(text: str) -> Text:

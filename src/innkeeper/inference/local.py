@@ -16,6 +16,7 @@ from innkeeper.inference.gguf import read_gguf_head
 from innkeeper.inference.local_models import DEFAULT_MODEL, LocalModelFile, find_model
 from innkeeper.prompt import UsageError, Where, fresh_seed
 from innkeeper.tokens.counter import Counter
+from innkeeper.tokens.framing import Framing
 from innkeeper.tokens.server import AskServer
 
 __all__ = ["DEFAULT_WINDOW", "LocalModel", "default_threads"]
@@ -25,6 +26,18 @@ DEFAULT_WINDOW: Final = 4096
 
 MOST_THREADS: Final = 8
 """Threads that help a small model; more only wait for one another."""
+
+CHATML: Final = Framing(
+    name="chatml",
+    per_message=4,
+    reply=3,
+    fields=("role", "content", "tool_calls", "tool_call_id"),
+    basis="<|im_start|>, two line breaks, <|im_end|>; equal to llama.cpp's own count of chats with a system message",
+)
+"""What a message of a ChatML template costs beside its text and role."""
+
+SPARE: Final = 64
+"""Tokens the engine has beyond the window: a template may add a system message of its own."""
 
 PROMPT_BATCH: Final = 128
 """Tokens of a prompt that are read between two looks at whether to stop."""
@@ -37,7 +50,8 @@ class LocalModel(Client):
     """A model in this process. Load it with `open`, use it like a `Client`, close it when done.
 
     It answers one request at a time, in order; leaving a stream early stops it. A request with a ``seed``, or with
-    ``temperature`` 0 and a ``seed``, gets the same answer each time on the same machine. ``context_window`` is in tokens.
+    ``temperature`` 0 and a ``seed``, gets the same answer each time on the same machine.
+    ``context_window`` is in tokens, ``framing`` is how its messages are counted.
     """
 
     def __init__(
@@ -54,6 +68,7 @@ class LocalModel(Client):
         )
         self.name = name
         self.context_window = context_window
+        self.framing = CHATML
         self._asked = AskServer(self._ask_tokenizer, "llama.cpp", label="local", model=name)
         self._door: tuple[str, str] | None = (engine.listening_address, key) if key else None
 
@@ -122,7 +137,7 @@ def _engine(path: Path, window: int, threads: int, key: str) -> Any:
     xllamacpp = _library()
     params = xllamacpp.CommonParams()
     params.model.path, params.model_alias = str(path), {path.stem}
-    params.n_ctx, params.n_batch, params.n_parallel = window, PROMPT_BATCH, 1
+    params.n_ctx, params.n_batch, params.n_parallel = window + SPARE, PROMPT_BATCH, 1
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
     params.warmup, params.verbosity = False, -1
     # The library opens a port on this machine whether we use it or not: no pages, no listing of prompts, and a key.
