@@ -207,3 +207,19 @@ def test_a_value_that_holds_itself_is_not_written() -> None:
     for indent in (None, 2):
         with pytest.raises(JsonError):
             encode_json(value, indent=indent)
+
+
+def test_utf_16_without_a_mark_is_named() -> None:
+    """Text that is full of NULs gets a better error than the first of them."""
+    for codec in ("utf-16-le", "utf-16-be"):
+        with pytest.raises(EncodingError, match="UTF-16 without its byte order mark"):
+            decode_json('{"a": 1}'.encode(codec))
+
+
+def test_counting_is_linear_on_strings_that_do_not_close() -> None:
+    """Many values and then a string of escaped quotes without an end: refused, and at once."""
+    data = b"[" + b"," * 2_000_001 + b'"' + b'\\"' * 2_000_000
+    with pytest.raises((JsonError, ContentLimitError)):
+        decode_json(data)
+    with pytest.raises((JsonError, ContentLimitError)):
+        decode_json(data + b"\\")

@@ -441,7 +441,7 @@ def test_limits_warn_and_then_refuse(limit: str, raw: dict[str, Any]) -> None:
 
 def test_a_book_may_have_more_keys_than_other_json() -> None:
     """Twenty thousand entries with all fields are within the limits of a lorebook."""
-    entries = {str(n): {"uid": n, "key": ["k"], **{f"f{i}": n for i in range(12)}} for n in range(20_000)}
+    entries = {str(n): {"uid": n, "key": ["k"], **{f"f{i}": n for i in range(40)}} for n in range(20_000)}
     assert len(Lorebook.of({"entries": entries}).entries) == 20_000
 
 

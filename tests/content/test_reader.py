@@ -110,3 +110,11 @@ def test_inflate_needs_the_end() -> None:
     """A stream that is cut off is an error, not a shorter text."""
     with pytest.raises(TruncatedError):
         Reader(b"").inflate(zlib.compress(b"abc" * 100)[:-5], "png_text_bytes", "it")
+
+
+def test_json_where_a_path_is_wanted() -> None:
+    """The error is short, and says where JSON text is read."""
+    with pytest.raises(MissingFileError) as caught:
+        Reader('{"name": "' + "x" * 10_000 + '"}')
+    assert "of" in (caught.value.hint or "")
+    assert len(caught.value.message) < 400

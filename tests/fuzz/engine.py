@@ -37,6 +37,9 @@ KEPT: Final = 2_000
 FRAMES: Final = 3
 """How many of the last frames of an error tell one place from another."""
 
+HALF: Final = 0.5
+MOSTLY: Final = 0.7
+
 NUMBERS: Final = (0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFF)
 WORDS: Final = (
     *(
@@ -97,13 +100,15 @@ class Target(NamedTuple):
     """A parser to fuzz.
 
     ``run`` takes any bytes and raises nothing but `InnkeeperError`; ``seeds`` gives sound inputs to begin with; ``mend``
-    puts right what would only be refused at the door, such as a checksum.
+    puts right what would only be refused at the door, such as a checksum; ``change`` makes a change that the format
+    allows, and is used for half of the inputs.
     """
 
     name: str
     run: Callable[[bytes], object]
     seeds: Callable[[], list[bytes]]
     mend: Callable[[bytes], bytes] | None = None
+    change: Callable[[bytes, random.Random], bytes] | None = None
 
 
 @dataclass(frozen=True)
@@ -184,10 +189,12 @@ class Fuzzer:
                 self.kept.append(data)
 
     def _next(self) -> bytes:
-        other = self.random.choice(self.kept)
-        data = mutate(self.random.choice(self.kept), other, self.random)
-        mend = self.target.mend
-        return mend(data) if mend is not None and self.random.random() < 0.7 else data
+        data, other = self.random.choice(self.kept), self.random.choice(self.kept)
+        mend, change = self.target.mend, self.target.change
+        if change is not None and self.random.random() < HALF:
+            return change(data, self.random)
+        data = mutate(data, other, self.random)
+        return mend(data) if mend is not None and self.random.random() < MOSTLY else data
 
     def _is_done(self, start: float, seconds: float | None, inputs: int | None) -> bool:
         is_late = seconds is not None and time.monotonic() - start >= seconds
@@ -205,7 +212,8 @@ def outcome(target: Target, data: bytes) -> tuple[Any, Crash | None]:
         kind = "hang" if isinstance(error, HangError) else "exception"
         detail = "".join(traceback.format_exception(error)[-6:])
         return (kind, type(error).__name__, _frames(error)), Crash(target.name, kind, detail, data)
-    return ("value", type(value).__name__, str(getattr(value, "kind", ""))), None
+    rules = frozenset(finding.rule for finding in getattr(value, "findings", ()))
+    return ("value", type(value).__name__, str(getattr(value, "kind", "")), rules), None
 
 
 def mutate(data: bytes, other: bytes, source: random.Random) -> bytes:

@@ -5,6 +5,7 @@ tests take it from the table.
 """
 
 import json
+import random
 import struct
 import zlib
 from base64 import b64encode
@@ -57,6 +58,47 @@ MASTER: Final = {"instruct": {"input_sequence": "x"}, "context": {"story_string"
 PERSONAS: Final = {"personas": {"a": "b"}, "persona_descriptions": {"a": {"position": 4}}}
 EARLY: Final = {"name": "x", "description": "y"}
 RISU: Final = {"type": "risu", "data": [{"key": "a"}]}
+ODD: Final[tuple[Any, ...]] = (
+    *(
+        None,
+        True,
+        False,
+        0,
+        1,
+        -1,
+        4,
+        7,
+        2**53,
+        -(2**63),
+        10**400,
+        0.5,
+        1e308,
+        "",
+        " ",
+        "0",
+        "1e999",
+        "true",
+        "\0",
+        "\ud800",
+    ),
+    *(
+        "😀" * 50,
+        "a,b",
+        "/re/i",
+        "{{char}}",
+        "@@depth 1\n",
+        "embeded://../x",
+        [],
+        {},
+        [None],
+        [[]],
+        {"": {}},
+        [{}],
+        ["x"] * 100,
+    ),
+)
+"""Values that do not belong where they are put."""
+
 MANIFEST: Final = {"schemaVersion": 1, "characters": ["characters/a/character.json"], "scenarios": ["scenarios/1.json"]}
 
 
@@ -76,6 +118,33 @@ def mend_png(data: bytes) -> bytes:
         struct.pack_into(">I", out, end, zlib.crc32(out[position + 4 : end]))
         position = end + 4
     return bytes(out)
+
+
+def change_json(data: bytes, source: random.Random) -> bytes:
+    """JSON, or one line of JSON lines, with a few values replaced by others; not JSON, the bytes as they are."""
+    lines = data.split(b"\n") if data.startswith(b"{") and b"}\n{" in data else [data]
+    index = source.randrange(len(lines))
+    try:
+        tree = json.loads(lines[index])
+    except (ValueError, RecursionError):
+        return data
+    for _ in range(source.randrange(1, 5)):
+        tree = _replaced(tree, tree, source)
+    lines[index] = json.dumps(tree, ensure_ascii=source.random() < 0.5).encode(errors="replace")
+    return b"\n".join(lines)
+
+
+def _replaced(node: Any, root: Any, source: random.Random) -> Any:
+    """The tree with one value, somewhere below, replaced by an odd one, removed, or repeated."""
+    if not isinstance(node, (dict, list)) or not node or source.random() < 0.3:
+        return source.choice((*ODD, root))
+    items = dict(node) if isinstance(node, dict) else dict(enumerate(node))
+    key = source.choice(list(items))
+    if source.random() < 0.1:
+        del items[key]
+    else:
+        items[key] = _replaced(items[key], root, source)
+    return items if isinstance(node, dict) else list(items.values())
 
 
 def png_seeds() -> list[bytes]:
@@ -138,17 +207,26 @@ def card_seeds() -> list[bytes]:
     return as_json(card("v2"), card("v3", character_book={"entries": [BOOK]}), EARLY)()
 
 
+def chat_seeds() -> list[bytes]:
+    """Chats in lines and in lists."""
+    return [
+        "\n".join(map(json.dumps, LINES)).encode(),
+        json.dumps(LINES[1:]).encode(),
+        b'[{"role": "user", "content": "x"}]',
+    ]
+
+
 _TARGETS: Final = (
     Target("png", open_everything, png_seeds, mend_png),
     Target("png-lenient", lambda data: content.open_card(data, lenient=True), png_seeds, mend_png),
     Target("zip", open_everything, archive_seeds),
     Target("sniff", content.sniff, lambda: [*png_seeds(), *archive_seeds(), card_json()]),
     Target("json", content.decode_json, as_json({"a": [1, 2.5, None, True, "é😀\\"]}, [[]], "x")),
-    Target("card", edit_character, card_seeds),
-    Target("world", edit_lorebook, as_json({"entries": {"1": ENTRY}}, {"entries": [BOOK]}, RISU)),
-    Target("preset", content.load_preset_file, as_json(PRESET, MASTER)),
-    Target("persona", content.load_personas, as_json(PERSONAS)),
-    Target("chat", edit_chat, lambda: ["\n".join(map(json.dumps, LINES)).encode(), json.dumps(LINES[1:]).encode()]),
+    Target("card", edit_character, card_seeds, change=change_json),
+    Target("world", edit_lorebook, as_json({"entries": {"1": ENTRY}}, {"entries": [BOOK]}, RISU), change=change_json),
+    Target("preset", content.load_preset_file, as_json(PRESET, MASTER), change=change_json),
+    Target("persona", content.load_personas, as_json(PERSONAS), change=change_json),
+    Target("chat", edit_chat, chat_seeds, change=change_json),
 )
 
 TARGETS: Final = {target.name: target for target in _TARGETS}

@@ -74,6 +74,10 @@ def _read_object(tree: dict[str, Any], data: bytes, findings: list[Finding], lim
         return Chat(
             messages=(_message(tree, data.strip(), limits, Where(asset=name, line=1)),), data=data, is_lines=True
         )
+    if kind == "unknown":
+        raise ChatError(
+            "this JSON is no chat", where=Where(asset=name), hint="a chat is a list of messages, or JSON lines"
+        )
     raise WrongKindError(f"this is not a chat but a {kind}", found=kind, where=Where(asset=name))
 
 

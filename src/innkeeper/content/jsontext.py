@@ -30,8 +30,19 @@ EXCERPT_CHARS: Final = 120
 DUPLICATES_SHOWN: Final = 20
 """How many duplicate keys are reported, each with a finding."""
 
-STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
-"""A JSON string in bytes. Possessive, so that its time and memory are linear on any input."""
+STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+"""A JSON string in bytes, or the rest of the text where it is not closed.
+
+Possessive, and matching at every quote, so that its time and memory are linear on any input.
+"""
+
+UTF8_HINT: Final = "save the file as UTF-8"
+
+WHOLE: Final = re.compile(rb'(?:[^"]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+', re.DOTALL)
+"""As much of the text as has no string cut off at its end."""
+
+BLOCK: Final = 1024 * 1024
+"""Bytes that are looked at at a time."""
 
 NOT_JSON: Final = re.compile(rb"-?\b(?:NaN|Infinity)\b")
 _CONTAINERS: Final = (dict, list)
@@ -63,14 +74,14 @@ def decode_json(
     found: list[Finding] = [] if findings is None else findings
     raw = _as_utf8(data, name, found)
     check_limit(limits, "file_bytes", len(raw), "the JSON text", asset=name)
-    _check_values(raw, limits, name)
+    _check_counts(raw, limits, keys_limit, name)
     try:
         tree = msgspec.json.decode(raw)
     except RecursionError:
         raise limit_error("json_depth", "the nesting of the JSON", limits.json_depth).at(asset=name) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         tree = _second_opinion(raw, str(error), limits, name, found)
-    keys = _check_shape(tree, len(raw), limits, keys_limit, name)
+    keys = _check_shape(tree, len(raw), limits, name)
     if _spelled_keys(raw) != keys:
         found += _duplicates(raw)
     return tree
@@ -160,30 +171,48 @@ def _encoding_error(data: bytes, error: UnicodeDecodeError, name: str | None) ->
     line = data[start:].partition(b"\n")[0].decode(errors="replace")
     column = len(before[start:].decode(errors="replace")) + 1
     where = _place(line, before.count(b"\n") + 1, column, name)
-    hint = "save the file as UTF-8"
-    return EncodingError(f"not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start:,}", where=where, hint=hint)
+    message = f"not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start:,}"
+    return EncodingError(message, where=where, hint=UTF8_HINT)
 
 
-def _check_values(raw: bytes, limits: Limits, name: str | None) -> None:
-    """Refuse more values than the limit before any memory is spent on them."""
-    if raw.count(b",") + raw.count(b"[") + raw.count(b"{") <= limits.json_values:
+def _check_counts(raw: bytes, limits: Limits, keys_limit: str, name: str | None) -> None:
+    """Refuse more values or keys than the limits before any memory is spent on them."""
+    most_keys: int = getattr(limits, keys_limit)
+    if _marks(raw) <= limits.json_values and raw.count(b":") <= most_keys:
         return
-    bare = STRING.sub(b"", raw)
-    count = bare.count(b",") + bare.count(b"[") + bare.count(b"{")
-    check_limit(limits, "json_values", count, "the number of JSON values", asset=name)
+    values, keys = 0, 0
+    for piece in _without_strings(raw):
+        values, keys = values + _marks(piece), keys + piece.count(b":")
+        check_limit(limits, "json_values", values, "the number of JSON values", asset=name)
+        check_limit(limits, keys_limit, keys, "the number of JSON keys", asset=name)
 
 
-def _check_shape(tree: Any, size: int, limits: Limits, keys_limit: str, name: str | None) -> int:
-    """Hold depth, keys and strings against their limits; the number of keys."""
-    keys, allowed = 0, getattr(limits, keys_limit)
-    long = size > limits.json_string_bytes
+def _marks(text: bytes) -> int:
+    return text.count(b",") + text.count(b"[") + text.count(b"{")
+
+
+def _without_strings(raw: bytes) -> Iterator[bytes]:
+    """The text without its strings, piece by piece, so that no piece needs much memory."""
+    position = 0
+    while position < len(raw):
+        whole = WHOLE.match(raw, position, position + BLOCK)
+        end = whole.end() if whole else position
+        if end > position:
+            yield STRING.sub(b"", raw[position:end])
+        else:  # a string that is longer than a block
+            string = STRING.match(raw, position)
+            end = string.end() if string else position + 1
+        position = end
+
+
+def _check_shape(tree: Any, size: int, limits: Limits, name: str | None) -> int:
+    """Hold depth and strings against their limits; the number of keys."""
+    keys, long = 0, size > limits.json_string_bytes
     for node, depth in walk_containers(tree):
         if depth > limits.json_depth:
             raise limit_error("json_depth", "the nesting of the JSON", limits.json_depth).at(asset=name)
         if type(node) is dict:
             keys += len(node)
-            if keys > allowed:
-                raise limit_error(keys_limit, "the number of JSON keys", allowed).at(asset=name)
         if long:
             _check_strings(node, limits, name)
     if long and isinstance(tree, str):
@@ -207,12 +236,16 @@ def _second_opinion(raw: bytes, reason: str, limits: Limits, name: str | None, f
     try:
         tree = json.loads(text, parse_constant=_not_a_number, parse_float=_finite)
     except json.JSONDecodeError as error:
+        if b"\0" in raw[:2]:
+            raise EncodingError(
+                "UTF-16 without its byte order mark", where=Where(asset=name), hint=UTF8_HINT
+            ) from error
         raise _json_error(error.msg, text, error.pos, name) from error
     except RecursionError:
         raise limit_error("json_depth", "the nesting of the JSON", limits.json_depth).at(asset=name) from None
     except ValueError as error:
         raise _number_error(str(error), raw, text, name) from error
-    _check_shape(tree, 0, limits, "json_values", name)  # before the recursive walk below
+    _check_shape(tree, 0, limits, name)  # before the recursive walk below
     mended = _mend(tree)
     if mended == tree:
         raise JsonError(f"not JSON: {reason}", where=Where(asset=name))
@@ -232,7 +265,8 @@ def _finite(text: str) -> float:
 
 
 def _number_error(reason: str, raw: bytes, text: str, name: str | None) -> JsonError:
-    bare = STRING.sub(lambda match: b"\x00" * len(match[0]), raw)
+    """The error for a number that is none. Its place is looked for in short texts only."""
+    bare = STRING.sub(lambda match: b"\x00" * len(match[0]), raw) if len(raw) <= BLOCK else b""
     match = NOT_JSON.search(bare)
     if match is None:
         return JsonError(f"not JSON: {reason}", where=Where(asset=name))

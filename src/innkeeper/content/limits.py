@@ -27,7 +27,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Objects and lists inside one another."""
     json_keys: int = 200_000
     """Keys of all objects together."""
-    json_values: int = 1_000_000
+    json_values: int = 2_000_000
     """Values of all lists and objects together."""
     json_string_bytes: int = 8 * MIB
     """One string, in bytes of UTF-8."""
@@ -59,7 +59,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Keys of an entry, primary or secondary: a warning above, a refusal above sixteen times as many."""
     lore_content_bytes: int = 64 * KIB
     """Text of an entry, in bytes: a warning above, a refusal above sixteen times as much."""
-    lore_json_keys: int = 2_000_000
+    lore_json_keys: int = 1_000_000
     """Stands in for ``json_keys`` where a whole file is one lorebook."""
     chat_bytes: int = 256 * MIB
     """Size of a chat file, in bytes."""

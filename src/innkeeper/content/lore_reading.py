@@ -271,7 +271,7 @@ def _read_fields(table: Table, raw: Mapping[str, Any], path: Path, findings: Fin
         kind = field.kind
         if type(value) is not kind:
             values[field.attribute] = _translated(field, value, path, findings)
-        elif kind is not int or abs(int(value)) < MAX_NUMBER:
+        elif not isinstance(value, int) or abs(value) < MAX_NUMBER:
             values[field.attribute] = value
     return values
 

@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, Self
 
 from innkeeper.content.errors import MissingFileError, TruncatedError
 from innkeeper.content.limits import LIMITS, Limits, check_limit, limit_error
+from innkeeper.prompt.display import shorten
 from innkeeper.prompt.errors import FormatError, Where
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ __all__ = ["Reader", "Source", "source_name"]
 
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview
 """What every reader of this package takes: a path, or the bytes themselves."""
+
+NAME_CHARS: Final = 200
+"""How much of a path errors show."""
 
 BLOCK: Final = 64 * 1024
 """Bytes that are inflated before the limits are looked at again."""
@@ -121,7 +125,7 @@ class Reader:
 
 def source_name(source: object) -> str | None:
     """How errors call a source: its path as given, or nothing for bytes."""
-    return os.fspath(source) if isinstance(source, (str, os.PathLike)) else None
+    return shorten(os.fspath(source), NAME_CHARS) if isinstance(source, (str, os.PathLike)) else None
 
 
 @contextmanager
@@ -130,8 +134,9 @@ def missing_as_error(name: str) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise MissingFileError(f"cannot open {name!r}: {reason}", where=Where(asset=name)) from error
+        reason, short = getattr(error, "strerror", None) or str(error), shorten(name, NAME_CHARS)
+        hint = "this is JSON, not a path; the type's `of` reads JSON text" if name.lstrip()[:1] in {"{", "["} else None
+        raise MissingFileError(f"cannot open {short!r}: {reason}", where=Where(asset=short), hint=hint) from error
 
 
 def _inflated(engine: Any, data: memoryview) -> Iterator[bytes]:
