@@ -1,6 +1,7 @@
 """Lore: which lorebook entries a chat calls up, and the decision about every one of them."""
 
 from innkeeper.lore.compiled import CompiledEntry, CompiledLore, LoreScope, ScopedBook, compile_lore
+from innkeeper.lore.lint import lint_book
 from innkeeper.lore.scan import Activated, LoreInput, LoreResult, scan
 from innkeeper.lore.settings import InsertionStrategy, LoreSettings
 from innkeeper.lore.text import ScanSources
@@ -22,5 +23,6 @@ __all__ = [
     "TimedEffects",
     "Verdict",
     "compile_lore",
+    "lint_book",
     "scan",
 ]

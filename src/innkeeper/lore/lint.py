@@ -1,0 +1,164 @@
+"""Lint: what is wrong with a lorebook before any chat is scanned: entries that cannot fire, keys that fire always."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from innkeeper.content.finding import Finding, Level, show_path
+from innkeeper.content.lore_entry import LorebookEntry, LorePosition, SelectiveLogic
+from innkeeper.content.lorebook import Lorebook
+from innkeeper.lore.decorators import ACTIVATE, SUPPRESS, split
+from innkeeper.lore.jsregex import RegexRunner
+from innkeeper.lore.key import RegexKey, parse_key
+from innkeeper.lore.settings import LoreSettings
+
+__all__ = ["lint_book"]
+
+SHORTEST_KEY: Final = 3
+"""A plain Latin key shorter than this is found inside almost any text."""
+
+_ATTACKS: Final = ("a", "0", " ", "_", "ab", "a ", "x")
+_ATTACK_LENGTH: Final = 40
+"""Texts that make badly nested repetitions try every split: one piece over and over, and an end that cannot match."""
+
+
+def lint_book(
+    book: Lorebook,
+    *,
+    settings: LoreSettings | None = None,
+    budget: int | None = None,
+    count: Callable[[str], int] = len,
+) -> tuple[Finding, ...]:
+    """Findings about a book under these settings, with paths such as ``entries.3.keys[0]``.
+
+    ``budget`` is the lore budget in tokens and ``count`` counts them: constants that do not fit are found only with both.
+    """
+    rules = settings or LoreSettings()
+    found: list[Finding] = list(book.findings)
+    runner = RegexRunner(lambda _what, _why: None)
+    for entry in book.entries:
+        if entry.enabled:
+            found += _entry(entry, rules)
+            found += _keys(entry, runner, rules)
+    found += _groups(book.entries)
+    found += _constants(book.entries, budget, count)
+    return tuple(found)
+
+
+def _found(entry: LorebookEntry, rule: str, message: str, *rest: str | int, level: Level = Level.WARNING) -> Finding:
+    return Finding(rule, f"{entry.title}: {message}", show_path(("entries", entry.id, *rest)), level)
+
+
+def _entry(entry: LorebookEntry, rules: LoreSettings) -> Iterator[Finding]:
+    """Settings that keep an entry out whatever the chat says."""
+    decorators, text = split(entry.content)
+    always = entry.constant or ACTIVATE in decorators
+    if SUPPRESS in decorators:
+        yield _found(entry, "dead-entry", "@@dont_activate keeps it out", "content")
+    if not text.strip():
+        yield _found(entry, "empty-entry", "it has no text", "content")
+    if entry.use_probability and not entry.probability:
+        yield _found(entry, "dead-entry", "its probability is 0", "probability")
+    if entry.delay_until_recursion and entry.exclude_recursion and rules.recursive:
+        yield _found(entry, "dead-entry", "it waits for recursion and is excluded from it", "delayUntilRecursion")
+    if not always and entry.keys and entry.scan_depth is not None and entry.scan_depth <= 0:
+        yield _found(entry, "dead-entry", "its scan depth is 0: nothing is searched", "scanDepth")
+    if not always and not any(key.strip() for key in entry.keys) and not entry.vectorized:
+        yield _found(entry, "dead-entry", "it has no keys and is not constant", "key")
+    if entry.vectorized and not always and not entry.keys:
+        yield _found(entry, "needs-vectors", "it fires only through a vector search", "vectorized", level=Level.INFO)
+    if entry.position is LorePosition.OUTLET and not entry.outlet_name.strip():
+        yield _found(entry, "no-slot", "its position is an outlet without a name", "outletName")
+    yield from _logic(entry)
+
+
+def _logic(entry: LorebookEntry) -> Iterator[Finding]:
+    """Secondary keys that contradict the primary ones."""
+    if not entry.selective or not entry.secondary_keys:
+        return
+    first = {key.strip().lower() for key in entry.keys}
+    second = {key.strip().lower() for key in entry.secondary_keys}
+    if entry.selective_logic is SelectiveLogic.NOT_ANY and first and first <= second:
+        yield _found(entry, "dead-entry", "each of its keys is also one it must not find", "keysecondary")
+    if entry.selective_logic is SelectiveLogic.AND_ALL and "" in second:
+        yield _found(entry, "dead-entry", "an empty secondary key is never found, and all must be", "keysecondary")
+
+
+def _keys(entry: LorebookEntry, runner: RegexRunner, rules: LoreSettings) -> Iterator[Finding]:
+    whole = rules.match_whole_words if entry.match_whole_words is None else entry.match_whole_words
+    seen: set[str] = set()
+    for index, text in enumerate(entry.keys):
+        key = parse_key(text)
+        if key.regex is not None:
+            yield from _regex(entry, key.regex, index, runner)
+        elif text.strip().startswith("/") and text.strip().count("/") > 1:
+            yield _found(
+                entry, "plain-regex", f"{text!r} is no regular expression: it is searched as text", "key", index
+            )
+        elif text and not text.strip():
+            yield _found(entry, "matches-all", "a key of blanks matches every text", "key", index)
+        elif text.isascii() and 0 < len(key.text) < SHORTEST_KEY and not whole and "{{" not in text:
+            yield _found(entry, "short-key", f"{text!r} is found inside most texts; ask for whole words", "key", index)
+        if text.strip().lower() in seen:
+            yield _found(entry, "double-key", f"{text!r} is there twice", "key", index, level=Level.INFO)
+        seen.add(text.strip().lower())
+
+
+def _regex(entry: LorebookEntry, key: RegexKey, index: int, runner: RegexRunner) -> Iterator[Finding]:
+    if not runner.valid(key):
+        yield _found(entry, "plain-regex", f"/{key.pattern}/ is not valid: it is searched as text", "key", index)
+    elif "m" not in key.flags and (key.pattern.startswith("^") or key.pattern.endswith("$")):
+        message = f"/{key.pattern}/ is anchored: it meets the ends of the whole scanned text, not of a message"
+        yield _found(entry, "anchored-regex", message, "key", index, level=Level.INFO)
+    if runner.valid(key) and _runs_away(key):
+        message = f"/{key.pattern}/ can take unbounded time; it is stopped after a while and does not match"
+        yield _found(entry, "slow-regex", message, "key", index)
+
+
+def _runs_away(key: RegexKey) -> bool:
+    """Whether the expression runs out of time on a short text made to be hard."""
+    trips: list[str] = []
+    letters = [char for char in dict.fromkeys(key.pattern) if char.isalnum()]
+    for piece in (*_ATTACKS, *letters[:6]):
+        runner = RegexRunner(lambda what, _why: trips.append(what))
+        runner.matches(key, piece * _ATTACK_LENGTH + "\n\x00!")
+        if trips:
+            return True
+    return False
+
+
+def _groups(entries: Iterable[LorebookEntry]) -> Iterator[Finding]:
+    """Members that can never win their group: a constant one overrides it."""
+    members: dict[str, list[LorebookEntry]] = {}
+    for entry in entries:
+        for name in entry.groups if entry.enabled else ():
+            members.setdefault(name, []).append(entry)
+    for name, group in members.items():
+        kings = [entry for entry in group if entry.group_override and entry.constant and _certain(entry)]
+        if not kings:
+            continue
+        king = max(kings, key=lambda item: item.order or 0)
+        for entry in group:
+            if entry is not king and not (entry.group_override and (entry.order or 0) > (king.order or 0)):
+                message = f"the constant entry {king.title!r} overrides its group {name!r}: it never wins"
+                yield _found(entry, "shadowed-entry", message, "group")
+
+
+def _certain(entry: LorebookEntry) -> bool:
+    return not entry.use_probability or entry.probability == CERTAIN
+
+
+CERTAIN: Final = 100
+
+
+def _constants(entries: Iterable[LorebookEntry], budget: int | None, count: Callable[[str], int]) -> Iterator[Finding]:
+    if budget is None:
+        return
+    used = 0
+    for entry in sorted((e for e in entries if e.enabled and e.constant), key=lambda item: -(item.order or 0)):
+        used += count(split(entry.content)[1])
+        if used >= budget and not entry.ignore_budget:
+            message = f"constants reach {used:,} of {budget:,} lore tokens here: it and later ones are left out"
+            yield _found(entry, "constants-over-budget", message)
+            return
