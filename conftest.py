@@ -1,7 +1,11 @@
 """The examples in the README, the documentation and the docstrings are tests."""
 
+from pathlib import Path
+
+import pytest
 from sybil import Sybil
 from sybil.document import PythonDocStringDocument
+from sybil.integration.pytest import SybilItem
 from sybil.parsers.myst import PythonCodeBlockParser as MarkdownCodeBlockParser
 from sybil.parsers.myst import SkipParser as MarkdownSkipParser
 from sybil.parsers.rest import DocTestParser, PythonCodeBlockParser, SkipParser
@@ -19,3 +23,14 @@ _docstrings = Sybil(
 )
 
 pytest_collect_file = (_pages + _docstrings).pytest()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the examples of a page or docstring back into their order, which random order has mixed: they build on each other."""
+    examples: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        if isinstance(item, SybilItem):
+            examples.setdefault(item.path, []).append(item)
+    in_order = {path: iter(sorted(found, key=lambda item: item.location[1] or 0)) for path, found in examples.items()}
+    items[:] = [next(in_order[item.path]) if isinstance(item, SybilItem) else item for item in items]
