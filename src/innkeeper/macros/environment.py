@@ -14,30 +14,41 @@ from innkeeper.prompt.note import Note
 from innkeeper.prompt.randomness import Mulberry32, Stream
 from innkeeper.prompt.variables import InMemoryVariables, StagedVariables, VariablesStore
 
-__all__ = ["CardFields", "ChatLine", "MacroEnvironment", "Spent"]
+__all__ = ["CardFields", "ChatLine", "Field", "MacroEnvironment", "Spent", "Voice"]
 
 
 class ChatLine(msgspec.Struct, frozen=True):
-    """One message as macros see it. ``swipes`` counts the alternatives, ``swipe_id`` is the one shown (from 0)."""
+    """One message as macros see it. ``swipes`` counts the alternatives (``None``: it has none), ``swipe_id`` is the one shown."""
 
     name: str
     text: str
     is_user: bool = False
     is_system: bool = False
     send_date: str | int | float | None = None
-    swipes: int = 0
+    swipes: int | None = None
     swipe_id: int | None = None
+
+
+class Voice(msgspec.Struct, frozen=True):
+    """A text in which ``{{char}}`` is somebody in particular: one member's part of a field that a group shares."""
+
+    char: str
+    text: str
+
+
+Field = str | tuple[Voice, ...]
+"""A field as it is written, or the parts of a group's members, which are resolved one by one and joined by newlines."""
 
 
 class CardFields(msgspec.Struct, frozen=True, kw_only=True):
     """The texts of a card as they are written, macros and all; a pack resolves one when a macro asks for it."""
 
-    description: str = ""
-    personality: str = ""
-    scenario: str = ""
+    description: Field = ""
+    personality: Field = ""
+    scenario: Field = ""
     first_message: str = ""
     alternate_greetings: tuple[str, ...] = ()
-    mes_examples: str = ""
+    mes_examples: Field = ""
     system_prompt: str = ""
     post_history: str = ""
     depth_prompt: str = ""
@@ -47,10 +58,12 @@ class CardFields(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(slots=True)
 class Spent:
-    """What the macros of one build have used up so far: expansions and characters of output."""
+    """What the macros of one build have used up so far: expansions, characters, dice, and whether that was reported."""
 
     expansions: int = 0
     output: int = 0
+    dice: int = 0
+    told: bool = False
 
 
 def _no_variables() -> StagedVariables:
@@ -65,19 +78,21 @@ def _fixed() -> Stream:
 class MacroEnvironment:
     """One build's world for macros. Frozen; only ``variables``, ``random``, ``spent`` and the callbacks have state.
 
-    ``group`` is all members' names, ``group_not_muted`` those who may speak, ``not_char`` everybody but the speaker.
-    ``chat`` gives the messages, oldest first, and is called only by chat macros. ``instruct``, ``context`` and
-    ``sysprompt`` are the settings of those names as SillyTavern spells them. ``pick_seed`` and ``chat_id`` drive stable
-    picks. ``warn`` gets a `Note` for every macro that could not be evaluated; ``ban`` each word of ``{{banned}}``.
+    ``group`` is all members' names (empty outside of groups), ``group_active`` those who are not muted. ``chat`` gives the
+    messages, oldest first, and is called only by chat macros. ``instruct``, ``context``, ``sysprompt`` and ``reasoning`` are
+    the settings of those names as SillyTavern spells them. ``chat_id`` (or its hash, when one is kept) and ``pick_seed``
+    drive stable picks. ``warn`` gets a `Note` for every macro that could not be evaluated, ``ban`` each ``{{banned}}`` word.
     """
 
     user: str = ""
     char: str = ""
-    group: str = ""
-    group_not_muted: str = ""
-    not_char: str = ""
+    group: tuple[str, ...] = ()
+    group_active: tuple[str, ...] = ()
     persona: str = ""
     card: CardFields = CardFields()
+    prefer_card_prompt: bool = True
+    prefer_card_instruction: bool = True
+    collapse_newlines: bool = False
     chat: Callable[[], Sequence[ChatLine]] = tuple
     first_included_id: int | None = None
     first_displayed_id: int | None = None
@@ -85,13 +100,14 @@ class MacroEnvironment:
     generation: str = ""
     main_api: str = "openai"
     model: str = ""
-    max_prompt: int = 0
+    max_context: int = 0
+    max_response: int = 0
     mobile: bool = False
     extensions: frozenset[str] = frozenset()
     instruct: Mapping[str, Any] = EMPTY
     context: Mapping[str, Any] = EMPTY
     sysprompt: Mapping[str, Any] = EMPTY
-    prefer_card_prompt: bool = True
+    reasoning: Mapping[str, Any] = EMPTY
     authors_note: str = ""
     char_authors_note: str = ""
     default_authors_note: str = ""
@@ -101,8 +117,8 @@ class MacroEnvironment:
     clock: Clock = Clock(EPOCH)
     random: Stream = field(default_factory=_fixed)
     chat_id: str = ""
-    chat_id_hash: int | None = None
-    pick_seed: int | None = None
+    chat_id_hash: int | str | None = None
+    pick_seed: int | str | None = None
     spent: Spent = field(default_factory=Spent)
     warn: Callable[[Note], None] | None = None
     ban: Callable[[str], None] | None = None

@@ -11,10 +11,14 @@ __all__ = [
     "CACHED_TEMPLATES",
     "CACHED_TEMPLATE_CHARS",
     "CACHED_TREES",
+    "HANDLEBARS_LIMITS",
     "LIQUID_LIMITS",
+    "MAX_DICE",
     "MAX_EXPANSIONS",
+    "MAX_LIST_INDEX",
     "MAX_NESTING",
     "MAX_OUTPUT",
+    "HandlebarsLimits",
     "LiquidLimits",
 ]
 
@@ -26,6 +30,12 @@ MAX_NESTING: Final = 64
 
 MAX_OUTPUT: Final = 4 * 1024 * 1024
 """Characters that macros may produce in one build (`MacroLimitError`; the macros after it stay as text)."""
+
+MAX_DICE: Final = 100_000
+"""Dice thrown in one build (`MacroLimitError`; the throw stays as text)."""
+
+MAX_LIST_INDEX: Final = 10_000
+"""The highest index ``{{setvarkey}}`` may create in a list (`MacroLimitError`; the macro stays as text)."""
 
 CACHED_TREES: Final = 4096
 """Syntax trees kept by (grammar, text); the least recently used goes first."""
@@ -75,3 +85,22 @@ CACHED_TEMPLATES: Final = 256
 
 CACHED_TEMPLATE_CHARS: Final = 1_000_000
 """Characters of all Liquid templates kept."""
+
+
+class HandlebarsLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """The limits of one Handlebars template (`MacroLimitError`)."""
+
+    template_chars: int = 200_000
+    """The template."""
+    output_chars: int = 4 * 1024 * 1024
+    """What it renders to."""
+    nesting: int = 64
+    """Blocks and parentheses inside one another."""
+    steps: int = 200_000
+    """Pieces of text and tags rendered, those in loops each time."""
+    cached: int = 64
+    """Parsed templates kept."""
+
+
+HANDLEBARS_LIMITS: Final = HandlebarsLimits()
+"""The defaults."""

@@ -111,9 +111,10 @@ def _counts(text: str) -> Any:
 
 
 def _texts(given: Mapping[str, Any]) -> Any:
+    from innkeeper.prompt import Ports
     from innkeeper.taverns import silly
 
-    texts, variables = silly.substitute(request_of(given), given["texts"])
+    texts, variables = silly.substitute(request_of(given), given["texts"], Ports(random=Randomness.shared))
     return {"texts": texts, **_variables(variables)}
 
 

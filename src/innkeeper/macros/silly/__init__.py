@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from innkeeper.macros.environment import MacroEnvironment
+from innkeeper.macros.evaluate import Evaluation, Trace
+from innkeeper.macros.javascript import text_of
+from innkeeper.macros.silly.card import BARE
 
 __all__ = ["Trace", "substitute"]
-
-Trace = Callable[[str, tuple[int, int], str], None]
-"""Called with a macro's name, its span in the text, and what it became."""
 
 
 def substitute(
@@ -28,6 +28,35 @@ def substitute(
     ``original`` is what ``{{original}}`` stands for, ``dynamic`` further macros without arguments. With
     ``replace_character_card=False`` card fields stay out. Text without any macro opener is returned as it is.
     """
-    if "{{" not in text and "<" not in text:
+    if pack == "legacy":
+        from innkeeper.macros.silly.legacy import substitute_legacy
+
+        return substitute_legacy(
+            text, env, original=original, dynamic=dynamic, replace_character_card=replace_character_card, trace=trace
+        )
+    if "{{" not in text and "<" not in text and "\\" not in text:
         return text
-    return text.replace("{{user}}", env.user).replace("{{char}}", env.char)
+    return _modern(text, env, original, dynamic, replace_character_card, trace)
+
+
+def _modern(  # noqa: PLR0913, PLR0917 - what `substitute` was given
+    text: str,
+    env: MacroEnvironment,
+    original: str | None,
+    dynamic: Mapping[str, Any] | None,
+    replace_character_card: bool,  # noqa: FBT001 - as above
+    trace: Trace | None,
+) -> str:
+    from innkeeper.macros.silly.modern import PACK
+
+    text = PACK.before(text)
+    if PACK.grammar.open not in text:
+        return PACK.after(text)
+    memory: dict[str, Any] = {BARE: not replace_character_card, "original": original}
+    given = {**env.dynamic, **(dynamic or {})}
+    names = {name.lower(): _dynamic(value) for name, value in given.items()} if given else {}
+    return PACK.after(Evaluation(text, PACK, env, names, trace, memory=memory).run())
+
+
+def _dynamic(value: Any) -> str | None:
+    return None if value is None or isinstance(value, (dict, list, tuple)) else text_of(value)

@@ -15,7 +15,6 @@ from innkeeper.taverns.silly.lore_step import LORE
 from innkeeper.taverns.silly.macro_expansion import MACRO_EXPANSION
 from innkeeper.taverns.silly.pinned_groups import PINNED_GROUPS
 from innkeeper.taverns.silly.plan_assembly import PLAN_ASSEMBLY
-from innkeeper.taverns.silly.scene import scene_of
 from innkeeper.taverns.silly.trimming import TRIMMING
 from innkeeper.taverns.tavern import Tavern
 
@@ -33,20 +32,24 @@ builder = TAVERN.builder
 to_messages = TAVERN.to_messages
 
 
-def substitute(request: BuildRequest, texts: Iterable[Any]) -> tuple[list[str], Mapping[str, Any]]:
+def substitute(
+    request: BuildRequest, texts: Iterable[Any], ports: Ports | None = None
+) -> tuple[list[str], Mapping[str, Any]]:
     """Texts with their macros replaced as a build of ``request`` would, and the variables afterwards.
 
-    An item is a text, or ``{text, original, dynamic, replace_character_card}``.
+    An item is a text, or ``{text, original, dynamic, replace_character_card}``. Nothing is built: the card's fields are
+    resolved only where a macro asks for them.
     """
     from innkeeper.macros.silly import substitute as expand
+    from innkeeper.taverns.silly.environment import environment_of
+    from innkeeper.taverns.silly.inputs import read_inputs
 
-    state = start(request, Ports())
-    state.step = HOOKS.name
-    HOOKS.run(state, HOOKS.config())
-    expander = scene_of(state).expand
+    state = start(request, ports or Ports())
+    inputs = read_inputs(state)
+    env = environment_of(state, inputs, inputs.lines)
+    pack: Any = "new" if inputs.power.experimental_macro_engine else "legacy"
     answers = []
     for item in texts:
         fields: dict[str, Any] = {"text": item} if isinstance(item, str) else dict(item)
-        text = fields.pop("text")
-        answers.append(expand(text, expander.env, pack=expander.pack, **fields))
+        answers.append(expand(fields.pop("text"), env, pack=pack, **fields))
     return answers, state.variables.to_dict()

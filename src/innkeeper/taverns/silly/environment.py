@@ -2,47 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
-import msgspec
-
-from innkeeper.macros.environment import CardFields, ChatLine, MacroEnvironment
-from innkeeper.prompt.frozen import EMPTY
+from innkeeper.content.character import Character
+from innkeeper.macros.environment import CardFields, ChatLine, Field, MacroEnvironment, Voice
 from innkeeper.prompt.note import Note
 from innkeeper.prompt.state import State
-from innkeeper.taverns.silly.cards import CardTexts
-from innkeeper.taverns.silly.inputs import SillyInputs
+from innkeeper.taverns.silly.inputs import Group, SillyInputs
 from innkeeper.taverns.silly.line import Line
 
-__all__ = ["environment_of", "joined_card"]
+__all__ = ["environment_of"]
+
+INSTRUCT: Final[Mapping[str, Any]] = {"enabled": True, "wrap": True, "macro": True, "names_behavior": "force"}
+CONTEXT: Final[Mapping[str, Any]] = {"chat_start": "***", "example_separator": "***"}
+SYSPROMPT: Final[Mapping[str, Any]] = {"enabled": True, "content": ""}
+APPEND_ALL: Final = 2
+"""The group mode that appends the cards of muted members too."""
 
 
 def environment_of(state: State, inputs: SillyInputs, lines: Sequence[Line]) -> MacroEnvironment:
     """The environment for a build with these inputs and this chat. Its warnings go to ``state.warn``."""
-    group = inputs.group
-    members = ", ".join(group.names) if group else inputs.char
-    speaking = ", ".join(group.active_names) if group else inputs.char
-    others = [name for name in (group.names if group else ()) if name != inputs.char]
-    told = inputs.metadata
+    group, told = inputs.group, inputs.metadata
     return MacroEnvironment(
         user=inputs.user,
         char=inputs.char,
-        group=members,
-        group_not_muted=speaking,
-        not_char=", ".join((*others, inputs.user)),
+        group=group.names if group else (),
+        group_active=group.active_names if group else (),
         persona=inputs.persona.description,
         card=_card(inputs),
-        chat=lambda: _chat(lines),
+        prefer_card_prompt=inputs.power.prefer_character_prompt,
+        prefer_card_instruction=inputs.power.prefer_character_jailbreak,
+        collapse_newlines=inputs.power.collapse_newlines,
+        chat=_chat(lines),
+        first_included_id=_number(told.get("lastInContextMessageId")),
         input=inputs.message,
         generation=inputs.type,
         main_api="textgenerationwebui" if inputs.is_text else "openai",
         model=state.request.model or "",
-        max_prompt=inputs.context_tokens,
-        instruct=_raw(inputs, "instruct"),
-        context=_raw(inputs, "context"),
-        sysprompt=_raw(inputs, "sysprompt"),
-        prefer_card_prompt=inputs.power.prefer_character_prompt,
+        max_context=inputs.max_context,
+        max_response=inputs.max_response,
+        extensions=frozenset(map(str, state.request.settings.get("extensions") or ())),
+        instruct=_settings(inputs, "instruct", INSTRUCT),
+        context={**CONTEXT, **_settings(inputs, "context", {})},
+        sysprompt=_settings(inputs, "sysprompt", SYSPROMPT),
+        reasoning=_reasoning(inputs),
         authors_note=inputs.note.text,
         char_authors_note=inputs.character_note.text if inputs.character_note else "",
         dynamic=inputs.macro_vars,
@@ -50,33 +54,22 @@ def environment_of(state: State, inputs: SillyInputs, lines: Sequence[Line]) -> 
         clock=state.inputs.clock,
         random=state.inputs.random.stream("macros"),
         chat_id=inputs.chat_id,
-        chat_id_hash=_number(told.get("chat_id_hash")),
-        pick_seed=_number(told.get("pick_reroll_seed")),
+        chat_id_hash=told.get("chat_id_hash"),
+        pick_seed=told.get("pick_reroll_seed"),
         warn=lambda note: _warn(state, note),
         ban=state.result.options.setdefault("banned_strings", []).append if inputs.is_text else None,
-    )
-
-
-def joined_card(card: CardFields, texts: CardTexts) -> CardFields:
-    """The card macros of a group whose cards are appended: the joined texts."""
-    return msgspec.structs.replace(
-        card,
-        description=texts.description,
-        personality=texts.personality,
-        scenario=texts.scenario,
-        mes_examples=texts.examples,
     )
 
 
 def _card(inputs: SillyInputs) -> CardFields:
     card, told = inputs.character, inputs.metadata
     return CardFields(
-        description=card.description,
-        personality=card.personality,
-        scenario=told.get("scenario") or card.scenario,
+        description=_shared(inputs, "Description", lambda one: one.description),
+        personality=_shared(inputs, "Personality", lambda one: one.personality),
+        scenario=told.get("scenario") or _shared(inputs, "Scenario", lambda one: one.scenario),
         first_message=card.first_mes,
         alternate_greetings=card.alternate_greetings,
-        mes_examples=told.get("mes_example") or card.mes_example,
+        mes_examples=told.get("mes_example") or _shared(inputs, "Example Messages", lambda one: one.mes_example),
         system_prompt=told.get("system_prompt") or card.system_prompt,
         post_history=card.post_history_instructions,
         depth_prompt=card.depth_prompt.prompt if card.depth_prompt else "",
@@ -85,15 +78,50 @@ def _card(inputs: SillyInputs) -> CardFields:
     )
 
 
-def _chat(lines: Sequence[Line]) -> list[ChatLine]:
-    return [
-        ChatLine(line.name, line.text, line.is_user, line.hidden, line.send_date, line.swipes, line.swipe_id)
-        for line in lines
-    ]
+def _shared(inputs: SillyInputs, title: str, field: Callable[[Character], str]) -> Field:
+    """A field of the speaker's card, or in a group that appends cards the parts of its members."""
+    group = inputs.group
+    if group is None or not group.settings.generation_mode:
+        return field(inputs.character)
+    return tuple(_voices(inputs, group, title, field))
 
 
-def _raw(inputs: SillyInputs, name: str) -> Any:
-    return inputs.text.raw.get(name) or EMPTY if inputs.text is not None else EMPTY
+def _voices(inputs: SillyInputs, group: Group, title: str, field: Callable[[Character], str]) -> list[Voice]:
+    before, after = (
+        text.replace("<FIELDNAME>", title) for text in (group.settings.join_prefix, group.settings.join_suffix)
+    )
+    voices = []
+    for place, member in enumerate(group.members):
+        muted = place in group.settings.disabled and group.settings.generation_mode != APPEND_ALL
+        text = field(member).strip()
+        if text and (not muted or member is inputs.character):
+            voices.append(Voice(member.name, f"{before}{text}{after}"))
+    return voices
+
+
+def _chat(lines: Sequence[Line]) -> Callable[[], list[ChatLine]]:
+    made: list[ChatLine] = []
+
+    def chat() -> list[ChatLine]:
+        if len(made) != len(lines):
+            made[:] = [
+                ChatLine(line.name, line.text, line.is_user, line.hidden, line.send_date, line.swipes or None, line.swipe_id)
+                for line in lines
+            ]
+        return made
+
+    return chat
+
+
+def _settings(inputs: SillyInputs, name: str, defaults: Mapping[str, Any]) -> Mapping[str, Any]:
+    """One of the templates of text completion as it was given, over its defaults; empty outside of text completion."""
+    given = inputs.text.raw.get(name) if inputs.text is not None else None
+    return {**defaults, **given} if isinstance(given, Mapping) else {}
+
+
+def _reasoning(inputs: SillyInputs) -> Mapping[str, Any]:
+    rule = inputs.power.reasoning
+    return {"prefix": rule.prefix, "suffix": rule.suffix, "separator": rule.separator}
 
 
 def _number(value: Any) -> int | None:

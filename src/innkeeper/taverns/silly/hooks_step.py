@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
@@ -15,7 +14,7 @@ from innkeeper.prompt.step import NoConfig, Step
 from innkeeper.taverns.silly.cards import card_texts
 from innkeeper.taverns.silly.chat import chat_lines, shown_lines, with_text
 from innkeeper.taverns.silly.counting import Counting
-from innkeeper.taverns.silly.environment import environment_of, joined_card
+from innkeeper.taverns.silly.environment import environment_of
 from innkeeper.taverns.silly.inputs import SillyInputs, read_inputs
 from innkeeper.taverns.silly.scene import Expander, Scene
 
@@ -28,9 +27,7 @@ def run(state: State, _config: NoConfig) -> None:
     lines = chat_lines(inputs)
     pack = "new" if inputs.power.experimental_macro_engine else "legacy"
     expand = Expander(environment_of(state, inputs, lines), pack)
-    texts = card_texts(inputs, expand)
-    if inputs.group is not None and inputs.group.settings.generation_mode:
-        expand.env = replace(expand.env, card=joined_card(expand.env.card, texts))
+    texts = card_texts(inputs, expand.field)
     if lines:
         lines = (with_text(lines[0], expand(lines[0].text)), *lines[1:])
     counting = Counting.of(state, inputs)

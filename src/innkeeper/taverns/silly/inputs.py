@@ -107,9 +107,17 @@ class SillyInputs(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def context_tokens(self) -> int:
         """The window less the reply, in tokens: what prompt and lore budget are shares of."""
-        if self.text is not None:
-            return self.text.max_context - self.text.amount_gen
-        return (self.preset.context_window or DEFAULT_WINDOW) - (self.preset.max_tokens or DEFAULT_REPLY)
+        return self.max_context - self.max_response
+
+    @property
+    def max_context(self) -> int:
+        """The window, in tokens."""
+        return self.text.max_context if self.text is not None else self.preset.context_window or DEFAULT_WINDOW
+
+    @property
+    def max_response(self) -> int:
+        """What is kept for the reply, in tokens."""
+        return self.text.amount_gen if self.text is not None else self.preset.max_tokens or DEFAULT_REPLY
 
     def replace(self, **fields: Any) -> SillyInputs:
         """A copy with other fields."""

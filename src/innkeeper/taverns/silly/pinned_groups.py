@@ -102,7 +102,7 @@ def _written(scene: Scene, item: PromptItem) -> str:
     """A prompt's own text; for the main and the tail prompt the card's in its place, with ``{{original}}`` in it."""
     override = {"main": scene.texts.system, "jailbreak": scene.texts.jailbreak}.get(item.identifier, "")
     if override and not item.forbid_overrides:
-        return scene.expand(override, original=item.content)
+        return scene.expand(override, original=scene.expand(item.content))
     return scene.expand(item.content)
 
 

@@ -28,10 +28,12 @@ class Expander:
 
     def __call__(self, text: str, *, char: str | None = None, original: str | None = None) -> str:
         """The text with its macros replaced; ``char`` speaks instead of the environment's character."""
-        if "{{" not in text and "<" not in text:
-            return text
         env = self.env if char is None else replace(self.env, char=char)
         return substitute(text, env, pack=self.pack, original=original)
+
+    def field(self, text: str) -> str:
+        """A field of the card with its macros replaced; other fields are empty in it (`sillytavern.md` 14)."""
+        return substitute(text, self.env, pack=self.pack, replace_character_card=False)
 
 
 @dataclass(frozen=True, slots=True)

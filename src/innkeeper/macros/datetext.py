@@ -1,0 +1,284 @@
+"""Moments written as text, read as JavaScript reads them: moment.js's ISO 8601 first, then the lenient ``Date`` parser.
+
+The lenient rules are those browsers share in practice: words before the first number are ignored, months by their first
+three letters, month/day/year order unless the first number cannot be a month, two-digit years around 2000.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from typing import Final
+
+__all__ = ["iso_moment", "read_moment", "read_send_date"]
+
+_ISO: Final = re.compile(
+    r"\s*(?P<year>[+-]\d{6}|\d{4})(?:(?P<dash>-)?(?:W(?P<week>\d\d)(?:(?(dash)-)(?P<weekday>\d))?"
+    r"|(?P<month>\d\d)(?:(?(dash)-)(?P<day>\d\d))|(?P<ordinal>\d{3})|(?P<only>\d\d))"
+    r"(?:[T ](?P<hour>\d\d)(?::?(?P<minute>\d\d)(?::?(?P<second>\d\d)(?:[.,](?P<part>\d+))?)?)?"
+    r"(?P<zone>[+-]\d\d(?::?\d\d)?|\s*Z)?)?)?",
+    re.ASCII,
+)
+_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_ZONES: Final = {
+    "z": 0, "ut": 0, "utc": 0, "gmt": 0, "cdt": -5, "cst": -6, "edt": -4, "est": -5, "mdt": -6, "mst": -7, "pdt": -7,
+    "pst": -8,
+}  # fmt: skip
+_WORD_LENGTH: Final = 3
+_PART: Final = re.compile(r"(?P<number>\d+)|(?P<word>[^\W\d_]+)|(?P<bracket>\()|(?P<mark>.)", re.DOTALL)
+_LONGEST: Final = 120
+_LAST_MONTH: Final = 12
+_LAST_DAY: Final = 31
+_CENTURY_PIVOT: Final = 50
+_CLOCK_PARTS: Final = 3
+_DATE_PARTS: Final = 3
+_LAST_YEAR: Final = 9999
+
+
+def read_moment(text: str, zone: tzinfo = UTC) -> datetime | None:
+    """The moment a text names, ``None`` when it names none. Texts without a zone are in ``zone``."""
+    if len(text) > _LONGEST:
+        return None
+    found = _ISO.fullmatch(text)
+    if found:
+        return iso_moment(found, zone)
+    return _Lenient(zone).read(text)
+
+
+def iso_moment(found: re.Match[str], zone: tzinfo) -> datetime | None:
+    """The moment of an ISO 8601 match; ``None`` when the calendar has no such day."""
+    try:
+        day = _iso_day(found)
+        hour = int(found["hour"] or 0)
+        offset = _iso_zone(found["zone"], zone)
+        clock = timedelta(
+            hours=hour,
+            minutes=_below(found["minute"], 60),
+            seconds=_below(found["second"], 60),
+            milliseconds=int(float(f"0.{found['part'] or 0}") * 1000),
+        )
+        if clock > timedelta(hours=24):
+            return None
+        return day.replace(tzinfo=offset) + clock
+    except (ValueError, OverflowError):
+        return None
+
+
+def _below(digits: str | None, limit: int) -> int:
+    number = int(digits or 0)
+    if number >= limit:
+        msg = "out of range"
+        raise ValueError(msg)
+    return number
+
+
+def _iso_day(found: re.Match[str]) -> datetime:
+    year = int(found["year"])
+    if found["week"]:
+        return datetime.fromisocalendar(year, int(found["week"]), int(found["weekday"] or 1))
+    if found["ordinal"]:
+        day = datetime(year, 1, 1) + timedelta(days=int(found["ordinal"]) - 1)  # noqa: DTZ001 - the zone is set later
+        if day.year != year:
+            msg = "no such day"
+            raise ValueError(msg)
+        return day
+    return datetime(year, int(found["month"] or found["only"] or 1), int(found["day"] or 1))  # noqa: DTZ001 - likewise
+
+
+def _iso_zone(text: str | None, zone: tzinfo) -> tzinfo:
+    if text is None:
+        return zone
+    text = text.strip()
+    if text == "Z":
+        return UTC
+    digits = text[1:].replace(":", "")
+    delta = timedelta(hours=int(digits[:2]), minutes=int(digits[2:] or 0))
+    return timezone(-delta if text[0] == "-" else delta)
+
+
+class _Lenient:
+    """One reading by the lenient rules."""
+
+    __slots__ = ("clock", "day", "fraction", "half", "month", "offset", "open", "seen", "sign", "zone")
+
+    def __init__(self, zone: tzinfo) -> None:
+        self.zone = zone
+        self.day: list[int] = []
+        self.clock: list[int] = []
+        self.month: int | None = None
+        self.half: int | None = None
+        self.offset: int | None = None
+        self.sign: int | None = None
+        self.seen = False
+        self.open = False
+        self.fraction = False
+
+    def read(self, text: str) -> datetime | None:
+        place = 0
+        while place < len(text):
+            found = _PART.match(text, place)
+            if found is None or not self._take(found, text):
+                return None
+            place = found.end() if found.lastgroup != "bracket" else _after_brackets(text, place)
+        return self._moment()
+
+    def _take(self, found: re.Match[str], text: str) -> bool:
+        kind, value, after = found.lastgroup, found.group(), text[found.end() : found.end() + 1]
+        if kind == "number":
+            self.seen = True
+            return self._number(int(value), len(value), after)
+        if kind == "word":
+            return self._word(value.lower(), after)
+        if kind == "mark" and value == "." and len(self.clock) == _CLOCK_PARTS:
+            self.fraction = True
+            return True
+        if kind == "mark" and value in "+-" and self.seen and (self.offset is not None or self.clock):
+            self.sign = -1 if value == "-" else 1
+            return True
+        return not (kind == "mark" and value == ")" and self.seen)
+
+    def _number(self, value: int, digits: int, after: str) -> bool:
+        if self.sign is not None:
+            minutes = value * 60 if digits <= 2 else value // 100 * 60 + value % 100  # noqa: PLR2004 - hh or hhmm
+            self.offset, self.sign = self.sign * minutes, None
+            return True
+        if self.fraction:
+            self.fraction = False
+            return True
+        if after == ":" or self.open:
+            self.clock.append(value)
+            self.open = after == ":"
+            apart = self.open or not after or after.isspace() or after in "zZ+-."
+            return apart and len(self.clock) <= _CLOCK_PARTS
+        self.day.append(value)
+        return len(self.day) <= _DATE_PARTS
+
+    def _word(self, word: str, after: str) -> bool:
+        if word in ("am", "pm"):
+            if not self.clock:
+                return False
+            self.half = 12 if word == "pm" else 0
+            return True
+        month = word[:_WORD_LENGTH]
+        if month in _MONTHS and len(word) >= _WORD_LENGTH:
+            self.month = _MONTHS.index(month) + 1
+            return True
+        if word in _ZONES and self.seen:
+            self.offset = _ZONES[word] * 60
+            return True
+        return not self.seen and not after.isdigit()
+
+    def _moment(self) -> datetime | None:
+        day = self._calendar_day()
+        clock = self._clock()
+        if day is None or clock is None:
+            return None
+        zone = self.zone if self.offset is None else timezone(timedelta(minutes=self.offset))
+        try:
+            return day.replace(tzinfo=zone) + clock
+        except (ValueError, OverflowError):
+            return None
+
+    def _calendar_day(self) -> datetime | None:
+        if not self.day:
+            return None
+        if self.month is None:
+            first, second, third = (*self.day, 1, 1)[:_DATE_PARTS] if len(self.day) != 2 else (*self.day, 2001)  # noqa: PLR2004
+            year, month, day = (third, first, second) if 1 <= first <= _LAST_DAY else (first, second, third)
+        else:
+            if len(self.day) > 2:  # noqa: PLR2004 - a named month leaves day and year
+                return None
+            first, second = (*self.day, 1)[:2]
+            alone = len(self.day) == 1
+            year, day = (first, second) if not 1 <= first <= _LAST_DAY else (2001 if alone else second, first)
+            month = self.month
+        return _overflowing(year, month, day)
+
+    def _clock(self) -> timedelta | None:
+        hour, minute, second = (*self.clock, 0, 0, 0)[:_CLOCK_PARTS]
+        if self.half is not None:
+            if not 1 <= hour <= 12:  # noqa: PLR2004 - hours of a clock face
+                return None
+            hour = hour % 12 + self.half
+        inside = hour < 24 or (hour == 24 and not minute and not second)  # noqa: PLR2004 - hours of a day
+        return timedelta(hours=hour, minutes=minute, seconds=second) if inside and minute < 60 and second < 60 else None  # noqa: PLR2004
+
+
+def _overflowing(year: int, month: int, day: int) -> datetime | None:
+    """The day, where the 30th of February is the 2nd of March."""
+    if 0 <= year < 100:  # noqa: PLR2004 - two digits
+        year += 2000 if year < _CENTURY_PIVOT else 1900
+    if not (1 <= month <= _LAST_MONTH and 1 <= day <= _LAST_DAY and year <= _LAST_YEAR):
+        return None
+    return datetime(year, month, 1) + timedelta(days=day - 1)  # noqa: DTZ001 - the zone is set later
+
+
+def _after_brackets(text: str, place: int) -> int:
+    depth = 0
+    for index in range(place, len(text)):
+        depth += (text[index] == "(") - (text[index] == ")")
+        if depth == 0:
+            return index + 1
+    return len(text)
+
+
+_SAVED: Final = re.compile(
+    r"(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2}) ?@(?P<hour>\d{1,2})h ?(?P<minute>\d{1,2})m ?(?P<second>\d{1,2})s"
+    r"(?: ?(?P<part>\d{1,3})ms)?",
+    re.ASCII,
+)
+_SPOKEN: Final = re.compile(
+    r"(?P<month>[a-z]{3,9}) (?P<day>\d{1,2}), (?P<year>\d{4}) (?P<hour>\d{1,2}):(?P<minute>\d{2}) ?(?P<half>[ap]m)",
+    re.ASCII | re.IGNORECASE,
+)
+
+
+def read_send_date(value: str | float, zone: tzinfo = UTC) -> datetime | None:
+    """The moment of a chat message's date in any form SillyTavern has saved it: milliseconds, ISO, ``2026-1-10@01h31m37s``,
+    ``January 10, 2026 5:00pm``. ``None`` for anything else.
+    """
+    if not isinstance(value, str):
+        return _of_ms(value) if value > 0 else None
+    if value.isascii() and value.isdigit():
+        return _of_ms(int(value))
+    if len(value) > _LONGEST:
+        return None
+    iso = _ISO.fullmatch(value)
+    if iso:
+        return iso_moment(iso, zone)
+    saved = _SAVED.fullmatch(value)
+    if saved:
+        return _saved(saved, zone)
+    spoken = _SPOKEN.fullmatch(value)
+    return _spoken(spoken, zone) if spoken else None
+
+
+def _of_ms(value: float) -> datetime | None:
+    try:
+        return datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=int(value))
+    except (ValueError, OverflowError):
+        return None
+
+
+def _saved(found: re.Match[str], zone: tzinfo) -> datetime | None:
+    try:
+        year, month, day, hour, minute, second = (
+            int(found[name]) for name in ("year", "month", "day", "hour", "minute", "second")
+        )
+        return datetime(year, month, day, hour, minute, second, int(found["part"] or 0) * 1000, tzinfo=zone)
+    except ValueError:
+        return None
+
+
+def _spoken(found: re.Match[str], zone: tzinfo) -> datetime | None:
+    month = found["month"].lower()[:_WORD_LENGTH]
+    hour = int(found["hour"])
+    if month not in _MONTHS or not 1 <= hour <= _LAST_MONTH:
+        return None
+    hour = hour % 12 + (12 if found["half"].lower() == "pm" else 0)
+    try:
+        return datetime(
+            int(found["year"]), _MONTHS.index(month) + 1, int(found["day"]), hour, int(found["minute"]), tzinfo=zone
+        )
+    except ValueError:
+        return None

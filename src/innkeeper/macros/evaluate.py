@@ -1,0 +1,323 @@
+"""The evaluator: walks a syntax tree and asks a pack's table what each tag stands for.
+
+A `Pack` is a language: its grammar, its table of macros, and what is done to a whole text before and after. An `Evaluation`
+is one text being evaluated. Text between tags is copied, tags that cannot be evaluated stay as they are written (with what
+is inside them evaluated) and are reported, values are never scanned again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NoReturn
+
+import msgspec
+
+from innkeeper.macros.environment import MacroEnvironment
+from innkeeper.macros.errors import MacroArgumentError, MacroError, MacroLimitError, UnknownMacroError
+from innkeeper.macros.javascript import strip
+from innkeeper.macros.limits import MAX_EXPANSIONS, MAX_NESTING, MAX_OUTPUT
+from innkeeper.macros.place import place_in
+from innkeeper.macros.scanner import Grammar
+from innkeeper.macros.syntax import Run, Tag, parse
+from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.prompt.frozen import EMPTY, FrozenDict
+from innkeeper.prompt.note import Note, NoteKind
+
+__all__ = ["Call", "Evaluation", "Macro", "Pack", "Span", "Trace"]
+
+Trace = Callable[[str, tuple[int, int], str], None]
+"""Called with a macro's name, its span in the text, and what it became."""
+
+KEEP: Final = "#"
+"""The flag that leaves the blank space around and inside a block as it is."""
+
+_LONGEST_NUMBER: Final = 19
+_INTEGER: Final = re.compile(r"-?[0-9]+")
+_INDENT: Final = re.compile(r"[^\S\n]*")
+
+
+class Macro(msgspec.Struct, frozen=True):
+    """One macro: its name, what it does, and the arguments it takes.
+
+    It takes ``least`` to ``most`` arguments, with ``rest`` any number. Arguments numbered (from 0) in ``integers`` must be
+    whole numbers. A ``lazy`` macro gets its arguments as `Span` values, not evaluated. ``run`` returns the text it stands
+    for; a `MacroError` or `MacroLimitError` it raises leaves the tag as written.
+    """
+
+    name: str
+    run: Callable[[Call], str]
+    least: int = 0
+    most: int = 0
+    rest: bool = False
+    integers: frozenset[int] = frozenset()
+    lazy: bool = False
+    aliases: tuple[str, ...] = ()
+
+
+class Span(msgspec.Struct, frozen=True):
+    """A piece of a run: its tags ``first`` to ``last`` (exclusive) and the source from ``start`` to ``end``."""
+
+    run: Run
+    first: int
+    last: int
+    start: int
+    end: int
+    block: bool = False
+
+
+class Call:
+    """What a macro gets: its evaluated ``arguments`` (or ``spans``, when it is lazy), and whether the last is a ``block``."""
+
+    __slots__ = ("arguments", "block", "evaluation", "spans", "tag")
+
+    def __init__(
+        self,
+        evaluation: Evaluation,
+        tag: Tag,
+        arguments: tuple[str, ...] = (),
+        spans: tuple[Span, ...] = (),
+        *,
+        block: bool = False,
+    ) -> None:
+        self.evaluation = evaluation
+        self.tag = tag
+        self.arguments = arguments
+        self.spans = spans
+        self.block = block
+
+    @property
+    def env(self) -> MacroEnvironment:
+        """The build's world."""
+        return self.evaluation.env
+
+    def warn(self, message: str) -> None:
+        """Report something about this macro that does not stop it."""
+        self.evaluation.warn(MacroError(message, macro=self.tag.name), self.tag.start)
+
+    def keep(self, message: str) -> NoReturn:
+        """Leave the tag as it is written. Raises `MacroError`."""
+        raise MacroError(message, macro=self.tag.name)
+
+    def whole_number(self, index: int, default: int) -> int:
+        """Argument ``index`` (one of ``Macro.integers``) as a number; beyond 18 digits all are alike."""
+        if index >= len(self.arguments):
+            return default
+        text = self.arguments[index]
+        return int(text[:_LONGEST_NUMBER])
+
+    def repeated(self, text: str, count: int) -> str:
+        """``text``, ``count`` times. Raises `MacroArgumentError` below 0 and `MacroLimitError` past `MAX_OUTPUT`."""
+        if count < 0:
+            msg = f"{{{{{self.tag.name}}}}} cannot repeat {count} times"
+            raise MacroArgumentError(msg, macro=self.tag.name)
+        if count * len(text) > MAX_OUTPUT:
+            raise _limit("what macros produce", "MAX_OUTPUT", MAX_OUTPUT)
+        return text * count
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Pack:
+    """A macro language. ``table`` is keyed by lower-case name; ``variable`` evaluates shorthands, given their value's text."""
+
+    title: str
+    grammar: Grammar
+    table: Mapping[str, Macro]
+    before: Callable[[str], str]
+    after: Callable[[str], str]
+    variable: Callable[[Evaluation, Tag], str]
+
+
+@dataclass(slots=True)
+class Evaluation:
+    """One text being evaluated. ``memory`` is the pack's own, for what it wants to remember within this text."""
+
+    text: str
+    pack: Pack
+    env: MacroEnvironment
+    dynamic: Mapping[str, str | None] = EMPTY
+    trace: Trace | None = None
+    depth: int = 0
+    memory: dict[str, Any] = field(default_factory=dict)
+
+    def run(self) -> str:
+        """The whole text, evaluated."""
+        tree = parse(self.text, self.pack.grammar)
+        if tree.too_deep is not None:
+            self.warn(_limit("the nesting of macros", "MAX_NESTING", MAX_NESTING), tree.too_deep)
+        return self.span(whole(tree.run))
+
+    def span(self, span: Span) -> str:
+        """The text of a span with its tags evaluated."""
+        run, tags, partners, text = span.run, span.run.tags, span.run.partners, self.text
+        if span.first == span.last:
+            return text[span.start : span.end]
+        if self.depth >= MAX_NESTING:
+            self.warn(_limit("the nesting of macros", "MAX_NESTING", MAX_NESTING), span.start)
+            return text[span.start : span.end]
+        self.depth += 1
+        pieces, place, index = [], span.start, span.first
+        while index < span.last:
+            tag = tags[index]
+            pieces.append(text[place : tag.start])
+            closer = partners.get(index, span.last)
+            if closer < span.last:
+                body = Span(run, index + 1, closer, tag.end, tags[closer].start, block=True)
+                pieces.append(self._block(tag, body, tags[closer]))
+                index, place = closer + 1, tags[closer].end
+            else:
+                pieces.append(self._tag(tag))
+                index, place = index + 1, tag.end
+        pieces.append(text[place : span.end])
+        self.depth -= 1
+        return "".join(pieces)
+
+    def finished(self, text: str) -> str:
+        """``text`` after what the pack does to a whole text in the end."""
+        return self.pack.after(text)
+
+    def nested(self, text: str) -> str:
+        """Another text, evaluated as a part of this one: it shares the memory and the dynamic macros."""
+        return self._other(text, self.env, self.dynamic, self.memory)
+
+    def apart(self, text: str, env: MacroEnvironment, memory: dict[str, Any]) -> str:
+        """Another text, evaluated for itself, from ``before`` to ``after``."""
+        return self._other(self.pack.before(text), env, EMPTY, memory)
+
+    def _other(self, text: str, env: MacroEnvironment, dynamic: Mapping[str, str | None], memory: dict[str, Any]) -> str:
+        if self.pack.grammar.open not in text:
+            return self.pack.after(text)
+        other = Evaluation(text, self.pack, env, dynamic, None, self.depth, memory)
+        return self.pack.after(other.run())
+
+    def stripped(self, span: Span) -> Span:
+        """A span without the blank space at its ends; its tags are not touched."""
+        text = self.text[span.start : span.end]
+        start = span.end - len(strip(text + "x")) + 1
+        kept = strip(text[start - span.start :])
+        return msgspec.structs.replace(span, start=start, end=start + len(kept))
+
+    def source(self, tag: Tag) -> str:
+        """A tag as it is written."""
+        return self.text[tag.start : tag.end]
+
+    def warn(self, error: InnkeeperError, place: int) -> None:
+        """Report an error that leaves text as written; in a strict build this raises."""
+        if self.env.warn is None:
+            return
+        kind = NoteKind.LIMIT if isinstance(error, MacroLimitError) else NoteKind.MACRO
+        where = place_in(self.text, place)
+        self.env.warn(Note(kind, error.message, where=where, hint=error.hint, data=FrozenDict(error.details)))
+
+    def _tag(self, tag: Tag) -> str:
+        if tag.closing or not self._spend(tag):
+            return self.source(tag)
+        if tag.shorthand is not None:
+            return self._done(tag, self.pack.variable(self, tag))
+        if tag.key in self.dynamic:
+            return self._dynamic(tag)
+        macro = self.pack.table.get(tag.key)
+        if macro is not None and macro.lazy:
+            return self._lazy(macro, tag, tuple(whole(run) for run in tag.arguments))
+        texts = [self.span(whole(run)) for run in tag.arguments]
+        return self._call(macro, tag, texts, None)
+
+    def _block(self, tag: Tag, body: Span, closer: Tag) -> str:
+        if not self.pack.grammar.takes_block(tag.key, len(tag.arguments)):
+            return self.source(tag) + self.span(body) + self.source(closer)
+        if not self._spend(tag):
+            return self.text[tag.start : closer.end]
+        macro = None if tag.key in self.dynamic else self.pack.table.get(tag.key)
+        if macro is not None and macro.lazy:
+            return self._lazy(macro, tag, (*(whole(run) for run in tag.arguments), body))
+        texts = [self.span(whole(run)) for run in tag.arguments]
+        content = self.span(body)
+        return self._call(macro, tag, texts, content if KEEP in tag.flags else dedent(content))
+
+    def _call(self, macro: Macro | None, tag: Tag, texts: list[str], content: str | None) -> str:
+        arguments = tuple(strip(text) for text in texts) + (() if content is None else (content,))
+        try:
+            if macro is None:
+                known = tag.key in self.dynamic
+                raise MacroArgumentError(f"{{{{{tag.name}}}}} takes no arguments", macro=tag.name) if known else (
+                    UnknownMacroError(f"there is no macro {{{{{tag.name}}}}}", macro=tag.name)
+                )
+            _check(macro, arguments)
+            return self._done(tag, macro.run(Call(self, tag, arguments, block=content is not None)))
+        except (MacroError, MacroLimitError) as error:
+            self.warn(error, tag.start)
+            return self._kept(tag, texts, content)
+
+    def _lazy(self, macro: Macro, tag: Tag, spans: tuple[Span, ...]) -> str:
+        if macro.least <= len(spans) <= macro.most:
+            return self._done(tag, macro.run(Call(self, tag, spans=spans, block=spans[-1].block)))
+        self.warn(_arity(macro, len(spans)), tag.start)
+        return self.source(tag)
+
+    def _dynamic(self, tag: Tag) -> str:
+        value = self.dynamic[tag.key]
+        if not tag.arguments and value is not None:
+            return self._done(tag, value)
+        return self._call(None, tag, [self.span(whole(run)) for run in tag.arguments], None)
+
+    def _kept(self, tag: Tag, texts: list[str], content: str | None) -> str:
+        pieces, place = [], tag.start
+        for run, text in zip(tag.arguments, texts, strict=True):
+            pieces += [self.text[place : run.start], text]
+            place = run.end
+        pieces.append(self.text[place : tag.end])
+        if content:
+            pieces += [content, self.pack.grammar.close]
+        return "".join(pieces)
+
+    def _done(self, tag: Tag, result: str) -> str:
+        self.env.spent.output += len(result)
+        if self.trace is not None:
+            self.trace(tag.name or f"{tag.shorthand}", (tag.start, tag.end), result)
+        return result
+
+    def _spend(self, tag: Tag) -> bool:
+        spent = self.env.spent
+        spent.expansions += 1
+        if spent.expansions <= MAX_EXPANSIONS and spent.output <= MAX_OUTPUT:
+            return True
+        if not spent.told:
+            spent.told = True
+            over = spent.expansions > MAX_EXPANSIONS
+            error = _limit("the number of macros of this build", "MAX_EXPANSIONS", MAX_EXPANSIONS)
+            self.warn(error if over else _limit("what macros produced", "MAX_OUTPUT", MAX_OUTPUT), tag.start)
+        return False
+
+
+def whole(run: Run) -> Span:
+    """All of a run."""
+    return Span(run, 0, len(run.tags), run.start, run.end)
+
+
+def dedent(text: str) -> str:
+    """``text`` without blank space around it and without the first line's indentation before each line."""
+    lines = text.split("\n")
+    first = next((line for line in lines if strip(line)), "")
+    indent = _INDENT.match(first).end()  # type: ignore[union-attr] - it matches the empty text
+    if indent:
+        lines = [line[min(indent, _INDENT.match(line).end()) :] for line in lines]  # type: ignore[union-attr]
+    return strip("\n".join(lines))
+
+
+def _check(macro: Macro, arguments: tuple[str, ...]) -> None:
+    if not macro.rest and not macro.least <= len(arguments) <= macro.most:
+        raise _arity(macro, len(arguments))
+    for index in macro.integers:
+        if index < len(arguments) and not _INTEGER.fullmatch(arguments[index]):
+            msg = f"argument {index + 1} of {{{{{macro.name}}}}} must be a whole number"
+            raise MacroArgumentError(msg, macro=macro.name)
+
+
+def _arity(macro: Macro, found: int) -> MacroArgumentError:
+    takes = f"{macro.least}" if macro.least == macro.most else f"{macro.least} to {macro.most}"
+    return MacroArgumentError(f"{{{{{macro.name}}}}} takes {takes} arguments, not {found}", macro=macro.name)
+
+
+def _limit(what: str, name: str, allowed: int) -> MacroLimitError:
+    return MacroLimitError(what, limit=name, allowed=allowed, hint="the macros beyond it stay as text")

@@ -1,0 +1,133 @@
+"""Numbers and text as JavaScript has them: the languages of SillyTavern and RisuAI are defined by its rules."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any, Final
+
+__all__ = ["SPACES", "json_text", "number_text", "strip", "text_of", "to_number", "units"]
+
+SPACES: Final = "\t\n\x0b\x0c\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+r"""What ``\s`` and ``trim`` mean, as the inside of a character class."""
+
+_STRIPPED: Final = "\t\n\x0b\x0c\r \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a" + (
+    "\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
+_DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_WHOLE: Final = re.compile(r"0(?:[xX][0-9a-fA-F]+|[oO][0-7]+|[bB][01]+)")
+_LONGEST_NUMBER: Final = 2000
+_DECIMAL_FROM: Final = -7
+_DECIMAL_TO: Final = 21
+
+
+def strip(text: str) -> str:
+    """``text.trim()``."""
+    return text.strip(_STRIPPED)
+
+
+def to_number(value: Any) -> float:
+    """``Number(value)``: NaN for what is none; text may be decimal, ``0x…``, ``0o…``, ``0b…`` or ``Infinity``; blank is 0."""
+    if value is None or value is False:
+        return 0.0
+    if value is True:
+        return 1.0
+    if isinstance(value, (int, float)):
+        return _float(value)
+    if isinstance(value, str):
+        return _text_number(strip(value))
+    return _text_number(strip(text_of(value)))
+
+
+def _float(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def _text_number(text: str) -> float:
+    if not text:
+        return 0.0
+    if len(text) <= _LONGEST_NUMBER:
+        if _DECIMAL.fullmatch(text):
+            return float(text)
+        if _WHOLE.fullmatch(text):
+            return _float(int(text, 0))
+    if text in ("Infinity", "+Infinity"):
+        return math.inf
+    return -math.inf if text == "-Infinity" else math.nan
+
+
+def number_text(value: float) -> str:
+    """``String(value)``: the shortest digits that read back, without ``.0``; exponents outside 1e-7 … 1e21."""
+    value = _float(value)
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    if value == 0:
+        return "0"
+    sign = "-" if value < 0 else ""
+    digits, exponent = _digits(abs(value))
+    return sign + _placed(digits, exponent)
+
+
+def _digits(value: float) -> tuple[str, int]:
+    mantissa, _, power = f"{value!r}".partition("e")
+    whole, _, part = mantissa.partition(".")
+    part = "" if part == "0" else part
+    digits = (whole + part).lstrip("0")
+    leading = len(whole + part) - len((whole + part).lstrip("0"))
+    point = len(whole) - leading + int(power or 0)
+    return digits.rstrip("0") or "0", point
+
+
+def _placed(digits: str, point: int) -> str:
+    if len(digits) <= point <= _DECIMAL_TO:
+        return digits + "0" * (point - len(digits))
+    if 0 < point <= _DECIMAL_TO:
+        return f"{digits[:point]}.{digits[point:]}"
+    if _DECIMAL_FROM < point - 1 < 0:
+        return "0." + "0" * -point + digits
+    tail = f".{digits[1:]}" if len(digits) > 1 else ""
+    return f"{digits[0]}{tail}e{point - 1:+d}"
+
+
+def text_of(value: Any) -> str:
+    """``String(value)`` of JSON data: ``null``, ``true``, ``p,q`` for lists, ``[object Object]`` for objects."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return number_text(value)
+    if isinstance(value, (list, tuple)):
+        return ",".join("" if item is None else text_of(item) for item in value)
+    return "[object Object]"
+
+
+def json_text(value: Any) -> str:
+    """``JSON.stringify(value)``."""
+    return json.dumps(_plain(value), ensure_ascii=False, separators=(",", ":"))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return None
+        return int(value) if value.is_integer() and abs(value) < 2**53 else value
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    return value
+
+
+def units(text: str, end: int | None = None) -> int:
+    """How many UTF-16 units the text (or its first ``end`` characters) has: what JavaScript calls its length."""
+    part = text if end is None else text[:end]
+    return len(part) if part.isascii() else len(part) + sum(character > "\uffff" for character in part)

@@ -1,0 +1,79 @@
+"""Macros of the prompt's settings: instruct sequences, context template, system prompt, author's notes, reasoning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from innkeeper.macros.environment import MacroEnvironment
+from innkeeper.macros.evaluate import Call, Macro
+
+__all__ = ["MACROS", "SEQUENCES", "context", "sequence", "system_prompt"]
+
+SEQUENCES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "instructStoryStringPrefix": ("story_string_prefix", ()),
+    "instructStoryStringSuffix": ("story_string_suffix", ()),
+    "instructUserPrefix": ("input_sequence", ("instructInput",)),
+    "instructUserSuffix": ("input_suffix", ()),
+    "instructAssistantPrefix": ("output_sequence", ("instructOutput",)),
+    "instructAssistantSuffix": ("output_suffix", ("instructSeparator",)),
+    "instructSystemPrefix": ("system_sequence", ()),
+    "instructSystemSuffix": ("system_suffix", ()),
+    "instructFirstAssistantPrefix": ("first_output_sequence", ("instructFirstOutputPrefix",)),
+    "instructLastAssistantPrefix": ("last_output_sequence", ("instructLastOutputPrefix",)),
+    "instructStop": ("stop_sequence", ()),
+    "instructUserFiller": ("user_alignment_message", ()),
+    "instructSystemInstructionPrefix": ("last_system_sequence", ()),
+    "instructFirstUserPrefix": ("first_input_sequence", ("instructFirstInput",)),
+    "instructLastUserPrefix": ("last_input_sequence", ("instructLastInput",)),
+}
+"""The instruct setting behind each macro, and the macro's other names."""
+
+
+def sequence(env: MacroEnvironment, key: str) -> str:
+    """A setting of instruct mode; empty while the mode is off. Macros in it stay as they are."""
+    return str(env.instruct.get(key) or "") if env.instruct.get("enabled") else ""
+
+
+def context(env: MacroEnvironment, key: str) -> str:
+    """A setting of the context template."""
+    return str(env.context.get(key) or "")
+
+
+def system_prompt(env: MacroEnvironment, card_prompt: str = "") -> str:
+    """The card's own system prompt where there is one, else that of the settings; empty when system prompts are off."""
+    if not env.sysprompt.get("enabled"):
+        return ""
+    return card_prompt or str(env.sysprompt.get("content") or "")
+
+
+def _sequence(key: str) -> Callable[[Call], str]:
+    return lambda call: sequence(call.env, key)
+
+
+def _reasoning(key: str) -> Callable[[Call], str]:
+    return lambda call: str(call.env.reasoning.get(key) or "")
+
+
+def _system(call: Call) -> str:
+    card_prompt = call.evaluation.pack.table["charprompt"].run(call)
+    return system_prompt(call.env, card_prompt)
+
+
+MACROS = (
+    *(Macro(name, _sequence(key), aliases=aliases) for name, (key, aliases) in SEQUENCES.items()),
+    Macro(
+        "defaultSystemPrompt",
+        lambda call: system_prompt(call.env),
+        aliases=("instructSystem", "instructSystemPrompt"),
+    ),
+    Macro("systemPrompt", _system),
+    Macro("exampleSeparator", lambda call: context(call.env, "example_separator"), aliases=("chatSeparator",)),
+    Macro("chatStart", lambda call: context(call.env, "chat_start")),
+    Macro("authorsNote", lambda call: call.env.authors_note),
+    Macro("charAuthorsNote", lambda call: call.env.char_authors_note),
+    Macro("defaultAuthorsNote", lambda call: call.env.default_authors_note),
+    Macro("reasoningPrefix", _reasoning("prefix")),
+    Macro("reasoningSuffix", _reasoning("suffix")),
+    Macro("reasoningSeparator", _reasoning("separator")),
+)
+"""``instruct…``, ``systemPrompt``, ``chatStart``, ``authorsNote`` …"""

@@ -1,0 +1,175 @@
+"""The syntax tree of a text: its tags, their arguments, and which closing tag belongs to which opening one.
+
+Text between tags is not stored: a `Run` is a span of the source, and what its tags leave free is text. Parsing is one pass
+with an explicit stack, so its time is linear and nesting cannot exhaust Python's own stack. Tags nested deeper than
+`MAX_NESTING` are not built; they stay text.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import msgspec
+
+from innkeeper.macros.limits import CACHED_CHARS, CACHED_TREES, MAX_NESTING
+from innkeeper.macros.scanner import Grammar, Head, Shorthand
+
+__all__ = ["Run", "Tag", "Tree", "parse"]
+
+
+class Tag(msgspec.Struct, frozen=True):
+    """One tag. ``start`` and ``end`` span it with its delimiters; ``key`` is the name in lower case."""
+
+    start: int
+    end: int
+    name: str
+    key: str
+    flags: str
+    arguments: tuple[Run, ...] = ()
+    closing: bool = False
+    shorthand: Shorthand | None = None
+
+
+class Run(msgspec.Struct, frozen=True):
+    """A span of the source with the tags in it, in order. ``partners`` gives for a tag the index of its closing tag."""
+
+    start: int
+    end: int
+    tags: tuple[Tag, ...] = ()
+    partners: dict[int, int] = {}
+
+
+class Tree(msgspec.Struct, frozen=True):
+    """A parsed text. ``too_deep`` is where a tag nested too deeply begins, if there is one."""
+
+    run: Run
+    too_deep: int | None = None
+
+
+def parse(text: str, grammar: Grammar) -> Tree:
+    """The tree of ``text``; shared between calls for texts of up to `CACHED_CHARS` characters."""
+    return _cached(text, grammar) if len(text) <= CACHED_CHARS else _Parser(text, grammar).parse()
+
+
+@lru_cache(maxsize=CACHED_TREES)
+def _cached(text: str, grammar: Grammar) -> Tree:
+    return _Parser(text, grammar).parse()
+
+
+class _Frame:
+    """A tag whose end has not been seen yet: its finished arguments, and the tags of the one being read."""
+
+    __slots__ = ("arguments", "head", "start", "tags", "where")
+
+    def __init__(self, start: int, head: Head) -> None:
+        self.start = start
+        self.head = head
+        self.arguments: list[Run] = []
+        self.tags: list[Tag] = []
+        self.where = head.start
+
+
+class _Parser:
+    __slots__ = ("grammar", "stack", "tags", "text", "too_deep")
+
+    def __init__(self, text: str, grammar: Grammar) -> None:
+        self.text = text
+        self.grammar = grammar
+        self.tags: list[Tag] = []
+        self.stack: list[_Frame] = []
+        self.too_deep: int | None = None
+
+    def parse(self) -> Tree:
+        place = 0
+        while place >= 0:
+            place = self._inside(place) if self.stack else self._outside(place)
+        for frame in self.stack:
+            for argument in frame.arguments:
+                self.tags += argument.tags
+            self.tags += frame.tags
+        return Tree(self._run(0, len(self.text), self.tags), self.too_deep)
+
+    def _outside(self, place: int) -> int:
+        start = self.grammar.next_open(self.text, place)
+        return start if start < 0 else self._opened(start)
+
+    def _inside(self, place: int) -> int:
+        frame = self.stack[-1]
+        start, mark = self.grammar.next_mark(self.text, place, split=frame.head.separator is not None)
+        if start < 0:
+            return -1
+        if mark == self.grammar.open:
+            return self._opened(start)
+        end = start + len(mark)
+        self._argument(frame, start)
+        if mark == self.grammar.close:
+            self.stack.pop()
+            self._add(self._tag(frame, end))
+        else:
+            frame.where = end
+        return end
+
+    def _opened(self, start: int) -> int:
+        behind = start + len(self.grammar.open)
+        head = self.grammar.head(self.text, behind)
+        if head is None:
+            return behind
+        if head.whole is not None:
+            self._add(Tag(start, head.whole, head.name, head.name.lower(), head.flags, shorthand=head.shorthand))
+            return head.whole
+        self.stack.append(_Frame(start, head))
+        return head.start
+
+    def _argument(self, frame: _Frame, end: int) -> None:
+        if not (frame.head.bare and end == frame.where):
+            frame.arguments.append(self._run(frame.where, end, frame.tags))
+            frame.tags = []
+
+    def _tag(self, frame: _Frame, end: int) -> Tag:
+        head = frame.head
+        return Tag(
+            frame.start,
+            end,
+            head.name,
+            head.name.lower(),
+            head.flags,
+            tuple(frame.arguments),
+            head.closing,
+            head.shorthand,
+        )
+
+    def _add(self, tag: Tag) -> None:
+        if len(self.stack) >= MAX_NESTING:
+            self.too_deep = tag.start if self.too_deep is None else self.too_deep
+            return
+        (self.stack[-1].tags if self.stack else self.tags).append(tag)
+
+    def _run(self, start: int, end: int, tags: list[Tag]) -> Run:
+        return Run(start, end, tuple(tags), self._partners(tags) if tags else {})
+
+    def _partners(self, tags: list[Tag]) -> dict[int, int]:
+        """Closing tag by opening tag. Only openers that take a block nest; the others wait at the level they stand on."""
+        if not any(tag.closing for tag in tags):
+            return {}
+        found: dict[int, int] = {}
+        levels: dict[str, list[list[int]]] = {}
+        for index, tag in enumerate(tags):
+            if tag.shorthand is not None:
+                continue
+            waiting = levels.setdefault(tag.key, [[]])
+            if tag.closing:
+                _match(waiting, index, found)
+            elif self.grammar.takes_block(tag.key, len(tag.arguments)):
+                waiting.append([index])
+            else:
+                waiting[-1].append(index)
+        return found
+
+
+def _match(waiting: list[list[int]], closer: int, found: dict[int, int]) -> None:
+    for opener in waiting[-1]:
+        found[opener] = closer
+    if len(waiting) > 1:
+        waiting.pop()
+    else:
+        waiting[-1] = []
