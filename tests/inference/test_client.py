@@ -127,7 +127,7 @@ def test_answers_are_limited(monkeypatch: pytest.MonkeyPatch, stream: bool) -> N
 def test_total_time_is_limited(monkeypatch: pytest.MonkeyPatch, stream: bool) -> None:
     """An answer that drips for ever is given up when the total time is over."""
     now = iter(range(0, 1000, 7))
-    monkeypatch.setattr("innkeeper.inference.wire.time.monotonic", lambda: next(now))
+    monkeypatch.setattr("innkeeper.inference.wire.monotonic", lambda: next(now))
     drip = Fault.raw(b": ping\n\n" * 20, piece_bytes=8)
     with pytest.raises(ProviderTimeoutError) as caught:
         FakeClient(drip, total_timeout=20).chat("m", HELLO, stream=stream)

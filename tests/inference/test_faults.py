@@ -194,6 +194,7 @@ def test_connection_that_does_not_open() -> None:
         client = Client(f"http://127.0.0.1:{port}", open_timeout=0.2, timeout=0.2)
         with pytest.raises(ProviderTimeoutError) as caught:
             client.chat("m", HELLO)
+        client.close()
         for one in waiting:
             one.close()
     assert caught.value.phase in {"open", "read"}

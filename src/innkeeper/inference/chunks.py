@@ -14,7 +14,9 @@ from innkeeper.inference.limits import MAX_TOOL_CALLS
 __all__ = ["ChatFold", "chunk_of", "text_of", "whole_text"]
 
 _TEXTS: Final = ("content", "reasoning", "reasoning_content", "refusal")
-_TOP: Final = ("id", "model", "created", "provider", "system_fingerprint", "service_tier")
+_APART: Final = frozenset({"object", "choices", "usage", "obfuscation"})
+_DELTA: Final = frozenset({*_TEXTS, "role", "tool_calls", "function_call"})
+_CHOICE: Final = frozenset({"index", "delta", "message", "finish_reason", "logprobs"})
 
 
 class _Choice:
@@ -25,6 +27,7 @@ class _Choice:
         self.texts: dict[str, list[str]] = {}
         self.calls: dict[int, dict[str, Any]] = {}
         self.extra: dict[str, Any] = {}
+        self.beside: dict[str, Any] = {}
         self.finish_reason: str | None = None
 
     def take(self, choice: Mapping[str, Any]) -> str:
@@ -32,6 +35,9 @@ class _Choice:
         added = self._delta(delta) if isinstance(delta, Mapping) else ""
         if isinstance(choice.get("finish_reason"), str):
             self.finish_reason = choice["finish_reason"]
+        _keep(self.beside, {name: value for name, value in choice.items() if name not in _CHOICE})
+        if isinstance(choice.get("logprobs"), Mapping):
+            _keep(self.beside.setdefault("logprobs", {}), choice["logprobs"])
         return added
 
     def _delta(self, delta: Mapping[str, Any]) -> str:
@@ -45,8 +51,7 @@ class _Choice:
         for place, call in enumerate(calls if isinstance(calls, list) else ()):
             if isinstance(call, Mapping):
                 self._call(call, place)
-        if isinstance(delta.get("reasoning_details"), list):
-            self.extra.setdefault("reasoning_details", []).extend(delta["reasoning_details"])
+        _keep(self.extra, {name: value for name, value in delta.items() if name not in _DELTA})
         if isinstance(delta.get("function_call"), Mapping):
             _grow(self.extra.setdefault("function_call", {"name": "", "arguments": ""}), delta["function_call"])
         return texts["content"]
@@ -76,6 +81,15 @@ class _Choice:
         content = texts.pop("content", None if calls else "")
         called = {"tool_calls": calls} if calls else {}
         return {"role": self.role, "content": content, **texts, **called, **self.extra}
+
+
+def _keep(kept: dict[str, Any], new: Mapping[str, Any]) -> None:
+    """Keep what has no rule of its own: lists grow, of anything else the last that is not null counts."""
+    for name, value in new.items():
+        if isinstance(value, list) and isinstance(kept.get(name), list):
+            kept[name].extend(value)
+        elif value is not None:
+            kept[name] = list(value) if isinstance(value, list) else value
 
 
 def _grow(function: dict[str, Any], piece: Mapping[str, Any]) -> None:
@@ -121,7 +135,7 @@ class ChatFold:
 
         Half a character (a provider may cut between two surrogates) waits for its other half.
         """
-        self._top |= {name: chunk[name] for name in _TOP if chunk.get(name) is not None}
+        _keep(self._top, {name: value for name, value in chunk.items() if name not in _APART})
         if isinstance(chunk.get("usage"), Mapping):
             self.usage = chunk["usage"]
         choices = chunk.get("choices")
@@ -160,7 +174,7 @@ class ChatFold:
     def body(self) -> dict[str, Any]:
         """The whole answer in the shape of an unstreamed chat completion."""
         choices = [
-            {"index": index, "message": choice.message(), "finish_reason": choice.finish_reason}
+            {"index": index, "message": choice.message(), "finish_reason": choice.finish_reason, **choice.beside}
             for index, choice in sorted(self._choices.items())
         ]
         usage = {} if self.usage is None else {"usage": dict(self.usage)}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Mapping, Sequence
+from time import monotonic
 from typing import Any, Final
 
 from innkeeper.inference.endpoint import Endpoint
@@ -76,7 +76,7 @@ class Meter:
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
-        self._deadline = time.monotonic() + endpoint.total_timeout
+        self._deadline = monotonic() + endpoint.total_timeout
         self._size = 0
 
     def take(self, piece: bytes) -> bytes:
@@ -85,7 +85,7 @@ class Meter:
         if self._size > MAX_RESPONSE_BYTES:
             what = "the provider's answer"
             raise LimitError(what, limit="MAX_RESPONSE_BYTES", allowed=MAX_RESPONSE_BYTES, found=self._size)
-        if time.monotonic() > self._deadline:
+        if monotonic() > self._deadline:
             msg = f"the answer from {self._endpoint.base_url} took longer than {self._endpoint.total_timeout:g} s"
             raise ProviderTimeoutError(msg, phase="total")
         return piece

@@ -15,6 +15,7 @@ __all__ = ["parse_object"]
 
 _WRAPPED: Final = re.compile(r"<(directives|json)>(.*)</\1>", re.DOTALL | re.IGNORECASE)
 _MARK: Final = re.compile(r'["{}\\]')
+_OBJECT: Final = re.compile(r'\{\s*+"')
 _MAX_STARTS: Final = 16
 """Opening braces that are tried before the text counts as holding no object."""
 
@@ -60,12 +61,15 @@ def _unwrapped(text: str) -> str:
 
 
 def _balanced(text: str) -> Iterator[str]:
-    """Stretches from a brace to the one that closes it, from the first braces on; linear for each of them."""
+    """Stretches from a brace to the one that closes it, from the first braces on; linear for each of them.
+
+    A brace that begins an object and is never closed ends the search: the answer was cut, and what is inside is not it.
+    """
     start = text.find("{")
     for _ in range(_MAX_STARTS):
-        if start < 0:
+        end = _end(text, start) if start >= 0 else None
+        if start < 0 or (end is None and _OBJECT.match(text, start)):
             return
-        end = _end(text, start)
         if end is not None:
             yield text[start:end]
         start = text.find("{", start + 1 if end is None else end)

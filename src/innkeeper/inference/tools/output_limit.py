@@ -65,7 +65,7 @@ class _Walk:
             return "MAX_DEPTH"
         if len(value) > self.limits.items:
             return "MAX_HASH_KEYS" if isinstance(value, Mapping) else "MAX_ARRAY_ITEMS"
-        self.bytes += 2 + len(value)
+        self.bytes += 2 + max(len(value) - 1, 0)
         inside = value
         if isinstance(value, Mapping):
             inside = value.values()
