@@ -197,3 +197,16 @@ def test_a_damaged_image(run: Run, tmp_path: Path) -> None:
     code, out, _ = run("show", "--lenient", path)
     assert code == 0
     assert "checksum" in out
+
+
+def test_a_full_card_is_shown_in_full(run: Run, tmp_path: Path) -> None:
+    """Greetings, lorebook and assets have their rows; texts are cut unless asked for."""
+    path = tmp_path / "a.json"
+    book = {"entries": [{"keys": [], "constant": True, "content": "x", "enabled": True}]}
+    path.write_bytes(card_json("v3", alternate_greetings=["Hm?"], character_book=book, description="long " * 50))
+    code, out, _ = run("show", path)
+    assert code == 0
+    assert "1 entries, 1 of them constant" in out
+    assert "greeting 1" in out
+    assert out.count("long") < 20
+    assert run("show", "--full", path)[1].count("long") == 50

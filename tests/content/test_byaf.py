@@ -161,3 +161,11 @@ def test_an_archive_made_by_others() -> None:
     assert character.book is not None
     assert character.book.entries[0].keys == ("alpha", "beta")
     assert Document.parse(character.to_json()).tree == character.to_dict()
+
+
+def test_findings_about_its_json_name_the_file() -> None:
+    """A byte order mark in one of its files is said, with the file."""
+    files = {"manifest.json": b"\xef\xbb\xbf" + json.dumps(MANIFEST | {"scenarios": []}).encode()}
+    files["characters/m/character.json"] = json.dumps(CHARACTER).encode()
+    found = {finding.rule: finding.path for finding in open_card(archive(files)).findings}
+    assert found["byte-order-mark"] == "manifest.json"

@@ -156,3 +156,11 @@ def test_archives_made_by_others(name: str, entries: int, files: int) -> None:
     book = opened.character.book
     assert (len(book.entries) if book else 0, len(opened.names)) == (entries, files)
     assert (opened.icon() or b"").startswith(b"\x89PNG")
+
+
+def test_names_inside_do_not_collide() -> None:
+    """An asset whose place is taken gets another name."""
+    icon = {"type": "icon", "uri": "ccdefault:", "name": "main", "ext": "png"}
+    taken = card_json("v3", assets=[icon, {**icon, "type": "x", "uri": "data:image/png;base64,"}, icon])
+    made = open_card(card_bytes(open_card(card_png(taken, "ccv3")), "charx"))
+    assert made.names == ("assets/icon/images/main.png", "assets/icon/images/main-2.png")

@@ -99,6 +99,14 @@ def test_depth_is_limited(bracket: str, depth: int) -> None:
     assert caught.value.limit == "json_depth"
 
 
+def test_depth_behind_a_lone_surrogate() -> None:
+    """What only the second decoder gets to see is limited as well."""
+    for depth in (70, 50_000):
+        with pytest.raises(ContentLimitError) as caught:
+            decode_json('["\\ud800", ' + "[" * depth + "]" * depth + "]")
+        assert caught.value.limit == "json_depth"
+
+
 def test_depth_at_the_limit_passes() -> None:
     """Exactly 64 levels are allowed."""
     assert decode_json("[" * 64 + "]" * 64)
@@ -127,6 +135,15 @@ def test_commas_in_strings_are_no_values() -> None:
     """Prose does not count towards the limit on values."""
     own = msgspec.structs.replace(LIMITS, json_values=20)
     assert decode_json(json.dumps({"a": ", [ { " * 100}), own)
+
+
+def test_strings_longer_than_a_block_are_counted_out() -> None:
+    """Counting goes by blocks; strings across their borders hold no values either."""
+    own = msgspec.structs.replace(LIMITS, json_values=20)
+    text = json.dumps(["," * 700_000, "[" * 1_500_000, "{" * 500_000])
+    assert len(decode_json(text, own)) == 3
+    with pytest.raises(ContentLimitError):
+        decode_json(json.dumps(["," * 1_500_000, *range(30)]), own)
 
 
 def test_of_duplicate_keys_the_last_counts() -> None:
@@ -159,11 +176,15 @@ def test_lone_surrogates_are_never_written() -> None:
     assert decode_json('"\ud800"') == "\ufffd"
 
 
-@pytest.mark.parametrize("text", ["[1e999]", "[" + "9" * 5_000 + "]"], ids=["exponent", "digits"])
+HUGE = ["[1e999]", "[" + "9" * 400 + ".5]", "[" + "9" * 5_000 + "]"]
+
+
+@pytest.mark.parametrize("text", HUGE, ids=["exponent", "fraction", "too many digits"])
 def test_numbers_that_no_double_holds_are_refused(text: str) -> None:
-    """Such a number is an error, not an infinity."""
+    """Such a number is an error, not an infinity; whole numbers are kept."""
     with pytest.raises(JsonError):
         decode_json(text)
+    assert decode_json("[" + "9" * 400 + "]") == [10**400 - 1]
 
 
 @pytest.mark.parametrize(

@@ -493,3 +493,22 @@ def test_lorebook_error_has_a_hint() -> None:
     with pytest.raises(LorebookError) as caught:
         Lorebook.of({"name": "x"})
     assert "entries" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("raw", [WORLD, CARD, {"keys": ["a"], "enabled": True}], ids=["world", "card", "bare card"])
+def test_other_edits_of_an_entry(raw: dict[str, Any]) -> None:
+    """The id and the extensions of an entry can be replaced too."""
+    book = Lorebook.of({"entries": [raw]})
+    entry = book.entries[0]
+    assert book.replace_entry(entry.id, id=42).entries[0].id == 42
+    assert book.replace_entry(entry.id, extensions={"a": 1}).entries[0].extensions == {"a": 1}
+    assert book.replace_entry(entry.id, depth=9).entries[0].depth == 9
+    with pytest.raises(UnknownNameError):
+        book.replace_entry(entry.id, nothing=1)
+
+
+def test_entries_are_found_past_others() -> None:
+    """The first entry with an id, wherever it stands."""
+    book = Lorebook.of({"entries": [CARD | {"id": 1}, CARD | {"id": 2}]})
+    assert book.entry(2).index == 1
+    assert only(WORLD | {"selectiveLogic": "and_all"}).selective_logic is SelectiveLogic.AND_ALL

@@ -1,7 +1,9 @@
 """The guarded reader: nothing is read past a named limit."""
 
+import os
 import zlib
 from pathlib import Path
+from threading import Thread
 
 import msgspec
 import pytest
@@ -118,3 +120,21 @@ def test_json_where_a_path_is_wanted() -> None:
         Reader('{"name": "' + "x" * 10_000 + '"}')
     assert "of" in (caught.value.hint or "")
     assert len(caught.value.message) < 400
+
+
+def test_a_pipe_is_read(tmp_path: Path) -> None:
+    """A source that cannot be rewound is read once, up to the limit."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = Thread(target=lambda: pipe.write_bytes(b"abc"))
+    writer.start()
+    with Reader(pipe) as reader:
+        assert (reader.size, reader.all()) == (3, b"abc")
+    writer.join()
+
+
+def test_what_is_left_in_the_engine_comes_out() -> None:
+    """Output that outlasts its input is not lost."""
+    data = b"x" * (3 * BLOCK)
+    own = msgspec.structs.replace(LIMITS, png_text_bytes=4 * BLOCK)
+    assert Reader(b"", own).inflate(zlib.compress(data, 9), "png_text_bytes", "it") == data

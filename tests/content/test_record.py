@@ -137,3 +137,10 @@ def test_findings_are_bounded() -> None:
     listed = findings.done()
     assert len(listed) == 4
     assert "7 more findings" in listed[-1].message
+
+
+def test_items_beyond_the_findings_are_still_read() -> None:
+    """A long list of wrong items costs no sentences beyond the limit, and loses no item."""
+    read = Record({"l": list(range(50))}, (), Findings(3))
+    assert read.texts("l") == tuple(map(str, range(50)))
+    assert "47 more findings" in read.findings.done()[-1].message

@@ -23,6 +23,7 @@ from innkeeper.content import (
     save_card,
     save_chat,
     save_lorebook,
+    saving,
 )
 from innkeeper.prompt.errors import UsageError
 from tests.content.builders import archive, card_json, card_png
@@ -153,3 +154,12 @@ def test_a_chat_that_cannot_be_written(tmp_path: Path) -> None:
     """A folder that is not there is a typed error."""
     with pytest.raises(MissingFileError):
         append_to_chat(tmp_path / "no" / "c.jsonl", HELLO)
+
+
+def test_a_last_line_beyond_the_limit_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what can be looked at as a whole is ever cut off."""
+    monkeypatch.setattr(saving, "LINE_FACTOR", 0.0001)
+    path = tmp_path / "c.jsonl"
+    path.write_bytes(b'{"mes": "' + b"x" * 1_000)
+    append_to_chat(path, HELLO)
+    assert path.read_bytes().startswith(b'{"mes": "' + b"x" * 1_000 + b"\n{")

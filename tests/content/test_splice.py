@@ -114,3 +114,21 @@ def test_long_strings_of_escapes_are_passed_over() -> None:
     """The scanner is linear: half a million escapes before the place are no burden."""
     text = json.dumps({"a": '\\"' * 500_000, "b": 1})
     assert splice(text, ("b",), 2).endswith('"b": 2}')
+
+
+def test_the_whole_document_can_be_replaced() -> None:
+    """The empty path is the document itself."""
+    assert splice('{"a": 1}', (), [1]) == "[1]"
+
+
+@pytest.mark.parametrize("text", ['{"a', '{"a": [', "{a: 1}"])
+def test_text_that_is_no_json_is_refused(text: str) -> None:
+    """Only sound text is edited."""
+    with pytest.raises((JsonError, IndexError)):
+        splice(text, ("a",), 1)
+
+
+def test_a_path_through_a_value_leads_nowhere() -> None:
+    """Neither is anything found below a number."""
+    assert locate('{"a": 1}', ("a", "b")) is None
+    assert locate('{"a": 1}', ("x", "b")) is None

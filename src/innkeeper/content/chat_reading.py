@@ -103,8 +103,6 @@ def _message(raw: dict[str, Any], line: bytes | None, limits: Limits, where: Whe
     """A message, held against the limit on its text."""
     try:
         message = read_message(raw, line)
-    except LimitError:
-        raise
     except FormatError as error:
         raise ChatError(error.message, where=where, hint=error.hint) from error
     if len(message.text) * 4 > limits.message_bytes:

@@ -147,8 +147,6 @@ def _getter(cls: type[JsonAsset], field: msgspec.structs.FieldInfo) -> Callable[
         return lambda record: record.role(*names, default=default)
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         return lambda record: _choice(record, names, kind, default)
-    if kind == tuple[str, ...]:
-        return lambda record: record.texts(*names)
     if get_origin(kind) is dict:
         return lambda record: record.mapping(*names)
     getter = _GETTERS.get(kind)

@@ -83,7 +83,7 @@ class Lorebook(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
         return self._edited(book_edits(self, fields))
 
-    def replace_entry(self, id: int | str, **fields: Any) -> Self:  # noqa: A002 - the field's name
+    def replace_entry(self, id: int | str, /, **fields: Any) -> Self:  # noqa: A002 - the field's name
         """The book with other values in one entry. Raises `UsageError` for an entry or a name it has not."""
         from innkeeper.content.lore_writing import entry_edits
 

@@ -102,7 +102,7 @@ def append_to_chat(path: str | os.PathLike[str], *messages: ChatMessage, chat: C
 def _joint(file: IO[bytes]) -> bytes:
     """What must stand between the file's last line and a new one; an unfinished last line is cut off."""
     end = file.seek(0, os.SEEK_END)
-    start = max(0, end - LIMITS.message_bytes * LINE_FACTOR)
+    start = max(0, end - int(LIMITS.message_bytes * LINE_FACTOR))
     file.seek(start)
     tail = file.read()
     if tail.endswith(b"\n"):

@@ -176,8 +176,6 @@ def _required(record: Mapping[str, Any], fields: Mapping[str, Check], path: Path
             yield Finding("missing-field", message, path=show_path((*path, name)), level=Level.ERROR)
         elif not check[1](record[name]):
             yield _must(name, (*path, name), record[name], check)
-    if "name" in fields and isinstance(record.get("name"), str) and not path[1:] and not record["name"].strip():
-        yield Finding("no-name", "the name is blank", path=show_path((*path, "name")), level=Level.ERROR)
 
 
 def _optional(record: Mapping[str, Any], fields: Mapping[str, Check], path: Path) -> Iterator[Finding]:
