@@ -25,7 +25,20 @@ from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.frozen import EMPTY, FrozenDict
 from innkeeper.prompt.note import Note, NoteKind
 
-__all__ = ["Call", "Evaluation", "Macro", "Pack", "Span", "Trace"]
+__all__ = [
+    "KEEP",
+    "Call",
+    "Evaluation",
+    "Macro",
+    "Pack",
+    "Span",
+    "Trace",
+    "dedent",
+    "limit_error",
+    "report",
+    "whole",
+    "within_limits",
+]
 
 Trace = Callable[[str, tuple[int, int], str], None]
 """Called with a macro's name, its span in the text, and what it became."""
@@ -113,7 +126,7 @@ class Call:
             msg = f"{{{{{self.tag.name}}}}} cannot repeat {count} times"
             raise MacroArgumentError(msg, macro=self.tag.name)
         if count * len(text) > MAX_OUTPUT:
-            raise _limit("what macros produce", "MAX_OUTPUT", MAX_OUTPUT)
+            raise limit_error("what macros produce", "MAX_OUTPUT", MAX_OUTPUT)
         return text * count
 
 
@@ -145,7 +158,7 @@ class Evaluation:
         """The whole text, evaluated."""
         tree = parse(self.text, self.pack.grammar)
         if tree.too_deep is not None:
-            self.warn(_limit("the nesting of macros", "MAX_NESTING", MAX_NESTING), tree.too_deep)
+            self.warn(limit_error("the nesting of macros", "MAX_NESTING", MAX_NESTING), tree.too_deep)
         return self.span(whole(tree.run))
 
     def span(self, span: Span) -> str:
@@ -154,7 +167,7 @@ class Evaluation:
         if span.first == span.last:
             return text[span.start : span.end]
         if self.depth >= MAX_NESTING:
-            self.warn(_limit("the nesting of macros", "MAX_NESTING", MAX_NESTING), span.start)
+            self.warn(limit_error("the nesting of macros", "MAX_NESTING", MAX_NESTING), span.start)
             return text[span.start : span.end]
         self.depth += 1
         pieces, place, index = [], span.start, span.first
@@ -204,11 +217,7 @@ class Evaluation:
 
     def warn(self, error: InnkeeperError, place: int) -> None:
         """Report an error that leaves text as written; in a strict build this raises."""
-        if self.env.warn is None:
-            return
-        kind = NoteKind.LIMIT if isinstance(error, MacroLimitError) else NoteKind.MACRO
-        where = place_in(self.text, place)
-        self.env.warn(Note(kind, error.message, where=where, hint=error.hint, data=FrozenDict(error.details)))
+        report(self.env, error, self.text, place)
 
     def _tag(self, tag: Tag) -> str:
         if tag.closing or not self._spend(tag):
@@ -278,16 +287,29 @@ class Evaluation:
         return result
 
     def _spend(self, tag: Tag) -> bool:
-        spent = self.env.spent
-        spent.expansions += 1
-        if spent.expansions <= MAX_EXPANSIONS and spent.output <= MAX_OUTPUT:
-            return True
-        if not spent.told:
-            spent.told = True
-            over = spent.expansions > MAX_EXPANSIONS
-            error = _limit("the number of macros of this build", "MAX_EXPANSIONS", MAX_EXPANSIONS)
-            self.warn(error if over else _limit("what macros produced", "MAX_OUTPUT", MAX_OUTPUT), tag.start)
-        return False
+        return within_limits(self.env, self.text, tag.start)
+
+
+def report(env: MacroEnvironment, error: InnkeeperError, text: str, place: int) -> None:
+    """Pass an error on to ``env.warn`` as a note that says where in ``text`` it is."""
+    if env.warn is None:
+        return
+    kind = NoteKind.LIMIT if isinstance(error, MacroLimitError) else NoteKind.MACRO
+    env.warn(Note(kind, error.message, where=place_in(text, place), hint=error.hint, data=FrozenDict(error.details)))
+
+
+def within_limits(env: MacroEnvironment, text: str, place: int) -> bool:
+    """Count one more macro of this build. False, and once a report, when the build has had its share."""
+    spent = env.spent
+    spent.expansions += 1
+    if spent.expansions <= MAX_EXPANSIONS and spent.output <= MAX_OUTPUT:
+        return True
+    if not spent.told:
+        spent.told = True
+        over = spent.expansions > MAX_EXPANSIONS
+        error = limit_error("the number of macros of this build", "MAX_EXPANSIONS", MAX_EXPANSIONS)
+        report(env, error if over else limit_error("what macros produced", "MAX_OUTPUT", MAX_OUTPUT), text, place)
+    return False
 
 
 def whole(run: Run) -> Span:
@@ -319,5 +341,6 @@ def _arity(macro: Macro, found: int) -> MacroArgumentError:
     return MacroArgumentError(f"{{{{{macro.name}}}}} takes {takes} arguments, not {found}", macro=macro.name)
 
 
-def _limit(what: str, name: str, allowed: int) -> MacroLimitError:
+def limit_error(what: str, name: str, allowed: int) -> MacroLimitError:
+    """The error for a limit that was reached."""
     return MacroLimitError(what, limit=name, allowed=allowed, hint="the macros beyond it stay as text")

@@ -45,6 +45,7 @@ _TAGS: Final = tuple(
         ("mustache", r"\{\{~?&?"),
     )
 )
+_NEXT_BRACES: Final = re.compile(r"\\{0,2}\{\{")
 _AFTER_ID: Final = r"(?=[=~}\s/.)|\]])"
 _AFTER_LITERAL: Final = r"(?=[~}\s)\]])"
 _TOKEN: Final = re.compile(
@@ -63,8 +64,8 @@ _STARTS: Final = frozenset({"up", "dot", "id", "bracket", "data", "double", "sin
 def parse(text: str) -> Program:
     """The template's tree, blanks around tags taken away. Raises `MacroSyntaxError`, or `MacroLimitError` (long, deep)."""
     if len(text) > HANDLEBARS_LIMITS.template_chars:
-        msg = f"the template has {len(text)} characters, more than {HANDLEBARS_LIMITS.template_chars}"
-        raise MacroLimitError(msg)
+        allowed = HANDLEBARS_LIMITS.template_chars
+        raise MacroLimitError("template", limit="HANDLEBARS_LIMITS.template_chars", allowed=allowed, found=len(text))
     program = _Parser(text).whole()
     strip_blanks(program)
     return program
@@ -111,20 +112,20 @@ class _Parser:
 
     def content(self, body: Program) -> None:
         """Text up to the next tag; a backslash in front of braces makes them text."""
-        start = self.at
-        opening = self.text.find("{{", start)
-        self.at = len(self.text) if opening < 0 else opening
-        text = self.text[start : self.at]
-        if opening >= 0 and text.endswith("\\\\"):
-            text = text[:-1]
-        elif opening >= 0 and text.endswith("\\"):
-            following = re.compile(r"\\{0,2}\{\{").search(self.text, opening + 2)
+        while self.at < len(self.text):
+            start = self.at
+            opening = self.text.find("{{", start)
+            self.at = len(self.text) if opening < 0 else opening
+            text = self.text[start : self.at]
+            escaped = opening >= 0 and text.endswith("\\") and not text.endswith("\\\\")
+            _add(body, text[:-1] if opening >= 0 and text.endswith("\\") else text)
+            if not escaped:
+                return
+            following = _NEXT_BRACES.search(self.text, opening + 2)
             self.at = following.start() if following else len(self.text)
-            _add(body, text[:-1])
-            text = self.text[opening : self.at]
-        _add(body, text)
-        if self.at < len(self.text) and not self.text.startswith("{{", self.at):
-            self.content(body)
+            _add(body, self.text[opening : self.at])
+            if self.text.startswith("{{", self.at):
+                return
 
     def tag(self) -> tuple[str, str]:
         """The kind of the tag that begins here, and its opening (all of a comment or an ``{{else}}``)."""

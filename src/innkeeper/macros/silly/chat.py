@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from innkeeper.macros.environment import ChatLine, MacroEnvironment
 from innkeeper.macros.evaluate import Call, Macro
 
-__all__ = ["MACROS", "chat_range", "last_id", "last_text", "shown_number", "swipe_count"]
+__all__ = ["MACROS", "chat_range", "last_id", "last_text", "number", "shown_number", "swipe_count"]
 
 
 def _finished(line: ChatLine) -> bool:
@@ -53,7 +53,8 @@ def shown_number(env: MacroEnvironment) -> str:
     return "" if not chat or chat[-1].swipe_id is None else f"{chat[-1].swipe_id + 1}"
 
 
-def _number(value: int | None) -> str:
+def number(value: int | None) -> str:
+    """A message's number, or an empty text."""
     return "" if value is None else f"{value}"
 
 
@@ -66,8 +67,8 @@ MACROS = (
     Macro("lastMessageId", _of(last_id)),
     Macro("lastUserMessage", _of(lambda env: last_text(env, "user"))),
     Macro("lastCharMessage", _of(lambda env: last_text(env, "char"))),
-    Macro("firstIncludedMessageId", _of(lambda env: _number(env.first_included_id))),
-    Macro("firstDisplayedMessageId", _of(lambda env: _number(env.first_displayed_id))),
+    Macro("firstIncludedMessageId", _of(lambda env: number(env.first_included_id))),
+    Macro("firstDisplayedMessageId", _of(lambda env: number(env.first_displayed_id))),
     Macro("lastSwipeId", _of(swipe_count)),
     Macro("currentSwipeId", _of(shown_number)),
     Macro("allChatRange", _of(chat_range)),

@@ -1,0 +1,449 @@
+"""The former macro engine of SillyTavern 1.19: a row of passes over the whole text, each replacing one macro.
+
+What a pass writes is seen by the passes after it, so a variable that holds ``{{char}}`` prints the name, and a macro inside
+another's argument works only when its own pass comes first. The order of the passes is the language.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Final
+
+from innkeeper.macros.environment import Field, MacroEnvironment
+from innkeeper.macros.errors import MacroError, MacroLimitError, UnknownMacroError
+from innkeeper.macros.evaluate import Trace, limit_error, report, within_limits
+from innkeeper.macros.javascript import json_text, strip, text_of, units
+from innkeeper.macros.limits import MAX_NESTING
+from innkeeper.macros.seedrandom import string_hash
+from innkeeper.macros.silly import chat, instruct, time
+from innkeeper.macros.silly.card import field_parts, tidied
+from innkeeper.macros.silly.chance import chat_hash, picked, roll
+from innkeeper.macros.silly.examples import examples_text
+from innkeeper.macros.silly.legacy_tags import Finder, Found, exactly, on_line, quoted, to_close, within_braces
+from innkeeper.macros.silly.state import unquoted
+from innkeeper.macros.silly.trimming import without_trims
+from innkeeper.macros.silly.values import add, read
+
+__all__ = ["substitute_legacy"]
+
+_COMMA: Final = "\x00"
+_REPORTED: Final = 20
+"""How many macros nobody knew are reported for one text."""
+
+
+@dataclass(slots=True)
+class _World:
+    """One text on its way through the passes. ``text`` is the text as it was given, ``fields`` the card as resolved."""
+
+    text: str
+    env: MacroEnvironment
+    trace: Trace | None
+    depth: int
+    original: str | None
+    with_card: bool
+    fields: dict[str, str] = field(default_factory=dict)
+
+    def nested(self, text: str, env: MacroEnvironment | None = None, *, with_card: bool = True) -> str:
+        """Another text through all passes."""
+        return _run(text, _World(text, env or self.env, None, self.depth + 1, None, with_card), {})
+
+    def card(self, name: str) -> str:
+        """A field of the card, resolved."""
+        if name not in self.fields:
+            written: Field = getattr(self.env.card, name, "") if name != "persona" else self.env.persona
+            self.fields[name] = self.resolved(written)
+        return self.fields[name]
+
+    def resolved(self, written: Field) -> str:
+        """A field's text, resolved; other fields stay in it as macros."""
+        parts = [
+            tidied(env, self.nested(text, env, with_card=False)) for env, text in field_parts(self.env, written) if text
+        ]
+        return "\n".join(parts)
+
+
+Replace = Callable[[_World, Found, str], str]
+"""What a found tag becomes, given the world and the text of the pass. A `MacroError` leaves the tag as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    name: str
+    find: Finder
+    replace: Replace
+
+    def over(self, text: str, world: _World) -> str:
+        """The text with every tag of this pass replaced."""
+        pieces, place = [], 0
+        for found in self.find(text):
+            if not within_limits(world.env, text, found.start):
+                break
+            pieces += [text[place : found.start], self._result(text, world, found)]
+            place = found.end
+        return "".join([*pieces, text[place:]]) if pieces else text
+
+    def _result(self, text: str, world: _World, found: Found) -> str:
+        try:
+            result = self.replace(world, found, text)
+        except (MacroError, MacroLimitError) as error:
+            report(world.env, error, text, found.start)
+            return text[found.start : found.end]
+        world.env.spent.output += len(result)
+        if world.trace is not None:
+            world.trace(self.name, (found.start, found.end), result)
+        return result
+
+
+def substitute_legacy(  # noqa: PLR0913 - what `substitute` was given
+    text: str,
+    env: MacroEnvironment,
+    *,
+    original: str | None,
+    dynamic: Mapping[str, Any] | None,
+    replace_character_card: bool,
+    trace: Trace | None,
+) -> str:
+    """``text`` through all passes of the former engine."""
+    if not text:
+        return text
+    given = {**env.dynamic, **(dynamic or {})}
+    return _run(text, _World(text, env, trace, 0, original, replace_character_card), given)
+
+
+def _run(text: str, world: _World, dynamic: Mapping[str, Any]) -> str:
+    if world.with_card and world.depth == 0 and _stirs(world.env):
+        for name in _card_order(world.env):
+            world.card(name)
+        for greeting in (world.env.card.first_message, *world.env.card.alternate_greetings):
+            world.resolved(greeting)
+    if "<" in text:
+        for step in _MARKS:
+            text = step.over(text, world)
+    if "{{" not in text:
+        return text
+    if world.depth > MAX_NESTING:
+        report(world.env, limit_error("the nesting of macros", "MAX_NESTING", MAX_NESTING), text, 0)
+        return text
+    for step in (*_FIRST, *_environment(world, dynamic), *_LAST):
+        text = step.over(text, world)
+        if "{{" not in text:
+            return text
+    _report_unknown(text, world)
+    return text
+
+
+_STIRRING: Final = re.compile(r"\{\{(?:(?:set|add|inc|dec)(?:global)?var::|random|roll|banned)", re.IGNORECASE | re.ASCII)
+
+
+def _stirs(env: MacroEnvironment) -> bool:
+    """Whether resolving the card writes variables, draws or bans: then it happens for each text, needed or not."""
+    card = env.card
+    fields = (card.description, card.personality, card.scenario, card.mes_examples, card.system_prompt)
+    others = (card.post_history, card.depth_prompt, card.creator_notes, card.first_message, env.persona)
+    return _any_stirs((*fields, *others, *card.alternate_greetings))
+
+
+@lru_cache(maxsize=64)
+def _any_stirs(fields: tuple[Field, ...]) -> bool:
+    texts = (text for part in fields for text in ((part,) if isinstance(part, str) else (v.text for v in part)))
+    return any(_STIRRING.search(text) for text in texts)
+
+
+def _card_order(env: MacroEnvironment) -> list[str]:
+    order = ["mes_examples", "description", "personality", "persona", "scenario"]
+    head = ["system_prompt"] if env.prefer_card_prompt else []
+    tail = ["post_history"] if env.prefer_card_instruction else []
+    return [*head, *order, *tail, "depth_prompt", "creator_notes"]
+
+
+# ------------------------------------------------------------------------------------------------------- simple macros
+
+
+def _simple(name: str, value: Callable[[_World], str]) -> _Pass:
+    return _Pass(name, exactly("{{" + name + "}}"), lambda world, _found, _text: value(world))
+
+
+def _read_env(name: str, read_it: Callable[[MacroEnvironment], str]) -> _Pass:
+    return _simple(name, lambda world: read_it(world.env))
+
+
+def _group(env: MacroEnvironment) -> str:
+    return ", ".join(env.group) or env.char
+
+
+def _group_active(env: MacroEnvironment) -> str:
+    return ", ".join(env.group_active) if env.group else env.char
+
+
+def _others(env: MacroEnvironment) -> str:
+    return ", ".join((*(name for name in env.group if name != env.char), env.user))
+
+
+def _mark(name: str, value: Callable[[MacroEnvironment], str]) -> _Pass:
+    return _Pass(name, exactly(f"<{name}>"), lambda world, _found, _text: value(world.env))
+
+
+_MARKS: Final = (
+    _mark("USER", lambda env: env.user),
+    _mark("BOT", lambda env: env.char),
+    _mark("CHAR", lambda env: env.char),
+    _mark("CHARIFNOTGROUP", _group),
+    _mark("GROUP", _group),
+)
+
+# --------------------------------------------------------------------------------- dice, settings, variables, blank space
+
+
+def _roll(world: _World, found: Found, _text: str) -> str:
+    return roll(strip(found.groups[0]), world.env) or ""
+
+
+def _sequence(name: str, key: str) -> _Pass:
+    return _read_env(name, lambda env: instruct.sequence(env, key))
+
+
+_LEGACY_NAMES: Final = {
+    "instructFirstAssistantPrefix": ("instructFirstOutput",),
+    "instructLastAssistantPrefix": ("instructLastOutput",),
+}
+
+
+def _sequences() -> list[_Pass]:
+    passes = []
+    for name, (key, aliases) in instruct.SEQUENCES.items():
+        passes += [_sequence(one, key) for one in (name, *_LEGACY_NAMES.get(name, aliases))]
+    return passes
+
+
+def _system_prompt(world: _World) -> str:
+    own = world.card("system_prompt") if world.env.prefer_card_prompt else ""
+    return instruct.system_prompt(world.env, own)
+
+
+def _variable(action: str, word: str, pattern: str, change: Callable[[_World, str, str], str]) -> _Pass:
+    def replace(world: _World, found: Found, _text: str) -> str:
+        return change(world, strip(found.groups[0]), found.groups[1] if len(found.groups) > 1 else "")
+
+    return _Pass(f"{action}{word}", within_braces(rf"\{{\{{{action}{word}::{pattern}\}}\}}"), replace)
+
+
+def _set(scope: str) -> Callable[[_World, str, str], str]:
+    def change(world: _World, name: str, value: str) -> str:
+        world.env.variables.set(name, value, scope)
+        return ""
+
+    return change
+
+
+def _add(scope: str, by: int | None = None) -> Callable[[_World, str, str], str]:
+    def change(world: _World, name: str, value: str) -> str:
+        if by is None:
+            add(world.env.variables, name, value, scope)
+            return ""
+        return text_of(add(world.env.variables, name, by, scope))
+
+    return change
+
+
+def _get(scope: str) -> Callable[[_World, str, str], str]:
+    return lambda world, name, _value: text_of(read(world.env.variables, name, scope))
+
+
+def _variables(word: str, scope: str) -> list[_Pass]:
+    return [
+        _variable("set", word, r"([^:]+)::([^}]*)", _set(scope)),
+        _variable("add", word, r"([^:]+)::([^}]+)", _add(scope)),
+        _variable("inc", word, r"([^}]+)", _add(scope, 1)),
+        _variable("dec", word, r"([^}]+)", _add(scope, -1)),
+        _variable("get", word, r"([^}]+)", _get(scope)),
+    ]
+
+
+class _Trim(_Pass):
+    def over(self, text: str, world: _World) -> str:
+        """The text without trims and the newlines around them."""
+        return without_trims(text)
+
+
+_FIRST: Final = (
+    _Pass("roll", within_braces(r"\{\{roll[ :]([^}]+)\}\}"), _roll),
+    *_sequences(),
+    _read_env("defaultSystemPrompt", instruct.system_prompt),
+    _read_env("instructSystem", instruct.system_prompt),
+    _read_env("instructSystemPrompt", instruct.system_prompt),
+    _simple("systemPrompt", _system_prompt),
+    _read_env("chatSeparator", lambda env: instruct.context(env, "example_separator")),
+    _read_env("chatStart", lambda env: instruct.context(env, "chat_start")),
+    *_variables("var", "local"),
+    *_variables("globalvar", "global"),
+    _simple("newline", lambda _world: "\n"),
+    _Trim("trim", exactly("{{trim}}"), lambda _world, _found, _text: ""),
+    _simple("noop", lambda _world: ""),
+    _read_env("input", lambda env: env.input),
+)
+
+# ---------------------------------------------------------------------------------------------- names, card, dynamic ones
+
+
+def _card(name: str) -> Callable[[_World], str]:
+    return lambda world: world.card(name)
+
+
+def _preferred(name: str, switch: str) -> Callable[[_World], str]:
+    return lambda world: world.card(name) if getattr(world.env, switch) else ""
+
+
+def _examples(world: _World) -> str:
+    return examples_text(world.card("mes_examples"), world.env, world.nested)
+
+
+_CARD: Final[Mapping[str, Callable[[_World], str]]] = {
+    "charPrompt": _preferred("system_prompt", "prefer_card_prompt"),
+    "charInstruction": _preferred("post_history", "prefer_card_instruction"),
+    "charJailbreak": _preferred("post_history", "prefer_card_instruction"),
+    "description": _card("description"),
+    "personality": _card("personality"),
+    "scenario": _card("scenario"),
+    "persona": _card("persona"),
+    "mesExamples": _examples,
+    "mesExamplesRaw": _card("mes_examples"),
+    "charVersion": lambda world: world.env.card.version,
+    "char_version": lambda world: world.env.card.version,
+    "charDepthPrompt": _card("depth_prompt"),
+    "creatorNotes": _card("creator_notes"),
+}
+_NAMES: Final[Mapping[str, Callable[[_World], str]]] = {
+    "user": lambda world: world.env.user,
+    "char": lambda world: world.env.char,
+    "group": lambda world: _group(world.env),
+    "charIfNotGroup": lambda world: _group(world.env),
+    "groupNotMuted": lambda world: _group_active(world.env),
+    "notChar": lambda world: _others(world.env),
+    "model": lambda world: world.env.model,
+}
+
+
+def _original(world: _World) -> str:
+    text, world.original = world.original or "", ""
+    return text
+
+
+def _environment(world: _World, dynamic: Mapping[str, Any]) -> list[_Pass]:
+    """The passes of names, card fields and dynamic macros; a dynamic one takes the place of the one of its name."""
+    if not dynamic and world.original is None:
+        return _WITH_CARD if world.with_card else _WITHOUT_CARD
+    values: dict[str, Callable[[_World], str]] = {} if world.original is None else {"original": _original}
+    values |= {**_CARD, **_NAMES} if world.with_card else _NAMES
+    values |= {name: _constant(value) for name, value in dynamic.items()}
+    return [_simple(name, value) for name, value in values.items()]
+
+
+def _constant(value: Any) -> Callable[[_World], str]:
+    text = "" if value is None else json_text(value) if isinstance(value, (dict, list, tuple)) else text_of(value)
+    return lambda _world: text
+
+
+_WITHOUT_CARD: Final = [_simple(name, value) for name, value in _NAMES.items()]
+_WITH_CARD: Final = [*(_simple(name, value) for name, value in _CARD.items()), *_WITHOUT_CARD]
+
+# ------------------------------------------------------------------------------------------------ chat, time, chance, rest
+
+
+def _shown_number(env: MacroEnvironment) -> str:
+    return chat.shown_number(env) or "NaN"
+
+
+def _offset(world: _World, found: Found, _text: str) -> str:
+    return time.time_in_zone(world.env, int(found.groups[0]))
+
+
+def _ban(world: _World, found: Found, _text: str) -> str:
+    word = unquoted(found.groups[0])
+    if world.env.ban is not None and word:
+        world.env.ban(word)
+    return ""
+
+
+def _items(listed: str) -> tuple[str, ...]:
+    if "::" in listed:
+        return tuple(listed.split("::"))
+    return tuple(strip(part).replace(_COMMA, ",") for part in listed.replace("\\,", _COMMA).split(","))
+
+
+def _random(world: _World, found: Found, _text: str) -> str:
+    items = _items(found.groups[0])
+    return items[int(world.env.random.random() * len(items))]
+
+
+def _pick(world: _World, found: Found, text: str) -> str:
+    seed = f"{chat_hash(world.env)}-{string_hash(world.text)}-{units(text, found.start)}"
+    return picked(_items(found.groups[0]), f"{string_hash(seed)}\0")
+
+
+_LAST: Final = (
+    _read_env("isMobile", lambda env: "true" if env.mobile else "false"),
+    _read_env("lastGenerationType", lambda env: env.generation),
+    _read_env("authorsNote", lambda env: env.authors_note),
+    _read_env("charAuthorsNote", lambda env: env.char_authors_note),
+    _read_env("defaultAuthorsNote", lambda env: env.default_authors_note),
+    *(
+        _read_env(f"{name}{tail}", value)
+        for name, value in (
+            ("maxPrompt", lambda env: f"{env.max_context - env.max_response}"),
+            ("maxContext", lambda env: f"{env.max_context}"),
+            ("maxResponse", lambda env: f"{env.max_response}"),
+        )
+        for tail in ("", "Tokens")
+    ),
+    _read_env("lastMessage", chat.last_text),
+    _read_env("lastMessageId", chat.last_id),
+    _read_env("lastUserMessage", lambda env: chat.last_text(env, "user")),
+    _read_env("lastCharMessage", lambda env: chat.last_text(env, "char")),
+    _read_env("firstIncludedMessageId", lambda env: chat.number(env.first_included_id)),
+    _read_env("firstDisplayedMessageId", lambda env: chat.number(env.first_displayed_id)),
+    _read_env("lastSwipeId", chat.swipe_count),
+    _read_env("currentSwipeId", _shown_number),
+    _read_env("allChatRange", chat.chat_range),
+    _Pass("reverse", on_line("{{reverse:"), lambda _world, found, _text: found.groups[0][::-1]),
+    _Pass("//", to_close("{{//"), lambda _world, _found, _text: ""),
+    _read_env("time", lambda env: time.formatted(env, "LT")),
+    _read_env("date", lambda env: time.formatted(env, "LL")),
+    _read_env("weekday", lambda env: time.formatted(env, "dddd")),
+    _read_env("isotime", lambda env: time.formatted(env, "HH:mm")),
+    _read_env("isodate", lambda env: time.formatted(env, "YYYY-MM-DD")),
+    _Pass(
+        "datetimeformat",
+        within_braces(r"\{\{datetimeformat +([^}]*)\}\}"),
+        lambda world, found, _text: time.formatted(world.env, found.groups[0]),
+    ),
+    _read_env("idle_duration", time.idle),
+    _Pass("time_UTC", within_braces(r"\{\{time_utc([-+][0-9]{1,8})\}\}"), _offset),
+    _Pass(
+        "outlet",
+        on_line("{{outlet::"),
+        lambda world, found, _text: world.env.outlets.get(strip(found.groups[0]), ""),
+    ),
+    _Pass(
+        "timeDiff",
+        on_line("{{timeDiff::", "::"),
+        lambda world, found, _text: time.time_difference(world.env, *found.groups),
+    ),
+    _Pass("banned", quoted('{{banned "', '"}}'), _ban),
+    _Pass("random", within_braces(r"\{\{random\s?::?([^}]+)\}\}"), _random),
+    _Pass("pick", within_braces(r"\{\{pick\s?::?([^}]+)\}\}"), _pick),
+)
+
+_LEFT: Final = re.compile(r"\{\{([^{}]{1,200})\}\}")
+
+
+def _report_unknown(text: str, world: _World) -> None:
+    if world.env.warn is None or world.depth:
+        return
+    for count, found in enumerate(_LEFT.finditer(text)):
+        if count >= _REPORTED:
+            return
+        name = re.split(r"[\s:]", found[1].strip())[0]
+        report(world.env, UnknownMacroError(f"there is no macro {{{{{name}}}}}", macro=name), text, found.start())
