@@ -1,0 +1,76 @@
+"""Lint for the silly tavern: what of a card, its lore and a preset cannot reach the prompt, or says what nobody reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from innkeeper.content.character import Character
+from innkeeper.content.finding import Finding, Level, show_path
+from innkeeper.content.lore_entry import LorePosition
+from innkeeper.content.lorebook import Lorebook
+from innkeeper.content.preset import Preset
+from innkeeper.taverns.silly.entries import DEFAULT_ORDER, MARKERS
+
+__all__ = ["lint_preset", "lint_slots"]
+
+_SLOTS: Final = {
+    LorePosition.BEFORE_CHAR: "worldInfoBefore",
+    LorePosition.AFTER_CHAR: "worldInfoAfter",
+    LorePosition.EM_TOP: "dialogueExamples",
+    LorePosition.EM_BOTTOM: "dialogueExamples",
+    LorePosition.AT_DEPTH: "chatHistory",
+}
+"""The prompt each position needs. The author's note needs none of the preset's."""
+
+
+def lint_slots(book: Lorebook, preset: Preset) -> Iterator[Finding]:
+    """Entries whose position has no prompt in the preset, or one that is off."""
+    on = _on(preset)
+    for entry in book.entries:
+        slot = _SLOTS.get(entry.position)
+        if entry.enabled and slot is not None and slot not in on:
+            message = f"{entry.title}: its position {entry.position.value} needs the prompt {slot}, which the preset leaves out"
+            yield Finding("no-slot", message, show_path(("entries", entry.id, "position")))
+
+
+def _on(preset: Preset) -> set[str]:
+    order = preset.order_for()
+    return set(DEFAULT_ORDER) if order is None else {item.identifier for item in order if item.enabled}
+
+
+def lint_preset(preset: Preset) -> Iterator[Finding]:
+    """Prompts that no order names, orders that name no prompt, prompts that are on and empty."""
+    order = preset.order_for()
+    listed = {item.identifier for item in order} if order is not None else set(DEFAULT_ORDER)
+    known = {item.identifier for item in preset.prompts}
+    for index, item in enumerate(preset.prompts):
+        path = show_path(("prompts", index))
+        if item.identifier and item.identifier not in listed:
+            yield Finding(
+                "unlisted-prompt", f"the prompt {item.identifier!r} is in no order: it is never sent", path, Level.INFO
+            )
+        elif not item.marker and not item.content.strip() and item.identifier in _on(preset):
+            yield Finding("empty-prompt", f"the prompt {item.identifier!r} is on and empty", path, Level.INFO)
+    for name in sorted(listed - known - set(MARKERS) - set(DEFAULT_ORDER)):
+        yield Finding("unknown-prompt", f"the order names {name!r}, which is no prompt of the preset", "prompt_order")
+    if "chatHistory" not in _on(preset):
+        yield Finding(
+            "no-history", "the chat history is off: neither messages nor texts at depths are sent", "prompt_order"
+        )
+
+
+def texts_of(character: Character) -> Iterable[tuple[str, str]]:
+    """The card's texts that macros are expanded in, with their fields."""
+    for field in _TEXTS:
+        text = getattr(character, field)
+        if text:
+            yield field, text
+    for index, text in enumerate(character.alternate_greetings):
+        yield f"alternate_greetings[{index}]", text
+
+
+_TEXTS: Final = (
+    "description", "personality", "scenario", "first_mes", "mes_example", "system_prompt", "post_history_instructions",
+    "creator_notes",
+)  # fmt: skip
