@@ -76,7 +76,7 @@ def _error_text(found: Any) -> str | None:
     return error.get("message") if isinstance(error, dict) else None
 
 
-_NOT_COUNTED: Final = ("toasts", "random_draws")
+_NOT_COUNTED: Final = ("toasts", "random_draws", "unavailable")
 
 
 def _shown(found: Any) -> dict[str, Any]:

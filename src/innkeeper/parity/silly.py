@@ -17,6 +17,8 @@ from innkeeper.prompt.plan import Plan
 __all__ = ["answer", "counted", "request_of"]
 
 _NOW: Final = "2026-01-15T12:34:56Z"
+_TEXTS: Final = {"prompt_placeholder": "(begin)", "tool_call_text": "I'm going to call a tool for that: "}
+"""What the original puts in where nobody speaks, as the cases were recorded: its settings, not ours."""
 _COUNTED: Final = (
     "messages", "prompt", "stop", "banned_strings", "texts", "variables_local", "variables_global", "token_usage",
     "systemPrompt", "contents", "system_instruction", "chatHistory", "message", "named", "plain",
@@ -50,12 +52,24 @@ def request_of(given: Mapping[str, Any], generation: Mapping[str, Any] | None = 
             "authors_note": given.get("authors_note"),
             "variables": {scope: (given.get("variables") or {}).get(scope) or {} for scope in ("local", "global")},
             "tools": given.get("tools") or [],
-            "model": given.get("tokenizer") or ("none" if api == "text" else "gpt-4o"),
+            "model": _tokenizer(given),
             "now": given.get("now") or _NOW,
             "seed": given.get("seed", 1),
-            "settings": {"generation": step, **{key: given[key] for key in _SETTINGS if key in given}},
+            "settings": {"generation": step, **_TEXTS, **{key: given[key] for key in _SETTINGS if key in given}},
         }
     )
+
+
+_COUNTED_BY: Final = {"claude": "claude", "makersuite": "gemma", "vertexai": "gemma", "mistralai": "mistral"}
+"""The tokenizers that sources count by, whatever the model."""
+
+
+def _tokenizer(given: Mapping[str, Any]) -> str:
+    """The tokenizer a case was counted by, which is the model to this tavern."""
+    if given.get("api") == "text":
+        return given.get("tokenizer") or "none"
+    source = (given.get("preset") or {}).get("chat_completion_source")
+    return _COUNTED_BY.get(str(source)) or given.get("tokenizer") or "gpt-4o"
 
 
 def _injection(item: Mapping[str, Any]) -> dict[str, Any]:
@@ -101,7 +115,8 @@ def _build(request: BuildRequest, chance: Any = None) -> Plan:
 def _converted(given: Mapping[str, Any]) -> Any:
     from innkeeper.taverns.silly import conversion
 
-    return conversion.convert(given)
+    texts = conversion.Texts(placeholder=_TEXTS["prompt_placeholder"], tool_call=_TEXTS["tool_call_text"])
+    return conversion.convert(given, texts)
 
 
 def _counts(text: str) -> Any:
@@ -180,9 +195,11 @@ def counted(case: Case, found: Any) -> tuple[Any, Any]:
     """The parts of the expected and the found answer that must agree.
 
     A typed error of ours agrees with an error of the original's in the same case. Where the original stopped with a
-    message on the screen it still made a prompt, which must agree.
+    message on the screen it still made a prompt, which must agree. Of token counts only those of tokenizers that are here.
     """
     expected = case.expected if isinstance(case.expected, dict) else {}
+    if isinstance(case.input, dict) and case.input.get("kind") == "tokens":
+        return _counts_here(expected, found)
     if "steps" in expected:
         pairs = [_pair(theirs, ours) for theirs, ours in zip(expected["steps"], found.get("steps", []), strict=False)]
         return {"steps": [a for a, _ in pairs], "n": len(expected["steps"])}, {
@@ -190,6 +207,16 @@ def counted(case: Case, found: Any) -> tuple[Any, Any]:
             "n": len(found.get("steps", [])),
         }
     return _pair(expected, found)
+
+
+def _counts_here(expected: Mapping[str, Any], found: Mapping[str, Any]) -> tuple[Any, Any]:
+    """The counts that can be compared. A case of which none can is not agreed."""
+    theirs = {
+        key: {name: count for name, count in expected[key].items() if name not in found.get("unavailable", ())}
+        for key in expected
+    }
+    ours = {key: {name: found[key].get(name) for name in theirs[key]} for key in theirs if key in found}
+    return theirs, ours if any(theirs.values()) else None
 
 
 def _pair(expected: Mapping[str, Any], found: Mapping[str, Any]) -> tuple[Any, Any]:

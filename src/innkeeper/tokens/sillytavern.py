@@ -18,7 +18,7 @@ from innkeeper.tokens.framing import FRAMINGS, Framing
 from innkeeper.tokens.heuristic import Utf8Bytes
 from innkeeper.tokens.vocabulary import VOCABULARIES
 
-__all__ = ["SILLYTAVERN_TOKENIZERS", "SillyTavernTokenizer", "sillytavern_tokenizer"]
+__all__ = ["SILLYTAVERN_TOKENIZERS", "SillyTavernTokenizer", "counts", "sillytavern_tokenizer"]
 
 _BYTES: Final = "bytes/3.35"
 _TIKTOKEN: Final = FRAMINGS["sillytavern-tiktoken"]
@@ -116,3 +116,30 @@ def sillytavern_tokenizer(name: str) -> SillyTavernTokenizer:
         return SILLYTAVERN_TOKENIZERS[name]
     except KeyError:
         raise UnknownNameError("SillyTavern tokenizer", name, SILLYTAVERN_TOKENIZERS) from None
+
+
+_MESSAGES: Final = ("gpt-4o", "gpt-4", "claude", "llama3", "llama", "mistral", "gemma", "yi", "jamba")
+_PLAIN: Final = (
+    "gpt2", "openai", "llama", "llama3", "mistral", "gemma", "yi", "jamba", "claude", "nerdstash", "nerdstash_v2", "none",
+)  # fmt: skip
+"""The tokenizers SillyTavern counts chat messages by, and bare text by."""
+
+
+def counts(text: str) -> dict[str, Any]:
+    """SillyTavern's counts of a text in tokens, by tokenizer: ``message``, ``named`` (an example message) and ``plain``.
+
+    Tokenizers whose vocabulary is not here are not counted: their names are under ``unavailable``.
+    """
+    message = {"role": "user", "content": text}
+    named = {"role": "system", "content": text, "name": "example_user"}
+    here = [SILLYTAVERN_TOKENIZERS[name] for name in _MESSAGES if SILLYTAVERN_TOKENIZERS[name].available]
+    return {
+        "message": {each.name: each.count_alone(message) for each in here},
+        "named": {each.name: each.count_alone(named) for each in here},
+        "plain": {
+            name: SILLYTAVERN_TOKENIZERS[name].count_text(text)
+            for name in _PLAIN
+            if SILLYTAVERN_TOKENIZERS[name].available
+        },
+        "unavailable": sorted(name for name in {*_MESSAGES, *_PLAIN} if not SILLYTAVERN_TOKENIZERS[name].available),
+    }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.prompt import BuildRequest, Pipeline, Ports
 from innkeeper.prompt.build import start
@@ -18,7 +18,11 @@ from innkeeper.taverns.silly.plan_assembly import PLAN_ASSEMBLY
 from innkeeper.taverns.silly.trimming import TRIMMING
 from innkeeper.taverns.tavern import Tavern
 
-__all__ = ["PIPELINE", "TAVERN", "build", "builder", "substitute", "to_messages"]
+if TYPE_CHECKING:
+    from innkeeper.prompt import Plan
+    from innkeeper.prompt.dialect import Payload
+
+__all__ = ["PIPELINE", "TAVERN", "build", "builder", "substitute", "to_messages", "to_provider"]
 
 PIPELINE: Final = Pipeline(
     HOOKS, LORE, ENTRIES, PINNED_GROUPS, INJECTION, COMPILATION, MACRO_EXPANSION, PLAN_ASSEMBLY, TRIMMING
@@ -53,3 +57,10 @@ def substitute(
         fields: dict[str, Any] = {"text": item} if isinstance(item, str) else dict(item)
         answers.append(expand(fields.pop("text"), env, pack=pack, **fields))
     return answers, state.variables.to_dict()
+
+
+def to_provider(plan: Plan) -> Payload:
+    """The request body for the source that the plan's preset names, with notes: see `provider.to_provider`."""
+    from innkeeper.taverns.silly import provider
+
+    return provider.to_provider(plan)

@@ -12,6 +12,7 @@ from innkeeper.content.lorebook import Lorebook
 from innkeeper.content.persona import Persona
 from innkeeper.content.preset import Preset
 from innkeeper.content.templates import ContextTemplate, InstructTemplate, SystemPrompt
+from innkeeper.dialects.post_processing import MODES
 from innkeeper.lore import LoreScope, LoreSettings, ScopedBook
 from innkeeper.prompt.frozen import EMPTY, thaw
 from innkeeper.prompt.note import NoteKind
@@ -33,6 +34,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 _KNOWN: Final = frozenset({
     "generation", "power_user", "wi_settings", "world_info", "text", "chat_id", "chat_metadata", "character_filename",
     "character_tags", "character_note", "import_character_book", "regex", "extensions", "on_overflow", "random",
+    "prompt_placeholder", "tool_call_text",
 })  # fmt: skip
 
 
@@ -98,6 +100,12 @@ class SillyInputs(msgspec.Struct, frozen=True, kw_only=True):
     def char(self) -> str:
         """The speaker's name."""
         return self.character.name
+
+    @property
+    def calls_tools(self) -> bool:
+        """Whether tools are offered and their history is sent: not by modes of post-processing that drop them."""
+        mode = MODES.get(self.preset.custom_prompt_post_processing)
+        return self.preset.function_calling and (mode is None or mode.tools)
 
     @property
     def is_text(self) -> bool:

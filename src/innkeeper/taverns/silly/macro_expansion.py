@@ -49,11 +49,23 @@ def run(state: State, _config: NoConfig) -> None:
         line = walk.lines.pop()
         prefilled = scene.inputs.preset.continue_prefill
         continued = tuple(_drafts(scene, line, walk.reasoning, expand=not prefilled))
-        if not prefilled:
+        if prefilled:
+            continued = _after_prefill(scene, continued)
+        else:
             continued = tuple(msgspec.structs.replace(draft, name=None) for draft in continued)
         last_text = walk.reasoning.newest or ""
         walk.skipped = 0 if prefilled else 1
     state.scratch["macro_expansion"] = History(walk.units(), walk.rest, continued, last_text)
+
+
+def _after_prefill(scene: Scene, continued: tuple[Draft, ...]) -> tuple[Draft, ...]:
+    """The text to continue behind the preset's beginning of replies, for the Claude source."""
+    preset = scene.inputs.preset
+    prefill = scene.expand(preset.assistant_prefill) if preset.chat_completion_source == "claude" else ""
+    if not (prefill and continued):
+        return continued
+    last = continued[-1]
+    return (*continued[:-1], msgspec.structs.replace(last, content=f"{prefill}\n\n{last.content}"))
 
 
 class _Walk:
@@ -123,7 +135,7 @@ class _Reasoning:
 
 def _has_tools(scene: Scene, line: Line) -> bool:
     """Whether the line's tool calls are sent (`sillytavern.md` 61)."""
-    return line.has_tools and scene.inputs.preset.function_calling
+    return line.has_tools and scene.inputs.calls_tools
 
 
 def _drafts(scene: Scene, line: Line, reasoning: _Reasoning | None, *, expand: bool = True) -> list[Draft]:

@@ -14,6 +14,7 @@ from innkeeper.taverns.silly.greeting import resolve_greeting
 from innkeeper.taverns.silly.macro_expansion import History
 from innkeeper.taverns.silly.room import Draft
 from innkeeper.taverns.silly.scene import Scene, scene_of
+from innkeeper.taverns.silly.stop_strings import custom_stop_strings
 
 __all__ = ["PLAN_ASSEMBLY", "Assembly"]
 
@@ -101,8 +102,11 @@ def _set_options(state: State, scene: Scene) -> None:
         found["assistant_prefill"] = prefill
     for name, value in found.items():
         state.result.options.setdefault(name, value)
-    if state.request.tools and not preset.function_calling:
-        state.note(NoteKind.IGNORED, "tools are not offered: function_calling is off in the preset")
+    if not scene.inputs.is_text:
+        state.result.stop = state.result.stop or custom_stop_strings(scene)
+    if state.request.tools and not scene.inputs.calls_tools:
+        why = "its mode of post-processing drops them" if preset.function_calling else "function_calling is off in it"
+        state.note(NoteKind.IGNORED, f"the preset's tools are not offered: {why}")
 
 
 def _prefill(scene: Scene) -> str:
