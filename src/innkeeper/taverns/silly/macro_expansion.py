@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
 from innkeeper.prompt.text import Origin
@@ -47,15 +48,23 @@ def run(state: State, _config: NoConfig) -> None:
     last_text = ""
     if scene.type == "continue" and walk.lines:
         line = walk.lines.pop()
-        prefilled = scene.inputs.preset.continue_prefill
-        continued = tuple(_drafts(scene, line, walk.reasoning, expand=not prefilled))
-        if prefilled:
-            continued = _after_prefill(scene, continued)
+        if scene.inputs.preset.continue_prefill:
+            continued = _after_prefill(scene, tuple(_drafts(scene, line, walk.reasoning, expand=False)))
         else:
-            continued = tuple(msgspec.structs.replace(draft, name=None) for draft in continued)
+            continued, walk.skipped = _continued(state, scene, line, walk.reasoning), 1
         last_text = walk.reasoning.newest or ""
-        walk.skipped = 0 if prefilled else 1
     state.scratch["macro_expansion"] = History(walk.units(), walk.rest, continued, last_text)
+
+
+def _continued(state: State, scene: Scene, line: Line, reasoning: _Reasoning) -> tuple[Draft, ...]:
+    """The message to go on with, without a name. Its macros are resolved twice: by chance two texts, and it is lost."""
+    first = scene.expand(line.text)
+    drafts = _drafts(scene, line, reasoning)
+    if "{{" in line.text and not (reasoning.newest or "").endswith(first):
+        message = "the message to continue has macros that gave two different texts: it is left out, as in SillyTavern"
+        state.note(NoteKind.QUIRK, message)
+        return ()
+    return tuple(msgspec.structs.replace(draft, name=None) for draft in drafts)
 
 
 def _after_prefill(scene: Scene, continued: tuple[Draft, ...]) -> tuple[Draft, ...]:

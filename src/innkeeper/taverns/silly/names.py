@@ -18,7 +18,9 @@ LONGEST_NAME: Final = 64
 def named_text(inputs: SillyInputs, line: Line, text: str) -> str:
     """The text with the speaker's name in front where the preset's names behaviour puts it (`sillytavern.md` 54, 55)."""
     behavior = inputs.preset.names_behavior
-    if behavior in (NamesBehavior.NONE, NamesBehavior.COMPLETION) or (line.narrator and inputs.group is None):
+    if behavior in (NamesBehavior.NONE, NamesBehavior.COMPLETION):
+        return text
+    if line.narrator and (inputs.group is None or behavior is NamesBehavior.CONTENT):
         return text
     if behavior is NamesBehavior.CONTENT:
         return f"{line.name}: {text}" if line.name else text
