@@ -416,6 +416,8 @@ def test_what_the_provider_insists_on(talk: tuple[Message, ...]) -> None:
         types = [block["type"] == "tool_result" for block in blocks]
         assert types == sorted(types, reverse=True)
     assert not _ids(messages[-1]["content"], "tool_use")
+    ids = [found for each in messages for found in _ids(each["content"], "tool_use")]
+    assert len(ids) == len(set(ids))
 
 
 def _ids(blocks: list[dict[str, Any]], kind: str) -> list[str]:

@@ -31,17 +31,26 @@ def told(text: str, call_id: str | None = None, **fields: Any) -> Message:
 
 
 def test_an_id_used_again() -> None:
-    """Some servers number calls from 0 in every turn: each result belongs to the call before it."""
-    shown, notes = pair(calling("0"), told("a", "0"), calling("0"), told("b", "0"))
-    assert shown == ["assistant:", "tool:a:0", "assistant:", "tool:b:0"]
-    assert notes == []
+    """Some servers number calls from 0 in every turn: each result belongs to the call before it, which gets its own id."""
+    talk = (calling("0"), told("a", "0"), calling("0"), told("b", "0"))
+    shown, notes = pair(*talk)
+    assert shown == ["assistant:", "tool:a:0", "assistant:", "tool:b:0_2_0"]
+    assert notes == ["d: a tool call with the id of another one was given its own (message 2)"]
+    assert pair(*talk, repair=False) == (["assistant:", "tool:a:0", "assistant:", "tool:b:0"], [])
+
+
+def test_an_id_used_twice_in_one_answer() -> None:
+    """Two calls of one answer never have the same id; their results are taken in order."""
+    shown, notes = pair(calling("0", "0"), told("a", "0"), told("b", "0"), repair=False)
+    assert shown == ["assistant:", "tool:a:0", "tool:b:0_0_1"]
+    assert len(notes) == 1
 
 
 def test_an_id_used_again_after_no_answer() -> None:
     """A call that was never answered does not take the result of a later one."""
     shown, notes = pair(calling("0"), calling("0"), told("b", "0"))
-    assert shown == ["assistant:", "tool::0", "assistant:", "tool:b:0"]
-    assert len(notes) == 1
+    assert shown == ["assistant:", "tool::0", "assistant:", "tool:b:0_1_0"]
+    assert len(notes) == 2
 
 
 def test_results_in_another_order() -> None:

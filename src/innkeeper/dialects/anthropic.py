@@ -102,6 +102,7 @@ class Anthropic(Family):
         blank=False,
         prefill=True,
         reasoning=True,
+        sealed=True,
         signature=True,
         cache=True,
         errors=True,

@@ -69,6 +69,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """Takes results with the role ``function`` and no id, as before there were tools."""
     reasoning: bool = False
     """Takes the thoughts behind earlier answers back."""
+    sealed: bool = False
+    """Takes thoughts back that only it can read."""
     signature: bool = False
     """Takes their signatures back."""
     cache: bool = False
@@ -153,13 +155,18 @@ def _annotated(turn: Turn, rules: Rules, style: Style, report: Report) -> Turn:
     if turn.role != ASSISTANT and (turn.calls or turn.reasoning):
         report.loss("tool calls and thoughts are not sent, but those of the assistant", turn.index)
         turn = replace(turn, calls=(), reasoning=())
+    if turn.call_id is not None and turn.role not in RESULTS:
+        report.loss("the id of a tool call is not sent, but that of a result", turn.index)
+        turn = replace(turn, call_id=None)
     for key in turn.rest:
         if key not in style.keys:
             report.loss(f"metadata {scalar_text(str(key))[:60]!r} is not sent", turn.index)
     if turn.cache and not rules.cache and "cache_control" not in style.keys:
         report.loss("the cache mark is not sent", turn.index)
-    if turn.reasoning and not rules.reasoning:
+    legible = tuple(part for part in turn.reasoning if rules.reasoning and (rules.sealed or part.get("text")))
+    if len(legible) < len(turn.reasoning):
         report.loss("the thoughts behind an answer are not sent", turn.index)
+        turn = replace(turn, reasoning=legible)
     if turn.signature and not rules.signature:
         report.loss("the signature is not sent", turn.index)
     if turn.failed and not rules.errors:

@@ -131,9 +131,6 @@ def _system(talk: Conversation) -> list[dict[str, Any]]:
 
 def _contents(talk: Conversation, report: Report) -> list[dict[str, Any]]:
     contents: list[dict[str, Any]] = []
-    if talk.style.repair and talk.turns and talk.turns[0].calls:
-        contents.append({"role": "user", "parts": [{"text": talk.style.filler}]})
-        report.repair("tool calls must follow a user's turn: a user message was put in", talk.turns[0].index)
     before: Turn | None = None
     for turn in talk.turns:
         role = "model" if turn.role == ASSISTANT else "user"
@@ -150,21 +147,28 @@ def _contents(talk: Conversation, report: Report) -> list[dict[str, Any]]:
         else:
             contents.append({"role": role, "parts": parts})
         before = turn
-    if talk.style.repair and not contents:
-        contents = [{"role": "user", "parts": [{"text": filler(talk, report)}]}]
-    return contents
+    return _begun(contents, talk, report) if talk.style.repair else contents
+
+
+def _begun(contents: list[dict[str, Any]], talk: Conversation, report: Report) -> list[dict[str, Any]]:
+    """Contents in which somebody speaks, and a user before any tool is called."""
+    if not contents:
+        return [{"role": "user", "parts": [{"text": filler(talk, report)}]}]
+    if contents[0]["role"] != "model" or not any("functionCall" in each for each in contents[0]["parts"]):
+        return contents
+    report.repair("tool calls must follow a user's turn: a user message was put in at the top")
+    return [{"role": "user", "parts": [{"text": talk.style.filler}]}, *contents]
 
 
 def _parts(turn: Turn, report: Report) -> list[dict[str, Any]]:
     media = media_parts(turn, part, report)
     if turn.role == TOOL:
         return [_result(turn, report), *media]
-    thoughts = [_thought(part, turn, report) for part in turn.reasoning]
-    kept = [thought for thought in thoughts if thought is not None]
+    thoughts = [_thought(part) for part in turn.reasoning]
     calls = [_call(call, turn, report) for call in turn.calls]
     said: list[dict[str, Any]] = [{"text": turn.text}] if turn.text.strip() else []
     _signed(calls or said or media, turn.signature)
-    return [*kept, *said, *media, *calls]
+    return [*thoughts, *said, *media, *calls]
 
 
 def _signed(parts: list[dict[str, Any]], signature: str | None) -> None:
@@ -173,10 +177,7 @@ def _signed(parts: list[dict[str, Any]], signature: str | None) -> None:
         parts[0 if "functionCall" in parts[0] else -1]["thoughtSignature"] = signature
 
 
-def _thought(part: Mapping[str, Any], turn: Turn, report: Report) -> dict[str, Any] | None:
-    if not part.get("text"):
-        report.loss("sealed thoughts of another provider are not sent", turn.index)
-        return None
+def _thought(part: Mapping[str, Any]) -> dict[str, Any]:
     signature = part.get("signature")
     signed = {"thoughtSignature": jsonable(signature)} if signature else {}
     return {"text": jsonable(part["text"]), "thought": True, **signed}

@@ -1,7 +1,7 @@
 """Mistral's chat: close to Chat Completions, with its own rules of order, ids of tool calls, and a real prefill.
 
-The rules of order are those of the provider's published validator: system text not after an answer, a user not right
-after a tool result, a last assistant message only as a prefix, ids of nine letters and digits.
+The rules of order are those of the provider's published validator (mistral-common 1.13): system text not after an answer
+or a tool result, a last assistant message only as a prefix, ids of nine letters and digits for all but its latest models.
 """
 
 from __future__ import annotations
@@ -18,12 +18,11 @@ from innkeeper.dialects.options import Table, as_is, put, stops
 from innkeeper.dialects.report import Report
 from innkeeper.dialects.tools import chosen
 from innkeeper.dialects.turn import ASSISTANT, SYSTEM, TOOL, USER, Turn, replace
+from innkeeper.prompt.text import scalar_text
 
 __all__ = ["Mistral"]
 
 _ID: Final = re.compile(r"[a-zA-Z0-9]{9}")
-_BRIDGE: Final = "Understood."
-"""What the assistant says between a tool result and a user, where nothing was said."""
 
 
 def part(media: Media) -> dict[str, Any] | str:
@@ -84,7 +83,7 @@ class Mistral(OpenAI):
 
 
 def _thoughts(turn: Turn) -> list[dict[str, Any]]:
-    texts = [str(part["text"]) for part in turn.reasoning if part.get("text")]
+    texts = [scalar_text(str(part["text"])) for part in turn.reasoning]
     return [{"type": "thinking", "thinking": [{"type": "text", "text": text}]} for text in texts]
 
 
@@ -102,8 +101,5 @@ def _in_order(turns: list[Turn], report: Report) -> list[Turn]:
         if turn.role == SYSTEM and before in (ASSISTANT, TOOL):
             report.repair("a system message after an answer was sent as a user message", turn.index)
             turn = replace(turn, role=USER)  # noqa: PLW2901 - the turn goes on, in another role
-        if turn.role == USER and before == TOOL:
-            report.repair("an assistant message was put in between a tool result and a user message", turn.index)
-            ordered.append(Turn(-1, ASSISTANT, _BRIDGE))
         ordered.append(turn)
     return ordered

@@ -18,6 +18,7 @@ from innkeeper.dialects.media import Media, media_parts
 from innkeeper.dialects.options import Table, as_is, put, stops
 from innkeeper.dialects.report import Report
 from innkeeper.dialects.response_format import ResponseFormat
+from innkeeper.dialects.speakers import speakers_of
 from innkeeper.dialects.tools import chosen, schema
 from innkeeper.dialects.turn import FUNCTION, ToolCall, Turn
 from innkeeper.prompt.dialect import Tool
@@ -94,8 +95,27 @@ _REST: Final[Table] = {
 }
 
 
+def _processed(
+    messages: list[dict[str, Any]], style: Style, options: Mapping[str, Any], report: Report
+) -> list[dict[str, Any]]:
+    """The messages by the mode of post-processing that is asked for: see `innkeeper.dialects.post_processing`."""
+    if options.get("post_processing") is None:
+        return messages
+    from innkeeper.dialects.post_processing import mode_named, post_process
+
+    mode = mode_named(options["post_processing"], report.dialect)
+    speakers = speakers_of(options.get("speakers"), report.dialect)
+    return post_process(messages, mode, speakers, placeholder=style.filler, report=report)
+
+
 class OpenAI(Family):
-    """Chat Completions as OpenAI has it."""
+    """Chat Completions as OpenAI has it.
+
+    ``post_processing`` brings the messages into an order for strict servers (``merge``, ``semi``, ``strict``, ``single``,
+    the first three with ``_tools``); ``speakers`` are the names it puts in front of texts: ``{char, user, group}``.
+    """
+
+    own_options: ClassVar[tuple[str, ...]] = ("post_processing", "speakers")
 
     rules: ClassVar[Rules] = Rules(
         names=True, merge=True, functions=True, signature=True, keys=frozenset({"refusal", "audio", "function_call"})
@@ -116,10 +136,11 @@ class OpenAI(Family):
         turns = with_system(talk, report)
         if talk.style.repair and self.rules.merge:
             turns = merged(turns, talk.style, report)
-        return [
+        messages = [
             self._rich(turn, talk.style, report) if turn.rich else {"role": turn.role, "content": turn.text}
             for turn in turns
         ]
+        return _processed(messages, talk.style, options, report)
 
     def _body(
         self, model: str | None, talk: Conversation, options: Mapping[str, Any], report: Report
@@ -141,7 +162,7 @@ class OpenAI(Family):
         if turn.signature and self.rules.signature:
             message["signature"] = turn.signature
         if turn.reasoning and self.rules.reasoning:
-            message["reasoning_content"] = "\n".join(str(part.get("text") or "") for part in turn.reasoning)
+            message["reasoning_content"] = turn.thoughts
         message.update((key, jsonable(value)) for key, value in turn.rest.items() if key in style.keys)
         return message
 

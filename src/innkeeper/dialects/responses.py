@@ -54,7 +54,7 @@ def _response_format(body: dict[str, Any], value: Any, _report: Report) -> None:
 class Responses(Family):
     """The Responses request."""
 
-    rules: ClassVar[Rules] = Rules(apart=True, merge=True, reasoning=True, media=frozenset({USER, TOOL}))
+    rules: ClassVar[Rules] = Rules(apart=True, merge=True, reasoning=True, sealed=True, media=frozenset({USER, TOOL}))
     table: ClassVar[Table] = {
         **as_is("temperature", "top_p"),
         "max_tokens": put("max_output_tokens"),

@@ -171,7 +171,7 @@ def _for_template(turn: Turn) -> dict[str, Any]:
     if turn.call_id is not None:
         message |= {"tool_call_id": turn.call_id, **({"name": turn.tool} if turn.tool else {})}
     if turn.reasoning:
-        message["reasoning_content"] = "\n".join(str(part.get("text") or "") for part in turn.reasoning)
+        message["reasoning_content"] = turn.thoughts
     return message
 
 

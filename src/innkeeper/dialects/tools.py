@@ -22,11 +22,13 @@ _Key = tuple[int, int]
 def paired(turns: list[Turn], report: Report, *, repair: bool, functions: bool = False) -> list[Turn]:
     """Turns in which every tool result names its call and, with ``repair``, follows it at once.
 
+    Calls of one answer have ids of their own, with ``repair`` those of the whole conversation.
     A result without an id is taken for that of the oldest open call, by name where it has one. With ``repair``, a result
     that answers no call becomes a user message, and a call that nothing answers gets an empty, failed result; both are
     reported. Without, they stay and are warned of, since providers refuse them. ``functions`` says that the provider
     takes results with the role ``function`` and a name but no id.
     """
+    turns = _distinct(turns, report, everywhere=repair)
     matched = _matched(turns)
     answers = {key: place for place, key in matched.items()}
     others = list(accumulate((turn.role not in RESULTS for turn in turns), initial=0))
@@ -42,6 +44,30 @@ def paired(turns: list[Turn], report: Report, *, repair: bool, functions: bool =
     return kept
 
 
+def _distinct(turns: list[Turn], report: Report, *, everywhere: bool) -> list[Turn]:
+    """Turns whose calls have distinct ids: the later one of two gets another."""
+    seen: set[str] = set()
+    kept = []
+    for turn in turns:
+        if turn.calls:
+            seen = seen if everywhere else set()
+            calls = tuple(_renamed(call, turn, place, seen, report) for place, call in enumerate(turn.calls))
+            turn = turn if calls == turn.calls else replace(turn, calls=calls)  # noqa: PLW2901 - the same turn
+        kept.append(turn)
+    return kept
+
+
+def _renamed(call: ToolCall, turn: Turn, place: int, seen: set[str], report: Report) -> ToolCall:
+    name = call.id
+    while name in seen:
+        name = f"{name}_{turn.index}_{place}"
+    seen.add(name)
+    if name == call.id:
+        return call
+    report.repair("a tool call with the id of another one was given its own", turn.index)
+    return replace(call, id=name, renamed=call.id)
+
+
 def _matched(turns: list[Turn]) -> dict[int, _Key]:
     """The call that each result answers: the latest open one with its id, or the oldest open one with its name."""
     opened: dict[_Key, ToolCall] = {}
@@ -50,7 +76,7 @@ def _matched(turns: list[Turn]) -> dict[int, _Key]:
     for place, turn in enumerate(turns):
         for offset, call in enumerate(turn.calls):
             opened[place, offset] = call
-            by_id.setdefault(call.id, []).append((place, offset))
+            by_id.setdefault(call.renamed or call.id, []).append((place, offset))
         key = _asked(turn, opened, by_id) if turn.role in RESULTS else None
         if key is not None:
             del opened[key]
@@ -62,11 +88,12 @@ def _asked(turn: Turn, opened: dict[_Key, ToolCall], by_id: dict[str, list[_Key]
     if turn.call_id is None:
         return next((key for key, call in opened.items() if not turn.name or call.name == turn.name), None)
     keys = by_id.get(turn.call_id, [])
-    while keys:
-        key = keys.pop()
-        if key in opened:
-            return key
-    return None
+    while keys and keys[-1] not in opened:
+        keys.pop()
+    first = len(keys) - 1
+    while first > 0 and keys[first - 1][0] == keys[-1][0]:
+        first -= 1
+    return next((key for key in keys[first:] if key in opened), None) if keys else None
 
 
 def _call(turns: list[Turn], key: _Key) -> ToolCall:

@@ -44,6 +44,8 @@ class ToolCall(msgspec.Struct, frozen=True):
     arguments: Any = None
     signature: str | None = None
     raw: Mapping[str, Any] = EMPTY
+    renamed: str | None = None
+    """The id it came with, where another call had it too."""
 
     def text(self) -> str:
         """The arguments as JSON text, unchanged when they are text already."""
@@ -86,6 +88,11 @@ class Turn(msgspec.Struct, frozen=True):
     """Whether there may be more to it than role and text: plain turns take the short ways."""
     annotated: bool = False
     """Whether its message had metadata."""
+
+    @property
+    def thoughts(self) -> str:
+        """The text of the thoughts behind it."""
+        return "\n".join(scalar_text(str(part.get("text") or "")) for part in self.reasoning)
 
 
 def read(messages: Sequence[Message], report: Report) -> list[Turn]:
