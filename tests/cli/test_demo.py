@@ -40,7 +40,7 @@ def test_whole_turn(speaker: FakeSpeaker, capsys: pytest.CaptureFixture[str]) ->
         "Model ready in",
         "Prompt built in",
         "character.description",
-        "reserved 80",
+        "reserved 48",
         "= 2,048 tokens",
     ):
         assert part in out

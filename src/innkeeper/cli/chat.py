@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from innkeeper.cli.assets import Assets, asset_options, chat_fields
+from innkeeper.prompt.frozen import thaw
 
 if TYPE_CHECKING:
     from innkeeper.cli.conversation import Builder, Conversation
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from innkeeper.prompt import BuildRequest, Ports
 
 __all__ = ["chat", "conversation", "greetings_of"]
+
+ROOM: Final = 1_000_000
+"""A window in which everything has room, in tokens."""
 
 RESERVE: Final = 256
 """Tokens kept free for a reply, unless the command line says otherwise."""
@@ -49,7 +53,7 @@ def conversation(request: BuildRequest, seated: Seated, *, path: Path | None = N
     """The conversation of a request with what answers it; a new one begins with a greeting of the character."""
     from innkeeper.cli.conversation import Conversation, name_of
     from innkeeper.content.chat import Chat
-    from innkeeper.prompt import deep_merge, utc_now
+    from innkeeper.prompt import UsageError, deep_merge, utc_now
 
     base = request.with_(
         model=seated.model,
@@ -65,7 +69,10 @@ def conversation(request: BuildRequest, seated: Seated, *, path: Path | None = N
     fresh = Chat(header={**names, "create_date": utc_now().isoformat(timespec="seconds"), "chat_metadata": {}})
     talk = Conversation(base, known or fresh, seated, build_for(seated), path=path)
     if known is None and base.character is not None:
-        talk.greet(greetings_of(base, seated.ports), greeting)
+        greetings = greetings_of(base, seated.ports)
+        if not 0 <= greeting < len(greetings):
+            raise UsageError(f"there is no greeting {greeting}", hint=f"numbers go from 0 to {len(greetings) - 1}")
+        talk.greet(greetings, greeting)
     return talk
 
 
@@ -77,12 +84,14 @@ def build_for(seated: Seated) -> Builder:
 
 
 def greetings_of(request: BuildRequest, ports: Ports) -> tuple[str, ...]:
-    """The character's greetings as the tavern says them, macros expanded."""
+    """The character's greetings as the tavern says them, macros expanded; a window that is too small for it does not matter."""
+    from innkeeper.content.character import Character
     from innkeeper.taverns import build
 
-    count = len(request.character.greetings())
-    plans = (build(request.with_(greeting=n, history=(), message=""), ports, commit=False) for n in range(count))
-    return tuple(plan.greeting or request.character.greeting(number) for number, plan in enumerate(plans))
+    greetings = Character.of(thaw(request.character)).greetings()
+    base = request.with_(history=(), message="", context_window=ROOM, reserved_tokens=0)
+    plans = (build(base.with_(greeting=number), ports, commit=False) for number in range(len(greetings)))
+    return tuple(plan.greeting or text for plan, text in zip(plans, greetings, strict=True))
 
 
 def _assets(files: tuple[str, ...], options: dict[str, Any]) -> Assets:

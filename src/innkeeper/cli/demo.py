@@ -23,14 +23,14 @@ __all__ = ["demo", "demo_request"]
 TIME: Final = "2026-10-06T19:05:00+00:00"
 """When the demo plays: always then, so that it is the same each time."""
 
-MESSAGE: Final = "I heard no bell on the way in. Is the reef safe tonight, Wenna?"
+MESSAGE: Final = "The fog came in fast, and I heard no bell. Is the reef safe tonight, Wenna?"
 WINDOW: Final = 2048
-TEMPERATURE: Final = 0.7
+TEMPERATURE: Final = 0.4
 
 
 @click.command()
-@click.option("--seed", type=int, default=1, show_default=True, help="What all chance is drawn from, the model's too.")
-@click.option("--max-tokens", type=int, default=80, show_default=True, help="How long the answer may be.")
+@click.option("--seed", type=int, default=8, show_default=True, help="What all chance is drawn from, the model's too.")
+@click.option("--max-tokens", type=int, default=48, show_default=True, help="How long the answer may be.")
 @click.option("--no-model", is_flag=True, help="Build the prompt, but ask nobody.")
 @click.option("--examples", "folder", type=click.Path(path_type=Path), help="Take the files from this folder.")
 @json_option
@@ -53,7 +53,7 @@ def demo(*, seed: int, max_tokens: int, no_model: bool, folder: Path | None, as_
     stage.end()
 
 
-def demo_request(folder: Path | None = None, *, seed: int = 1, max_tokens: int = 80) -> tuple[BuildRequest, list[str]]:
+def demo_request(folder: Path | None = None, *, seed: int = 8, max_tokens: int = 48) -> tuple[BuildRequest, list[str]]:
     """The request that the demo builds, and the files it is made of."""
     from innkeeper.cli.assets import Assets
     from innkeeper.cli.examples import CARD, examples_dir
