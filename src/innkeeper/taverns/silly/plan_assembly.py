@@ -12,9 +12,9 @@ from innkeeper.prompt.step import NoConfig, Step
 from innkeeper.prompt.text import Origin
 from innkeeper.taverns.silly.greeting import resolve_greeting
 from innkeeper.taverns.silly.macro_expansion import History
+from innkeeper.taverns.silly.own_stop_strings import custom_stop_strings
 from innkeeper.taverns.silly.room import Draft
 from innkeeper.taverns.silly.scene import Scene, scene_of
-from innkeeper.taverns.silly.stop_strings import custom_stop_strings
 
 __all__ = ["PLAN_ASSEMBLY", "Assembly"]
 
