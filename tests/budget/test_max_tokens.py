@@ -29,9 +29,8 @@ def _assemble(state: State) -> None:
     state.result.plan = Plan(blocks=BLOCKS)
 
 
-def _build(options: dict[str, Any], ports: Ports | None = None, *, late: Any = None, **fields: Any) -> Plan:
-    steps = [step("plan_assembly", _assemble)] if late is None else [step("plan_assembly", _assemble, finish=late)]
-    pipeline = Pipeline(*steps).append(MAX_TOKENS, **{"framing": "none", **options})
+def _build(options: dict[str, Any], ports: Ports | None = None, **fields: Any) -> Plan:
+    pipeline = Pipeline(step("plan_assembly", _assemble)).append(MAX_TOKENS, **{"framing": "none", **options})
     request = BuildRequest.of({"now": "2026-01-01T00:00:00Z", **fields})
     return build(request, pipeline, ports or Ports(token_counter=Characters()))
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.budget import TRIMMING, BudgetNumberError, TrimReport
+from innkeeper.budget import TRIMMING, BudgetNumberError, TrimmingConfig, TrimReport, trim_state
 from innkeeper.prompt import (
     Attachment,
     Block,
@@ -229,6 +229,20 @@ def test_any_kind_of_counter_is_taken() -> None:
     """A function will do: the step's own counter comes before the port's."""
     plan = _build({"token_estimator": lambda text: len(text) * 2}, context_window=60)
     assert plan.trim_report.initial_tokens == 120
+
+
+def test_b15_what_is_added_after_trimming_can_be_trimmed_too() -> None:
+    """B15: a step that lets hooks add blocks at the end trims once more; the report is of the last trimming."""
+
+    def add(state: State, _config: Any) -> None:
+        assert state.result.plan is not None
+        state.result.plan = state.result.plan.append(block("late" * 5, "custom", role="system"))
+        trim_state(state, TrimmingConfig(framing="none"))
+
+    pipeline = Pipeline(step("hooks", finish=add), _assembling(BLOCKS)).append(TRIMMING, framing="none")
+    plan = build(BuildRequest(context_window=40), pipeline, Ports(token_counter=Characters()))
+    assert _kept(plan) == "Scl"
+    assert (plan.trim_report.initial_tokens, plan.trim_report.final_tokens) == (60, 40)
 
 
 def test_trimming_needs_a_plan() -> None:

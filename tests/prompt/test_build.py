@@ -15,6 +15,7 @@ from innkeeper.prompt import (
     InMemoryInjections,
     InMemoryVariables,
     Mulberry32,
+    NoteKind,
     Pipeline,
     PipelineError,
     Plan,
@@ -76,6 +77,18 @@ def test_the_plan_says_what_it_was_made_of() -> None:
     assert plan.options == {"temperature": 1}
     assert plan.variables == {"local": {"turns": 1}, "global": {}}
     assert plan.request == REQUEST.with_(tavern="silly", profile="p", model="m", dialect="d")
+
+
+def test_b9_whatever_a_step_warns_about_reaches_the_plan() -> None:
+    """B9: warnings and notes of every step are in the plan, in their order, each with its step."""
+
+    def expand(state: State) -> None:
+        state.warn("unknown macro {{Foo}}")
+        state.note(NoteKind.MACRO, "kept as it is")
+
+    plan = build(REQUEST, Pipeline(step("macro_expansion", expand), *PIPELINE))
+    assert [(note.message, note.step) for note in plan.warnings] == [("unknown macro {{Foo}}", "macro_expansion")]
+    assert [(note.kind, note.step) for note in plan.notes] == [("macro", "macro_expansion")]
 
 
 def test_without_a_moment_the_wall_clock_is_read_and_recorded(monkeypatch: pytest.MonkeyPatch) -> None:

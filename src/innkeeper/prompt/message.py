@@ -25,6 +25,7 @@ STANDARD_METADATA: Final = ("tool_calls", "tool_call_id", "signature")
 """Metadata keys all dialects read (2-wave4-contracts, *Standard metadata keys*)."""
 
 _FIELDS: Final = frozenset({"role", "content", "name", "swipes", "swipe_id", "send_date", "attachments", "metadata"})
+_PLAIN: Final = frozenset({"role", "content", "name"})
 _CAMEL: Final = {
     "swipeId": "swipe_id",
     "sendDate": "send_date",
@@ -144,6 +145,8 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
         """
         if isinstance(value, cls):
             return value
+        if type(value) is dict and value.keys() <= _PLAIN and (quick := _quick(value)) is not None:
+            return quick
         if not isinstance(value, Mapping):
             value = _attributes(value, where)
         try:
@@ -192,6 +195,15 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
         """
         facts: dict[str, Any] = plain_data(self)
         return facts
+
+
+def _quick(value: dict[str, Any]) -> Message | None:
+    """A message that is only role, content and perhaps a name, all text; most are, and chats have thousands."""
+    role, content, name = value.get("role"), value.get("content"), value.get("name")
+    if type(role) is not str or type(content) is not str or not (name is None or type(name) is str):
+        return None
+    role = scalar_text(role).strip().lower()
+    return Message(role, scalar_text(content), scalar_text(name) if name else None) if role else None
 
 
 def _attributes(value: Any, where: Where | None) -> Mapping[str, Any]:
@@ -306,6 +318,12 @@ def messages_of(values: Any, *, asset: str = "history") -> tuple[Message, ...]:
         msg = f"{asset} must be a list of messages, not {type(values).__name__}"
         raise UsageError(msg)
     return tuple(
-        item if type(item) is Message else Message.of(item, where=Where(asset=asset, path=f"[{index}]"))
-        for index, item in enumerate(source)
+        [item if type(item) is Message else _numbered(item, index, asset) for index, item in enumerate(source)]
     )
+
+
+def _numbered(item: Any, index: int, asset: str) -> Message:
+    try:
+        return Message.of(item)
+    except InnkeeperError as error:
+        raise error.at(asset=asset, path=f"[{index}]") from error.__cause__
