@@ -121,6 +121,13 @@ def test_server_stops_in_a_stall() -> None:
     assert failed
 
 
+def test_server_that_never_started() -> None:
+    """Stopping a server that was not started, or twice, is nothing special."""
+    server = EchoServer()
+    server.stop()
+    server.stop()
+
+
 @pytest.mark.parametrize("body", [b"{", b"[]", b"[" * 100_000])
 def test_requests_that_are_none(body: bytes) -> None:
     """What is no JSON object is answered with 400, on the wire too."""

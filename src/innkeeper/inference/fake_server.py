@@ -44,9 +44,13 @@ class EchoServer:
         """``http://127.0.0.1:port``."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
-    def __enter__(self) -> Self:
+    def start(self) -> Self:
+        """Begin to answer; a ``with`` block does so by itself."""
         self._thread.start()
         return self
+
+    def __enter__(self) -> Self:
+        return self.start()
 
     def __exit__(self, *_: object) -> None:
         self.stop()
@@ -54,9 +58,10 @@ class EchoServer:
     def stop(self) -> None:
         """Stop at once, also in the middle of a stall."""
         self.stopping.set()
-        self._server.shutdown()
+        if self._thread.is_alive():
+            self._server.shutdown()
+            self._thread.join()
         self._server.server_close()
-        self._thread.join()
 
 
 class _Server(ThreadingHTTPServer):

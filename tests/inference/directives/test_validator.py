@@ -131,7 +131,9 @@ def test_reasons(verdict: Any, reasons: tuple[str, ...]) -> None:
 
 
 JSON = st.recursive(
-    st.none() | st.text(max_size=4) | st.integers(), lambda x: st.lists(x) | st.dictionaries(st.text(max_size=4), x)
+    st.none() | st.text(max_size=4) | st.integers(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=5,
 )
 
 

@@ -13,10 +13,10 @@ from innkeeper.inference.tools.arguments import unfenced
 
 __all__ = ["parse_object"]
 
-_WRAPPED: Final = re.compile(r"<(directives|json)>(.*)</\1>", re.DOTALL | re.IGNORECASE)
+_WRAPPER: Final = re.compile(r"<(/?)(directives|json)>", re.IGNORECASE)
 _MARK: Final = re.compile(r'["{}\\]')
 _OBJECT: Final = re.compile(r'\{\s*+"')
-_MAX_STARTS: Final = 16
+_MAX_STARTS: Final = 8
 """Opening braces that are tried before the text counts as holding no object."""
 
 
@@ -56,8 +56,13 @@ def _read(text: str) -> Iterator[Any]:
 
 
 def _unwrapped(text: str) -> str:
-    found = _WRAPPED.search(text)
-    return unfenced(found[2]) if found else ""
+    """What stands between the first opening wrapper and the last closing one of its name."""
+    tags = list(_WRAPPER.finditer(text))
+    first = next((tag for tag in tags if not tag[1]), None)
+    if first is None:
+        return ""
+    ends = [tag.start() for tag in tags if tag[1] and tag[2].lower() == first[2].lower() and tag.start() >= first.end()]
+    return unfenced(text[first.end() : ends[-1]]) if ends else ""
 
 
 def _balanced(text: str) -> Iterator[str]:
