@@ -7,6 +7,7 @@ import pytest
 
 from innkeeper.prompt.errors import UnknownNameError
 from innkeeper.tokens import SILLYTAVERN_TOKENIZERS, TokenizerUnavailableError, sillytavern_tokenizer
+from innkeeper.tokens.sillytavern import counts
 from tests import shared
 
 COUNTS = msgspec.json.decode((shared.VECTORS / "silly/tokens/counts.json").read_bytes())
@@ -80,3 +81,14 @@ def test_the_counter_ignores_models() -> None:
     """The rule's counter counts by its tokenizer for any model and for none."""
     some = sillytavern_tokenizer("none").counter()
     assert some.count("x" * 10) == some.count("x" * 10, "gpt-4o") == 3
+
+
+@pytest.mark.parametrize("text", ["", "hello", "<|endoftext|>", "\ud800"])
+def test_counts_name_what_is_not_here(text: str) -> None:
+    """A tokenizer is counted or named as unavailable, never both, and never guessed."""
+    found = counts(text)
+    unavailable = set(found["unavailable"])
+    assert unavailable == {name for name, each in SILLYTAVERN_TOKENIZERS.items() if not each.available}
+    assert not unavailable & {*found["message"], *found["named"], *found["plain"]}
+    assert found["message"].keys() == found["named"].keys()
+    assert found["plain"]["none"] == SILLYTAVERN_TOKENIZERS["none"].count_text(text)

@@ -5,9 +5,14 @@ Example messages say who speaks by the names ``example_user`` and ``example_assi
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import msgspec
 
-__all__ = ["EXAMPLE_ASSISTANT", "EXAMPLE_USER", "Speakers", "lead"]
+from innkeeper.dialects.errors import DialectOptionError
+
+__all__ = ["EXAMPLE_ASSISTANT", "EXAMPLE_USER", "Speakers", "lead", "speakers_of"]
 
 EXAMPLE_USER = "example_user"
 EXAMPLE_ASSISTANT = "example_assistant"
@@ -42,3 +47,14 @@ class Speakers(msgspec.Struct, frozen=True):
         if name == EXAMPLE_USER:
             return self.lead_user(text)
         return self.lead_char(text) if name == EXAMPLE_ASSISTANT else ""
+
+
+def speakers_of(value: Any, dialect: str) -> Speakers:
+    """The option ``speakers`` of a dialect: `Speakers`, or ``{char, user, group}``. Raises `DialectOptionError`."""
+    if isinstance(value, Speakers):
+        return value
+    try:
+        fields = dict(value or {}) if isinstance(value, Mapping) or not value else value
+        return msgspec.convert(fields, Speakers, strict=True)
+    except msgspec.ValidationError:
+        raise DialectOptionError(dialect, "speakers", value, ("an object with char, user and group",)) from None

@@ -65,7 +65,12 @@ _COUNTED_BY: Final = {"claude": "claude", "makersuite": "gemma", "vertexai": "ge
 
 
 def _tokenizer(given: Mapping[str, Any]) -> str:
-    """The tokenizer a case was counted by, which is the model to this tavern."""
+    """The tokenizer a case was counted by, which is the model to this tavern.
+
+    ``counted_by`` in a case names another where the source's own may not be shipped and no count is expected.
+    """
+    if given.get("counted_by"):
+        return str(given["counted_by"])
     if given.get("api") == "text":
         return given.get("tokenizer") or "none"
     source = (given.get("preset") or {}).get("chat_completion_source")
