@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from innkeeper.inference.client import Client
-from innkeeper.inference.errors import HttpError
+from innkeeper.inference.errors import HttpError, ProviderTimeoutError
 from innkeeper.inference.fake import EchoServer, FakeClient, FakeReply, Fault
 from innkeeper.inference.fake_script import Answer, Script, route
 from innkeeper.prompt import UsageError
@@ -97,6 +97,12 @@ def test_server_remembers_requests_and_checks_keys() -> None:
     assert caught.value.status == 401
     assert [received.path for received in server.requests] == ["/v1/chat/completions"] * 2
     assert server.requests[1].body["messages"] == HELLO
+
+
+def test_a_stall_costs_no_time_in_process() -> None:
+    """An answer that would come too late is a timeout at once."""
+    with pytest.raises(ProviderTimeoutError):
+        FakeClient(Fault.slow(5), timeout=1).chat("m", HELLO)
 
 
 def test_server_stops_in_a_stall() -> None:

@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,12 +16,16 @@ from innkeeper.inference.runner import PromptRunner
 from innkeeper.inference.runner_config import RunnerConfig
 from innkeeper.prompt import (
     BudgetGroup,
+    FrozenDict,
     InMemoryVariables,
     MaxTokensExceededError,
+    NoConfig,
     NoteKind,
     PipelineError,
     Plan,
     ReplayError,
+    State,
+    Step,
     TraceCollector,
     UnknownNameError,
     UsageError,
@@ -251,6 +256,37 @@ def test_perform() -> None:
     assert result.usage["completion_tokens"] == 2
     assert client.requests == [made.request]
     assert "Late" not in repr(result)
+
+
+def test_stop_strings_and_tools_of_the_tavern() -> None:
+    """What the plan adds to a request is sent, unless the caller decides otherwise."""
+
+    def add(state: State, _config: Any) -> None:
+        state.result.stop = ("User:",)
+        state.result.options["top_k"] = 40
+
+    pipeline = CONFIG.pipeline.append(Step("sampling", add, NoConfig))
+    config = RunnerConfig.build("openai", "m", pipeline=pipeline)
+    tools = [{"name": "look", "parameters": {"type": "object", "required": []}}]
+    sent = runner().build_request(config, CHAT, request={"tools": tools}).request
+    assert (sent["stop"], sent["top_k"]) == (["User:"], 40)
+    assert sent["tools"][0]["function"] == {"name": "look", "description": "", "parameters": {"type": "object"}}
+    assert runner().build_request(config, CHAT, llm_options={"stop": ["x"]}).request["stop"] == ["x"]
+
+
+def test_a_payload_that_streams_is_not_performed() -> None:
+    """A request that was made into a stream by hand goes through the methods for streams."""
+    made = runner().build_request(CONFIG, CHAT)
+    streamed = replace(made, payload=FrozenDict({**made.payload, "stream": True}))
+    with pytest.raises(UsageError, match="whole answers"):
+        runner().perform(streamed)
+
+
+def test_deleted_variables_are_committed() -> None:
+    """A variable that a build removes is removed from the store."""
+    store = InMemoryVariables({"local": {"a": 1, "b": 2}})
+    runner().build_request(CONFIG, CHAT, meta={"system_template": "{% deletevar a %}x"}, variables_store=store)
+    assert store.to_dict()["local"] == {"b": 2}
 
 
 def test_response_transforms() -> None:

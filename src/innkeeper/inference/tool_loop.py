@@ -61,7 +61,7 @@ class ToolLoopRunner:
     runner: PromptRunner
     config: RunnerConfig
     registry: ToolRegistry
-    dispatcher: ToolDispatcher | None
+    dispatcher: ToolDispatcher
     system: str | None = None
     variables_store: VariablesStore | None = None
     strict: bool = False
@@ -97,14 +97,12 @@ class ToolLoopRunner:
         if tool_executor is None and config.tool_use_mode != "disabled" and offered:
             msg = "tools need a tool_executor"
             raise UsageError(msg, hint='or set context.tool_calling.tool_use_mode to "disabled"')
-        runs = tool_executor is not None
+        executor = {} if tool_executor is None else tool_executor
         return cls(
             runner=client if isinstance(client, PromptRunner) else PromptRunner(client),
             config=runner_config,
             registry=offered,
-            dispatcher=ToolDispatcher(offered, tool_executor, aliases=tool_aliases, timeout=config.tool_timeout)
-            if runs
-            else None,
+            dispatcher=ToolDispatcher(offered, executor, aliases=tool_aliases, timeout=config.tool_timeout),
             system=system,
             variables_store=variables_store,
             strict=strict,
@@ -163,8 +161,7 @@ class ToolLoopRunner:
     @property
     def offers_tools(self) -> bool:
         """Whether the model is shown any tool."""
-        disabled = self.config.tool_calling.tool_use_mode == "disabled"
-        return not disabled and self.dispatcher is not None and bool(self.registry.openai_tools())
+        return self.config.tool_calling.tool_use_mode != "disabled" and bool(self.registry.openai_tools())
 
 
 class _Run:
@@ -267,8 +264,6 @@ class _Run:
             self.history.append(Message("tool", text, metadata=freeze({"tool_call_id": call.id})))
 
     def envelope(self, call: ToolCall) -> dict[str, Any]:
-        if self.loop.dispatcher is None:
-            return failure(call.name, "TOOL_NOT_ALLOWED", "there are no tools here")
         try:
             args = parse_arguments(call.arguments, self.config.max_tool_args_bytes)
         except ToolArgumentsError as error:

@@ -58,6 +58,7 @@ EXECUTORS = {
     "with_an_id": (lambda tool_call_id, **_: tool_call_id, {"value": "c1"}),
     "with_anything": (lambda **all_of_it: sorted(all_of_it), {"value": ["args", "name", "tool_call_id"]}),
     "object": (Caller(), {"name": "look", "args": {"x": 1}, "id": "c1"}),
+    "built_in_without_a_signature": ({"look": dict}, {"x": 1}),
     "functions": ({"look": lambda x: {"seen": x}}, {"seen": 1}),
 }
 
