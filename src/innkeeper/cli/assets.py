@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
 
 import click
+import msgspec
 
-from innkeeper.prompt import BuildRequest, UsageError, Where, deep_merge
+from innkeeper.prompt import BuildRequest, InnkeeperError, UsageError, Where, deep_merge
 from innkeeper.prompt.limits import MAX_DEPTH
 
 if TYPE_CHECKING:
@@ -188,7 +189,12 @@ class Assets:
         from innkeeper.content.reader import Reader
 
         with Reader(self._source(name)) as reader:
-            self._put("request", BuildRequest.from_json(reader.all()), name)
+            try:
+                request = BuildRequest.from_json(reader.all())
+            except InnkeeperError as error:
+                error.where = msgspec.structs.replace(error.where or Where(), asset=name)
+                raise
+        self._put("request", request, name)
 
 
 def chat_fields(chat: Chat) -> dict[str, dict[str, Any]]:

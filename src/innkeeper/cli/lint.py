@@ -46,6 +46,8 @@ def lint(files: tuple[str, ...], *, model: str | None, strict: bool, as_json: bo
 
 def _linted(files: tuple[str, ...], model: str | None) -> Iterable[tuple[str, list[Finding]]]:
     """Each file with its findings; lore is judged by the preset among the files, if there is one."""
+    from innkeeper.lore.lint import RESTATED
+
     read = []
     for name in files:
         assets = Assets()
@@ -53,26 +55,33 @@ def _linted(files: tuple[str, ...], model: str | None) -> Iterable[tuple[str, li
         read.append((name, assets))
     preset = next((assets.fields["preset"] for _, assets in read if "preset" in assets.fields), None)
     for name, assets in read:
-        yield name, [*assets.findings, *_findings(assets.fields, preset, model)]
+        yield (
+            name,
+            [
+                *(finding for finding in assets.findings if finding.rule not in RESTATED),
+                *_findings(assets.fields, preset, model),
+            ],
+        )
 
 
 def _findings(fields: dict[str, Any], preset: Preset | None, model: str | None) -> Iterable[Finding]:
-    from innkeeper.taverns.silly.lint import lint_preset
+    from innkeeper.taverns.silly.lint import lint_macros, lint_preset, lint_story
 
     character: Character | None = fields.get("character")
     books: list[Lorebook] = [*fields.get("lorebooks", ())]
     if character is not None:
-        yield from _macros(character)
+        yield from lint_macros(character)
         books += [character.book] if character.book else []
     for book in books:
         yield from _book(book, preset, model)
     if "preset" in fields:
         yield from lint_preset(fields["preset"])
+    yield from lint_story(fields.get("settings") or {})
 
 
 def _book(book: Lorebook, preset: Preset | None, model: str | None) -> Iterable[Finding]:
     from innkeeper.lore import LoreSettings, lint_book
-    from innkeeper.taverns.silly.lint import lint_slots
+    from innkeeper.taverns.silly.lint import lint_book_macros, lint_slots
     from innkeeper.tokens import default_counter
 
     window = (preset.context_window if preset else None) or CONTEXT
@@ -82,11 +91,6 @@ def _book(book: Lorebook, preset: Preset | None, model: str | None) -> Iterable[
     for finding in lint_book(book, budget=budget, count=lambda text: counter.count(text, model)):
         if str(finding) not in known:
             yield finding
+    yield from lint_book_macros(book)
     if preset is not None:
         yield from lint_slots(book, preset)
-
-
-def _macros(character: Character) -> Iterable[Finding]:
-    from innkeeper.taverns.silly.lint import lint_macros
-
-    return lint_macros(character)

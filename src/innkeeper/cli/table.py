@@ -27,6 +27,7 @@ COMMANDS: Final[Mapping[str, Entry]] = MappingProxyType(
         "card": Entry("innkeeper.cli.card:card", "Look into character cards, check, convert and compare them."),
         "chat": Entry("innkeeper.cli.chat:chat", "Chat with a card in the terminal."),
         "demo": Entry("innkeeper.cli.demo:demo", "Show a whole turn: a card, its prompt, the answer of a local model."),
+        "lint": Entry("innkeeper.cli.lint:lint", "Find what in cards, lorebooks and presets can never have an effect."),
         "lore": Entry("innkeeper.cli.lore:lore", "Try lorebooks against a chat, with a reason for every entry."),
         "models": Entry("innkeeper.cli.models:models", "Install and list models that run on this machine."),
         "parity": Entry("innkeeper.cli.parity:parity", "Run golden cases of the originals and show where we differ."),

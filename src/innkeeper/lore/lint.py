@@ -13,10 +13,13 @@ from innkeeper.lore.jsregex import RegexRunner
 from innkeeper.lore.key import RegexKey, parse_key
 from innkeeper.lore.settings import LoreSettings
 
-__all__ = ["lint_book"]
+__all__ = ["RESTATED", "lint_book"]
 
 SHORTEST_KEY: Final = 3
 """A plain Latin key shorter than this is found inside almost any text."""
+
+RESTATED: Final = frozenset({"no-keys"})
+"""What reading a book remarks on and linting it says again, as the fault it is."""
 
 _ATTACKS: Final = ("a", "0", " ", "_", "ab", "a ", "x")
 _ATTACK_LENGTH: Final = 40
@@ -35,7 +38,7 @@ def lint_book(
     ``budget`` is the lore budget in tokens and ``count`` counts them: constants that do not fit are found only with both.
     """
     rules = settings or LoreSettings()
-    found: list[Finding] = list(book.findings)
+    found = [finding for finding in book.findings if finding.rule not in RESTATED]
     runner = RegexRunner(lambda _what, _why: None)
     for entry in book.entries:
         if entry.enabled:
@@ -122,7 +125,7 @@ def _runs_away(key: RegexKey) -> bool:
     letters = [char for char in dict.fromkeys(key.pattern) if char.isalnum()]
     for piece in (*_ATTACKS, *letters[:6]):
         runner = RegexRunner(lambda what, _why: trips.append(what))
-        runner.matches(key, piece * _ATTACK_LENGTH + "\n\x00!")
+        runner.matches(key, piece * _ATTACK_LENGTH + "\x00!\n\x00!")
         if trips:
             return True
     return False

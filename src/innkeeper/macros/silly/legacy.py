@@ -27,7 +27,7 @@ from innkeeper.macros.silly.state import unquoted
 from innkeeper.macros.silly.trimming import without_trims
 from innkeeper.macros.silly.values import add, read
 
-__all__ = ["substitute_legacy"]
+__all__ = ["NAMES", "substitute_legacy"]
 
 _COMMA: Final = "\x00"
 _REPORTED: Final = 20
@@ -135,7 +135,9 @@ def _run(text: str, world: _World, dynamic: Mapping[str, Any]) -> str:
     return text
 
 
-_STIRRING: Final = re.compile(r"\{\{(?:(?:set|add|inc|dec)(?:global)?var::|random|roll|banned)", re.IGNORECASE | re.ASCII)
+_STIRRING: Final = re.compile(
+    r"\{\{(?:(?:set|add|inc|dec)(?:global)?var::|random|roll|banned)", re.IGNORECASE | re.ASCII
+)
 
 
 def _stirs(env: MacroEnvironment) -> bool:
@@ -447,3 +449,7 @@ def _report_unknown(text: str, world: _World) -> None:
             return
         name = re.split(r"[\s:]", found[1].strip())[0]
         report(world.env, UnknownMacroError(f"there is no macro {{{{{name}}}}}", macro=name), text, found.start())
+
+
+NAMES: Final = frozenset(one.name.lower() for one in (*_FIRST, *_WITH_CARD, *_LAST)) | {"original"}
+"""The names this engine knows, in lower case; not those of dynamic macros."""

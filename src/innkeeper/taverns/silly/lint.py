@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
 
 from innkeeper.content.character import Character
 from innkeeper.content.finding import Finding, Level, show_path
@@ -11,8 +11,9 @@ from innkeeper.content.lore_entry import LorePosition
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.content.preset import Preset
 from innkeeper.taverns.silly.entries import DEFAULT_ORDER, MARKERS
+from innkeeper.taverns.silly.macro_findings import macro_findings, story_findings
 
-__all__ = ["lint_preset", "lint_slots"]
+__all__ = ["lint_book_macros", "lint_macros", "lint_preset", "lint_slots", "lint_story"]
 
 _SLOTS: Final = {
     LorePosition.BEFORE_CHAR: "worldInfoBefore",
@@ -58,6 +59,50 @@ def lint_preset(preset: Preset) -> Iterator[Finding]:
         yield Finding(
             "no-history", "the chat history is off: neither messages nor texts at depths are sent", "prompt_order"
         )
+    yield from _preset_macros(preset)
+
+
+def _preset_macros(preset: Preset) -> Iterator[Finding]:
+    for index, item in enumerate(preset.prompts):
+        yield from macro_findings(item.content, show_path(("prompts", index, "content")))
+    for field in _PRESET_TEXTS:
+        also = _CONTINUED if field == "continue_nudge_prompt" else frozenset()
+        yield from macro_findings(getattr(preset, field), field, also=also)
+
+
+_CONTINUED: Final = frozenset({"lastchatmessage"})
+"""What the text after a message to continue may say besides macros."""
+
+_PRESET_TEXTS: Final = (
+    "impersonation_prompt", "new_chat_prompt", "new_group_chat_prompt", "new_example_chat_prompt", "continue_nudge_prompt",
+    "group_nudge_prompt", "scenario_format", "personality_format", "assistant_prefill", "assistant_impersonation",
+)  # fmt: skip
+
+
+def lint_story(settings: Mapping[str, Any]) -> Iterator[Finding]:
+    """A story string (``text.context.story_string`` of a request's settings) that would stop the build."""
+    context = (settings.get("text") or {}).get("context") or {}
+    story = context.get("story_string")
+    if isinstance(story, str):
+        yield from story_findings(story, "story_string")
+
+
+def lint_macros(character: Character) -> Iterator[Finding]:
+    """Unknown and malformed macros in the card's texts. Its book has `lint_book_macros`."""
+    for field, text in texts_of(character):
+        yield from macro_findings(text, f"data.{field}")
+    if character.depth_prompt is not None:
+        yield from macro_findings(character.depth_prompt.prompt, "data.extensions.depth_prompt.prompt")
+
+
+def lint_book_macros(book: Lorebook) -> Iterator[Finding]:
+    """Unknown and malformed macros in the texts and keys of entries that are on."""
+    for entry in book.entries:
+        if entry.enabled:
+            yield from macro_findings(entry.content, show_path(("entries", entry.id, "content")))
+            for index, key in enumerate(entry.keys):
+                if not key.strip().startswith("/"):
+                    yield from macro_findings(key, show_path(("entries", entry.id, "key", index)))
 
 
 def texts_of(character: Character) -> Iterable[tuple[str, str]]:
