@@ -6,8 +6,7 @@ import msgspec
 import pytest
 
 from innkeeper.prompt.errors import UnknownNameError
-from innkeeper.tokens import SILLYTAVERN_TOKENIZERS, TokenizerUnavailableError, sillytavern_tokenizer
-from innkeeper.tokens.sillytavern import counts
+from innkeeper.tokens import SILLYTAVERN_TOKENIZERS, TokenizerUnavailableError, sillytavern, sillytavern_tokenizer
 from tests import shared
 
 COUNTS = msgspec.json.decode((shared.VECTORS / "silly/tokens/counts.json").read_bytes())
@@ -86,7 +85,7 @@ def test_the_counter_ignores_models() -> None:
 @pytest.mark.parametrize("text", ["", "hello", "<|endoftext|>", "\ud800"])
 def test_counts_name_what_is_not_here(text: str) -> None:
     """A tokenizer is counted or named as unavailable, never both, and never guessed."""
-    found = counts(text)
+    found = sillytavern.counts(text)
     unavailable = set(found["unavailable"])
     assert unavailable == {name for name, each in SILLYTAVERN_TOKENIZERS.items() if not each.available}
     assert not unavailable & {*found["message"], *found["named"], *found["plain"]}
