@@ -194,6 +194,12 @@ CASES = [
         [user(text("Hello")), assistant(text("Hi"))],
         notes=("loss",),
     ),
+    Case(
+        "signature-of-a-call",
+        [HELLO, message("assistant", "", tool_calls=[{**call(), "signature": "sig"}]), RESULT],
+        [user(text("Hello")), assistant(use()), user(result())],
+        notes=("loss",),
+    ),
     Case("name", [message("user", "Hello", name="Bob")], [user(text("Hello"))], notes=("loss",)),
     Case(
         "name-in-front",

@@ -1,6 +1,7 @@
 """xAI: Chat Completions with images and files the provider holds."""
 
 from innkeeper.dialects import DIALECTS
+from innkeeper.prompt import Attachment
 from tests.dialects.talks import message, said
 
 XAI = DIALECTS["xai"]
@@ -11,9 +12,14 @@ def test_messages() -> None:
     media = [
         {"kind": "image", "url": "https://x"},
         {"kind": "video", "url": "https://x"},
+        Attachment("file", extra=message(x={"file_id": "f"}).metadata["x"]),
     ]
     payload = XAI.messages([message("user", "see", name="Bob", attachments=media)], {})
-    parts = [{"type": "text", "text": "see"}, {"type": "image_url", "image_url": {"url": "https://x"}}]
+    parts = [
+        {"type": "text", "text": "see"},
+        {"type": "image_url", "image_url": {"url": "https://x"}},
+        {"type": "file", "file": {"file_id": "f"}},
+    ]
     assert payload.body == [{"role": "user", "content": parts, "name": "Bob"}]
     assert said(payload.notes, "video").kind == "loss"
 

@@ -1,6 +1,6 @@
 """Text completion: ``{prompt, stop_sequences}``, in one of three modes.
 
-- plain: the texts that are not empty, joined by a newline, roles not marked (the behaviour of TavernKit's text dialect);
+- plain: the texts that are not empty, joined by ``separator`` (a newline), roles not marked (TavernKit's text dialect);
 - ``instruct=``: each message between its role's prefix and suffix (`innkeeper.dialects.instruct.Instruct`);
 - ``chat_template=``: a model's own Jinja template, with ``bos_token``, ``eos_token``, ``template_vars``.
 
@@ -13,14 +13,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
-from innkeeper.dialects.chat_template import render_chat_template
 from innkeeper.dialects.conversation import Conversation, Rules, converse, merged, with_system
 from innkeeper.dialects.errors import DialectOptionError
 from innkeeper.dialects.family import Family
 from innkeeper.dialects.instruct import Instruct
 from innkeeper.dialects.jsonable import jsonable
 from innkeeper.dialects.openai import definition
-from innkeeper.dialects.options import Table, as_is, neutral, put, stop_list
+from innkeeper.dialects.options import Table, as_is, neutral, stop_list
 from innkeeper.dialects.report import Report
 from innkeeper.dialects.turn import ASSISTANT, SYSTEM, USER, Turn
 from innkeeper.prompt.dialect import Tool
@@ -47,7 +46,7 @@ class Text(Family):
         **as_is("xtc_threshold", "xtc_probability", "dry_multiplier", "dry_base", "dry_allowed_length"),
         **as_is("dry_sequence_breakers", "grammar", "json_schema", "logit_bias", "n", "logprobs", "echo", "best_of"),
         **as_is("min_tokens", "ignore_eos", "stream", "user", "cache_prompt", "id_slot"),
-        "sampler_order": put("sampler_order"),
+        **as_is("sampler_order", "banned_strings"),
     }
     own_options: ClassVar[tuple[str, ...]] = (
         "instruct",
@@ -94,7 +93,7 @@ class Text(Family):
             form = Instruct.of(options["instruct"])
             stop = tuple(form.filled(text, USER, None) for text in form.stop)
             return _instructed(turns, form, reply, report), stop
-        return "\n".join(turn.text for turn in turns if turn.text), ()
+        return scalar_text(str(options.get("separator", "\n"))).join(turn.text for turn in turns if turn.text), ()
 
     def _body(
         self, model: str | None, talk: Conversation, options: Mapping[str, Any], report: Report
@@ -138,6 +137,8 @@ def _instructed(turns: list[Turn], form: Instruct, reply: str, report: Report) -
 
 
 def _templated(turns: list[Turn], options: Mapping[str, Any], reply: str) -> str:
+    from innkeeper.dialects.chat_template import render_chat_template
+
     goes_on = bool(turns) and turns[-1].role == ASSISTANT and reply == ASSISTANT and not turns[-1].calls
     shown, tools = options.get("template_vars"), _tools(options)
     variables = {

@@ -32,7 +32,7 @@ class Source(msgspec.Struct, frozen=True):
     """What a token stands for: a text in pieces, and the blocks (by place) it may come from."""
 
     text: str
-    blocks: tuple[int, ...]
+    blocks: frozenset[int]
     pieces: tuple[Piece, ...] = ()
     field: str | None = None
 
@@ -59,7 +59,10 @@ class Sentinels:
         self._token = re.compile(rf"Zq{self._salt}x(\d+)xqZ|{_EDGE}([{_DIGITS}]+){_EDGE}")
         self._sources: list[Source] = []
         self._by_value: dict[str, int] = {}
+        self._holders: dict[int, list[int]] = {}
         self.blocks = tuple(self._replaced(place, block) for place, block in enumerate(blocks))
+        for number, holders in self._holders.items():
+            self._sources[number] = msgspec.structs.replace(self._sources[number], blocks=frozenset(holders))
         self._by_text = {source.text.strip(): source for source in self._sources if source.pieces}
 
     def content(self, text: str) -> Source | None:
@@ -94,7 +97,7 @@ class Sentinels:
         if blank and not self._spaces:
             return block.content
         text = scalar_text(block.content)
-        self._sources.append(Source(text, (place,), _pieces(block, text)))
+        self._sources.append(Source(text, frozenset((place,)), _pieces(block, text)))
         return self._spelt(len(self._sources) - 1, blank=blank)
 
     def _spelt(self, number: int, *, blank: bool) -> str:
@@ -108,10 +111,8 @@ class Sentinels:
         number = self._by_value.get(value)
         if number is None:
             number = self._by_value[value] = len(self._sources)
-            self._sources.append(Source(scalar_text(value), (place,), field=field))
-        elif place not in self._sources[number].blocks:
-            known = self._sources[number]
-            self._sources[number] = Source(known.text, (*known.blocks, place), field=known.field)
+            self._sources.append(Source(scalar_text(value), frozenset((place,)), field=field))
+        self._holders.setdefault(number, []).append(place)
         return self._spelt(number, blank=False)
 
     def _attachment(self, place: int, item: Attachment) -> Attachment:

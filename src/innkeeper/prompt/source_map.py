@@ -164,7 +164,9 @@ def _sources_in(shadow: Any, marks: Sentinels) -> list[Source]:
 
 def _all_sources(blocks: Sequence[Block]) -> list[Source]:
     return [
-        Source(block.content, (place,), block.ranges()) for place, block in enumerate(blocks) if block.content.strip()
+        Source(block.content, frozenset((place,)), block.ranges())
+        for place, block in enumerate(blocks)
+        if block.content.strip()
     ]
 
 
@@ -254,7 +256,7 @@ def _origins(
         yield DIALECT, None, part.text
     elif source.pieces:
         for origin, text in _clipped(source.pieces, part.offset, len(part.text)):
-            yield origin, blocks[source.blocks[0]].id, text
+            yield origin, blocks[min(source.blocks)].id, text
     else:
         block = blocks[_owner(source, pointer, parts, near)]
         asset = block.origin.asset if block.origin else "unknown"
@@ -274,10 +276,10 @@ def _clipped(pieces: Sequence[Piece], offset: int, length: int) -> Iterator[tupl
 def _owner(source: Source, pointer: str, parts: list[_Part], near: Mapping[str, set[int]]) -> int:
     """Of the blocks that hold a value, the one whose text is nearest: in the same string, else in the same object."""
     if len(source.blocks) == 1:
-        return source.blocks[0]
+        return min(source.blocks)
     beside = {place for part in parts if part.source and part.source.pieces for place in part.source.blocks}
     while True:
-        found = beside.intersection(source.blocks)
+        found = beside & source.blocks
         if found or not pointer:
             return min(found or source.blocks)
         pointer = pointer.rpartition("/")[0]
@@ -288,7 +290,7 @@ def _blocks_near(strings_read: list[tuple[str, list[_Part]]]) -> dict[str, set[i
     """The blocks that certainly have text under each pointer."""
     near: dict[str, set[int]] = {}
     for pointer, parts in strings_read:
-        places = {part.source.blocks[0] for part in parts if part.source and len(part.source.blocks) == 1}
+        places = {min(part.source.blocks) for part in parts if part.source and len(part.source.blocks) == 1}
         above = pointer
         while places and above:
             above = above.rpartition("/")[0]
