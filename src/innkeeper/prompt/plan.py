@@ -148,8 +148,10 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     def to_request(self, dialect: str | None = None, *, dialects: Dialects | None = None, **options: Any) -> Payload:
         """The whole provider request: model, messages, tools, and this plan's options under ``options``."""
-        merged = {**self.options, **({"stop": list(self.stop)} if self.stop else {}), **options}
-        shape = self._registry(dialects)[dialect or self.dialect or "openai"]
+        name = dialect or self.dialect or "openai"
+        own = self.dialect_options if name == self.dialect else EMPTY
+        merged = {**own, **self.options, **({"stop": list(self.stop)} if self.stop else {}), **options}
+        shape = self._registry(dialects)[name]
         return shape.request(self.messages, model=self.model, options=merged, tools=self.tools)
 
     def fingerprint(self, dialect: str | None = None, **options: Any) -> str:
@@ -192,7 +194,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready facts about the plan: blocks with origins, warnings, notes, reports. For ``--json`` and HTTP."""
-        data = {name: getattr(self, name) for name in self.__struct_fields__ if name not in _APART}
+        data = {name: _told(getattr(self, name)) for name in self.__struct_fields__ if name not in _APART}
         facts: dict[str, Any] = msgspec.to_builtins(data, enc_hook=_encode)
         return {key: value for key, value in facts.items() if value not in (None, [], (), {}, "")}
 
@@ -216,6 +218,11 @@ def _named(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
 
 
 _APART: Final = frozenset({"dialects", "request"})
+
+
+def _told(value: Any) -> Any:
+    """A report as it tells itself: with the figures that follow from its fields."""
+    return value.to_dict() if isinstance(value, msgspec.Struct) and hasattr(value, "to_dict") else value
 
 
 def _encode(value: Any) -> Any:

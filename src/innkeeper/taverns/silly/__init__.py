@@ -15,6 +15,12 @@ from innkeeper.taverns.silly.lore_step import LORE
 from innkeeper.taverns.silly.macro_expansion import MACRO_EXPANSION
 from innkeeper.taverns.silly.pinned_groups import PINNED_GROUPS
 from innkeeper.taverns.silly.plan_assembly import PLAN_ASSEMBLY
+from innkeeper.taverns.silly.story_string import STORY_FIELDS
+from innkeeper.taverns.silly.text_assembly import TEXT_ASSEMBLY
+from innkeeper.taverns.silly.text_compilation import TEXT_COMPILATION
+from innkeeper.taverns.silly.text_entries import TEXT_ENTRIES
+from innkeeper.taverns.silly.text_history import TEXT_HISTORY
+from innkeeper.taverns.silly.text_prompt import TEXT_TRIMMING
 from innkeeper.taverns.silly.trimming import TRIMMING
 from innkeeper.taverns.tavern import Tavern
 
@@ -22,14 +28,29 @@ if TYPE_CHECKING:
     from innkeeper.prompt import Plan
     from innkeeper.prompt.dialect import Payload
 
-__all__ = ["PIPELINE", "TAVERN", "build", "builder", "substitute", "to_messages", "to_provider"]
+__all__ = ["PIPELINE", "TAVERN", "TEXT_PIPELINE", "build", "builder", "substitute", "to_messages", "to_provider"]
 
 PIPELINE: Final = Pipeline(
     HOOKS, LORE, ENTRIES, PINNED_GROUPS, INJECTION, COMPILATION, MACRO_EXPANSION, PLAN_ASSEMBLY, TRIMMING
 )
 """The nine steps of the contract (2-wave4-contracts, *Middleware Data Flow Contract*)."""
 
-TAVERN: Final = Tavern(name="silly", pipeline=PIPELINE, summary="SillyTavern's prompts: cards, lore, presets, groups.")
+TEXT_PIPELINE: Final = Pipeline(
+    HOOKS, LORE, TEXT_ENTRIES, STORY_FIELDS, INJECTION, TEXT_COMPILATION, TEXT_HISTORY, TEXT_ASSEMBLY, TEXT_TRIMMING
+)
+"""The same nine steps for text completion (dialect ``text``): one text from a story string and instruct sequences."""
+
+
+def _pipeline_for(request: BuildRequest) -> Pipeline:
+    return TEXT_PIPELINE if request.dialect == "text" else PIPELINE
+
+
+TAVERN: Final = Tavern(
+    name="silly",
+    pipeline=PIPELINE,
+    choose=_pipeline_for,
+    summary="SillyTavern's prompts: cards, lore, presets, groups; for chats and for text completion.",
+)
 
 build = TAVERN.build
 builder = TAVERN.builder

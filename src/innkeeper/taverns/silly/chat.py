@@ -18,7 +18,7 @@ def chat_lines(inputs: SillyInputs) -> tuple[Line, ...]:
     text = inputs.message
     if not text and inputs.type == "normal":
         text = inputs.preset.send_if_empty.strip() if not inputs.is_text else ""
-    if not text or inputs.type not in ("normal", "impersonate"):
+    if not text or inputs.type not in ("normal", "continue"):
         return lines
     place = len(lines)
     return (*lines, Line(place=place, name=inputs.user, text=text, is_user=True))

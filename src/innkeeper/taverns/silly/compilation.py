@@ -95,7 +95,9 @@ def _injected(role: str, content: str, key: str) -> Draft:
 
 def _examples(scene: Scene, lore: LoreTexts) -> list[tuple[Draft, ...]]:
     """The example blocks: each its separator and its turns."""
-    blocks = [] if scene.inputs.power.strip_examples else example_blocks(scene.texts.examples)
+    if scene.inputs.power.strip_examples:
+        return []
+    blocks = example_blocks(scene.texts.examples)
     for text in lore.em_top:
         blocks = [*example_blocks(scene.expand(text)), *blocks]
     for text in lore.em_bottom:

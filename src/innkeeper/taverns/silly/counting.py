@@ -27,6 +27,8 @@ class Counting(msgspec.Struct, frozen=True):
     lore: Callable[[str], int]
     lore_part: Callable[[str], int] | None = None
     lore_overhead: int = 0
+    name: str = ""
+    """What is counted by, when it is one of SillyTavern's own tokenizers: the same in every build."""
 
     @classmethod
     def of(cls, state: State, inputs: SillyInputs) -> Counting:

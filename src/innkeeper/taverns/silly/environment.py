@@ -34,7 +34,7 @@ def environment_of(state: State, inputs: SillyInputs, lines: Sequence[Line]) -> 
         prefer_card_prompt=inputs.power.prefer_character_prompt,
         prefer_card_instruction=inputs.power.prefer_character_jailbreak,
         collapse_newlines=inputs.power.collapse_newlines,
-        chat=_chat(lines),
+        chat=chat_of(lines),
         first_included_id=_number(told.get("lastInContextMessageId")),
         input=inputs.message,
         generation=inputs.type,
@@ -57,7 +57,7 @@ def environment_of(state: State, inputs: SillyInputs, lines: Sequence[Line]) -> 
         chat_id_hash=told.get("chat_id_hash"),
         pick_seed=told.get("pick_reroll_seed"),
         warn=lambda note: _warn(state, note),
-        ban=state.result.options.setdefault("banned_strings", []).append if inputs.is_text else None,
+        ban=state.result.options.setdefault("banned_words", []).append if inputs.is_text else None,
     )
 
 
@@ -99,13 +99,16 @@ def _voices(inputs: SillyInputs, group: Group, title: str, field: Callable[[Char
     return voices
 
 
-def _chat(lines: Sequence[Line]) -> Callable[[], list[ChatLine]]:
+def chat_of(lines: Sequence[Line]) -> Callable[[], list[ChatLine]]:
+    """The chat as macros see it, made when one asks for it."""
     made: list[ChatLine] = []
 
     def chat() -> list[ChatLine]:
         if len(made) != len(lines):
             made[:] = [
-                ChatLine(line.name, line.text, line.is_user, line.hidden, line.send_date, line.swipes or None, line.swipe_id)
+                ChatLine(
+                    line.name, line.text, line.is_user, line.hidden, line.send_date, line.swipes or None, line.swipe_id
+                )
                 for line in lines
             ]
         return made

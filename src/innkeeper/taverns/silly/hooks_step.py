@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
 
 from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.hooks import HookContext
+from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
 from innkeeper.taverns.silly.cards import card_texts
 from innkeeper.taverns.silly.chat import chat_lines, shown_lines, with_text
 from innkeeper.taverns.silly.counting import Counting
-from innkeeper.taverns.silly.environment import environment_of
+from innkeeper.taverns.silly.environment import chat_of, environment_of
 from innkeeper.taverns.silly.inputs import SillyInputs, read_inputs
+from innkeeper.taverns.silly.line import Line
 from innkeeper.taverns.silly.scene import Expander, Scene
 
 __all__ = ["HOOKS"]
@@ -27,11 +30,26 @@ def run(state: State, _config: NoConfig) -> None:
     lines = chat_lines(inputs)
     pack = "new" if inputs.power.experimental_macro_engine else "legacy"
     expand = Expander(environment_of(state, inputs, lines), pack)
+    inputs, lines = _said(state, inputs, lines, expand)
     texts = card_texts(inputs, expand.field)
     if lines:
         lines = (with_text(lines[0], expand(lines[0].text)), *lines[1:])
+    expand.env = replace(expand.env, chat=chat_of(lines))
     counting = Counting.of(state, inputs)
     state.scratch["hooks"] = Scene(inputs, expand, texts, shown_lines(inputs, lines), lines, counting.message)
+
+
+def _said(
+    state: State, inputs: SillyInputs, lines: tuple[Line, ...], expand: Expander
+) -> tuple[SillyInputs, tuple[Line, ...]]:
+    """What the user says now, with macros resolved before all others: the message, and the quiet prompt."""
+    if len(lines) > len(inputs.lines):
+        lines = (*lines[:-1], with_text(lines[-1], expand(lines[-1].text)))
+    elif inputs.message:
+        state.note(NoteKind.IGNORED, f"the message is not sent for {inputs.type!r}", data={"input": "message"})
+    quiet = expand(inputs.generation.quiet_prompt)
+    generation = msgspec.structs.replace(inputs.generation, quiet_prompt=quiet)
+    return msgspec.structs.replace(inputs, generation=generation), lines
 
 
 def _hooked(state: State, inputs: SillyInputs) -> SillyInputs:

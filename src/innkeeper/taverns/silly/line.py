@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from innkeeper.prompt.frozen import EMPTY
 from innkeeper.prompt.message import Attachment, Message
+from innkeeper.taverns.silly.recent import Recent
 
 __all__ = ["Line", "line_of"]
 
@@ -23,6 +24,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     hidden: bool = False
     narrator: bool = False
     reasoning: str = ""
+    bias: str = ""
     force_avatar: str | None = None
     send_date: str | int | float | None = None
     swipes: int = 0
@@ -50,6 +52,7 @@ def line_of(message: Message, place: int, *, user: str, char: str) -> Line:
         hidden=bool(facts.get("hidden")),
         narrator=message.role == "system" or extra.get("type") == "narrator",
         reasoning=str(extra.get("reasoning") or ""),
+        bias=str(extra.get("bias") or ""),
         force_avatar=facts.get("force_avatar"),
         send_date=message.send_date,
         swipes=len(message.swipes),
@@ -57,6 +60,9 @@ def line_of(message: Message, place: int, *, user: str, char: str) -> Line:
         attachments=message.attachments,
         tool_calls=message.tool_calls,
     )
+
+
+_LINES: Final[Recent[Line]] = Recent()
 
 
 def lines_of(messages: tuple[Message, ...], *, user: str, char: str) -> tuple[Line, ...]:
@@ -67,5 +73,7 @@ def lines_of(messages: tuple[Message, ...], *, user: str, char: str) -> tuple[Li
             answer = (message.tool_call_id or "", message.content)
             lines[-1] = msgspec.structs.replace(lines[-1], tool_results=(*lines[-1].tool_results, answer))
         else:
-            lines.append(line_of(message, len(lines), user=user, char=char))
+            also = (len(lines), user, char)
+            line = _LINES.get(message, also)
+            lines.append(line or _LINES.put(message, line_of(message, len(lines), user=user, char=char), also))
     return tuple(lines)

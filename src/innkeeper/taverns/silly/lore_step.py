@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from typing import Final
 
-from innkeeper.lore import LoreInput, ScanSources, compile_lore, scan
+from innkeeper.lore import CompiledLore, LoreInput, ScanSources, compile_lore, scan
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
@@ -24,7 +25,7 @@ def run(state: State, _config: NoConfig) -> None:
     """Scan, record the verdicts, and let macros see the outlets."""
     scene = scene_of(state)
     lore = compile_lore(scene.inputs.books, scene.inputs.lore)
-    result = scan(lore, _input(state, scene))
+    result = scan(lore, _input(state, scene, lore))
     texts = lore_texts(result.activated)
     state.result.lore = result
     state.result.outlets.update(texts.outlets)
@@ -37,11 +38,11 @@ def run(state: State, _config: NoConfig) -> None:
         )
 
 
-def _input(state: State, scene: Scene) -> LoreInput:
+def _input(state: State, scene: Scene, lore: CompiledLore) -> LoreInput:
     inputs, counting = scene.inputs, Counting.of(state, scene.inputs)
     return LoreInput(
         settings=inputs.lore,
-        messages=_messages(scene),
+        messages=_messages(scene, lore),
         sources=_sources(state, scene),
         budget=inputs.lore.tokens(inputs.context_tokens),
         length=sum(not line.hidden for line in scene.lines),
@@ -60,10 +61,12 @@ def _input(state: State, scene: Scene) -> LoreInput:
     )
 
 
-def _messages(scene: Scene) -> list[str]:
-    """The newest messages first, with macros resolved and, where the setting says so, names in front."""
+def _messages(scene: Scene, lore: CompiledLore) -> list[str]:
+    """As many of the newest messages as any entry looks at, newest first, where the setting says so with names in front."""
+    settings = scene.inputs.lore
+    limit = SCAN_LIMIT if settings.min_activations else min(max(settings.depth, lore.deepest), SCAN_LIMIT)
     names = scene.inputs.lore.include_names
-    newest = [line for line in reversed(scene.lines) if not line.has_tools][:SCAN_LIMIT]
+    newest = islice((line for line in reversed(scene.lines) if not line.tool_calls), limit)
     return [f"{line.name}: {line.text}" if names else line.text for line in newest]
 
 

@@ -16,10 +16,12 @@ from innkeeper.taverns.silly.injection import MAX_DEPTH, DepthText, Injections
 from innkeeper.taverns.silly.line import Line
 from innkeeper.taverns.silly.names import field_name, named_text
 from innkeeper.taverns.silly.pinned_groups import Prompt, prompts_of
+from innkeeper.taverns.silly.reasoning import Reasoning
+from innkeeper.taverns.silly.recent import Recent
 from innkeeper.taverns.silly.room import Draft
 from innkeeper.taverns.silly.scene import Scene, scene_of
 
-__all__ = ["MACRO_EXPANSION", "History"]
+__all__ = ["MACRO_EXPANSION", "History", "of_depth"]
 
 ROLE_ORDER: Final = ("system", "user", "assistant")
 """The order of roles within one depth and order, counted from the end of the chat (`sillytavern.md` 43)."""
@@ -56,7 +58,7 @@ def run(state: State, _config: NoConfig) -> None:
     state.scratch["macro_expansion"] = History(walk.units(), walk.rest, continued, last_text)
 
 
-def _continued(state: State, scene: Scene, line: Line, reasoning: _Reasoning) -> tuple[Draft, ...]:
+def _continued(state: State, scene: Scene, line: Line, reasoning: Reasoning) -> tuple[Draft, ...]:
     """The message to go on with, without a name. Its macros are resolved twice: by chance two texts, and it is lost."""
     first = scene.expand(line.text)
     drafts = _drafts(scene, line, reasoning)
@@ -81,7 +83,7 @@ class _Walk:
     """Goes through the history from its newest line, putting depth texts between."""
 
     def __init__(self, scene: Scene, texts: list[DepthText]) -> None:
-        self.scene, self.reasoning, self.skipped = scene, _Reasoning(scene), 0
+        self.scene, self.reasoning, self.skipped = scene, Reasoning(scene), 0
         self.lines = [line for line in scene.lines if line.text or line.attachments or _has_tools(scene, line)]
         self._texts: dict[int, list[DepthText]] = {}
         for text in texts:
@@ -114,7 +116,8 @@ class _Walk:
             yield from self._at(deeper)
 
     def _at(self, depth: int) -> Iterator[list[Draft]]:
-        yield from ([draft] for draft in _of_depth(self._texts.pop(depth, []), depth))
+        if depth in self._texts:
+            yield from ([draft] for draft in of_depth(self._texts.pop(depth), depth))
 
     def rest(self) -> list[Draft]:
         """The lines no unit was made of, newest first, as they are written."""
@@ -127,33 +130,30 @@ class _Walk:
             yield [Draft(role="user", content=text, source="send_if_empty", kind="history")]
 
 
-class _Reasoning:
-    """Puts stored reasoning in front of the newest messages that have some."""
-
-    def __init__(self, scene: Scene) -> None:
-        self._rule = scene.inputs.power.reasoning
-        self._left = self._rule.max_additions if self._rule.add_to_prompts else 0
-        self.newest: str | None = None
-
-    def __call__(self, line: Line, text: str) -> str:
-        if self._left <= 0 or not line.reasoning or line.is_user:
-            return text
-        self._left -= 1
-        return f"{self._rule.prefix}{line.reasoning}{self._rule.suffix}{self._rule.separator}{text}"
-
-
 def _has_tools(scene: Scene, line: Line) -> bool:
     """Whether the line's tool calls are sent (`sillytavern.md` 61)."""
     return line.has_tools and scene.inputs.calls_tools
 
 
-def _drafts(scene: Scene, line: Line, reasoning: _Reasoning | None, *, expand: bool = True) -> list[Draft]:
+def _drafts(scene: Scene, line: Line, reasoning: Reasoning | None, *, expand: bool = True) -> list[Draft]:
     if line.has_tools:
         return _tool_drafts(scene, line)
     text = line.text if reasoning is None else reasoning(line, line.text)
     text = scene.expand(text) if expand else text
     if reasoning is not None and reasoning.newest is None:
         reasoning.newest = text
+    if text != line.text:
+        return _said(scene, line, text)
+    also = (scene.inputs.preset.names_behavior, scene.inputs.user, scene.inputs.group is None)
+    known = _SAID.get(line, also)
+    return _SAID.put(line, _said(scene, line, text), also) if known is None else known
+
+
+_SAID: Final[Recent[list[Draft]]] = Recent()
+"""What lines become whose text macros leave alone."""
+
+
+def _said(scene: Scene, line: Line, text: str) -> list[Draft]:
     text = named_text(scene.inputs, line, text) if text else text
     if not text and not line.attachments:
         return []
@@ -212,7 +212,7 @@ def _text(prompt: Prompt, injections: Injections) -> str:
     return "\n".join([*before, *([prompt.content] if prompt.content else []), *after])
 
 
-def _of_depth(texts: list[DepthText], depth: int) -> list[Draft]:
+def of_depth(texts: list[DepthText], depth: int) -> list[Draft]:
     """One depth's messages, newest first: orders from high to low, in each system, user, assistant."""
     drafts = []
     for order in sorted({text.order for text in texts} | {100} if texts else (), reverse=True):

@@ -10,6 +10,7 @@ from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
 from innkeeper.prompt.text import Origin
+from innkeeper.taverns.silly.bias import bias_of
 from innkeeper.taverns.silly.greeting import resolve_greeting
 from innkeeper.taverns.silly.macro_expansion import History
 from innkeeper.taverns.silly.own_stop_strings import custom_stop_strings
@@ -67,7 +68,7 @@ def _control(scene: Scene) -> list[Draft]:
     prompts = []
     if scene.type == "impersonate" and scene.inputs.preset.impersonation_prompt:
         prompts.append(_said(scene.expand(scene.inputs.preset.impersonation_prompt), "impersonation_prompt"))
-    quiet = scene.expand(scene.inputs.generation.quiet_prompt)
+    quiet = scene.inputs.generation.quiet_prompt
     if quiet.strip():
         prompts.append(_said(quiet, "quiet_prompt"))
     return prompts
@@ -81,8 +82,8 @@ def _continue_nudge(scene: Scene, history: History) -> Draft | None:
 
 
 def _bias(scene: Scene) -> Draft | None:
-    text = scene.expand(scene.inputs.power.user_prompt_bias)
-    return _said(text, "user_prompt_bias", role="assistant") if text.strip() else None
+    text = bias_of(scene)
+    return _said(text, "user_prompt_bias", role="assistant") if text else None
 
 
 _SAMPLING: Final = (

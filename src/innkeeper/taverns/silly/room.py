@@ -14,6 +14,7 @@ import msgspec
 from innkeeper.prompt.frozen import EMPTY
 from innkeeper.prompt.message import Attachment
 from innkeeper.prompt.text import Origin
+from innkeeper.taverns.silly.recent import Recent
 
 __all__ = ["Draft", "NoRoomError", "Room"]
 
@@ -53,23 +54,28 @@ class NoRoomError(Exception):
         self.draft, self.tokens = draft, tokens
 
 
-class Room:
-    """Slots in prompt order and the tokens left."""
+_TOKENS: Final[Recent[int]] = Recent()
 
-    def __init__(self, budget: int, count: Callable[[Mapping[str, Any]], int]) -> None:
+
+class Room:
+    """Slots in prompt order and the tokens left.
+
+    ``counted_by`` names what ``count`` counts by, when that is known to be the same in every build; counts are then kept.
+    """
+
+    def __init__(self, budget: int, count: Callable[[Mapping[str, Any]], int], counted_by: str = "") -> None:
         self.budget = budget
         self.left = budget - REPLY_PRIMER
         self._count = count
         self._slots: dict[str, list[Draft]] = {}
         self.omitted: list[tuple[str, Draft]] = []
-        self._known: dict[int, tuple[Draft, int]] = {}
+        self._counted_by = counted_by
+        self._known: Recent[int] = _TOKENS if counted_by else Recent()
 
     def tokens(self, draft: Draft) -> int:
         """Tokens of one message, counted once."""
-        known = self._known.get(id(draft))
-        if known is None:
-            known = self._known[id(draft)] = (draft, self._count(draft.facts()))
-        return known[1]
+        known = self._known.get(draft, self._counted_by)
+        return self._known.put(draft, self._count(draft.facts()), self._counted_by) if known is None else known
 
     def open(self, slot: str) -> list[Draft]:
         """The messages of a slot, which is made when it is new."""

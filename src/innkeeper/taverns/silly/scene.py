@@ -28,6 +28,8 @@ class Expander:
 
     def __call__(self, text: str, *, char: str | None = None, original: str | None = None) -> str:
         """The text with its macros replaced; ``char`` speaks instead of the environment's character."""
+        if not ("{{" in text or "<" in text or "\\" in text):
+            return text
         env = self.env if char is None else replace(self.env, char=char)
         return substitute(text, env, pack=self.pack, original=original)
 

@@ -9,11 +9,11 @@ import msgspec
 from innkeeper.prompt.block import Block, InsertionPoint
 from innkeeper.prompt.frozen import FrozenDict, freeze
 from innkeeper.prompt.note import NoteKind
-from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import Step, StepConfig
 from innkeeper.taverns.silly.carry import Carry
 from innkeeper.taverns.silly.compilation import Compiled
+from innkeeper.taverns.silly.fill_report import finish_plan
 from innkeeper.taverns.silly.injection import Injections
 from innkeeper.taverns.silly.macro_expansion import History
 from innkeeper.taverns.silly.pinned_groups import prompts_of
@@ -134,9 +134,14 @@ def _finish(state: State, scene: Scene, room: Room) -> None:
     injections: Injections = state.made_by("injection")
     timed = state.result.lore.state if state.result.lore is not None else None
     state.result.carry = Carry(timed, injections.carried).to_dict()
-    state.result.trim_report = _report(room)
-    state.result.plan = Plan(blocks=tuple(blocks))
-    state.stat("plan_blocks", len(blocks))
+    finish_plan(
+        state,
+        blocks,
+        budget=room.budget,
+        window=scene.inputs.preset.context_window or room.budget,
+        final=room.used(),
+        evicted=[room.tokens(draft) for _, draft in room.omitted],
+    )
 
 
 def _squashed(placed: list[tuple[str, Draft]]) -> list[tuple[str, Draft]]:
@@ -180,12 +185,6 @@ def _block(slot: str, draft: Draft, *, enabled: bool = True) -> Block:
         insertion_point=InsertionPoint.RELATIVE,
         depth=draft.depth or 0,
     )
-
-
-def _report(room: Room) -> Any:
-    from innkeeper.taverns.silly.report import fill_report
-
-    return fill_report(room)
 
 
 TRIMMING: Final = Step("trimming", run, TrimmingConfig)
