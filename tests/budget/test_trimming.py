@@ -62,6 +62,7 @@ def test_the_window_is_the_requests() -> None:
     assert (report.budget_tokens, report.max_tokens, report.reserve_tokens) == (40, 50, 10)
     assert (report.initial_tokens, report.final_tokens, report.eviction_count) == (60, 40, 1)
     assert report.fits
+    assert plan.to_dict()["trim_report"] == report.to_dict()
 
 
 def test_the_steps_own_numbers_win() -> None:

@@ -49,6 +49,7 @@ def test_values_are_read_as_items_and_attributes() -> None:
     context = Context.build({"language_policy": {"enabled": True}})
     assert context["language_policy"] == context.language_policy == {"enabled": True}
     assert context.get("nothing", 5) == 5
+    assert len(context) == 1
     with pytest.raises(KeyError):
         context["nothing"]
     with pytest.raises(AttributeError, match="nothing"):

@@ -60,6 +60,7 @@ def test_defaults_are_those_of_the_contract() -> None:
         "a", "x", InjectionPosition.AFTER, "system", DEFAULT_DEPTH, scan=False, ephemeral=False
     )
     assert DEFAULT_DEPTH == 4
+    assert Injection.of(injection) is injection
 
 
 @pytest.mark.parametrize(

@@ -218,6 +218,15 @@ def test_tool_calls_of_another_shape_are_none(calls: Any) -> None:
     assert message.tool_call_id == (calls if isinstance(calls, str) else None)
 
 
+def test_what_is_read_already_stays_the_object_it_is() -> None:
+    """Messages, attachments and frozen metadata are not copied."""
+    media, metadata = Attachment("image", url="u"), FrozenDict(a=1)
+    message = Message.of({"role": "user", "content": [media], "attachments": [media], "metadata": metadata})
+    assert Message.of(message) is message
+    assert message.attachments[0] is media is message.attachments[1]
+    assert message.metadata is metadata
+
+
 def test_messages_are_frozen_and_typed() -> None:
     """A message cannot be changed, nor be made of the wrong types."""
     message = Message("user", "x", metadata={"a": [1]})  # type: ignore[arg-type]
