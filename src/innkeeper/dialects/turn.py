@@ -161,22 +161,28 @@ def _calls(found: Any, index: int, report: Report) -> tuple[ToolCall, ...]:
     if not found:
         return ()
     listed = found if isinstance(found, (list, tuple)) else (found,)
-    calls = tuple(_call(raw, index, place, report) for place, raw in enumerate(listed))
-    return tuple(call for call in calls if call is not None)
+    calls = [_call(raw, index, place, report) for place, raw in enumerate(listed)]
+    return tuple([call for call in calls if call is not None])
 
 
 def _call(raw: Any, index: int, place: int, report: Report) -> ToolCall | None:
     body = raw.get("function", raw) if isinstance(raw, (dict, Mapping)) else None
     name = body.get("name") if isinstance(body, (dict, Mapping)) else None
-    if not (isinstance(name, str) and name) or body is None:
+    if body is None or not isinstance(name, str) or not name:
         report.loss(f"tool call {place} has no name and was left out", index)
         return None
     call_id = _text(raw.get("id"))
     if call_id is None:
         call_id = f"call_{index}_{place}"
         report.repair("a tool call without an id was given one", index)
-    arguments = next((body[key] for key in ("arguments", "args", "input") if key in body), None)
-    return ToolCall(call_id, scalar_text(name), arguments, _signature(raw), raw)
+    return ToolCall(call_id, scalar_text(name), _arguments(body), _signature(raw), raw)
+
+
+def _arguments(body: Mapping[str, Any]) -> Any:
+    """The arguments as OpenAI, Anthropic or Gemini call them."""
+    if "arguments" in body:
+        return body["arguments"]
+    return body["input"] if "input" in body else body.get("args")
 
 
 def _signature(raw: Mapping[str, Any]) -> str | None:
