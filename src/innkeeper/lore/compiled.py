@@ -90,13 +90,15 @@ SOURCE_FLAGS: Final = {
 class CompiledLore:
     """Entries in scan order and what is needed to find which of them a text concerns."""
 
-    __slots__ = ("always", "by_pattern", "delay_levels", "entries", "index", "levels")
+    __slots__ = ("always", "by_pattern", "deepest", "delay_levels", "entries", "index", "levels")
 
     def __init__(self, entries: tuple[CompiledEntry, ...], patterns: tuple[Pattern, ...]) -> None:
         self.entries = entries
         self.index = KeyIndex(patterns)
         self.by_pattern: dict[int, tuple[int, ...]] = _by_pattern(entries)
         self.always = tuple(entry.place for entry in entries if _always(entry))
+        self.deepest = max((entry.entry.scan_depth or 0 for entry in entries), default=0)
+        """The largest scan depth of an entry's own."""
         self.levels = tuple(sorted({e.entry.delay_until_recursion for e in entries if e.entry.delay_until_recursion}))
         self.delay_levels = {e.place: e.entry.delay_until_recursion for e in entries if e.entry.delay_until_recursion}
 

@@ -144,7 +144,6 @@ class _Scan:
         self._shown: dict[int, frozenset[int]] = {}
         self._macro_tests: dict[int, tuple[tuple[Test, ...], tuple[Test, ...]]] = {}
         self._standing = self._always_tried()
-        self._own_depth = max((entry.entry.scan_depth or 0 for entry in lore.entries), default=0)
 
     # ------------------------------------------------------------------------------------------------------- passes
 
@@ -220,7 +219,7 @@ class _Scan:
         return frozenset().union(*map(self.lore.index.hits, self.text.parts(everything)))
 
     def _deepest(self) -> int:
-        return max(self.settings.depth + self.skew, self._own_depth)
+        return max(self.settings.depth + self.skew, self.lore.deepest)
 
     def _fires(self, entry: CompiledEntry) -> bool:
         reason = self._stopped(entry) or self._started(entry)

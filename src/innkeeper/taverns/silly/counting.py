@@ -58,11 +58,11 @@ def _sillytavern(name: str, *, chat: bool) -> Counting:
         return rule.count_message(value, counter, name)
 
     if not chat:
-        return Counting(message, tokenizer.count_text, tokenizer.count_text)
+        return Counting(message, tokenizer.count_text, tokenizer.count_text, name=f"{name} text")
     if name not in _ADDING_UP:
-        return Counting(message, tokenizer.count_text, tokenizer.count_lore)
+        return Counting(message, tokenizer.count_text, tokenizer.count_lore, name=name)
     overhead = tokenizer.count_lore("word") - part("word")
-    return Counting(_quick(message, part, rule), tokenizer.count_text, tokenizer.count_lore, part, overhead)
+    return Counting(_quick(message, part, rule), tokenizer.count_text, tokenizer.count_lore, part, overhead, name)
 
 
 def _quick(slow: Message, part: Callable[[str], int], rule: Framing) -> Message:

@@ -36,7 +36,9 @@ def run(state: State, _config: NoConfig) -> None:
         lines = (with_text(lines[0], expand(lines[0].text)), *lines[1:])
     expand.env = replace(expand.env, chat=chat_of(lines))
     counting = Counting.of(state, inputs)
-    state.scratch["hooks"] = Scene(inputs, expand, texts, shown_lines(inputs, lines), lines, counting.message)
+    state.scratch["hooks"] = Scene(
+        inputs, expand, texts, shown_lines(inputs, lines), lines, counting.message, counting.name
+    )
 
 
 def _said(

@@ -105,7 +105,8 @@ class _Walk:
             yield from self._at(skipped)
             depth = skipped + 1
         while self.lines:
-            yield from self._at(depth)
+            if depth in self._texts:
+                yield from self._at(depth)
             line = self.lines[-1]
             drafts = _drafts(self.scene, line, self.reasoning)
             if drafts:
@@ -116,8 +117,7 @@ class _Walk:
             yield from self._at(deeper)
 
     def _at(self, depth: int) -> Iterator[list[Draft]]:
-        if depth in self._texts:
-            yield from ([draft] for draft in of_depth(self._texts.pop(depth), depth))
+        return ([draft] for draft in of_depth(self._texts.pop(depth, []), depth))
 
     def rest(self) -> list[Draft]:
         """The lines no unit was made of, newest first, as they are written."""
@@ -163,6 +163,7 @@ def _said(scene: Scene, line: Line, text: str) -> list[Draft]:
             role=role,
             content=text,
             name=field_name(scene.inputs, line),
+            id=f"history-{line.place}",
             source="history",
             kind="history",
             attachments=line.attachments,

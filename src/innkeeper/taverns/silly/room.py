@@ -28,6 +28,8 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     role: str
     content: str
     source: str
+    id: str = ""
+    """Its block's id, where one follows from what it is made of; other blocks are named by their place."""
     kind: str = "system"
     name: str | None = None
     bundle: str | None = None
@@ -69,13 +71,20 @@ class Room:
         self._count = count
         self._slots: dict[str, list[Draft]] = {}
         self.omitted: list[tuple[str, Draft]] = []
+        self._seen: dict[int, tuple[Draft, int]] = {}
         self._counted_by = counted_by
         self._known: Recent[int] = _TOKENS if counted_by else Recent()
 
     def tokens(self, draft: Draft) -> int:
         """Tokens of one message, counted once."""
+        seen = self._seen.get(id(draft))
+        if seen is not None:
+            return seen[1]
         known = self._known.get(draft, self._counted_by)
-        return self._known.put(draft, self._count(draft.facts()), self._counted_by) if known is None else known
+        if known is None:
+            known = self._known.put(draft, self._count(draft.facts()), self._counted_by)
+        self._seen[id(draft)] = (draft, known)
+        return known
 
     def open(self, slot: str) -> list[Draft]:
         """The messages of a slot, which is made when it is new."""

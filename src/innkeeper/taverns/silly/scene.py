@@ -48,6 +48,8 @@ class Scene:
     lines: tuple[Line, ...]
     all_lines: tuple[Line, ...]
     count: Count
+    counted_by: str = ""
+    """What ``count`` counts by, when that is the same in every build."""
 
     @property
     def type(self) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.prompt.block import Block, InsertionPoint
-from innkeeper.prompt.frozen import FrozenDict, freeze
+from innkeeper.prompt.frozen import EMPTY, FrozenDict, freeze
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import Step, StepConfig
@@ -18,6 +18,7 @@ from innkeeper.taverns.silly.injection import Injections
 from innkeeper.taverns.silly.macro_expansion import History
 from innkeeper.taverns.silly.pinned_groups import prompts_of
 from innkeeper.taverns.silly.plan_assembly import Assembly
+from innkeeper.taverns.silly.recent import Recent
 from innkeeper.taverns.silly.room import Draft, NoRoomError, Room
 from innkeeper.taverns.silly.scene import Scene, scene_of
 
@@ -33,7 +34,7 @@ class TrimmingConfig(StepConfig, frozen=True, kw_only=True):
 def run(state: State, config: TrimmingConfig) -> None:
     """Fill and finish."""
     scene = scene_of(state)
-    room = Room(scene.inputs.context_tokens, scene.count)
+    room = Room(scene.inputs.context_tokens, scene.count, scene.counted_by)
     try:
         _fill(state, scene, room)
     except NoRoomError as error:
@@ -166,11 +167,23 @@ def _joins(draft: Draft) -> bool:
 _GROUPS: Final = {"injection": "system"}
 
 
+_BLOCKS: Final[Recent[Block]] = Recent()
+
+
 def _block(slot: str, draft: Draft, *, enabled: bool = True) -> Block:
+    """The draft's block; that of a message is kept for the next turn."""
+    if draft.kind != "history":
+        return _made(slot, draft, enabled=enabled)
+    known = _BLOCKS.get(draft, (slot, enabled))
+    return _BLOCKS.put(draft, _made(slot, draft, enabled=enabled), (slot, enabled)) if known is None else known
+
+
+def _made(slot: str, draft: Draft, *, enabled: bool) -> Block:
     facts: dict[str, Any] = {"source": draft.source}
     if draft.bundle:
         facts["eviction_bundle"] = draft.bundle
     return Block(
+        id=draft.id,
         role=draft.role,
         content=draft.content,
         name=draft.name,
@@ -179,7 +192,7 @@ def _block(slot: str, draft: Draft, *, enabled: bool = True) -> Block:
         enabled=enabled,
         removable=draft.kind in ("examples", "lore", "history"),
         attachments=draft.attachments,
-        message_metadata=freeze(dict(draft.metadata)),
+        message_metadata=freeze(dict(draft.metadata)) if draft.metadata else EMPTY,
         metadata=FrozenDict(facts),
         origin=draft.origin,
         insertion_point=InsertionPoint.RELATIVE,
