@@ -120,7 +120,7 @@ def test_window(room: Room) -> None:
 
 def test_prompt_too_large(room: Room) -> None:
     """Where not even the newest message fits, the turn is refused with the figures, and the chat goes on."""
-    out = room.run(CARD, "--context-window", "300", "--reserve", "64", lines=("Hello", "/help"))
+    out = room.run(CARD, "--context-window", "150", "--reserve", "64", lines=("Hello", "/help"))
     assert "exceeded limit" in out
     assert "/quit" in out
     assert room.speaker.asked == []

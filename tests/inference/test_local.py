@@ -55,7 +55,7 @@ def test_its_own_tokenizer(model: LocalModel) -> None:
 def test_too_long(model: LocalModel) -> None:
     """A prompt beyond the window is refused, not cut."""
     with pytest.raises(HttpError, match="exceeds the available context size"):
-        model.chat("any", [{"role": "user", "content": "word " * 600}])
+        model.chat("any", [{"role": "user", "content": "word " * 1200}])
 
 
 @installed

@@ -25,11 +25,11 @@ TIME: Final = "2026-10-06T19:05:00+00:00"
 
 MESSAGE: Final = "The fog came in fast, and I heard no bell. Is the reef safe tonight, Wenna?"
 WINDOW: Final = 2048
-TEMPERATURE: Final = 0.4
+TEMPERATURE: Final = 0.3
 
 
 @click.command()
-@click.option("--seed", type=int, default=8, show_default=True, help="What all chance is drawn from, the model's too.")
+@click.option("--seed", type=int, default=7, show_default=True, help="What all chance is drawn from, the model's too.")
 @click.option("--max-tokens", type=int, default=48, show_default=True, help="How long the answer may be.")
 @click.option("--no-model", is_flag=True, help="Build the prompt, but ask nobody.")
 @click.option("--examples", "folder", type=click.Path(path_type=Path), help="Take the files from this folder.")
@@ -53,7 +53,7 @@ def demo(*, seed: int, max_tokens: int, no_model: bool, folder: Path | None, as_
     stage.end()
 
 
-def demo_request(folder: Path | None = None, *, seed: int = 8, max_tokens: int = 48) -> tuple[BuildRequest, list[str]]:
+def demo_request(folder: Path | None = None, *, seed: int = 7, max_tokens: int = 48) -> tuple[BuildRequest, list[str]]:
     """The request that the demo builds, and the files it is made of."""
     from innkeeper.cli.assets import Assets
     from innkeeper.cli.examples import CARD, examples_dir
