@@ -259,19 +259,21 @@ def test_perform() -> None:
 
 
 def test_stop_strings_and_tools_of_the_tavern() -> None:
-    """What the plan adds to a request is sent, unless the caller decides otherwise."""
+    """What the plan adds is sent by the provider's names, or noted; what the caller decides is sent as it is."""
 
     def add(state: State, _config: Any) -> None:
         state.result.stop = ("User:",)
-        state.result.options["top_k"] = 40
+        state.result.options |= {"max_tokens": 64, "top_k": 40}
 
     pipeline = CONFIG.pipeline.append(Step("sampling", add, NoConfig))
     config = RunnerConfig.build("openai", "m", pipeline=pipeline)
-    tools = [{"name": "look", "parameters": {"type": "object", "required": []}}]
-    sent = runner().build_request(config, CHAT, request={"tools": tools}).request
-    assert (sent["stop"], sent["top_k"]) == (["User:"], 40)
-    assert sent["tools"][0]["function"] == {"name": "look", "description": "", "parameters": {"type": "object"}}
-    assert runner().build_request(config, CHAT, llm_options={"stop": ["x"]}).request["stop"] == ["x"]
+    tools = [{"name": "look", "description": "Look.", "parameters": {"type": "object", "properties": {}}}]
+    made = runner().build_request(config, CHAT, request={"tools": tools})
+    assert (made.request["stop"], made.request["max_completion_tokens"]) == (["User:"], 64)
+    assert made.request["tools"] == [{"type": "function", "function": tools[0]}]
+    assert any("'top_k' is not sent" in note.message for note in made.notes)
+    options = {"stop": ["x"], "max_tokens": 3, "top_k": 2}
+    assert runner().build_request(config, CHAT, llm_options=options).request.items() >= options.items()
 
 
 def test_a_payload_that_streams_is_not_performed() -> None:

@@ -1,11 +1,12 @@
-"""The runner's system text: before the history, wherever the tavern makes its plan, and before the budget is checked."""
+"""The runner's system text: counted by the budget where that is possible, and never lost, whatever the tavern."""
 
 from typing import Any
 
 import pytest
 
-from innkeeper.inference.system_step import SYSTEM_SOURCE, SYSTEM_STEP, with_system
-from innkeeper.prompt import Block, BuildRequest, NoConfig, Pipeline, Plan, State, Step, build
+from innkeeper.inference.system_step import SYSTEM_SOURCE, place_system
+from innkeeper.prompt import Block, BuildRequest, NoConfig, NoteKind, Pipeline, Plan, State, Step, UsageError, build
+from innkeeper.taverns.silly import PIPELINE as SILLY
 
 
 def step(name: str, work: Any = None) -> Step[NoConfig]:
@@ -33,17 +34,24 @@ PLACES = {
 
 @pytest.mark.parametrize(("names", "place"), PLACES.values(), ids=PLACES)
 def test_place_in_the_pipeline(names: list[str], place: int) -> None:
-    """The step comes after assembly, else before the budget, else last; the pipeline given stays as it was."""
-    pipeline = Pipeline(*map(step, names))
-    assert with_system(pipeline, "x").names == (*names[:place], SYSTEM_STEP, *names[place:])
-    assert pipeline.names == tuple(names)
+    """The step comes after assembly, else before the budget, else last; request and pipeline stay as they were."""
+    request, pipeline = BuildRequest(), Pipeline(*map(step, names))
+    same, changed = place_system(request, pipeline, "x")
+    assert changed.names == (*names[:place], SYSTEM_SOURCE, *names[place:])
+    assert (same, pipeline.names) == (request, tuple(names))
 
 
 @pytest.mark.parametrize("text", [None, "", " \n"])
 def test_nothing_to_add(text: str | None) -> None:
-    """Without text the pipeline is the same one."""
-    pipeline = Pipeline(step("a"))
-    assert with_system(pipeline, text) is pipeline
+    """Without text both are the same objects."""
+    request, pipeline = BuildRequest(), Pipeline(step("a"))
+    assert place_system(request, pipeline, text) == (request, pipeline)
+
+
+def test_text_only() -> None:
+    """Anything but text is a mistake."""
+    with pytest.raises(UsageError, match="system must be text, not int"):
+        place_system(BuildRequest(), Pipeline(), 3)  # type: ignore[arg-type]
 
 
 ORDERS = {
@@ -54,17 +62,48 @@ ORDERS = {
 }
 
 
-@pytest.mark.parametrize("early", [False, True], ids=["blocks", "plan"])
+@pytest.mark.parametrize("when", ["blocks", "plan", "late"])
 @pytest.mark.parametrize(("slots", "place"), ORDERS.values(), ids=ORDERS)
-def test_place_in_the_prompt(slots: list[str], place: int, early: bool) -> None:
-    """The block stands before the history, else before the user's message, else last; in a plan and in loose blocks."""
+def test_place_in_the_prompt(slots: list[str], place: int, when: str) -> None:
+    """The block stands before the history, else before the user's message, else last; a plan made late gets it, with a note."""
 
     def assemble(state: State, config: Any) -> None:
         state.result.blocks = blocks(*slots)
-        if early:
+        if when == "plan":
             plan_of(state, config)
 
-    pipeline = Pipeline(step("plan_assembly", assemble), step("end", plan_of))
-    plan = build(BuildRequest(), with_system(pipeline, "Be brief."))
+    def finish(state: State, config: Any) -> None:
+        if when == "late":
+            state.result.blocks = blocks(*slots)
+        plan_of(state, config)
+
+    request, pipeline = place_system(
+        BuildRequest(), Pipeline(step("plan_assembly", assemble), step("trimming", finish)), "Be brief."
+    )
+    plan = build(request, pipeline)
     assert [block.source for block in plan.blocks].index(SYSTEM_SOURCE) == place
     assert len(plan.blocks) == len(slots) + 1
+    late = [note for note in plan.notes if note.kind is NoteKind.FALLBACK]
+    assert len(late) == (when == "late")
+
+
+def test_a_tavern_that_injects() -> None:
+    """Where the tavern injects, the text is an injection before its main prompt: its own steps place and count it."""
+    base = BuildRequest(
+        tavern="silly",
+        character={
+            "spec": "chara_card_v2",
+            "spec_version": "2.0",
+            "data": {"name": "Wenna", "description": "Keeps bees."},
+        },
+        user={"name": "Alice"},
+        message="Hello.",
+    )
+    request, pipeline = place_system(base, SILLY, "Be brief.")
+    assert pipeline is SILLY
+    assert base.injections == ()
+    plan = build(request, pipeline)
+    found = [index for index, block in enumerate(plan.blocks) if "Be brief." in block.content]
+    said = [index for index, block in enumerate(plan.blocks) if block.content == "Hello."]
+    assert len(found) == 1
+    assert found < said

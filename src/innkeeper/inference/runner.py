@@ -7,16 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Self
 
-from msgspec import to_builtins
-
 from innkeeper.inference.chat import choice_of
 from innkeeper.inference.chat_stream import ChatStream
 from innkeeper.inference.errors import DecodeError, PreflightError
 from innkeeper.inference.preflight import apply_request_policy, preflight
 from innkeeper.inference.prompt_request import PromptRequest, PromptResult
 from innkeeper.inference.runner_config import RunnerConfig
-from innkeeper.inference.system_step import with_system
-from innkeeper.inference.tools.definition import ToolDefinition
+from innkeeper.inference.system_step import place_system
 from innkeeper.inference.tools.transforms import MESSAGE_TRANSFORMS, RESPONSE_TRANSFORMS, TransformRegistry
 from innkeeper.prompt import (
     BuildRequest,
@@ -31,6 +28,7 @@ from innkeeper.prompt import (
     freeze,
     thaw,
 )
+from innkeeper.prompt.dialect import Payload
 
 __all__ = ["PromptRunner", "PromptStream"]
 
@@ -79,10 +77,10 @@ class PromptRunner:
         """Build a prompt and the provider request for it. None of the arguments is changed.
 
         ``request`` holds further inputs (lorebooks, preset, ``now``, ``seed``, …); arguments given here win over it. A
-        ``system`` that is not blank becomes a block of its own before the history, in the *system* budget group: TavernKit
-        makes it a history message, which a trimmer may evict. ``llm_options`` go over the config's defaults; ``stream`` does not
-        belong there. Transforms are names or callables. With ``commit=False`` variables stay as they were; see
-        `PromptRequest.commit`.
+        ``system`` that is not blank becomes a block of its own before the history, in the *system* budget group (in taverns
+        that inject: an injection before the main prompt); TavernKit makes it a history message, which a trimmer may evict.
+        ``llm_options`` go over the config's defaults and are sent as they are; ``stream`` does not belong there. Transforms are
+        names or callables. With ``commit=False`` variables stay as they were; see `PromptRequest.commit`.
 
         Raises `UsageError`, `PreflightError`, and what a build raises (`PipelineError`, `MaxTokensExceededError`).
         """
@@ -104,17 +102,18 @@ class PromptRunner:
         messages = self.message_transforms.apply(
             message_transforms, _messages(rendered.body, dialect), strict=wanted.strict
         )
+        added = _from_plan(plan, dialect, decided)
         made = PromptRequest(
             plan=plan,
             context=runner_config.context,
             capabilities=runner_config.capabilities,
             dialect=dialect,
-            payload=freeze({"model": runner_config.model, "messages": messages, **_from_plan(plan, decided), **sent}),
+            payload=freeze({"model": runner_config.model, "messages": messages, **added.body, **sent}),
             options=freeze(decided),
             strict=wanted.strict,
             response_transforms=tuple(response_transforms),
             output_tags=runner_config.output_tags,
-            notes=(*_about_inputs(plan), *rendered.notes, *notes, *_ignored(runner_config)),
+            notes=(*_about_inputs(plan), *rendered.notes, *added.notes, *notes, *_ignored(runner_config)),
         )
         if commit and given.variables is not None:
             made.commit(given.variables)
@@ -248,9 +247,9 @@ def _build_request(
 def _plan(config: RunnerConfig, request: BuildRequest, ports: Ports, system: str | None) -> Plan:
     """The plan, uncommitted; what a replay of its request would not know is named."""
     pipeline = config.pipeline_for(request)
-    with_text = with_system(pipeline, system)
-    plan = build(request, with_text, ports, commit=False)
-    strange = [name for name, is_it in (("system", with_text is not pipeline), ("pipeline", config.custom)) if is_it]
+    request, steps = place_system(request, pipeline, system)
+    plan = build(request, steps, ports, commit=False)
+    strange = [name for name, is_it in (("system", steps is not pipeline), ("pipeline", config.custom)) if is_it]
     return plan.with_(unreplayable=(*plan.unreplayable, *strange)) if strange else plan
 
 
@@ -267,13 +266,15 @@ def _messages(body: Any, dialect: str) -> list[dict[str, Any]]:
     return messages
 
 
-def _from_plan(plan: Plan, decided: Mapping[str, Any]) -> dict[str, Any]:
-    """What the tavern added to the request: options, stop strings and tools, where the caller did not decide."""
-    added: dict[str, Any] = {"stop": list(plan.stop)} if plan.stop else {}
-    if plan.tools:
-        added["tools"] = [ToolDefinition.of(to_builtins(tool)).openai() for tool in plan.tools]
-    added |= thaw(plan.options)
-    return {name: value for name, value in added.items() if name not in decided}
+def _from_plan(plan: Plan, dialect: str, decided: Mapping[str, Any]) -> Payload:
+    """What the tavern added to the request (options, stop strings, tools) by the provider's names, with the losses.
+
+    Where the caller decided, nothing is added: the caller's own options are sent as they are.
+    """
+    added = {name: value for name, value in plan.options.items() if name not in decided}
+    only = plan.with_(blocks=(), model=None, options=freeze(added)).to_request(dialect)
+    body = {name: value for name, value in only.body.items() if name != "messages" and name not in decided}
+    return Payload(body, only.notes)
 
 
 def _about_inputs(plan: Plan) -> list[Note]:

@@ -1,47 +1,70 @@
-"""The step that puts a runner's own system text into a prompt, inside the pipeline, so that the budget counts it."""
+"""A runner's own system text in a prompt: put there by the tavern or by a step, so that the budget counts it."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from innkeeper.prompt import Block, BudgetGroup, FrozenDict, NoConfig, Origin, Pipeline, State, Step, UsageError
+from innkeeper.prompt import (
+    Block,
+    BudgetGroup,
+    BuildRequest,
+    FrozenDict,
+    Injection,
+    InjectionPosition,
+    NoConfig,
+    NoteKind,
+    Origin,
+    Pipeline,
+    State,
+    Step,
+    UsageError,
+)
 
-__all__ = ["SYSTEM_SOURCE", "SYSTEM_STEP", "with_system"]
+__all__ = ["SYSTEM_SOURCE", "place_system"]
 
-SYSTEM_STEP: Final = "runner_system"
 SYSTEM_SOURCE: Final = "runner_system"
+"""The id of the injection, the name of the step, and the source of its block."""
 
+_INJECTS: Final = "injection"
 _AFTER: Final = "plan_assembly"
 _BEFORE: Final = ("language_policy", "trimming", "max_tokens")
-_HISTORY: Final = "history"
 
 
-def with_system(pipeline: Pipeline, text: str | None) -> Pipeline:
-    """``pipeline`` with a step that adds ``text`` as a system block before the history; itself when ``text`` is blank.
+def place_system(request: BuildRequest, pipeline: Pipeline, text: str | None) -> tuple[BuildRequest, Pipeline]:
+    """The request and the steps that put ``text`` into the prompt; both as they are when it is blank.
 
-    The block goes after the tavern's own system text, and at the end when there is no history.
+    A tavern that injects gets an injection before its main prompt. Any other gets a step: the block goes before the history,
+    after the tavern's own system text.
     """
     if text is not None and not isinstance(text, str):
         msg = f"system must be text, not {type(text).__name__}"
         raise UsageError(msg)
     if text is None or not text.strip():
-        return pipeline
-    step = Step(SYSTEM_STEP, lambda state, _config: _add(state, text), NoConfig)
+        return request, pipeline
+    if _INJECTS in pipeline:
+        injection = Injection(SYSTEM_SOURCE, text, InjectionPosition.BEFORE)
+        return request.with_(injections=(*request.injections, injection)), pipeline
+    return request, _with_step(pipeline, text)
+
+
+def _with_step(pipeline: Pipeline, text: str) -> Pipeline:
+    block = Block(
+        role="system",
+        content=text,
+        id=SYSTEM_SOURCE,
+        slot="system",
+        group=BudgetGroup.SYSTEM,
+        metadata=FrozenDict({"source": SYSTEM_SOURCE}),
+        origin=Origin("request", "system"),
+    )
+    step = Step(SYSTEM_SOURCE, lambda state, _: _add(state, block), NoConfig, lambda state, _: _ensure(state, block))
     if _AFTER in pipeline:
         return pipeline.insert_after(_AFTER, step)
     anchor = next((name for name in pipeline.names if name in _BEFORE), None)
     return pipeline.append(step) if anchor is None else pipeline.insert_before(anchor, step)
 
 
-def _add(state: State, text: str) -> None:
-    block = Block(
-        role="system",
-        content=text,
-        slot="system",
-        group=BudgetGroup.SYSTEM,
-        metadata=FrozenDict({"source": SYSTEM_SOURCE}),
-        origin=Origin("request", "system"),
-    )
+def _add(state: State, block: Block) -> None:
     result = state.result
     if result.plan is not None:
         result.plan = result.plan.with_blocks(_placed(result.plan.blocks, block))
@@ -49,8 +72,15 @@ def _add(state: State, text: str) -> None:
         result.blocks[:] = _placed(tuple(result.blocks), block)
 
 
+def _ensure(state: State, block: Block) -> None:
+    """A plan that was made by a later step, from something else than the blocks, gets the text when all is done."""
+    plan = state.result.plan
+    if plan is not None and all(other.id != block.id for other in plan.blocks):
+        state.result.plan = plan.with_blocks(_placed(plan.blocks, block))
+        state.note(NoteKind.FALLBACK, "the system text was added after the budget was checked")
+
+
 def _placed(blocks: tuple[Block, ...], block: Block) -> list[Block]:
-    place = next((i for i, other in enumerate(blocks) if other.slot == _HISTORY), None)
-    if place is None:
-        place = next((i for i, other in enumerate(blocks) if other.slot == "user_message"), len(blocks))
+    slots = [other.slot for other in blocks]
+    place = next((slots.index(slot) for slot in ("history", "user_message") if slot in slots), len(blocks))
     return [*blocks[:place], block, *blocks[place:]]
