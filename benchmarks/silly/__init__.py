@@ -1,0 +1,1 @@
+"""Benchmarks of the silly tavern beside what its peers were measured at."""

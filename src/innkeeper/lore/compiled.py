@@ -154,11 +154,15 @@ class _Patterns:
     """Numbers patterns as entries are compiled, and asks JavaScript once whether a regular expression is one."""
 
     def __init__(self) -> None:
-        self.numbers: dict[Pattern, int] = {}
+        self.patterns: list[Pattern] = []
+        self._numbers: dict[tuple[str, bool, bool], int] = {}
         self.regex = RegexRunner(lambda _what, _why: None)
 
     def number(self, pattern: Pattern) -> int:
-        return self.numbers.setdefault(pattern, len(self.numbers))
+        number = self._numbers.setdefault((pattern.text, pattern.exact_case, pattern.whole_word), len(self.patterns))
+        if number == len(self.patterns):
+            self.patterns.append(pattern)
+        return number
 
 
 def key_tests(
@@ -210,7 +214,7 @@ def _compile(books: tuple[ScopedBook, ...], settings: LoreSettings) -> CompiledL
         compiled.append(
             CompiledEntry(place, book, entry, decorators, content, primary, secondary, case, words, sources, free)
         )
-    return CompiledLore(tuple(compiled), tuple(patterns.numbers))
+    return CompiledLore(tuple(compiled), tuple(patterns.patterns))
 
 
 def _is_free(entry: LorebookEntry) -> bool:
