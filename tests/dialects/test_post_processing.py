@@ -31,7 +31,7 @@ EXPECTED = {
 @pytest.mark.parametrize("dialect", ["openai", "openai-compatible", "openrouter"])
 def test_modes_are_an_option(dialect: str, mode: str) -> None:
     """``post_processing`` names a mode; the request has what the messages have."""
-    options = {"post_processing": mode, "speakers": {"char": "Mira", "user": "Tomas"}}
+    options: dict[str, Any] = {"post_processing": mode, "speakers": {"char": "Mira", "user": "Tomas"}}
     made = convert(TALK, dialect, **options)
     assert [message["role"] for message in made] == EXPECTED[mode]
     assert DIALECTS[dialect].request(TALK, model="m", options=options).body["messages"] == made

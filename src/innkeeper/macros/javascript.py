@@ -12,7 +12,8 @@ __all__ = ["SPACES", "json_text", "number_text", "strip", "text_of", "to_number"
 SPACES: Final = "\t\n\x0b\x0c\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 r"""What ``\s`` and ``trim`` mean, as the inside of a character class."""
 
-_STRIPPED: Final = "\t\n\x0b\x0c\r \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a" + (
+_STRIPPED: Final = (
+    "\t\n\x0b\x0c\r \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000\ufeff"
 )
 _DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -20,6 +21,8 @@ _WHOLE: Final = re.compile(r"0(?:[xX][0-9a-fA-F]+|[oO][0-7]+|[bB][01]+)")
 _LONGEST_NUMBER: Final = 2000
 _DECIMAL_FROM: Final = -7
 _DECIMAL_TO: Final = 21
+_LONGEST_INDEX: Final = 10
+_INDEXES: Final = 2**32 - 1
 
 
 def strip(text: str) -> str:
@@ -123,8 +126,15 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {key: _plain(item) for key, item in sorted(((str(k), v) for k, v in value.items()), key=_place)}
     return value
+
+
+def _place(item: tuple[str, Any]) -> float:
+    """Where an object's key stands: whole numbers first, by size, then the others as they were added."""
+    key = item[0]
+    whole = key.isascii() and key.isdigit() and (key == "0" or key[0] != "0") and len(key) <= _LONGEST_INDEX
+    return int(key) if whole and int(key) < _INDEXES else math.inf
 
 
 def units(text: str, end: int | None = None) -> int:

@@ -103,12 +103,12 @@ class Grammar:
     def _arguments(self, text: str, place: int, name: str, flags: str, *, comment: bool) -> Head:
         closing = self.ends in flags
         if not comment:
-            place = self._patterns.junk.match(text, place).end()  # type: ignore[union-attr] - it matches the empty text
+            place = self._patterns.junk.match(text, place).end()  # type: ignore[union-attr]  # it matches the empty text
         begin = self._patterns.begin.match(text, place)
         mark = begin["mark"] if begin else ""
         start = begin.end() if begin else place
         if mark:
-            return Head(name, flags, start, self.separator if mark == self.separator else None, False, closing)
+            return Head(name, flags, start, self.separator if mark == self.separator else None, bare=False, closing=closing)
         bare = text.startswith(self.close, start) or start >= len(text)
         return Head(name, flags, start, None, bare, closing)
 

@@ -38,7 +38,7 @@ def string_hash(text: str) -> int:
 
 
 class SeedRandom:
-    """``seedrandom(seed)``. A seed that is a number is followed by NUL there: pass ``f"{number}\\0"``."""
+    r"""``seedrandom(seed)``. A seed that is a number is followed by NUL there: pass ``f"{number}\0"``."""
 
     __slots__ = ("_i", "_j", "_state")
 

@@ -122,7 +122,6 @@ MODELS = st.sampled_from(
 def test_every_source_gives_json(source: str, model: str, preset: dict[str, Any]) -> None:
     """Whatever the preset says: a body that is JSON, with the last text of the chat in it."""
     key = {"makersuite": "google"}.get(source, source)
-    plan = _plan(
-        "A lantern.", openai_max_context=200000, chat_completion_source=source, **{f"{key}_model": model}, **preset
-    )
+    named: dict[str, Any] = {"chat_completion_source": source, f"{key}_model": model, **preset}
+    plan = _plan("A lantern.", openai_max_context=200000, **named)
     assert "A lantern." in json.dumps(request_body(plan))

@@ -23,7 +23,7 @@ def without_trims(text: str) -> str:
     for found in _TRIM.finditer(text):
         start = max(place, found.start())
         pieces.append(text[place : _line_end(text, place, start)])
-        place = max(place, _NEWLINES.match(text, found.end()).end())  # type: ignore[union-attr] - it matches nothing
+        place = max(place, _NEWLINES.match(text, found.end()).end())  # type: ignore[union-attr]  # it matches nothing
     return "".join([*pieces, text[place:]])
 
 
