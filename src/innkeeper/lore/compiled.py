@@ -153,13 +153,15 @@ def _sorted_like_javascript(entries: list[tuple[str, LorebookEntry]]) -> list[tu
 class _Patterns:
     """Numbers patterns as entries are compiled, and asks JavaScript once whether a regular expression is one."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, unicode_words: bool = False) -> None:
+        self.unicode_words = unicode_words
         self.patterns: list[Pattern] = []
         self._numbers: dict[tuple[str, bool, bool], int] = {}
         self.regex = RegexRunner(lambda _what, _why: None)
 
     def number(self, pattern: Pattern) -> int:
-        number = self._numbers.setdefault((pattern.text, pattern.exact_case, pattern.whole_word), len(self.patterns))
+        facts = (pattern.text, pattern.exact_case, pattern.whole_word)
+        number = self._numbers.setdefault(facts, len(self.patterns))
         if number == len(self.patterns):
             self.patterns.append(pattern)
         return number
@@ -191,17 +193,20 @@ def _test(key: Key, patterns: _Patterns | None, *, exact_case: bool, whole_words
         return Test(key.text, regex=key.regex, literal=literal, checked=True)
     if not key.text or patterns is None:
         return Test(key.text)
-    return Test(key.text, number=patterns.number(pattern_of(key, exact_case=exact_case, whole_words=whole_words)))
+    words = patterns.unicode_words
+    pattern = pattern_of(key, exact_case=exact_case, whole_words=whole_words, unicode_words=words)
+    return Test(key.text, number=patterns.number(pattern))
 
 
-def pattern_of(key: Key, *, exact_case: bool, whole_words: bool) -> Pattern:
+def pattern_of(key: Key, *, exact_case: bool, whole_words: bool, unicode_words: bool = False) -> Pattern:
     """The pattern of a plain key. Whole words hold for one-word keys only (`sillytavern.md` 23)."""
     text = key.text if exact_case else key.text.lower()
-    return Pattern(text, exact_case, whole_words and key.words == 1)
+    whole = whole_words and key.words == 1
+    return Pattern(text, exact_case, whole, whole and unicode_words)
 
 
 def _compile(books: tuple[ScopedBook, ...], settings: LoreSettings) -> CompiledLore:
-    patterns = _Patterns()
+    patterns = _Patterns(unicode_words=settings.unicode_words)
     compiled = []
     for place, (book, entry) in enumerate(scan_order(books, settings.character_strategy)):
         case = settings.case_sensitive if entry.case_sensitive is None else entry.case_sensitive
@@ -231,7 +236,7 @@ _MAX_KEPT: Final = 32
 def compile_lore(books: Iterable[ScopedBook], settings: LoreSettings) -> CompiledLore:
     """The compiled form of these books under these settings. Kept by the books' content, the last 32 of them."""
     scoped = tuple(books)
-    facts = (settings.case_sensitive, settings.match_whole_words, settings.character_strategy)
+    facts = (settings.case_sensitive, settings.match_whole_words, settings.character_strategy, settings.unicode_words)
     key = (tuple((item.name, item.scope, item.book.digest) for item in scoped), facts)
     with _LOCK:
         if key in _KEPT:

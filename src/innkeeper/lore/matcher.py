@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,7 +11,7 @@ import msgspec
 from innkeeper.lore.limits import MAX_KEYS_WITHOUT_AUTOMATON, MAX_MEMO_TEXTS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = ["KeyIndex", "Pattern", "first_place"]
 
@@ -24,6 +25,8 @@ class Pattern(msgspec.Struct, frozen=True):
     text: str
     exact_case: bool = False
     whole_word: bool = False
+    unicode: bool = False
+    """Whether letters beyond ASCII belong to words (see `_in_word`)."""
 
 
 class KeyIndex:
@@ -70,7 +73,7 @@ class _Finder:
     def __init__(self, numbered: list[tuple[int, Pattern]]) -> None:
         self._numbers = [number for number, _ in numbered]
         self._patterns = [pattern for _, pattern in numbered]
-        self._borders = [pattern.whole_word for pattern in self._patterns]
+        self._borders = [_border_of(pattern) for pattern in self._patterns]
         self._automaton: Any = None
         if len(numbered) > MAX_KEYS_WITHOUT_AUTOMATON:
             from ahocorasick_rs import AhoCorasick
@@ -86,7 +89,7 @@ class _Finder:
         return frozenset(
             numbers[index]
             for index, start, end in self._automaton.find_matches_as_indexes(text, overlapping=True)
-            if not borders[index] or _at_borders(text, start, end)
+            if (border := borders[index]) is None or border(text, start, end)
         )
 
 
@@ -94,11 +97,33 @@ def _at_borders(text: str, start: int, end: int) -> bool:
     return (start == 0 or text[start - 1] not in _WORD) and (end == len(text) or text[end] not in _WORD)
 
 
+def _in_word(char: str) -> bool:
+    """Whether a neighbour continues a word: ASCII's word characters, and letters and digits of scripts written with spaces."""
+    return char in _WORD or (char.isalnum() and not _UNSPACED.match(char))
+
+
+_UNSPACED: Final = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]"
+)
+"""Thai, Lao, Burmese, Khmer, and the Chinese and Japanese scripts: their words are not parted by spaces."""
+
+
+def _at_unicode_borders(text: str, start: int, end: int) -> bool:
+    return (start == 0 or not _in_word(text[start - 1])) and (end == len(text) or not _in_word(text[end]))
+
+
+def _border_of(pattern: Pattern) -> Callable[[str, int, int], bool] | None:
+    """What tells whether a find is a word, or ``None`` when it need not be one."""
+    if not pattern.whole_word:
+        return None
+    return _at_unicode_borders if pattern.unicode else _at_borders
+
+
 def _first(pattern: Pattern, text: str) -> tuple[int, int] | None:
-    start = text.find(pattern.text)
+    start, border = text.find(pattern.text), _border_of(pattern)
     while start >= 0:
         end = start + len(pattern.text)
-        if not pattern.whole_word or _at_borders(text, start, end):
+        if border is None or border(text, start, end):
             return start, end
         start = text.find(pattern.text, start + 1)
     return None

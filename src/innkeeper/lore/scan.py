@@ -21,7 +21,7 @@ from innkeeper.lore.jsregex import RegexRunner
 from innkeeper.lore.key import parse_key
 from innkeeper.lore.ledger import Ledger
 from innkeeper.lore.limits import MAX_LOOPS, MAX_SCAN_DEPTH
-from innkeeper.lore.matcher import first_place
+from innkeeper.lore.matcher import Pattern, first_place
 from innkeeper.lore.settings import LoreSettings
 from innkeeper.lore.text import ScanSources, ScanText, Window
 from innkeeper.lore.timed import TimedEffects
@@ -357,8 +357,13 @@ class _Scan:
         if test.regex is not None and (test.checked or self.regex.valid(test.regex)):
             sure = test.literal is None or test.literal in self._window_hits(window)
             return sure and self.regex.matches(test.regex, self.text.joined(window))
-        pattern = pattern_of(parse_key(test.text), exact_case=entry.exact_case, whole_words=entry.whole_words)
+        pattern = self._pattern(test.text, entry)
         return any(first_place(pattern, part) is not None for part in self.text.parts(window))
+
+    def _pattern(self, text: str, entry: CompiledEntry) -> Pattern:
+        words = self.settings.unicode_words
+        key = parse_key(text)
+        return pattern_of(key, exact_case=entry.exact_case, whole_words=entry.whole_words, unicode_words=words)
 
     def _window_hits(self, window: Window) -> frozenset[int]:
         """The patterns found in a window, worked out once a pass. Windows are kept, so their identity names them."""
@@ -466,7 +471,7 @@ class _Scan:
         if window is None:
             return facts
         told = {key: value for key, value in facts.items() if key not in ("window", "recursions")}
-        pattern = pattern_of(parse_key(facts["key"]), exact_case=entry.exact_case, whole_words=entry.whole_words)
+        pattern = self._pattern(facts["key"], entry)
         for index, part in enumerate(self.text.parts(window)):
             span = first_place(pattern, part)
             if span is not None:

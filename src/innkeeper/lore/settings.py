@@ -24,7 +24,7 @@ class InsertionStrategy(IntEnum):
 class LoreSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Depths in messages, ``budget`` in percent of the context, ``budget_cap`` in tokens (0: none).
 
-    ``min_activations`` asks for that many entries, looking further back one message at a time, at most
+    With ``unicode_words`` letters beyond ASCII belong to words too. ``min_activations`` asks for that many entries, looking further back one message at a time, at most
     ``min_activations_depth_max`` messages (0: the whole chat). ``max_recursion_steps`` limits passes (0: no limit).
     """
 
@@ -41,6 +41,7 @@ class LoreSettings(msgspec.Struct, frozen=True, kw_only=True):
     character_strategy: int = InsertionStrategy.CHARACTER_FIRST
     max_recursion_steps: int = 0
     overflow_alert: bool = False
+    unicode_words: bool = False
 
     @classmethod
     def of(cls, given: Mapping[str, Any] | None) -> LoreSettings:

@@ -61,7 +61,7 @@ def finished_plan(state: State, plan: Plan) -> Plan:
     to_trace = getattr(ports.instrumenter, "to_trace", None)
     return plan.with_(
         tavern=request.tavern,
-        profile=request.profile,
+        profile=request.profile or plan.profile,
         model=request.model,
         dialect=request.dialect,
         warnings=tuple(result.warnings),

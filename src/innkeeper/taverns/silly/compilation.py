@@ -39,9 +39,10 @@ class Compiled(msgspec.Struct, frozen=True, kw_only=True):
 def run(state: State, _config: NoConfig) -> None:
     """Turn prompts, injections beside the main prompt, and examples into drafts."""
     scene, prompts = scene_of(state), prompts_of(state)
-    fixed = [*_first(prompts), *_rest(scene, prompts), *_beside(state.made_by("injection"), prompts)]
+    fixed = [*_first(prompts), *_rest(scene, prompts), *_beside(scene, state.made_by("injection"), prompts)]
+    slots = tuple(prompts) if "main" in prompts else ("main", *prompts)
     state.scratch["compilation"] = Compiled(
-        slots=tuple(prompts), fixed=tuple(fixed), examples=tuple(_examples(scene, state.made_by("lore")))
+        slots=slots, fixed=tuple(fixed), examples=tuple(_examples(scene, state.made_by("lore")))
     )
     state.stat("blocks", len(fixed))
 
@@ -80,9 +81,10 @@ def _own(item: PromptItem | None) -> bool:
     return item is not None and not item.system_prompt
 
 
-def _beside(injections: Injections, prompts: dict[str, Prompt]) -> list[Fixed]:
+def _beside(scene: Scene, injections: Injections, prompts: dict[str, Prompt]) -> list[Fixed]:
     """Texts before and after the main prompt. Without a main prompt in the order they vanish (`sillytavern.md` 45)."""
-    if "main" not in prompts or prompts["main"].in_chat:
+    main = prompts.get("main")
+    if scene.inputs.compat.injections_need_main if main is None else main.in_chat:
         return []
     after = [Fixed("main", _injected(item.role, item.content, item.id)) for item in injections.after]
     before = [Fixed("main", _injected(i.role, i.content, i.id), first=True) for i in reversed(injections.before)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -12,9 +12,11 @@ from innkeeper.prompt.hooks import HookContext
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.state import State
-from innkeeper.prompt.step import NoConfig, Step
+from innkeeper.prompt.step import Step, StepConfig
+from innkeeper.taverns.silly.added_blocks import recount
 from innkeeper.taverns.silly.cards import card_texts
 from innkeeper.taverns.silly.chat import chat_lines, shown_lines, with_text
+from innkeeper.taverns.silly.compat import DEFAULT_PROFILE
 from innkeeper.taverns.silly.counting import Counting
 from innkeeper.taverns.silly.environment import chat_of, environment_of
 from innkeeper.taverns.silly.inputs import SillyInputs, read_inputs
@@ -24,7 +26,13 @@ from innkeeper.taverns.silly.scene import Expander, Scene
 __all__ = ["HOOKS"]
 
 
-def run(state: State, _config: NoConfig) -> None:
+class HooksConfig(StepConfig, frozen=True, kw_only=True):
+    """``on_overflow``: what to do when *after* hooks leave more than fits: ``error``, or ``warn`` and send it all the same."""
+
+    on_overflow: Literal["error", "warn"] = "error"
+
+
+def run(state: State, _config: HooksConfig) -> None:
     """Read the inputs (hooks first), make the macro environment, expand the card and the chat's first message."""
     inputs = _hooked(state, read_inputs(state))
     lines = chat_lines(inputs)
@@ -76,10 +84,13 @@ def _hooked(state: State, inputs: SillyInputs) -> SillyInputs:
 _FIELDS: Final = {"user": "persona", "history": "lines", "user_message": "message"}
 
 
-def finish(state: State, _config: NoConfig) -> None:
-    """Run *after* hooks over the plan; whatever they add is counted, and refused when it does not fit."""
+def finish(state: State, config: HooksConfig) -> None:
+    """Name the plan's profile and run *after* hooks over it; what they add is counted, and refused when it does not fit."""
     hooks, plan = state.inputs.ports.hooks, state.result.plan
-    if hooks is None or plan is None:
+    if plan is None:
+        return
+    state.result.plan = plan = plan.with_(profile=state.request.profile or DEFAULT_PROFILE)
+    if hooks is None:
         return
     fields: dict[str, Any] = {"plan": plan, "generation_type": state.request.generation}
     context = HookContext(fields, state.warn, after=True)
@@ -87,6 +98,8 @@ def finish(state: State, _config: NoConfig) -> None:
     if not isinstance(context.plan, Plan):
         raise UsageError(f"an after_build hook left {type(context.plan).__name__} in place of the plan")
     state.result.plan = context.plan
+    if context.plan is not plan:
+        recount(state, plan, context.plan, on_overflow=config.on_overflow)
 
 
-HOOKS: Final = Step("hooks", run, NoConfig, finish)
+HOOKS: Final = Step("hooks", run, HooksConfig, finish)

@@ -89,13 +89,14 @@ def _given(state: State) -> Iterator[Injection]:
 
 
 def _note(scene: Scene, lore: LoreTexts) -> Injection | None:
-    if not note_due(scene):
+    text = placed_note(scene, lore)
+    if not note_due(scene) and not text:
         return None
     note = scene.inputs.note
     positions = {0: InjectionPosition.AFTER, 1: InjectionPosition.CHAT, 2: InjectionPosition.BEFORE}
     return Injection(
         NOTE_KEY,
-        placed_note(scene, lore),
+        text,
         positions.get(note.position, InjectionPosition.CHAT),
         ROLES.get(note.role, "system"),
         max(note.depth, 0),

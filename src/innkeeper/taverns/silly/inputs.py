@@ -17,6 +17,7 @@ from innkeeper.lore import LoreScope, LoreSettings, ScopedBook
 from innkeeper.prompt.frozen import EMPTY, thaw
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.state import State
+from innkeeper.taverns.silly.compat import Compat, compat_of
 from innkeeper.taverns.silly.line import Line, lines_of
 from innkeeper.taverns.silly.settings import (
     AuthorsNote,
@@ -90,6 +91,7 @@ class SillyInputs(msgspec.Struct, frozen=True, kw_only=True):
     filename: str = ""
     tags: tuple[str, ...] = ()
     macro_vars: Mapping[str, Any] = EMPTY
+    compat: Compat = Compat()
 
     @property
     def user(self) -> str:
@@ -138,7 +140,7 @@ DEFAULT_REPLY: Final = 300
 
 def read_inputs(state: State) -> SillyInputs:
     """The typed inputs of a build. Raises the content floor's errors for assets, `ConfigError` for settings."""
-    request = state.request
+    request, compat = state.request, compat_of(state.request.profile)
     settings = request.settings
     for name in settings.keys() - _KNOWN:
         state.note(NoteKind.IGNORED, f"settings.{name} has no effect in this tavern", data={"input": name})
@@ -151,12 +153,12 @@ def read_inputs(state: State) -> SillyInputs:
         persona=persona,
         lines=lines_of(messages, user=persona.name, char=character.name),
         preset=_preset(request.preset, state),
-        lore=LoreSettings.of(settings.get("wi_settings") or settings.get("world_info")),
+        lore=_lore(settings, compat),
         books=tuple(_books(state, character)),
         power=_settings(state, PowerUser, settings.get("power_user"), "power_user"),
         note=_settings(state, AuthorsNote, request.authors_note, "authors_note"),
         generation=_settings(state, Generation, settings.get("generation"), "generation"),
-        type=request.generation,
+        type=_type(request.generation, group),
         message=request.message,
         group=group,
         character_note=_optional(state, CharacterNote, settings.get("character_note"), "character_note"),
@@ -166,7 +168,13 @@ def read_inputs(state: State) -> SillyInputs:
         filename=_filename(settings, group, character),
         tags=tuple(map(str, settings.get("character_tags") or ())),
         macro_vars=request.macro_vars,
+        compat=compat,
     )
+
+
+def _type(generation: str, group: Group | None) -> str:
+    """The generation type. In a group a reply is taken away before it is made anew, so that is a normal turn."""
+    return "normal" if generation == "regenerate" and group is not None else generation
 
 
 def _settings(state: State, kind: type[T], raw: Any, name: str) -> T:
@@ -174,6 +182,11 @@ def _settings(state: State, kind: type[T], raw: Any, name: str) -> T:
     for field in unknown:
         state.note(NoteKind.IGNORED, f"{name}.{field} has no effect in this tavern", data={"input": f"{name}.{field}"})
     return value
+
+
+def _lore(settings: Mapping[str, Any], compat: Compat) -> LoreSettings:
+    found = LoreSettings.of(settings.get("wi_settings") or settings.get("world_info"))
+    return found if compat.ascii_words else msgspec.structs.replace(found, unicode_words=True)
 
 
 def _optional(state: State, kind: type[T], raw: Any, name: str) -> T | None:

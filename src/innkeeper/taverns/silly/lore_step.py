@@ -26,7 +26,7 @@ def run(state: State, _config: NoConfig) -> None:
     scene = scene_of(state)
     lore = compile_lore(scene.inputs.books, scene.inputs.lore)
     result = scan(lore, _input(state, scene, lore))
-    texts = lore_texts(result.activated)
+    texts = lore_texts(result.activated, reversed_ties=scene.inputs.compat.reversed_ties)
     state.result.lore = result
     state.result.outlets.update(texts.outlets)
     scene.expand.env = replace(scene.expand.env, outlets=texts.outlets)
@@ -58,6 +58,7 @@ def _input(state: State, scene: Scene, lore: CompiledLore) -> LoreInput:
         forced=frozenset(map(str, state.request.force_lore)),
         state=read_carry(state.request.lore_state).timed,
         live=not inputs.generation.dry_run,
+        double_removal=inputs.compat.double_removal,
     )
 
 

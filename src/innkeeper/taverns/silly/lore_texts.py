@@ -43,12 +43,15 @@ _FIELDS = {
 }
 
 
-def lore_texts(activated: Iterable[Activated]) -> LoreTexts:
-    """Place the entries: ascending by order, ties in reverse of activation, outlets descending (`sillytavern.md` 21, 29)."""
+def lore_texts(activated: Iterable[Activated], *, reversed_ties: bool = True) -> LoreTexts:
+    """Place the entries: ascending by order, ties in reverse of activation, outlets descending (`sillytavern.md` 21, 29).
+
+    Without ``reversed_ties`` entries of one order stand as they were activated.
+    """
     placed: dict[str, list[str]] = {name: [] for name in _FIELDS.values()}
     depths: dict[tuple[int, str], list[str]] = {}
     outlets: dict[str, list[str]] = {}
-    for item in sorted(activated, key=_descending):
+    for item in sorted(activated if reversed_ties else reversed(tuple(activated)), key=_descending):
         entry = item.compiled.entry
         if not item.content:
             continue

@@ -31,13 +31,14 @@ def note_text(scene: Scene) -> str:
 
 def placed_note(scene: Scene, lore: LoreTexts) -> str:
     """The note as it is sent: lore around it, the persona around both; empty when it is not due."""
-    if not note_due(scene):
+    due = note_due(scene)
+    if not due and scene.inputs.compat.note_lore_vanishes:
         return ""
     text = note_text(scene)
     if lore.an_top or lore.an_bottom:
         top, bottom = "\n".join(lore.an_top), "\n".join(lore.an_bottom)
         text = f"{top}\n{text}\n{bottom}".removeprefix("\n").removesuffix("\n")
-    return _with_persona(scene, text)
+    return _with_persona(scene, text) if due else text
 
 
 def _with_persona(scene: Scene, text: str) -> str:
