@@ -25,7 +25,8 @@ _ZONES: Final = {
     "pst": -8,
 }  # fmt: skip
 _WORD_LENGTH: Final = 3
-_PART: Final = re.compile(r"(?P<number>\d+)|(?P<word>[^\W\d_]+)|(?P<bracket>\()|(?P<mark>.)", re.DOTALL)
+_PART: Final = re.compile(r"(?P<number>[0-9]+)|(?P<word>[^\x00-\x40]+)|(?P<bracket>\()|(?P<mark>.)", re.DOTALL)
+"""Everything from ``A`` on in the code table counts as a letter: that is how browsers have it."""
 _LONGEST: Final = 120
 _LAST_MONTH: Final = 12
 _LAST_DAY: Final = 31
@@ -97,70 +98,90 @@ def _iso_zone(text: str | None, zone: tzinfo) -> tzinfo:
 
 
 class _Lenient:
-    """One reading by the lenient rules."""
+    """One reading by the lenient rules: numbers, words and marks in turn."""
 
-    __slots__ = ("clock", "day", "fraction", "half", "month", "offset", "open", "seen", "sign", "zone")
+    __slots__ = ("_text", "clock", "day", "expects", "half", "milliseconds", "month", "offset", "seen", "sign", "zone")
 
     def __init__(self, zone: tzinfo) -> None:
         self.zone = zone
+        self._text = ""
         self.day: list[int] = []
         self.clock: list[int] = []
         self.month: int | None = None
         self.half: int | None = None
         self.offset: int | None = None
-        self.sign: int | None = None
+        self.sign = 0
+        self.milliseconds = 0
+        self.expects = ""
         self.seen = False
-        self.open = False
-        self.fraction = False
 
     def read(self, text: str) -> datetime | None:
-        place = 0
+        self._text, place = text, 0
         while place < len(text):
             found = _PART.match(text, place)
-            if found is None or not self._take(found, text):
+            if found is None or not self._take(found):
                 return None
             place = found.end() if found.lastgroup != "bracket" else _after_brackets(text, place)
         return self._moment()
 
-    def _take(self, found: re.Match[str], text: str) -> bool:
-        kind, value, after = found.lastgroup, found.group(), text[found.end() : found.end() + 1]
-        if kind == "number":
+    def _take(self, found: re.Match[str]) -> bool:
+        value, after = found.group(), self._text[found.end() : found.end() + 1]
+        if found.lastgroup == "number":
             self.seen = True
-            return self._number(int(value), len(value), after)
-        if kind == "word":
+            return self._number(value, after)
+        if found.lastgroup == "word":
             return self._word(value.lower(), after)
-        if kind == "mark" and value == "." and len(self.clock) == _CLOCK_PARTS:
-            self.fraction = True
-            return True
-        if kind == "mark" and value in "+-" and self.seen and (self.offset is not None or self.clock):
-            self.sign = -1 if value == "-" else 1
-            return True
-        return not (kind == "mark" and value == ")" and self.seen)
+        if found.lastgroup == "mark":
+            return self._mark(value, self._text[found.start() - 1 : found.start()])
+        return True
 
-    def _number(self, value: int, digits: int, after: str) -> bool:
-        if self.sign is not None:
-            minutes = value * 60 if digits <= 2 else value // 100 * 60 + value % 100  # noqa: PLR2004 - hh or hhmm
-            self.offset, self.sign = self.sign * minutes, None
+    def _mark(self, mark: str, before: str) -> bool:
+        if mark == "." and len(self.clock) == _CLOCK_PARTS and before.isdigit():
+            self.expects = "part"
             return True
-        if self.fraction:
-            self.fraction = False
+        if mark not in "+-" or not self.seen:
+            return mark != ")" or not self.seen
+        if self.offset is None and not self.clock:
+            return mark == "-" and before.isalnum()
+        self.sign, self.expects = -1 if mark == "-" else 1, "zone"
+        return True
+
+    def _number(self, digits: str, after: str) -> bool:
+        value, expects, self.expects = int(digits), self.expects, ""
+        if expects.startswith("zone"):
+            return self._zone_number(value, len(digits), after, expects)
+        if expects == "part":
+            self.milliseconds = int(digits[:_CLOCK_PARTS].ljust(_CLOCK_PARTS, "0"))
             return True
-        if after == ":" or self.open:
-            self.clock.append(value)
-            self.open = after == ":"
-            apart = self.open or not after or after.isspace() or after in "zZ+-."
-            return apart and len(self.clock) <= _CLOCK_PARTS
+        if after == ":" or expects == "clock":
+            return self._clock_number(value, after)
         self.day.append(value)
         return len(self.day) <= _DATE_PARTS
 
+    def _zone_number(self, value: int, digits: int, after: str, expects: str) -> bool:
+        if expects == "zone minutes":
+            self.offset = (self.offset or 0) + self.sign * value
+        elif digits <= 2:  # noqa: PLR2004 - hh, else hhmm
+            self.offset = self.sign * value * 60
+            self.expects = "zone minutes" if after == ":" else ""
+        else:
+            self.offset = self.sign * (value // 100 * 60 + value % 100)
+        return True
+
+    def _clock_number(self, value: int, after: str) -> bool:
+        if len(self.clock) == _CLOCK_PARTS:
+            self.milliseconds = value
+            return True
+        self.clock.append(value)
+        self.expects = "clock" if after == ":" else ""
+        return bool(self.expects) or not after or after.isspace() or after in "zZ+-."
+
     def _word(self, word: str, after: str) -> bool:
         if word in ("am", "pm"):
-            if not self.clock:
-                return False
             self.half = 12 if word == "pm" else 0
-            return True
+            return bool(self.clock)
         month = word[:_WORD_LENGTH]
-        if month in _MONTHS and len(word) >= _WORD_LENGTH:
+        if month in _MONTHS:
             self.month = _MONTHS.index(month) + 1
             return True
         if word in _ZONES and self.seen:
@@ -173,8 +194,8 @@ class _Lenient:
         clock = self._clock()
         if day is None or clock is None:
             return None
-        zone = self.zone if self.offset is None else timezone(timedelta(minutes=self.offset))
         try:
+            zone = self.zone if self.offset is None else timezone(timedelta(minutes=self.offset))
             return day.replace(tzinfo=zone) + clock
         except (ValueError, OverflowError):
             return None
@@ -182,26 +203,22 @@ class _Lenient:
     def _calendar_day(self) -> datetime | None:
         if not self.day:
             return None
+        first, second, third = (*self.day, 1, 1)[:_DATE_PARTS]
+        year_first = not 1 <= first <= _LAST_DAY
         if self.month is None:
-            first, second, third = (*self.day, 1, 1)[:_DATE_PARTS] if len(self.day) != 2 else (*self.day, 2001)  # noqa: PLR2004
-            year, month, day = (third, first, second) if 1 <= first <= _LAST_DAY else (first, second, third)
-        else:
-            if len(self.day) > 2:  # noqa: PLR2004 - a named month leaves day and year
-                return None
-            first, second = (*self.day, 1)[:2]
-            alone = len(self.day) == 1
-            year, day = (first, second) if not 1 <= first <= _LAST_DAY else (2001 if alone else second, first)
-            month = self.month
-        return _overflowing(year, month, day)
+            return _overflowing(first, second, third) if year_first else _overflowing(third, first, second)
+        return _overflowing(first, self.month, second) if year_first else _overflowing(second, self.month, first)
 
     def _clock(self) -> timedelta | None:
         hour, minute, second = (*self.clock, 0, 0, 0)[:_CLOCK_PARTS]
         if self.half is not None:
-            if not 1 <= hour <= 12:  # noqa: PLR2004 - hours of a clock face
+            if hour > 12:  # noqa: PLR2004 - hours of a clock face
                 return None
             hour = hour % 12 + self.half
-        inside = hour < 24 or (hour == 24 and not minute and not second)  # noqa: PLR2004 - hours of a day
-        return timedelta(hours=hour, minutes=minute, seconds=second) if inside and minute < 60 and second < 60 else None  # noqa: PLR2004
+        midnight = hour == 24 and not (minute or second or self.milliseconds)  # noqa: PLR2004 - hours of a day
+        if not midnight and (hour > 23 or minute > 59 or second > 59):  # noqa: PLR2004 - likewise
+            return None
+        return timedelta(hours=hour, minutes=minute, seconds=second, milliseconds=self.milliseconds)
 
 
 def _overflowing(year: int, month: int, day: int) -> datetime | None:
@@ -223,8 +240,8 @@ def _after_brackets(text: str, place: int) -> int:
 
 
 _SAVED: Final = re.compile(
-    r"(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2}) ?@(?P<hour>\d{1,2})h ?(?P<minute>\d{1,2})m ?(?P<second>\d{1,2})s"
-    r"(?: ?(?P<part>\d{1,3})ms)?",
+    r"(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})(?P<gap> )?@(?P<hour>\d{1,2})h(?(gap) )(?P<minute>\d{1,2})m"
+    r"(?(gap) )(?P<second>\d{1,2})s(?(gap) |(?:(?=\d)|$))(?:(?P<part>\d{1,3})ms)?",
     re.ASCII,
 )
 _SPOKEN: Final = re.compile(

@@ -80,8 +80,8 @@ class MacroEnvironment:
 
     ``group`` is all members' names (empty outside of groups), ``group_active`` those who are not muted. ``chat`` gives the
     messages, oldest first, and is called only by chat macros. ``instruct``, ``context``, ``sysprompt`` and ``reasoning`` are
-    the settings of those names as SillyTavern spells them. ``chat_id`` (or its hash, when one is kept) and ``pick_seed``
-    drive stable picks. ``warn`` gets a `Note` for every macro that could not be evaluated, ``ban`` each ``{{banned}}`` word.
+    the settings of those names as SillyTavern spells them. ``chat_id`` (``None``: there is no chat; or its hash, when
+    one is kept) and ``pick_seed`` drive stable picks. ``warn`` gets a `Note` for every macro that could not be evaluated, ``ban`` each ``{{banned}}`` word.
     """
 
     user: str = ""
@@ -89,7 +89,7 @@ class MacroEnvironment:
     group: tuple[str, ...] = ()
     group_active: tuple[str, ...] = ()
     persona: str = ""
-    card: CardFields = CardFields()
+    card: CardFields = field(default_factory=CardFields)
     prefer_card_prompt: bool = True
     prefer_card_instruction: bool = True
     collapse_newlines: bool = False
@@ -114,9 +114,9 @@ class MacroEnvironment:
     outlets: Mapping[str, str] = EMPTY
     dynamic: Mapping[str, Any] = EMPTY
     variables: VariablesStore = field(default_factory=_no_variables)
-    clock: Clock = Clock(EPOCH)
+    clock: Clock = field(default_factory=lambda: Clock(EPOCH))
     random: Stream = field(default_factory=_fixed)
-    chat_id: str = ""
+    chat_id: str | None = ""
     chat_id_hash: int | str | None = None
     pick_seed: int | str | None = None
     spent: Spent = field(default_factory=Spent)

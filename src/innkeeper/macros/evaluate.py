@@ -8,6 +8,7 @@ is inside them evaluated) and are reported, values are never scanned again.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
@@ -16,7 +17,7 @@ import msgspec
 
 from innkeeper.macros.environment import MacroEnvironment
 from innkeeper.macros.errors import MacroArgumentError, MacroError, MacroLimitError, UnknownMacroError
-from innkeeper.macros.javascript import strip
+from innkeeper.macros.javascript import strip, units
 from innkeeper.macros.limits import MAX_EXPANSIONS, MAX_NESTING, MAX_OUTPUT
 from innkeeper.macros.place import place_in
 from innkeeper.macros.scanner import Grammar
@@ -144,8 +145,12 @@ class Pack:
 
 @dataclass(slots=True)
 class Evaluation:
-    """One text being evaluated. ``memory`` is the pack's own, for what it wants to remember within this text."""
+    """One text being evaluated. ``raw`` is the text before ``Pack.before``; ``memory`` is the pack's own, for this text.
 
+    ``shift`` is added to the places of tags where a macro asks for its offset.
+    """
+
+    raw: str
     text: str
     pack: Pack
     env: MacroEnvironment
@@ -153,6 +158,7 @@ class Evaluation:
     trace: Trace | None = None
     depth: int = 0
     memory: dict[str, Any] = field(default_factory=dict)
+    shift: int = 0
 
     def run(self) -> str:
         """The whole text, evaluated."""
@@ -164,6 +170,7 @@ class Evaluation:
     def span(self, span: Span) -> str:
         """The text of a span with its tags evaluated."""
         run, tags, partners, text = span.run, span.run.tags, span.run.partners, self.text
+        taken: dict[str, int] = {}
         if span.first == span.last:
             return text[span.start : span.end]
         if self.depth >= MAX_NESTING:
@@ -180,28 +187,40 @@ class Evaluation:
                 pieces.append(self._block(tag, body, tags[closer]))
                 index, place = closer + 1, tags[closer].end
             else:
-                pieces.append(self._tag(tag))
+                # A closing tag that fits a macro which takes no block leaves both as they are written.
+                raw = tag.key in run.spare and _take(run.spare[tag.key], span.last, index, tag, taken)
+                pieces.append(self.source(tag) if raw else self._tag(tag))
                 index, place = index + 1, tag.end
         pieces.append(text[place : span.end])
         self.depth -= 1
         return "".join(pieces)
 
-    def finished(self, text: str) -> str:
-        """``text`` after what the pack does to a whole text in the end."""
+    def offset(self, tag: Tag) -> int:
+        """Where a tag stands, in UTF-16 units."""
+        return units(self.text, tag.start) + self.shift
+
+    def branch(self, tag: Tag, span: Span) -> str:
+        """A lazy argument of ``tag``, as a finished text whose offsets count from the tag: so SillyTavern has it."""
+        shift = self.shift
+        self.shift = self.offset(tag) - units(self.text, span.start)
+        text = self.span(span)
+        self.shift = shift
         return self.pack.after(text)
 
     def nested(self, text: str) -> str:
         """Another text, evaluated as a part of this one: it shares the memory and the dynamic macros."""
-        return self._other(text, self.env, self.dynamic, self.memory)
+        return self._other(text, text, self.env, self.dynamic, self.memory)
 
     def apart(self, text: str, env: MacroEnvironment, memory: dict[str, Any]) -> str:
         """Another text, evaluated for itself, from ``before`` to ``after``."""
-        return self._other(self.pack.before(text), env, EMPTY, memory)
+        return self._other(text, self.pack.before(text), env, EMPTY, memory)
 
-    def _other(self, text: str, env: MacroEnvironment, dynamic: Mapping[str, str | None], memory: dict[str, Any]) -> str:
+    def _other(
+        self, raw: str, text: str, env: MacroEnvironment, dynamic: Mapping[str, str | None], memory: dict[str, Any]
+    ) -> str:
         if self.pack.grammar.open not in text:
             return self.pack.after(text)
-        other = Evaluation(text, self.pack, env, dynamic, None, self.depth, memory)
+        other = Evaluation(raw, text, self.pack, env, dynamic, None, self.depth, memory)
         return self.pack.after(other.run())
 
     def stripped(self, span: Span) -> Span:
@@ -229,23 +248,32 @@ class Evaluation:
         macro = self.pack.table.get(tag.key)
         if macro is not None and macro.lazy:
             return self._lazy(macro, tag, tuple(whole(run) for run in tag.arguments))
-        texts = [self.span(whole(run)) for run in tag.arguments]
-        return self._call(macro, tag, texts, None)
+        return self._call(macro, tag, self._arguments(tag))
 
     def _block(self, tag: Tag, body: Span, closer: Tag) -> str:
-        if not self.pack.grammar.takes_block(tag.key, len(tag.arguments)):
-            return self.source(tag) + self.span(body) + self.source(closer)
         if not self._spend(tag):
             return self.text[tag.start : closer.end]
         macro = None if tag.key in self.dynamic else self.pack.table.get(tag.key)
         if macro is not None and macro.lazy:
             return self._lazy(macro, tag, (*(whole(run) for run in tag.arguments), body))
-        texts = [self.span(whole(run)) for run in tag.arguments]
+        found = self._arguments(tag)
         content = self.span(body)
-        return self._call(macro, tag, texts, content if KEEP in tag.flags else dedent(content))
+        return self._call(macro, tag, found, body, content if KEEP in tag.flags else dedent(content))
 
-    def _call(self, macro: Macro | None, tag: Tag, texts: list[str], content: str | None) -> str:
-        arguments = tuple(strip(text) for text in texts) + (() if content is None else (content,))
+    def _arguments(self, tag: Tag) -> list[tuple[Span, str]]:
+        """A tag's arguments: each without the blank space written around it, and what it evaluates to."""
+        spans = [self.stripped(whole(run)) for run in tag.arguments]
+        return [(span, self.span(span)) for span in spans]
+
+    def _call(
+        self,
+        macro: Macro | None,
+        tag: Tag,
+        found: list[tuple[Span, str]],
+        body: Span | None = None,
+        content: str = "",
+    ) -> str:
+        arguments = tuple(text for _, text in found) + (() if body is None else (content,))
         try:
             if macro is None:
                 known = tag.key in self.dynamic
@@ -253,10 +281,10 @@ class Evaluation:
                     UnknownMacroError(f"there is no macro {{{{{tag.name}}}}}", macro=tag.name)
                 )
             _check(macro, arguments)
-            return self._done(tag, macro.run(Call(self, tag, arguments, block=content is not None)))
+            return self._done(tag, macro.run(Call(self, tag, arguments, block=body is not None)))
         except (MacroError, MacroLimitError) as error:
             self.warn(error, tag.start)
-            return self._kept(tag, texts, content)
+            return self._kept(tag, found, body, content)
 
     def _lazy(self, macro: Macro, tag: Tag, spans: tuple[Span, ...]) -> str:
         if macro.least <= len(spans) <= macro.most:
@@ -268,15 +296,16 @@ class Evaluation:
         value = self.dynamic[tag.key]
         if not tag.arguments and value is not None:
             return self._done(tag, value)
-        return self._call(None, tag, [self.span(whole(run)) for run in tag.arguments], None)
+        return self._call(None, tag, self._arguments(tag))
 
-    def _kept(self, tag: Tag, texts: list[str], content: str | None) -> str:
+    def _kept(self, tag: Tag, found: list[tuple[Span, str]], body: Span | None, content: str) -> str:
+        """A tag as it is written, its arguments evaluated; of a block also the content, and the braces of its end."""
         pieces, place = [], tag.start
-        for run, text in zip(tag.arguments, texts, strict=True):
-            pieces += [self.text[place : run.start], text]
-            place = run.end
+        for span, text in found:
+            pieces += [self.text[place : span.start], text]
+            place = span.end
         pieces.append(self.text[place : tag.end])
-        if content:
+        if body is not None and body.end > body.start:
             pieces += [content, self.pack.grammar.close]
         return "".join(pieces)
 
@@ -312,6 +341,17 @@ def within_limits(env: MacroEnvironment, text: str, place: int) -> bool:
     return False
 
 
+def _take(spare: list[int], last: int, index: int, tag: Tag, taken: dict[str, int]) -> bool:
+    """Whether a closing tag is left for an opening one that takes no block; each serves one."""
+    if tag.closing or tag.shorthand is not None:
+        return False
+    chosen = max(taken.get(tag.key, 0), bisect_right(spare, index))
+    if chosen >= len(spare) or spare[chosen] >= last:
+        return False
+    taken[tag.key] = chosen + 1
+    return True
+
+
 def whole(run: Run) -> Span:
     """All of a run."""
     return Span(run, 0, len(run.tags), run.start, run.end)
@@ -321,7 +361,7 @@ def dedent(text: str) -> str:
     """``text`` without blank space around it and without the first line's indentation before each line."""
     lines = text.split("\n")
     first = next((line for line in lines if strip(line)), "")
-    indent = _INDENT.match(first).end()  # type: ignore[union-attr] - it matches the empty text
+    indent = _INDENT.match(first).end()  # type: ignore[union-attr]  # it matches the empty text
     if indent:
         lines = [line[min(indent, _INDENT.match(line).end()) :] for line in lines]  # type: ignore[union-attr]
     return strip("\n".join(lines))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 import msgspec
+from msgspec import structs
 
 from innkeeper.macros.limits import CACHED_CHARS, CACHED_TREES, MAX_NESTING
 from innkeeper.macros.scanner import Grammar, Head, Shorthand
@@ -18,7 +19,10 @@ __all__ = ["Run", "Tag", "Tree", "parse"]
 
 
 class Tag(msgspec.Struct, frozen=True):
-    """One tag. ``start`` and ``end`` span it with its delimiters; ``key`` is the name in lower case."""
+    """One tag. ``start`` and ``end`` span it with its delimiters; ``key`` is the name in lower case.
+
+    ``loose`` counts the tags around it that were never closed: they are text, and what is in them moves up to their level.
+    """
 
     start: int
     end: int
@@ -28,15 +32,21 @@ class Tag(msgspec.Struct, frozen=True):
     arguments: tuple[Run, ...] = ()
     closing: bool = False
     shorthand: Shorthand | None = None
+    loose: int = 0
 
 
 class Run(msgspec.Struct, frozen=True):
-    """A span of the source with the tags in it, in order. ``partners`` gives for a tag the index of its closing tag."""
+    """A span of the source with the tags in it, in order.
+
+    ``partners`` gives for an opening tag that takes a block the index of its closing tag, ``spare`` by name the indexes of
+    closing tags that are nobody's.
+    """
 
     start: int
     end: int
     tags: tuple[Tag, ...] = ()
     partners: dict[int, int] = {}
+    spare: dict[str, list[int]] = {}
 
 
 class Tree(msgspec.Struct, frozen=True):
@@ -83,10 +93,9 @@ class _Parser:
         place = 0
         while place >= 0:
             place = self._inside(place) if self.stack else self._outside(place)
-        for frame in self.stack:
-            for argument in frame.arguments:
-                self.tags += argument.tags
-            self.tags += frame.tags
+        for loose, frame in enumerate(self.stack, 1):
+            tags = [tag for argument in frame.arguments for tag in argument.tags] + frame.tags
+            self.tags += [structs.replace(tag, loose=loose) for tag in tags]
         return Tree(self._run(0, len(self.text), self.tags), self.too_deep)
 
     def _outside(self, place: int) -> int:
@@ -145,31 +154,19 @@ class _Parser:
         (self.stack[-1].tags if self.stack else self.tags).append(tag)
 
     def _run(self, start: int, end: int, tags: list[Tag]) -> Run:
-        return Run(start, end, tuple(tags), self._partners(tags) if tags else {})
-
-    def _partners(self, tags: list[Tag]) -> dict[int, int]:
-        """Closing tag by opening tag. Only openers that take a block nest; the others wait at the level they stand on."""
         if not any(tag.closing for tag in tags):
-            return {}
-        found: dict[int, int] = {}
-        levels: dict[str, list[list[int]]] = {}
+            return Run(start, end, tuple(tags))
+        return Run(start, end, tuple(tags), *self._partners(tags))
+
+    def _partners(self, tags: list[Tag]) -> tuple[dict[int, int], dict[str, list[int]]]:
+        partners: dict[int, int] = {}
+        spare: dict[str, list[int]] = {}
+        waiting: dict[str, list[int]] = {}
         for index, tag in enumerate(tags):
-            if tag.shorthand is not None:
-                continue
-            waiting = levels.setdefault(tag.key, [[]])
-            if tag.closing:
-                _match(waiting, index, found)
-            elif self.grammar.takes_block(tag.key, len(tag.arguments)):
-                waiting.append([index])
-            else:
-                waiting[-1].append(index)
-        return found
-
-
-def _match(waiting: list[list[int]], closer: int, found: dict[int, int]) -> None:
-    for opener in waiting[-1]:
-        found[opener] = closer
-    if len(waiting) > 1:
-        waiting.pop()
-    else:
-        waiting[-1] = []
+            if tag.closing and waiting.get(tag.key):
+                partners[waiting[tag.key].pop()] = index
+            elif tag.closing:
+                spare.setdefault(tag.key, []).append(index)
+            elif tag.shorthand is None and self.grammar.takes_block(tag.key, len(tag.arguments)):
+                waiting.setdefault(tag.key, []).append(index)
+        return partners, spare

@@ -61,8 +61,8 @@ def _piece(moment: datetime, found: re.Match[str]) -> str:
     write = _WRITERS.get(token)
     if write is not None:
         return write(moment)
-    if token.startswith("["):
-        return token[1:].removesuffix("]")
+    if token.startswith("[") and token != "[":
+        return token[1:-1]
     return token.replace("\\", "")
 
 

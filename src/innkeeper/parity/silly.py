@@ -24,6 +24,7 @@ _COUNTED: Final = (
     "systemPrompt", "contents", "system_instruction", "chatHistory", "message", "named", "plain",
 )  # fmt: skip
 _COUNTED_LORE: Final = ("activated", "overflowed", "budget")
+_REASONING: Final = {"add_to_prompts": False, "prefix": "<think>", "suffix": "</think>", "separator": "\n"}
 _SETTINGS: Final = (
     "character_filename", "character_tags", "chat_id", "chat_metadata", "wi_settings", "power_user", "text",
     "character_note", "regex", "import_character_book",
@@ -55,7 +56,7 @@ def request_of(given: Mapping[str, Any], generation: Mapping[str, Any] | None = 
             "model": _tokenizer(given),
             "now": given.get("now") or _NOW,
             "seed": given.get("seed", 1),
-            "settings": {"generation": step, **_TEXTS, **{key: given[key] for key in _SETTINGS if key in given}},
+            "settings": {"generation": step, **_TEXTS, **_settings(given)},
         }
     )
 
@@ -75,6 +76,12 @@ def _tokenizer(given: Mapping[str, Any]) -> str:
         return given.get("tokenizer") or "none"
     source = (given.get("preset") or {}).get("chat_completion_source")
     return _COUNTED_BY.get(str(source)) or given.get("tokenizer") or "gpt-4o"
+
+
+def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings a case gives, over what the cases leave out when it is the runner's default."""
+    found = {key: given[key] for key in _SETTINGS if key in given}
+    return {**found, "power_user": {"reasoning": _REASONING, **(found.get("power_user") or {})}}
 
 
 def _injection(item: Mapping[str, Any]) -> dict[str, Any]:

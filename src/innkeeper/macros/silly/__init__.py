@@ -39,7 +39,7 @@ def substitute(
     return _modern(text, env, original, dynamic, replace_character_card, trace)
 
 
-def _modern(  # noqa: PLR0913, PLR0917 - what `substitute` was given
+def _modern(
     text: str,
     env: MacroEnvironment,
     original: str | None,
@@ -49,13 +49,13 @@ def _modern(  # noqa: PLR0913, PLR0917 - what `substitute` was given
 ) -> str:
     from innkeeper.macros.silly.modern import PACK
 
-    text = PACK.before(text)
+    raw, text = text, PACK.before(text)
     if PACK.grammar.open not in text:
         return PACK.after(text)
     memory: dict[str, Any] = {BARE: not replace_character_card, "original": original}
     given = {**env.dynamic, **(dynamic or {})}
     names = {name.lower(): _dynamic(value) for name, value in given.items()} if given else {}
-    return PACK.after(Evaluation(text, PACK, env, names, trace, memory=memory).run())
+    return PACK.after(Evaluation(raw, text, PACK, env, names, trace, memory=memory).run())
 
 
 def _dynamic(value: Any) -> str | None:

@@ -8,7 +8,7 @@ from innkeeper.macros.dice import Dice, read_dice, throw
 from innkeeper.macros.environment import MacroEnvironment
 from innkeeper.macros.errors import MacroLimitError
 from innkeeper.macros.evaluate import Call, Macro
-from innkeeper.macros.javascript import number_text, strip, units
+from innkeeper.macros.javascript import number_text, strip
 from innkeeper.macros.limits import MAX_DICE
 from innkeeper.macros.seedrandom import SeedRandom, string_hash
 
@@ -43,9 +43,11 @@ def _roll(call: Call) -> str:
 
 
 def items_of(arguments: tuple[str, ...]) -> tuple[str, ...]:
-    """What there is to choose from: the arguments, or the parts between the commas of a single one (``\\,`` is a comma)."""
+    """What there is to choose from: the arguments, or the parts of a single one: at ``::``, else at commas (not ``\\,``)."""
     if len(arguments) != 1:
         return arguments
+    if "::" in arguments[0]:
+        return tuple(strip(part) for part in arguments[0].split("::"))
     parts = arguments[0].replace("\\,", _COMMA).split(",")
     return tuple(strip(part).replace(_COMMA, ",") for part in parts)
 
@@ -60,10 +62,14 @@ def _pick(call: Call) -> str:
     if not items:
         return ""
     evaluation = call.evaluation
-    seed = f"{chat_hash(call.env)}-{string_hash(evaluation.text)}-{units(evaluation.text, call.tag.start)}"
+    seed = f"{_number(chat_hash(call.env), call.env)}-{string_hash(evaluation.raw)}-{evaluation.offset(call.tag)}"
     if call.env.pick_seed:
         seed += f"-{call.env.pick_seed}"
     return picked(items, f"{string_hash(seed)}")
+
+
+def _number(found: int | str, env: MacroEnvironment) -> int | str:
+    return found if isinstance(found, int) or env.chat_id is None else string_hash(env.chat_id)
 
 
 def picked(items: tuple[str, ...], seed: str) -> str:
@@ -73,7 +79,7 @@ def picked(items: tuple[str, ...], seed: str) -> str:
 
 def chat_hash(env: MacroEnvironment) -> int | str:
     """The hash of the chat's name, unless the chat keeps one: a renamed chat picks as it did."""
-    return env.chat_id_hash or string_hash(env.chat_id)
+    return env.chat_id_hash or (0 if env.chat_id is None else string_hash(env.chat_id))
 
 
 MACROS = (

@@ -28,33 +28,31 @@ def _repeat(name: str, text: str) -> Macro:
 
 
 def _trim(call: Call) -> str:
-    if not call.arguments:
-        return TRIM
-    return call.arguments[0] if call.block else ""
+    return call.arguments[0] if call.block else TRIM
 
 
 def _if(call: Call) -> str:
     condition, body = call.spans
-    then, other = _branches(body)
-    chosen = then if _holds(call, condition) else other
-    text = call.evaluation.finished("".join(call.evaluation.span(part) for part in chosen))
+    then, other = _branches(body if body.block else call.evaluation.stripped(body), call.tag.loose)
+    text = call.evaluation.branch(call.tag, then if _holds(call, condition) else other)
     if not body.block:
         return strip(text)
     return text if KEEP in call.tag.flags else dedent(text)
 
 
-def _branches(body: Span) -> tuple[list[Span], list[Span]]:
-    """The texts before and after the first ``{{else}}`` of this condition; further ones only part the second text."""
-    parts, start, first, depth = [], body.start, body.first, 0
+def _branches(body: Span, loose: int) -> tuple[Span, Span]:
+    """The texts before and after the first ``{{else}}`` of this condition; without one the second is empty."""
+    depth = 0
     for index in range(body.first, body.last):
         tag = body.run.tags[index]
+        if body.block and tag.loose != loose:
+            continue
         if tag.name == "if":
             depth += -1 if tag.closing else len(tag.arguments) < _COMPLETE
         elif tag.name == "else" and depth <= 0:
-            parts.append(Span(body.run, first, index, start, tag.start))
-            start, first = tag.end, index + 1
-    parts.append(Span(body.run, first, body.last, start, body.end))
-    return parts[:1], parts[1:]
+            then = structs.replace(body, last=index, end=tag.start)
+            return then, structs.replace(body, first=index + 1, start=tag.end)
+    return body, structs.replace(body, first=body.last, start=body.end)
 
 
 def _holds(call: Call, condition: Span) -> bool:
@@ -63,7 +61,7 @@ def _holds(call: Call, condition: Span) -> bool:
     inverted = evaluation.text.startswith("!", condition.start, condition.end)
     if inverted:
         condition = evaluation.stripped(structs.replace(condition, start=condition.start + 1))
-    text = evaluation.finished(evaluation.span(condition))
+    text = evaluation.branch(call.tag, condition)
     if _VARIABLE.fullmatch(text) or (_BARE.fullmatch(text) and text.lower() in evaluation.pack.table):
         text = evaluation.nested("{{" + text + "}}")
     return falsy(text) is inverted

@@ -22,10 +22,19 @@ from innkeeper.macros.silly import chat, instruct, time
 from innkeeper.macros.silly.card import field_parts, tidied
 from innkeeper.macros.silly.chance import chat_hash, picked, roll
 from innkeeper.macros.silly.examples import examples_text
-from innkeeper.macros.silly.legacy_tags import Finder, Found, exactly, on_line, quoted, to_close, within_braces
+from innkeeper.macros.silly.legacy_tags import (
+    Finder,
+    Found,
+    assigned,
+    exactly,
+    on_line,
+    quoted,
+    to_close,
+    within_braces,
+)
 from innkeeper.macros.silly.state import unquoted
 from innkeeper.macros.silly.trimming import without_trims
-from innkeeper.macros.silly.values import add, read
+from innkeeper.macros.silly.values import add, named, read
 
 __all__ = ["NAMES", "substitute_legacy"]
 
@@ -97,7 +106,7 @@ class _Pass:
         return result
 
 
-def substitute_legacy(  # noqa: PLR0913 - what `substitute` was given
+def substitute_legacy(
     text: str,
     env: MacroEnvironment,
     *,
@@ -225,16 +234,20 @@ def _system_prompt(world: _World) -> str:
     return instruct.system_prompt(world.env, own)
 
 
-def _variable(action: str, word: str, pattern: str, change: Callable[[_World, str, str], str]) -> _Pass:
+def _variable(name: str, find: Finder, change: Callable[[_World, str, str], str]) -> _Pass:
     def replace(world: _World, found: Found, _text: str) -> str:
         return change(world, strip(found.groups[0]), found.groups[1] if len(found.groups) > 1 else "")
 
-    return _Pass(f"{action}{word}", within_braces(rf"\{{\{{{action}{word}::{pattern}\}}\}}"), replace)
+    return _Pass(name, find, replace)
+
+
+def _named(name: str) -> Finder:
+    return within_braces(rf"\{{\{{{name}::([^}}]+)\}}\}}")
 
 
 def _set(scope: str) -> Callable[[_World, str, str], str]:
     def change(world: _World, name: str, value: str) -> str:
-        world.env.variables.set(name, value, scope)
+        world.env.variables.set(named(name, "setvar"), value, scope)
         return ""
 
     return change
@@ -242,6 +255,7 @@ def _set(scope: str) -> Callable[[_World, str, str], str]:
 
 def _add(scope: str, by: int | None = None) -> Callable[[_World, str, str], str]:
     def change(world: _World, name: str, value: str) -> str:
+        named(name, "addvar")
         if by is None:
             add(world.env.variables, name, value, scope)
             return ""
@@ -256,11 +270,11 @@ def _get(scope: str) -> Callable[[_World, str, str], str]:
 
 def _variables(word: str, scope: str) -> list[_Pass]:
     return [
-        _variable("set", word, r"([^:]+)::([^}]*)", _set(scope)),
-        _variable("add", word, r"([^:]+)::([^}]+)", _add(scope)),
-        _variable("inc", word, r"([^}]+)", _add(scope, 1)),
-        _variable("dec", word, r"([^}]+)", _add(scope, -1)),
-        _variable("get", word, r"([^}]+)", _get(scope)),
+        _variable(f"set{word}", assigned(f"{{{{set{word}::", empty=True), _set(scope)),
+        _variable(f"add{word}", assigned(f"{{{{add{word}::", empty=False), _add(scope)),
+        _variable(f"inc{word}", _named(f"inc{word}"), _add(scope, 1)),
+        _variable(f"dec{word}", _named(f"dec{word}"), _add(scope, -1)),
+        _variable(f"get{word}", _named(f"get{word}"), _get(scope)),
     ]
 
 

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["Finder", "Found", "exactly", "on_line", "quoted", "to_close", "within_braces"]
+__all__ = ["Finder", "Found", "assigned", "exactly", "on_line", "quoted", "to_close", "within_braces"]
 
 _FLAGS: Final = re.IGNORECASE | re.ASCII
 _LINE_END: Final = re.compile("[\n\r\u2028\u2029]")
@@ -43,7 +43,7 @@ def exactly(literal: str) -> Finder:
 def within_braces(pattern: str) -> Finder:
     """A pattern that begins with an opener, ends with ``}}`` and has no other ``}`` in it."""
     compiled = re.compile(pattern, _FLAGS)
-    opener = re.compile(re.escape("{{") + re.match(r"[a-z_]*", pattern.removeprefix(r"\{\{")).group(), _FLAGS)  # type: ignore[union-attr] - it matches the empty text
+    opener = re.compile(re.escape("{{") + re.match(r"[a-z_]*", pattern.removeprefix(r"\{\{")).group(), _FLAGS)  # type: ignore[union-attr]  # it matches the empty text
 
     def find(text: str) -> Iterator[Found]:
         if not opener.search(text):
@@ -73,6 +73,29 @@ class _Next:
         if self._place != -1 and self._place < place:
             self._place = self._find(place)
         return self._place
+
+
+def assigned(opener: str, *, empty: bool) -> Finder:
+    """From an opener over a name without colons, ``::`` and a value without ``}`` to ``}}``; the value may be ``empty``."""
+    pattern = re.compile(re.escape(opener), _FLAGS)
+
+    def find(text: str) -> Iterator[Found]:
+        colons = _Next(lambda place: text.find(":", place))
+        braces = _Next(lambda place: text.find("}", place))
+        found = pattern.search(text)
+        while found is not None:
+            colon = colons.at(found.end())
+            brace = braces.at(colon + 2) if colon >= 0 else -1
+            if brace < 0:
+                return
+            named = colon > found.end() and text.startswith("::", colon)
+            if named and text.startswith("}}", brace) and (empty or brace > colon + 2):
+                yield Found(found.start(), brace + 2, (text[found.end() : colon], text[colon + 2 : brace]))
+                found = pattern.search(text, brace + 2)
+            else:
+                found = pattern.search(text, found.start() + 1)
+
+    return find
 
 
 def _line_ends(text: str) -> _Next:

@@ -8,6 +8,7 @@ from datetime import UTC, timedelta, tzinfo
 
 from innkeeper.macros.datetext import read_moment, read_send_date
 from innkeeper.macros.environment import ChatLine, MacroEnvironment
+from innkeeper.macros.errors import MacroArgumentError
 from innkeeper.macros.evaluate import Call, Macro
 from innkeeper.macros.javascript import strip
 from innkeeper.macros.timefmt import format_moment, in_words
@@ -23,7 +24,9 @@ _JUST_NOW = "just now"
 
 
 def formatted(env: MacroEnvironment, form: str) -> str:
-    """Now, in a moment.js format."""
+    """Now, in a moment.js format. Raises `MacroArgumentError` for one of nothing but line ends, as moment.js does."""
+    if form and not form.strip("\n\r\u2028\u2029"):
+        raise MacroArgumentError("a format needs more than line ends", macro="datetimeformat")
     return format_moment(env.clock.now, form)
 
 

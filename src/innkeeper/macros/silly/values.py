@@ -17,7 +17,8 @@ from innkeeper.prompt.variables import VariablesStore
 
 __all__ = ["add", "falsy", "index_of", "item_text", "named", "read", "set_item", "value_text"]
 
-_EXACT = 2**53
+_EXPONENTS = 1e21
+"""From here on numbers print with an exponent."""
 
 
 def named(name: str, macro: str) -> str:
@@ -52,7 +53,8 @@ def falsy(text: str) -> bool:
 
 def add(store: VariablesStore, name: str, value: str | float, scope: str) -> Any:
     """Add to a variable and return its new value: into a JSON list, as numbers, or as text."""
-    current = read(store, name, scope) or 0
+    current = read(store, name, scope)
+    current = 0 if current in ("", 0) else current
     listed = _list_in(current)
     if listed is not None:
         listed.append(value)
@@ -60,7 +62,7 @@ def add(store: VariablesStore, name: str, value: str | float, scope: str) -> Any
         return listed
     left, right = to_number(current), to_number(value)
     if math.isnan(left) or math.isnan(right):
-        joined = f"{text_of(current) if current else ''}{text_of(value)}"
+        joined = f"{'' if current == 0 else text_of(current)}{text_of(value)}"
         store.set(name, joined, scope)
         return joined
     total = left + right
@@ -78,8 +80,11 @@ def _list_in(value: Any) -> list[Any] | None:
     return found if isinstance(found, list) else None
 
 
-def _stored(number: float) -> float:
-    return int(number) if math.isfinite(number) and number.is_integer() and abs(number) < _EXACT else number
+def _stored(number: float) -> float | str:
+    """A number as it is kept: whole ones as integers, endless ones as text, since JSON has none."""
+    if not math.isfinite(number):
+        return number_text(number)
+    return int(number_text(number)) if number.is_integer() and abs(number) < _EXPONENTS else number
 
 
 _NOT_JSON = object()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from innkeeper.macros.errors import MacroError
 from innkeeper.macros.evaluate import Call, Evaluation, Macro, whole
-from innkeeper.macros.javascript import strip, to_number
+from innkeeper.macros.javascript import to_number
 from innkeeper.macros.silly.values import add, falsy, item_text, named, read, set_item, value_text
 from innkeeper.macros.syntax import Tag
 
@@ -105,7 +105,7 @@ def shorthand(evaluation: Evaluation, tag: Tag) -> str:
     return _run(evaluation, tag, what.name, _SCOPES[what.scope], what.operator)
 
 
-def _run(evaluation: Evaluation, tag: Tag, name: str, scope: str, operator: str) -> str:  # noqa: PLR0911 - a case each
+def _run(evaluation: Evaluation, tag: Tag, name: str, scope: str, operator: str) -> str:
     store = evaluation.env.variables
     if operator in ("++", "--"):
         return value_text(add(store, name, 1 if operator == "++" else -1, scope))
@@ -114,7 +114,8 @@ def _run(evaluation: Evaluation, tag: Tag, name: str, scope: str, operator: str)
         wanted = falsy(current) if "|" in operator else not store.has(name, scope)
         if not operator or not wanted:
             return current
-    value = strip(evaluation.span(whole(tag.arguments[0])))
+    left = read(store, name, scope)
+    value = evaluation.span(evaluation.stripped(whole(tag.arguments[0])))
     if operator in ("=", "||=", "??="):
         store.set(name, value, scope)
         return "" if operator == "=" else value
@@ -123,7 +124,7 @@ def _run(evaluation: Evaluation, tag: Tag, name: str, scope: str, operator: str)
     if operator in ("+=", "-="):
         _change(evaluation, tag, name, scope, value)
         return ""
-    return "true" if _compared(evaluation, tag, value_text(read(store, name, scope)), operator, value) else "false"
+    return "true" if _compared(evaluation, tag, value_text(left), operator, value) else "false"
 
 
 def _change(evaluation: Evaluation, tag: Tag, name: str, scope: str, value: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.prompt import BuildRequest, Pipeline, Ports
@@ -71,7 +72,7 @@ def substitute(
 
     state = start(request, ports or Ports())
     inputs = read_inputs(state)
-    env = environment_of(state, inputs, inputs.lines)
+    env = replace(environment_of(state, inputs, inputs.lines), generation="", input=inputs.message)
     pack: Any = "new" if inputs.power.experimental_macro_engine else "legacy"
     answers = []
     for item in texts:

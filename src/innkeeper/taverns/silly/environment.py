@@ -17,6 +17,8 @@ __all__ = ["environment_of"]
 INSTRUCT: Final[Mapping[str, Any]] = {"enabled": True, "wrap": True, "macro": True, "names_behavior": "force"}
 CONTEXT: Final[Mapping[str, Any]] = {"chat_start": "***", "example_separator": "***"}
 SYSPROMPT: Final[Mapping[str, Any]] = {"enabled": True, "content": ""}
+SENT: Final = ("normal", "continue")
+"""Generations that put what was typed into the chat first; the others leave it in the input."""
 APPEND_ALL: Final = 2
 """The group mode that appends the cards of muted members too."""
 
@@ -36,7 +38,7 @@ def environment_of(state: State, inputs: SillyInputs, lines: Sequence[Line]) -> 
         collapse_newlines=inputs.power.collapse_newlines,
         chat=chat_of(lines),
         first_included_id=_number(told.get("lastInContextMessageId")),
-        input=inputs.message,
+        input="" if inputs.type in SENT else inputs.message,
         generation=inputs.type,
         main_api="textgenerationwebui" if inputs.is_text else "openai",
         model=state.request.model or "",
@@ -53,7 +55,7 @@ def environment_of(state: State, inputs: SillyInputs, lines: Sequence[Line]) -> 
         variables=state.variables,
         clock=state.inputs.clock,
         random=state.inputs.random.stream("macros"),
-        chat_id=inputs.chat_id,
+        chat_id=inputs.chat_id if group or state.request.character is not None else None,
         chat_id_hash=told.get("chat_id_hash"),
         pick_seed=told.get("pick_reroll_seed"),
         warn=lambda note: _warn(state, note),
