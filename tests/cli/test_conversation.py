@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from innkeeper.cli.assets import chat_fields
 from innkeeper.cli.conversation import Conversation, asked, name_of
 from innkeeper.cli.speakers import Seated
 from innkeeper.content.chat import Chat
@@ -35,7 +36,8 @@ class FakeBuild:
         turns = int(request.variables.get("local", {}).get("turns", "0")) + 1
         variables = {"local": {"turns": str(turns)}} if self.counts else {}
         blocks = tuple(Block.of_message(message) for message in said)
-        return Plan(blocks=blocks, request=request, model="m", variables=variables)  # type: ignore[arg-type]
+        carry = {"timed": {"sticky": {"3": 5} if self.counts else {}}}
+        return Plan(blocks=blocks, request=request, model="m", variables=variables, carry=carry)  # type: ignore[arg-type]
 
 
 def talk(speaker: FakeSpeaker, build: FakeBuild | None = None, path: Path | None = None) -> Conversation:
@@ -102,7 +104,9 @@ def test_variables_carry_over(tmp_path: Path) -> None:
     for turn in ("1", "2"):
         chat.say("on", hear)
         assert chat.base.variables == {"local": {"turns": turn}}
-        assert stored(path)[0]["chat_metadata"] == {"variables": {"turns": turn}}
+        lasting = {"carry": {"timed": {"sticky": {"3": 5}}}}
+        assert stored(path)[0]["chat_metadata"] == {"variables": {"turns": turn}, "innkeeper": lasting}
+    assert chat_fields(load_chat(path))["lore_state"] == chat.base.lore_state == lasting["carry"]
     before, content = chat.base, path.read_bytes()
     chat.preview("two")
     assert chat.base is before

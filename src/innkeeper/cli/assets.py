@@ -24,6 +24,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 TAVERN: Final = "silly"
 """Whose rules hold for files that name no tavern."""
 
+OURS: Final = "innkeeper"
+"""The key of a chat's metadata under which we keep what SillyTavern has no place for."""
+
 STDIN: Final = "-"
 """The name of a file that stands for the standard input."""
 
@@ -198,13 +201,16 @@ class Assets:
 
 
 def chat_fields(chat: Chat) -> dict[str, dict[str, Any]]:
-    """What belongs to a chat beside its messages, as fields of a request: its note, its variables, its metadata."""
+    """What belongs to a chat beside its messages, as fields of a request: its note, its variables, what lasts."""
     metadata = chat.metadata
     note = {field: metadata[key] for key, field in _NOTE.items() if metadata.get(key) is not None}
     variables = metadata.get("variables")
+    ours = metadata.get(OURS)
+    carry = ours.get("carry") if isinstance(ours, dict) else None
     return {
         **({"authors_note": note} if note.get("text") else {}),
         **({"variables": {"local": variables}} if isinstance(variables, dict) and variables else {}),
+        **({"lore_state": carry} if isinstance(carry, dict) and carry else {}),
         **({"settings": {"chat_metadata": dict(metadata)}} if metadata else {}),
     }
 

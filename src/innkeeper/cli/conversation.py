@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from innkeeper.cli.assets import OURS
 from innkeeper.cli.fitting import count_plan
 from innkeeper.content.chat import Chat
 from innkeeper.content.chat_message import ChatMessage
@@ -165,12 +166,14 @@ class Conversation:
         return said.strip()
 
     def _remember(self, plan: Plan) -> None:
-        """What the turn changed beside the chat: variables, which are stored in its header, and effects of lore that last."""
-        before = self.base.variables.get("local")
+        """What the turn changed beside the chat: variables and lasting effects of lore; both are stored in its header."""
         self.base = self.base.with_(variables=plan.variables, lore_state=plan.carry)
-        local = self.base.variables.get("local")
-        if local and local != before:
-            metadata = {**self.chat.metadata, "variables": thaw(local)}
+        metadata = {key: value for key, value in self.chat.metadata.items() if key != OURS}
+        if plan.variables.get("local"):
+            metadata["variables"] = thaw(plan.variables["local"])
+        if not _is_empty(plan.carry):
+            metadata[OURS] = {"carry": thaw(plan.carry)}
+        if metadata != self.chat.metadata:
             header = {**(self.chat.header or {}), "chat_metadata": metadata}
             self.chat = msgspec.structs.replace(self.chat, header=header, data=None)
             self._header_is_new = True
@@ -213,6 +216,11 @@ class Conversation:
         if self.path is not None:
             save_chat(self.path, chat, force=True)
         self._header_is_new = False
+
+
+def _is_empty(value: Any) -> bool:
+    """Whether there is nothing in ``value``, however deep."""
+    return not value or (isinstance(value, Mapping) and all(map(_is_empty, value.values())))
 
 
 def name_of(participant: Any, default: str) -> str:
