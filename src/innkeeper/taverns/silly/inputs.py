@@ -16,6 +16,7 @@ from innkeeper.dialects.post_processing import MODES
 from innkeeper.lore import LoreScope, LoreSettings, ScopedBook
 from innkeeper.prompt.frozen import EMPTY, thaw
 from innkeeper.prompt.note import NoteKind
+from innkeeper.prompt.randomness import Randomness
 from innkeeper.prompt.state import State
 from innkeeper.taverns.silly.compat import Compat, compat_of
 from innkeeper.taverns.silly.line import Line, lines_of
@@ -27,6 +28,7 @@ from innkeeper.taverns.silly.settings import (
     PowerUser,
     read_settings,
 )
+from innkeeper.taverns.silly.speakers import choose_speakers
 
 __all__ = ["Group", "SillyInputs", "TextSettings", "read_inputs"]
 
@@ -207,12 +209,26 @@ def _preset(value: Any, state: State) -> Preset:
 
 def _speaker(value: Any, group: Group | None, state: State) -> Character:
     if group is not None and group.members:
-        speaker = group.settings.speaker or 0
+        speaker = group.settings.speaker
+        if speaker is None:
+            speaker = _chosen(group, state)
         return group.members[speaker if 0 <= speaker < len(group.members) else 0]
     if value is None:
         state.warn("there is no character: card fields are empty", kind=NoteKind.WARNING)
         return Character(name="")
     return Character.of(thaw(value) if isinstance(value, Mapping) else value)
+
+
+def _chosen(group: Group, state: State) -> int:
+    """The first of those the group's strategy chooses, which is noted with the others; where it chooses nobody, the first."""
+    request = state.request
+    chance = Randomness(request.seed).stream("speakers")
+    lines = lines_of(request.history, user=Persona.of(_persona(request.user)).name, char="")
+    places = choose_speakers(group, lines, chance, generation=request.generation, text=request.message)
+    names = [group.names[place] for place in places]
+    message = f"the group's strategy chose {', '.join(names)}" if names else "the group's strategy chose nobody"
+    state.note(NoteKind.FALLBACK, f"no speaker was given: {message}", data={"speakers": places})
+    return places[0] if places else 0
 
 
 def _group(state: State) -> Group | None:

@@ -1,0 +1,126 @@
+"""Who speaks next in a group: the members that SillyTavern's activation strategies choose, in the order they reply.
+
+The rules are those of `tavernkit.md` 17.1. All chance comes from one stream, so the same request has the same speakers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final
+
+from innkeeper.prompt.randomness import Stream
+from innkeeper.taverns.silly.line import Line
+
+if TYPE_CHECKING:
+    from innkeeper.taverns.silly.inputs import Group
+
+__all__ = ["Strategy", "choose_speakers"]
+
+_WORD: Final = re.compile(r"\w+")
+
+
+class Strategy(IntEnum):
+    """How a group chooses, by SillyTavern's numbers. An unknown number chooses naturally."""
+
+    NATURAL = 0
+    """Whoever is mentioned, then whoever feels like talking."""
+    LIST = 1
+    """All, in the order of the list."""
+    MANUAL = 2
+    """Nobody after the user; otherwise one by chance."""
+    POOLED = 3
+    """One who has not spoken since the user did."""
+
+
+def choose_speakers(
+    group: Group, lines: Sequence[Line], random: Stream, *, generation: str = "normal", text: str = ""
+) -> tuple[int, ...]:
+    """Places of members in the group's list, in the order they reply; muted ones never. Empty when nobody does.
+
+    ``lines`` is the chat, ``text`` what the user says now. Mentions are looked for in ``text``, or without one in the last line.
+    """
+    free = [place for place in range(len(group.members)) if place not in group.settings.disabled]
+    if not free:
+        return ()
+    if generation == "impersonate":
+        return (_one_of(free, random),)
+    if generation in ("swipe", "continue", "quiet"):
+        return (_same_again(group, lines, free, random, quiet=generation == "quiet"),)
+    asked = bool(text.strip()) or bool(lines and lines[-1].is_user)
+    strategy = group.settings.activation_strategy
+    if strategy == Strategy.LIST:
+        return tuple(free)
+    if strategy == Strategy.MANUAL:
+        return () if asked else (_one_of(free, random),)
+    if strategy == Strategy.POOLED:
+        return (_pooled(group, lines, free, random, asked=bool(text.strip())),)
+    said = text if text.strip() else lines[-1].text if lines else ""
+    return tuple(_natural(group, lines, free, random, said, asked=asked))
+
+
+def _one_of(places: Sequence[int], random: Stream) -> int:
+    return places[int(random.random() * len(places))]
+
+
+def _speaker_of(group: Group, line: Line) -> int | None:
+    """The member who says a line; nobody says the user's and the narrator's."""
+    if line.is_user or line.narrator or line.name not in group.names:
+        return None
+    return group.names.index(line.name)
+
+
+def _last(group: Group, lines: Sequence[Line]) -> int | None:
+    """Who spoke last, the user aside."""
+    found = (_speaker_of(group, line) for line in reversed(lines))
+    return next((place for place in found if place is not None), None)
+
+
+def _same_again(group: Group, lines: Sequence[Line], free: list[int], random: Stream, *, quiet: bool) -> int:
+    found = (_speaker_of(group, line) for line in reversed(lines))
+    last = next((place for place in found if place in free), None)
+    if last is not None:
+        return last
+    return free[0] if quiet else _one_of(free, random)
+
+
+def _pooled(group: Group, lines: Sequence[Line], free: list[int], random: Stream, *, asked: bool) -> int:
+    """One who is silent since the user's last line; when all have spoken, anyone but the last one."""
+    spoken: set[int | None] = set()
+    for line in reversed(() if asked else lines):
+        if line.is_user:
+            break
+        spoken.add(_speaker_of(group, line))
+    silent = [place for place in free if place not in spoken]
+    others = [place for place in free if place != _last(group, lines)]
+    return _one_of(silent or others or free, random)
+
+
+def _natural(
+    group: Group, lines: Sequence[Line], free: list[int], random: Stream, said: str, *, asked: bool
+) -> list[int]:
+    """The mentioned ones in the order they are named, then those whose roll is within their talkativeness."""
+    banned = None if asked or group.settings.allow_self_responses else _last(group, lines)
+    allowed = [place for place in free if place != banned]
+    chosen = _mentioned(group, allowed, said)
+    talk = {place: group.members[place].talkativeness for place in allowed}
+    for place in _shuffled(allowed, random):
+        if talk[place] >= random.random() and place not in chosen:
+            chosen.append(place)
+    if not chosen and allowed:
+        chosen = [_one_of([place for place in allowed if talk[place] > 0] or allowed, random)]
+    return chosen or [_one_of(free, random)]
+
+
+def _mentioned(group: Group, allowed: list[int], said: str) -> list[int]:
+    names = {place: {word.lower() for word in _WORD.findall(group.names[place])} for place in allowed}
+    found = (place for word in _WORD.findall(said.lower()) for place in allowed if word in names[place])
+    return list(dict.fromkeys(found))
+
+
+def _shuffled(places: list[int], random: Stream) -> list[int]:
+    left, shuffled = list(places), []
+    while left:
+        shuffled.append(left.pop(int(random.random() * len(left))))
+    return shuffled
