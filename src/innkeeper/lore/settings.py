@@ -24,8 +24,9 @@ class InsertionStrategy(IntEnum):
 class LoreSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Depths in messages, ``budget`` in percent of the context, ``budget_cap`` in tokens (0: none).
 
-    With ``unicode_words`` letters beyond ASCII belong to words too. ``min_activations`` asks for that many entries, looking further back one message at a time, at most
+    ``min_activations`` asks for that many entries, looking further back one message at a time, at most
     ``min_activations_depth_max`` messages (0: the whole chat). ``max_recursion_steps`` limits passes (0: no limit).
+    With ``unicode_words`` letters beyond ASCII belong to words too.
     """
 
     depth: int = 2

@@ -48,15 +48,19 @@ def choose_speakers(
         return (_one_of(free, random),)
     if generation in ("swipe", "continue", "quiet"):
         return (_same_again(group, lines, free, random, quiet=generation == "quiet"),)
-    asked = bool(text.strip()) or bool(lines and lines[-1].is_user)
+    return _by_strategy(group, lines, free, random, text.strip())
+
+
+def _by_strategy(group: Group, lines: Sequence[Line], free: list[int], random: Stream, text: str) -> tuple[int, ...]:
+    asked = bool(text) or bool(lines and lines[-1].is_user)
     strategy = group.settings.activation_strategy
     if strategy == Strategy.LIST:
         return tuple(free)
     if strategy == Strategy.MANUAL:
         return () if asked else (_one_of(free, random),)
     if strategy == Strategy.POOLED:
-        return (_pooled(group, lines, free, random, asked=bool(text.strip())),)
-    said = text if text.strip() else lines[-1].text if lines else ""
+        return (_pooled(group, () if text else lines, free, random),)
+    said = text or (lines[-1].text if lines else "")
     return tuple(_natural(group, lines, free, random, said, asked=asked))
 
 
@@ -85,10 +89,10 @@ def _same_again(group: Group, lines: Sequence[Line], free: list[int], random: St
     return free[0] if quiet else _one_of(free, random)
 
 
-def _pooled(group: Group, lines: Sequence[Line], free: list[int], random: Stream, *, asked: bool) -> int:
+def _pooled(group: Group, lines: Sequence[Line], free: list[int], random: Stream) -> int:
     """One who is silent since the user's last line; when all have spoken, anyone but the last one."""
     spoken: set[int | None] = set()
-    for line in reversed(() if asked else lines):
+    for line in reversed(lines):
         if line.is_user:
             break
         spoken.add(_speaker_of(group, line))
