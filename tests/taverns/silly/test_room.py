@@ -1,0 +1,58 @@
+"""Room: tokens are taken, given back and never overdrawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from innkeeper.taverns.silly.room import REPLY_PRIMER, Draft, NoRoomError, Room
+
+
+def length(facts: Mapping[str, Any]) -> int:
+    """One token a character."""
+    return len(facts["content"])
+
+
+def draft(text: str) -> Draft:
+    """A system message."""
+    return Draft(role="system", content=text, source="x")
+
+
+def test_what_is_put_is_taken() -> None:
+    """Reserved room comes back, placed room does not; empty messages take none and are not placed."""
+    room = Room(10 + REPLY_PRIMER, length)
+    taken = room.reserve(draft("four"))
+    assert room.left == 6
+    room.release(taken)
+    room.put("a", draft("seven77"))
+    room.put("a", draft(""))
+    assert (room.left, room.used(), len(room.placed())) == (3, 7, 1)
+
+
+def test_no_room() -> None:
+    """What does not fit is refused with its size, and nothing is taken."""
+    room = Room(5 + REPLY_PRIMER, length)
+    with pytest.raises(NoRoomError) as caught:
+        room.put("a", draft("sixsix"))
+    assert caught.value.tokens == 6
+    assert room.left == 5
+
+
+def test_tool_results_are_counted_without_their_id() -> None:
+    """Role, content, name and calls count; the id that a result answers to does not."""
+    facts = Draft(role="tool", content="x", source="x", name="n", metadata={"tool_call_id": "1", "a": "b"}).facts()
+    assert facts == {"role": "tool", "content": "x", "name": "n", "a": "b"}
+
+
+@given(st.lists(st.text("ab", max_size=8), max_size=12), st.integers(0, 40))
+def test_the_budget_holds(texts: list[str], budget: int) -> None:
+    """Whatever is put where it fits, no more than the budget is used."""
+    room = Room(budget, length)
+    for text in texts:
+        if room.fits(draft(text)):
+            room.put("a", draft(text))
+    assert room.used() + REPLY_PRIMER <= max(budget, REPLY_PRIMER)
