@@ -27,7 +27,7 @@ def out(capsys: pytest.CaptureFixture[str], words: list[str], code: int = 0) -> 
 def test_table(capsys: pytest.CaptureFixture[str]) -> None:
     """For people: each message with its role, its source and its tokens, and the window."""
     shown = out(capsys, [*ASKED, "--model", "gpt-4o", "--context-window", "4000", "--reserve", "300"])
-    assert "silly · gpt-4o" in shown
+    assert "silly · sillytavern-1.19 · gpt-4o" in shown
     assert "Is the reef safe?" in shown
     assert "reserved 300" in shown
     assert "= 4,000 tokens" in shown

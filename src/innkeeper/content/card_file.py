@@ -18,7 +18,7 @@ from innkeeper.content.png import read_png
 from innkeeper.content.png_card import card_of_png, png_asset
 from innkeeper.content.reader import Reader, Source
 from innkeeper.content.sniffing import container_of
-from innkeeper.prompt.errors import UsageError
+from innkeeper.prompt.errors import InputError, UsageError
 
 __all__ = ["CardFile", "open_card"]
 
@@ -97,7 +97,10 @@ def open_card(source: Source, *, limits: Limits = LIMITS, lenient: bool = False)
         opener = _OPENERS.get(container)
         if opener is None:
             raise WrongKindError(f"a {container} file holds no card", found=container, where=reader.where())
-        return opener(reader, source, lenient)
+        try:
+            return opener(reader, source, lenient)
+        except InputError as error:
+            raise error.at(asset=reader.name) from error.__cause__
 
 
 def _open_json(reader: Reader, source: Source, lenient: bool) -> CardFile:  # noqa: FBT001 - one form for all openers

@@ -67,7 +67,7 @@ def read_character(document: Document, *, limits: Limits = LIMITS, lenient: bool
     findings = Findings(limits.findings, document.findings)
     tree = document.tree
     if not isinstance(tree, dict):
-        raise CardError(f"a card is a JSON object, not {type(tree).__name__}")
+        raise CardError(f"a card is a JSON object, not {shown(tree)}")
     version = _version(tree, findings, lenient=lenient)
     if version is CardVersion.V1:
         return _read_v1(document, findings)

@@ -63,13 +63,19 @@ class EncodingError(FormatError):
 class JsonError(FormatError):
     """Text that is not JSON. ``where`` has line, column and the line itself."""
 
+    HINT = "the whole text has to be JSON; mend it at the place shown"
+
 
 class TruncatedError(FormatError):
     """Data that ends before the length it announces."""
 
+    HINT = "the file was cut short: get it again, or read what is left of it with lenient=True"
+
 
 class PngError(FormatError):
     """Bytes that are not a PNG, or whose chunks break its rules."""
+
+    HINT = "get the file again: this one is damaged or no picture"
 
 
 class PngChecksumError(PngError):
@@ -79,6 +85,8 @@ class PngChecksumError(PngError):
 class ArchiveError(FormatError):
     """A zip archive that cannot be read, or that breaks a rule: ``rule`` is its name, such as ``no-links``."""
 
+    HINT = "pack its files anew as an ordinary zip: relative names, no links, no password"
+
     def __init__(self, message: str, *, rule: str, **kwargs: Any) -> None:
         super().__init__(message, rule=rule, **kwargs)
         self.rule = rule
@@ -87,9 +95,13 @@ class ArchiveError(FormatError):
 class NoCardError(FormatError):
     """An image or archive that is sound, but has no character card inside."""
 
+    HINT = "pictures lose their card when they are resized or saved anew: get the original file"
+
 
 class CardError(FormatError):
     """JSON that is not a character card of any version."""
+
+    HINT = "a card has `spec` and `data`, or at least name and description"
 
 
 class CardNameError(CardError):
@@ -99,6 +111,8 @@ class CardNameError(CardError):
 class LorebookError(FormatError):
     """JSON that is not a lorebook of any known shape."""
 
+    HINT = "a lorebook is an object with `entries`"
+
 
 class PresetError(FormatError):
     """JSON that is not a preset or template of any known shape."""
@@ -106,6 +120,8 @@ class PresetError(FormatError):
 
 class PersonaError(FormatError):
     """JSON that is not a persona, nor a backup of personas."""
+
+    HINT = "a persona has `name` and `description`"
 
 
 class ChatError(FormatError):

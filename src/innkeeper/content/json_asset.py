@@ -14,12 +14,12 @@ import msgspec
 from innkeeper.content.cache import Cache
 from innkeeper.content.document import Document, remembered
 from innkeeper.content.errors import PresetError
-from innkeeper.content.finding import Finding, Path
+from innkeeper.content.finding import Finding, Path, shown
 from innkeeper.content.jsontext import encode_json
 from innkeeper.content.limits import LIMITS, Limits
 from innkeeper.content.record import Findings, Record, as_integer
 from innkeeper.content.splice import ABSENT
-from innkeeper.prompt.errors import FormatError, UnknownNameError, Where
+from innkeeper.prompt.errors import FormatError, UnknownNameError
 
 __all__ = ["JsonAsset"]
 
@@ -58,7 +58,7 @@ class JsonAsset(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """The asset at a path of a document. Raises an `ERROR` where there is no object."""
         raw = document.at(path)
         if not isinstance(raw, dict):
-            raise cls.ERROR(f"{cls.WHAT} is a JSON object, not {type(raw).__name__}", where=Where(path=None))
+            raise cls.ERROR(f"{cls.WHAT} is a JSON object, not {shown(raw)}")
         findings = Findings(limits.findings, document.findings)
         record = Record(cls.migrated(raw, findings), path, findings)
         values = {slot.attribute: slot.read(record) for slot in _slots(cls)} | cls.derived(record)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
@@ -269,7 +270,8 @@ def _number_error(reason: str, raw: bytes, text: str, name: str | None) -> JsonE
     bare = STRING.sub(lambda match: b"\x00" * len(match[0]), raw) if len(raw) <= BLOCK else b""
     match = NOT_JSON.search(bare)
     if match is None:
-        return JsonError(f"not JSON: {reason}", where=Where(asset=name))
+        plain = f"a number has more than {sys.get_int_max_str_digits():,} digits" if "digits" in reason else reason
+        return JsonError(f"not JSON: {plain}", where=Where(asset=name))
     return _json_error(reason, text, len(raw[: match.start()].decode()), name)
 
 

@@ -26,7 +26,7 @@ numbers for shells and servers.
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 import msgspec
 
@@ -87,12 +87,14 @@ class InnkeeperError(Exception):
 
     exit_code: int = 1
     http_status: int = 500
+    HINT: ClassVar[str | None] = None
+    """How errors of a class are mended where the one who raises says nothing better."""
 
     def __init__(self, message: str, *, where: Where | None = None, hint: str | None = None, **details: Any) -> None:
         super().__init__(message)
         self.message = message
         self.where = where
-        self.hint = hint
+        self.hint = self.HINT if hint is None else hint
         self.details: dict[str, Any] = details
 
     @property

@@ -47,7 +47,8 @@ def _fill(state: State, scene: Scene, room: Room) -> None:
     assembly: Assembly = state.made_by("plan_assembly")
     for slot in compiled.slots:
         room.open(slot)
-    control = [(draft, room.reserve(draft)) for draft in assembly.control]
+    kept = (*assembly.control, *(assembly.continued if assembly.prefilled else ()))
+    control = [(draft, room.reserve(draft)) for draft in kept]
     for fixed in compiled.fixed:
         room.put(fixed.slot, fixed.draft, 0 if fixed.first else None)
     if assembly.bias is not None:
@@ -60,7 +61,7 @@ def _fill(state: State, scene: Scene, room: Room) -> None:
         _examples(state, room, compiled)
     for draft, tokens in control:
         room.release(tokens)
-        room.put("control", draft)
+        room.put("continue" if draft in assembly.continued else "control", draft)
 
 
 def _history(state: State, room: Room, assembly: Assembly) -> None:
@@ -70,17 +71,33 @@ def _history(state: State, room: Room, assembly: Assembly) -> None:
     slot = "chatHistory"
     frame = [draft for draft in (assembly.new_chat, assembly.nudge, assembly.continue_nudge) if draft is not None]
     reserved = room.reserve(*frame)
-    tail = room.reserve(*assembly.continued)
+    tail = room.reserve(*(() if assembly.prefilled else assembly.continued))
     _walk(room, slot, history)
     room.release(reserved)
     room.put(slot, assembly.new_chat, 0)
     if assembly.nudge is not None:
         room.put(slot, assembly.nudge)
     room.release(tail)
+    if assembly.continue_nudge is not None:
+        _continue(state, room, assembly, assembly.continue_nudge)
+
+
+def _continue(state: State, room: Room, assembly: Assembly, nudge: Draft) -> None:
+    """The message to go on with and the nudge, behind what is placed so far; the examples may take that very place."""
+    compiled: Compiled = state.made_by("compilation")
+    slots = list(compiled.slots)
+    taken = {fixed.slot for fixed in compiled.fixed} | {"chatHistory"}
+    if scene_of(state).inputs.power.pin_examples:
+        taken.add("dialogueExamples")
+    place = 1 + max(index for index, slot in enumerate(slots) if slot in taken)
+    if slots[place : place + 1] == ["dialogueExamples"] and _is_on(state, "dialogueExamples"):
+        message = "the message to continue and its nudge are left out, as in SillyTavern: the examples take their place"
+        state.note(NoteKind.QUIRK, message, hint="put the examples before the chat history, or a prompt behind them")
+        return
+    room.place("continue", place)
     for draft in reversed(assembly.continued):
         room.put("continue", draft)
-    if assembly.continue_nudge is not None:
-        room.put("continue", assembly.continue_nudge)
+    room.put("continue", nudge)
 
 
 def _walk(room: Room, slot: str, history: History) -> None:
@@ -113,7 +130,7 @@ def _overflow(state: State, room: Room, error: NoRoomError, config: TrimmingConf
     from innkeeper.prompt.errors import MaxTokensExceededError
 
     scene = scene_of(state)
-    window = scene.inputs.preset.context_window or scene.inputs.context_tokens
+    window = scene.inputs.max_context
     reserve = max(window - scene.inputs.context_tokens, 0)
     needed = room.used() + error.tokens
     if config.on_overflow == "error":
@@ -139,7 +156,7 @@ def _finish(state: State, scene: Scene, room: Room) -> None:
         state,
         blocks,
         budget=room.budget,
-        window=scene.inputs.preset.context_window or room.budget,
+        window=scene.inputs.max_context,
         final=room.used(),
         evicted=[room.tokens(draft) for _, draft in room.omitted],
     )
