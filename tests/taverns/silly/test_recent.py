@@ -11,7 +11,7 @@ def test_the_same_value_finds_its_result() -> None:
     assert memory.put(value, "made", "x") == "made"
     assert memory.get(value, "x") == "made"
     assert memory.get(value, "y") is None
-    assert memory.get(tuple([1, "a"]), "x") is None
+    assert memory.get((len("x"), "a"), "x") is None
 
 
 def test_bounds() -> None:
