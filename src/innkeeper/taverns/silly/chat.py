@@ -13,7 +13,7 @@ __all__ = ["chat_lines", "shown_lines"]
 def chat_lines(inputs: SillyInputs) -> tuple[Line, ...]:
     """The chat as this generation finds it: new input appended, a reply to regenerate taken away (`sillytavern.md` 2, 53)."""
     lines = inputs.lines
-    if inputs.type == "regenerate" and inputs.group is None and lines and not lines[-1].is_user:
+    if inputs.type == "regenerate" and lines and not lines[-1].is_user:
         lines = lines[:-1]
     text = inputs.message
     if not text and inputs.type == "normal":

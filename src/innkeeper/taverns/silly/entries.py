@@ -39,7 +39,8 @@ class Turn(msgspec.Struct, frozen=True):
 
 def run(state: State, _config: NoConfig) -> None:
     """Order the prompts, drop unknown ones, switch off those that are not for this generation type."""
-    preset, type_ = scene_of(state).inputs.preset, state.request.generation
+    inputs = scene_of(state).inputs
+    preset, type_ = inputs.preset, inputs.type
     order = preset.order_for()
     named = [(item.identifier, item.enabled) for item in order] if order is not None else _default()
     turns: dict[str, Turn] = {}

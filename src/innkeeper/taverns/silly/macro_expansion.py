@@ -8,7 +8,6 @@ from typing import Final
 
 import msgspec
 
-from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
 from innkeeper.prompt.text import Origin
@@ -53,20 +52,18 @@ def run(state: State, _config: NoConfig) -> None:
         if scene.inputs.preset.continue_prefill:
             continued = _after_prefill(scene, tuple(_drafts(scene, line, walk.reasoning, expand=False)))
         else:
-            continued, walk.skipped = _continued(state, scene, line, walk.reasoning), 1
-        last_text = walk.reasoning.newest or ""
+            continued, last_text = _continued(scene, line, walk.reasoning)
+            walk.skipped = 1
     state.scratch["macro_expansion"] = History(walk.units(), walk.rest, continued, last_text)
 
 
-def _continued(state: State, scene: Scene, line: Line, reasoning: Reasoning) -> tuple[Draft, ...]:
-    """The message to go on with, without a name. Its macros are resolved twice: by chance two texts, and it is lost."""
-    first = scene.expand(line.text)
-    drafts = _drafts(scene, line, reasoning)
-    if "{{" in line.text and not (reasoning.newest or "").endswith(first):
-        message = "the message to continue has macros that gave two different texts: it is left out, as in SillyTavern"
-        state.note(NoteKind.QUIRK, message)
-        return ()
-    return tuple(msgspec.structs.replace(draft, name=None) for draft in drafts)
+def _continued(scene: Scene, line: Line, reasoning: Reasoning) -> tuple[tuple[Draft, ...], str]:
+    """The message to go on with, without a name, and its text for the nudge: macros are resolved once for each."""
+    if line.has_tools:
+        return tuple(_tool_drafts(scene, line)), ""
+    text = reasoning(line, line.text)
+    drafts = _said(scene, line, scene.expand(text))
+    return tuple(msgspec.structs.replace(draft, name=None) for draft in drafts), scene.expand(text)
 
 
 def _after_prefill(scene: Scene, continued: tuple[Draft, ...]) -> tuple[Draft, ...]:
@@ -140,8 +137,6 @@ def _drafts(scene: Scene, line: Line, reasoning: Reasoning | None, *, expand: bo
         return _tool_drafts(scene, line)
     text = line.text if reasoning is None else reasoning(line, line.text)
     text = scene.expand(text) if expand else text
-    if reasoning is not None and reasoning.newest is None:
-        reasoning.newest = text
     if text != line.text:
         return _said(scene, line, text)
     also = (scene.inputs.preset.names_behavior, scene.inputs.user, scene.inputs.group is None)

@@ -48,9 +48,8 @@ def run(state: State, _config: NoConfig) -> None:
     turns: tuple[Turn, ...] = state.made_by("entries")
     marked = _marked(scene, state.made_by("lore"))
     prompts = {turn.item.identifier: _prompt(scene, turn, marked) for turn in turns}
-    listed = bool(turns)
     for identifier, text in marked.items():
-        if identifier not in prompts and not listed and text:
+        if identifier not in prompts and text:
             prompts[identifier] = Prompt(identifier=identifier, role="system", content=text, origin=_origin(identifier))
     state.scratch["pinned_groups"] = prompts
     state.stat("pinned_groups", len(prompts))

@@ -29,6 +29,8 @@ class Assembly(msgspec.Struct, frozen=True, kw_only=True):
     continued: tuple[Draft, ...] = ()
     continue_nudge: Draft | None = None
     bias: Draft | None = None
+    prefilled: bool = False
+    """Whether ``continued`` is the beginning of the reply: then it stands at the very end, even without a history."""
 
 
 def run(state: State, _config: NoConfig) -> None:
@@ -44,6 +46,7 @@ def run(state: State, _config: NoConfig) -> None:
         continued=history.continued,
         continue_nudge=_continue_nudge(scene, history),
         bias=_bias(scene),
+        prefilled=scene.inputs.preset.continue_prefill,
     )
 
 

@@ -1,4 +1,4 @@
-"""Reasoning: stored thoughts of the assistant, put in front of the newest messages that have some."""
+"""Reasoning: stored thoughts, put in front of the newest lines that have some."""
 
 from __future__ import annotations
 
@@ -9,16 +9,24 @@ __all__ = ["Reasoning"]
 
 
 class Reasoning:
-    """Called with lines from the newest on. ``newest`` is the first text that it was told of, with what stands before it."""
+    """Called with lines from the newest on.
+
+    Whoever speaks keeps what was thought; the line to go on with keeps it whatever the settings say.
+    """
 
     def __init__(self, scene: Scene) -> None:
-        self._rule = scene.inputs.power.reasoning
-        self._left = self._rule.max_additions if self._rule.add_to_prompts else 0
-        self.newest: str | None = None
+        rule = scene.inputs.power.reasoning
+        self._rule, self._expand, self._added = rule, scene.expand, 0
+        self._most = rule.max_additions if rule.add_to_prompts else 0
+        self._goes_on = scene.type == "continue"
 
     def __call__(self, line: Line, text: str) -> str:
         """The text with the line's reasoning in front of it, as long as there is room for more."""
-        if self._left <= 0 or not line.reasoning or line.is_user:
+        goes_on, self._goes_on = self._goes_on, False
+        if not line.reasoning or not (goes_on or self._added < self._most):
             return text
-        self._left -= 1
-        return f"{self._rule.prefix}{line.reasoning}{self._rule.suffix}{self._rule.separator}{text}"
+        self._added += 1
+        thought = self._expand(self._rule.prefix) + line.reasoning
+        if goes_on and not text:
+            return thought
+        return f"{thought}{self._expand(self._rule.suffix)}{self._expand(self._rule.separator)}{text}"

@@ -90,6 +90,12 @@ class Room:
         """The messages of a slot, which is made when it is new."""
         return self._slots.setdefault(slot, [])
 
+    def place(self, slot: str, before: str) -> None:
+        """Make a new slot in front of another; at the end when there is none of that name."""
+        slots = list(self._slots.items())
+        index = next((index for index, (name, _) in enumerate(slots) if name == before), len(slots))
+        self._slots = dict([*slots[:index], (slot, []), *slots[index:]])
+
     def has(self, slot: str) -> bool:
         """Whether a slot is there."""
         return slot in self._slots

@@ -65,7 +65,7 @@ class TextParts(msgspec.Struct, frozen=True):
     def base(self, lines: str = "") -> int:
         """Tokens of what is always there, and of the lines that were taken."""
         pinned = self.examples(len(self.compiled.examples)) if self.pinned else ""
-        chat = (self.alignment, self.compiled.start, lines, self.assembly.after(""), self.continued)
+        chat = (self.alignment, lines, self.compiled.start, self.assembly.after(""), self.continued)
         return self.tokens("".join((self.compiled.story, pinned, *chat))) + self.padding
 
     def whole(self, filled: TextFill) -> int:
@@ -81,23 +81,29 @@ def fill(parts: TextParts) -> TextFill:
     """Choose what is in."""
     taken: list[int] = []
     lines = parts.history.lines
-    injected = [place for place, line in enumerate(lines) if line.said.is_injected]
-    rest = [place for place, line in enumerate(lines) if not line.said.is_injected]
+    injected = _injected(parts)
+    rest = [place for place in range(len(lines)) if place not in injected]
     _take(parts, rest, _take(parts, injected, parts.base(), taken), taken)
-    users = bool(taken) and lines[max(taken)].said.role == "user"
-    aligned = parts.history.alignment is not None and not users
-    said = "".join(lines[place].text for place in sorted(taken, reverse=True))
+    aligned = parts.history.alignment is not None and not lines[max(taken, default=0)].said.is_user
+    order = sorted(taken, key=lambda place: (place in injected, -place))
+    said = "".join(lines[place].text for place in order)
     examples = _examples(parts, parts.base(parts.alignment + said if aligned else said))
     return _fitted(parts, TextFill(lines=tuple(sorted(taken)), examples=examples, aligned=aligned))
 
 
+def _injected(parts: TextParts) -> list[int]:
+    """The places of texts at depths."""
+    places = [place for place, line in enumerate(parts.history.lines) if line.said.is_injected]
+    late = parts.history.continued is not None and parts.history.lines[0].said.source == "post_history"
+    return [place - 1 for place in places] if late else places
+
+
 def _take(parts: TextParts, places: Iterable[int], used: int, taken: list[int]) -> int:
-    """Take lines up to the first that does not fit; the tokens used then."""
+    """Take lines up to the first that does not fit. The tokens used, with its own: as in the original it leaves no room."""
     for place in places:
-        tokens = parts.tokens(parts.history.lines[place].text)
-        if used + tokens >= parts.budget:
+        used += parts.tokens(parts.history.lines[place].text)
+        if used >= parts.budget:
             break
-        used += tokens
         taken.append(place)
     return used
 

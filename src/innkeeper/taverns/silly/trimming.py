@@ -85,7 +85,7 @@ def _history(state: State, room: Room, assembly: Assembly) -> None:
 def _continue(state: State, room: Room, assembly: Assembly, nudge: Draft) -> None:
     """The message to go on with and the nudge, behind what is placed so far; the examples may take that very place."""
     compiled: Compiled = state.made_by("compilation")
-    slots = list(compiled.slots)
+    slots = [slot for slot in compiled.slots if slot == "main" or _is_on(state, slot)]
     taken = {fixed.slot for fixed in compiled.fixed} | {"chatHistory"}
     if scene_of(state).inputs.power.pin_examples:
         taken.add("dialogueExamples")
@@ -94,7 +94,7 @@ def _continue(state: State, room: Room, assembly: Assembly, nudge: Draft) -> Non
         message = "the message to continue and its nudge are left out, as in SillyTavern: the examples take their place"
         state.note(NoteKind.QUIRK, message, hint="put the examples before the chat history, or a prompt behind them")
         return
-    room.place("continue", place)
+    room.place("continue", slots[place] if place < len(slots) else "")
     for draft in reversed(assembly.continued):
         room.put("continue", draft)
     room.put("continue", nudge)
