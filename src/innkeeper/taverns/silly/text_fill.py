@@ -65,7 +65,7 @@ class TextParts(msgspec.Struct, frozen=True):
     def base(self, lines: str = "") -> int:
         """Tokens of what is always there, and of the lines that were taken."""
         pinned = self.examples(len(self.compiled.examples)) if self.pinned else ""
-        chat = (self.alignment, lines, self.compiled.start, self.assembly.after(""), self.continued)
+        chat = (self.alignment, self.compiled.start, lines, self.assembly.after(""), self.continued)
         return self.tokens("".join((self.compiled.story, pinned, *chat))) + self.padding
 
     def whole(self, filled: TextFill) -> int:
@@ -82,11 +82,10 @@ def fill(parts: TextParts) -> TextFill:
     taken: list[int] = []
     lines = parts.history.lines
     injected = _injected(parts)
-    rest = [place for place in range(len(lines)) if place not in injected]
-    _take(parts, rest, _take(parts, injected, parts.base(), taken), taken)
+    others = set(range(len(lines))) - set(injected)
+    _take(parts, sorted(others), _take(parts, injected, parts.base(), taken), taken)
     aligned = parts.history.alignment is not None and not lines[max(taken, default=0)].said.is_user
-    order = sorted(taken, key=lambda place: (place in injected, -place))
-    said = "".join(lines[place].text for place in order)
+    said = "".join(lines[place].text for place in taken)
     examples = _examples(parts, parts.base(parts.alignment + said if aligned else said))
     return _fitted(parts, TextFill(lines=tuple(sorted(taken)), examples=examples, aligned=aligned))
 
@@ -122,6 +121,6 @@ def _examples(parts: TextParts, used: int) -> int:
 def _fitted(parts: TextParts, filled: TextFill) -> TextFill:
     """A continued prompt is counted once more as a whole."""
     smaller: TextFill | None = filled
-    while parts.continued and smaller is not None and parts.whole(smaller) > parts.budget:
+    while parts.continued and smaller is not None and parts.whole(smaller) >= parts.budget:
         filled, smaller = smaller, smaller.less(parts)
     return smaller or filled
