@@ -64,7 +64,7 @@ def request(
 
 def wide_book(entries: int, keys: int) -> Lorebook:
     """A book whose keys are all different and mostly not in the chat; the first entries have a word of the chat."""
-    chance = random.Random(7)
+    chance = random.Random(7)  # noqa: S311 - nothing is kept secret by it
     syllables = ("kel", "mor", "sil", "ab", "vos", "ruf", "tal", "pim", "gast", "wyn", "lin", "rik", "oru", "dra")
     made = {}
     for uid in range(entries):

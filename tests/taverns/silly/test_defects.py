@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from innkeeper.prompt import BuildRequest, Message, Ports, TraceCollector
+from innkeeper.prompt import BuildRequest, FrozenDict, Message, Ports, TraceCollector
 from innkeeper.taverns import silly
 from tests.lore.books import entry
 from tests.taverns.silly.builds import NOW, book, build, card, contents, request, turns
@@ -132,6 +132,7 @@ def test_b13_groups_join_all_four_fields() -> None:
 def test_b14_the_trace_has_the_steps() -> None:
     """Each step with its time, in order."""
     plan = build(Ports(instrumenter=TraceCollector()), message="hi")
+    assert plan.trace is not None
     assert [step.name for step in plan.trace.steps] == list(silly.PIPELINE.names)
 
 
@@ -140,8 +141,8 @@ def test_b16_tool_calls_stay_with_their_results() -> None:
     call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
     said = [
         Message("user", "first " * 40),
-        Message("assistant", "", metadata={"tool_calls": [call]}),
-        Message("tool", "a result " * 30, metadata={"tool_call_id": "c1"}),
+        Message("assistant", "", metadata=FrozenDict(tool_calls=[call])),
+        Message("tool", "a result " * 30, metadata=FrozenDict(tool_call_id="c1")),
         Message("user", "last"),
     ]
     long = ("long " * 60).strip()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -18,7 +18,7 @@ from innkeeper.taverns.silly.pinned_groups import Prompt, prompts_of
 from innkeeper.taverns.silly.reasoning import Reasoning
 from innkeeper.taverns.silly.recent import Recent
 from innkeeper.taverns.silly.room import Draft
-from innkeeper.taverns.silly.scene import Scene, scene_of
+from innkeeper.taverns.silly.scene import Scene, is_plain, scene_of
 
 __all__ = ["MACRO_EXPANSION", "History", "of_depth"]
 
@@ -97,7 +97,7 @@ class _Walk:
         yield from placed
 
     def _placed(self) -> Iterator[list[Draft]]:
-        depth = 0
+        depth, voice = 0, self.scene.voice
         for skipped in range(self.skipped):
             yield from self._at(skipped)
             depth = skipped + 1
@@ -105,7 +105,7 @@ class _Walk:
             if depth in self._texts:
                 yield from self._at(depth)
             line = self.lines[-1]
-            drafts = _drafts(self.scene, line, self.reasoning)
+            drafts = _drafts(self.scene, line, self.reasoning, voice=voice)
             if drafts:
                 yield drafts
                 depth += 1
@@ -132,16 +132,19 @@ def _has_tools(scene: Scene, line: Line) -> bool:
     return line.has_tools and scene.inputs.calls_tools
 
 
-def _drafts(scene: Scene, line: Line, reasoning: Reasoning | None, *, expand: bool = True) -> list[Draft]:
+def _drafts(
+    scene: Scene, line: Line, reasoning: Reasoning | None, *, voice: tuple[Any, ...] = (), expand: bool = True
+) -> list[Draft]:
+    """A line's messages, newest first. With the scene's ``voice``, those of a line without macros are kept for other builds."""
     if line.has_tools:
         return _tool_drafts(scene, line)
     text = line.text if reasoning is None else reasoning(line, line.text)
-    text = scene.expand(text) if expand else text
-    if text != line.text:
-        return _said(scene, line, text)
-    also = (scene.inputs.preset.names_behavior, scene.inputs.user, scene.inputs.group is None)
-    known = _SAID.get(line, also)
-    return _SAID.put(line, _said(scene, line, text), also) if known is None else known
+    written = bool(voice) and text is line.text
+    known = _SAID.get(line, voice) if written else None
+    if known is not None:
+        return known
+    said = _said(scene, line, scene.expand(text) if expand else text)
+    return _SAID.put(line, said, voice) if written and is_plain(text) else said
 
 
 _SAID: Final[Recent[list[Draft]]] = Recent()

@@ -104,6 +104,14 @@ class Room:
         """Whether there is room for all of them."""
         return sum(map(self.tokens, drafts)) <= self.left
 
+    def take(self, drafts: Iterable[Draft]) -> bool:
+        """Take room for all of them, or none and ``False`` where they do not fit."""
+        tokens = sum([self.tokens(draft) for draft in drafts])
+        if tokens > self.left:
+            return False
+        self.left -= tokens
+        return True
+
     def reserve(self, *drafts: Draft) -> int:
         """Take room for messages that are placed later; raises `NoRoomError`. Give it back with `release`."""
         for draft in drafts:

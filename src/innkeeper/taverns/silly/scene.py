@@ -13,9 +13,14 @@ from innkeeper.taverns.silly.cards import CardTexts
 from innkeeper.taverns.silly.inputs import SillyInputs
 from innkeeper.taverns.silly.line import Line
 
-__all__ = ["Expander", "Scene", "scene_of"]
+__all__ = ["Expander", "Scene", "is_plain", "scene_of"]
 
 Count = Callable[[Mapping[str, Any]], int]
+
+
+def is_plain(text: str) -> bool:
+    """Whether no macro can be in a text."""
+    return not ("{{" in text or "<" in text or "\\" in text)
 
 
 @dataclass(slots=True)
@@ -28,7 +33,7 @@ class Expander:
 
     def __call__(self, text: str, *, char: str | None = None, original: str | None = None) -> str:
         """The text with its macros replaced; ``char`` speaks instead of the environment's character."""
-        if not ("{{" in text or "<" in text or "\\" in text):
+        if is_plain(text):
             return text
         env = self.env if char is None else replace(self.env, char=char)
         return substitute(text, env, pack=self.pack, original=original)
@@ -50,6 +55,11 @@ class Scene:
     count: Count
     counted_by: str = ""
     """What ``count`` counts by, when that is the same in every build."""
+
+    @property
+    def voice(self) -> tuple[Any, ...]:
+        """What decides how a line is said, besides the line."""
+        return self.inputs.preset.names_behavior, self.inputs.user, self.inputs.group is None
 
     @property
     def type(self) -> str:

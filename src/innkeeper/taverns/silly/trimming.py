@@ -102,12 +102,13 @@ def _continue(state: State, room: Room, assembly: Assembly, nudge: Draft) -> Non
 
 def _walk(room: Room, slot: str, history: History) -> None:
     """From the newest message on, until the first that does not fit."""
+    taken: list[Draft] = []
     for unit in history.units:
-        if not room.fits(*unit):
+        if not room.take(unit):
             room.omit(slot, history.rest())
-            return
-        for draft in unit:
-            room.put(slot, draft, 0)
+            break
+        taken += unit
+    room.open(slot)[:0] = reversed(taken)
 
 
 def _is_on(state: State, slot: str) -> bool:
