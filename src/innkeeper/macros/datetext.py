@@ -251,8 +251,9 @@ _SPOKEN: Final = re.compile(
 
 
 def read_send_date(value: str | float, zone: tzinfo = UTC) -> datetime | None:
-    """The moment of a chat message's date in any form SillyTavern has saved it: milliseconds, ISO, ``2026-1-10@01h31m37s``,
-    ``January 10, 2026 5:00pm``. ``None`` for anything else.
+    """The moment of a chat message's date in a form SillyTavern has saved it in; ``None`` for anything else.
+
+    Milliseconds, ISO 8601, ``2026-1-10@01h31m37s``, ``January 10, 2026 5:00pm``.
     """
     if not isinstance(value, str):
         return _of_ms(value) if value > 0 else None

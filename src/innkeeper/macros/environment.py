@@ -30,10 +30,15 @@ class ChatLine(msgspec.Struct, frozen=True):
 
 
 class Voice(msgspec.Struct, frozen=True):
-    """A text in which ``{{char}}`` is somebody in particular: one member's part of a field that a group shares."""
+    """One member's part of a field that a group shares: in it ``{{char}}`` is that member.
+
+    What stands ``before`` and ``after`` the member's text is resolved for itself.
+    """
 
     char: str
     text: str
+    before: str = ""
+    after: str = ""
 
 
 Field = str | tuple[Voice, ...]
@@ -58,11 +63,12 @@ class CardFields(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(slots=True)
 class Spent:
-    """What the macros of one build have used up so far: expansions, characters, dice, and whether that was reported."""
+    """What the macros of one build have used up: expansions, characters, dice, reports; ``told``: a limit was reported."""
 
     expansions: int = 0
     output: int = 0
     dice: int = 0
+    reports: int = 0
     told: bool = False
 
 
@@ -80,8 +86,9 @@ class MacroEnvironment:
 
     ``group`` is all members' names (empty outside of groups), ``group_active`` those who are not muted. ``chat`` gives the
     messages, oldest first, and is called only by chat macros. ``instruct``, ``context``, ``sysprompt`` and ``reasoning`` are
-    the settings of those names as SillyTavern spells them. ``chat_id`` (``None``: there is no chat; or its hash, when
-    one is kept) and ``pick_seed`` drive stable picks. ``warn`` gets a `Note` for every macro that could not be evaluated, ``ban`` each ``{{banned}}`` word.
+    the settings of those names as SillyTavern spells them. ``chat_id`` (``None``: there is no chat; or its hash, when one is
+    kept) and ``pick_seed`` drive stable picks. ``warn`` gets a `Note` for every macro that could not be evaluated, ``ban``
+    each ``{{banned}}`` word.
     """
 
     user: str = ""

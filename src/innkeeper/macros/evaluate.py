@@ -18,7 +18,7 @@ import msgspec
 from innkeeper.macros.environment import MacroEnvironment
 from innkeeper.macros.errors import MacroArgumentError, MacroError, MacroLimitError, UnknownMacroError
 from innkeeper.macros.javascript import strip, units
-from innkeeper.macros.limits import MAX_EXPANSIONS, MAX_NESTING, MAX_OUTPUT
+from innkeeper.macros.limits import MAX_EXPANSIONS, MAX_NESTING, MAX_OUTPUT, MAX_REPORTS
 from innkeeper.macros.place import place_in
 from innkeeper.macros.scanner import Grammar
 from innkeeper.macros.syntax import Run, Tag, parse
@@ -277,8 +277,10 @@ class Evaluation:
         try:
             if macro is None:
                 known = tag.key in self.dynamic
-                raise MacroArgumentError(f"{{{{{tag.name}}}}} takes no arguments", macro=tag.name) if known else (
-                    UnknownMacroError(f"there is no macro {{{{{tag.name}}}}}", macro=tag.name)
+                raise (
+                    MacroArgumentError(f"{{{{{tag.name}}}}} takes no arguments", macro=tag.name)
+                    if known
+                    else (UnknownMacroError(f"there is no macro {{{{{tag.name}}}}}", macro=tag.name))
                 )
             _check(macro, arguments)
             return self._done(tag, macro.run(Call(self, tag, arguments, block=body is not None)))
@@ -321,7 +323,13 @@ class Evaluation:
 
 def report(env: MacroEnvironment, error: InnkeeperError, text: str, place: int) -> None:
     """Pass an error on to ``env.warn`` as a note that says where in ``text`` it is."""
-    if env.warn is None:
+    if env.warn is None or env.spent.reports > MAX_REPORTS:
+        return
+    env.spent.reports += 1
+    if env.spent.reports > MAX_REPORTS:
+        env.warn(
+            Note(NoteKind.LIMIT, f"more than {MAX_REPORTS} macros could not be evaluated; the others are not listed")
+        )
         return
     kind = NoteKind.LIMIT if isinstance(error, MacroLimitError) else NoteKind.MACRO
     env.warn(Note(kind, error.message, where=place_in(text, place), hint=error.hint, data=FrozenDict(error.details)))

@@ -18,6 +18,7 @@ __all__ = [
     "MAX_LIST_INDEX",
     "MAX_NESTING",
     "MAX_OUTPUT",
+    "MAX_REPORTS",
     "HandlebarsLimits",
     "LiquidLimits",
 ]
@@ -30,6 +31,9 @@ MAX_NESTING: Final = 64
 
 MAX_OUTPUT: Final = 4 * 1024 * 1024
 """Characters that macros may produce in one build (`MacroLimitError`; the macros after it stay as text)."""
+
+MAX_REPORTS: Final = 200
+"""Macros reported in one build; the next report says that there are more."""
 
 MAX_DICE: Final = 100_000
 """Dice thrown in one build (`MacroLimitError`; the throw stays as text)."""

@@ -108,7 +108,9 @@ class Grammar:
         mark = begin["mark"] if begin else ""
         start = begin.end() if begin else place
         if mark:
-            return Head(name, flags, start, self.separator if mark == self.separator else None, bare=False, closing=closing)
+            return Head(
+                name, flags, start, self.separator if mark == self.separator else None, bare=False, closing=closing
+            )
         bare = text.startswith(self.close, start) or start >= len(text)
         return Head(name, flags, start, None, bare, closing)
 

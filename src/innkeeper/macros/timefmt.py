@@ -57,13 +57,12 @@ def _expanded(found: re.Match[str]) -> str:
 
 
 def _piece(moment: datetime, found: re.Match[str]) -> str:
-    token = found.group()
-    write = _WRITERS.get(token)
+    part = found.group()
+    write = _WRITERS.get(part)
     if write is not None:
         return write(moment)
-    if token.startswith("[") and token != "[":
-        return token[1:-1]
-    return token.replace("\\", "")
+    bracketed = part.startswith("[") and len(part) > 1
+    return part[1:-1] if bracketed else part.replace("\\", "")
 
 
 def _ordinal(number: int) -> str:

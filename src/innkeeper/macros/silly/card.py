@@ -14,7 +14,7 @@ from innkeeper.macros.evaluate import Call, Macro
 from innkeeper.macros.javascript import strip
 from innkeeper.macros.silly.examples import examples_text
 
-__all__ = ["BARE", "MACROS", "field_parts", "tidied"]
+__all__ = ["BARE", "MACROS", "resolved_field", "tidied"]
 
 BARE = "bare"
 """The key of an evaluation's memory that says that card fields are not to be filled in."""
@@ -23,11 +23,19 @@ _ORIGINAL = "original"
 _NEWLINES = re.compile(r"\n+")
 
 
-def field_parts(env: MacroEnvironment, written: Field) -> list[tuple[MacroEnvironment, str]]:
-    """The texts of a field with the environment each is resolved in."""
+def resolved_field(env: MacroEnvironment, written: Field, resolve: Callable[[str, MacroEnvironment], str]) -> str:
+    """A field with its macros resolved: a text, or the parts of a group's members, each on lines of its own."""
     if isinstance(written, str):
-        return [(env, strip(written))]
-    return [(dataclasses.replace(env, char=voice.char), voice.text) for voice in written]
+        return _clean(strip(written), env, resolve)
+    parts = []
+    for voice in written:
+        own = dataclasses.replace(env, char=voice.char)
+        parts.append("".join(_clean(text, own, resolve) for text in (voice.before, strip(voice.text), voice.after)))
+    return "\n".join(part for part in parts if part)
+
+
+def _clean(text: str, env: MacroEnvironment, resolve: Callable[[str, MacroEnvironment], str]) -> str:
+    return tidied(env, resolve(text, env)) if text else ""
 
 
 def tidied(env: MacroEnvironment, text: str) -> str:
@@ -42,12 +50,8 @@ def _resolved(call: Call, name: str, written: Field) -> str:
     if memory.get(BARE) or not written:
         return ""
     if name not in memory:
-        parts = [
-            tidied(env, call.evaluation.apart(text, env, {BARE: True}))
-            for env, text in field_parts(call.env, written)
-            if text
-        ]
-        memory[name] = "\n".join(parts)
+        apart = call.evaluation.apart
+        memory[name] = resolved_field(call.env, written, lambda text, env: apart(text, env, {BARE: True}))
     found: str = memory[name]
     return found
 

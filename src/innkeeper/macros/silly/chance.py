@@ -43,7 +43,7 @@ def _roll(call: Call) -> str:
 
 
 def items_of(arguments: tuple[str, ...]) -> tuple[str, ...]:
-    """What there is to choose from: the arguments, or the parts of a single one: at ``::``, else at commas (not ``\\,``)."""
+    r"""What there is to choose from: the arguments, or the parts of a single one: at ``::``, else at commas (not ``\,``)."""
     if len(arguments) != 1:
         return arguments
     if "::" in arguments[0]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -16,6 +16,7 @@ START = "<START>"
 """What begins a block of example dialogue."""
 
 _START = re.compile(re.escape(START), re.IGNORECASE | re.ASCII)
+_KEYS = ("input_sequence", "output_sequence", "input_suffix", "output_suffix")
 _NAME = re.compile(r"\{\{name\}\}", re.IGNORECASE | re.ASCII)
 
 
@@ -38,19 +39,40 @@ def example_blocks(raw: str) -> list[str]:
 def examples_text(raw: str, env: MacroEnvironment, resolve: Callable[[str], str]) -> str:
     """What ``{{mesExamples}}`` stands for, given the resolved dialogue and how macros of the settings are resolved."""
     blocks = example_blocks(raw)
-    if not blocks:
-        return ""
-    heading = f"{START}\n" if env.main_api == "openai" else _separator(env, resolve)
-    if env.main_api != "openai" and env.instruct.get("enabled") and not env.instruct.get("skip_examples"):
-        turns = [instruct_examples(block, env, resolve) for block in blocks]
-        if any(turns):
-            return "".join(f"{heading}{text}" for text in turns if text)
+    separator = _separator(env, resolve) if blocks else ""
+    if env.main_api != "openai" and env.instruct.get("enabled"):
+        told = _instructed(blocks, env, resolve)
+        if told:
+            return told
+    heading = f"{START}\n" if env.main_api == "openai" else separator
     return "".join(f"{heading}{block}\n" for block in blocks)
 
 
 def _separator(env: MacroEnvironment, resolve: Callable[[str], str]) -> str:
     separator = env.context.get("example_separator") or ""
     return f"{resolve(separator)}\n" if separator else ""
+
+
+def _instructed(blocks: list[str], env: MacroEnvironment, resolve: Callable[[str], str]) -> str:
+    """The blocks as turns; empty when nobody known speaks in them. Settings are resolved even where there are none."""
+    heading = _separator(env, resolve)
+    if env.instruct.get("skip_examples"):
+        return ""
+    sequences = _sequences(env, resolve)
+    turns = (instruct_examples(block, env, sequences) for block in blocks)
+    return "".join(f"{heading}{text}" for text in turns if text)
+
+
+def _sequences(env: MacroEnvironment, resolve: Callable[[str], str]) -> dict[str, str]:
+    texts = {key: str(env.instruct.get(key) or "") for key in _KEYS}
+    if not env.instruct.get("macro"):
+        return texts
+    names = {"input": env.user, "output": env.char}
+    return {key: _spoken(resolve(text), names[key.partition("_")[0]]) if text else "" for key, text in texts.items()}
+
+
+def _spoken(text: str, name: str) -> str:
+    return _NAME.sub(lambda _found: name, text)
 
 
 def example_turns(block: str, env: MacroEnvironment) -> list[ExampleTurn]:
@@ -87,28 +109,19 @@ def example_turns(block: str, env: MacroEnvironment) -> list[ExampleTurn]:
     return turns
 
 
-def instruct_examples(block: str, env: MacroEnvironment, resolve: Callable[[str], str]) -> str:
-    """One block as turns in the sequences of instruct mode; empty when nobody known speaks in it."""
-    return "".join(_turn(turn, env, resolve) for turn in example_turns(block, env))
+def instruct_examples(block: str, env: MacroEnvironment, sequences: Mapping[str, str]) -> str:
+    """One block as turns in the (resolved) sequences of instruct mode; empty when nobody known speaks in it."""
+    return "".join(_turn(turn, env, sequences) for turn in example_turns(block, env))
 
 
-def _turn(turn: ExampleTurn, env: MacroEnvironment, resolve: Callable[[str], str]) -> str:
+def _turn(turn: ExampleTurn, env: MacroEnvironment, sequences: Mapping[str, str]) -> str:
     side = "input" if turn.is_user else "output"
     wrap = "\n" if env.instruct.get("wrap") else ""
-    prefix = _sequence(env, f"{side}_sequence", turn, resolve)
-    suffix = _sequence(env, f"{side}_suffix", turn, resolve) or wrap
+    prefix = sequences[f"{side}_sequence"]
     text = f"{turn.name}: {turn.text}" if _named(turn, env) else turn.text
-    return (f"{prefix}{wrap}" if prefix else "") + text + suffix
+    return (f"{prefix}{wrap}" if prefix else "") + text + (sequences[f"{side}_suffix"] or wrap)
 
 
 def _named(turn: ExampleTurn, env: MacroEnvironment) -> bool:
     names = env.instruct.get("names_behavior")
     return names == "always" or (names == "force" and (turn.is_user or bool(env.group)))
-
-
-def _sequence(env: MacroEnvironment, key: str, turn: ExampleTurn, resolve: Callable[[str], str]) -> str:
-    text = str(env.instruct.get(key) or "")
-    if not env.instruct.get("macro"):
-        return text
-    name = env.user if turn.is_user else env.char
-    return _NAME.sub(lambda _found: name, resolve(text))

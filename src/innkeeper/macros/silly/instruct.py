@@ -29,9 +29,22 @@ SEQUENCES: dict[str, tuple[str, tuple[str, ...]]] = {
 """The instruct setting behind each macro, and the macro's other names."""
 
 
+_USUAL = {
+    "first_input_sequence": "input_sequence",
+    "last_input_sequence": "input_sequence",
+    "first_output_sequence": "output_sequence",
+    "last_output_sequence": "output_sequence",
+}
+
+
 def sequence(env: MacroEnvironment, key: str) -> str:
-    """A setting of instruct mode; empty while the mode is off. Macros in it stay as they are."""
-    return str(env.instruct.get(key) or "") if env.instruct.get("enabled") else ""
+    """A setting of instruct mode; empty while the mode is off. Macros in it stay as they are.
+
+    An empty first or last sequence is the usual one.
+    """
+    if not env.instruct.get("enabled"):
+        return ""
+    return str(env.instruct.get(key) or env.instruct.get(_USUAL.get(key, key)) or "")
 
 
 def context(env: MacroEnvironment, key: str) -> str:

@@ -7,7 +7,7 @@ another's argument works only when its own pass comes first. The order of the pa
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
@@ -16,10 +16,10 @@ from innkeeper.macros.environment import Field, MacroEnvironment
 from innkeeper.macros.errors import MacroError, MacroLimitError, UnknownMacroError
 from innkeeper.macros.evaluate import Trace, limit_error, report, within_limits
 from innkeeper.macros.javascript import json_text, strip, text_of, units
-from innkeeper.macros.limits import MAX_NESTING
+from innkeeper.macros.limits import MAX_NESTING, MAX_REPORTS
 from innkeeper.macros.seedrandom import string_hash
 from innkeeper.macros.silly import chat, instruct, time
-from innkeeper.macros.silly.card import field_parts, tidied
+from innkeeper.macros.silly.card import resolved_field
 from innkeeper.macros.silly.chance import chat_hash, picked, roll
 from innkeeper.macros.silly.examples import examples_text
 from innkeeper.macros.silly.legacy_tags import (
@@ -39,8 +39,6 @@ from innkeeper.macros.silly.values import add, named, read
 __all__ = ["NAMES", "substitute_legacy"]
 
 _COMMA: Final = "\x00"
-_REPORTED: Final = 20
-"""How many macros nobody knew are reported for one text."""
 
 
 @dataclass(slots=True)
@@ -68,10 +66,7 @@ class _World:
 
     def resolved(self, written: Field) -> str:
         """A field's text, resolved; other fields stay in it as macros."""
-        parts = [
-            tidied(env, self.nested(text, env, with_card=False)) for env, text in field_parts(self.env, written) if text
-        ]
-        return "\n".join(parts)
+        return resolved_field(self.env, written, lambda text, env: self.nested(text, env, with_card=False))
 
 
 Replace = Callable[[_World, Found, str], str]
@@ -123,7 +118,7 @@ def substitute_legacy(
 
 
 def _run(text: str, world: _World, dynamic: Mapping[str, Any]) -> str:
-    if world.with_card and world.depth == 0 and _stirs(world.env):
+    if world.with_card and _stirs(world.env):
         for name in _card_order(world.env):
             world.card(name)
         for greeting in (world.env.card.first_message, *world.env.card.alternate_greetings):
@@ -159,8 +154,16 @@ def _stirs(env: MacroEnvironment) -> bool:
 
 @lru_cache(maxsize=64)
 def _any_stirs(fields: tuple[Field, ...]) -> bool:
-    texts = (text for part in fields for text in ((part,) if isinstance(part, str) else (v.text for v in part)))
+    texts = (text for part in fields for text in _texts(part))
     return any(_STIRRING.search(text) for text in texts)
+
+
+def _texts(part: Field) -> Iterator[str]:
+    if isinstance(part, str):
+        yield part
+    else:
+        for voice in part:
+            yield from (voice.before, voice.text, voice.after)
 
 
 def _card_order(env: MacroEnvironment) -> list[str]:
@@ -458,8 +461,8 @@ _LEFT: Final = re.compile(r"\{\{([^{}]{1,200})\}\}")
 def _report_unknown(text: str, world: _World) -> None:
     if world.env.warn is None or world.depth:
         return
-    for count, found in enumerate(_LEFT.finditer(text)):
-        if count >= _REPORTED:
+    for found in _LEFT.finditer(text):
+        if world.env.spent.reports > MAX_REPORTS:
             return
         name = re.split(r"[\s:]", found[1].strip())[0]
         report(world.env, UnknownMacroError(f"there is no macro {{{{{name}}}}}", macro=name), text, found.start())

@@ -71,7 +71,8 @@ def _card(inputs: SillyInputs) -> CardFields:
         scenario=told.get("scenario") or _shared(inputs, "Scenario", lambda one: one.scenario),
         first_message=card.first_mes,
         alternate_greetings=card.alternate_greetings,
-        mes_examples=told.get("mes_example") or _shared(inputs, "Example Messages", lambda one: one.mes_example),
+        mes_examples=told.get("mes_example")
+        or _shared(inputs, "Example Messages", lambda one: one.mes_example, _started),
         system_prompt=told.get("system_prompt") or card.system_prompt,
         post_history=card.post_history_instructions,
         depth_prompt=card.depth_prompt.prompt if card.depth_prompt else "",
@@ -80,12 +81,19 @@ def _card(inputs: SillyInputs) -> CardFields:
     )
 
 
-def _shared(inputs: SillyInputs, title: str, field: Callable[[Character], str]) -> Field:
-    """A field of the speaker's card, or in a group that appends cards the parts of its members."""
+def _shared(
+    inputs: SillyInputs, title: str, field: Callable[[Character], str], form: Callable[[str], str] = str
+) -> Field:
+    """A field of the speaker's card, or in a group that appends cards the parts of its members, each put into its form."""
     group = inputs.group
     if group is None or not group.settings.generation_mode:
         return field(inputs.character)
-    return tuple(_voices(inputs, group, title, field))
+    return tuple(_voices(inputs, group, title, lambda member: form(field(member).strip())))
+
+
+def _started(examples: str) -> str:
+    """Example dialogue that begins with its mark."""
+    return examples if not examples or examples.startswith("<START>") else f"<START>\n{examples}"
 
 
 def _voices(inputs: SillyInputs, group: Group, title: str, field: Callable[[Character], str]) -> list[Voice]:
@@ -95,9 +103,9 @@ def _voices(inputs: SillyInputs, group: Group, title: str, field: Callable[[Char
     voices = []
     for place, member in enumerate(group.members):
         muted = place in group.settings.disabled and group.settings.generation_mode != APPEND_ALL
-        text = field(member).strip()
+        text = field(member)
         if text and (not muted or member is inputs.character):
-            voices.append(Voice(member.name, f"{before}{text}{after}"))
+            voices.append(Voice(member.name, text, before, after))
     return voices
 
 
