@@ -21,7 +21,7 @@ class Compat(msgspec.Struct, frozen=True, kw_only=True):
 
     double_removal: bool = True
     """A loser of two inclusion groups is removed twice, the second time taking the last new entry with it, whatever it is
-    (`sillytavern.md` 31; cases ``group-multi-*``). Off: only losers go."""
+    (`sillytavern.md` 31; case ``group-multi-3``). Off: only losers go."""
 
     reversed_ties: bool = True
     """Entries of one order stand in reverse of their activation (`sillytavern.md` 29; case ``order-ties``). Off: in it."""
