@@ -33,7 +33,7 @@ def choose(new: list[CompiledEntry], fired: Iterable[CompiledEntry], rules: Grou
     """Remove from ``new`` (in scan order) all but the winner of each group. ``fired`` are those of earlier passes."""
     groups: dict[str, list[CompiledEntry]] = {}
     for entry in new:
-        for name in entry.entry.groups:
+        for name in entry.entry.groups if entry.entry.group else ():
             groups.setdefault(name, []).append(entry)
     if not groups:
         return

@@ -1,0 +1,97 @@
+"""Injections: beside the main prompt, at depths, from the request and from a registry, in SillyTavern's order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from innkeeper.prompt import InMemoryInjections, Ports
+from tests.lore.books import entry
+from tests.taverns.silly.builds import book, build, contents, turns
+
+HISTORY = turns("m1", "m2", "m3")
+
+
+def at(depth: int, key: str, content: str, role: str = "system") -> dict[str, Any]:
+    """An injection into the chat."""
+    return {"id": key, "content": content, "position": "chat", "depth": depth, "role": role}
+
+
+def test_roles_of_one_depth() -> None:
+    """Assistant, user, system; texts of one role are joined by their ids."""
+    given = [at(1, "b", "S2"), at(1, "a", "S1"), at(1, "c", "U", "user"), at(1, "d", "A", "assistant")]
+    assert contents(build(history=HISTORY, injections=given))[-6:] == ["m1", "m2", "A", "U", "S1\nS2", "m3"]
+
+
+def test_orders_of_one_depth() -> None:
+    """The lower order first; injections join order 100."""
+    prompts = [
+        {"identifier": name, "content": name, "injection_position": 1, "injection_depth": 1, "injection_order": number}
+        for name, number in (("late", 200), ("early", 50), ("middle", 100))
+    ]
+    listed = [
+        {"identifier": name, "enabled": True}
+        for name in ("main", "charDescription", "chatHistory", "late", "early", "middle")
+    ]
+    preset = {"prompts": prompts, "prompt_order": [{"character_id": 100001, "order": listed}]}
+    texts = contents(build(history=HISTORY, preset=preset, injections=[at(1, "x", "X")]))
+    assert texts[-4:] == ["early", "middle\nX", "late", "m3"]
+
+
+def test_beyond_the_chat() -> None:
+    """A depth past the chat's beginning stands at its top; one past 10,000 is dropped."""
+    texts = contents(build(history=HISTORY, injections=[at(50, "x", "TOP"), at(10_001, "y", "GONE")]))
+    assert texts[-4:] == ["TOP", "m1", "m2", "m3"]
+    assert "GONE" not in texts
+
+
+def test_beside_the_main_prompt() -> None:
+    """Before and after it; blank ones and those that are only scanned are not sent."""
+    prompts = [{"identifier": "main", "content": "MAIN", "system_prompt": True}]
+    given = [
+        {"id": "a", "content": "AFTER", "position": "after"},
+        {"id": "b", "content": "BEFORE", "position": "before"},
+        {"id": "c", "content": " ", "position": "before"},
+        {"id": "d", "content": "SCANNED", "position": "none", "scan": True},
+    ]
+    texts = contents(build(preset={"prompts": prompts}, injections=given, message="hi"))
+    assert texts[:3] == ["BEFORE", "MAIN", "AFTER"]
+    assert "SCANNED" not in texts
+
+
+def test_scanned_injections_fire_lore() -> None:
+    """Only those that ask for it."""
+    lore = [book(entry(1, "bell"))]
+    for scan in (True, False):
+        given = [{"id": "d", "content": "a bell", "position": "none", "scan": scan}]
+        assert ("E1" in contents(build(injections=given, lorebooks=lore, message="hi"))) is scan
+
+
+def test_a_registry() -> None:
+    """Its active injections take part like the request's; looking at them removes none."""
+    registry = InMemoryInjections()
+    registry.register(id="a", content="{{char}} waits.", position="chat", depth=0, ephemeral=True)
+    registry.register(id="b", content="never", position="chat", filter=lambda _state: False)
+    ports = Ports(injections=registry)
+    for _ in range(2):
+        texts = contents(build(ports, message="hi"))
+        assert texts[-1] == "Mira waits."
+        assert "never" not in texts
+    assert registry.ephemeral_ids() == ("a",)
+
+
+def test_the_persona_at_a_depth() -> None:
+    """There, and not with the card; the next generation's scan sees it."""
+    user = {"name": "Sam", "description": "A bell founder.", "position": 4, "depth": 0}
+    plan = build(user=user, message="hi")
+    assert contents(plan)[-1] == "A bell founder."
+    assert contents(plan).count("A bell founder.") == 1
+    lore = [book(entry(1, "founder"))]
+    assert "E1" not in contents(build(user=user, message="hi", lorebooks=lore))
+    assert "E1" in contents(build(user=user, message="hi", lorebooks=lore, lore_state=plan.carry))
+
+
+def test_the_note() -> None:
+    """At its depth and role, in the turns it is due."""
+    note = {"text": "NOTE", "depth": 1, "role": 1, "interval": 2}
+    assert "NOTE" in contents(build(history=turns("a", "b", "c"), authors_note=note))
+    assert "NOTE" not in contents(build(history=turns("a"), authors_note=note))

@@ -1,0 +1,36 @@
+"""Settings: read under SillyTavern's names, never dropped in silence, wrong types named."""
+
+from __future__ import annotations
+
+import pytest
+
+from innkeeper.prompt import InnkeeperError
+from innkeeper.taverns.silly.settings import AuthorsNote, PowerUser, read_settings
+from tests.taverns.silly.builds import build
+
+
+def test_known_and_unknown_fields() -> None:
+    """Known ones are read, numbers as text too; unknown ones are named."""
+    found, unknown = read_settings(AuthorsNote, {"text": "x", "depth": "2", "colour": "red"}, "authors_note")
+    assert (found, unknown) == (AuthorsNote(text="x", depth=2), ("colour",))
+
+
+def test_nothing_and_itself() -> None:
+    """No settings are the defaults; a value is itself; nulls are not said."""
+    assert read_settings(PowerUser, None, "x")[0] == PowerUser()
+    given = PowerUser(pin_examples=True)
+    assert read_settings(PowerUser, given, "x")[0] is given
+    assert read_settings(AuthorsNote, {"depth": None}, "x")[0].depth == 4
+
+
+def test_a_wrong_type_is_named() -> None:
+    """With the field's path."""
+    with pytest.raises(InnkeeperError, match="depth"):
+        build(message="hi", authors_note={"depth": "deep"})
+
+
+def test_settings_without_effect_are_noted() -> None:
+    """At the top and inside of a group of settings."""
+    plan = build(message="hi", settings={"theme": "dark", "power_user": {"font_scale": 2}})
+    inputs = {note.data.get("input") for note in plan.notes}
+    assert {"theme", "power_user.font_scale"} <= inputs
