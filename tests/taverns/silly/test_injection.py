@@ -6,7 +6,7 @@ from typing import Any
 
 from innkeeper.prompt import InMemoryInjections, Ports
 from tests.lore.books import entry
-from tests.taverns.silly.builds import book, build, contents, turns
+from tests.taverns.silly.builds import book, build, contents, order, turns
 
 HISTORY = turns("m1", "m2", "m3")
 
