@@ -87,6 +87,8 @@ class _Renderer:
         """The value of an expression: a helper's, else the name's, else what ``missing`` says."""
         name = call.path.parts[0] if call.path.simple else None
         if name in _HELPERS:
+            if name in _BLOCKS:
+                self.wrong(call, f"{name!r} is a block: {{{{#{name} …}}}}")
             return self.helper(name, call, frame)
         if not call.path.simple and call.plain:
             return _resolve(call.path, frame)
@@ -113,7 +115,11 @@ class _Renderer:
     def valued(self, value: Value, frame: _Frame) -> Any:
         if isinstance(value, Literal):
             return value.value
-        return self.called(value, frame) if isinstance(value, Call) else _resolve(value, frame)
+        if not isinstance(value, Call):
+            return _resolve(value, frame)
+        if value.path.simple and value.path.parts[0] not in _HELPERS and _resolve(value.path, frame) is not None:
+            self.wrong(value, f"{value.path.parts[0]!r} is a value and cannot be called")
+        return self.called(value, frame)
 
     def wrong(self, call: Call, message: str) -> None:
         raise MacroArgumentError(message, macro=".".join(call.path.parts), where=place_in(self.text, call.at))
@@ -167,7 +173,8 @@ class _Renderer:
         return "".join(rendered)
 
 
-_HELPERS: Final = frozenset({"if", "unless", "each", "with", "lookup", "log"})
+_BLOCKS: Final = frozenset({"if", "unless", "each", "with"})
+_HELPERS: Final = _BLOCKS | {"lookup", "log"}
 
 
 def _named(call: Call, values: Any) -> dict[str, Any]:

@@ -78,7 +78,9 @@ class _Parser:
         self.text, self.at, self.depth = text, 0, 0
 
     def fail(self, message: str, at: int | None = None) -> NoReturn:
-        place = place_in(self.text, self.at if at is None else at)
+        """Raise at a place, or at the first thing that is not blank from here on."""
+        ahead = len(self.text) - len(self.text[self.at :].lstrip())
+        place = place_in(self.text, ahead if at is None else at)
         raise MacroSyntaxError(message, where=place, hint="write \\{{ for braces that are text")
 
     def enter(self) -> None:
@@ -219,8 +221,7 @@ class _Parser:
         """The next token's kind and text, without moving."""
         found = _TOKEN.match(self.text, self.at)
         if found is None or found.lastgroup is None:
-            blanks = len(self.text) - len(self.text[self.at :].lstrip())
-            self.fail("this cannot stand in a tag", min(blanks, len(self.text)))
+            self.fail("this cannot stand in a tag")
         return found.lastgroup, found[found.lastgroup]
 
     def skip(self) -> None:
