@@ -28,11 +28,8 @@ def test_orders_of_one_depth() -> None:
         {"identifier": name, "content": name, "injection_position": 1, "injection_depth": 1, "injection_order": number}
         for name, number in (("late", 200), ("early", 50), ("middle", 100))
     ]
-    listed = [
-        {"identifier": name, "enabled": True}
-        for name in ("main", "charDescription", "chatHistory", "late", "early", "middle")
-    ]
-    preset = {"prompts": prompts, "prompt_order": [{"character_id": 100001, "order": listed}]}
+    listed = order("main", "charDescription", "chatHistory", "late", "early", "middle")
+    preset = {"prompts": prompts, "prompt_order": listed}
     texts = contents(build(history=HISTORY, preset=preset, injections=[at(1, "x", "X")]))
     assert texts[-4:] == ["early", "middle\nX", "late", "m3"]
 
