@@ -7,6 +7,7 @@ from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 from innkeeper.inference.chat import ChatDecoder, ChatReply, refuses_streaming
+from innkeeper.inference.chat_stream import Progress
 from innkeeper.inference.endpoint import Endpoint
 from innkeeper.inference.errors import HttpError
 from innkeeper.inference.response import Response, decoded, public_headers, raise_for_status
@@ -28,13 +29,11 @@ if TYPE_CHECKING:
 __all__ = ["AsyncChatStream", "AsyncClient"]
 
 
-class AsyncChatStream:
+class AsyncChatStream(Progress):
     """The pieces of an answer as an asynchronous iterator; when it has ended, `reply` is the whole answer."""
 
     def __init__(self, pieces: Callable[[AsyncChatStream], AsyncIterator[str]]) -> None:
-        self.decoder: ChatDecoder | None = None
         self._pieces: Any = pieces(self)
-        self._ended = False
 
     def __aiter__(self) -> AsyncIterator[str]:
         return self
@@ -56,24 +55,6 @@ class AsyncChatStream:
     async def close(self) -> None:
         """Stop here; the connection is closed, which stops the provider."""
         await self._pieces.aclose()
-
-    @property
-    def partial(self) -> str:
-        """The text so far."""
-        return self.arrived or ""
-
-    @property
-    def arrived(self) -> str | None:
-        """The text so far; ``None`` while there is no answer at all."""
-        return None if self.decoder is None else self.decoder.partial
-
-    @property
-    def reply(self) -> ChatReply:
-        """The whole answer. Raises `UsageError` while the stream has not ended."""
-        if not self._ended or self.decoder is None:
-            msg = "the stream has not ended"
-            raise UsageError(msg, hint="iterate to its end first; `partial` is the text so far")
-        return self.decoder.reply()
 
 
 class AsyncClient:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
-from innkeeper.prompt.errors import UnknownNameError
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note
+from innkeeper.prompt.registry import Registry
 
 __all__ = ["Dialect", "Dialects", "Payload", "Tool", "default_dialects"]
 
@@ -51,37 +51,12 @@ class Dialect(Protocol):
         ...
 
 
-class Dialects(Mapping[str, Dialect]):
+class Dialects(Registry[Dialect]):
     """An immutable registry of dialects by name."""
 
-    __slots__ = ("_by_name",)
+    __slots__ = ()
 
-    def __init__(self, *dialects: Dialect) -> None:
-        self._by_name = {dialect.name: dialect for dialect in dialects}
-
-    def with_(self, *dialects: Dialect) -> Dialects:
-        """A registry with further dialects; one of the same name replaces."""
-        return Dialects(*self._by_name.values(), *dialects)
-
-    def __getitem__(self, name: str) -> Dialect:
-        """The dialect called ``name``. Raises `UnknownNameError`, which is no `KeyError`."""
-        try:
-            return self._by_name[name]
-        except KeyError:
-            what = "dialect"
-            raise UnknownNameError(what, name, self._by_name) from None
-
-    def __contains__(self, name: object) -> bool:
-        """Whether a dialect of this name is registered."""
-        return name in self._by_name
-
-    def __iter__(self) -> Iterator[str]:
-        """The names."""
-        return iter(self._by_name)
-
-    def __len__(self) -> int:
-        """How many."""
-        return len(self._by_name)
+    WHAT = "dialect"
 
 
 def default_dialects() -> Dialects:

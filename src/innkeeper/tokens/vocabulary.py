@@ -4,12 +4,11 @@ Nothing is downloaded: files are read from installed packages, and each must hav
 (`VocabularyMismatchError`). The two OpenAI vocabularies come with Innkeeper; the rest are optional extras.
 """
 
-from collections.abc import Iterator, Mapping
 from typing import Final
 
 import msgspec
 
-from innkeeper.prompt.errors import UnknownNameError
+from innkeeper.prompt.registry import Registry
 
 __all__ = ["VOCABULARIES", "Carrier", "Vocabularies", "Vocabulary"]
 
@@ -44,33 +43,12 @@ class Vocabulary(msgspec.Struct, frozen=True, kw_only=True):
     install: str = ""
 
 
-class Vocabularies(Mapping[str, Vocabulary]):
+class Vocabularies(Registry[Vocabulary]):
     """An immutable table of vocabularies by name."""
 
-    __slots__ = ("_by_name",)
+    __slots__ = ()
 
-    def __init__(self, *vocabularies: Vocabulary) -> None:
-        self._by_name = {vocabulary.name: vocabulary for vocabulary in vocabularies}
-
-    def with_(self, *vocabularies: Vocabulary) -> "Vocabularies":
-        """A table with further vocabularies; one of the same name replaces."""
-        return Vocabularies(*self._by_name.values(), *vocabularies)
-
-    def __getitem__(self, name: str) -> Vocabulary:
-        """The vocabulary of this name. Raises `UnknownNameError`, which is no `KeyError`."""
-        try:
-            return self._by_name[name]
-        except KeyError:
-            raise UnknownNameError("vocabulary", name, self._by_name) from None
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._by_name
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._by_name)
-
-    def __len__(self) -> int:
-        return len(self._by_name)
+    WHAT = "vocabulary"
 
 
 _UPPER: Final = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
-from innkeeper.prompt import UnknownNameError, UsageError, freeze, thaw
+from innkeeper.prompt import UsageError, freeze, thaw
 from innkeeper.prompt.frozen import EMPTY, FrozenDict
+from innkeeper.prompt.registry import Registry
 
 __all__ = ["ToolDefinition", "ToolRegistry"]
 
@@ -66,39 +67,29 @@ def _without_empty_required(value: Any) -> Any:
     return [_without_empty_required(item) for item in value] if isinstance(value, list) else value
 
 
-class ToolRegistry(Mapping[str, ToolDefinition]):
+class ToolRegistry(Registry[ToolDefinition]):
     """An immutable set of definitions by name."""
 
-    __slots__ = ("_by_name",)
+    __slots__ = ()
+
+    WHAT = "tool"
 
     def __init__(self, definitions: Iterable[Any] = ()) -> None:
-        self._by_name: dict[str, ToolDefinition] = {}
-        for tool in map(ToolDefinition.of, definitions):
-            if tool.name in self._by_name:
-                msg = f"two tools are called {tool.name!r}"
-                raise UsageError(msg)
-            self._by_name[tool.name] = tool
+        tools = [ToolDefinition.of(each) for each in definitions]
+        super().__init__(*tools)
+        if len(self) < len(tools):
+            names = [tool.name for tool in tools]
+            msg = f"two tools are called {next(name for name in names if names.count(name) > 1)!r}"
+            raise UsageError(msg)
+
+    def with_(self, *values: ToolDefinition) -> ToolRegistry:
+        """A registry with further tools; one of the same name replaces."""
+        return ToolRegistry({**self, **{tool.name: tool for tool in values}}.values())
 
     @classmethod
     def of(cls, value: Any) -> ToolRegistry:
         """A registry from itself, or any iterable of definitions; ``None`` is empty."""
         return value if isinstance(value, cls) else cls(value or ())
-
-    def __getitem__(self, name: str) -> ToolDefinition:
-        try:
-            return self._by_name[name]
-        except KeyError:
-            what = "tool"
-            raise UnknownNameError(what, name, self._by_name) from None
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._by_name
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._by_name)
-
-    def __len__(self) -> int:
-        return len(self._by_name)
 
     def offers(self, name: str) -> bool:
         """Whether the model may call ``name``."""

@@ -14,7 +14,9 @@ from innkeeper.content.preset import Preset
 from innkeeper.content.templates import ContextTemplate, InstructTemplate, SystemPrompt
 from innkeeper.dialects.post_processing import MODES
 from innkeeper.lore import LoreScope, LoreSettings, ScopedBook
+from innkeeper.prompt.errors import Where
 from innkeeper.prompt.frozen import EMPTY, thaw
+from innkeeper.prompt.message import ROLES
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.randomness import Randomness
 from innkeeper.prompt.state import State
@@ -33,6 +35,8 @@ from innkeeper.taverns.silly.speakers import choose_speakers
 __all__ = ["Group", "SillyInputs", "TextSettings", "read_inputs"]
 
 T = TypeVar("T", bound=msgspec.Struct)
+
+_ROLES: Final = frozenset(ROLES)
 
 _KNOWN: Final = frozenset({
     "generation", "power_user", "wi_settings", "world_info", "text", "chat_id", "chat_metadata", "character_filename",
@@ -150,6 +154,7 @@ def read_inputs(state: State) -> SillyInputs:
     persona = Persona.of(_persona(request.user))
     character = _speaker(request.character, group, state)
     messages = request.history
+    _note_roles(state)
     return SillyInputs(
         character=character,
         persona=persona,
@@ -172,6 +177,14 @@ def read_inputs(state: State) -> SillyInputs:
         macro_vars=request.macro_vars,
         compat=compat,
     )
+
+
+def _note_roles(state: State) -> None:
+    """Say of each role that no message should have that it is read as the character's, which is how this tavern reads it."""
+    roles = [message.role for message in state.request.history]
+    for role in sorted(set(roles) - _ROLES):
+        where = Where(asset="history", path=f"[{roles.index(role)}]")
+        state.note(NoteKind.REPAIR, f"role {role!r} is not known and read as assistant", where=where)
 
 
 def _type(generation: str, group: Group | None) -> str:
@@ -255,7 +268,7 @@ _SINGLE: Final = frozenset({"chat", "persona", "character"})
 
 
 def _books(state: State, character: Character) -> list[ScopedBook]:
-    """The books of this build. A book that is also a global one counts once, as a global one."""
+    """The books of this build. A book of several scopes counts in the first: global, chat, persona, character."""
     found: list[tuple[str, ScopedBook]] = []
     for index, value in enumerate(state.request.lorebooks):
         raw = thaw(value) if isinstance(value, Mapping) else value
@@ -268,8 +281,16 @@ def _books(state: State, character: Character) -> list[ScopedBook]:
         found = [pair for pair in found if not (scope in _SINGLE and pair[0] == scope)]
         found.append((scope, ScopedBook(name or f"book {index}", _SCOPES[scope], book)))
     found += _embedded(state, character, found)
-    everywhere = {book.name for scope, book in found if scope == "global"}
-    return [book for scope, book in found if scope == "global" or book.name not in everywhere]
+    return [book for scope, book in found if book.name not in _before(found, scope)]
+
+
+_FIRST: Final = ("global", "chat", "persona")
+
+
+def _before(found: list[tuple[str, ScopedBook]], scope: str) -> set[str]:
+    """The names of books that count in a scope which comes before ``scope``."""
+    scopes = _FIRST[: _FIRST.index(scope)] if scope in _FIRST else _FIRST
+    return {book.name for other, book in found if other in scopes}
 
 
 def _embedded(state: State, character: Character, found: list[tuple[str, ScopedBook]]) -> list[tuple[str, ScopedBook]]:

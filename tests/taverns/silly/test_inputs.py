@@ -1,0 +1,24 @@
+"""Tests of what the silly tavern reads from a request."""
+
+from __future__ import annotations
+
+import pytest
+
+from innkeeper.prompt import NoteKind
+from innkeeper.prompt.message import ROLES
+from tests.taverns.silly.builds import build
+
+
+def test_unknown_roles_are_noted() -> None:
+    """A role that no message should have is read as the character's, and a note says so once, with its first place."""
+    said = [{"role": role, "content": "x"} for role in ("user", "wizard", "wizard")]
+    plan = build(history=said, message="hi")
+    notes = [note for note in plan.notes if "wizard" in note.message]
+    assert [(note.kind, str(note.where)) for note in notes] == [(NoteKind.REPAIR, "history: [1]")]
+    assert [message.role for message in plan.messages[-4:]] == ["user", "assistant", "assistant", "user"]
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_known_roles_are_not_noted(role: str) -> None:
+    """What every message may be needs no note."""
+    assert not [note for note in build(history=[{"role": role, "content": "x"}]).notes if "role" in note.message]
