@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from innkeeper.budget.report import EvictionReason, EvictionRecord, TrimReport
+from innkeeper.budget.strategy import Strategy
 from innkeeper.prompt.block import Block
 from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.state import State
@@ -17,15 +18,23 @@ FILL: Final = "fill"
 
 
 def finish_plan(
-    state: State, blocks: Iterable[Block], *, budget: int, window: int, final: int, evicted: Iterable[int]
+    state: State,
+    blocks: Iterable[Block],
+    *,
+    budget: int,
+    window: int,
+    final: int,
+    evicted: Iterable[int],
+    strategy: Strategy | None = None,
 ) -> None:
     """Set the plan and its report: ``final`` tokens of ``budget`` are used; ``evicted`` are those of the disabled blocks."""
+    reason = strategy.reason if strategy else EvictionReason.BUDGET_EXCEEDED
     plan = Plan(blocks=tuple(blocks))
     absent = [block for block in plan.blocks if not block.enabled]
-    records = tuple(_record(block, tokens) for block, tokens in zip(absent, evicted, strict=True))
+    records = tuple(_record(block, tokens, reason) for block, tokens in zip(absent, evicted, strict=True))
     state.result.plan = plan
     state.result.trim_report = TrimReport(
-        strategy=FILL,
+        strategy=strategy.name if strategy else FILL,
         budget_tokens=budget,
         max_tokens=window,
         reserve_tokens=max(window - budget, 0),
@@ -38,19 +47,19 @@ def finish_plan(
     state.stat("evictions", len(records))
 
 
-def _record(block: Block, tokens: int) -> EvictionRecord:
+def _record(block: Block, tokens: int, reason: EvictionReason) -> EvictionRecord:
     return EvictionRecord(
         block_id=block.id,
         slot=block.slot,
         token_count=tokens,
-        reason=_reason(block.bundle),
+        reason=_reason(block.bundle) or reason,
         budget_group=block.group,
         source=block.source,
         bundle=block.bundle,
     )
 
 
-def _reason(bundle: str | None) -> EvictionReason:
+def _reason(bundle: str | None) -> EvictionReason | None:
     if bundle is None:
-        return EvictionReason.BUDGET_EXCEEDED
+        return None
     return EvictionReason.TOOL_PAIR if bundle.startswith("tools:") else EvictionReason.GROUP_OVERFLOW

@@ -6,7 +6,7 @@ far as they fit. What does not fit is kept here too, with its tokens, so that ev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -133,6 +133,22 @@ class Room:
     def omit(self, slot: str, drafts: Iterable[Draft]) -> None:
         """Record messages that did not fit."""
         self.omitted += [(slot, draft) for draft in drafts]
+
+    def evict(self, places: Collection[int]) -> None:
+        """Take messages out again, by their places in `placed`, and record them as those that did not fit."""
+        placed = self.placed()
+        self._slots = {slot: [] for slot in self._slots}
+        for place, (slot, draft) in enumerate(placed):
+            if place in places:
+                self.omitted.append((slot, draft))
+                self.left += self.tokens(draft)
+            else:
+                self._slots[slot].append(draft)
+
+    def narrow(self, budget: int) -> None:
+        """Make the room smaller (or larger), whatever is in it: ``left`` may be negative then."""
+        self.left += budget - self.budget
+        self.budget = budget
 
     def _take(self, draft: Draft) -> None:
         tokens = self.tokens(draft)

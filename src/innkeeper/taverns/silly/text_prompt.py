@@ -30,6 +30,10 @@ def run(state: State, config: TrimmingConfig) -> None:
     """Fill, write, count, finish."""
     scene = scene_of(state)
     parts = _parts(state)
+    if config.cutting() is not None:
+        state.note(
+            NoteKind.IGNORED, f"the trimming strategy {config.strategy!r} is for chat prompts; text prompts are filled"
+        )
     blocks = list(_blocks(parts, fill(parts)))
     blocks = _cleaned(blocks, collapse=scene.inputs.power.collapse_newlines)
     final = parts.tokens("".join(block.content for block in blocks if block.enabled))

@@ -2,44 +2,76 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-from innkeeper.prompt.block import Block, InsertionPoint
-from innkeeper.prompt.frozen import EMPTY, FrozenDict, freeze
+from innkeeper.budget.strategy import Stepped, Strategy, strategy_of
+from innkeeper.prompt.errors import UnknownNameError
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import Step, StepConfig
 from innkeeper.taverns.silly.carry import Carry
 from innkeeper.taverns.silly.compilation import Compiled
-from innkeeper.taverns.silly.fill_report import finish_plan
+from innkeeper.taverns.silly.cut import UNBOUNDED, cut
+from innkeeper.taverns.silly.draft_block import block_of
+from innkeeper.taverns.silly.fill_report import FILL, finish_plan
 from innkeeper.taverns.silly.injection import Injections
 from innkeeper.taverns.silly.macro_expansion import History
 from innkeeper.taverns.silly.pinned_groups import prompts_of
 from innkeeper.taverns.silly.plan_assembly import Assembly
-from innkeeper.taverns.silly.recent import Recent
 from innkeeper.taverns.silly.room import Draft, NoRoomError, Room
 from innkeeper.taverns.silly.scene import Scene, scene_of
 
 __all__ = ["TRIMMING", "TrimmingConfig"]
 
+ON_OVERFLOW: Final = ("error", "warn")
+"""What happens when fixed parts do not fit."""
+
 
 class TrimmingConfig(StepConfig, frozen=True, kw_only=True):
-    """``on_overflow``: what to do when fixed parts do not fit: ``error``, or ``warn`` and keep what was placed."""
+    """How a prompt gets into its window.
+
+    ``strategy`` is ``fill``, which is SillyTavern's way, or one of `innkeeper.budget.STRATEGIES`, which chat prompts may ask
+    for instead; the ``step_`` numbers and ``history_tokens`` are for ``stepped``. ``on_overflow`` is what to do when fixed
+    parts do not fit: ``error``, or with ``fill`` also ``warn`` and keep what was placed.
+    """
 
     on_overflow: str = "error"
+    strategy: str = FILL
+    step_tokens: int | None = None
+    step_messages: int | None = None
+    history_tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what could only fail in mid-build."""
+        if self.on_overflow not in ON_OVERFLOW:
+            raise UnknownNameError("on_overflow", self.on_overflow, ON_OVERFLOW)
+        self.cutting()
+
+    def cutting(self) -> Strategy | None:
+        """The strategy that cuts a full prompt; ``None`` where it is filled. Raises `UnknownNameError`, `BudgetError`."""
+        if self.strategy == FILL:
+            return None
+        if self.strategy != Stepped.name:
+            return strategy_of(self.strategy)
+        return Stepped(
+            step_tokens=self.step_tokens, step_messages=self.step_messages, history_tokens=self.history_tokens
+        )
 
 
 def run(state: State, config: TrimmingConfig) -> None:
     """Fill and finish."""
     scene = scene_of(state)
-    room = Room(scene.inputs.context_tokens, scene.count, scene.counted_by)
+    strategy, budget = config.cutting(), scene.inputs.context_tokens
+    room = Room(UNBOUNDED if strategy else budget, scene.count, scene.counted_by)
     try:
         _fill(state, scene, room)
+        if strategy is not None:
+            cut(room, strategy, budget)
     except NoRoomError as error:
         _overflow(state, room, error, config)
-    _finish(state, scene, room)
+    _finish(state, scene, room, strategy)
 
 
 def _fill(state: State, scene: Scene, room: Room) -> None:
@@ -47,12 +79,13 @@ def _fill(state: State, scene: Scene, room: Room) -> None:
     assembly: Assembly = state.made_by("plan_assembly")
     for slot in compiled.slots:
         room.open(slot)
-    kept = (*assembly.control, *(assembly.continued if assembly.prefilled else ()))
-    control = [(draft, room.reserve(draft)) for draft in kept]
+    control = [(draft, room.reserve(draft)) for draft in assembly.control]
     for fixed in compiled.fixed:
         room.put(fixed.slot, fixed.draft, 0 if fixed.first else None)
     if assembly.bias is not None:
         room.put("bias", assembly.bias)
+    prefill = assembly.continued if assembly.prefilled else ()
+    control += [(draft, room.reserve(draft)) for draft in reversed(prefill)]
     if scene.inputs.power.pin_examples:
         _examples(state, room, compiled)
         _history(state, room, assembly)
@@ -133,8 +166,8 @@ def _overflow(state: State, room: Room, error: NoRoomError, config: TrimmingConf
     scene = scene_of(state)
     window = scene.inputs.max_context
     reserve = max(window - scene.inputs.context_tokens, 0)
-    needed = room.used() + error.tokens
-    if config.on_overflow == "error":
+    needed = room.budget - room.left + error.tokens
+    if config.on_overflow == "error" or config.strategy != FILL:
         raise MaxTokensExceededError(
             estimated_tokens=needed, max_tokens=window, reserve_tokens=reserve, step="trimming"
         ) from error
@@ -145,11 +178,14 @@ def _overflow(state: State, room: Room, error: NoRoomError, config: TrimmingConf
     )
 
 
-def _finish(state: State, scene: Scene, room: Room) -> None:
+def _finish(state: State, scene: Scene, room: Room, strategy: Strategy | None) -> None:
     placed = room.placed()
     if scene.inputs.preset.squash_system_messages and not scene.inputs.generation.dry_run:
         placed = _squashed(placed)
-    blocks = [*(_block(slot, draft) for slot, draft in placed), *(_block(s, d, enabled=False) for s, d in room.omitted)]
+    blocks = [
+        *(block_of(slot, draft) for slot, draft in placed),
+        *(block_of(s, d, enabled=False) for s, d in room.omitted),
+    ]
     injections: Injections = state.made_by("injection")
     timed = state.result.lore.state if state.result.lore is not None else None
     state.result.carry = Carry(timed, injections.carried).to_dict()
@@ -160,6 +196,7 @@ def _finish(state: State, scene: Scene, room: Room) -> None:
         window=scene.inputs.max_context,
         final=room.used(),
         evicted=[room.tokens(draft) for _, draft in room.omitted],
+        strategy=strategy,
     )
 
 
@@ -180,42 +217,6 @@ def _squashed(placed: list[tuple[str, Draft]]) -> list[tuple[str, Draft]]:
 
 def _joins(draft: Draft) -> bool:
     return draft.role == "system" and not draft.name and not draft.apart and not draft.metadata
-
-
-_GROUPS: Final = {"injection": "system"}
-
-
-_BLOCKS: Final[Recent[Block]] = Recent()
-
-
-def _block(slot: str, draft: Draft, *, enabled: bool = True) -> Block:
-    """The draft's block; that of a message is kept for the next turn."""
-    if draft.kind != "history":
-        return _made(slot, draft, enabled=enabled)
-    known = _BLOCKS.get(draft, (slot, enabled))
-    return _BLOCKS.put(draft, _made(slot, draft, enabled=enabled), (slot, enabled)) if known is None else known
-
-
-def _made(slot: str, draft: Draft, *, enabled: bool) -> Block:
-    facts: dict[str, Any] = {"source": draft.source}
-    if draft.bundle:
-        facts["eviction_bundle"] = draft.bundle
-    return Block(
-        id=draft.id,
-        role=draft.role,
-        content=draft.content,
-        name=draft.name,
-        slot=slot,
-        group=_GROUPS.get(draft.kind, draft.kind),
-        enabled=enabled,
-        removable=draft.kind in ("examples", "lore", "history"),
-        attachments=draft.attachments,
-        message_metadata=freeze(dict(draft.metadata)) if draft.metadata else EMPTY,
-        metadata=FrozenDict(facts),
-        origin=draft.origin,
-        insertion_point=InsertionPoint.RELATIVE,
-        depth=draft.depth or 0,
-    )
 
 
 TRIMMING: Final = Step("trimming", run, TrimmingConfig)
