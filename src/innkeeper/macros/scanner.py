@@ -150,7 +150,7 @@ def _compiled(grammar: Grammar) -> _Patterns:
     flag = f"(?:(?!{comment})[{flags}]{_BLANK})*" if grammar.flags else ""
     scope = f"(?P<scope>[{scopes}])" if grammar.scopes else "(?P<scope>(?!))"
     operators = "|".join(re.escape(operator) for operator in sorted(grammar.operators, key=len, reverse=True))
-    junk = f"(?:[{flags}{scopes}]|{grammar.variable})"
+    junk = f"(?:{comment}|[{flags}{scopes}]|{grammar.variable})"
     return _Patterns(
         open=re.compile(f"{opener}(?!{re.escape(grammar.open[0])})"),
         mark=re.compile(f"{opener}|{closer}"),
