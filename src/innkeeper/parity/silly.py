@@ -56,7 +56,7 @@ def request_of(given: Mapping[str, Any], generation: Mapping[str, Any] | None = 
             "model": _tokenizer(given),
             "now": given.get("now") or _NOW,
             "seed": given.get("seed", 1),
-            "settings": {"generation": step, **_TEXTS, **_settings(given)},
+            "settings": {"generation": step, "import_character_book": False, **_TEXTS, **_settings(given)},
         }
     )
 

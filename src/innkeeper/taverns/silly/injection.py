@@ -90,16 +90,16 @@ def _given(state: State) -> Iterator[Injection]:
 
 def _note(scene: Scene, lore: LoreTexts) -> Injection | None:
     text = placed_note(scene, lore)
-    if not note_due(scene) and not text:
-        return None
     note = scene.inputs.note
+    if note.depth < 0 or (not note_due(scene) and not text):
+        return None
     positions = {0: InjectionPosition.AFTER, 1: InjectionPosition.CHAT, 2: InjectionPosition.BEFORE}
     return Injection(
         NOTE_KEY,
         text,
         positions.get(note.position, InjectionPosition.CHAT),
         ROLES.get(note.role, "system"),
-        max(note.depth, 0),
+        note.depth,
     )
 
 
@@ -121,7 +121,7 @@ def _carried(scene: Scene) -> dict[str, str]:
 
 
 def _card(scene: Scene) -> Iterator[DepthText]:
-    """The speaker's depth prompt; all members' where a group appends cards."""
+    """The speaker's depth prompt; where a group appends cards, those of all who are not muted."""
     group = scene.inputs.group
     if group is None or not group.settings.generation_mode:
         own = scene.inputs.character.depth_prompt
@@ -129,16 +129,13 @@ def _card(scene: Scene) -> Iterator[DepthText]:
             yield DepthText(key="DEPTH_PROMPT", text=scene.texts.depth_prompt.strip(), depth=own.depth, role=own.role)
         return
     for place, member in enumerate(group.members):
-        muted = place in group.settings.disabled and group.settings.generation_mode != APPEND_ALL
+        muted = place in group.settings.disabled
         if member.depth_prompt is None or (muted and member is not scene.inputs.character):
             continue
         text = scene.expand(member.depth_prompt.prompt, char=member.name).strip()
         yield DepthText(
             key=f"DEPTH_PROMPT_{place}", text=text, depth=member.depth_prompt.depth, role=member.depth_prompt.role
         )
-
-
-APPEND_ALL: Final = 2
 
 
 def _lore(scene: Scene, lore: LoreTexts) -> Iterator[DepthText]:

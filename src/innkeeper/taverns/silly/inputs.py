@@ -284,7 +284,7 @@ def _books(state: State, character: Character) -> list[ScopedBook]:
     return [book for scope, book in found if book.name not in _before(found, scope)]
 
 
-_FIRST: Final = ("global", "chat", "persona")
+_FIRST: Final = ("global", "chat", "persona", "character")
 
 
 def _before(found: list[tuple[str, ScopedBook]], scope: str) -> set[str]:

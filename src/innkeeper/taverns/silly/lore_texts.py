@@ -58,7 +58,7 @@ def lore_texts(activated: Iterable[Activated], *, reversed_ties: bool = True) ->
         if entry.position is LorePosition.AT_DEPTH:
             depths.setdefault((entry.depth, entry.role), []).insert(0, item.content)
         elif entry.position is LorePosition.OUTLET:
-            outlets.setdefault(entry.outlet_name.strip(), []).append(item.content)
+            outlets.setdefault(entry.outlet_name, []).append(item.content)
         else:
             placed[_FIELDS[entry.position]].insert(0, item.content)
     return LoreTexts(

@@ -59,10 +59,8 @@ def run(state: State, _config: NoConfig) -> None:
 
 def _continued(scene: Scene, line: Line, reasoning: Reasoning) -> tuple[tuple[Draft, ...], str]:
     """The message to go on with, without a name, and its text for the nudge: macros are resolved once for each."""
-    if line.has_tools:
-        return tuple(_tool_drafts(scene, line)), ""
     text = reasoning(line, line.text)
-    drafts = _said(scene, line, scene.expand(text))
+    drafts = _said(scene, line, scene.expand(named_text(scene.inputs, line, text)))
     return tuple(msgspec.structs.replace(draft, name=None) for draft in drafts), scene.expand(text)
 
 
@@ -81,7 +79,9 @@ class _Walk:
 
     def __init__(self, scene: Scene, texts: list[DepthText]) -> None:
         self.scene, self.reasoning, self.skipped = scene, Reasoning(scene), 0
-        self.lines = [line for line in scene.lines if line.text or line.attachments or _has_tools(scene, line)]
+        self.lines = [
+            line for line in scene.lines if _speaks(scene, line) or line.attachments or _has_tools(scene, line)
+        ]
         self._texts: dict[int, list[DepthText]] = {}
         for text in texts:
             if 0 <= text.depth <= MAX_DEPTH:
@@ -122,7 +122,7 @@ class _Walk:
 
     def _filler(self, newest: Draft) -> Iterator[list[Draft]]:
         """The preset's ``send_if_empty`` after an assistant's message (`sillytavern.md` 53)."""
-        text = self.scene.expand(self.scene.inputs.preset.send_if_empty.strip())
+        text = self.scene.inputs.preset.send_if_empty
         if text and newest.role == "assistant":
             yield [Draft(role="user", content=text, source="send_if_empty", kind="history")]
 
@@ -130,6 +130,11 @@ class _Walk:
 def _has_tools(scene: Scene, line: Line) -> bool:
     """Whether the line's tool calls are sent (`sillytavern.md` 61)."""
     return line.has_tools and scene.inputs.calls_tools
+
+
+def _speaks(scene: Scene, line: Line) -> bool:
+    """Whether the line says something, if only who speaks or what was thought."""
+    return bool(line.text or line.reasoning or (not line.has_tools and named_text(scene.inputs, line, "")))
 
 
 def _drafts(
@@ -143,8 +148,9 @@ def _drafts(
     known = _SAID.get(line, voice) if written else None
     if known is not None:
         return known
-    said = _said(scene, line, scene.expand(text) if expand else text)
-    return _SAID.put(line, said, voice) if written and is_plain(text) else said
+    named = named_text(scene.inputs, line, text)
+    said = _said(scene, line, scene.expand(named) if expand else named)
+    return _SAID.put(line, said, voice) if written and is_plain(named) else said
 
 
 _SAID: Final[Recent[list[Draft]]] = Recent()
@@ -152,7 +158,6 @@ _SAID: Final[Recent[list[Draft]]] = Recent()
 
 
 def _said(scene: Scene, line: Line, text: str) -> list[Draft]:
-    text = named_text(scene.inputs, line, text) if text else text
     if not text and not line.attachments:
         return []
     role = "system" if line.narrator else "user" if line.is_user else "assistant"

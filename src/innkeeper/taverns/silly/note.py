@@ -26,7 +26,7 @@ def note_text(scene: Scene) -> str:
     if own is None or not own.use:
         return text
     places = {0: own.text, 1: f"{own.text}\n{text}", 2: f"{text}\n{own.text}"}
-    return places.get(own.position, text)
+    return places.get(own.position, own.text)
 
 
 def placed_note(scene: Scene, lore: LoreTexts) -> str:

@@ -49,7 +49,7 @@ def run(state: State, _config: NoConfig) -> None:
     marked = _marked(scene, state.made_by("lore"))
     prompts = {turn.item.identifier: _prompt(scene, turn, marked) for turn in turns}
     for identifier, text in marked.items():
-        if identifier not in prompts and text:
+        if identifier not in prompts and (text or identifier != "personaDescription"):
             prompts[identifier] = Prompt(identifier=identifier, role="system", content=text, origin=_origin(identifier))
     state.scratch["pinned_groups"] = prompts
     state.stat("pinned_groups", len(prompts))

@@ -78,7 +78,7 @@ def _control(scene: Scene) -> list[Draft]:
 
 
 def _continue_nudge(scene: Scene, history: History) -> Draft | None:
-    if scene.type != "continue" or scene.inputs.preset.continue_prefill or not history.continued:
+    if scene.type != "continue" or scene.inputs.preset.continue_prefill:
         return None
     text = scene.inputs.preset.continue_nudge_prompt.replace("{{lastChatMessage}}", history.last_text.strip())
     return _said(scene.expand(text), "continue_nudge_prompt")

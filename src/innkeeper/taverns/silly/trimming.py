@@ -18,10 +18,11 @@ from innkeeper.taverns.silly.draft_block import block_of
 from innkeeper.taverns.silly.fill_report import FILL, finish_plan
 from innkeeper.taverns.silly.injection import Injections
 from innkeeper.taverns.silly.macro_expansion import History
-from innkeeper.taverns.silly.pinned_groups import prompts_of
+from innkeeper.taverns.silly.pinned_groups import FIXED_FIRST, prompts_of
 from innkeeper.taverns.silly.plan_assembly import Assembly
 from innkeeper.taverns.silly.room import Draft, NoRoomError, Room
 from innkeeper.taverns.silly.scene import Scene, scene_of
+from innkeeper.taverns.silly.tool_room import tool_tokens
 
 __all__ = ["TRIMMING", "TrimmingConfig"]
 
@@ -79,9 +80,13 @@ def _fill(state: State, scene: Scene, room: Room) -> None:
     assembly: Assembly = state.made_by("plan_assembly")
     for slot in compiled.slots:
         room.open(slot)
+    first = [fixed for fixed in compiled.fixed if fixed.slot in FIXED_FIRST and not fixed.first]
+    for fixed in first:
+        room.put(fixed.slot, fixed.draft)
     control = [(draft, room.reserve(draft)) for draft in assembly.control]
     for fixed in compiled.fixed:
-        room.put(fixed.slot, fixed.draft, 0 if fixed.first else None)
+        if fixed not in first:
+            room.put(fixed.slot, fixed.draft, 0 if fixed.first else None)
     if assembly.bias is not None:
         room.put("bias", assembly.bias)
     prefill = assembly.continued if assembly.prefilled else ()
@@ -101,7 +106,9 @@ def _history(state: State, room: Room, assembly: Assembly) -> None:
     history: History = state.made_by("macro_expansion")
     if not _is_on(state, "chatHistory"):
         return
-    slot = "chatHistory"
+    slot, scene = "chatHistory", scene_of(state)
+    if scene.inputs.calls_tools:
+        room.left -= tool_tokens(state.request.tools, scene.count)
     frame = [draft for draft in (assembly.new_chat, assembly.nudge, assembly.continue_nudge) if draft is not None]
     reserved = room.reserve(*frame)
     tail = room.reserve(*(() if assembly.prefilled else assembly.continued))
