@@ -1,8 +1,11 @@
 """How Sphinx builds these pages: offline, from Markdown, with a warning as an error."""
 
+from collections.abc import Iterator
 from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Any
+
+import click
 
 from innkeeper.cli.root import root
 
@@ -33,13 +36,17 @@ _COMMANDS = Path(__file__).parent / "_build" / "commands.md"
 def _commands() -> str:
     """The help of every command as Markdown, so that the page is never out of date."""
     context = root.make_context("innkeeper", ["--version"], resilient_parsing=True)
-    parts = ["```text", root.get_help(context), "```"]
-    for name in root.list_commands(context):
-        command = root.get_command(context, name)
+    return "\n".join(["```text", root.get_help(context), "```", *_below(root, context, 2)]) + "\n"
+
+
+def _below(group: click.Group, context: click.Context, level: int) -> Iterator[str]:
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
         if command is not None:
             child = command.make_context(name, [], parent=context, resilient_parsing=True)
-            parts += ["", f"## innkeeper {name}", "", "```text", command.get_help(child), "```"]
-    return "\n".join(parts) + "\n"
+            yield from ("", f"{'#' * level} {child.command_path}", "", "```text", command.get_help(child), "```")
+            if isinstance(command, click.Group):
+                yield from _below(command, child, level + 1)
 
 
 def setup(_app: Any) -> None:

@@ -120,7 +120,7 @@ def test_window(room: Room) -> None:
 
 def test_prompt_too_large(room: Room) -> None:
     """Where not even the newest message fits, the turn is refused with the figures, and the chat goes on."""
-    out = room.run(CARD, "--context-window", "150", "--reserve", "64", lines=("Hello", "/help"))
+    out = room.run(CARD, "--context-window", "150", "--reserve", "64", lines=("Hello", "/help"), code=65)
     assert "exceeded limit" in out
     assert "/quit" in out
     assert room.speaker.asked == []
@@ -153,3 +153,14 @@ def test_seat_taken(room: Room, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     monkeypatch.setattr("innkeeper.inference.local_models._packaged", lambda _known: None)
     assert main(["chat", CARD]) == 69
     assert "innkeeper models install smollm2" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("line", "code"), [("/plan", 0), ("/nobody", 2), ("/swipe first", 2)])
+def test_failures_by_pipe(room: Room, line: str, code: int) -> None:
+    """Where nobody sits at a terminal, the first failure decides the exit code; what follows is still done."""
+    assert "Reply 1." in room.run(CARD, lines=(line, "Hello"), code=code)
+
+
+def test_windows_below_nothing(room: Room) -> None:
+    """A negative window is wrong usage."""
+    room.run(CARD, "--context-window", "-5", code=2)

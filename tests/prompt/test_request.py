@@ -149,6 +149,8 @@ BAD = [
     BadCase("unknown-field", {"colour": 1}, FormatError, Where("request")),
     BadCase("seed-text", {"seed": "x"}, FormatError, Where("request", "seed")),
     BadCase("options-list", {"options": [1]}, FormatError, Where("request", "options")),
+    BadCase("negative-window", {"context_window": -5}, FormatError, Where("request", "context_window")),
+    BadCase("negative-reserve", {"reserved_tokens": -5}, FormatError, Where("request", "reserved_tokens")),
     BadCase("tool-number", {"tools": [{}, 5]}, FormatError, Where("request", "tools[1]")),
     BadCase("message-dict", {"message": {"a": 1}}, FormatError, Where("request", "message")),
     BadCase("history-number", {"history": 5}, UsageError, Where("request", "history")),

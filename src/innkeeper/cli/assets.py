@@ -75,8 +75,8 @@ _OPTIONS: Final = (
     click.option("--model", metavar="NAME", help="The model that the prompt is for."),
     click.option("--now", metavar="TIME", help="The time of the build, as in 2026-01-15T12:34:56Z."),
     click.option("--seed", type=int, help="What all chance is drawn from."),
-    click.option("--context-window", type=int, metavar="TOKENS", help="The model's window."),
-    click.option("--reserve", type=int, metavar="TOKENS", help="What is kept free for the reply."),
+    click.option("--context-window", type=click.IntRange(min=0), metavar="TOKENS", help="The model's window."),
+    click.option("--reserve", type=click.IntRange(min=0), metavar="TOKENS", help="What is kept free for the reply."),
     click.option(
         "--set", "settings", metavar="FIELD=JSON", multiple=True, help="Any field of the request, as options.top_p=0.9."
     ),

@@ -46,7 +46,9 @@ def chat(files: tuple[str, ...], **options: Any) -> None:
     request = assets.request(_fields(options), options["settings"])
     with closing(seat(options["model"], options["base_url"], request.context_window)) as seated:
         talk = conversation(request, seated, path=options["path"], greeting=options["greeting"])
-        Shell(talk).run()
+        shell = Shell(talk)
+        shell.run()
+    click.get_current_context().exit(shell.exit_code)
 
 
 def conversation(request: BuildRequest, seated: Seated, *, path: Path | None = None, greeting: int = 0) -> Conversation:

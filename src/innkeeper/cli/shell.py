@@ -40,10 +40,11 @@ class Shell:
         self.talk = talk
         self.console = console or new_console()
         self.going = True
+        self.exit_code = 0
         self._live = sys.stdin.isatty()
 
     def run(self) -> None:
-        """Talk until the end of the input."""
+        """Talk until the end of the input. ``exit_code`` is then that of the first failure, if nobody sat there to see it."""
         messages = self.talk.chat.messages
         if len(messages) > RECENT:
             self._say(f"({len(messages) - RECENT} earlier messages)")
@@ -83,6 +84,8 @@ class Shell:
             self._take(line)
         except InnkeeperError as error:
             self._print(printable(error.render()), style="red")
+            if not self._live:
+                self.exit_code = self.exit_code or error.exit_code
         except KeyboardInterrupt:
             self._print()
             self._say("stopped; /retry asks again")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 
@@ -65,8 +65,8 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     provider: str | None = None
     model: str | None = None
     dialect: str | None = None
-    context_window: int | None = None
-    reserved_tokens: int = 0
+    context_window: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    reserved_tokens: Annotated[int, msgspec.Meta(ge=0)] = 0
     strict: bool = False
     now: str | None = None
     locale: str = "en-US"
@@ -173,7 +173,7 @@ def _decode(kind: type, value: Any) -> Any:
         return value
     if kind is FrozenDict and isinstance(value, Mapping):
         return freeze(dict(value))
-    msg = f"expected {kind.__name__}, got {type(value).__name__}"
+    msg = f"expected {'an object' if kind is FrozenDict else kind.__name__}, got {type(value).__name__}"
     raise TypeError(msg)  # which msgspec turns into its own error, with the path
 
 
