@@ -13,6 +13,10 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from innkeeper import content
+from innkeeper.macros.environment import MacroEnvironment
+from innkeeper.macros.errors import MacroError
+from innkeeper.macros.silly import substitute
+from innkeeper.prompt.note import Note
 from tests.content.builders import archive, card, card_json, card_png, chunk, png, text_chunk
 from tests.fuzz.engine import Target
 
@@ -216,6 +220,31 @@ def chat_seeds() -> list[bytes]:
     ]
 
 
+def expand(pack: Any) -> Callable[[bytes], str]:
+    """Macros of an engine replaced in a text; the text is everything it is given. What is reported is an error here."""
+
+    def run(data: bytes) -> str:
+        text, notes = data.decode("utf-8", "surrogateescape"), list[Note]()
+        result = substitute(text, MacroEnvironment(char="a", warn=notes.append), pack=pack)
+        if notes:
+            raise MacroError(notes[0].message, hint=notes[0].kind.value)
+        return result
+
+    return run
+
+
+def macro_seeds() -> list[bytes]:
+    """Macros of every shape."""
+    texts = (
+        "{{char}} {{// x}}{{setvar::a::{{roll:1d6}}}}{{getvar::a}}",
+        "{{if {{.a}}}} b {{else}} c {{/if}}{{#trim}} d {{/trim}}",
+        "{{.a += 1}}{{$b ??= {{random::1::2}}}}{{pick:x,y}}",
+        '<USER> {{timeDiff::2026-01-01::now}} {{datetimeformat [x] D}} {{banned "w"}}',
+        "{{unknown::{{reverse}}x{{/reverse}}}}\n{{trim}}\n\\{a\\}",
+    )
+    return [text.encode() for text in texts]
+
+
 _TARGETS: Final = (
     Target("png", open_everything, png_seeds, mend_png),
     Target("png-lenient", lambda data: content.open_card(data, lenient=True), png_seeds, mend_png),
@@ -227,6 +256,8 @@ _TARGETS: Final = (
     Target("preset", content.load_preset_file, as_json(PRESET, MASTER), change=change_json),
     Target("persona", content.load_personas, as_json(PERSONAS), change=change_json),
     Target("chat", edit_chat, chat_seeds, change=change_json),
+    Target("macros", expand("new"), macro_seeds),
+    Target("macros-legacy", expand("legacy"), macro_seeds),
 )
 
 TARGETS: Final = {target.name: target for target in _TARGETS}
