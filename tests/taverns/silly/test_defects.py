@@ -162,6 +162,25 @@ def test_b16_tool_calls_stay_with_their_results() -> None:
     assert seen == {0, 1}
 
 
+def test_b17_replacements_are_taken_literally() -> None:
+    """A backslash in lore or in the format around it stays one."""
+    lore = book(entry(1, "bell", content=r"C:\1\g<0>\n $1"))
+    assert r"(C:\1\g<0>\n $1)" in contents(build(lorebooks=[lore], preset={"wi_format": "({0})"}, message="the bell"))
+
+
+def test_b20_names_of_months_stay_whole() -> None:
+    """Letters in the name of a month are not read as parts of the format."""
+    text = "{{datetimeformat MMMM D}}"
+    assert "April 9" in contents(build(message=text, now="2026-04-09T00:00:00Z"))
+    assert "August 9" in contents(build(message=text, now="2026-08-09T00:00:00Z"))
+
+
+def test_b28_dice_are_bounded() -> None:
+    """Dice without end are not thrown, and the build goes on."""
+    said = contents(build(message="{{roll::999999999999d6}} so be it"))
+    assert any(text.endswith("so be it") for text in said)
+
+
 def test_b23_the_callers_options_are_not_changed() -> None:
     """Nor anything else that was given."""
     given = {
