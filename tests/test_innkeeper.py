@@ -68,7 +68,7 @@ def test_each_public_name_has_a_home() -> None:
 @pytest.mark.parametrize("name", [name for name in PUBLIC if name != "__version__"])
 def test_public_name_is_that_of_its_home(name: str) -> None:
     """A public name is the very object that its home publishes."""
-    home = importlib.import_module(innkeeper._HOMES[name])
+    home = importlib.import_module(f"innkeeper.{innkeeper._HOMES[name]}")
     assert getattr(innkeeper, name) is getattr(home, name)
     assert name in home.__all__
 

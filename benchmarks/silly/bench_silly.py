@@ -98,7 +98,7 @@ def _cold() -> Case:
 def _fast_tavern(name: str, depth: int) -> Callable[[], object] | None:
     """The same chat through fast-tavern, where it is installed."""
     try:
-        import fast_tavern  # type: ignore[import-not-found, unused-ignore]
+        import fast_tavern  # type: ignore[import-not-found, import-untyped, unused-ignore]
     except ImportError:
         return None
     raw: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text())

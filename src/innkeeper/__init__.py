@@ -4,8 +4,9 @@ The names below are the public face. Each is imported from its home the first ti
 ``import innkeeper`` costs next to nothing.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
+
+from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
     from innkeeper.inference import Client as Client
@@ -20,14 +21,14 @@ if TYPE_CHECKING:
 __version__: Final = "0.1.0"
 
 _HOMES: Final = {
-    "Block": "innkeeper.prompt",
-    "BuildRequest": "innkeeper.prompt",
-    "Client": "innkeeper.inference",
-    "Context": "innkeeper.prompt",
-    "Message": "innkeeper.prompt",
-    "Plan": "innkeeper.prompt",
-    "PromptRunner": "innkeeper.inference",
-    "RunnerConfig": "innkeeper.inference",
+    "Block": "prompt",
+    "BuildRequest": "prompt",
+    "Client": "inference",
+    "Context": "prompt",
+    "Message": "prompt",
+    "Plan": "prompt",
+    "PromptRunner": "inference",
+    "RunnerConfig": "inference",
 }
 """Where each public name lives: name -> module. To publish a name, add it here, above and in ``__all__``."""
 
@@ -43,21 +44,4 @@ __all__ = [
     "__version__",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Import a public name from its home, and remember it.
-
-    Raises:
-        AttributeError: the package has no such name.
-    """
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=None)
-    value = getattr(import_module(home), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    """List the public names, imported or not."""
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -4,8 +4,9 @@ Each name is imported from its home the first time it is asked for, so that ``im
 nothing.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
+
+from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
     from innkeeper.content.asset import Asset as Asset
@@ -277,21 +278,4 @@ __all__ = [
     "validate",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Import a public name from its home, and remember it.
-
-    Raises:
-        AttributeError: the package has no such name.
-    """
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=None)
-    value = getattr(import_module(f"{__name__}.{home}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    """List the public names, imported or not."""
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

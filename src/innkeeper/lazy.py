@@ -1,0 +1,27 @@
+"""Lazy names: a package's public names, each imported from its home the first time it is asked for (PEP 562)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+__all__ = ["lazy_names"]
+
+
+def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The ``__getattr__`` and ``__dir__`` of a package whose names live in the modules ``homes`` gives, below the package.
+
+    The first remembers what it imports, and raises `AttributeError` for a name that has no home.
+    """
+    names = vars(sys.modules[package])
+
+    def find(name: str) -> Any:
+        home = homes.get(name)
+        if home is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=None)
+        names[name] = value = getattr(import_module(f"{package}.{home}"), name)
+        return value
+
+    return find, lambda: sorted(names["__all__"])
