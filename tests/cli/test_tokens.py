@@ -46,8 +46,8 @@ def test_a_file(tmp_path: Path, out: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("words", [["-"], []])
 def test_standard_input(words: list[str], monkeypatch: pytest.MonkeyPatch, out: pytest.CaptureFixture[str]) -> None:
-    """``-`` and nothing read what comes in, whatever bytes these are."""
-    _stdin(monkeypatch, b"lamp \xff")
+    """``-`` and nothing read what comes in."""
+    _stdin(monkeypatch, "lamp é".encode())
     assert main(["tokens", *words, "--json"]) == 0
     assert json.loads(out.readouterr().out)["characters"] == 6
 
@@ -87,3 +87,11 @@ def test_what_is_no_file_name_is_text(text: str, out: pytest.CaptureFixture[str]
     """Words too long for a name, and a folder, are counted as words."""
     assert main(["tokens", text, "--json"]) == 0
     assert json.loads(out.readouterr().out)["characters"] == len(text)
+
+
+def test_what_is_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A picture is refused by its first byte that is no text, instead of counted as if it were one."""
+    file = tmp_path / "picture.png"
+    file.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(20))
+    assert main(["tokens", str(file)]) == 65
+    assert "not UTF-8: byte 0x89" in capsys.readouterr().err

@@ -83,11 +83,13 @@ def _file(name: str) -> Path | None:
 
 
 def _decoded(name: str, data: bytes) -> str:
+    """The text of a file. Raises `EncodingError` where it is none: a picture has no tokens."""
+    from innkeeper.content.jsontext import decode_text
     from innkeeper.prompt.errors import LimitError, Where
 
     if len(data) > FILE_BYTES:
         raise LimitError("the text", limit="FILE_BYTES", allowed=FILE_BYTES, where=Where(asset=name))
-    return data.decode("utf-8", "replace")
+    return decode_text(data, name, [])
 
 
 def _row(counter: Any, content: str, model: str | None) -> dict[str, Any]:

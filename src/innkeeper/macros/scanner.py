@@ -164,5 +164,5 @@ def _compiled(grammar: Grammar) -> _Patterns:
         if grammar.scopes
         else None,
         rest=re.compile(f"{_BLANK}(?:{junk}{_BLANK})?{closer}"),
-        nameless=re.compile(f"{_BLANK}(?:{junk}{_BLANK})*{closer}"),
+        nameless=re.compile(f"{_BLANK}(?:(?>{junk}){_BLANK})*+{closer}"),
     )
