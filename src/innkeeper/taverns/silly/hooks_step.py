@@ -22,6 +22,7 @@ from innkeeper.taverns.silly.environment import chat_of, environment_of
 from innkeeper.taverns.silly.inputs import SillyInputs, read_inputs
 from innkeeper.taverns.silly.line import Line
 from innkeeper.taverns.silly.scene import Expander, Scene
+from innkeeper.taverns.silly.unused import note_unused
 
 __all__ = ["HOOKS"]
 
@@ -35,6 +36,7 @@ class HooksConfig(StepConfig, frozen=True, kw_only=True):
 def run(state: State, _config: HooksConfig) -> None:
     """Read the inputs (hooks first), make the macro environment, expand the card and the chat's first message."""
     inputs = _hooked(state, read_inputs(state))
+    note_unused(state, inputs)
     lines = chat_lines(inputs)
     pack = "new" if inputs.power.experimental_macro_engine else "legacy"
     expand = Expander(environment_of(state, inputs, lines), pack)

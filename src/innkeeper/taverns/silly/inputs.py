@@ -22,6 +22,7 @@ from innkeeper.prompt.randomness import Randomness
 from innkeeper.prompt.state import State
 from innkeeper.taverns.silly.compat import Compat, compat_of
 from innkeeper.taverns.silly.line import Line, lines_of
+from innkeeper.taverns.silly.setting_shapes import check_shapes
 from innkeeper.taverns.silly.settings import (
     AuthorsNote,
     CharacterNote,
@@ -148,6 +149,7 @@ def read_inputs(state: State) -> SillyInputs:
     """The typed inputs of a build. Raises the content floor's errors for assets, `ConfigError` for settings."""
     request, compat = state.request, compat_of(state.request.profile)
     settings = request.settings
+    check_shapes(state)
     for name in settings.keys() - _KNOWN:
         state.note(NoteKind.IGNORED, f"settings.{name} has no effect in this tavern", data={"input": name})
     group = _group(state)

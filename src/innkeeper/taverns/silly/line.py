@@ -42,7 +42,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
 def line_of(message: Message, place: int, *, user: str, char: str) -> Line:
     """A line from a message. A message without a name speaks as the user or the character."""
     facts = message.metadata
-    extra = facts.get("extra") or EMPTY
+    told = facts.get("extra")
+    extra = told if isinstance(told, Mapping) else EMPTY
     is_user = message.role == "user" or bool(facts.get("is_user"))
     return Line(
         place=place,

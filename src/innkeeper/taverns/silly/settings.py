@@ -116,5 +116,5 @@ def read_settings(kind: type[T], raw: Any, name: str) -> tuple[T, tuple[str, ...
     known = {key: thaw(value) for key, value in fields.items() if key in kind.__struct_fields__ and value is not None}
     try:
         return msgspec.convert(known, kind, strict=False), tuple(sorted(fields.keys() - known.keys()))
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeError) as error:
         raise ConfigError(f"{name}: {error}", where=Where(asset="settings", path=name)) from error
