@@ -43,9 +43,10 @@ def run(state: State, _config: NoConfig) -> None:
     preset, type_ = inputs.preset, inputs.type
     order = preset.order_for()
     named = [(item.identifier, item.enabled) for item in order] if order is not None else _default()
+    items = {item.identifier: item for item in reversed(preset.prompts)}
     turns: dict[str, Turn] = {}
     for identifier, enabled in named:
-        item = preset.prompt(identifier) or _builtin(identifier)
+        item = items.get(identifier) or _builtin(identifier)
         if item is None:
             state.note(NoteKind.IGNORED, f"the prompt order names {identifier!r}, which the preset does not have")
             continue

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
+from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
 from innkeeper.prompt.text import Origin
@@ -199,6 +200,10 @@ NO_RESULT: Final = "[No content]"
 
 def _depth_texts(state: State, scene: Scene) -> list[DepthText]:
     injections: Injections = state.made_by("injection")
+    for item in injections.depth:
+        if not 0 <= item.depth <= MAX_DEPTH:
+            message = f"the text at depth {item.depth} is left out: depths go from 0 to {MAX_DEPTH}"
+            state.note(NoteKind.IGNORED, message, data={"input": item.key})
     own = [_own(prompt, _text(prompt, injections)) for prompt in prompts_of(state).values() if prompt.in_chat]
     return [*(text for text in own if text.text), *injections.depth]
 

@@ -105,6 +105,9 @@ def _fill(state: State, scene: Scene, room: Room) -> None:
 def _history(state: State, room: Room, assembly: Assembly) -> None:
     history: History = state.made_by("macro_expansion")
     if not _is_on(state, "chatHistory"):
+        state.note(
+            NoteKind.IGNORED, "the preset has no place for the chat's history: it is left out with what is in it"
+        )
         return
     slot, scene = "chatHistory", scene_of(state)
     if scene.inputs.calls_tools:
