@@ -10,6 +10,7 @@ from innkeeper.prompt import (
     Block,
     BuildRequest,
     ConfigError,
+    FormatError,
     InsertionPoint,
     MaxTokensExceededError,
     Message,
@@ -112,12 +113,13 @@ def test_options_come_as_json() -> None:
 
 
 def test_negative_numbers_in_a_request_are_typed_errors() -> None:
-    """A window below zero is a mistake, not an empty window."""
+    """A window below zero is a mistake, not an empty window; the error names the field."""
     wrong: list[dict[str, Any]] = [{"context_window": -5}, {"context_window": 5, "reserved_tokens": -5}]
     for fields in wrong:
-        with pytest.raises(PipelineError) as caught:
+        with pytest.raises(FormatError) as caught:
             _build(**fields)
-        assert isinstance(caught.value.__cause__, BudgetNumberError)
+        assert caught.value.where is not None
+        assert caught.value.where.path == list(fields)[-1]
 
 
 def test_what_must_stay_and_does_not_fit_is_an_error_of_the_step() -> None:
