@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.macros.javascript import json_text, number_text, strip, text_of, to_number, units
+from innkeeper.macros.javascript import Offsets, json_text, number_text, strip, text_of, to_number
 
 NUMBERS = [
     (1.0, "1"),
@@ -86,4 +86,4 @@ def test_json_text() -> None:
 def test_blank_space_and_units() -> None:
     """The byte order mark is blank, the next-line control is not; an emoji is two units."""
     assert strip("\ufeff\u2028 x\x85 ") == "x\x85"
-    assert units("a😀b", 2) == 3
+    assert [Offsets("a😀b").at(place) for place in range(4)] == [0, 1, 3, 4]

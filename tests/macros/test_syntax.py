@@ -90,8 +90,10 @@ def test_trees_are_shared() -> None:
         "}}" * 50_000,
         "{{/a}}" * 30_000,
         "{{!" * 50_000,
+        "{{../" + "x" * 50_000,
+        "{{." + "a-" * 50_000,
     ],
-    ids=["openers", "unclosed", "nested", "closers", "closing tags", "flags"],
+    ids=["openers", "unclosed", "nested", "closers", "closing tags", "flags", "stray words", "hyphens"],
 )
 def test_hostile_texts(text: str) -> None:
     """Long texts of one kind of mark are parsed without running out of stack."""

@@ -17,12 +17,12 @@ import msgspec
 
 from innkeeper.macros.environment import MacroEnvironment
 from innkeeper.macros.errors import MacroArgumentError, MacroError, MacroLimitError, UnknownMacroError
-from innkeeper.macros.javascript import strip, units
+from innkeeper.macros.javascript import Offsets, strip
 from innkeeper.macros.limits import MAX_EXPANSIONS, MAX_NESTING, MAX_OUTPUT, MAX_REPORTS
 from innkeeper.macros.place import place_in
 from innkeeper.macros.scanner import Grammar
 from innkeeper.macros.syntax import Run, Tag, parse
-from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.prompt.errors import InnkeeperError, LimitError
 from innkeeper.prompt.frozen import EMPTY, FrozenDict
 from innkeeper.prompt.note import Note, NoteKind
 
@@ -57,7 +57,7 @@ class Macro(msgspec.Struct, frozen=True):
 
     It takes ``least`` to ``most`` arguments, with ``rest`` any number. Arguments numbered (from 0) in ``integers`` must be
     whole numbers. A ``lazy`` macro gets its arguments as `Span` values, not evaluated. ``run`` returns the text it stands
-    for; a `MacroError` or `MacroLimitError` it raises leaves the tag as written.
+    for; a `MacroError` or `LimitError` it raises leaves the tag as written.
     """
 
     name: str
@@ -79,6 +79,12 @@ class Span(msgspec.Struct, frozen=True):
     start: int
     end: int
     block: bool = False
+
+
+class _Base(msgspec.Struct, frozen=True):
+    tag: int
+    branch: int
+    outer: _Base | None
 
 
 class Call:
@@ -147,7 +153,8 @@ class Pack:
 class Evaluation:
     """One text being evaluated. ``raw`` is the text before ``Pack.before``; ``memory`` is the pack's own, for this text.
 
-    ``shift`` is added to the places of tags where a macro asks for its offset.
+    ``base`` says from where offsets count where a branch is evaluated: the tag it is a branch of, the branch's place, and
+    what held before.
     """
 
     raw: str
@@ -158,7 +165,8 @@ class Evaluation:
     trace: Trace | None = None
     depth: int = 0
     memory: dict[str, Any] = field(default_factory=dict)
-    shift: int = 0
+    base: _Base | None = None
+    offsets: Offsets | None = None
 
     def run(self) -> str:
         """The whole text, evaluated."""
@@ -197,14 +205,19 @@ class Evaluation:
 
     def offset(self, tag: Tag) -> int:
         """Where a tag stands, in UTF-16 units."""
-        return units(self.text, tag.start) + self.shift
+        if self.offsets is None:
+            self.offsets = Offsets(self.text)
+        place, base = self.offsets.at(tag.start), self.base
+        while base is not None:
+            place += self.offsets.at(base.tag) - self.offsets.at(base.branch)
+            base = base.outer
+        return place
 
     def branch(self, tag: Tag, span: Span) -> str:
         """A lazy argument of ``tag``, as a finished text whose offsets count from the tag: so SillyTavern has it."""
-        shift = self.shift
-        self.shift = self.offset(tag) - units(self.text, span.start)
+        self.base = _Base(tag.start, span.start, self.base)
         text = self.span(span)
-        self.shift = shift
+        self.base = self.base.outer
         return self.pack.after(text)
 
     def nested(self, text: str) -> str:
@@ -242,13 +255,20 @@ class Evaluation:
         if tag.closing or not self._spend(tag):
             return self.source(tag)
         if tag.shorthand is not None:
-            return self._done(tag, self.pack.variable(self, tag))
+            return self._variable(tag)
         if tag.key in self.dynamic:
             return self._dynamic(tag)
         macro = self.pack.table.get(tag.key)
         if macro is not None and macro.lazy:
             return self._lazy(macro, tag, tuple(whole(run) for run in tag.arguments))
         return self._call(macro, tag, self._arguments(tag))
+
+    def _variable(self, tag: Tag) -> str:
+        try:
+            return self._done(tag, self.pack.variable(self, tag))
+        except (MacroError, LimitError) as error:
+            self.warn(error, tag.start)
+            return self.source(tag)
 
     def _block(self, tag: Tag, body: Span, closer: Tag) -> str:
         if not self._spend(tag):
@@ -284,7 +304,7 @@ class Evaluation:
                 )
             _check(macro, arguments)
             return self._done(tag, macro.run(Call(self, tag, arguments, block=body is not None)))
-        except (MacroError, MacroLimitError) as error:
+        except (MacroError, LimitError) as error:
             self.warn(error, tag.start)
             return self._kept(tag, found, body, content)
 
@@ -331,7 +351,7 @@ def report(env: MacroEnvironment, error: InnkeeperError, text: str, place: int) 
             Note(NoteKind.LIMIT, f"more than {MAX_REPORTS} macros could not be evaluated; the others are not listed")
         )
         return
-    kind = NoteKind.LIMIT if isinstance(error, MacroLimitError) else NoteKind.MACRO
+    kind = NoteKind.LIMIT if isinstance(error, LimitError) else NoteKind.MACRO
     env.warn(Note(kind, error.message, where=place_in(text, place), hint=error.hint, data=FrozenDict(error.details)))
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import math
 import re
+from bisect import bisect_left
 from typing import Any, Final
 
-__all__ = ["SPACES", "json_text", "number_text", "strip", "text_of", "to_number", "units"]
+__all__ = ["SPACES", "Offsets", "json_text", "number_text", "strip", "text_of", "to_number"]
 
 SPACES: Final = "\t\n\x0b\x0c\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 r"""What ``\s`` and ``trim`` mean, as the inside of a character class."""
@@ -16,6 +17,7 @@ _STRIPPED: Final = (
     "\t\n\x0b\x0c\r \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000\ufeff"
 )
+_PAIR: Final = re.compile("[\U00010000-\U0010ffff]")
 _DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _WHOLE: Final = re.compile(r"0(?:[xX][0-9a-fA-F]+|[oO][0-7]+|[bB][01]+)")
 _LONGEST_NUMBER: Final = 2000
@@ -137,7 +139,17 @@ def _place(item: tuple[str, Any]) -> float:
     return int(key) if whole and int(key) < _INDEXES else math.inf
 
 
-def units(text: str, end: int | None = None) -> int:
-    """How many UTF-16 units the text (or its first ``end`` characters) has: what JavaScript calls its length."""
-    part = text if end is None else text[:end]
-    return len(part) if part.isascii() else len(part) + sum(character > "\uffff" for character in part)
+class Offsets:
+    """Places in a text as JavaScript counts them: in UTF-16 units. Characters beyond them are looked for once."""
+
+    __slots__ = ("_pairs", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._pairs: list[int] | None = None
+
+    def at(self, place: int) -> int:
+        """How many units stand before ``place``."""
+        if self._pairs is None:
+            self._pairs = [] if self.text.isascii() else [found.start() for found in _PAIR.finditer(self.text)]
+        return place + bisect_left(self._pairs, place)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -85,6 +87,17 @@ def test_staged_variables_reach_the_chat_on_commit() -> None:
     assert store.to_dict() == {"local": {}, "global": {}}
     staged.commit()
     assert store.to_dict() == {"local": {"a": 2}, "global": {"b": "2"}}
+
+
+@pytest.mark.parametrize("pack", ["new", "legacy"])
+def test_a_full_store_leaves_macros_as_they_are(pack: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no further variable fits, what sets one stays as text and is reported."""
+    monkeypatch.setattr("innkeeper.prompt.variables.MAX_VARIABLES", 1)
+    env, notes = reported(variables=StagedVariables(InMemoryVariables()))
+    text = "{{setvar::a::1}}{{setvar::b::1}}{{getvar::a}}" + ("{{.c = 1}}" if pack == "new" else "")
+    kept = "{{setvar::b::1}}1" + ("{{.c = 1}}" if pack == "new" else "")
+    assert substitute(text, env, pack=pack) == kept
+    assert NoteKind.LIMIT in {note.kind for note in notes}
 
 
 def test_banned_words_are_collected() -> None:

@@ -13,9 +13,9 @@ from functools import lru_cache
 from typing import Any, Final
 
 from innkeeper.macros.environment import Field, MacroEnvironment
-from innkeeper.macros.errors import MacroError, MacroLimitError, UnknownMacroError
+from innkeeper.macros.errors import MacroError, UnknownMacroError
 from innkeeper.macros.evaluate import Trace, limit_error, report, within_limits
-from innkeeper.macros.javascript import json_text, strip, text_of, units
+from innkeeper.macros.javascript import Offsets, json_text, strip, text_of
 from innkeeper.macros.limits import MAX_NESTING, MAX_REPORTS
 from innkeeper.macros.seedrandom import string_hash
 from innkeeper.macros.silly import chat, instruct, time
@@ -35,6 +35,7 @@ from innkeeper.macros.silly.legacy_tags import (
 from innkeeper.macros.silly.state import unquoted
 from innkeeper.macros.silly.trimming import without_trims
 from innkeeper.macros.silly.values import add, named, read
+from innkeeper.prompt.errors import LimitError
 
 __all__ = ["NAMES", "substitute_legacy"]
 
@@ -52,6 +53,7 @@ class _World:
     original: str | None
     with_card: bool
     fields: dict[str, str] = field(default_factory=dict)
+    offsets: Offsets | None = None
 
     def nested(self, text: str, env: MacroEnvironment | None = None, *, with_card: bool = True) -> str:
         """Another text through all passes."""
@@ -92,7 +94,7 @@ class _Pass:
     def _result(self, text: str, world: _World, found: Found) -> str:
         try:
             result = self.replace(world, found, text)
-        except (MacroError, MacroLimitError) as error:
+        except (MacroError, LimitError) as error:
             report(world.env, error, text, found.start)
             return text[found.start : found.end]
         world.env.spent.output += len(result)
@@ -398,7 +400,9 @@ def _random(world: _World, found: Found, _text: str) -> str:
 
 
 def _pick(world: _World, found: Found, text: str) -> str:
-    seed = f"{chat_hash(world.env)}-{string_hash(world.text)}-{units(text, found.start)}"
+    if world.offsets is None or world.offsets.text is not text:
+        world.offsets = Offsets(text)
+    seed = f"{chat_hash(world.env)}-{string_hash(world.text)}-{world.offsets.at(found.start)}"
     return picked(_items(found.groups[0]), f"{string_hash(seed)}\0")
 
 
