@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 __all__ = [
+    "MAX_AUTOMATON_KEY",
     "MAX_KEYS_WITHOUT_AUTOMATON",
     "MAX_LOOPS",
     "MAX_MEMO_TEXTS",
@@ -38,3 +39,6 @@ MAX_MEMO_TEXTS: Final = 8192
 
 MAX_KEYS_WITHOUT_AUTOMATON: Final = 4
 """Up to so many keys, searching one after the other costs less than building an automaton."""
+
+MAX_AUTOMATON_KEY: Final = 1024
+"""Characters up to which a key is part of the automaton. Building it for one key of a million takes minutes."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from innkeeper.lore.limits import MAX_KEYS_WITHOUT_AUTOMATON, MAX_MEMO_TEXTS
+from innkeeper.lore.limits import MAX_AUTOMATON_KEY, MAX_KEYS_WITHOUT_AUTOMATON, MAX_MEMO_TEXTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -66,31 +66,33 @@ def first_place(pattern: Pattern, text: str) -> tuple[int, int] | None:
 
 
 class _Finder:
-    """Numbered patterns and the automaton over their texts."""
+    """Numbered patterns and the automaton over their texts; long ones, which would take it very long to build, apart."""
 
-    __slots__ = ("_automaton", "_borders", "_numbers", "_patterns")
+    __slots__ = ("_apart", "_automaton", "_borders", "_numbers")
 
     def __init__(self, numbered: list[tuple[int, Pattern]]) -> None:
-        self._numbers = [number for number, _ in numbered]
-        self._patterns = [pattern for _, pattern in numbered]
-        self._borders = [_border_of(pattern) for pattern in self._patterns]
+        short = [each for each in numbered if len(each[1].text) <= MAX_AUTOMATON_KEY]
+        if len(short) <= MAX_KEYS_WITHOUT_AUTOMATON:
+            short = []
+        self._apart = [each for each in numbered if not short or len(each[1].text) > MAX_AUTOMATON_KEY]
+        self._numbers = [number for number, _ in short]
+        self._borders = [_border_of(pattern) for _, pattern in short]
         self._automaton: Any = None
-        if len(numbered) > MAX_KEYS_WITHOUT_AUTOMATON:
+        if short:
             from ahocorasick_rs import AhoCorasick
 
-            self._automaton = AhoCorasick([pattern.text for pattern in self._patterns], store_patterns=False)
+            self._automaton = AhoCorasick([pattern.text for _, pattern in short], store_patterns=False)
 
     def find(self, text: str) -> frozenset[int]:
+        found = frozenset(number for number, pattern in self._apart if _first(pattern, text) is not None)
         if self._automaton is None:
-            return frozenset(
-                n for n, p in zip(self._numbers, self._patterns, strict=True) if _first(p, text) is not None
-            )
+            return found
         borders, numbers = self._borders, self._numbers
-        return frozenset(
+        return found | {
             numbers[index]
             for index, start, end in self._automaton.find_matches_as_indexes(text, overlapping=True)
             if (border := borders[index]) is None or border(text, start, end)
-        )
+        }
 
 
 def _at_borders(text: str, start: int, end: int) -> bool:
