@@ -1,6 +1,7 @@
 """A chat with a stand-in for the model, for tests on a terminal: ``talk_program.py FILE.jsonl``."""
 
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -26,6 +27,8 @@ class SlowSpeaker(FakeSpeaker):
 
 
 if __name__ == "__main__":
+    # Tests that run in the background ignore Ctrl-C, and hand that down; a person's programs do not.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     # The first terminal that a session's leader opens is its own: only then does Ctrl-C reach it.
     os.close(os.open(os.ttyname(0), os.O_RDWR))
     Shell(Conversation(BASE, Chat(header={}), Seated(SlowSpeaker("Yes."), "m"), build, path=Path(sys.argv[1]))).run()
