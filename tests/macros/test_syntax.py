@@ -60,6 +60,7 @@ def test_pairs_of_one_name_nest() -> None:
     run = parse("{{if 1}}{{if 1}}{{/if}}{{/if}}{{char}}{{/char}}", GRAMMAR).run
     assert run.partners == {0: 3, 1: 2}
     assert run.spare == {"char": [5]}
+    assert run.marks == {"if": [(0, 1), (1, 1), (2, -1), (3, -1)]}
 
 
 @pytest.mark.parametrize("depth", [MAX_NESTING - 1, MAX_NESTING, 10_000])
@@ -91,9 +92,10 @@ def test_trees_are_shared() -> None:
         "{{/a}}" * 30_000,
         "{{!" * 50_000,
         "{{../" + "x" * 50_000,
+        "{{.v!" + "x" * 50_000,
         "{{." + "a-" * 50_000,
     ],
-    ids=["openers", "unclosed", "nested", "closers", "closing tags", "flags", "stray words", "hyphens"],
+    ids=["openers", "unclosed", "nested", "closers", "closing tags", "flags", "stray words", "stray flags", "hyphens"],
 )
 def test_hostile_texts(text: str) -> None:
     """Long texts of one kind of mark are parsed without running out of stack."""

@@ -48,6 +48,8 @@ KEEP: Final = "#"
 """The flag that leaves the blank space around and inside a block as it is."""
 
 _LONGEST_NUMBER: Final = 19
+MAX_STEPS: Final = 100_000
+"""Marks looked at in one text for the closing tags of macros that take no block; then those are taken for text."""
 _INTEGER: Final = re.compile(r"-?[0-9]+")
 _INDENT: Final = re.compile(r"[^\S\n]*")
 
@@ -167,6 +169,7 @@ class Evaluation:
     memory: dict[str, Any] = field(default_factory=dict)
     base: _Base | None = None
     offsets: Offsets | None = None
+    steps: int = 0
 
     def run(self) -> str:
         """The whole text, evaluated."""
@@ -178,7 +181,7 @@ class Evaluation:
     def span(self, span: Span) -> str:
         """The text of a span with its tags evaluated."""
         run, tags, partners, text = span.run, span.run.tags, span.run.partners, self.text
-        taken: dict[str, int] = {}
+        taken = _Taken(span.last)
         if span.first == span.last:
             return text[span.start : span.end]
         if self.depth >= MAX_NESTING:
@@ -196,7 +199,7 @@ class Evaluation:
                 index, place = closer + 1, tags[closer].end
             else:
                 # A closing tag that fits a macro which takes no block leaves both as they are written.
-                raw = tag.key in run.spare and _take(run.spare[tag.key], span.last, index, tag, taken)
+                raw = self._closed(run, index, tag, taken) if run.spare or run.marks else False
                 pieces.append(self.source(tag) if raw else self._tag(tag))
                 index, place = index + 1, tag.end
         pieces.append(text[place : span.end])
@@ -242,6 +245,19 @@ class Evaluation:
         start = span.end - len(strip(text + "x")) + 1
         kept = strip(text[start - span.start :])
         return msgspec.structs.replace(span, start=start, end=start + len(kept))
+
+    def _closed(self, run: Run, index: int, tag: Tag, taken: _Taken) -> bool:
+        """Whether there is a closing tag for a tag that takes no block; each serves one."""
+        if tag.closing or tag.shorthand is not None:
+            return False
+        if tag.key in run.spare:
+            return taken.next(run.spare[tag.key], index, tag.key)
+        marks = run.marks.get(tag.key)
+        if marks is None or self.steps > MAX_STEPS or self.pack.grammar.takes_block(tag.key, len(tag.arguments)):
+            return False
+        found, steps = taken.among(marks, index)
+        self.steps += steps
+        return found
 
     def source(self, tag: Tag) -> str:
         """A tag as it is written."""
@@ -369,15 +385,36 @@ def within_limits(env: MacroEnvironment, text: str, place: int) -> bool:
     return False
 
 
-def _take(spare: list[int], last: int, index: int, tag: Tag, taken: dict[str, int]) -> bool:
-    """Whether a closing tag is left for an opening one that takes no block; each serves one."""
-    if tag.closing or tag.shorthand is not None:
-        return False
-    chosen = max(taken.get(tag.key, 0), bisect_right(spare, index))
-    if chosen >= len(spare) or spare[chosen] >= last:
-        return False
-    taken[tag.key] = chosen + 1
-    return True
+class _Taken:
+    """The closing tags of a span that already serve an opening one."""
+
+    __slots__ = ("_indexes", "_last", "_next")
+
+    def __init__(self, last: int) -> None:
+        self._last = last
+        self._next: dict[str, int] = {}
+        self._indexes: set[int] = set()
+
+    def next(self, closers: list[int], index: int, key: str) -> bool:
+        """Take the next of these closing tags behind ``index``, if there is one."""
+        chosen = max(self._next.get(key, 0), bisect_right(closers, index))
+        if chosen >= len(closers) or closers[chosen] >= self._last:
+            return False
+        self._next[key] = chosen + 1
+        return True
+
+    def among(self, marks: list[tuple[int, int]], index: int) -> tuple[bool, int]:
+        """Take the closing tag on the level of ``index``, and say how many marks were looked at."""
+        first, level, place = bisect_right(marks, (index, 1)), 1, 0
+        for place in range(first, len(marks)):
+            found, step = marks[place]
+            if found >= self._last:
+                break
+            level += 0 if found in self._indexes else step
+            if level == 0:
+                self._indexes.add(found)
+                return True, place - first
+        return False, max(place - first, 0)
 
 
 def whole(run: Run) -> Span:

@@ -120,10 +120,13 @@ class Grammar:
             return None
         name = found["variable"] or ""
         operator = found["operator"] or "" if name else ""
-        what = Shorthand(scope, name, operator)
+        what: Shorthand | None = Shorthand(scope, name, operator)
         if operator in self.valued:
             return Head("", flags, found.end(), None, shorthand=what)
         end = self._patterns.rest.match(text, found.end()) if name else self._patterns.nameless.match(text, place)
+        if end is None:
+            # Stray flags and a word: text, with everything up to the closer, since the word takes that along.
+            end, what = self._patterns.inert.match(text, found.end()) if name else None, None
         return Head("", flags, end.end(), None, bare=True, shorthand=what, whole=end.end()) if end else None
 
 
@@ -137,32 +140,42 @@ class _Patterns(msgspec.Struct, frozen=True):
     shorthand: re.Pattern[str] | None
     rest: re.Pattern[str]
     nameless: re.Pattern[str]
+    inert: re.Pattern[str]
 
 
 _BLANK: Final = f"[{SPACES}]*"
+_NEVER: Final = "(?!)"
+
+
+def _one_of(characters: str) -> str:
+    return f"[{re.escape(characters)}]" if characters else _NEVER
 
 
 def _compiled(grammar: Grammar) -> _Patterns:
     opener, closer = re.escape(grammar.open), re.escape(grammar.close)
     separator, single = re.escape(grammar.separator), re.escape(grammar.single)
-    flags, scopes = re.escape(grammar.flags), re.escape(grammar.scopes)
-    comment = grammar.comment or "(?!)"
-    flag = f"(?:(?!{comment})[{flags}]{_BLANK})*" if grammar.flags else ""
-    scope = f"(?P<scope>[{scopes}])" if grammar.scopes else "(?P<scope>(?!))"
+    flags, scopes, strays = _one_of(grammar.flags), _one_of(grammar.scopes), _one_of(grammar.flags + grammar.scopes)
+    comment = grammar.comment or _NEVER
     operators = "|".join(re.escape(operator) for operator in sorted(grammar.operators, key=len, reverse=True))
-    junk = f"(?:{comment}|[{flags}{scopes}]|{grammar.variable})"
+    dropped = f"[^{SPACES}{re.escape(grammar.single[0])}|{re.escape(grammar.close[0])}]*"
+    word = f"(?>{grammar.name}{dropped})"
+    stray = f"(?:{comment}|{strays}|{word})"
     return _Patterns(
         open=re.compile(f"{opener}(?!{re.escape(grammar.open[0])})"),
         mark=re.compile(f"{opener}|{closer}"),
         split=re.compile(f"{opener}|{closer}|{separator}"),
-        head=re.compile(f"{_BLANK}(?P<flags>{flag})(?:(?P<comment>{comment})|(?P<name>{grammar.name})|{scope})"),
-        junk=re.compile(f"[^{SPACES}{re.escape(grammar.single[0])}|{re.escape(grammar.close[0])}]*"),
+        head=re.compile(
+            f"{_BLANK}(?P<flags>(?:(?!{comment}){flags}{_BLANK})*)"
+            f"(?:(?P<comment>{comment})|(?P<name>{grammar.name})|(?P<scope>{scopes}))"
+        ),
+        junk=re.compile(dropped),
         begin=re.compile(f"{_BLANK}(?P<mark>{separator}|{single})?{_BLANK}"),
         shorthand=re.compile(
-            f"{_BLANK}(?:[{scopes}]{_BLANK})?(?P<variable>{grammar.variable})?{_BLANK}(?P<operator>{operators})?"
+            f"{_BLANK}(?:{scopes}{_BLANK})?(?P<variable>{grammar.variable})?{_BLANK}(?P<operator>{operators})?"
         )
         if grammar.scopes
         else None,
-        rest=re.compile(f"{_BLANK}(?:{junk}{_BLANK})?{closer}"),
-        nameless=re.compile(f"{_BLANK}(?:(?>{junk}){_BLANK})*+{closer}"),
+        rest=re.compile(f"{_BLANK}(?:{stray}{_BLANK})?{closer}"),
+        nameless=re.compile(f"{_BLANK}(?:(?>{stray}){_BLANK})*+{closer}"),
+        inert=re.compile(f"{_BLANK}(?:{flags}{_BLANK})+{word}{_BLANK}{closer}"),
     )

@@ -38,8 +38,9 @@ class Tag(msgspec.Struct, frozen=True):
 class Run(msgspec.Struct, frozen=True):
     """A span of the source with the tags in it, in order.
 
-    ``partners`` gives for an opening tag that takes a block the index of its closing tag, ``spare`` by name the indexes of
-    closing tags that are nobody's.
+    ``partners`` gives for an opening tag that takes a block the index of its closing tag. Other tags can be closed too: by
+    ``spare``, the closing tags of a name of which no tag takes a block, or among ``marks``, in which all tags of a name that
+    open (1) or close (-1) a block are in order.
     """
 
     start: int
@@ -47,6 +48,7 @@ class Run(msgspec.Struct, frozen=True):
     tags: tuple[Tag, ...] = ()
     partners: dict[int, int] = {}
     spare: dict[str, list[int]] = {}
+    marks: dict[str, list[tuple[int, int]]] = {}
 
 
 class Tree(msgspec.Struct, frozen=True):
@@ -158,15 +160,22 @@ class _Parser:
             return Run(start, end, tuple(tags))
         return Run(start, end, tuple(tags), *self._partners(tags))
 
-    def _partners(self, tags: list[Tag]) -> tuple[dict[int, int], dict[str, list[int]]]:
+    def _partners(
+        self, tags: list[Tag]
+    ) -> tuple[dict[int, int], dict[str, list[int]], dict[str, list[tuple[int, int]]]]:
         partners: dict[int, int] = {}
-        spare: dict[str, list[int]] = {}
         waiting: dict[str, list[int]] = {}
+        closed = {tag.key for tag in tags if tag.closing}
+        marks: dict[str, list[tuple[int, int]]] = {key: [] for key in closed}
         for index, tag in enumerate(tags):
-            if tag.closing and waiting.get(tag.key):
-                partners[waiting[tag.key].pop()] = index
-            elif tag.closing:
-                spare.setdefault(tag.key, []).append(index)
-            elif tag.shorthand is None and self.grammar.takes_block(tag.key, len(tag.arguments)):
+            if tag.key not in closed or tag.shorthand is not None:
+                continue
+            if tag.closing:
+                marks[tag.key].append((index, -1))
+                if waiting.get(tag.key):
+                    partners[waiting[tag.key].pop()] = index
+            elif self.grammar.takes_block(tag.key, len(tag.arguments)):
+                marks[tag.key].append((index, 1))
                 waiting.setdefault(tag.key, []).append(index)
-        return partners, spare
+        spare = {key: [index for index, _ in found] for key, found in marks.items() if key not in waiting}
+        return partners, spare, {key: found for key, found in marks.items() if key in waiting}
