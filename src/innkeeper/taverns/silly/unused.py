@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.content.finding import Finding, Level
+from innkeeper.prompt.errors import Where
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.state import State
+from innkeeper.taverns.silly.own_stop_strings import listed
 
 if TYPE_CHECKING:
     from innkeeper.taverns.silly.inputs import SillyInputs
@@ -39,6 +41,11 @@ def note_unused(state: State, inputs: SillyInputs) -> None:
     ):
         for field in _changed(value, reasons):
             _ignored(state, f"{name}.{field}", reasons[field])
+    if listed(inputs.power.custom_stopping_strings) is None:
+        where = Where(asset="settings", path="power_user.custom_stopping_strings")
+        state.warn(
+            "the stop strings are no JSON list: none is used", where=where, hint='write them as ["first", "second"]'
+        )
     settings = state.request.settings
     if settings.get("regex"):
         _ignored(state, "settings.regex", "scripts are run by the caller, on texts before they come in")
