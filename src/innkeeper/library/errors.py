@@ -1,0 +1,190 @@
+"""What can go wrong with the library, one class a rule.
+
+::
+
+    UsageError
+    ├── AlreadyExistsError          a name that is taken (409)
+    ├── AmbiguousTemplateError      two templates would answer the same request under one label (409)
+    ├── ConflictError               somebody else changed it first (409)
+    ├── QueryRefusedError           a statement that would change something, or that the database refuses
+    ├── UnknownLabelError           a template without this label (404)
+    ├── UnknownRowError             no row of this name or id (404)
+    ├── UnknownTemplateError        no template of this name (404)
+    └── UnknownVersionError         a template without this version (404)
+    InputError
+    ├── BackupError                 a backup that is not whole, or none at all
+    ├── RowError                    a value that its column does not take
+    ├── TransferError               an import that is not what an export writes; says line and column
+    └── TransferVersionError        an export of a schema that is not read here
+    UnavailableError
+    └── DatabaseError               the database does not do its work
+        ├── DatabaseCorruptError    its file is damaged, or no database
+        ├── DatabaseFullError       no room left to write
+        ├── DatabaseLockedError     another writer held it for too long
+        ├── DatabaseMissingError    no such file, and none was to be made
+        ├── DatabaseReadOnlyError   it may be read only
+        ├── DatabaseUnreachableError  the server does not answer, or refuses the login
+        ├── SchemaNewerError        made by a later Innkeeper
+        └── SchemaOutdatedError     made by an earlier Innkeeper and not upgraded
+"""
+
+from __future__ import annotations
+
+from innkeeper.prompt.errors import FormatError, InputError, UnavailableError, UnsupportedError, UsageError
+
+__all__ = [
+    "AlreadyExistsError",
+    "AmbiguousTemplateError",
+    "BackupError",
+    "ConflictError",
+    "DatabaseCorruptError",
+    "DatabaseError",
+    "DatabaseFullError",
+    "DatabaseLockedError",
+    "DatabaseMissingError",
+    "DatabaseReadOnlyError",
+    "DatabaseUnreachableError",
+    "QueryRefusedError",
+    "RowError",
+    "SchemaNewerError",
+    "SchemaOutdatedError",
+    "TransferError",
+    "TransferVersionError",
+    "UnknownLabelError",
+    "UnknownRowError",
+    "UnknownTemplateError",
+    "UnknownVersionError",
+]
+
+# ------------------------------------------------------------------------------------------------------ mistakes of callers
+
+
+class AlreadyExistsError(UsageError):
+    """A name, or what must be unique beside it, that another row has."""
+
+    http_status = 409
+
+
+class AmbiguousTemplateError(UsageError):
+    """Two templates with the same key under one label: which of them answers a request could not be told."""
+
+    http_status = 409
+    HINT = "move the label off the other template first, or give this one another key"
+
+
+class ConflictError(UsageError):
+    """A change that was based on a state which is no longer the present one."""
+
+    http_status = 409
+    HINT = "read it again and repeat the change"
+
+
+class QueryRefusedError(UsageError):
+    """A statement that is not read-only, or that the database does not understand."""
+
+    HINT = "one SELECT, EXPLAIN or VALUES statement; changes go through the other commands"
+
+
+class UnknownLabelError(UsageError):
+    """A template that does not hold the label that was asked for. No other label stands in for it."""
+
+    http_status = 404
+
+
+class UnknownRowError(UsageError):
+    """No row of this name or id."""
+
+    http_status = 404
+
+
+class UnknownTemplateError(UsageError):
+    """No template of this name."""
+
+    http_status = 404
+    HINT = "`innkeeper template list` shows what there is"
+
+
+class UnknownVersionError(UsageError):
+    """A template that has no version of this number."""
+
+    http_status = 404
+
+
+# ------------------------------------------------------------------------------------------------------------ outside data
+
+
+class BackupError(InputError):
+    """A backup whose checksum is not its own, that is damaged, or that is none."""
+
+    HINT = "take another backup: this one cannot be trusted"
+
+
+class RowError(InputError):
+    """A value that the database cannot hold: a NUL character, a number out of range, a wrong kind."""
+
+
+class TransferError(FormatError):
+    """Text that is no export of the library. ``where`` says at which line and column, or at which path."""
+
+    HINT = "nothing was imported; mend the place shown and import again"
+
+
+class TransferVersionError(UnsupportedError):
+    """An export with a schema version that is not read here."""
+
+    HINT = "import it with the Innkeeper that wrote it, or a later one"
+
+
+# ------------------------------------------------------------------------------------------------------------ the database
+
+
+class DatabaseError(UnavailableError):
+    """The database does not do its work. ``where`` names the file or server, never a password."""
+
+
+class DatabaseCorruptError(DatabaseError):
+    """The file is damaged, or no database at all."""
+
+    HINT = "restore a backup with `innkeeper db restore`, or point INNKEEPER_DATABASE_URL at another file"
+
+
+class DatabaseFullError(DatabaseError):
+    """No room left to write. What was there before is whole."""
+
+    HINT = "make room where the database lies, and repeat"
+
+
+class DatabaseLockedError(DatabaseError):
+    """Another writer held the database for longer than was waited for. Nothing was changed."""
+
+    HINT = "repeat it; if it stays locked, look for a program that holds a transaction open"
+
+
+class DatabaseMissingError(DatabaseError):
+    """There is no such database, and none was to be made."""
+
+    HINT = "`innkeeper db upgrade` makes one"
+
+
+class DatabaseReadOnlyError(DatabaseError):
+    """The database may be read but not written."""
+
+    HINT = "check the permissions of the file and of its folder, or the role at the server"
+
+
+class DatabaseUnreachableError(DatabaseError):
+    """The server does not answer, went away, or refuses the login."""
+
+    HINT = "check INNKEEPER_DATABASE_URL, and that the server runs"
+
+
+class SchemaNewerError(DatabaseError):
+    """A database that a later Innkeeper made."""
+
+    HINT = "upgrade Innkeeper; a database is not taken back to an earlier schema"
+
+
+class SchemaOutdatedError(DatabaseError):
+    """A database that an earlier Innkeeper made and that was not upgraded."""
+
+    HINT = "`innkeeper db upgrade`"
