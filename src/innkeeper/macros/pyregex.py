@@ -1,0 +1,240 @@
+"""Pattern: Python's regular expressions in an engine that can be stopped.
+
+Cards and presets bring patterns. Python's own engine cannot be interrupted, so a pattern that backtracks for ever would hold
+the process. What `re` accepts is accepted here, with its meaning; the matching is done by ``regex``, which stops at a deadline.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any, Final
+
+from innkeeper.macros.errors import MacroLimitError, MacroSyntaxError
+from innkeeper.macros.limits import (
+    CACHED_PATTERNS,
+    MAX_OUTPUT,
+    MAX_PATTERN_CHARS,
+    MAX_PATTERN_SECONDS,
+)
+
+__all__ = ["Deadline", "Pattern", "PatternLimitError", "PatternSyntaxError", "compile_pattern"]
+
+
+class PatternSyntaxError(MacroSyntaxError):
+    """Not a regular expression of Python's, or a replacement that names a group the pattern has not."""
+
+
+class PatternLimitError(MacroLimitError):
+    """A pattern too long, or one whose search took longer or wrote more than a limit of `innkeeper.macros.limits`."""
+
+
+class Deadline:
+    """Seconds that searches may take together. Only searching counts against it, not what happens between searches."""
+
+    __slots__ = ("_clock", "allowed", "left")
+
+    def __init__(self, seconds: float = MAX_PATTERN_SECONDS, clock: Callable[[], float] = time.perf_counter) -> None:
+        self.allowed = self.left = seconds
+        self._clock = clock
+
+    def run(self, search: Callable[..., Any], *args: Any) -> Any:
+        """What ``search(*args, timeout=…)`` returns. Raises `PatternLimitError` once the seconds are spent."""
+        if self.left <= 0:
+            raise self._spent()
+        started = self._clock()
+        try:
+            return search(*args, timeout=self.left)
+        except TimeoutError:
+            self.left = 0.0
+            raise self._spent() from None
+        except (MemoryError, RecursionError):
+            raise PatternLimitError("a regular expression", limit="MAX_PATTERN_MEMORY", allowed=0) from None
+        finally:
+            self.left -= self._clock() - started
+
+    def _spent(self) -> PatternLimitError:
+        hint = "write the pattern without repetitions inside repetitions"
+        return PatternLimitError(
+            "a regular expression's search, in seconds,", limit="MAX_PATTERN_SECONDS", allowed=self.allowed, hint=hint
+        )
+
+
+class Pattern:
+    """A compiled pattern. Its searches raise `PatternLimitError` when ``deadline`` (by default one of their own) is spent."""
+
+    __slots__ = ("_engine", "groups", "names", "text")
+
+    def __init__(self, text: str, engine: Any) -> None:
+        self.text = text
+        self._engine = engine
+        self.groups: int = engine.groups
+        self.names: dict[str, int] = dict(engine.groupindex)
+
+    def search(self, text: str, deadline: Deadline | None = None) -> Any:
+        """The first match anywhere, or None."""
+        return (deadline or Deadline()).run(self._engine.search, text)
+
+    def match(self, text: str, deadline: Deadline | None = None) -> Any:
+        """The match at the beginning, or None."""
+        return (deadline or Deadline()).run(self._engine.match, text)
+
+    def matches(self, text: str, deadline: Deadline | None = None) -> Iterator[Any]:
+        """Every match from left to right, empty ones too, as `re.finditer` has them."""
+        seconds = deadline or Deadline()
+        # The engine's time limit belongs to one iterator, so a further match cannot run longer than what was left at its start.
+        found = self._engine.finditer(text, timeout=max(seconds.left, 1e-6))
+        while (match := seconds.run(_next, found)) is not None:
+            yield match
+
+    def findall(self, text: str, deadline: Deadline | None = None) -> list[Any]:
+        """As `re.findall`: the matches, or their one group, or tuples of their groups."""
+        return [_groups(match, self.groups) for match in self.matches(text, deadline)]
+
+    def sub(
+        self, replacement: str, text: str, count: int = 0, deadline: Deadline | None = None, limit: int = MAX_OUTPUT
+    ) -> str:
+        """As `re.sub` with a text for a replacement. ``limit`` is the longest result, beyond the length of ``text``.
+
+        Raises:
+            PatternSyntaxError: the replacement is malformed or names a group that does not exist.
+            PatternLimitError: the search takes too long, or the result is too long.
+        """
+        return _replaced(self, _template(replacement, self), text, count, deadline, len(text) + limit)
+
+
+def _next(found: Iterator[Any], *, timeout: float) -> Any:
+    return next(found, None)
+
+
+def _groups(match: Any, groups: int) -> Any:
+    if groups == 0:
+        return match.group()
+    return match.group(1) or "" if groups == 1 else tuple(part or "" for part in match.groups())
+
+
+def _replaced(
+    pattern: Pattern, template: tuple[str | int, ...], text: str, count: int, deadline: Deadline | None, limit: int
+) -> str:
+    pieces: list[str] = []
+    written = end = done = 0
+    for match in pattern.matches(text, deadline):
+        piece = text[end : match.start()] + "".join(_filled(template, match))
+        written += len(piece)
+        if written > limit:
+            raise PatternLimitError("what a regular expression writes", limit="MAX_OUTPUT", allowed=limit)
+        pieces.append(piece)
+        end = match.end()
+        done += 1
+        if done == count:
+            break
+    return "".join(pieces) + text[end:] if done else text
+
+
+def _filled(template: tuple[str | int, ...], match: Any) -> Iterator[str]:
+    return (part if isinstance(part, str) else match.group(part) or "" for part in template)
+
+
+# --- reading -----------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=CACHED_PATTERNS)
+def compile_pattern(text: str, flags: int = 0) -> Pattern:
+    """The pattern of a text, remembered.
+
+    Raises:
+        PatternSyntaxError: Python's `re` would not take it.
+        PatternLimitError: it is longer than ``MAX_PATTERN_CHARS``.
+    """
+    if len(text) > MAX_PATTERN_CHARS:
+        raise PatternLimitError(
+            "a regular expression", limit="MAX_PATTERN_CHARS", allowed=MAX_PATTERN_CHARS, found=len(text)
+        )
+    safe = _plain_python(text)
+    try:
+        re.compile(safe, flags)
+        import regex
+
+        return Pattern(text, regex.compile(safe, flags | regex.V0, cache_pattern=False))
+    except (re.error, ValueError, OverflowError, RecursionError) as error:
+        raise _malformed(text, error) from None
+    except Exception as error:
+        if type(error).__name__ != "error":
+            raise
+        raise _malformed(text, error) from None
+
+
+def _malformed(text: str, error: Exception) -> PatternSyntaxError:
+    return PatternSyntaxError(
+        f"not a regular expression: {error}", hint="write it as Python's re does", pattern=text[:80]
+    )
+
+
+_REPEATED: Final = re.compile(r"\{(?!\})\d*(?:,\d*)?\}")
+_VERBOSE: Final = re.compile(r"\(\?[a-zA-Z]*x")
+
+
+def _plain_python(text: str) -> str:
+    r"""The pattern with an escape before what ``regex`` reads as more than `re` does: ``a{e}``, ``[[:alpha:]]``, ``[a||b]``."""
+    if _VERBOSE.search(text) or ("{" not in text and "[" not in text):
+        return text
+    written: list[str] = []
+    in_class, at = False, 0
+    while at < len(text):
+        piece = text[at : at + 2] if text[at] == "\\" else text[at]
+        at += len(piece)
+        if in_class:
+            in_class = piece != "]"
+            piece = _in_class(piece, text[at : at + 1])
+        elif piece == "[":
+            in_class = True
+            opening = re.compile(r"\^?\]?").match(text, at)
+            piece += opening.group() if opening else ""
+            at += len(piece) - 1
+        elif piece == "{" and not _REPEATED.match(text, at - 1):
+            piece = "\\{"
+        written.append(piece)
+    return "".join(written)
+
+
+def _in_class(piece: str, following: str) -> str:
+    if piece == "[":
+        return "\\["
+    return "\\" + piece if piece in {"&", "|", "~"} and following == piece else piece
+
+
+# --- replacements ------------------------------------------------------------------------------------------------------
+
+_ESCAPES: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "\\": "\\"}
+_TEMPLATE: Final = re.compile(r"\\(?:g<([^>]*)>|(0[0-7]{0,2}|[0-3][0-7]{2})|([1-9][0-9]?)|(.)|($))", re.DOTALL)
+
+
+def _template(replacement: str, pattern: Pattern) -> tuple[str | int, ...]:
+    parts: list[str | int] = []
+    end = 0
+    for token in _TEMPLATE.finditer(replacement):
+        parts += [replacement[end : token.start()], _part(token, pattern)]
+        end = token.end()
+    return (*(part for part in parts if part != ""), replacement[end:])
+
+
+def _part(token: re.Match[str], pattern: Pattern) -> str | int:
+    name, octal, number, character, _ = token.groups()
+    if octal is not None:
+        return chr(int(octal, 8))
+    if name is not None or number is not None:
+        return _group(name if number is None else number, pattern)
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    if character is None or (character.isascii() and character.isalpha()):
+        raise PatternSyntaxError(f"bad escape {token.group()!r} in a replacement")
+    return token.group()
+
+
+def _group(name: str, pattern: Pattern) -> int:
+    number = int(name) if name.isascii() and name.isdigit() else pattern.names.get(name, -1)
+    if not 0 <= number <= pattern.groups:
+        raise PatternSyntaxError(f"a replacement names the group {name[:40]!r}, which the pattern has not")
+    return number
