@@ -1,0 +1,139 @@
+"""TierPolicy: what the operator of an installation allows, and who counts as a verified adult.
+
+Everything starts at ``sfw``. The adult tier needs the operator's policy *and* a verification that a server-side verifier
+wrote; neither is ever read from what a client sends (dynamic-prompting reference, S4, S5 and S8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from innkeeper.library.findings import Findings
+from innkeeper.library.limits import ADULT_AGE
+from innkeeper.library.tier import Decision, Tier
+
+__all__ = [
+    "ABSOLUTE",
+    "ADULT_CONTEXT",
+    "AGE_INDICATING",
+    "AgeVerification",
+    "Thresholds",
+    "TierPolicy",
+    "Verdict",
+    "account_ceiling",
+    "character_ceiling",
+]
+
+AGE_INDICATING: Final = frozenset({"age", "age_setting"})
+"""Categories that suggest a person is under age: words and numbers of age, and places of childhood."""
+
+ADULT_CONTEXT: Final = frozenset({"romantic", "sexual"})
+"""Categories that make age-indicating content a hard block, in every tier."""
+
+ABSOLUTE: Final = frozenset({"age_ambiguous", "minor_sexual", "non_consent", "real_person_sexual", "trafficking"})
+"""Categories that block whatever the tier, the account or the settings. A policy adds to them and takes none away."""
+
+_ABSOLUTE_SCORE: Final = 0.5
+_AGE_SCORE: Final = 0.4
+_CONTEXT_SCORE: Final = 0.4
+
+
+class AgeVerification(msgspec.Struct, frozen=True):
+    """What a server-side verifier recorded about an account. ``expiry`` is the first moment it no longer holds."""
+
+    verified: bool
+    method: str
+    expiry: datetime
+    verifier: str
+
+    def holds(self, now: datetime) -> bool:
+        """Whether it is in force at an aware moment: verified, with a method and a verifier, not expired."""
+        complete = self.verified is True and bool(self.method.strip()) and bool(self.verifier.strip())
+        return complete and self.expiry.tzinfo is not None and now < self.expiry
+
+
+class Thresholds(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The scores from which on a category has a consequence in one tier. None: it never has this one."""
+
+    lower: float | None = None
+    review: float | None = None
+    block: float | None = None
+
+    def decide(self, score: float) -> Decision:
+        """The gravest consequence of a score; 0 has none."""
+        order = ((self.block, Decision.BLOCK), (self.review, Decision.REVIEW), (self.lower, Decision.LOWER))
+        return next((what for least, what in order if least is not None and 0 < score >= least), Decision.ALLOW)
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """What findings mean in one tier: the gravest consequence, the categories that have it or more, and why."""
+
+    decision: Decision = Decision.ALLOW
+    categories: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+
+_GRAVITY: Final = {Decision.ALLOW: 0, Decision.LOWER: 1, Decision.REVIEW: 2, Decision.BLOCK: 3}
+_SFW: Final = {"sexual": Thresholds(review=0.4, block=0.7)}
+_NSFW: Final[dict[str, Thresholds]] = {}
+
+
+class TierPolicy(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The operator's policy. As it is made without arguments, nothing above ``sfw`` exists.
+
+    ``sfw`` and ``nsfw`` give thresholds by category; ``absolute`` adds categories that block whatever the settings.
+    ``version`` names the policy in audit events.
+    """
+
+    adult_enabled: bool = False
+    sfw: Mapping[str, Thresholds] = _SFW
+    nsfw: Mapping[str, Thresholds] = _NSFW
+    absolute: frozenset[str] = frozenset()
+    version: str = "default"
+
+    @property
+    def ceiling(self) -> Tier:
+        """The highest tier this installation has at all."""
+        return Tier.NSFW if self.adult_enabled is True else Tier.SFW
+
+    def judge(self, found: Findings, tier: Tier) -> Verdict:
+        """What findings mean in a tier. Absolute rules come first and read no setting; a failed scan means ``review``."""
+        marks = [*_absolute(found, tier, self.absolute), *self._by_threshold(found, tier)]
+        if found.failed:
+            marks.append((Decision.REVIEW, "", f"detector:{found.failed}"))
+        gravest = max((mark[0] for mark in marks), key=_GRAVITY.__getitem__, default=Decision.ALLOW)
+        return Verdict(
+            gravest,
+            tuple(sorted({category for _, category, _ in marks if category})),
+            tuple(dict.fromkeys(reason for _, _, reason in marks)),
+        )
+
+    def _by_threshold(self, found: Findings, tier: Tier) -> list[tuple[Decision, str, str]]:
+        thresholds = self.nsfw if tier is Tier.NSFW else self.sfw
+        known = ((name, thresholds[name].decide(score)) for name, score in found.scores.items() if name in thresholds)
+        return [(what, name, f"{what.value}:{name}") for name, what in known if what is not Decision.ALLOW]
+
+
+def _absolute(found: Findings, tier: Tier, more: frozenset[str]) -> list[tuple[Decision, str, str]]:
+    """The absolute rules: an absolute category by itself, and age-indicating content in an adult context."""
+    hit = [name for name in sorted(ABSOLUTE | more) if found.score(name) >= _ABSOLUTE_SCORE]
+    aged = any(found.score(name) >= _AGE_SCORE for name in AGE_INDICATING)
+    adult = tier is not Tier.SFW or any(found.score(name) >= _CONTEXT_SCORE for name in ADULT_CONTEXT)
+    if aged and adult and "age_ambiguous" not in hit:
+        hit.append("age_ambiguous")
+    return [(Decision.BLOCK, name, f"absolute:{name}") for name in hit]
+
+
+def account_ceiling(verification: AgeVerification | None, now: datetime) -> Tier:
+    """The ceiling of an account: ``nsfw`` only while a complete verification holds."""
+    return Tier.NSFW if verification is not None and verification.holds(now) else Tier.SFW
+
+
+def character_ceiling(rating: object, declared_age: int | None) -> Tier:
+    """The ceiling of a character: its rating, and ``sfw`` unless it declares an adult age."""
+    grown = type(declared_age) is int and declared_age >= ADULT_AGE
+    return Tier.of(rating) if grown else Tier.SFW
