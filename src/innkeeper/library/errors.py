@@ -26,11 +26,16 @@
         ├── DatabaseUnreachableError  the server does not answer, or refuses the login
         ├── SchemaNewerError        made by a later Innkeeper
         └── SchemaOutdatedError     made by an earlier Innkeeper and not upgraded
+    InnkeeperError
+    └── TierBlockedError            a request whose tier decision does not let it pass (403)
 """
 
 from __future__ import annotations
 
-from innkeeper.prompt.errors import FormatError, InputError, UnavailableError, UnsupportedError, UsageError
+from collections.abc import Iterable
+from typing import Any
+
+from innkeeper.prompt.errors import FormatError, InnkeeperError, InputError, UnavailableError, UnsupportedError, UsageError
 
 __all__ = [
     "AlreadyExistsError",
@@ -48,6 +53,7 @@ __all__ = [
     "RowError",
     "SchemaNewerError",
     "SchemaOutdatedError",
+    "TierBlockedError",
     "TransferError",
     "TransferVersionError",
     "UnknownLabelError",
@@ -188,3 +194,23 @@ class SchemaOutdatedError(DatabaseError):
     """A database that an earlier Innkeeper made and that was not upgraded."""
 
     HINT = "`innkeeper db upgrade`"
+
+
+# ------------------------------------------------------------------------------------------------------------------- tiers
+
+
+class TierBlockedError(InnkeeperError):
+    """A request that may not go on. ``decision`` is ``block`` or ``review``; the text is never part of the error."""
+
+    exit_code = 65
+    http_status = 403
+    HINT = "no setting lifts an absolute block; what waits for review is for the operator to decide"
+
+    def __init__(
+        self, decision: str, tier: str, categories: Iterable[str] = (), reasons: Iterable[str] = (), **kwargs: Any
+    ) -> None:
+        self.decision, self.tier = decision, tier
+        self.categories, self.reasons = tuple(categories), tuple(reasons)
+        what = ", ".join(self.categories) or ", ".join(self.reasons) or "not scanned"
+        facts = {"decision": decision, "tier": tier, "categories": self.categories, "reasons": self.reasons}
+        super().__init__(f"the request does not pass in the {tier} tier ({decision}: {what})", **facts, **kwargs)
