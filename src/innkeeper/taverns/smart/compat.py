@@ -1,0 +1,73 @@
+"""Compat: where SmartTavern's original and its document differ, each difference a switch; a profile is a set of them.
+
+Both profiles keep the document's rules (3-smarttavern-in-chat-constructor). They differ in what is not safe in the original, or
+loses something without a word.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Final, Literal
+
+import msgspec
+
+from innkeeper.prompt.errors import UnknownNameError
+
+__all__ = ["DEFAULT_PROFILE", "PROFILES", "Compat", "compat_of"]
+
+
+class Compat(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The switches. Their defaults are those of the profile ``fixed``."""
+
+    order_zero: Literal["zero", "default"] = "zero"
+    """What an order of 0 is: 0, as the document's ascending order has it, or the default of 100 (the original)."""
+
+    history_system_type: Literal["history.system", "history.assistant"] = "history.system"
+    """The source type of a system message of the history: the document's example, or the original's."""
+
+    framing_system_type: Literal["history.system", "history.assistant"] = "history.assistant"
+    """The same in framing, for a history without sources; here no document contradicts the original."""
+
+    negative_depth: Literal["sorted", "scrambled"] = "sorted"
+    """How entries of one negative depth stand: in their sorted order, or as inserting them one by one leaves them."""
+
+    emit_source_id: bool = True
+    """Whether sources carry ``source_id``, which the document does not know and views of the original read."""
+
+    conditional_presets: bool = True
+    """Whether a preset's ``mode`` and ``condition`` count; the document has conditions for world books only."""
+
+    wide_books: bool = True
+    """Whether books are found in every container: books in lists, by name, and lists within lists given to the pipeline. The
+    original drops all of their entries without a word."""
+
+    rescan_values: bool = False
+    """Whether what a macro gave is scanned for macros again, so that a stored text can run (the original)."""
+
+    shared_initial: bool = False
+    """Whether ``variables.initial`` shows writes below the top level (the original's defect)."""
+
+    lossy_merges: bool = False
+    """Whether merging loses as the original does: of the entries of books that have no ``id`` only the first stays, the key of
+    ``union_by_key`` never counts, and a chat's ``roots`` go on naming a root that was removed."""
+
+
+DEFAULT_PROFILE: Final = "fixed"
+"""The profile of requests that name none."""
+
+PROFILES: Final = MappingProxyType(
+    {
+        DEFAULT_PROFILE: Compat(),
+        "smarttavern": Compat(wide_books=False, rescan_values=True, shared_initial=True, lossy_merges=True),
+    }
+)
+"""Every profile by name."""
+
+
+def compat_of(profile: str | None) -> Compat:
+    """The switches of a profile (``None``: the default one). Raises `UnknownNameError`."""
+    name = profile or DEFAULT_PROFILE
+    if name not in PROFILES:
+        what = "profile"
+        raise UnknownNameError(what, name, PROFILES)
+    return PROFILES[name]

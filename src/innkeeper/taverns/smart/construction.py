@@ -1,0 +1,235 @@
+"""Construction: the history with in-chat prompts and book entries in it (3-smarttavern-in-chat-constructor)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+from innkeeper.taverns.smart.candidate import Candidate, candidate_of, sorted_candidates
+from innkeeper.taverns.smart.compat import Compat
+from innkeeper.taverns.smart.conditions import Conditions, is_conditional
+from innkeeper.taverns.smart.containers import entries_of
+from innkeeper.taverns.smart.errors import ShapeError
+from innkeeper.taverns.smart.history import history_text, items_of, normalised_history
+from innkeeper.taverns.smart.insertion import inserted
+from innkeeper.taverns.smart.options import SmartOptions
+from innkeeper.taverns.smart.roles import role_or
+from innkeeper.taverns.smart.screening import Screen, screen_entry, screen_preset
+from innkeeper.taverns.smart.sources import entry_source, preset_source
+from innkeeper.taverns.smart.values import text_of
+from innkeeper.taverns.smart.verdict import Rule, Verdict
+
+__all__ = ["Construction", "construct", "construct_explained"]
+
+PRESETS = "presets_in_chat"
+BOOKS = "world_books"
+
+
+class Construction(NamedTuple):
+    """What construct made: the messages, and a verdict for each entry, presets first, in their order."""
+
+    messages: list[dict[str, Any]]
+    verdicts: tuple[Verdict, ...]
+
+
+def construct(
+    history: Any,
+    presets_in_chat: Any,
+    world_books: Any,
+    variables: Any = None,
+    *,
+    options: SmartOptions | None = None,
+) -> dict[str, Any]:
+    """The history with in-chat prompts and entries inserted by depth and order, each message with its source.
+
+    Args:
+        history: messages ``{role, content}``, oldest first.
+        presets_in_chat: prompts; those whose position is ``in-chat`` count.
+        world_books: entries, in any of the containers of `entries_of`; those before or after the character do not count.
+        variables: what conditions see; ``chat_history_text`` is added.
+        options: compatibility and macros.
+
+    Returns:
+        ``{"messages": [{"role", "content", "source"}]}``. Nothing in it is shared with the arguments, none of which is changed.
+
+    Raises:
+        RoleError: a role of the history is none of the four.
+        ShapeError: an argument is of the wrong type, or a message of the history no object.
+        LimitError: data beyond a limit.
+    """
+    return {"messages": _construct(history, presets_in_chat, world_books, variables, options or SmartOptions(), None)}
+
+
+def construct_explained(
+    history: Any,
+    presets_in_chat: Any,
+    world_books: Any,
+    variables: Any = None,
+    *,
+    options: SmartOptions | None = None,
+) -> Construction:
+    """`construct`, with what became of every entry and why. Takes the same arguments and raises the same."""
+    rows: list[_Row] = []
+    messages = _construct(history, presets_in_chat, world_books, variables, options or SmartOptions(), rows)
+    return Construction(messages, tuple(_verdicts(rows, messages)))
+
+
+@dataclass(slots=True)
+class _Entry:
+    """One entry on its way. ``index`` counts all entries, ``own`` those of its asset."""
+
+    asset: str
+    own: int
+    index: int
+    item: Any
+
+
+@dataclass(slots=True)
+class _Row:
+    """What is remembered of an entry for its verdict."""
+
+    entry: _Entry
+    rule: Rule
+    value: str | None = None
+    candidate: Candidate | None = None
+    made: dict[str, Any] | None = None
+
+
+def _construct(
+    history: Any, presets: Any, books: Any, variables: Any, options: SmartOptions, rows: list[_Row] | None
+) -> list[dict[str, Any]]:
+    compat = options.compat
+    messages = normalised_history(history, compat)
+    screened = list(_screened(presets, books, compat, rows))
+    conditional = [entry for entry in screened if _counts(entry, compat)]
+    judge = None
+    if conditional:
+        text = history_text(items_of(history))
+        judge = Conditions([e.item.get("condition") for e in conditional], text, variables, options.macros)
+    candidates = list(_candidates(screened, judge, compat, rows))
+    return inserted(messages, sorted_candidates(candidates), compat)
+
+
+def _screened(presets: Any, books: Any, compat: Compat, rows: list[_Row] | None) -> Iterator[_Entry]:
+    """The entries that pass all rules but their conditions, presets first."""
+    prompts = _prompts(presets)
+    entries = entries_of(books, compat)
+    for asset, items, first, screen in (
+        (PRESETS, prompts, 0, screen_preset),
+        (BOOKS, entries, len(prompts), screen_entry),
+    ):
+        yield from _passing(asset, items, first, screen, rows)
+
+
+def _passing(asset: str, items: Any, first: int, screen: Screen, rows: list[_Row] | None) -> Iterator[_Entry]:
+    for own, item in enumerate(items):
+        rule = screen(item)
+        if rule is None:
+            yield _Entry(asset, own, first + own, item)
+        elif rows is not None:
+            rows.append(_Row(_Entry(asset, own, first + own, item), rule))
+
+
+def _prompts(presets: Any) -> Any:
+    """The prompts; an object or text in their place holds none, as in the original."""
+    if presets is None:
+        return ()
+    if isinstance(presets, (list, tuple, dict, str)):
+        return presets
+    raise ShapeError(PRESETS, "an array of prompts", presets)
+
+
+def _counts(entry: _Entry, compat: Compat) -> bool:
+    return is_conditional(entry.item) and (entry.asset == BOOKS or compat.conditional_presets)
+
+
+def _candidates(
+    entries: list[_Entry], judge: Conditions | None, compat: Compat, rows: list[_Row] | None
+) -> Iterator[Candidate]:
+    """The candidates among the screened entries, in their order."""
+    for entry in entries:
+        row = None
+        if rows is not None:
+            row = _Row(entry, Rule.KEPT)
+            rows.append(row)
+        candidate = _candidate(entry, judge, compat, row)
+        if isinstance(candidate, Candidate):
+            if row is not None:
+                _follow(row, candidate)
+            yield candidate
+        elif row is not None:
+            row.rule = candidate
+
+
+def _candidate(entry: _Entry, judge: Conditions | None, compat: Compat, row: _Row | None) -> Candidate | Rule:
+    if judge is not None and _counts(entry, compat) and not _holds(judge, entry.item.get("condition"), row):
+        return Rule.CONDITION
+    if entry.asset == PRESETS:
+        role = role_or(entry.item, "user", f"{PRESETS}[{entry.own}].role")
+        source = partial(preset_source, entry.item, entry.index, emit_source_id=compat.emit_source_id)
+    else:
+        role = _BOOK_ROLES.get(text_of(entry.item.get("position"), BOOKS), "system")
+        source = partial(entry_source, entry.item, entry.index, role, emit_source_id=compat.emit_source_id)
+    return candidate_of(entry.item, entry.index, role, source, compat)
+
+
+_BOOK_ROLES = {"assistant": "assistant", "user": "user"}
+"""The role that a book entry's position stands for; every other is system."""
+
+
+def _holds(judge: Conditions, condition: Any, row: _Row | None) -> bool:
+    if row is None:
+        return judge.hold(condition)
+    row.value = judge.value(condition)
+    return row.value.strip().lower() == "true"
+
+
+def _follow(row: _Row, candidate: Candidate) -> None:
+    """Have the row know the candidate and the source it makes, by which its message is found again."""
+    make: Callable[[], dict[str, Any]] = candidate.source
+    row.candidate = candidate
+
+    def source() -> dict[str, Any]:
+        row.made = make()
+        return row.made
+
+    candidate.source = source
+
+
+def _verdicts(rows: list[_Row], messages: list[dict[str, Any]]) -> Iterator[Verdict]:
+    places = {id(message["source"]): place for place, message in enumerate(messages)}
+    for row in sorted(rows, key=lambda row: row.entry.index):
+        yield _verdict(row, places)
+
+
+def _verdict(row: _Row, places: dict[int, int]) -> Verdict:
+    entry, candidate = row.entry, row.candidate
+    item = entry.item if isinstance(entry.item, dict) else {}
+    condition = None if row.value is None else text_of(item.get("condition"), entry.asset)
+    own = item.get("id") if entry.asset == BOOKS else item.get("identifier") or item.get("name")
+    facts: dict[str, Any] = {
+        "asset": entry.asset,
+        "index": entry.own,
+        "rule": row.rule,
+        "id": text_of(own, entry.asset),
+        "condition": condition,
+        "value": row.value,
+    }
+    if candidate is not None and row.made is not None:
+        place = places[id(row.made)]
+        facts |= {"role": candidate.role, "depth": candidate.depth, "order": candidate.order, "place": place}
+    elif row.rule in _FIELD:
+        facts["found"] = item.get(_FIELD[row.rule])
+    return Verdict(**facts)
+
+
+_FIELD = {
+    Rule.POSITION: "position",
+    Rule.DISABLED: "enabled",
+    Rule.BLANK: "content",
+    Rule.BAD_DEPTH: "depth",
+    Rule.BAD_ORDER: "order",
+}
+"""The field that a rule refused."""
