@@ -35,7 +35,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from innkeeper.prompt.errors import FormatError, InnkeeperError, InputError, UnavailableError, UnsupportedError, UsageError
+from innkeeper.prompt.errors import (
+    FormatError,
+    InnkeeperError,
+    InputError,
+    UnavailableError,
+    UnsupportedError,
+    UsageError,
+)
 
 __all__ = [
     "AlreadyExistsError",

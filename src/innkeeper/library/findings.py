@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 import msgspec
 
+from innkeeper.prompt.frozen import EMPTY
+
 __all__ = ["Findings", "Span"]
 
 
@@ -29,7 +31,7 @@ class Findings(msgspec.Struct, frozen=True):
     (``classifier_timeout``, ``regex_timeout`` …), and is empty where it could.
     """
 
-    scores: Mapping[str, float] = {}
+    scores: Mapping[str, float] = EMPTY
     spans: tuple[Span, ...] = ()
     detector_version: str = ""
     lexicon_version: str = ""

@@ -15,6 +15,7 @@ import msgspec
 from innkeeper.library.findings import Findings
 from innkeeper.library.limits import ADULT_AGE
 from innkeeper.library.tier import Decision, Tier
+from innkeeper.prompt.frozen import EMPTY, FrozenDict
 
 __all__ = [
     "ABSOLUTE",
@@ -78,8 +79,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 _GRAVITY: Final = {Decision.ALLOW: 0, Decision.LOWER: 1, Decision.REVIEW: 2, Decision.BLOCK: 3}
-_SFW: Final = {"sexual": Thresholds(review=0.4, block=0.7)}
-_NSFW: Final[dict[str, Thresholds]] = {}
+_SFW: Final = FrozenDict({"sexual": Thresholds(review=0.4, block=0.7)})
 
 
 class TierPolicy(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -91,7 +91,7 @@ class TierPolicy(msgspec.Struct, frozen=True, omit_defaults=True):
 
     adult_enabled: bool = False
     sfw: Mapping[str, Thresholds] = _SFW
-    nsfw: Mapping[str, Thresholds] = _NSFW
+    nsfw: Mapping[str, Thresholds] = EMPTY
     absolute: frozenset[str] = frozenset()
     version: str = "default"
 
