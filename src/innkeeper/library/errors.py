@@ -9,13 +9,24 @@
     ├── QueryRefusedError           a statement that would change something, or that the database refuses
     ├── UnknownLabelError           a template without this label (404)
     ├── UnknownRowError             no row of this name or id (404)
+    ├── TemplateNotFoundError       no template answers a request (404)
+    │   └── LabelNotFoundError      none with the label asked for; no other label stands in (404)
     ├── UnknownTemplateError        no template of this name (404)
     └── UnknownVersionError         a template without this version (404)
     InputError
     ├── BackupError                 a backup that is not whole, or none at all
+    ├── InvalidTemplateError        a template that may not be published; lists every problem
+    ├── MissingVariablesError       required variables without a value; lists them
+    ├── PartialCycleError           templates that include or extend one another in a circle
     ├── RowError                    a value that its column does not take
+    ├── SnapshotError               a snapshot that is damaged, or none at all
+    ├── TemplateSyntaxError         a template that cannot be read; says line and column
     ├── TransferError               an import that is not what an export writes; says line and column
-    └── TransferVersionError        an export of a schema that is not read here
+    ├── TransferVersionError        an export of a schema that is not read here
+    ├── UnknownPartialError         a template that is included or extended and is not there
+    └── VariableTypeError           a value that its variable does not take
+    LimitError
+    └── TemplateLimitError          a template, its parts or its values beyond a limit of `innkeeper.library.limits`
     UnavailableError
     └── DatabaseError               the database does not do its work
         ├── DatabaseCorruptError    its file is damaged, or no database
@@ -39,6 +50,7 @@ from innkeeper.prompt.errors import (
     FormatError,
     InnkeeperError,
     InputError,
+    LimitError,
     UnavailableError,
     UnsupportedError,
     UsageError,
@@ -56,17 +68,27 @@ __all__ = [
     "DatabaseMissingError",
     "DatabaseReadOnlyError",
     "DatabaseUnreachableError",
+    "InvalidTemplateError",
+    "LabelNotFoundError",
+    "MissingVariablesError",
+    "PartialCycleError",
     "QueryRefusedError",
     "RowError",
     "SchemaNewerError",
     "SchemaOutdatedError",
+    "SnapshotError",
+    "TemplateLimitError",
+    "TemplateNotFoundError",
+    "TemplateSyntaxError",
     "TierBlockedError",
     "TransferError",
     "TransferVersionError",
     "UnknownLabelError",
+    "UnknownPartialError",
     "UnknownRowError",
     "UnknownTemplateError",
     "UnknownVersionError",
+    "VariableTypeError",
 ]
 
 # ------------------------------------------------------------------------------------------------------ mistakes of callers
@@ -110,6 +132,19 @@ class UnknownRowError(UsageError):
     http_status = 404
 
 
+class TemplateNotFoundError(UsageError):
+    """No template answers a request, or only a makeshift does where ``strict`` was asked."""
+
+    http_status = 404
+    HINT = "`innkeeper template resolve` shows every level that was tried"
+
+
+class LabelNotFoundError(TemplateNotFoundError):
+    """No template with the label asked for answers. Templates with other labels are never taken instead."""
+
+    HINT = "publish a template under this label, or ask for another"
+
+
 class UnknownTemplateError(UsageError):
     """No template of this name."""
 
@@ -132,8 +167,49 @@ class BackupError(InputError):
     HINT = "take another backup: this one cannot be trusted"
 
 
+class InvalidTemplateError(InputError):
+    """A template that may not be published. ``problems`` are all of them, each with its place where it has one."""
+
+    HINT = "mend what is listed and publish again"
+
+    def __init__(self, message: str, *, problems: Iterable[Any] = (), **kwargs: Any) -> None:
+        self.problems = tuple(problems)
+        super().__init__(message, problems=[str(problem) for problem in self.problems], **kwargs)
+
+
+class MissingVariablesError(InputError):
+    """Required variables that have no value. ``missing`` are their names, in the order in which they are declared."""
+
+    HINT = "give them values, or declare them as not required with a default"
+
+    def __init__(self, missing: Iterable[str], **kwargs: Any) -> None:
+        self.missing = tuple(missing)
+        names = ", ".join(self.missing)
+        super().__init__(f"variables without a value: {names}", missing=list(self.missing), **kwargs)
+
+
+class PartialCycleError(InputError):
+    """Templates that include or extend one another in a circle. ``chain`` is the way round."""
+
+    HINT = "take one of them out of the circle"
+
+    def __init__(self, chain: Iterable[str], **kwargs: Any) -> None:
+        self.chain = tuple(chain)
+        super().__init__(f"templates in a circle: {' → '.join(self.chain)}", chain=list(self.chain), **kwargs)
+
+
 class RowError(InputError):
     """A value that the database cannot hold: a NUL character, a number out of range, a wrong kind."""
+
+
+class SnapshotError(FormatError):
+    """A snapshot whose SHA-256 is not its own, or that is none. Nothing of it is used."""
+
+    HINT = "`innkeeper cache rebuild` writes a new one"
+
+
+class TemplateSyntaxError(FormatError):
+    """A template that cannot be read. ``where`` says at which line and column."""
 
 
 class TransferError(FormatError):
@@ -146,6 +222,20 @@ class TransferVersionError(UnsupportedError):
     """An export with a schema version that is not read here."""
 
     HINT = "import it with the Innkeeper that wrote it, or a later one"
+
+
+class UnknownPartialError(InputError):
+    """A template that another includes or extends, and that is not there in this version."""
+
+    HINT = "partials and parents are pinned by name and version; check both"
+
+
+class VariableTypeError(InputError):
+    """A value of a kind that its variable does not take."""
+
+
+class TemplateLimitError(LimitError):
+    """A template, its parts or its values beyond a limit of `innkeeper.library.limits`."""
 
 
 # ------------------------------------------------------------------------------------------------------------ the database

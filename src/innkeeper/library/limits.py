@@ -4,7 +4,69 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["ADULT_AGE"]
+__all__ = [
+    "ADULT_AGE",
+    "MAX_PARTS",
+    "MAX_PART_DEPTH",
+    "MAX_RENDERED_CHARS",
+    "MAX_SECTION_DEPTH",
+    "MAX_TAGS",
+    "MAX_TEMPLATE_CHARS",
+    "MAX_VALUES_CHARS",
+    "MAX_VALUE_CHARS",
+    "MAX_VALUE_ITEMS",
+    "MAX_VARIABLES",
+    "RENDERED_CACHE_CHARS",
+    "RENDERED_CACHE_ENTRIES",
+    "RENDERED_CACHE_SECONDS",
+    "SNAPSHOT_MAX_BYTES",
+]
 
 ADULT_AGE: Final = 18
 """Years from which on a person counts as an adult."""
+
+# ------------------------------------------------------------------------------------------------------------- templates
+
+MAX_TEMPLATE_CHARS: Final = 200_000
+"""One template's text, and a text with its partials in it (`TemplateLimitError`)."""
+
+MAX_TAGS: Final = 10_000
+"""Tags in one text with its partials (`TemplateLimitError`)."""
+
+MAX_SECTION_DEPTH: Final = 64
+"""Sections and blocks inside one another (`TemplateLimitError`)."""
+
+MAX_PART_DEPTH: Final = 16
+"""Templates that include or extend one another (`TemplateLimitError`)."""
+
+MAX_PARTS: Final = 200
+"""Inclusions in one text, counting each time (`TemplateLimitError`)."""
+
+MAX_VARIABLES: Final = 200
+"""Variables that one template may declare (`TemplateLimitError`)."""
+
+MAX_VALUE_CHARS: Final = 1_000_000
+"""One value (`TemplateLimitError`)."""
+
+MAX_VALUES_CHARS: Final = 2_000_000
+"""All values of one rendering together (`TemplateLimitError`)."""
+
+MAX_VALUE_ITEMS: Final = 10_000
+"""Items of a value that is a list (`TemplateLimitError`)."""
+
+MAX_RENDERED_CHARS: Final = 4_000_000
+"""What a template renders to (`TemplateLimitError`)."""
+
+RENDERED_CACHE_ENTRIES: Final = 1_024
+"""Rendered texts kept; the least recently used goes first."""
+
+RENDERED_CACHE_CHARS: Final = 16_000_000
+"""Characters of all rendered texts kept."""
+
+RENDERED_CACHE_SECONDS: Final = 3_600.0
+"""How long a rendered text is kept."""
+
+# ------------------------------------------------------------------------------------------------------------- snapshots
+
+SNAPSHOT_MAX_BYTES: Final = 256 * 1024 * 1024
+"""A snapshot (`SnapshotError`)."""
