@@ -11,7 +11,6 @@ import contextlib
 import hashlib
 import os
 import re
-import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -27,6 +26,7 @@ from innkeeper.inference.gguf import MAGIC, read_gguf_head
 from innkeeper.inference.limits import MAX_MODEL_BYTES
 from innkeeper.inference.pip import download
 from innkeeper.prompt import LimitError, UnknownNameError, UsageError, Where
+from innkeeper.prompt.home import HOME_VARIABLE, home
 
 __all__ = [
     "DEFAULT_MODEL",
@@ -40,9 +40,6 @@ __all__ = [
     "list_models",
     "models_dir",
 ]
-
-HOME_VARIABLE: Final = "INNKEEPER_HOME"
-"""The environment variable that says where Innkeeper keeps its files."""
 
 BLOCK: Final = 1024 * 1024
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
@@ -100,18 +97,6 @@ class LocalModelFile(msgspec.Struct, frozen=True):
         """JSON-ready facts."""
         facts: dict[str, Any] = msgspec.to_builtins(self, enc_hook=str)
         return facts
-
-
-def home(environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
-    """Where Innkeeper keeps what it downloads: ``$INNKEEPER_HOME``, else the platform's place for data of programs."""
-    if environ.get(HOME_VARIABLE):
-        return Path(environ[HOME_VARIABLE]).expanduser()
-    if platform == "win32" and environ.get("LOCALAPPDATA"):
-        return Path(environ["LOCALAPPDATA"]) / "innkeeper"
-    if platform == "darwin":
-        return Path.home() / "Library" / "Application Support" / "innkeeper"
-    given = Path(environ.get("XDG_DATA_HOME") or "")
-    return (given if given.is_absolute() else Path.home() / ".local" / "share") / "innkeeper"
 
 
 def models_dir() -> Path:

@@ -1,0 +1,151 @@
+"""Column types and defaults that mean the same on SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, Integer, String, Text, TypeDecorator
+from sqlalchemy import types as sqltypes
+from sqlalchemy.dialects.postgresql import TIMESTAMP
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.expression import FunctionElement
+
+from innkeeper.prompt.errors import FormatError
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Dialect
+
+__all__ = [
+    "BIG",
+    "MOMENT_SQL",
+    "Json",
+    "Moment",
+    "active",
+    "created",
+    "fresh_id",
+    "given_id",
+    "moment_now",
+    "moment_text",
+    "one_of",
+    "serial",
+    "tier",
+]
+
+MOMENT_FORM: Final = "%Y-%m-%dT%H:%M:%S.%fZ"
+"""How a moment is written: UTC, microseconds, always as long, so that text order is time order."""
+
+MOMENT_SQL: Final = {"sqlite": "strftime('%Y-%m-%dT%H:%M:%f000Z', 'now')", "postgresql": "now()"}
+"""The database's own time, as `Moment` writes it."""
+
+BIG: Final = BigInteger().with_variant(Integer, "sqlite")
+"""A number that counts up by itself: SQLite does so for INTEGER only."""
+
+
+def moment_text(moment: datetime | str) -> str:
+    """A moment as it is stored: UTC with microseconds. Naive ones are UTC. Raises `FormatError` for what is none."""
+    if isinstance(moment, str):
+        try:
+            moment = datetime.fromisoformat(moment)
+        except ValueError as error:
+            hint = "write it like 2026-01-15T12:34:56Z"
+            raise FormatError(f"not an ISO 8601 moment: {moment[:40]!r}", hint=hint) from error
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return aware.astimezone(UTC).strftime(MOMENT_FORM).rjust(len("2026-01-15T12:34:56.123456Z"), "0")
+
+
+class Moment(TypeDecorator[str]):
+    """A point in time, as text in Python (`moment_text`) and in SQLite, as ``timestamptz`` in PostgreSQL."""
+
+    impl = Text
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> Any:
+        """The column's type in this database."""
+        return dialect.type_descriptor(TIMESTAMP(timezone=True) if dialect.name == "postgresql" else Text())
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> Any:
+        """Text or a moment, as the database takes it."""
+        if value is None:
+            return None
+        text = moment_text(value)
+        return datetime.fromisoformat(text) if dialect.name == "postgresql" else text
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> str | None:
+        """What the database gives, as text."""
+        return None if value is None else moment_text(value)
+
+
+def Json() -> sqltypes.JSON:  # noqa: N802 - it stands where a type stands
+    """JSON that comes back as it was written: the text itself is kept, on PostgreSQL too (``jsonb`` would rewrite numbers)."""
+    return sqltypes.JSON(none_as_null=True)
+
+
+class moment_now(FunctionElement[Any]):  # noqa: N801 - it reads as the SQL function that it is
+    """The database's own time, as `Moment` writes it: only for rows that somebody inserts by hand."""
+
+    inherit_cache = True
+
+
+class fresh_id(FunctionElement[Any]):  # noqa: N801 - as above
+    """A random identifier by the database: only for rows that somebody inserts by hand."""
+
+    inherit_cache = True
+
+
+@compiles(moment_now, "sqlite")
+def _moment_sqlite(element: Any, compiler: Any, **options: Any) -> str:
+    return f"({MOMENT_SQL['sqlite']})"
+
+
+@compiles(moment_now, "postgresql")
+def _moment_postgresql(element: Any, compiler: Any, **options: Any) -> str:
+    return MOMENT_SQL["postgresql"]
+
+
+@compiles(fresh_id, "sqlite")
+def _id_sqlite(element: Any, compiler: Any, **options: Any) -> str:
+    return "(lower(hex(randomblob(16))))"
+
+
+@compiles(fresh_id, "postgresql")
+def _id_postgresql(element: Any, compiler: Any, **options: Any) -> str:
+    return "replace(gen_random_uuid()::text, '-', '')"
+
+
+def serial() -> Column[Any]:
+    """A primary key that counts up."""
+    return Column("id", BIG, primary_key=True, autoincrement=True)
+
+
+def given_id() -> Column[Any]:
+    """A primary key of text, given by whoever makes the row."""
+    return Column("id", String, primary_key=True, server_default=fresh_id())
+
+
+def created(name: str = "created_at", *, index: bool = False) -> Column[Any]:
+    """When the row was made."""
+    return Column(name, Moment, nullable=False, server_default=moment_now(), index=index)
+
+
+def active(*, default: bool) -> Column[Any]:
+    """Whether the row counts."""
+    return Column("is_active", Boolean, nullable=False, default=default, server_default=_truth(default))
+
+
+def tier(name: str, *, default: str | None = "sfw") -> tuple[Any, ...]:
+    """A content tier: ``sfw`` unless said otherwise, or unknown (``None``) where there is no default."""
+    column = Column(name, String, nullable=default is None, default=default, server_default=default)
+    return column, one_of(name, "sfw", "nsfw")
+
+
+def one_of(name: str, *allowed: str) -> CheckConstraint:
+    """The constraint that a column holds one of these words."""
+    listed = ", ".join(f"'{word}'" for word in allowed)
+    return CheckConstraint(f"{name} IN ({listed})", name=f"{name}_known")
+
+
+def _truth(value: bool) -> Any:  # noqa: FBT001 - a truth value is what it is about
+    from sqlalchemy import false, true
+
+    return true() if value else false()
