@@ -15,7 +15,7 @@ import msgspec
 
 from innkeeper.macros.javascript import SPACES
 
-__all__ = ["Grammar", "Head", "Shorthand"]
+__all__ = ["Grammar", "Head", "Shorthand", "marks_of"]
 
 
 class Shorthand(msgspec.Struct, frozen=True):
@@ -141,6 +141,11 @@ class _Patterns(msgspec.Struct, frozen=True):
     rest: re.Pattern[str]
     nameless: re.Pattern[str]
     inert: re.Pattern[str]
+
+
+def marks_of(*grammars: Grammar) -> re.Pattern[str]:
+    """What matches the next opener or closer of any of these grammars, for a language that has several kinds of brackets."""
+    return re.compile("|".join(re.escape(mark) for grammar in grammars for mark in (grammar.open, grammar.close)))
 
 
 _BLANK: Final = f"[{SPACES}]*"

@@ -7,19 +7,53 @@ from typing import TYPE_CHECKING
 from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from innkeeper.macros.smart.chance import Chance, StreamChance
     from innkeeper.macros.smart.compat import FIXED, SMARTTAVERN, MacroCompat
+    from innkeeper.macros.smart.conditions import condition_holds
     from innkeeper.macros.smart.environment import MacroEnvironment
-    from innkeeper.macros.smart.options import MacroOptions
+    from innkeeper.macros.smart.errors import VariablePathError
+    from innkeeper.macros.smart.expansion import expand
+    from innkeeper.macros.smart.keywords import Keywords
+    from innkeeper.macros.smart.operations import process, process_text, process_text_batch
+    from innkeeper.macros.smart.options import CustomMacro, MacroOptions
+    from innkeeper.macros.smart.policy import Policy
 
-__all__ = ["FIXED", "SMARTTAVERN", "MacroCompat", "MacroEnvironment", "MacroOptions"]
+_HOMES = {
+    "FIXED": "compat",
+    "SMARTTAVERN": "compat",
+    "Chance": "chance",
+    "CustomMacro": "options",
+    "Keywords": "keywords",
+    "MacroCompat": "compat",
+    "MacroEnvironment": "environment",
+    "MacroOptions": "options",
+    "Policy": "policy",
+    "StreamChance": "chance",
+    "VariablePathError": "errors",
+    "condition_holds": "conditions",
+    "expand": "expansion",
+    "process": "operations",
+    "process_text": "operations",
+    "process_text_batch": "operations",
+}
 
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "FIXED": "compat",
-        "SMARTTAVERN": "compat",
-        "MacroCompat": "compat",
-        "MacroEnvironment": "environment",
-        "MacroOptions": "options",
-    },
-)
+__all__ = [
+    "FIXED",
+    "SMARTTAVERN",
+    "Chance",
+    "CustomMacro",
+    "Keywords",
+    "MacroCompat",
+    "MacroEnvironment",
+    "MacroOptions",
+    "Policy",
+    "StreamChance",
+    "VariablePathError",
+    "condition_holds",
+    "expand",
+    "process",
+    "process_text",
+    "process_text_batch",
+]
+
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -20,8 +20,12 @@ class MacroCompat(msgspec.Struct, frozen=True, kw_only=True):
     """``variables.initial`` shows writes below its top level, as a shallow copy does (`smarttavern-notes.md` 2-5). Off: it is
     what the variables were."""
 
+    search_placeholder: bool = False
+    """Without a history, keywords are searched in the placeholder ``[UndefinedVar:chat_history_text]``
+    (`smarttavern-notes.md` 2-7). Off: none is found."""
 
-SMARTTAVERN: Final = MacroCompat(rescan_values=True, shared_initial=True)
+
+SMARTTAVERN: Final = MacroCompat(rescan_values=True, shared_initial=True, search_placeholder=True)
 """The original's behaviour, for ``--profile smarttavern`` and parity."""
 
 FIXED: Final = MacroCompat()

@@ -3,27 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
+from innkeeper.macros.limits import MAX_REPORTS
+from innkeeper.macros.smart import paths
 from innkeeper.macros.smart.chance import Chance
 from innkeeper.macros.smart.options import MacroOptions
-from innkeeper.prompt.note import Note
+from innkeeper.macros.smart.policy import Policy
+from innkeeper.macros.smart.table import ITEM, Copier
+from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError, Where
+from innkeeper.prompt.frozen import FrozenDict
+from innkeeper.prompt.note import Note, NoteKind
 
-__all__ = ["MacroEnvironment"]
+__all__ = ["HISTORY", "MacroEnvironment", "Spent", "copied"]
+
+HISTORY: Final = "chat_history_text"
+"""The variable that keyword tests search."""
+
+
+@dataclass(slots=True)
+class Spent:
+    """What a run has used up: characters produced, reports; the names of unknown macros that were told."""
+
+    output: int = 0
+    reports: int = 0
+    unknown: set[str] = field(default_factory=set)
 
 
 @dataclass(slots=True, kw_only=True)
 class MacroEnvironment:
-    """One run. ``table`` holds the variables and is the run's own; make one with `of`, which copies the caller's."""
+    """One run. ``table`` holds the variables and is the run's own; make one with `of`, which copies the caller's.
+
+    ``contains`` says whether a keyword is in the history's text (``None``: look into the variable `HISTORY`). ``owned`` is
+    false while the table is still another environment's; the first write, or read of a container, makes a copy.
+    """
 
     table: dict[str, Any]
     options: MacroOptions
     chance: Chance
-    undefined_get: str = "error"
-    error_token: str = "[UndefinedVar:{name}]"  # noqa: S105 - a placeholder, no secret
+    policy: Policy = field(default_factory=Policy)
     contains: Callable[[str], bool] | None = None
     notes: list[Note] = field(default_factory=list)
+    spent: Spent = field(default_factory=Spent)
+    copier: Copier = field(default_factory=Copier)
+    owned: bool = True
 
     @classmethod
     def of(
@@ -33,13 +57,87 @@ class MacroEnvironment:
         options: MacroOptions = MacroOptions(),  # noqa: B008 - a frozen value
         contains: Callable[[str], bool] | None = None,
     ) -> MacroEnvironment:
-        """The environment of a run; the caller's variables are copied, all the way down."""
-        raise NotImplementedError
+        """The environment of a run; the caller's variables are copied, all the way down.
+
+        Raises `FormatError` when variables or policy are no objects, `MacroLimitError` for variables too large or deep.
+        """
+        copier = Copier()
+        return cls(
+            table=copied(variables, copier),
+            options=options,
+            chance=options.chance(),
+            policy=Policy.of(policy),
+            contains=contains,
+            copier=copier,
+        )
+
+    def fork(self) -> MacroEnvironment:
+        """An environment that reads the same table and whose writes stay its own; notes, chance and limits are shared."""
+        return replace(self, owned=False, copier=Copier(self.copier.size))
+
+    def value(self, path: str, missing: Any = paths.MISSING) -> Any:
+        """The value at ``path``, or ``missing``."""
+        found = paths.read(self.table, path, missing)
+        if not self.owned and isinstance(found, (dict, list)):
+            self._own()
+            found = paths.read(self.table, path, missing)
+        return found
 
     def read(self, path: str) -> Any:
-        """The value at ``path``, or the placeholder of the policy."""
-        raise NotImplementedError
+        """The value at ``path``, or what the policy puts in its place."""
+        found = self.value(path)
+        return self.policy.undefined(path) if found is paths.MISSING else found
 
-    def write(self, path: str, value: Any) -> None:
-        """Set a variable."""
-        raise NotImplementedError
+    def write(self, path: str, value: Any, *, index_keys: bool = False) -> None:
+        """Set a variable. Raises `MacroArgumentError` for what is no data, and what `innkeeper.macros.smart.paths.write` does."""
+        parts = paths.parse(path)
+        if not parts:
+            return
+        if not self.owned:
+            self._own()
+        if parts[0] == HISTORY:
+            self.contains = None
+        grown = paths.write(self.table, path, self.copier.written(value), index_keys=index_keys)
+        self.copier.count(grown * ITEM)
+
+    def replaced(self, variables: Mapping[str, Any]) -> None:
+        """Take another table, as a macro of the caller's gives one."""
+        self.table, self.owned, self.contains = copied(variables, self.copier), True, None
+
+    def has(self, keyword: str) -> bool:
+        """Whether the history's text has a keyword in it."""
+        if self.contains is not None:
+            return self.contains(keyword)
+        found = paths.read(self.table, HISTORY)
+        if found is paths.MISSING:
+            return self.options.compat.search_placeholder and keyword in self.policy.undefined(HISTORY)
+        return keyword in (found if isinstance(found, str) else str(found))
+
+    def report(self, error: InnkeeperError, where: Callable[[], Where | None] | None = None) -> None:
+        """Leave a note about an error that did not stop the run; of more than `MAX_REPORTS` only that there are more.
+
+        ``where`` is asked for the place only when the note is kept.
+        """
+        self.spent.reports += 1
+        if self.spent.reports > MAX_REPORTS:
+            if self.spent.reports == MAX_REPORTS + 1:
+                self.notes.append(Note(NoteKind.LIMIT, f"more than {MAX_REPORTS} reports; the others are not listed"))
+            return
+        place = error.where or (where() if where else None)
+        kind = NoteKind.LIMIT if isinstance(error, LimitError) else NoteKind.MACRO
+        data = FrozenDict({"kind": error.kind, **error.details})
+        self.notes.append(Note(kind, error.message, where=place, hint=error.hint, data=data))
+
+    def _own(self) -> None:
+        self.table = Copier().given(self.table)
+        self.owned = True
+
+
+def copied(variables: Mapping[str, Any] | None, copier: Copier | None = None) -> dict[str, Any]:
+    """A table of one's own (``None``: an empty one). Raises `FormatError` when it is no object."""
+    if variables is None:
+        return {}
+    if not isinstance(variables, Mapping):
+        raise FormatError(f"variables must be an object, not {type(variables).__name__}", hint='write {"name": value}')
+    table: dict[str, Any] = (copier or Copier()).given(variables)
+    return table

@@ -1,0 +1,175 @@
+"""The built-in macros of SmartTavern (`smarttavern.md` 4.5): one function a macro, by its name in lower case.
+
+The original translates each into Python source and runs that. Here they are called; what they share with the sandbox's
+``legacy_…`` functions is in `innkeeper.macros.smart.legacy`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from innkeeper.macros.errors import MacroLimitError
+from innkeeper.macros.smart import keywords, legacy
+from innkeeper.macros.smart.environment import MacroEnvironment
+from innkeeper.macros.smart.limits import MAX_FORMAT_CHARS
+from innkeeper.macros.smart.pieces import Inner
+
+__all__ = ["BUILTINS", "TIME_UTC", "Builtin"]
+
+Builtin = Callable[[MacroEnvironment, Inner], Any]
+"""A macro: its value, from the environment and all that stands between its marks."""
+
+TIME_UTC: Final = "time_utc"
+"""The macro whose name goes on: ``{{time_UTC+8}}``."""
+
+_DEFAULT_FORMAT: Final = "%Y-%m-%d %H:%M:%S"
+_VARIABLES: Final = {
+    "user": "user_name",
+    "char": "character_name",
+    "description": "character_description",
+    "personality": "character_personality",
+    "scenario": "scenario_description",
+    "persona": "persona_description",
+    "input": "user_input_text",
+    "lastmessage": "chat_last_message",
+    "lastusermessage": "chat_last_user_message",
+    "lastcharmessage": "chat_last_assistant_message",
+    "messagecount": "chat_message_count",
+    "usermessagecount": "chat_user_message_count",
+    "conversationlength": "chat_conversation_length",
+}
+
+
+def _params(inner: Inner) -> Inner:
+    """What stands behind the first colon, blank space in front included."""
+    found = inner.cut(":")
+    return Inner("", "") if found is None else found[1]
+
+
+def _split(text: str) -> list[str]:
+    """A list as macros write them: parted by ``::`` where there is one, else by commas."""
+    return [part.strip() for part in text.split("::" if "::" in text else ",")]
+
+
+def _pair(params: Inner, missing: str) -> tuple[str, str]:
+    """The first two parts of a list whose separators are not a value's."""
+    separator = "::" if "::" in params.plain else ","
+    found = params.cut(separator)
+    if found is None:
+        return params.text.strip(), missing
+    second = found[1].cut(separator)
+    return found[0].text.strip(), (found[1] if second is None else second[0]).text.strip()
+
+
+def _fixed(text: str) -> Builtin:
+    return lambda _env, _inner: text
+
+
+def _variable(path: str) -> Builtin:
+    return lambda env, _inner: env.read(path)
+
+
+def _on_text(run: Callable[[str], Any]) -> Builtin:
+    return lambda _env, inner: run(_params(inner).text)
+
+
+def _on_numbers(run: Callable[[float, float], float]) -> Builtin:
+    def macro(_env: MacroEnvironment, inner: Inner) -> float:
+        first, second = (*_split(_params(inner).text), "")[:2]
+        return run(legacy.num(first), legacy.num(second))
+
+    return macro
+
+
+def _moment(pattern: str) -> Builtin:
+    return lambda env, _inner: legacy.moment_text(env.options.now, pattern)
+
+
+def _formatted(env: MacroEnvironment, inner: Inner) -> str:
+    pattern = _params(inner).text or _DEFAULT_FORMAT
+    if len(pattern) > MAX_FORMAT_CHARS:
+        raise MacroLimitError("a format", limit="MAX_FORMAT_CHARS", allowed=MAX_FORMAT_CHARS, found=len(pattern))
+    return legacy.moment_text(env.options.now, pattern)
+
+
+def _shifted(env: MacroEnvironment, inner: Inner) -> str:
+    """The local time, some hours later: what follows the name is not taken from UTC."""
+    name = inner.text.partition(":")[0]
+    return legacy.shifted_time(env.options.now, legacy.utc_offset(name[len(TIME_UTC) :]))
+
+
+def _chosen(env: MacroEnvironment, inner: Inner) -> str:
+    return env.chance.choice(_split(_params(inner).text))
+
+
+def _thrown(env: MacroEnvironment, inner: Inner) -> str:
+    return legacy.roll(_params(inner).text, env.chance)
+
+
+def _found(env: MacroEnvironment, inner: Inner) -> str:
+    return "true" if keywords.parse(_params(inner).text).matches(env.has) else "false"
+
+
+def _set(env: MacroEnvironment, inner: Inner) -> None:
+    env.write(*_pair(_params(inner), ""))
+
+
+def _get(env: MacroEnvironment, inner: Inner) -> Any:
+    return env.read(_params(inner).text.strip())
+
+
+def _added(env: MacroEnvironment, inner: Inner) -> None:
+    name, value = _pair(_params(inner), "0")
+    env.write(name, legacy.added(env.read(name), value))
+
+
+def _stepped(step: int) -> Builtin:
+    def macro(env: MacroEnvironment, inner: Inner) -> None:
+        name, _ = _pair(_params(inner), "")
+        env.write(name, legacy.stepped(env.read(name), step))
+
+    return macro
+
+
+BUILTINS: Final[Mapping[str, Builtin]] = MappingProxyType(
+    {
+        "newline": _fixed("\n"),
+        "noop": _fixed(""),
+        "trim": _fixed(""),
+        "enable": _fixed("True"),
+        "timediff": _fixed(""),
+        **{name: _variable(path) for name, path in _VARIABLES.items()},
+        "random": _chosen,
+        "pick": _chosen,
+        "roll": _thrown,
+        "add": _on_numbers(lambda a, b: a + b),
+        "sub": _on_numbers(lambda a, b: a - b),
+        "mul": _on_numbers(lambda a, b: a * b),
+        "div": _on_numbers(lambda a, b: a / b if b else 0.0),
+        "max": _on_numbers(max),
+        "min": _on_numbers(min),
+        "upper": _on_text(str.upper),
+        "lower": _on_text(str.lower),
+        "length": _on_text(len),
+        "reverse": _on_text(lambda text: text[::-1]),
+        "time": _moment("%H:%M:%S"),
+        "isotime": _moment("%H:%M:%S"),
+        "date": _moment("%Y-%m-%d"),
+        "isodate": _moment("%Y-%m-%d"),
+        "weekday": lambda env, _inner: legacy.weekday_cn(env.options.now),
+        "datetimeformat": _formatted,
+        TIME_UTC: _shifted,
+        "keywords": _found,
+        "getglobalvar": _get,
+        "setglobalvar": _set,
+        "addvar": _added,
+        "addglobalvar": _added,
+        "incvar": _stepped(1),
+        "incglobalvar": _stepped(1),
+        "decvar": _stepped(-1),
+        "decglobalvar": _stepped(-1),
+    }
+)
+"""Every built-in macro by name."""

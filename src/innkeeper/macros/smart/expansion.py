@@ -1,0 +1,206 @@
+"""Expansion: a text with its smart macros replaced, in one pass from left to right.
+
+The marks are those of two `innkeeper.macros.scanner` grammars, curly and angle brackets. The house's syntax tree and evaluator
+do not fit: they decide by the head which tag opens, while here a closing mark takes the nearest opening one of its kind, the
+two kinds may cross, and only then is it seen whether a macro stands between them; what is none stays text around others. And
+where values are scanned again, what a macro produced can form marks with the text beside it, so there is no tree to be made.
+
+SmartTavern starts over at the first character after each replacement. What is left of the replaced span reads the same
+then, so it is enough to go back to the state before its opening mark: an opener remembers the openers that were waiting
+before it, and a lone half of a mark before the value is read again together with it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from msgspec.structs import asdict
+
+from innkeeper.macros.errors import MacroError, MacroLimitError, UnknownMacroError
+from innkeeper.macros.limits import MAX_OUTPUT, MAX_REPORTS
+from innkeeper.macros.place import place_in
+from innkeeper.macros.scanner import Grammar, marks_of
+from innkeeper.macros.smart.classes import Handler, handler_of, longest_name
+from innkeeper.macros.smart.environment import MacroEnvironment
+from innkeeper.macros.smart.limits import MAX_MACROS, MAX_REPLACEMENTS, MAX_RUN_OUTPUT
+from innkeeper.macros.smart.pieces import Value, first_word, inner_of
+from innkeeper.prompt.errors import InnkeeperError, LimitError, Where
+
+__all__ = ["ANGLE", "CURLY", "expand"]
+
+CURLY: Final = Grammar(title="smart")
+"""``{{…}}``."""
+
+ANGLE: Final = Grammar(title="smart, angle brackets", open="<<", close=">>")
+"""``<<…>>``, the same."""
+
+_MARKS: Final = marks_of(CURLY, ANGLE)
+_KINDS: Final = {CURLY.open: 0, CURLY.close: 0, ANGLE.open: 1, ANGLE.close: 1}
+_OPENERS: Final = frozenset({CURLY.open, ANGLE.open})
+_HALVES: Final = frozenset("{}<>")
+
+
+def expand(text: Any, env: MacroEnvironment) -> str:
+    """``text`` with its macros replaced (``None``: an empty text; other types as Python writes them).
+
+    Spans that are no macro stay as they are, with a note; a macro that fails leaves nothing, with a note. Raises
+    `innkeeper.macros.smart.errors.VariablePathError` and `MacroLimitError` where ``{{setvar}}`` cannot write.
+    """
+    text = "" if text is None else str(text)
+    if CURLY.open not in text and ANGLE.open not in text:
+        return text
+    return _Expansion(text, env).run()
+
+
+class _Opener:
+    """An opening mark: where it is, and which openers of its own and of the other kind were waiting before it."""
+
+    __slots__ = ("at", "other", "outer", "piece")
+
+    def __init__(self, piece: int, at: int | None, outer: _Opener | None, other: _Opener | None) -> None:
+        self.piece = piece
+        self.at = at
+        self.outer = outer
+        self.other = other
+
+
+class _Expansion:
+    __slots__ = (
+        "count", "env", "full", "half", "longest", "most", "output", "pending", "pieces", "rescan", "text", "waiting",
+    )  # fmt: skip
+
+    def __init__(self, text: str, env: MacroEnvironment) -> None:
+        self.text = text
+        self.env = env
+        self.rescan = env.options.compat.rescan_values
+        self.most = MAX_REPLACEMENTS if self.rescan else MAX_MACROS
+        self.longest = longest_name(env.options)
+        self.pending = [(text, 0)]
+        self.pieces: list[str] = []
+        self.waiting: list[_Opener | None] = [None, None]
+        self.half = ""
+        self.count = 0
+        self.output = 0
+        self.full = False
+
+    def run(self) -> str:
+        """The whole text."""
+        while self.pending and not self.full:
+            self._segment(*self.pending.pop())
+        rest = [text[place:] for text, place in reversed(self.pending)]
+        return "".join([*self.pieces, self.half, *rest])
+
+    def _segment(self, text: str, place: int) -> None:
+        """Read a segment on from ``place``, to its end or to a value that is to be read before the rest of it."""
+        place, mark = self._joined(text, place)
+        while True:
+            if mark:
+                value = self._mark(mark, text, place)
+                if self.full:
+                    self.pending.append((text, place))
+                    return
+                if value is not None and self.rescan:
+                    self._again(value, text, place)
+                    return
+                if value:
+                    self.pieces.append(Value(value))
+            found = _MARKS.search(text, place)
+            if found is None:
+                self._literal(text[place:])
+                return
+            self._literal(text[place : found.start()])
+            if self.half:
+                self.pieces.append(self.half)
+                self.half = ""
+            mark, place = found.group(), found.end()
+
+    def _joined(self, text: str, place: int) -> tuple[int, str]:
+        """The mark that the half before this segment makes with its first character, if it does."""
+        half, self.half = self.half, ""
+        if half and place == len(text):
+            self.half = half
+        elif half and text[place] == half:
+            return place + 1, half * 2
+        elif half:
+            self.pieces.append(half)
+        return place, ""
+
+    def _literal(self, text: str) -> None:
+        """Keep text; its last character apart, when it may be half a mark."""
+        if not text:
+            return
+        if self.rescan and text[-1] in _HALVES:
+            self.half, text = text[-1], text[:-1]
+        if text:
+            self.pieces.append(text)
+
+    def _again(self, value: str, text: str, place: int) -> None:
+        """Read a value next, and the rest of its segment after it."""
+        self.pending += [(text, place), (value, 0)]
+        if self.pieces and self.pieces[-1] in _HALVES:
+            self.half = self.pieces.pop()
+
+    def _mark(self, mark: str, text: str, place: int) -> str | None:
+        """What the macro that ends with this mark stands for, or ``None`` when none does."""
+        kind = _KINDS[mark]
+        if mark in _OPENERS:
+            at = place - len(mark) if text is self.text else None
+            self.waiting[kind] = _Opener(len(self.pieces), at, self.waiting[kind], self.waiting[1 - kind])
+            self.pieces.append(mark)
+            return None
+        opener = self.waiting[kind]
+        handler = None
+        if opener is not None:
+            self.waiting[kind] = opener.outer
+            handler = self._handler(opener)
+        if opener is None or handler is None or not self._room(opener):
+            self.pieces.append(mark)
+            return None
+        value = self._value(handler, opener)
+        self.waiting[kind], self.waiting[1 - kind] = opener.outer, opener.other
+        del self.pieces[opener.piece :]
+        return value
+
+    def _handler(self, opener: _Opener) -> Handler | None:
+        word, follows = first_word(self.pieces, opener.piece + 1, self.longest)
+        handler = handler_of(word, follows, self.env.options)
+        if handler is None and word not in self.env.spent.unknown:
+            self._unknown(word, opener)
+        return handler
+
+    def _unknown(self, word: str, opener: _Opener) -> None:
+        if len(self.env.spent.unknown) < MAX_REPORTS:
+            self.env.spent.unknown.add(word)
+        error = UnknownMacroError(f"there is no macro {word!r}", macro=word, hint="it stays as it is written")
+        self._report(error, opener)
+
+    def _value(self, handler: Handler, opener: _Opener) -> str:
+        try:
+            value = handler(self.env, inner_of(self.pieces[opener.piece + 1 :]), lambda: self._where(opener))
+        except (MacroError, LimitError) as error:
+            place = self._where(opener)
+            raise error.at(**({} if place is None else asdict(place))) from None
+        self.count += 1
+        self.output += len(value)
+        self.env.spent.output += len(value)
+        return value
+
+    def _room(self, opener: _Opener) -> bool:
+        """Whether another macro may be replaced; the first time not, with a note."""
+        if self.count >= self.most:
+            self._stop("the macros of one text", "MAX_REPLACEMENTS" if self.rescan else "MAX_MACROS", self.most, opener)
+        elif self.output > MAX_OUTPUT:
+            self._stop("what the macros of one text produced", "MAX_OUTPUT", MAX_OUTPUT, opener)
+        elif self.env.spent.output > MAX_RUN_OUTPUT:
+            self._stop("what the macros of one run produced", "MAX_RUN_OUTPUT", MAX_RUN_OUTPUT, opener)
+        return not self.full
+
+    def _stop(self, what: str, limit: str, allowed: int, opener: _Opener) -> None:
+        self.full = True
+        self._report(MacroLimitError(what, limit=limit, allowed=allowed, hint="the rest stays as it is"), opener)
+
+    def _report(self, error: InnkeeperError, opener: _Opener) -> None:
+        self.env.report(error, lambda: self._where(opener))
+
+    def _where(self, opener: _Opener) -> Where | None:
+        return None if opener.at is None else place_in(self.text, opener.at)

@@ -1,0 +1,120 @@
+"""Operations: texts and messages with their macros replaced, and the variables before and after (`smarttavern.md` 4.7)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from innkeeper.macros.smart.environment import MacroEnvironment, copied
+from innkeeper.macros.smart.expansion import expand
+from innkeeper.macros.smart.options import MacroOptions
+from innkeeper.prompt.errors import FormatError, InnkeeperError
+from innkeeper.prompt.note import Note
+
+__all__ = ["process", "process_text", "process_text_batch"]
+
+_DEFAULT = MacroOptions()
+
+
+def process_text(
+    text: Any,
+    variables: Mapping[str, Any] | None = None,
+    policy: Mapping[str, Any] | None = None,
+    *,
+    options: MacroOptions = _DEFAULT,
+    notes: list[Note] | None = None,
+) -> dict[str, Any]:
+    """One text: ``{"text", "variables": {"initial", "final"}}``. ``notes`` gets what could not be done.
+
+    Raises what `innkeeper.macros.smart.expansion.expand` and `MacroEnvironment.of` do.
+    """
+    env, initial = _begun(variables, policy, options, notes)
+    return {"text": expand(text, env), "variables": {"initial": initial, "final": env.table}}
+
+
+def process(
+    messages: Any,
+    variables: Mapping[str, Any] | None = None,
+    policy: Mapping[str, Any] | None = None,
+    *,
+    options: MacroOptions = _DEFAULT,
+    notes: list[Note] | None = None,
+) -> dict[str, Any]:
+    """Messages in order over one table: ``{"messages", "variables": {"initial", "final"}}``.
+
+    Only ``content`` changes. What is no object is left out, and a message whose macros raise stays as it was: both with a
+    note. Raises `FormatError` when ``messages`` is no list, and what `MacroEnvironment.of` does.
+    """
+    env, initial = _begun(variables, policy, options, notes)
+    done = []
+    for index, message in enumerate(_listed(messages, "messages")):
+        if isinstance(message, Mapping):
+            done.append(_processed(message, index, env))
+        else:
+            env.report(
+                FormatError(f"a message must be an object, not {type(message).__name__}").at(path=f"messages[{index}]")
+            )
+    return {"messages": done, "variables": {"initial": initial, "final": env.table}}
+
+
+def process_text_batch(
+    texts: Any,
+    variables: Mapping[str, Any] | None = None,
+    policy: Mapping[str, Any] | None = None,
+    *,
+    options: MacroOptions = _DEFAULT,
+    notes: list[Note] | None = None,
+) -> dict[str, Any]:
+    """Texts that each begin with the same variables: ``{"texts", "variables_list": [{"initial", "final"}, …]}``.
+
+    They are taken in order and draw from one stream. One whose macros raise gives an empty text, with a note. Raises
+    `FormatError` when ``texts`` is no list, and what `MacroEnvironment.of` does.
+    """
+    done: list[str] = []
+    tables = []
+    first, _ = _begun(variables, policy, options, notes)
+    for index, text in enumerate(_listed(texts, "texts")):
+        env = first.fork()
+        env.table, env.owned = copied(variables), True
+        initial = _initial(env, variables)
+        done.append(_expanded(text, f"texts[{index}]", env, ""))
+        tables.append({"initial": initial, "final": env.table})
+    return {"texts": done, "variables_list": tables}
+
+
+def _begun(
+    variables: Mapping[str, Any] | None,
+    policy: Mapping[str, Any] | None,
+    options: MacroOptions,
+    notes: list[Note] | None,
+) -> tuple[MacroEnvironment, dict[str, Any]]:
+    env = MacroEnvironment.of(variables, policy, options)
+    if notes is not None:
+        env.notes = notes
+    return env, _initial(env, variables)
+
+
+def _initial(env: MacroEnvironment, variables: Mapping[str, Any] | None) -> dict[str, Any]:
+    return dict(env.table) if env.options.compat.shared_initial else copied(variables)
+
+
+def _processed(message: Mapping[str, Any], index: int, env: MacroEnvironment) -> dict[str, Any]:
+    content = message.get("content")
+    return {**message, "content": _expanded(content, f"messages[{index}].content", env, content)}
+
+
+def _expanded(text: Any, path: str, env: MacroEnvironment, otherwise: Any) -> Any:
+    """The text with its macros replaced, or something else when they raise."""
+    try:
+        return expand(text, env)
+    except InnkeeperError as error:
+        env.report(error.at(path=path))
+        return otherwise
+
+
+def _listed(given: Any, name: str) -> list[Any]:
+    if given is None:
+        return []
+    if not isinstance(given, (list, tuple)):
+        raise FormatError(f"{name} must be a list, not {type(given).__name__}").at(path=name)
+    return list(given)

@@ -1,0 +1,118 @@
+"""Paths: how the smart macros name a variable inside of others, as ``stat.mood['last seen'][0]``.
+
+A dot separates keys, ``[3]`` is an index, ``['a.b']`` and ``[bare]`` are keys. Empty parts do not count, and a bracket that is
+not closed ends with the path (`smarttavern.md` 3). ``a.0`` is the key ``0``, not an index.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+from innkeeper.macros.errors import MacroLimitError
+from innkeeper.macros.limits import MAX_LIST_INDEX
+from innkeeper.macros.smart.errors import VariablePathError
+from innkeeper.macros.smart.limits import MAX_PATH_CHARS, MAX_PATH_PARTS
+from innkeeper.prompt.errors import Where
+
+__all__ = ["MISSING", "parse", "read", "write"]
+
+MISSING: Final[Any] = object()
+"""What `read` returns, unless told otherwise, where nothing is."""
+
+_PART: Final = re.compile(
+    r"""\[\s*(?:'(?P<single>[^']*)'|"(?P<double>[^"]*)")\s*(?:\]|$)|\[(?P<bracket>[^\]]*)(?:\]|$)|\.|(?P<key>[^.\[]+)""",
+)
+_INDEX: Final = re.compile(r"[+-]?[0-9]+")
+_LONGEST_INDEX: Final = 18
+_CACHED: Final = 2048
+
+
+def parse(path: str) -> tuple[str | int, ...]:
+    """The keys (texts) and indexes (numbers) of a path. Raises `MacroLimitError` for one too long."""
+    if len(path) > MAX_PATH_CHARS:
+        raise _limit("a variable's path", "MAX_PATH_CHARS", MAX_PATH_CHARS, len(path))
+    return _parsed(path)
+
+
+@lru_cache(maxsize=_CACHED)
+def _parsed(path: str) -> tuple[str | int, ...]:
+    parts = tuple(part for part in map(_part, _PART.finditer(path)) if part != "")
+    if len(parts) > MAX_PATH_PARTS:
+        raise _limit("the parts of a variable's path", "MAX_PATH_PARTS", MAX_PATH_PARTS, len(parts))
+    return parts
+
+
+def _part(found: re.Match[str]) -> str | int:
+    if found["bracket"] is None:
+        return found["single"] or found["double"] or found["key"] or ""
+    text = found["bracket"].strip()
+    if not _INDEX.fullmatch(text):
+        return text
+    return int(text) if len(text) <= _LONGEST_INDEX else int(text[:_LONGEST_INDEX])
+
+
+def read(table: Mapping[str, Any], path: str, missing: Any = MISSING) -> Any:
+    """The value at ``path``, or ``missing``; of the empty path the whole table. A negative index finds nothing."""
+    value: Any = table
+    for part in parse(path):
+        if isinstance(part, int):
+            if not isinstance(value, list) or not 0 <= part < len(value):
+                return missing
+            value = value[part]
+        else:
+            value = value.get(part, MISSING) if isinstance(value, dict) else MISSING
+            if value is MISSING:
+                return missing
+    return value
+
+
+def write(table: dict[str, Any], path: str, value: Any, *, index_keys: bool = False) -> int:
+    """Set the value at ``path``, making what is missing on the way; returns how many list items were added.
+
+    What is no container gives way to one. A key of a list is ignored, and so is an index of a dictionary, unless it is the
+    path's last part and ``index_keys`` has it stored as a text. Raises `VariablePathError` for a negative index that is
+    not in its list and `MacroLimitError` for an index above `MAX_LIST_INDEX`; then nothing is changed at that part.
+    """
+    parts, grown, place = parse(path), 0, table
+    for part, behind in zip(parts, (*parts[1:], None), strict=True):
+        key: Any = part
+        if isinstance(place, list):
+            if not isinstance(part, int):
+                return grown
+            grown += _room(place, part, path)
+        elif isinstance(part, int):
+            if behind is not None or not index_keys:
+                return grown
+            key = str(part)
+        if behind is None:
+            place[key] = value
+            return grown
+        place = _inner(place, key, behind)
+    return grown
+
+
+def _inner(place: Any, key: Any, behind: str | int) -> Any:
+    """The container at ``key``, made when there is none."""
+    found = place.get(key) if isinstance(place, dict) else place[key]
+    if not isinstance(found, (dict, list)):
+        place[key] = found = [] if isinstance(behind, int) else {}
+    return found
+
+
+def _room(place: list[Any], index: int, path: str) -> int:
+    """Make sure a list has an index; returns how many items that took."""
+    if index > MAX_LIST_INDEX:
+        raise _limit("the index of a variable", "MAX_LIST_INDEX", MAX_LIST_INDEX, index).at(path=path)
+    if index < -len(place):
+        msg = f"the list has no item {index}: it has {len(place)}"
+        raise VariablePathError(msg, where=Where(path=path), hint="count from the start of the list")
+    added = max(0, index + 1 - len(place))
+    place.extend([None] * added)
+    return added
+
+
+def _limit(what: str, name: str, allowed: int, found: int) -> MacroLimitError:
+    return MacroLimitError(what, limit=name, allowed=allowed, found=found)

@@ -1,0 +1,92 @@
+"""Pieces: a text on its way, cut at delimiters and at what macros produced, so that a value is known for what it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+__all__ = ["Inner", "Value", "first_word", "inner_of"]
+
+_BLANK: Final = re.compile(r"\s*")
+_VEIL: Final = "\0"
+
+
+class Value(str):
+    """What a macro produced, where it is data: no delimiter, separator or name in it counts."""
+
+    __slots__ = ()
+
+
+class Inner(msgspec.Struct, frozen=True):
+    """What stands between a macro's delimiters, without blank space around it.
+
+    ``plain`` is the same text with every character of a `Value` veiled: structure is looked for in it, and cut out of ``text``.
+    """
+
+    text: str
+    plain: str
+    pieces: Sequence[str] = ()
+
+    def behind(self, place: int) -> Inner:
+        """What stands behind ``place``."""
+        return Inner(self.text[place:], self.plain[place:])
+
+    def cut(self, separator: str) -> tuple[Inner, Inner] | None:
+        """What stands before and behind the first ``separator``, or ``None`` without one."""
+        place = self.plain.find(separator)
+        if place < 0:
+            return None
+        return Inner(self.text[:place], self.plain[:place]), self.behind(place + len(separator))
+
+    def stripped(self) -> Inner:
+        """The same without blank space around it."""
+        start = len(self.text) - len(self.text.lstrip())
+        end = len(self.text.rstrip())
+        return Inner(self.text[start:end], self.plain[start:end], self.pieces)
+
+
+def inner_of(pieces: Sequence[str]) -> Inner:
+    """The inner of a macro whose pieces these are."""
+    if not any(type(piece) is Value for piece in pieces):
+        text = "".join(pieces).strip()
+        return Inner(text, text, pieces)
+    text = "".join(pieces)
+    plain = "".join(_VEIL * len(piece) if type(piece) is Value else piece for piece in pieces)
+    return Inner(text, plain, pieces).stripped()
+
+
+def first_word(pieces: Sequence[str], first: int, longest: int) -> tuple[str, str]:
+    """The first word of the pieces from ``first`` on, cut off behind ``longest``, and what follows it.
+
+    Which is ``:``, `` :`` for a colon behind blank space, an empty text for the end, or ``?`` for anything else. No more of the pieces is looked at than that takes, so
+    that texts full of delimiters which open no macro cost nothing.
+    """
+    word, over, apart = "", False, False
+    for index in range(first, len(pieces)):
+        piece = pieces[index]
+        if type(piece) is Value:
+            if piece:
+                return word, "?"
+            continue
+        place = 0 if word else _BLANK.match(piece).end()  # type: ignore[union-attr]  # it matches the empty text
+        if not over:
+            end = _word_end(piece, place, longest - len(word))
+            word += piece[place:end]
+            if len(word) > longest:
+                return word, "?"
+            over, place = bool(word) and end < len(piece), end
+        end = _BLANK.match(piece, place).end()  # type: ignore[union-attr]  # as above
+        apart = apart or end > place
+        if end < len(piece):
+            return word, "?" if piece[end] != ":" else " :" if apart else ":"
+    return word, ""
+
+
+def _word_end(piece: str, start: int, room: int) -> int:
+    for place in range(start, min(len(piece), start + room + 1)):
+        if piece[place] == ":" or piece[place].isspace():
+            return place
+    return min(len(piece), start + room + 1)

@@ -1,0 +1,113 @@
+"""The ``{{python:…}}`` macro: its code, and what the sandbox may reach.
+
+SmartTavern splices what inner macros produced into the source, so a variable's text becomes code. Unless the compat keeps that,
+a value is data there: inside of quotes a part of that text, elsewhere a number or a text of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Any, Final
+
+from innkeeper.macros.errors import MacroError
+from innkeeper.macros.smart.chance import Chance
+from innkeeper.macros.smart.environment import MacroEnvironment
+from innkeeper.macros.smart.pieces import Inner, Value
+
+__all__ = ["EnvironmentHost", "code_of", "run_python"]
+
+_KEYWORD: Final = "python:"
+_LEXEME: Final = re.compile(r"""#|(?:\b[a-zA-Z]{1,2})?(?:'''|\"\"\"|'|")""")
+_NUMBER: Final = re.compile(r"(?:0|[1-9][0-9]{0,300})(?:\.[0-9]{0,300})?(?:[eE][+-]?[0-9]{1,3})?")
+_WORDS: Final = frozenset({"True", "False", "None"})
+
+
+class EnvironmentHost:
+    """What sandboxed code reaches: the variables, the moment and the chance of a run."""
+
+    __slots__ = ("_env", "now", "random")
+
+    def __init__(self, env: MacroEnvironment) -> None:
+        self._env = env
+        self.now: datetime = env.options.now
+        self.random: Chance = env.chance
+
+    def getvar(self, path: str) -> Any:
+        """The value at a path, or the policy's placeholder."""
+        return self._env.read(path)
+
+    def setvar(self, path: str, value: Any) -> None:
+        """Set a variable."""
+        self._env.write(path, value)
+
+
+def run_python(env: MacroEnvironment, inner: Inner) -> Any:
+    """The value of the code. Raises `MacroError` when Python is off, and the sandbox's errors."""
+    if not env.options.python:
+        raise MacroError("Python is switched off", macro="python", hint="switch it on with the option `python`")
+    from innkeeper.macros.smart import sandbox
+
+    return sandbox.run(code_of(inner), EnvironmentHost(env))
+
+
+def code_of(inner: Inner) -> str:
+    """The code between a macro's marks, values written as data."""
+    if inner.plain is inner.text:
+        return inner.text[len(_KEYWORD) :].strip()
+    written, inside = [], ""
+    for piece in inner.pieces:
+        if type(piece) is Value:
+            written.append(_data(piece, inside))
+        else:
+            inside = _state(piece, inside)
+            written.append(piece)
+    return "".join(written).strip()[len(_KEYWORD) :].strip()
+
+
+def _data(value: str, inside: str) -> str:
+    """A value as it is written into code; ``inside``: what opened the text or comment it stands in."""
+    if inside == "#":
+        return ""
+    if inside:
+        # The text ends, the value follows as a text of its own, and the text goes on: Python joins the three.
+        return f"{inside.lstrip(_LETTERS)} {str(value)!r} {inside}"
+    text = value.strip()
+    if _NUMBER.fullmatch(text) or text in _WORDS:
+        return text
+    if text[:1] == "-" and _NUMBER.fullmatch(text[1:]):
+        return f"({text})"
+    return f" {str(value)!r} "
+
+
+_LETTERS: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def _state(piece: str, inside: str) -> str:
+    """What the end of a piece of code stands in: nothing, a comment (``#``), or a text (its opening quotes and letters)."""
+    place = 0
+    while place < len(piece):
+        if inside:
+            place, inside = _closed(piece, place, inside)
+            continue
+        found = _LEXEME.search(piece, place)
+        if found is None:
+            return ""
+        inside, place = found.group(), found.end()
+    return inside
+
+
+def _closed(piece: str, place: int, inside: str) -> tuple[int, str]:
+    """Where the comment or text ends, and what is then open."""
+    quote = inside.lstrip(_LETTERS)
+    if inside == "#":
+        end = piece.find("\n", place)
+        return (len(piece), inside) if end < 0 else (end + 1, "")
+    while place < len(piece):
+        if piece[place] == "\\":
+            place += 2
+        elif piece.startswith(quote, place):
+            return place + len(quote), ""
+        else:
+            place += 1
+    return place, inside
