@@ -118,6 +118,33 @@ def test_patterns_are_limited() -> None:
         compile_pattern("a" * (MAX_PATTERN_CHARS + 1))
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "(a{60000}){60000}",
+        "(?x)(a{6000}){6000}",
+        "(?#[)(a{6000}){6000}",
+        "((?#)a{60000}){60000}",
+        "(a{600}(?#)b){6000}",
+        "((((a{99}){99}){99}){99})",
+        "a{999999999999}",
+    ],
+)
+def test_repetitions_are_limited(pattern: str) -> None:
+    """Counted repetitions, which the engine writes out, cannot fill the memory."""
+    with pytest.raises(PatternLimitError):
+        compile_pattern(pattern)
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"\N{DIGIT ONE}", r"[\N{DIGIT ONE}b]", "(?#{)a{2}", "((a{20}){30}|1)", "a{0,65000}", "[\\[]"]
+)
+def test_usual_repetitions_stay(pattern: str) -> None:
+    """What is below the limit means what it means to Python."""
+    text = "1ab [aaa" + "a" * 600
+    assert compile_pattern(pattern).sub("<>", text) == re.sub(pattern, "<>", text)
+
+
 def test_no_memory_is_a_typed_error() -> None:
     """An engine that finds no memory says so in our terms."""
 

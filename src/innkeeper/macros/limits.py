@@ -20,6 +20,7 @@ __all__ = [
     "MAX_NESTING",
     "MAX_OUTPUT",
     "MAX_PATTERN_CHARS",
+    "MAX_PATTERN_REPEATS",
     "MAX_PATTERN_SECONDS",
     "MAX_REPORTS",
     "HandlebarsLimits",
@@ -52,6 +53,9 @@ CACHED_CHARS: Final = 64 * 1024
 
 MAX_PATTERN_CHARS: Final = 10_000
 """A regular expression (`PatternLimitError`)."""
+
+MAX_PATTERN_REPEATS: Final = 20_000
+"""What a pattern's counted repetitions come to when they are written out: ``(a{20}){30}`` is 600 (`PatternLimitError`)."""
 
 MAX_PATTERN_SECONDS: Final = 1.0
 """Wall time the searches of one rule or one call may take together (`PatternLimitError`). Usual patterns are far below it on

@@ -6,6 +6,7 @@ the process. What `re` accepts is accepted here, with its meaning; the matching 
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ from innkeeper.macros.limits import (
     CACHED_PATTERNS,
     MAX_OUTPUT,
     MAX_PATTERN_CHARS,
+    MAX_PATTERN_REPEATS,
     MAX_PATTERN_SECONDS,
 )
 
@@ -146,7 +148,7 @@ def compile_pattern(text: str, flags: int = 0) -> Pattern:
 
     Raises:
         PatternSyntaxError: Python's `re` would not take it.
-        PatternLimitError: it is longer than ``MAX_PATTERN_CHARS``.
+        PatternLimitError: it is longer than ``MAX_PATTERN_CHARS``, or repeats more than ``MAX_PATTERN_REPEATS``.
     """
     if len(text) > MAX_PATTERN_CHARS:
         raise PatternLimitError(
@@ -172,37 +174,70 @@ def _malformed(text: str, error: Exception) -> PatternSyntaxError:
     )
 
 
-_REPEATED: Final = re.compile(r"\{(?!\})\d*(?:,\d*)?\}")
 _VERBOSE: Final = re.compile(r"\(\?[a-zA-Z]*x")
+_COUNT: Final = re.compile(r"\{(\d+)")
+_PIECE: Final = re.compile(
+    r"""(?P<atom>\\N\{[^}]*\}|\\.|[^\\\[(){])|(?P<set>\[\^?\]?(?:\\.|[^\]\\])*)|(?P<comment>\(\?\#[^)]*\)?)
+    |(?P<open>\()|(?P<close>\))|(?P<repeat>\{(?!\})(?P<least>\d*)(?:,\d*)?\})|(?P<brace>\{)|(?P<end>\\)""",
+    re.DOTALL | re.VERBOSE,
+)
 
 
 def _plain_python(text: str) -> str:
-    r"""The pattern with an escape before what ``regex`` reads as more than `re` does: ``a{e}``, ``[[:alpha:]]``, ``[a||b]``."""
-    if _VERBOSE.search(text) or ("{" not in text and "[" not in text):
+    r"""The pattern with an escape before what ``regex`` reads as more than `re` does: ``a{e}``, ``[[:alpha:]]``, ``[a||b]``.
+
+    Raises `PatternLimitError` for repetitions that come to more than ``MAX_PATTERN_REPEATS``: the engine writes them out.
+    """
+    if _VERBOSE.search(text):
+        # What is a comment there cannot be told from here, so every count counts, and nothing is rewritten.
+        _check_repeats(math.prod(int(count[:9]) or 1 for count in _COUNT.findall(text)))
         return text
-    written: list[str] = []
-    in_class, at = False, 0
-    while at < len(text):
-        piece = text[at : at + 2] if text[at] == "\\" else text[at]
-        at += len(piece)
-        if in_class:
-            in_class = piece != "]"
-            piece = _in_class(piece, text[at : at + 1])
-        elif piece == "[":
-            in_class = True
-            opening = re.compile(r"\^?\]?").match(text, at)
-            piece += opening.group() if opening else ""
-            at += len(piece) - 1
-        elif piece == "{" and not _REPEATED.match(text, at - 1):
-            piece = "\\{"
-        written.append(piece)
-    return "".join(written)
+    if "{" not in text and "[" not in text:
+        return text
+    pieces = list(_PIECE.finditer(text))
+    _check_repeats(_written_out(pieces))
+    return "".join(_escaped(piece) for piece in pieces)
 
 
-def _in_class(piece: str, following: str) -> str:
-    if piece == "[":
-        return "\\["
-    return "\\" + piece if piece in {"&", "|", "~"} and following == piece else piece
+def _written_out(pieces: list[re.Match[str]]) -> int:
+    """How many atoms the pattern has with its counted repetitions written out, group by group."""
+    total = unit = 0
+    outside: list[int] = []
+    for piece in pieces:
+        kind = piece.lastgroup
+        if kind == "open":
+            outside.append(total)
+            total = 0
+        elif kind == "close":
+            unit, total = total, total + (outside.pop() if outside else 0)
+        elif kind == "repeat":
+            times = int(piece["least"][:9] or 0)
+            total, unit = total + unit * max(times - 1, 0), unit * max(times, 1)
+            _check_repeats(total)
+        elif kind != "comment":
+            total, unit = total + 1, 1
+    return total
+
+
+def _check_repeats(found: int) -> None:
+    if found > MAX_PATTERN_REPEATS:
+        raise PatternLimitError(
+            "what a pattern repeats", limit="MAX_PATTERN_REPEATS", allowed=MAX_PATTERN_REPEATS, found=found
+        )
+
+
+_SET_PIECE: Final = re.compile(r"\\.|\[|([&|~])(?=\1)", re.DOTALL)
+
+
+def _escaped(piece: re.Match[str]) -> str:
+    text = piece.group()
+    if piece.lastgroup == "brace":
+        return "\\{"
+    if piece.lastgroup != "set":
+        return text
+    return "[" + _SET_PIECE.sub(
+        lambda found: found.group() if len(found.group()) > 1 else "\\" + found.group(), text[1:]
+    )
 
 
 # --- replacements ------------------------------------------------------------------------------------------------------

@@ -10,35 +10,109 @@ from typing import TYPE_CHECKING
 from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from innkeeper.taverns.smart.assets_normalizer import (
+        extract_character_regex,
+        extract_character_world_book,
+        extract_preset_regex,
+        merge_regex,
+        merge_world_books,
+        normalize,
+    )
+    from innkeeper.taverns.smart.branch_tree import BranchError, BranchTree
+    from innkeeper.taverns.smart.branches import (
+        EDITS,
+        Edit,
+        append_message,
+        branch_table,
+        delete_branch,
+        get_latest_message,
+        openai_messages,
+        retry_branch,
+        retry_user_message,
+        switch_branch,
+        truncate_after,
+        update_message,
+    )
     from innkeeper.taverns.smart.compat import DEFAULT_PROFILE, PROFILES, Compat, compat_of
     from innkeeper.taverns.smart.construction import Construction, construct, construct_explained
     from innkeeper.taverns.smart.errors import EntryNumberError, RoleError, ShapeError
     from innkeeper.taverns.smart.framing import assemble
     from innkeeper.taverns.smart.full_assembly import assemble_full
     from innkeeper.taverns.smart.options import SmartOptions
+    from innkeeper.taverns.smart.postprocess import postprocess_apply
+    from innkeeper.taverns.smart.regex_rules import apply_messages, apply_text
+    from innkeeper.taverns.smart.variables_update import apply_operation
     from innkeeper.taverns.smart.verdict import Rule, Verdict
 
 __all__ = [
     "DEFAULT_PROFILE",
+    "EDITS",
     "PROFILES",
+    "BranchError",
+    "BranchTree",
     "Compat",
     "Construction",
+    "Edit",
     "EntryNumberError",
     "RoleError",
     "Rule",
     "ShapeError",
     "SmartOptions",
     "Verdict",
+    "append_message",
+    "apply_messages",
+    "apply_operation",
+    "apply_text",
     "assemble",
     "assemble_full",
+    "branch_table",
     "compat_of",
     "construct",
     "construct_explained",
+    "delete_branch",
+    "extract_character_regex",
+    "extract_character_world_book",
+    "extract_preset_regex",
+    "get_latest_message",
+    "merge_regex",
+    "merge_world_books",
+    "normalize",
+    "openai_messages",
+    "postprocess_apply",
+    "retry_branch",
+    "retry_user_message",
+    "switch_branch",
+    "truncate_after",
+    "update_message",
 ]
 
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        "extract_character_regex": "assets_normalizer",
+        "extract_character_world_book": "assets_normalizer",
+        "extract_preset_regex": "assets_normalizer",
+        "merge_regex": "assets_normalizer",
+        "merge_world_books": "assets_normalizer",
+        "normalize": "assets_normalizer",
+        "BranchError": "branch_tree",
+        "BranchTree": "branch_tree",
+        "EDITS": "branches",
+        "Edit": "branches",
+        "append_message": "branches",
+        "branch_table": "branches",
+        "delete_branch": "branches",
+        "get_latest_message": "branches",
+        "openai_messages": "branches",
+        "retry_branch": "branches",
+        "retry_user_message": "branches",
+        "switch_branch": "branches",
+        "truncate_after": "branches",
+        "update_message": "branches",
+        "postprocess_apply": "postprocess",
+        "apply_messages": "regex_rules",
+        "apply_text": "regex_rules",
+        "apply_operation": "variables_update",
         "DEFAULT_PROFILE": "compat",
         "PROFILES": "compat",
         "Compat": "compat",

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["MAX_AUTOMATON_TOKEN", "MAX_BOOK_DEPTH", "MAX_SEGMENT", "MIN_AUTOMATON_TOKENS", "REBUILD_AFTER"]
+__all__ = [
+    "MAX_AUTOMATON_TOKEN",
+    "MAX_BOOK_DEPTH",
+    "MAX_RULES_SECONDS",
+    "MAX_SEGMENT",
+    "MIN_AUTOMATON_TOKENS",
+    "REBUILD_AFTER",
+]
 
 MAX_BOOK_DEPTH: Final = 64
 """Arrays and objects inside one another around a world book's entries."""
@@ -20,3 +27,6 @@ MAX_SEGMENT: Final = 8_192
 
 REBUILD_AFTER: Final = 2_048
 """Finds in one segment after which the automaton is built anew without the keywords that are already found."""
+
+MAX_RULES_SECONDS: Final = 3.0
+"""Wall time the regex rules of one call may search together (`PatternLimitError`); one rule has ``MAX_PATTERN_SECONDS``."""

@@ -1,0 +1,270 @@
+"""Regex rules: find and replace in messages or a text, for one view and before or after the macros.
+
+SmartTavern's ``regex_replace``. Rules come from presets and cards, so a pattern that is malformed, that takes too long or that
+writes too much is left out, whole, with a note.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from innkeeper.macros.errors import MacroError
+from innkeeper.macros.limits import MAX_OUTPUT, MAX_PATTERN_SECONDS
+from innkeeper.macros.pyregex import Deadline, Pattern, PatternLimitError, compile_pattern
+from innkeeper.prompt.errors import InnkeeperError, Where
+from innkeeper.prompt.note import Note, NoteKind
+from innkeeper.taverns.smart.errors import ShapeError
+from innkeeper.taverns.smart.limits import MAX_RULES_SECONDS
+from innkeeper.taverns.smart.options import SmartOptions
+from innkeeper.taverns.smart.values import text_of
+
+__all__ = ["PLACEMENTS", "VIEWS", "apply_messages", "apply_text"]
+
+PLACEMENTS: Final = ("before_macro", "after_macro")
+"""When rules run."""
+
+VIEWS: Final = ("user_view", "assistant_view")
+"""Who sees what they write: the user, or the model."""
+
+_FAMILIES: Final = frozenset({"preset", "world_book", "history", "char", "persona"})
+_ANCHORS: Final = frozenset({"user", "assistant"})
+_REFERENCE: Final = re.compile(r"\$(\d+)")
+
+
+def apply_messages(
+    regex_rules: Any,
+    placement: Any,
+    view: Any,
+    messages: Any,
+    variables: Mapping[str, Any] | None = None,
+    *,
+    options: SmartOptions | None = None,
+    notes: list[Note] | None = None,
+) -> dict[str, Any]:
+    """``{"message": […]}``: new messages with the rules of one view and placement applied to their contents.
+
+    Args:
+        regex_rules: a list of rules, or ``{"regex_rules": […]}``.
+        placement: ``before_macro`` or ``after_macro``, in any case; under another name no rule runs.
+        view: ``user_view`` or ``assistant_view``; under another name no rule runs.
+        messages: objects with ``role``, ``content`` and ``source``; what is no list gives no messages.
+        variables: what conditions of rules see.
+        options: time, chance and limits of the macros in conditions.
+        notes: where the rules that were left out are told.
+
+    Raises:
+        ShapeError: a message is no object.
+        PatternLimitError: the rules together take longer than ``MAX_RULES_SECONDS``.
+    """
+    if not isinstance(messages, list):
+        return {"message": []}
+    written = [dict(_object(message, place)) for place, message in enumerate(messages)]
+    run = _Run([] if notes is None else notes)
+    depths = _depths(written)
+    for rule in _chosen(regex_rules, placement, view, variables, options, run):
+        places = [place for place, message in enumerate(written) if rule.reaches(message, depths[place])]
+        contents = [text_of(written[place].get("content"), f"messages[{place}].content") for place in places]
+        for place, old, new in zip(places, contents, run.replaced(rule, contents), strict=True):
+            if new != old:
+                written[place]["content"] = new
+    return {"message": written}
+
+
+def apply_text(
+    regex_rules: Any,
+    placement: Any,
+    view: Any,
+    text: Any,
+    variables: Mapping[str, Any] | None = None,
+    *,
+    options: SmartOptions | None = None,
+    notes: list[Note] | None = None,
+) -> dict[str, str]:
+    """``{"text": …}``: the text with the rules applied; their depths and targets do not count. See `apply_messages`."""
+    written = text_of(text, "text")
+    run = _Run([] if notes is None else notes)
+    for rule in _chosen(regex_rules, placement, view, variables, options, run):
+        (written,) = run.replaced(rule, [written])
+    return {"text": written}
+
+
+def _object(message: Any, place: int) -> Mapping[str, Any]:
+    if isinstance(message, Mapping):
+        return message
+    raise ShapeError(f"messages[{place}]", "an object", message)
+
+
+# --- one rule ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """A rule that runs. ``targets``: source types in lower case, ``None`` for every message."""
+
+    pattern: Pattern
+    replacement: str
+    place: Where
+    lowest: int
+    highest: int | None
+    targets: frozenset[str] | None
+
+    def reaches(self, message: Mapping[str, Any], depth: int) -> bool:
+        if depth < self.lowest or (self.highest is not None and depth > self.highest):
+            return False
+        return self.targets is None or _is_target(_source_text(message, "type"), self.targets)
+
+
+def _is_target(kind: str, targets: frozenset[str]) -> bool:
+    family = kind.partition(".")[0]
+    return kind in targets or (family in _FAMILIES and family in targets)
+
+
+def _source_text(message: Mapping[str, Any], key: str) -> str:
+    source = message.get("source")
+    return str(source.get(key, "")).lower() if isinstance(source, Mapping) else ""
+
+
+def _depths(messages: Sequence[Mapping[str, Any]]) -> list[int]:
+    """How many messages of user or assistant stand at a message's place or after it; relative presets do not count."""
+    depths, anchors = [0] * len(messages), 0
+    for place in range(len(messages) - 1, -1, -1):
+        message = messages[place]
+        anchors += str(message.get("role", "")).lower() in _ANCHORS and not _is_relative(message)
+        depths[place] = anchors
+    return depths
+
+
+def _is_relative(message: Mapping[str, Any]) -> bool:
+    kind = _source_text(message, "type")
+    return kind == "preset.relative" or (kind.startswith("preset") and _source_text(message, "position") == "relative")
+
+
+# --- choosing ----------------------------------------------------------------------------------------------------------
+
+
+def _chosen(
+    regex_rules: Any,
+    placement: Any,
+    view: Any,
+    variables: Mapping[str, Any] | None,
+    options: SmartOptions | None,
+    run: _Run,
+) -> list[_Rule]:
+    """The rules that run, in their order. Conditions are evaluated before any rule runs, each on its own."""
+    when = str(placement or "").lower()
+    if when not in PLACEMENTS or view not in VIEWS:
+        return []
+    named = [(index, rule) for index, rule in _listed(regex_rules) if _runs(rule, when, view)]
+    holds = _conditions(named, variables, options or SmartOptions(), run)
+    return [read for index, rule in named if holds.get(index, True) and (read := _read(rule, index, run)) is not None]
+
+
+def _listed(rules: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    found = rules.get("regex_rules") if isinstance(rules, Mapping) else rules
+    for index, rule in enumerate(found if isinstance(found, list) else ()):
+        if isinstance(rule, Mapping):
+            yield index, rule
+
+
+def _runs(rule: Mapping[str, Any], placement: str, view: str) -> bool:
+    views = rule.get("views")
+    return (
+        rule.get("enabled") is True
+        and str(rule.get("placement", "")).lower() == placement
+        and bool(rule.get("find_regex"))
+        and isinstance(views, list)
+        and view in views
+        and _mode(rule) in {"always", "conditional"}
+    )
+
+
+def _mode(rule: Mapping[str, Any]) -> str:
+    return str(rule.get("mode", "always")).lower()
+
+
+def _conditions(
+    rules: list[tuple[int, Mapping[str, Any]]], variables: Mapping[str, Any] | None, options: SmartOptions, run: _Run
+) -> dict[int, bool]:
+    conditional = [(index, rule) for index, rule in rules if _mode(rule) == "conditional"]
+    if not conditional:
+        return {}
+    from innkeeper.macros.smart import MacroEnvironment, condition_holds
+
+    env = MacroEnvironment.of(variables, options=options.macros)
+    found = {index: condition_holds(rule.get("condition"), env) for index, rule in conditional}
+    run.notes.extend(env.notes)
+    return found
+
+
+def _read(rule: Mapping[str, Any], index: int, run: _Run) -> _Rule | None:
+    place = Where(asset=_name(rule), path=f"regex_rules[{index}].find_regex")
+    targets = rule.get("targets")
+    try:
+        return _Rule(
+            pattern=compile_pattern(text_of(rule["find_regex"], str(place.path))),
+            replacement=_REFERENCE.sub(r"\\g<\1>", str(rule.get("replace_regex", ""))),
+            place=place,
+            lowest=_depth(rule.get("min_depth"), 0) or 0,
+            highest=_depth(rule.get("max_depth"), None),
+            targets=frozenset(str(item).lower() for item in targets if item is not None)
+            if isinstance(targets, list) and targets
+            else None,
+        )
+    except (MacroError, PatternLimitError) as error:
+        run.left_out(place, error)
+        return None
+
+
+def _name(rule: Mapping[str, Any]) -> str:
+    return f"regex rule {str(rule.get('name') or rule.get('id') or '')[:80]}".strip()
+
+
+def _depth(value: Any, default: int | None) -> int | None:
+    try:
+        return default if value is None else int(value)
+    except (TypeError, ValueError, OverflowError):
+        return default
+
+
+# --- running -----------------------------------------------------------------------------------------------------------
+
+
+class _Run:
+    """What the rules of one call may still spend, and what is to be told."""
+
+    def __init__(self, notes: list[Note]) -> None:
+        self.notes = notes
+        self._seconds = MAX_RULES_SECONDS
+        self._room = MAX_OUTPUT
+
+    def replaced(self, rule: _Rule, texts: list[str]) -> list[str]:
+        """The texts after a rule; as they are, with a note, where it cannot run on all of them."""
+        allowed = min(MAX_PATTERN_SECONDS, self._seconds)
+        deadline, room, written = Deadline(allowed), self._room, []
+        try:
+            for text in texts:
+                new = rule.pattern.sub(rule.replacement, text, deadline=deadline, limit=room)
+                room -= max(len(new) - len(text), 0)
+                written.append(new)
+        except (MacroError, PatternLimitError) as error:
+            self.left_out(rule.place, error)
+            written = texts
+        else:
+            self._room = room
+        self._spend(allowed - max(deadline.left, 0.0))
+        return written
+
+    def _spend(self, seconds: float) -> None:
+        self._seconds -= seconds
+        if self._seconds <= 0:
+            raise PatternLimitError(
+                "the regex rules together, in seconds,", limit="MAX_RULES_SECONDS", allowed=MAX_RULES_SECONDS
+            )
+
+    def left_out(self, place: Where, error: InnkeeperError) -> None:
+        self.notes.append(
+            Note(NoteKind.WARNING, f"the rule is left out: {error.message}", where=place, hint=error.hint)
+        )

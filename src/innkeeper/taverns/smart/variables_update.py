@@ -1,0 +1,168 @@
+"""Variables update: an object of overrides applied to the variables of a chat, and paths removed from the result.
+
+SmartTavern's ``variables_update``. Lists meet by a strategy: ``replace`` (the default), ``concat``, ``prepend``, ``union``
+(equal items once) or ``union_by_key`` (items with the same value at ``array_key`` once).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from innkeeper.prompt.errors import LimitError
+from innkeeper.taverns.smart.options import SmartOptions
+from innkeeper.taverns.smart.values import copied
+
+if TYPE_CHECKING:
+    Merge = Callable[[list[Any], list[Any], str | None], list[Any]]
+
+__all__ = ["ARRAY_STRATEGIES", "apply_operation"]
+
+_SHALLOW: Final = frozenset({"shallow_merge", "shallow"})
+_ARRAYS_OF: Final = {"append": "concat", "concat": "concat", "union": "union", "union_all": "union"}
+"""Operations that are a deep merge with a strategy of their own."""
+
+
+def apply_operation(
+    base_document: Any,
+    overrides: Any,
+    operation: str = "merge",
+    options: Mapping[str, Any] | None = None,
+    *,
+    smart: SmartOptions | None = None,
+) -> dict[str, Any]:
+    """A new document: ``base_document`` with ``overrides`` applied; neither argument is changed or shared with the result.
+
+    Args:
+        base_document: the variables; what is no object counts as an empty one.
+        overrides: the changes, read likewise; ``replace`` keeps another value as ``{"value": …}``.
+        operation: ``replace``, ``shallow_merge``, ``append``, ``union`` or, under any other name, a deep merge.
+        options: ``array_strategy``, ``array_key`` (a path in an item) and ``remove_paths``, a list of paths.
+        smart: whether ``array_key`` counts (`Compat.lossy_merges`: in the original it never does).
+
+    Raises `LimitError` for data that is too deep.
+    """
+    given = options if isinstance(options, Mapping) else {}
+    base = copied(base_document if isinstance(base_document, Mapping) else {}, "base_document")
+    changes = copied(overrides, "overrides")
+    result = _applied(base, changes, str(operation or "merge").lower(), given, smart or SmartOptions())
+    for path in given["remove_paths"] if isinstance(given.get("remove_paths"), list) else ():
+        if isinstance(path, (str, int)):
+            _remove(result, str(path))
+    return result
+
+
+def _applied(
+    base: dict[str, Any], changes: Any, operation: str, given: Mapping[str, Any], smart: SmartOptions
+) -> dict[str, Any]:
+    if operation == "replace":
+        return changes if isinstance(changes, dict) else {"value": changes} if changes else {}
+    if not isinstance(changes, dict):
+        return base
+    if operation in _SHALLOW:
+        return base | changes
+    named = str(given.get("array_strategy", "replace")).lower()
+    merge = ARRAY_STRATEGIES.get(_ARRAYS_OF.get(operation, named), _replaced)
+    key = given.get("array_key")
+    merged: dict[str, Any] = _deep(base, changes, merge, None if smart.compat.lossy_merges else key)
+    return merged
+
+
+def _deep(base: Any, changes: Any, merge: Merge, key: Any) -> Any:
+    """Both arguments are ours and of limited depth."""
+    if isinstance(base, dict) and isinstance(changes, dict):
+        for name, value in changes.items():
+            base[name] = _deep(base[name], value, merge, key) if name in base else value
+        return base
+    if isinstance(base, list) and isinstance(changes, list):
+        return merge(base, changes, key if isinstance(key, str) and key else None)
+    return changes
+
+
+# --- lists -------------------------------------------------------------------------------------------------------------
+
+
+def _replaced(_base: list[Any], changes: list[Any], _key: str | None) -> list[Any]:
+    return changes
+
+
+def _concat(base: list[Any], changes: list[Any], _key: str | None) -> list[Any]:
+    return base + changes
+
+
+def _prepend(base: list[Any], changes: list[Any], _key: str | None) -> list[Any]:
+    return changes + base
+
+
+def _union(base: list[Any], changes: list[Any], _key: str | None) -> list[Any]:
+    return list(_once(base + changes, _identity).values())
+
+
+def _union_by_key(base: list[Any], changes: list[Any], key: str | None) -> list[Any]:
+    def at_key(item: Any) -> str:
+        found = _read(item, key) if key and isinstance(item, dict) else None
+        return _identity(item if found is None else found)
+
+    return list(_once(base + changes, at_key).values())
+
+
+def _once(items: Iterable[Any], identity: Callable[[Any], str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for item in items:
+        found.setdefault(identity(item), item)
+    return found
+
+
+def _identity(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, sort_keys=True)
+    except (TypeError, ValueError):
+        return str(value)
+
+
+ARRAY_STRATEGIES: Final[Mapping[str, Merge]] = {
+    "replace": _replaced,
+    "concat": _concat,
+    "prepend": _prepend,
+    "union": _union,
+    "union_by_key": _union_by_key,
+}
+"""What becomes of two lists, by name: ``(the list there is, the list of the changes, the path of the key)``."""
+
+
+# --- paths -------------------------------------------------------------------------------------------------------------
+
+
+def _tokens(path: str) -> tuple[str | int, ...]:
+    from innkeeper.macros.smart import paths
+
+    try:
+        return paths.parse(path)
+    except LimitError:
+        return ()  # nothing is there
+
+
+def _step(value: Any, token: str | int) -> bool:
+    if isinstance(token, int):
+        return isinstance(value, list) and 0 <= token < len(value)
+    return isinstance(value, dict) and token in value
+
+
+def _read(value: Any, path: str) -> Any:
+    for token in _tokens(path):
+        if not _step(value, token):
+            return None
+        value = value[token]
+    return value
+
+
+def _remove(document: dict[str, Any], path: str) -> None:
+    tokens = _tokens(path)
+    holder: Any = document
+    for token in tokens[:-1]:
+        if not _step(holder, token):
+            return
+        holder = holder[token]
+    if tokens and _step(holder, tokens[-1]):
+        del holder[tokens[-1]]
