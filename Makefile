@@ -71,8 +71,8 @@ $(MADE):
 	@touch $@
 
 $(RUN): pyproject.toml | $(MADE)
-	@echo "Installing innkeeper[local] into $(VENV) ..."
-	@$(PIP) install -e '.[local]'
+	@echo "Installing innkeeper[local,serve] into $(VENV) ..."
+	@$(PIP) install -e '.[local,serve]'
 	@touch $@
 
 $(DEV): pyproject.toml | $(MADE)

@@ -36,13 +36,13 @@ _EXTRAS: Final = MappingProxyType(
         "asyncpg": "postgres",
         "cryptography": "library",
         "dbos": "jobs",
-        "jsonschema": "serve",
         "pydantic_monty": "python",
         "ray": "ray",
         "sqlalchemy": "library",
         "starlette": "serve",
         "tokenizers": "vocab",
         "uvicorn": "serve",
+        "websockets": "serve",
         "xllamacpp": "local",
     }
 )

@@ -24,6 +24,7 @@ COMMANDS: Final[Mapping[str, Entry]] = MappingProxyType(
         "build": Entry(
             "innkeeper.cli.build:build", "Build a prompt from a card, a chat, lore, and show why it is as it is."
         ),
+        "call": Entry("innkeeper.cli.call:call", "Run one operation of the gateway, here or in a running service."),
         "card": Entry("innkeeper.cli.card:card", "Look into character cards, check, convert and compare them."),
         "chat": Entry("innkeeper.cli.chat:chat", "Chat with a card in the terminal."),
         "demo": Entry("innkeeper.cli.demo:demo", "Show a whole turn: a card, its prompt, the answer of a local model."),
@@ -32,6 +33,7 @@ COMMANDS: Final[Mapping[str, Entry]] = MappingProxyType(
         "models": Entry("innkeeper.cli.models:models", "Install and list models that run on this machine."),
         "parity": Entry("innkeeper.cli.parity:parity", "Run golden cases of the originals and show where we differ."),
         "replay": Entry("innkeeper.cli.replay:replay", "Build a recorded prompt again and compare the bytes."),
+        "serve": Entry("innkeeper.cli.serve:serve", "Answer HTTP calls of prompt operations."),
         "tokens": Entry("innkeeper.cli.tokens:tokens", "Count the tokens of a text for one model or many."),
     }
 )

@@ -1,0 +1,48 @@
+"""The application: surfaces beside one another behind one guard."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from innkeeper.service.extra import library
+from innkeeper.service.settings import Settings
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+__all__ = ["create_app"]
+
+
+def create_app(settings: Settings | None = None) -> Starlette:
+    """The service as an ASGI application. A surface is a list of routes; later ones mount beside the gateway.
+
+    The guard stands before all of them: origins, keys, sizes, and how much is done at once.
+
+    Args:
+        settings: what to serve and how; the defaults where left out.
+
+    Raises:
+        ServiceConfigError: settings that do not go together.
+        ExtraMissingError: the extra ``serve`` is not installed.
+    """
+    checked = (settings or Settings()).checked()
+    starlette, middleware = library("starlette.applications"), library("starlette.middleware")
+    from innkeeper.service.gateway.gateway import Gateway
+    from innkeeper.service.gateway.surface import routes
+    from innkeeper.service.guard import Guard, missing
+    from innkeeper.service.work import Gate
+
+    gate = Gate(
+        calls=checked.max_calls, volume=checked.max_bodies, workers=checked.workers, seconds=checked.time_budget
+    )
+    app = starlette.Starlette(
+        routes=routes(Gateway(checked), gate),
+        middleware=[middleware.Middleware(Guard, settings=checked, gate=gate)],
+        exception_handlers={404: missing, 405: missing},
+    )
+    app.router.redirect_slashes = False
+    return _typed(app)
+
+
+def _typed(app: Any) -> Starlette:
+    return app  # type: ignore[no-any-return]

@@ -1,0 +1,145 @@
+"""Operations on branched chats: a document in the request, or a conversation's file below the data folder.
+
+A change to a file is read, made and written under one lock of this process, whole or not at all. Another process that writes
+the same files is not kept out: one service owns a data folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+from innkeeper.service.gateway.data_folder import DataError, read_json, shown, within, write_json
+from innkeeper.service.gateway.house import Call
+
+__all__ = ["Change", "Look", "settings", "update_variables", "variables"]
+
+_FOLDER: Final = "conversations"
+_VARIABLES: Final = "variables.json"
+_SETTINGS: Final = "settings.json"
+_NOTHING: Final = MappingProxyType({"error": "Either 'doc' or 'file' must be provided"})
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """An operation that reads a chat: ``openai_messages``, ``branch_table``, ``get_latest_message``."""
+
+    name: str
+
+    def __call__(self, call: Call, doc: Any = None, file: str | None = None) -> Any:
+        """What it finds; a document counts before a file."""
+        from innkeeper.taverns.smart import branches
+
+        if doc is None and file is None:
+            return dict(_NOTHING)
+        look: Callable[..., Any] = getattr(branches, self.name)
+        try:
+            found = doc if doc is not None else read_json(within(call.house, file or "", _FOLDER))
+        except DataError as error:
+            return error.body()
+        return look(found, options=call.options())
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An operation that changes a chat, by its name among the edits of the smart tavern's branches."""
+
+    name: str
+
+    def __call__(self, call: Call, doc: Any = None, file: str | None = None, **arguments: Any) -> Any:
+        """What the operation answers; the file, where one is named and no document given, is written first."""
+        if doc is None and file is None:
+            return dict(_NOTHING)
+        if doc is not None:
+            return self._edit(call, doc, arguments).answer
+        try:
+            with call.house.files:
+                path = within(call.house, file or "", _FOLDER)
+                edit = self._edit(call, read_json(path), arguments)
+                if edit.doc is not None:
+                    write_json(path, edit.doc)
+        except DataError as error:
+            return error.body()
+        return edit.answer
+
+    def _edit(self, call: Call, doc: Any, arguments: dict[str, Any]) -> Any:
+        from innkeeper.taverns.smart.branch_tree import BranchTree
+        from innkeeper.taverns.smart.branches import EDITS
+
+        return EDITS[self.name](BranchTree.of(doc, call.options()), **arguments)
+
+
+def update_variables(
+    call: Call, file: str, overrides: Any, operation: str = "merge", options: Any = None
+) -> dict[str, Any]:
+    """``variables_update/apply``: change the variables beside a conversation."""
+    from innkeeper.taverns.smart.variables_update import apply_operation
+
+    def change(table: dict[str, Any]) -> dict[str, Any]:
+        return apply_operation(table, overrides, operation, options, smart=call.options())
+
+    return _beside(call, file, _VARIABLES, change, "variables", slug=False)
+
+
+def variables(
+    call: Call, action: str, data: Any = None, file: str | None = None, slug: str | None = None
+) -> dict[str, Any]:
+    """``chat_branches/variables``: read, set, merge (the top level only) or forget a conversation's variables."""
+    given = data or {}
+    actions: dict[str, Callable[[dict[str, Any]], dict[str, Any]] | None] = {
+        "get": None,
+        "set": lambda _table: given,
+        "merge": lambda table: {**table, **given},
+        "reset": lambda _table: {},
+    }
+    return _beside(call, file or _named(slug), _VARIABLES, actions[action], "variables")
+
+
+def settings(
+    call: Call, action: str, patch: Any = None, file: str | None = None, slug: str | None = None
+) -> dict[str, Any]:
+    """``chat_branches/settings``: read a conversation's settings or change them."""
+
+    def change(table: dict[str, Any]) -> dict[str, Any]:
+        return {**table, **(patch or {})}
+
+    return _beside(call, file or _named(slug), _SETTINGS, change if action == "update" else None, "settings")
+
+
+def _named(slug: str | None) -> str:
+    return f"{_FOLDER}/{slug}/conversation.json" if slug else ""
+
+
+def _beside(
+    call: Call,
+    file: str,
+    name: str,
+    change: Callable[[dict[str, Any]], dict[str, Any]] | None,
+    kind: str,
+    *,
+    slug: bool = True,
+) -> dict[str, Any]:
+    """A JSON object beside a conversation's file, changed where ``change`` says how."""
+    try:
+        with call.house.files:
+            path = within(call.house, str(Path(file).parent / name) if file else "", _FOLDER)
+            table = _object(path)
+            if change is not None:
+                table = change(table)
+                write_json(path, table)
+    except DataError as error:
+        return error.body()
+    place = {f"{kind}_file": shown(call.house, path)}
+    return {**place, kind: table, "slug": path.parent.name} if slug else {kind: table, **place}
+
+
+def _object(path: Path) -> dict[str, Any]:
+    if not path.parent.is_dir():
+        raise DataError("NOT_FOUND", "no such conversation")
+    found = read_json(path) if path.exists() else {}
+    if not isinstance(found, dict):
+        raise DataError("INVALID_TYPE", "the file holds no object")
+    return found

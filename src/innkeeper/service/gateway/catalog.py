@@ -1,0 +1,145 @@
+"""Operations that read the data folder: lists, details, files (smarttavern reference, 8, data_catalog). They write nothing."""
+
+from __future__ import annotations
+
+import base64
+import mimetypes
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from innkeeper.service.gateway.data_folder import (
+    MAIN_FILES,
+    PREFIX,
+    DataError,
+    read_bytes,
+    read_json,
+    root_of,
+    shown,
+    within,
+)
+from innkeeper.service.gateway.house import Call, House
+
+__all__ = ["SECRET", "Detail", "Listing", "asset", "supported_types", "without_secrets"]
+
+SECRET: Final = "[secret]"  # noqa: S105 - what stands in the place of one
+_SECRET_NAME: Final = re.compile(r"key|token|secret|passw|authorization|cookie|credential", re.IGNORECASE)
+_COUNT_NAME: Final = re.compile(r"tokens?$|^max_", re.IGNORECASE)
+_KINDS: Final = (
+    ("preset", "presets", "preset.json"),
+    ("character", "characters", "character.json"),
+    ("worldbook", "world_books", "worldbook.json"),
+    ("persona", "personas", "persona.json"),
+    ("regex_rule", "regex_rules", "regex_rule.json"),
+    ("llm_config", "llm_configs", "llm_config.json"),
+    ("plugin", "plugins", "manifest.json"),
+    ("style", "styles", "manifest.json"),
+)
+_SECRETS: Final = "llm_configs"
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The operation that lists one folder: each asset's file, name and description; unreadable ones as errors."""
+
+    folder: str
+
+    def __call__(self, call: Call) -> dict[str, Any]:
+        """The list."""
+        items: list[dict[str, Any]] = []
+        errors: list[dict[str, Any]] = []
+        try:
+            files = list(_files(root_of(call.house) / self.folder, MAIN_FILES[self.folder]))
+        except DataError as error:
+            return error.body()
+        for path in files:
+            name = shown(call.house, path)
+            try:
+                items.append(_item(name, read_json(path), self.folder))
+            except DataError as error:
+                errors.append({"file": name, "error": f"{error.code}: {error.message}"})
+        facts = {"folder": f"{PREFIX}/{self.folder}", "total": len(items), "items": items}
+        return {**facts, "errors": errors} if errors else facts
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """The operation that reads one asset of a folder. Keys and passwords in it are not given."""
+
+    folder: str
+
+    def __call__(self, call: Call, file: str) -> dict[str, Any]:
+        """The asset."""
+        try:
+            path = within(call.house, file, self.folder)
+            content = _container(read_json(path))
+            return _detail(shown(call.house, path), without_secrets(content, everywhere=self.folder == _SECRETS))
+        except DataError as error:
+            return error.body()
+
+
+def asset(call: Call, file: str) -> dict[str, Any]:
+    """The operation ``get_data_asset``: a file in base64. Model configurations, which hold keys, are out of its scope."""
+    try:
+        path = _open_to_all(call.house, within(call.house, file))
+        data = read_bytes(path)
+    except DataError as error:
+        return error.body()
+    mime = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+    content = base64.b64encode(data).decode()
+    return {"file": shown(call.house, path), "mime": mime, "size": len(data), "content_base64": content}
+
+
+def supported_types(call: Call) -> dict[str, Any]:
+    """The operation ``get_supported_types``."""
+    types = [{"type": kind, "dir": folder, "main_file": main} for kind, folder, main in _KINDS]
+    return {"success": True, "types": types, "formats": ["json", "zip", "png"]}
+
+
+def without_secrets(value: Any, *, everywhere: bool = True) -> Any:
+    """A copy in which whatever goes by a name of a key, password or token is blotted out."""
+    if not everywhere:
+        return value
+    if isinstance(value, dict):
+        return {name: SECRET if _is_secret(name, part) else without_secrets(part) for name, part in value.items()}
+    return [without_secrets(part) for part in value] if isinstance(value, list) else value
+
+
+def _is_secret(name: str, value: Any) -> bool:
+    named = _SECRET_NAME.search(name) is not None and not (_COUNT_NAME.search(name) and isinstance(value, int | float))
+    return named and value not in ("", None)
+
+
+def _container(content: Any) -> Any:
+    if not isinstance(content, dict | list):
+        raise DataError("INVALID_TYPE", "the file holds neither an object nor an array")
+    return content
+
+
+def _open_to_all(house: House, path: Path) -> Path:
+    if path.relative_to(root_of(house)).parts[0].lower() == _SECRETS:
+        raise DataError("OUT_OF_SCOPE", "model configurations are not given as files")
+    return path
+
+
+def _files(folder: Path, main: str) -> Iterator[Path]:
+    if folder.is_symlink() or not folder.is_dir():
+        return
+    for place in sorted(folder.iterdir(), key=lambda path: path.name):
+        path = place / main
+        if not place.name.startswith(".") and not place.is_symlink() and not path.is_symlink() and path.is_file():
+            yield path
+
+
+def _item(name: str, content: Any, folder: str) -> dict[str, Any]:
+    if not isinstance(content, dict):
+        raise DataError("INVALID_TYPE", "the file holds no object")
+    facts = {"file": name, "name": content.get("name"), "description": content.get("description")}
+    return {**facts, "type": content.get("type")} if folder == "characters" else facts
+
+
+def _detail(name: str, content: Any) -> dict[str, Any]:
+    facts = content if isinstance(content, dict) else {}
+    return {"file": name, "name": facts.get("name"), "description": facts.get("description"), "content": content}

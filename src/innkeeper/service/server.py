@@ -1,0 +1,128 @@
+"""The server: uvicorn with the limits that it does not set by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable
+from typing import Any
+
+from innkeeper.service.app import create_app
+from innkeeper.service.errors import ServiceConfigError
+from innkeeper.service.extra import library
+from innkeeper.service.limits import MAX_CONNECTIONS, MAX_HEADERS, MAX_SOCKET_MESSAGE, STOP_SECONDS
+from innkeeper.service.settings import Settings
+
+__all__ = ["address", "listen", "serve"]
+
+
+def serve(settings: Settings, ready: Callable[[str], None]) -> None:
+    """Answer until told to stop (SIGTERM, Ctrl-C); calls under way are finished first.
+
+    Args:
+        settings: what to serve and how.
+        ready: called once with the address, when the socket takes connections.
+
+    Raises:
+        ServiceConfigError: settings that do not go together, or an address that is taken.
+        ExtraMissingError: the extra ``serve`` is not installed.
+    """
+    uvicorn = library("uvicorn")
+    library("websockets")
+    app = create_app(settings)
+    door = listen(settings)
+    ready(address(settings, door))
+    logging.getLogger("uvicorn.error").setLevel(
+        logging.ERROR
+    )  # its warnings quote nothing, but any client can cause them
+    uvicorn.Server(_config(uvicorn, app, settings)).run(sockets=[door])
+
+
+def listen(settings: Settings) -> socket.socket:
+    """The socket at the settings' address, bound. Raises `ServiceConfigError` where that cannot be."""
+    try:
+        family, _, _, _, place = socket.getaddrinfo(
+            settings.host.strip("[]"), settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        door = socket.socket(family, socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise _no_door(settings, error) from error
+    try:
+        door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        door.bind(place)
+        door.listen(MAX_CONNECTIONS)
+    except OSError as error:
+        door.close()
+        raise _no_door(settings, error) from error
+    return door
+
+
+def address(settings: Settings, door: socket.socket) -> str:
+    """Where the service is, as people type it."""
+    host = settings.host.strip("[]")
+    return f"http://{f'[{host}]' if ':' in host else host}:{door.getsockname()[1]}"
+
+
+def _no_door(settings: Settings, error: Exception) -> ServiceConfigError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return ServiceConfigError(
+        f"cannot listen on {settings.host}:{settings.port}: {reason}", hint="choose another --port or --host"
+    )
+
+
+def _config(uvicorn: Any, app: Any, settings: Settings) -> Any:
+    return uvicorn.Config(
+        app,
+        http=_protocol(settings.header_seconds),
+        ws="websockets-sansio",
+        ws_max_size=MAX_SOCKET_MESSAGE,
+        h11_max_incomplete_event_size=MAX_HEADERS,
+        limit_concurrency=MAX_CONNECTIONS,
+        timeout_graceful_shutdown=STOP_SECONDS,
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        proxy_headers=False,
+        lifespan="off",
+    )
+
+
+def _protocol(seconds: float) -> type:
+    """HTTP as uvicorn speaks it, which hangs up on clients whose headers do not arrive in time."""
+    h11_protocol: Any = library("uvicorn.protocols.http.h11_impl").H11Protocol
+
+    class Impatient(h11_protocol):  # type: ignore[misc]  # uvicorn is imported only where it is needed
+        """Counts the time from a connection's first byte, or the end of a reply, to the end of the next headers."""
+
+        waiting: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self._wait()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._stop()
+            super().connection_lost(exc)
+
+        def handle_events(self) -> None:
+            before = self.cycle
+            super().handle_events()
+            if self.cycle is not before or self.transport.get_protocol() is not self:
+                self._stop()
+
+        def on_response_complete(self) -> None:
+            super().on_response_complete()
+            if not self.transport.is_closing() and (self.cycle is None or self.cycle.response_complete):
+                self._wait()
+
+        def _wait(self) -> None:
+            self._stop()
+            self.waiting = self.loop.call_later(seconds, self.transport.close)
+
+        def _stop(self) -> None:
+            if self.waiting is not None:
+                self.waiting.cancel()
+                self.waiting = None
+
+    return Impatient

@@ -1,0 +1,131 @@
+"""Settings: what the service is told when it starts, checked as a whole."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from innkeeper.service.errors import ServiceConfigError
+from innkeeper.service.keys import Keys
+from innkeeper.service.limits import (
+    BODY_SECONDS,
+    HEADER_SECONDS,
+    MAX_BODIES,
+    MAX_BODY,
+    MAX_CALLS,
+    MAX_DEPTH,
+    MAX_KEY_FILE,
+    TIME_BUDGET,
+    WORKERS,
+)
+
+__all__ = ["DEFAULT_PORT", "KEY_VARIABLE", "PROFILES", "Settings", "is_loopback", "read_keys"]
+
+DEFAULT_PORT: Final = 8050
+"""Where SmartTavern's gateway listens, and so do we."""
+
+KEY_VARIABLE: Final = "INNKEEPER_API_KEY"
+"""The environment variable that holds a key."""
+
+PROFILES: Final = ("fixed", "smarttavern")
+"""``fixed``: the values that macros produce are not scanned again. ``smarttavern``: as the original, defects included."""
+
+_PORTS: Final = 65_535
+_POSITIVE: Final = (
+    "max_body", "max_bodies", "max_depth", "max_calls", "workers", "time_budget", "body_seconds", "header_seconds",
+)  # fmt: skip
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """All that the service can be told. Sizes are in bytes, times in seconds.
+
+    ``keys`` are the accepted keys; without any, a service on this machine's loopback is open and one on any other address
+    does not start. ``data`` is the folder below which assets are read and conversations written; without it those
+    operations refuse. ``python`` allows the ``{{python:...}}`` macro. ``cors_origins`` are the web origins that may call.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = DEFAULT_PORT
+    data: Path | None = None
+    profile: str = "fixed"
+    python: bool = True
+    keys: Keys = Keys()
+    cors_origins: tuple[str, ...] = ()
+    max_body: int = MAX_BODY
+    max_bodies: int = MAX_BODIES
+    max_depth: int = MAX_DEPTH
+    max_calls: int = MAX_CALLS
+    workers: int = WORKERS
+    time_budget: float = TIME_BUDGET
+    body_seconds: float = BODY_SECONDS
+    header_seconds: float = HEADER_SECONDS
+
+    def checked(self) -> Settings:
+        """These settings, once they are known to go together.
+
+        Raises:
+            ServiceConfigError: an unknown profile, a limit of nothing, a port out of range, a data folder that is not
+                there, an origin that is none, or an address others can reach and no key.
+        """
+        for name in _POSITIVE:
+            if not getattr(self, name) > 0:
+                raise ServiceConfigError(f"{name} must be more than 0", hint="leave it out for the default")
+        if self.profile not in PROFILES:
+            raise ServiceConfigError(f"unknown profile {self.profile!r}", hint=f"profiles: {', '.join(PROFILES)}")
+        if not 0 <= self.port <= _PORTS:
+            raise ServiceConfigError(f"port {self.port} is out of range", hint=f"0 (any free one) to {_PORTS}")
+        if self.data is not None and not self.data.is_dir():
+            raise ServiceConfigError(
+                f"the data folder {str(self.data)!r} is not there", hint="make it, or leave --data out"
+            )
+        self._check_doors()
+        return self
+
+    def _check_doors(self) -> None:
+        for origin in self.cors_origins:
+            if "://" not in origin or origin.endswith("/"):
+                raise ServiceConfigError(f"{origin!r} is no origin", hint="write it like https://example.org:8443")
+        if not self.keys and not is_loopback(self.host):
+            raise ServiceConfigError(
+                f"{self.host} can be reached from outside, and no key is set",
+                hint=f"set {KEY_VARIABLE} or --key-file, or listen on 127.0.0.1",
+            )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach ``host``. Names other than ``localhost`` may point anywhere."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def read_keys(file: str | os.PathLike[str] | None, environment: Mapping[str, str]) -> Keys:
+    """The keys of a file, one a line (blank lines and ``#`` comments do not count), and of the environment.
+
+    Raises:
+        ServiceConfigError: the file cannot be read, is too large, or has no key in it.
+    """
+    keys = [environment[KEY_VARIABLE].strip()] if environment.get(KEY_VARIABLE, "").strip() else []
+    return Keys(*keys, *([] if file is None else _file_keys(Path(file))))
+
+
+def _file_keys(path: Path) -> list[str]:
+    try:
+        with path.open("rb") as file:
+            lines = file.read(MAX_KEY_FILE).decode().splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ServiceConfigError(
+            f"the key file {str(path)!r} cannot be read", hint="UTF-8 text, one key a line"
+        ) from error
+    keys = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    if not keys:
+        raise ServiceConfigError(f"the key file {str(path)!r} has no key in it", hint="one key a line")
+    return keys
