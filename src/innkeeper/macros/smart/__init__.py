@@ -9,7 +9,7 @@ from innkeeper.lazy import lazy_names
 if TYPE_CHECKING:
     from innkeeper.macros.smart.chance import Chance, StreamChance
     from innkeeper.macros.smart.compat import FIXED, SMARTTAVERN, MacroCompat
-    from innkeeper.macros.smart.conditions import condition_holds
+    from innkeeper.macros.smart.conditions import condition_holds, condition_value
     from innkeeper.macros.smart.environment import MacroEnvironment
     from innkeeper.macros.smart.errors import VariablePathError
     from innkeeper.macros.smart.expansion import expand
@@ -31,6 +31,7 @@ _HOMES = {
     "StreamChance": "chance",
     "VariablePathError": "errors",
     "condition_holds": "conditions",
+    "condition_value": "conditions",
     "expand": "expansion",
     "process": "operations",
     "process_text": "operations",
@@ -50,6 +51,7 @@ __all__ = [
     "StreamChance",
     "VariablePathError",
     "condition_holds",
+    "condition_value",
     "expand",
     "process",
     "process_text",
