@@ -18,6 +18,7 @@
     ├── InvalidTemplateError        a template that may not be published; lists every problem
     ├── MissingVariablesError       required variables without a value; lists them
     ├── PartialCycleError           templates that include or extend one another in a circle
+    ├── LexiconError                a detection list that cannot be used; says which entry
     ├── RowError                    a value that its column does not take
     ├── SnapshotError               a snapshot that is damaged, or none at all
     ├── TemplateSyntaxError         a template that cannot be read; says line and column
@@ -70,6 +71,7 @@ __all__ = [
     "DatabaseUnreachableError",
     "InvalidTemplateError",
     "LabelNotFoundError",
+    "LexiconError",
     "MissingVariablesError",
     "PartialCycleError",
     "QueryRefusedError",
@@ -196,6 +198,12 @@ class PartialCycleError(InputError):
     def __init__(self, chain: Iterable[str], **kwargs: Any) -> None:
         self.chain = tuple(chain)
         super().__init__(f"templates in a circle: {' → '.join(self.chain)}", chain=list(self.chain), **kwargs)
+
+
+class LexiconError(FormatError):
+    """A detection list that cannot be used. ``where`` names the entry."""
+
+    HINT = "each entry has its own id, a pattern with letters, a category, and a weight above 0 up to 1"
 
 
 class RowError(InputError):

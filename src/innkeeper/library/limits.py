@@ -6,16 +6,24 @@ from typing import Final
 
 __all__ = [
     "ADULT_AGE",
+    "CLASSIFIERS_AT_ONCE",
+    "CLASSIFIER_SECONDS",
+    "MAX_LEXICON_BYTES",
+    "MAX_LEXICON_ENTRIES",
+    "MAX_LEXICON_PATTERN",
     "MAX_PARTS",
     "MAX_PART_DEPTH",
     "MAX_RENDERED_CHARS",
+    "MAX_SCAN_CHARS",
     "MAX_SECTION_DEPTH",
+    "MAX_SPANS",
     "MAX_TAGS",
     "MAX_TEMPLATE_CHARS",
     "MAX_VALUES_CHARS",
     "MAX_VALUE_CHARS",
     "MAX_VALUE_ITEMS",
     "MAX_VARIABLES",
+    "REGEX_SCAN_SECONDS",
     "RENDERED_CACHE_CHARS",
     "RENDERED_CACHE_ENTRIES",
     "RENDERED_CACHE_SECONDS",
@@ -70,3 +78,27 @@ RENDERED_CACHE_SECONDS: Final = 3_600.0
 
 SNAPSHOT_MAX_BYTES: Final = 256 * 1024 * 1024
 """A snapshot (`SnapshotError`)."""
+
+CLASSIFIERS_AT_ONCE: Final = 8
+"""How many classifiers one detector waits for at most, those that never answered included; then a scan needs review."""
+
+CLASSIFIER_SECONDS: Final = 2.0
+"""How long a classifier has for one text, in seconds; then the scan needs review."""
+
+MAX_LEXICON_BYTES: Final = 4 * 1024 * 1024
+"""The largest detection list that is read, in bytes (`LimitError`)."""
+
+MAX_LEXICON_ENTRIES: Final = 50_000
+"""The most entries of a detection list, allowed contexts included (`LimitError`)."""
+
+MAX_LEXICON_PATTERN: Final = 256
+"""The longest pattern or context of a detection list, in characters (`LimitError`)."""
+
+MAX_SCAN_CHARS: Final = 1_048_576
+"""The longest text a detector looks at; a longer one needs review."""
+
+MAX_SPANS: Final = 256
+"""How many finds are told; the scores count all of them."""
+
+REGEX_SCAN_SECONDS: Final = 0.1
+"""How long all expressions of a list may take on one text, in seconds; then the scan needs review."""
