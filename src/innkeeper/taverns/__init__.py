@@ -53,7 +53,13 @@ class Taverns(Mapping[str, "Tavern"]):
         return len(self._entries)
 
 
-TAVERNS: Final = Taverns({"vibe": "innkeeper.taverns.vibe:TAVERN", "silly": "innkeeper.taverns.silly:TAVERN"})
+TAVERNS: Final = Taverns(
+    {
+        "vibe": "innkeeper.taverns.vibe:TAVERN",
+        "silly": "innkeeper.taverns.silly:TAVERN",
+        "smart": "innkeeper.taverns.smart:TAVERN",
+    }
+)
 """The built-in taverns. Pass ``TAVERNS.with_(yours)`` to use your own."""
 
 

@@ -41,13 +41,16 @@ if TYPE_CHECKING:
     from innkeeper.taverns.smart.options import SmartOptions
     from innkeeper.taverns.smart.postprocess import postprocess_apply
     from innkeeper.taverns.smart.regex_rules import apply_messages, apply_text
+    from innkeeper.taverns.smart.tavern import PIPELINE, TAVERN, build, builder, to_messages
     from innkeeper.taverns.smart.variables_update import apply_operation
     from innkeeper.taverns.smart.verdict import Rule, Verdict
 
 __all__ = [
     "DEFAULT_PROFILE",
     "EDITS",
+    "PIPELINE",
     "PROFILES",
+    "TAVERN",
     "BranchError",
     "BranchTree",
     "Compat",
@@ -66,6 +69,8 @@ __all__ = [
     "assemble",
     "assemble_full",
     "branch_table",
+    "build",
+    "builder",
     "compat_of",
     "construct",
     "construct_explained",
@@ -82,6 +87,7 @@ __all__ = [
     "retry_branch",
     "retry_user_message",
     "switch_branch",
+    "to_messages",
     "truncate_after",
     "update_message",
 ]
@@ -128,5 +134,10 @@ __getattr__, __dir__ = lazy_names(
         "compat_of": "compat",
         "construct": "construction",
         "construct_explained": "construction",
+        "PIPELINE": "tavern",
+        "TAVERN": "tavern",
+        "build": "tavern",
+        "builder": "tavern",
+        "to_messages": "tavern",
     },
 )

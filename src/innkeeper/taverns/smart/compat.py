@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from innkeeper.macros.smart.compat import FIXED, SMARTTAVERN, MacroCompat
 from innkeeper.prompt.errors import UnknownNameError
 
 __all__ = ["DEFAULT_PROFILE", "PROFILES", "Compat", "compat_of"]
@@ -41,11 +42,11 @@ class Compat(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Whether books are found in every container: books in lists, by name, and lists within lists given to the pipeline. The
     original drops all of their entries without a word."""
 
-    rescan_values: bool = False
-    """Whether what a macro gave is scanned for macros again, so that a stored text can run (the original)."""
+    chat_python: bool = False
+    """Whether ``{{python:…}}`` runs in the messages of a chat too, which users and models write (the original)."""
 
-    shared_initial: bool = False
-    """Whether ``variables.initial`` shows writes below the top level (the original's defect)."""
+    macros: MacroCompat = FIXED
+    """What macros keep of the original that is not safe: texts of variables that run, and the like."""
 
     lossy_merges: bool = False
     """Whether merging loses as the original does: of the entries of books that have no ``id`` only the first stays, the key of
@@ -58,7 +59,7 @@ DEFAULT_PROFILE: Final = "fixed"
 PROFILES: Final = MappingProxyType(
     {
         DEFAULT_PROFILE: Compat(),
-        "smarttavern": Compat(wide_books=False, rescan_values=True, shared_initial=True, lossy_merges=True),
+        "smarttavern": Compat(wide_books=False, chat_python=True, macros=SMARTTAVERN, lossy_merges=True),
     }
 )
 """Every profile by name."""

@@ -61,7 +61,8 @@ class Conditions:
         """What a condition's text comes to, for an explanation."""
         from innkeeper.macros.smart import condition_value
 
-        return condition_value(condition, self._env)
+        found: str = condition_value(condition, self._env)
+        return found
 
 
 def _tokens(conditions: Iterable[Any]) -> list[str]:

@@ -214,6 +214,7 @@ def _verdict(row: _Row, places: dict[int, int]) -> Verdict:
         "index": entry.own,
         "rule": row.rule,
         "id": text_of(own, entry.asset),
+        "title": text_of(item.get("name"), entry.asset),
         "condition": condition,
         "value": row.value,
     }

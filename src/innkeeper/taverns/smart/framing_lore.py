@@ -13,15 +13,16 @@ from innkeeper.taverns.smart.conditions import is_conditional
 from innkeeper.taverns.smart.errors import EntryNumberError
 from innkeeper.taverns.smart.sources import framed_entry_source
 from innkeeper.taverns.smart.values import text_of, whole_number
+from innkeeper.taverns.smart.verdict import Rule
 
-__all__ = ["framed_lore", "framing_order", "is_said"]
+__all__ = ["framed_lore", "framing_order", "is_said", "screen_framed"]
 
 _DEFAULT_ORDER: Final = 100
 
 
 class _Framed(NamedTuple):
     order: int
-    index: int
+    place: int
     entry: dict[str, Any]
 
 
@@ -35,7 +36,7 @@ def framed_lore(
     found = [
         _Framed(framing_order(entry, f"world_books[{index}]"), index, entry)
         for index, entry in enumerate(entries)
-        if text_of(entry.get("position"), "world_books") == position and _shown(entry, contains)
+        if text_of(entry.get("position"), "world_books") == position and screen_framed(entry, contains) is None
     ]
     return [
         {"role": "system", "content": each.entry["content"], "source": _source(each, position)}
@@ -44,13 +45,18 @@ def framed_lore(
 
 
 def _source(each: _Framed, position: str) -> dict[str, Any]:
-    return framed_entry_source(each.entry, each.index, position)
+    return framed_entry_source(each.entry, each.place, position)
 
 
-def _shown(entry: dict[str, Any], contains: Callable[[str], bool]) -> bool:
-    if entry.get("enabled") is not True or not is_said(entry.get("content")):
-        return False
-    return not is_conditional(entry) or any(map(contains, _keys(entry.get("keys"))))
+def screen_framed(entry: dict[str, Any], contains: Callable[[str], bool]) -> Rule | None:
+    """The rule that keeps an entry out of its place around the character, or ``None``."""
+    if entry.get("enabled") is not True:
+        return Rule.DISABLED
+    if not is_said(entry.get("content")):
+        return Rule.BLANK
+    if is_conditional(entry) and not any(map(contains, _keys(entry.get("keys")))):
+        return Rule.KEYS
+    return None
 
 
 def _keys(keys: Any) -> list[str]:

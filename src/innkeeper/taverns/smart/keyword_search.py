@@ -31,21 +31,19 @@ class KeywordSearch:
 
     def contains(self, token: str) -> bool:
         """Whether ``token`` is in the text."""
-        if self._known is None:
-            self._search()
-        if token in self._found:
-            return True
-        if token in self._known:  # type: ignore[operator] - it is set by now
-            return False
+        known = self._search() if self._known is None else self._known
+        if token in known:
+            return token in self._found
         return token in self._text
 
-    def _search(self) -> None:
+    def _search(self) -> frozenset[str]:
         """Search for all told keywords, where there are so many that it pays."""
         known = frozenset(filter(_fits, self._tokens))
         if len(known) < MIN_AUTOMATON_TOKENS:
             known = frozenset()
         self._known = known
-        self._found = set(_found(scalar_text(self._text), known))
+        self._found = _found(scalar_text(self._text), known)
+        return known
 
 
 def _fits(token: str) -> bool:

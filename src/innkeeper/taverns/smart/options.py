@@ -29,10 +29,8 @@ class SmartOptions:
     @classmethod
     def of(cls, profile: str | None = None, **macros: Any) -> SmartOptions:
         """The options of a profile; ``macros`` are fields of its `MacroOptions`. Raises `UnknownNameError`."""
-        from innkeeper.macros.smart import MacroCompat, MacroOptions
+        from innkeeper.macros.smart import MacroOptions
 
         compat = compat_of(profile)
-        macros.setdefault(
-            "compat", MacroCompat(rescan_values=compat.rescan_values, shared_initial=compat.shared_initial)
-        )
+        macros.setdefault("compat", compat.macros)
         return cls(compat=compat, macros=MacroOptions(**macros))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
-__all__ = ["Rule", "Verdict"]
+__all__ = ["Rule", "SmartLore", "Verdict"]
 
 
 class Rule(StrEnum):
@@ -21,6 +22,10 @@ class Rule(StrEnum):
     CONDITION = "condition"
     BAD_DEPTH = "bad_depth"
     BAD_ORDER = "bad_order"
+    KEYS = "keys"
+    """Around the character: conditional, and none of its keys is in the history."""
+    NO_PLACE = "no_place"
+    """Around the character: the preset has no enabled prompt in whose place it could stand."""
 
 
 class Verdict(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -34,6 +39,7 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     index: int
     rule: Rule
     id: str = ""
+    title: str = ""
     found: Any = None
     condition: str | None = None
     value: str | None = None
@@ -47,10 +53,69 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         """Whether the entry is in the messages."""
         return self.rule is Rule.KEPT
 
+    @property
+    def fired(self) -> bool:
+        """The same, in the word that all taverns' verdicts have."""
+        return self.kept
+
+    @property
+    def uid(self) -> str:
+        """The entry's id, or its place among the entries of its asset."""
+        return self.id or f"{self.asset}[{self.index}]"
+
+    @property
+    def book(self) -> str:
+        """Which asset it is of, for lists."""
+        return "preset" if self.asset == "presets_in_chat" else ""
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """Everything that is known, for those who ask for details."""
+        return {name: value for name, value in self.to_dict().items() if name not in ("text", "title", "fired")}
+
     def __str__(self) -> str:
-        """One line for people."""
-        name = f"{self.asset}[{self.index}]" + (f" {self.id}" if self.id else "")
-        told = f" ({self.condition!r} → {self.value!r})" if self.condition is not None else ""
-        if self.kept:
-            return f"{name}: kept at {self.place} (depth {self.depth}, order {self.order}, {self.role}){told}"
-        return f"{name}: dropped, {self.rule}{told or ('' if self.found is None else f': {self.found!r}')}"
+        """The decision as a sentence."""
+        told = (
+            "" if self.condition is None else f"; its condition {_short(self.condition)} came to {_short(self.value)}"
+        )
+        if not self.kept:
+            return _SENTENCES[self.rule].format(found=_short(self.found)) + told
+        if self.depth is None:
+            return f"in, as message {self.place}"
+        return f"in, as message {self.place}: depth {self.depth}, order {self.order}, {self.role}{told}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready facts with the sentence under ``text``."""
+        facts: dict[str, Any] = msgspec.to_builtins(self, enc_hook=str)
+        return {**facts, "fired": self.fired, "text": str(self)}
+
+
+_SENTENCES: Final[Mapping[Rule, str]] = {
+    Rule.NOT_AN_OBJECT: "it is no object",
+    Rule.POSITION: "its position {found} is not in the chat",
+    Rule.DISABLED: "it is not enabled ({found})",
+    Rule.BLANK: "it has no text",
+    Rule.CONDITION: "its condition does not hold",
+    Rule.BAD_DEPTH: "its depth {found} is no whole number",
+    Rule.BAD_ORDER: "its order {found} is no whole number",
+    Rule.KEYS: "around the character an entry is triggered by keys, and none of {found} is in the history",
+    Rule.NO_PLACE: "the preset has no enabled prompt in whose place {found} could stand",
+}
+
+
+class SmartLore(msgspec.Struct, frozen=True):
+    """What a plan knows of its entries: a verdict for each, prompts in the chat first, then those of books."""
+
+    verdicts: tuple[Verdict, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready facts."""
+        return {"verdicts": [verdict.to_dict() for verdict in self.verdicts]}
+
+
+_LONGEST: Final = 80
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
