@@ -5,7 +5,7 @@ means or, ``^`` binds tightest and ``|`` loosest; and a mode before ``::``: ``an
 (exactly one), ``include::a,b::exclude::c,d``, ``expr``. Keywords are found as they are written, case and all.
 
 The document wants ``true`` or ``false`` and nothing else. What SmartTavern cannot read and leaves empty is read here: words
-without an operator between them are one keyword, commas with nothing beside them do not count, an empty list has no keyword
+of one line without an operator between them are one keyword, commas with nothing beside them do not count, an empty list has no keyword
 in it, and what is malformed never matches.
 """
 
@@ -25,6 +25,7 @@ __all__ = ["Keywords", "parse"]
 Contains = Callable[[str], bool]
 
 _TOKEN: Final = re.compile(r"[&|!^(),]|[^&|!^(),]+")
+_BREAK: Final = re.compile(r"[\n\r]")
 _NEVER: Final = ("or", ())
 _ALWAYS: Final = ("and", ())
 
@@ -103,13 +104,15 @@ def _expression(text: str) -> Any:
 def _tokens(text: str) -> list[str]:
     """Operators and keywords; without commas that have nothing on one side."""
     found = [token for token in map(str.strip, _TOKEN.findall(text)) if token]
+    if any(_BREAK.search(token) for token in found):
+        raise _MalformedError
     kept: list[str] = []
-    for token in found:
-        if token == "," and (not kept or kept[-1] in ",("):
+    for mark in found:
+        if mark == "," and (not kept or kept[-1] in ",("):
             continue
-        if token == ")" and kept and kept[-1] == ",":
+        if mark == ")" and kept and kept[-1] == ",":
             kept.pop()
-        kept.append(token)
+        kept.append(mark)
     while kept and kept[-1] == ",":
         kept.pop()
     return kept
