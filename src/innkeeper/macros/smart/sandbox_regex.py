@@ -1,0 +1,271 @@
+"""``re`` of the sandbox: Python's patterns, run by an engine that stops in time.
+
+Python's own ``re`` cannot be interrupted. The ``regex`` package can, and reads Python's language and more. What is more
+(fuzzy matches, recursion, named lists) is refused here, and counted repeats, which it writes out, are counted first.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from innkeeper.macros.smart.sandbox_errors import SandboxRuntimeError
+from innkeeper.macros.smart.sandbox_limits import SandboxLimits
+from innkeeper.macros.smart.sandbox_values import Frame, Function, Match, kind_of, limit, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["findall", "match", "search", "sub"]
+
+_HINT: Final = "use the patterns of Python's re"
+_PIECE: Final = re.compile(
+    r"""(?P<escape>\\(?:[0-7]{1,3}|\d|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[^xuUN]))
+    |(?P<set>\[\^?\]?(?:[^\]\\]|\\[\s\S])*\])
+    |(?P<open>\((?:\?(?:P<\w+>|P=\w+(?=\))|[:=!>]|<[=!]|\#[^)]*(?=\))|\(\w+\)|[aimsu]+(?=\))|[aimsu]*-?[ims]*:))?(?!\?|\*))
+    |(?P<close>\))
+    |(?P<repeat>(?:[*+?]|\{\d+\}|\{\d*,\d*\})[?+]?)
+    |(?P<brace>\{)
+    |(?P<plain>[^\\\[()*+?{])""",
+    re.VERBOSE,
+)
+_ESCAPES: Final = frozenset("AbBdDsSwWZafnrtvxuU0123456789")
+_SET_ESCAPE: Final = re.compile(r"\\([\s\S])")
+_SET_OPEN: Final = re.compile(r"\\[\s\S]|\[")
+_FLAGS: Final = {2: "IGNORECASE", 8: "MULTILINE", 16: "DOTALL", 32: "UNICODE", 256: "ASCII"}
+_MAX_DIGITS: Final = 9
+_CACHED: Final = 256
+_SHOWN: Final = 50
+"""Characters of what was found that the text of a match shows, as in Python."""
+
+
+class _Shape:
+    """Adds up what a pattern comes to, group by group, and writes it as the engine shall read it."""
+
+    __slots__ = ("limits", "parts", "stack", "total", "unit")
+
+    def __init__(self, limits: SandboxLimits) -> None:
+        self.limits = limits
+        self.parts: list[str] = []
+        self.stack: list[int] = []
+        self.total = 0
+        self.unit = 0
+
+    def take(self, piece: re.Match[str]) -> None:
+        text = piece.group()
+        match piece.lastgroup:
+            case "open":
+                self._open()
+            case "close":
+                self._close()
+            case "repeat":
+                text = self._repeat(text)
+            case _:
+                text = self._plain(piece.lastgroup, text)
+                self.total, self.unit = self.total + 1, 1
+        if self.total > self.limits.pattern_repeats:
+            raise limit("a regular expression written out", "pattern_repeats", self.limits.pattern_repeats)
+        self.parts.append(text)
+
+    def _open(self) -> None:
+        self.stack.append(self.total)
+        self.total = 1
+        if len(self.stack) > self.limits.pattern_depth:
+            raise limit("the nesting of a regular expression", "pattern_depth", self.limits.pattern_depth)
+
+    def _close(self) -> None:
+        if not self.stack:
+            raise _bad("a group is closed that was not opened")
+        self.unit = self.total
+        self.total += self.stack.pop()
+
+    def _repeat(self, text: str) -> str:
+        if not text.startswith("{"):
+            return text
+        counts = text[1:].split("}", 1)[0].split(",")
+        if any(len(count) > _MAX_DIGITS for count in counts):
+            raise limit("a repeat", "pattern_repeats", self.limits.pattern_repeats)
+        times = int(counts[0] or 0)  # the engine writes out only what must be there
+        self.total += self.unit * max(times - 1, 0)
+        self.unit *= max(times, 1)
+        return text.replace("{,", "{0,", 1)
+
+    def _plain(self, group: str | None, text: str) -> str:
+        if group == "brace":
+            return "\\{"
+        if group == "escape" and text[1].isalnum() and text[1].isascii() and text[1] not in _ESCAPES:
+            raise _bad(f"there is no {text} in a pattern")
+        return _set(text) if group == "set" else text
+
+
+def _set(text: str) -> str:
+    for found in _SET_ESCAPE.finditer(text):
+        if found[1].isalpha() and found[1].isascii() and found[1] not in _ESCAPES - set("AZB"):
+            raise _bad(f"there is no {found.group()} in a set")
+    return "[" + _SET_OPEN.sub(lambda found: "\\[" if found.group() == "[" else found.group(), text[1:])
+
+
+def _bad(message: str) -> SandboxRuntimeError:
+    return SandboxRuntimeError(f"the pattern cannot be read: {message}", hint=_HINT)
+
+
+def checked(pattern: str, limits: SandboxLimits) -> str:
+    """The pattern as the engine reads it. Raises typed errors for what is no pattern of Python's, or too large."""
+    if len(pattern) > limits.pattern_chars:
+        raise limit("a regular expression", "pattern_chars", limits.pattern_chars, len(pattern))
+    shape, end = _Shape(limits), 0
+    while end < len(pattern):
+        piece = _PIECE.match(pattern, end)
+        if piece is None:
+            raise _bad(f"at character {end + 1}")
+        shape.take(piece)
+        end = piece.end()
+    if shape.stack:
+        raise _bad("a group is not closed")
+    return "".join(shape.parts)
+
+
+@lru_cache(maxsize=_CACHED)
+def _compiled(pattern: str, flags: int, limits: SandboxLimits) -> Any:
+    import regex
+
+    names = [name for bit, name in _FLAGS.items() if flags & bit]
+    if flags < 0 or flags & ~sum(_FLAGS):
+        raise SandboxRuntimeError(
+            f"there are no flags {flags}", hint="2 ignores case, 8 is multiline, 16 lets . match newlines"
+        )
+    wanted = int(regex.VERSION0)
+    for name in names:
+        wanted |= int(getattr(regex, name))
+    try:
+        return regex.compile(checked(pattern, limits), wanted, cache_pattern=False)
+    except (regex.error, ValueError, OverflowError, RecursionError, IndexError, KeyError) as error:
+        raise _bad(str(error)) from error
+
+
+def _engine(frame: Frame, pattern: Any, text: Any, flags: Any) -> Any:
+    for value in (pattern, text):
+        if type(value) is not str:
+            raise SandboxRuntimeError(
+                f"regular expressions are for texts, not for a {kind_of(value)}", hint="use str(...)"
+            )
+    if type(flags) is not int:
+        raise SandboxRuntimeError("flags are a whole number", hint="2 ignores case")
+    frame.charge(len(pattern) + len(text))
+    return _compiled(pattern, flags, frame.limits)
+
+
+def _found(frame: Frame, engine: Any, text: str) -> Iterator[Any]:
+    """The matches, each within the time that is left."""
+    try:
+        for found in engine.finditer(text, timeout=frame.seconds(), concurrent=True):
+            frame.seconds()
+            frame.charge(8 + len(found.group()))
+            yield found
+    except TimeoutError:
+        raise limit("a regular expression", "pattern_seconds", frame.limits.pattern_seconds) from None
+
+
+def _one(frame: Frame, method: Any, text: str) -> Match | None:
+    try:
+        found = method(text, timeout=frame.seconds(), concurrent=True)
+    except TimeoutError:
+        raise limit("a regular expression", "pattern_seconds", frame.limits.pattern_seconds) from None
+    return None if found is None else _opaque(found)
+
+
+def _opaque(found: Any) -> Match:
+    return Match(
+        f"<re.Match object; span=({found.start()}, {found.end()}), match={repr(found.group()[:_SHOWN])[:_SHOWN]}>"
+    )
+
+
+def match(frame: Frame, /, pattern: Any, string: Any, flags: Any = 0) -> Match | None:
+    """A match at the start of a text, or nothing."""
+    return _one(frame, _engine(frame, pattern, string, flags).match, string)
+
+
+def search(frame: Frame, /, pattern: Any, string: Any, flags: Any = 0) -> Match | None:
+    """The first match in a text, or nothing."""
+    return _one(frame, _engine(frame, pattern, string, flags).search, string)
+
+
+def findall(frame: Frame, /, pattern: Any, string: Any, flags: Any = 0) -> list[Any]:
+    """All matches: their texts, their one group, or tuples of their groups."""
+    engine = _engine(frame, pattern, string, flags)
+    results: list[Any] = []
+    for found in _found(frame, engine, string):
+        groups = found.groups("")
+        frame.charge(sum(map(len, groups)))
+        results.append(groups if engine.groups > 1 else groups[0] if groups else found.group())
+        if len(results) > frame.limits.items:
+            raise limit("the matches", "items", frame.limits.items)
+    return results
+
+
+def sub(frame: Frame, /, pattern: Any, repl: Any, string: Any, count: Any = 0, flags: Any = 0) -> str:
+    r"""The text with its matches replaced: by a template (``\1``, ``\g<name>``) or by what a function gives."""
+    engine = _engine(frame, pattern, string, flags)
+    if type(count) is not int:
+        raise SandboxRuntimeError("count is a whole number")
+    pieces = _template(frame, repl, engine)
+    parts, end, length = [], 0, 0
+    for number, found in enumerate(_found(frame, engine, string), 1):
+        parts += [string[end : found.start()], _replacement(frame, repl, pieces, found)]
+        end = found.end()
+        length += len(parts[-2]) + len(parts[-1])
+        if length > frame.limits.text_chars:
+            raise limit("a text", "text_chars", frame.limits.text_chars, length)
+        frame.charge(len(parts[-1]))
+        if number == count:
+            break
+    return "".join([*parts, string[end:]]) if count >= 0 else string
+
+
+def _replacement(frame: Frame, repl: Any, pieces: list[Any], found: Any) -> str:
+    if type(repl) is Function:
+        return text_of(frame, _checked_result(repl.call(frame, _opaque(found))))
+    return "".join(piece if type(piece) is str else found.group(piece[0]) or "" for piece in pieces)
+
+
+def _checked_result(value: Any) -> str:
+    if type(value) is not str:
+        raise SandboxRuntimeError(f"what replaces a match must be a text, not a {kind_of(value)}")
+    return value
+
+
+_REFERENCE: Final = re.compile(r"\\(?:g<(\w+)>|(0[0-7]{0,2}|[1-3][0-7]{2})|([1-9]\d?)|([\s\S]?))")
+_CONTROLS: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "\\": "\\"}
+
+
+def _template(frame: Frame, repl: Any, engine: Any) -> list[Any]:
+    """The pieces of a replacement: texts, and 1-tuples of a group's number or name."""
+    if type(repl) is Function:
+        return []
+    if type(repl) is not str:
+        raise SandboxRuntimeError(f"what replaces a match must be a text or a function, not a {kind_of(repl)}")
+    if len(repl) > frame.limits.pattern_chars:
+        raise limit("a replacement", "pattern_chars", frame.limits.pattern_chars, len(repl))
+    pieces: list[Any] = []
+    end = 0
+    for found in _REFERENCE.finditer(repl):
+        pieces += [repl[end : found.start()], _reference(found, engine)]
+        end = found.end()
+    return [*pieces, repl[end:]]
+
+
+def _reference(found: re.Match[str], engine: Any) -> Any:
+    name, octal, number, letter = found.groups()
+    if octal:
+        return chr(int(octal, 8) & 0xFF)
+    if letter is not None:
+        if letter.isalnum() and letter.isascii() and letter not in _CONTROLS:
+            raise SandboxRuntimeError(f"there is no \\{letter} in a replacement", hint="write \\\\ for a backslash")
+        return _CONTROLS.get(letter, "\\" + letter)
+    wanted = name if number is None else number
+    group = int(wanted) if wanted.isdecimal() else wanted
+    known = group <= engine.groups if type(group) is int else group in engine.groupindex
+    if not known:
+        raise SandboxRuntimeError(f"the pattern has no group {wanted}")
+    return (group,)
