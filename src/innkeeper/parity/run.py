@@ -46,8 +46,10 @@ class Runner(msgspec.Struct, frozen=True):
 def default_runners() -> dict[str, Runner]:
     """The runner of each tavern that has one."""
     from innkeeper.parity import silly
+    from innkeeper.parity.smart import SmartCases
 
-    return {"silly": Runner(silly.answer, silly.counted)}
+    smart = SmartCases()
+    return {"silly": Runner(silly.answer, silly.counted), "smart": Runner(smart.answer, smart.counted)}
 
 
 def run_case(case: Case, runners: Mapping[str, Runner] | None = None) -> Outcome:

@@ -1,0 +1,73 @@
+"""GatewayCases: requests to the service in this process, with the data folder that the cases were recorded beside."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import tempfile
+import weakref
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from innkeeper.parity.case import Case
+
+__all__ = ["GatewayCases"]
+
+_PRESET: Final = {"name": "默认预设", "description": "这是默认预设的描述", "prompts": [], "regex_rules": []}
+_BASE: Final = "http://localhost:8050"
+_CHANGING: Final = {"/api/health": ("timestamp",)}
+"""Fields of an answer that no two answers share; the cases leave them out."""
+
+
+class GatewayCases:
+    """One service with the profile ``smarttavern`` for all requests of a run, so that what one changes the next one finds."""
+
+    def __init__(self) -> None:
+        from innkeeper.service import Settings, create_app
+
+        self._folder = tempfile.mkdtemp(prefix="innkeeper-parity-")
+        self._end = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        self._app = create_app(Settings(data=_data_folder(Path(self._folder)), profile="smarttavern"))
+
+    def answer(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """``{"status", "body"}`` of a request ``{"method", "path", "headers", "body"}``."""
+        response = asyncio.run(self._sent(given))
+        try:
+            body = response.json()
+        except ValueError:
+            body = response.text
+        return {"status": response.status_code, "body": body}
+
+    async def _sent(self, given: Mapping[str, Any]) -> Any:
+        import httpx
+
+        transport = httpx.ASGITransport(app=self._app)
+        async with httpx.AsyncClient(transport=transport, base_url=_BASE) as client:
+            return await client.request(
+                given["method"], given["path"], headers=given.get("headers") or {}, content=_content(given.get("body"))
+            )
+
+    @staticmethod
+    def counted(case: Case, found: Mapping[str, Any]) -> tuple[Any, Any]:
+        """Status and body."""
+        body = found["body"]
+        if isinstance(body, dict):
+            changing = _CHANGING.get(case.input["path"], ())
+            body = {key: value for key, value in body.items() if key not in changing}
+        return case.expected, {**found, "body": body}
+
+
+def _content(body: Any) -> bytes | None:
+    if body is None:
+        return None
+    return (body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)).encode()
+
+
+def _data_folder(root: Path) -> Path:
+    """A data folder with one preset in it."""
+    place = root / "presets" / "默认预设"
+    place.mkdir(parents=True)
+    (place / "preset.json").write_text(json.dumps(_PRESET, ensure_ascii=False), encoding="utf-8")
+    return root
