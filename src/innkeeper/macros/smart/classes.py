@@ -11,7 +11,7 @@ from typing import Any, Final
 from innkeeper.macros.errors import MacroArgumentError, MacroError
 from innkeeper.macros.smart.builtin_macros import BUILTINS, TIME_UTC
 from innkeeper.macros.smart.environment import MacroEnvironment
-from innkeeper.macros.smart.options import CustomMacro, MacroOptions
+from innkeeper.macros.smart.options import CustomMacro
 from innkeeper.macros.smart.pieces import Inner
 from innkeeper.macros.smart.python_macro import run_python
 from innkeeper.macros.smart.values import text_of
@@ -27,32 +27,29 @@ Handler = Callable[[MacroEnvironment, Inner, Place], str]
 FAILURES: Final = (InnkeeperError, ArithmeticError, LookupError, TypeError, ValueError)
 """What a built-in macro may fail with; it then leaves nothing."""
 
+_PYTHON: Final = "python"
 _SET: Final = "setvar"
 _GET: Final = "getvar"
 _LONGEST: Final = max(map(len, BUILTINS))
 
 
-def longest_name(options: MacroOptions) -> int:
+def longest_name(env: MacroEnvironment) -> int:
     """How many characters of a first word tell what it is."""
-    return max((_LONGEST, *map(len, options.macros)))
+    return max((_LONGEST, *map(len, env.macros)))
 
 
-def handler_of(word: str, follows: str, options: MacroOptions) -> Handler | None:
+def handler_of(word: str, follows: str, env: MacroEnvironment) -> Handler | None:
     """What a span does that begins with this word, or ``None`` when it is no macro. ``follows``: see `first_word`."""
     name = word.lower()
-    if name.startswith("//"):
-        return _comment
-    if name.startswith("python") and name == "python" and follows == ":":
+    if name == _PYTHON and follows == ":":
         return _python
-    if name.startswith(_SET):
-        return _set
-    if name.startswith(_GET):
-        return _get
-    if name.startswith(TIME_UTC):
-        return _builtin(TIME_UTC)
+    for prefix, handler in _PREFIXES:
+        if name.startswith(prefix):
+            return handler
     if follows == "?" or not name:
         return None
-    return _builtin(name) if name in BUILTINS else _custom(name, options.macros)
+    found = _BUILTINS.get(name)
+    return found or (_custom(name, env.macros[name]) if name in env.macros else None)
 
 
 def _comment(env: MacroEnvironment, inner: Inner, place: Place) -> str:
@@ -90,12 +87,7 @@ def _builtin(name: str) -> Handler:
     return handler
 
 
-def _custom(name: str, macros: Mapping[str, CustomMacro]) -> Handler | None:
-    found = next((macro for given, macro in macros.items() if given.lower() == name), None)
-    if found is None:
-        return None
-    run: CustomMacro = found
-
+def _custom(name: str, run: CustomMacro) -> Handler:
     def handler(env: MacroEnvironment, inner: Inner, place: Place) -> str:
         return _attempt(name, env, place, lambda: _called(run, name, env, inner))
 
@@ -124,3 +116,8 @@ def _attempt(name: str, env: MacroEnvironment, place: Place, run: Callable[[], A
         told = error if isinstance(error, InnkeeperError) else MacroArgumentError(f"{name}: {error}", macro=name)
         env.report(told, place)
         return ""
+
+
+_BUILTINS: Final = {name: _builtin(name) for name in BUILTINS}
+_PREFIXES: Final = (("//", _comment), (_SET, _set), (_GET, _get), (TIME_UTC, _BUILTINS[TIME_UTC]))
+"""Macros that any word is which begins like this, in the order they are tried in."""

@@ -9,7 +9,7 @@ from typing import Any, Final
 from innkeeper.macros.limits import MAX_REPORTS
 from innkeeper.macros.smart import paths
 from innkeeper.macros.smart.chance import Chance
-from innkeeper.macros.smart.options import MacroOptions
+from innkeeper.macros.smart.options import CustomMacro, MacroOptions
 from innkeeper.macros.smart.policy import Policy
 from innkeeper.macros.smart.table import ITEM, Copier
 from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError, Where
@@ -24,9 +24,11 @@ HISTORY: Final = "chat_history_text"
 
 @dataclass(slots=True)
 class Spent:
-    """What a run has used up: characters produced, reports; the names of unknown macros that were told."""
+    """What a run has used up: characters produced, the work and time of Python, reports; and unknown macros that were told."""
 
     output: int = 0
+    work: int = 0
+    seconds: float = 0.0
     reports: int = 0
     unknown: set[str] = field(default_factory=set)
 
@@ -35,13 +37,15 @@ class Spent:
 class MacroEnvironment:
     """One run. ``table`` holds the variables and is the run's own; make one with `of`, which copies the caller's.
 
-    ``contains`` says whether a keyword is in the history's text (``None``: look into the variable `HISTORY`). ``owned`` is
-    false while the table is still another environment's; the first write, or read of a container, makes a copy.
+    ``macros`` are the caller's, by name in lower case. ``contains`` says whether a keyword is in the history's text (``None``:
+    look into the variable `HISTORY`). ``owned`` is false while the table is still another environment's; the first write, or
+    read of a container, makes a copy.
     """
 
     table: dict[str, Any]
     options: MacroOptions
     chance: Chance
+    macros: Mapping[str, CustomMacro] = field(default_factory=dict)
     policy: Policy = field(default_factory=Policy)
     contains: Callable[[str], bool] | None = None
     notes: list[Note] = field(default_factory=list)
@@ -66,6 +70,7 @@ class MacroEnvironment:
             table=copied(variables, copier),
             options=options,
             chance=options.chance(),
+            macros={name.lower(): macro for name, macro in options.macros.items()},
             policy=Policy.of(policy),
             contains=contains,
             copier=copier,

@@ -46,10 +46,10 @@ def expand(text: Any, env: MacroEnvironment) -> str:
     Spans that are no macro stay as they are, with a note; a macro that fails leaves nothing, with a note. Raises
     `innkeeper.macros.smart.errors.VariablePathError` and `MacroLimitError` where ``{{setvar}}`` cannot write.
     """
-    text = "" if text is None else str(text)
-    if CURLY.open not in text and ANGLE.open not in text:
-        return text
-    return _Expansion(text, env).run()
+    written: str = "" if text is None else str(text)
+    if CURLY.open not in written and ANGLE.open not in written:
+        return written
+    return _Expansion(written, env).run()
 
 
 class _Opener:
@@ -74,7 +74,7 @@ class _Expansion:
         self.env = env
         self.rescan = env.options.compat.rescan_values
         self.most = MAX_REPLACEMENTS if self.rescan else MAX_MACROS
-        self.longest = longest_name(env.options)
+        self.longest = longest_name(env)
         self.pending = [(text, 0)]
         self.pieces: list[str] = []
         self.waiting: list[_Opener | None] = [None, None]
@@ -163,7 +163,7 @@ class _Expansion:
 
     def _handler(self, opener: _Opener) -> Handler | None:
         word, follows = first_word(self.pieces, opener.piece + 1, self.longest)
-        handler = handler_of(word, follows, self.env.options)
+        handler = handler_of(word, follows, self.env)
         if handler is None and word not in self.env.spent.unknown:
             self._unknown(word, opener)
         return handler

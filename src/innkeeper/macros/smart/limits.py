@@ -13,6 +13,8 @@ __all__ = [
     "MAX_PARENTHESES",
     "MAX_PATH_CHARS",
     "MAX_PATH_PARTS",
+    "MAX_PYTHON_SECONDS",
+    "MAX_PYTHON_WORK",
     "MAX_REPLACEMENTS",
     "MAX_RUN_OUTPUT",
     "MAX_TABLE",
@@ -26,6 +28,13 @@ MAX_MACROS: Final = 200_000
 
 MAX_RUN_OUTPUT: Final = 32 * 1024 * 1024
 """Characters that the macros of one run may produce, over all its texts (a note; the rest stays as text)."""
+
+MAX_PYTHON_WORK: Final = 20_000_000
+"""The work of all ``{{python:…}}`` of one run, as the sandbox counts it, and 10 for each character of code
+(`MacroLimitError`; those after it leave nothing)."""
+
+MAX_PYTHON_SECONDS: Final = 1.0
+"""Wall time of all regular expressions of ``{{python:…}}`` in one run (`MacroLimitError`; those after it leave nothing)."""
 
 MAX_TABLE: Final = 32 * 1024 * 1024
 """The size of all values of one run: those given, and those written; characters plus 8 for each item (`MacroLimitError`)."""

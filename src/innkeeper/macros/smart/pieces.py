@@ -61,8 +61,8 @@ def inner_of(pieces: Sequence[str]) -> Inner:
 def first_word(pieces: Sequence[str], first: int, longest: int) -> tuple[str, str]:
     """The first word of the pieces from ``first`` on, cut off behind ``longest``, and what follows it.
 
-    Which is ``:``, `` :`` for a colon behind blank space, an empty text for the end, or ``?`` for anything else. No more of the pieces is looked at than that takes, so
-    that texts full of delimiters which open no macro cost nothing.
+    Which is ``:``, `` :`` for a colon behind blank space, an empty text for the end, or ``?`` for anything else. No more of the
+    pieces is looked at than that takes, so that texts full of delimiters which open no macro cost nothing.
     """
     word, over, apart = "", False, False
     for index in range(first, len(pieces)):

@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from time import monotonic
 from typing import Any, Final
 
-from innkeeper.macros.errors import MacroError
+from innkeeper.macros.errors import MacroError, MacroLimitError
 from innkeeper.macros.smart.chance import Chance
 from innkeeper.macros.smart.environment import MacroEnvironment
+from innkeeper.macros.smart.limits import MAX_PYTHON_SECONDS, MAX_PYTHON_WORK
 from innkeeper.macros.smart.pieces import Inner, Value
 
 __all__ = ["EnvironmentHost", "code_of", "run_python"]
+
+_READING: Final = 10
+"""Work that a character of code counts for being read."""
 
 _KEYWORD: Final = "python:"
 _LEXEME: Final = re.compile(r"""#|(?:\b[a-zA-Z]{1,2})?(?:'''|\"\"\"|'|")""")
@@ -46,9 +51,30 @@ def run_python(env: MacroEnvironment, inner: Inner) -> Any:
     """The value of the code. Raises `MacroError` when Python is off, and the sandbox's errors."""
     if not env.options.python:
         raise MacroError("Python is switched off", macro="python", hint="switch it on with the option `python`")
-    from innkeeper.macros.smart import sandbox
+    return _within_share(env, code_of(inner))
 
-    return sandbox.run(code_of(inner), EnvironmentHost(env))
+
+def _within_share(env: MacroEnvironment, code: str) -> str:
+    """The text of the code's value. Raises `MacroLimitError` when the run has had its share of work or time."""
+    from innkeeper.macros.smart.sandbox_compile import program
+    from innkeeper.macros.smart.sandbox_limits import SANDBOX_LIMITS
+    from innkeeper.macros.smart.sandbox_values import Frame
+    from innkeeper.macros.smart.sandbox_values import text_of as sandboxed_text
+
+    spent = env.spent
+    if spent.work > MAX_PYTHON_WORK:
+        raise MacroLimitError("Python in one run", limit="MAX_PYTHON_WORK", allowed=MAX_PYTHON_WORK)
+    if spent.seconds > MAX_PYTHON_SECONDS:
+        raise MacroLimitError("patterns in one run", limit="MAX_PYTHON_SECONDS", allowed=MAX_PYTHON_SECONDS)
+    spent.work += len(code) * _READING
+    frame = Frame(EnvironmentHost(env), SANDBOX_LIMITS)
+    try:
+        value = program(code).run(frame)
+        return "" if value is None else sandboxed_text(frame, value)
+    finally:
+        spent.work += SANDBOX_LIMITS.work - frame.left
+        if frame.deadline is not None:
+            spent.seconds += monotonic() - (frame.deadline - SANDBOX_LIMITS.pattern_seconds)
 
 
 def code_of(inner: Inner) -> str:
