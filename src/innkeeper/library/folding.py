@@ -25,9 +25,7 @@ _CYRILLIC: Final = "аa вb сc ԁd еe єe һh нh іi јj кk ӏl мm оo пn 
 _GREEK: Final = "αa βb ϲc δd εe γy ηn ιi κk μu νv οo ρp σo ςs τt υu ωw χx ζz"
 _SMALL_CAPITALS: Final = "ᴀa ʙb ᴄc ᴅd ᴇe ꜰf ɢg ʜh ɪi ᴊj ᴋk ʟl ᴍm ɴn ᴏo ᴘp ʀr ꜱs ᴛt ᴜu ᴠv ᴡw ʏy ᴢz"
 _OTHER_LATIN: Final = "ıi łl øo đd ħh ŧt ɑa ɡg ɩi ʃs ɛe ɔo ƅb ƙk ɾr ʋv ǝe €e £l"
-_LOOKALIKES: Final = {
-    pair[0]: pair[1] for pair in f"{_CYRILLIC} {_GREEK} {_SMALL_CAPITALS} {_OTHER_LATIN}".split(" ")
-}
+_LOOKALIKES: Final = {pair[0]: pair[1] for pair in f"{_CYRILLIC} {_GREEK} {_SMALL_CAPITALS} {_OTHER_LATIN}".split(" ")}
 _STYLED: Final = (0x1F150, 0x1F170, 0x1F1E6)
 """Alphabets drawn as signs that compatibility forms leave: white on black circles and squares, and the letters of flags."""
 
@@ -35,7 +33,14 @@ _BLANK: Final = frozenset("\u115f\u1160\u3164\uffa0\u034f\u2800\u180e")
 """Characters that show nothing though they count as letters, marks or signs."""
 
 _HIDDEN: Final = frozenset({"Cf", "Cc", "Co", "Cn", "Cs"})
-_MARKS: Final = ((0x300, 0x36F), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), (0x20D0, 0x20FF), (0xFE00, 0xFE0F), (0xFE20, 0xFE2F))
+_MARKS: Final = (
+    (0x300, 0x36F),
+    (0x1AB0, 0x1AFF),
+    (0x1DC0, 0x1DFF),
+    (0x20D0, 0x20FF),
+    (0xFE00, 0xFE0F),
+    (0xFE20, 0xFE2F),
+)
 """Marks that decorate a letter of any script. Vowel signs, which change a word, are none of these."""
 
 _SEPARATORS: Final = {code: " " for code in range(128) if not chr(code).isalnum()}
@@ -170,11 +175,15 @@ def _fold_char(char: str) -> str:
 
 
 def _shown(char: str) -> str:
+    """A character as it counts: nothing where it does not show, a plain sign for every other sign."""
+    if char.isascii() or char in _LOOKALIKES:
+        return char if char.isprintable() or char.isspace() else ""
     if char.isspace():
         return " "
-    code = ord(char)
-    hidden = unicodedata.category(char) in _HIDDEN or any(first <= code <= last for first, last in _MARKS)
-    return "" if hidden else char
+    category, code = unicodedata.category(char), ord(char)
+    if category in _HIDDEN or any(first <= code <= last for first, last in _MARKS):
+        return ""
+    return "'" if category[0] in "PS" else char
 
 
 def _words(text: str, places: _Places, *, merged: bool = False) -> View:

@@ -123,7 +123,9 @@ def effective_tier(
     known = (*limits.known(), ("policy", policy.ceiling))
     allowed = Tier.lowest(asked, *(tier for _, tier in known))
     reasons = tuple(f"ceiling:{side}" for side, tier in known if tier.rank < asked.rank)
-    base = TierDecision(asked, allowed, limits, reasons, Decision.LOWER if allowed.rank < asked.rank else Decision.ALLOW)
+    base = TierDecision(
+        asked, allowed, limits, reasons, Decision.LOWER if allowed.rank < asked.rank else Decision.ALLOW
+    )
     return base if detection is None else _with_detection(base, policy, detection)
 
 

@@ -1,0 +1,48 @@
+"""Ages: years of life below adulthood, written in figures or words. English; other languages come as list entries."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from innkeeper.library.limits import ADULT_AGE
+
+__all__ = ["ages_in"]
+
+_WORDS: Final = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+)
+_NUMBERS: Final = {word: number for number, word in enumerate(_WORDS.split(" "))}
+_A_YEAR: Final = {"y": 1, "m": 12, "w": 52, "d": 366}
+"""How many of a unit make a year, by the unit's first letter."""
+
+_UNIT: Final = r"(?P<unit>y|m|w|d)(?:(?:ea)?rs?|onths?|eeks?|ays?)"
+_OLD: Final = re.compile(rf"\b(?P<number>\w{{1,9}}) {_UNIT} old\b")
+_FIGURES: Final = re.compile(rf"\b(?P<number>\d{{1,4}}) ?(?:{_UNIT} ?(?:old|of age)|y ?o)\b")
+_AGED: Final = re.compile(r"\b(?:aged?|ages|age of|age is) (?P<number>\w{1,9})\b(?P<unit>)")
+_UNDER: Final = re.compile(
+    r"\b(?:under|below|younger than) (?:the age of )?(?P<number>1[0-8]|eighteen)\b(?P<unit>)(?! [a-z]{3})"
+)
+_GATES: Final = (
+    (_OLD, " old"),
+    (_FIGURES, "y"),
+    (_AGED, "age"),
+    (_UNDER, "under"),
+    (_UNDER, "below"),
+    (_UNDER, "younger"),
+)
+"""Each expression with a text without which it finds nothing: asking for that first is much cheaper."""
+
+
+def ages_in(text: str) -> Iterator[tuple[int, int]]:
+    """Where a folded plain text gives an age below adulthood, or speaks of being under a limit up to it."""
+    for pattern, gate in _GATES:
+        if gate in text:
+            yield from (match.span() for match in pattern.finditer(text) if pattern is _UNDER or _is_young(match))
+
+
+def _is_young(match: re.Match[str]) -> bool:
+    number = match["number"]
+    age = int(number) if number.isdecimal() else _NUMBERS.get(number)
+    return age is not None and age < ADULT_AGE * _A_YEAR[match["unit"] or "y"]

@@ -1,0 +1,146 @@
+"""Detector: looks at every text that enters or leaves, and tells what it found without telling the text.
+
+It changes nothing and decides nothing: `TierPolicy.judge` says what finds mean in a tier. What cannot be looked at in full
+is marked ``failed``, which means review (dynamic-prompting reference 3.2).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Final
+
+from innkeeper.library.ages import ages_in
+from innkeeper.library.classifier import Classifier, ClassifierFailure, ImageClassifier, Waiter
+from innkeeper.library.findings import Findings, Span
+from innkeeper.library.folding import View, views_of
+from innkeeper.library.lexicon import Lexicon, LexiconEntry, builtin_lexicon
+from innkeeper.library.limits import CLASSIFIER_SECONDS, MAX_SCAN_CHARS, MAX_SPANS
+from innkeeper.library.matching import Find, Matcher
+from innkeeper.macros.pyregex import PatternLimitError
+from innkeeper.prompt.frozen import FrozenDict
+
+__all__ = ["DETECTOR_VERSION", "Detector", "default_detector"]
+
+DETECTOR_VERSION: Final = "1"
+"""Raised whenever folding, matching or the reading of ages changes what is found."""
+
+_AGE: Final = LexiconEntry(id="age.years", pattern="", category="age", weight=0.9)
+
+
+class Detector:
+    """Detection lists compiled once, and a classifier where there is one. Threads may share it.
+
+    The packaged list is always part of it; ``lexicons`` add to it. ``languages`` leaves out entries of those lists that are
+    for others only.
+    """
+
+    def __init__(
+        self,
+        lexicons: Iterable[Lexicon] = (),
+        *,
+        languages: Iterable[str] | None = None,
+        classifier: Classifier | None = None,
+        image_classifier: ImageClassifier | None = None,
+        classifier_seconds: float = CLASSIFIER_SECONDS,
+    ) -> None:
+        added = tuple(lexicon.checked() for lexicon in lexicons)
+        floor = builtin_lexicon()
+        wanted = None if languages is None else frozenset(languages)
+        self.lexicon_version = "+".join(lexicon.label for lexicon in (floor, *added))
+        entries = (*floor.entries, *(entry for entry in _entries(added) if _spoken(entry, wanted)))
+        self._matcher = Matcher(entries)
+        self._entries = (*entries, _AGE)
+        self._classifier, self._image_classifier = classifier, image_classifier
+        self._waiter = Waiter(classifier_seconds)
+        guests = [guest.label for guest in (classifier, image_classifier) if guest is not None]
+        self.version = "+".join((DETECTOR_VERSION, *guests))
+
+    def scan(self, text: str) -> Findings:
+        """What a text has in it. Raises nothing."""
+        failed: list[str] = []
+        spans: list[Span] = []
+        scores: Mapping[str, float] = {}
+        if len(text) > MAX_SCAN_CHARS:
+            failed.append("text_too_long")
+            text = text[:MAX_SCAN_CHARS]
+        try:
+            spans = self._spans(text, failed)
+            if (guest := self._classifier) is not None:
+                scores = self._ask(lambda: guest.scores(text), failed)
+        except Exception as error:  # noqa: BLE001 - a scan that fails means review, never a way past it
+            failed.append(type(error).__name__)
+        return self._findings(spans, scores, failed, text.encode("utf-8", "surrogatepass"))
+
+    def scan_image(self, data: bytes) -> Findings:
+        """What a picture has in it, as its classifier says; without one it needs review. Raises nothing."""
+        failed: list[str] = []
+        guest = self._image_classifier
+        scores: Mapping[str, float] = {}
+        if guest is None:
+            failed.append("no_image_classifier")
+        else:
+            scores = self._ask(lambda: guest.image_scores(data), failed)
+        return self._findings([], scores, failed, data)
+
+    def _spans(self, text: str, failed: list[str]) -> list[Span]:
+        """All finds in all views, each once, in the order of the text."""
+        entries = self._entries
+        found: set[tuple[int, int, int]] = set()
+        for number, view in enumerate(views_of(text)):
+            for find in self._finds(view, failed, first=number == 0):
+                found.add((*view.place(find.start, find.end), find.entry))
+        return [
+            Span(start, end, entries[entry].category, entries[entry].id, entries[entry].weight)
+            for start, end, entry in sorted(found)
+        ]
+
+    def _finds(self, view: View, failed: list[str], *, first: bool) -> Iterator[Find]:
+        yield from self._matcher.finds(view)
+        if not first:
+            return
+        yield from (Find(len(self._entries) - 1, *place) for place in ages_in(view.text))
+        try:
+            yield from self._matcher.matches(view)
+        except PatternLimitError:
+            failed.append("regex_timeout")
+
+    def _ask(self, ask: Callable[[], Mapping[str, float]], failed: list[str]) -> Mapping[str, float]:
+        try:
+            return self._waiter.ask(ask)
+        except ClassifierFailure as failure:
+            failed.append(str(failure))
+            return {}
+
+    def _findings(self, spans: list[Span], scores: Mapping[str, float], failed: list[str], data: bytes) -> Findings:
+        return Findings(
+            scores=FrozenDict(_combined(spans, scores)),
+            spans=tuple(spans[:MAX_SPANS]),
+            detector_version=self.version,
+            lexicon_version=self.lexicon_version,
+            text_sha256=hashlib.sha256(data).hexdigest(),
+            failed=",".join(failed),
+        )
+
+
+def _entries(lexicons: Iterable[Lexicon]) -> Iterator[LexiconEntry]:
+    return (entry for lexicon in lexicons for entry in lexicon.entries)
+
+
+def _spoken(entry: LexiconEntry, languages: frozenset[str] | None) -> bool:
+    return languages is None or not entry.languages or not languages.isdisjoint(entry.languages)
+
+
+def _combined(spans: Iterable[Span], scores: Mapping[str, float]) -> dict[str, float]:
+    """``1 - Π(1 - w)`` for each category, over the entries found (each once, however often) and the classifier."""
+    left: dict[str, float] = {category: 1 - score for category, score in scores.items()}
+    for category, weight in {span.entry: (span.category, span.weight) for span in spans}.values():
+        left[category] = left.get(category, 1.0) * (1 - weight)
+    return {category: round(1 - rest, 6) for category, rest in sorted(left.items())}
+
+
+@lru_cache(maxsize=1)
+def default_detector() -> Detector:
+    """The detector with the packaged list alone."""
+    return Detector()

@@ -1,0 +1,120 @@
+"""Matching: detection lists compiled once, and their finds in a folded text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+from innkeeper.library.folding import View, fold_word
+from innkeeper.library.lexicon import LexiconEntry
+from innkeeper.library.limits import REGEX_SCAN_SECONDS
+from innkeeper.macros.pyregex import Deadline, Pattern, compile_pattern
+
+__all__ = ["Find", "Matcher"]
+
+_UNSPACED: Final = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]"
+)
+"""Scripts whose words are not parted by spaces: borders cannot be asked for."""
+
+_LOOSE_LETTERS: Final = 4
+"""From so many letters on, a word counts where letters are spelled out one by one and its borders cannot be seen."""
+
+
+class Find(NamedTuple):
+    """A find in a view: the entry's number, and where."""
+
+    entry: int
+    start: int
+    end: int
+
+
+class Matcher:
+    """The entries of detection lists, in one automaton for words and phrases and one expression each for the rest."""
+
+    def __init__(self, entries: Sequence[LexiconEntry]) -> None:
+        self.entries = tuple(entries)
+        plain, merged = _Words(self.entries, merged=False), _Words(self.entries, merged=True)
+        self._words = (plain, merged)
+        self._patterns: tuple[tuple[int, Pattern], ...] = tuple(
+            (number, compile_pattern(entry.pattern))
+            for number, entry in enumerate(self.entries)
+            if entry.kind == "regex"
+        )
+
+    def finds(self, view: View) -> list[Find]:
+        """The finds of words and phrases, those in an allowed context left out."""
+        return self._words[view.merged].finds(view)
+
+    def matches(self, view: View) -> list[Find]:
+        """The finds of expressions. Raises `PatternLimitError` when they take longer than ``REGEX_SCAN_SECONDS`` together."""
+        if not self._patterns:
+            return []
+        deadline = Deadline(REGEX_SCAN_SECONDS)
+        found = [
+            Find(number, *match.span())
+            for number, pattern in self._patterns
+            for match in pattern.matches(view.text, deadline)
+            if match.end() > match.start()
+        ]
+        return _outside(found, self._words[0].contexts(view)) if found else found
+
+
+class _Words:
+    """Words, phrases and contexts of entries by their folded texts; ``merged``: with ``l`` written ``i``."""
+
+    def __init__(self, entries: Sequence[LexiconEntry], *, merged: bool) -> None:
+        from ahocorasick_rs import AhoCorasick
+
+        self._owners: dict[str, tuple[list[int], list[int]]] = {}
+        for number, entry in enumerate(entries):
+            if entry.kind != "regex":
+                self._own(entry.pattern, number, 0, merged=merged)
+            for context in entry.allow_contexts:
+                self._own(context, number, 1, merged=merged)
+        self._texts = list(self._owners)
+        self._automaton: Any = AhoCorasick(self._texts, store_patterns=False) if self._texts else None
+
+    def _own(self, text: str, number: int, role: int, *, merged: bool) -> None:
+        folded = fold_word(text)
+        self._owners.setdefault(folded.replace("l", "i") if merged else folded, ([], []))[role].append(number)
+
+    def finds(self, view: View) -> list[Find]:
+        hits = list(self._hits(view))
+        if not hits:
+            return []
+        return _outside(self._of(hits, 0), self._of(hits, 1))
+
+    def contexts(self, view: View) -> list[Find]:
+        return self._of(self._hits(view), 1)
+
+    def _of(self, hits: Iterable[tuple[str, int, int]], role: int) -> list[Find]:
+        return [Find(number, start, end) for text, start, end in hits for number in self._owners[text][role]]
+
+    def _hits(self, view: View) -> Iterator[tuple[str, int, int]]:
+        if self._automaton is None:
+            return
+        for index, start, end in self._automaton.find_matches_as_indexes(view.text, overlapping=True):
+            text = self._texts[index]
+            if (view.loose and len(text) >= _LOOSE_LETTERS) or _at_borders(view.text, start, end):
+                yield text, start, end
+
+
+def _outside(finds: list[Find], contexts: list[Find]) -> list[Find]:
+    """The finds that no context of their own entry covers."""
+    return [find for find in finds if not any(_covers(context, find) for context in contexts)]
+
+
+def _covers(context: Find, find: Find) -> bool:
+    return context.entry == find.entry and context.start <= find.start and find.end <= context.end
+
+
+def _at_borders(text: str, start: int, end: int) -> bool:
+    before, after = text[start - 1 : start] if start else "", text[end : end + 1]
+    return not (_joined(before, text[start]) or _joined(text[end - 1], after))
+
+
+def _joined(left: str, right: str) -> bool:
+    """Whether two neighbours belong to one word."""
+    return left.isalnum() and right.isalnum() and not (_UNSPACED.match(left) or _UNSPACED.match(right))
