@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.parity.case import Case
+from innkeeper.parity.smart_order import with_orders
 from innkeeper.prompt.clock import Clock
 from innkeeper.prompt.errors import InnkeeperError, UnavailableError, UnsupportedError
 
@@ -40,7 +41,6 @@ _HOMES: Final = {
 _RENAMED: Final = {"rules": "regex_rules"}
 """Arguments of the original's functions that its API names otherwise, as we do."""
 
-_ORDERED: Final = ("messages", "message")
 _LEAKS: Final = frozenset({"AttributeError", "TypeError", "IndexError", "KeyError"})
 """What the original raises where it does not check; a typed error of ours agrees."""
 
@@ -78,7 +78,7 @@ class SmartCases:
         accepted = case.raw.get("accept_text") or ()
         if isinstance(found, dict) and found.get("text") in accepted:
             expected = {**expected, "text": found["text"]}
-        return _with_orders(expected), _with_orders(found)
+        return with_orders(expected), with_orders(found)
 
     def _service(self) -> GatewayCases:
         from innkeeper.parity.smart_gateway import GatewayCases
@@ -129,19 +129,3 @@ def _without_words(answer: Any) -> Any:
     return (
         {**answer, "error": answer["error"] is not None} if isinstance(answer, dict) and "error" in answer else answer
     )
-
-
-def _with_orders(answer: Any) -> Any:
-    """The answer with the order of the keys of its messages, and of their sources, beside them."""
-    if not isinstance(answer, dict):
-        return answer
-    found = {key: answer[key] for key in _ORDERED if isinstance(answer.get(key), list)}
-    orders = {f"{key} (key order)": [_order(item) for item in items] for key, items in found.items()}
-    return {**answer, **orders}
-
-
-def _order(message: Any) -> Any:
-    if not isinstance(message, dict):
-        return None
-    source = message.get("source")
-    return {"message": list(message), "source": list(source) if isinstance(source, dict) else None}

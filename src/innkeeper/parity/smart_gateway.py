@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from innkeeper.parity.case import Case
+from innkeeper.parity.smart_order import with_orders
 
 __all__ = ["GatewayCases"]
 
@@ -19,6 +20,32 @@ _PRESET: Final = {"name": "默认预设", "description": "这是默认预设的�
 _BASE: Final = "http://localhost:8050"
 _CHANGING: Final = {"/api/health": ("timestamp",)}
 """Fields of an answer that no two answers share; the cases leave them out."""
+
+
+_LEAKED: Final = frozenset({"list assignment index out of range"})
+"""Words of Python's own errors that the original answers with; a typed error of ours agrees."""
+
+_DECIDED: Final[Mapping[str, Any]] = {
+    "construct_array_world_books": {
+        "messages": [
+            {"role": "user", "content": "hi", "source": {"type": "history.user", "id": "history_0", "index": 0}},
+            {
+                "role": "system",
+                "content": "x",
+                "source": {
+                    "type": "world_book.in-chat",
+                    "id": "wb_0",
+                    "content": "x",
+                    "role": "system",
+                    "source_id": "wb_0",
+                },
+            },
+        ]
+    },
+    "function_value_serialised_as_empty_object": {"text": "", "variables": {"initial": {}, "final": {}}},
+}
+"""Answers that are not to be the original's, by case: the document takes arrays of entries, which the original loses without
+a word; and a variable never holds a function, which the original writes as ``{}``."""
 
 
 class GatewayCases:
@@ -51,12 +78,15 @@ class GatewayCases:
 
     @staticmethod
     def counted(case: Case, found: Mapping[str, Any]) -> tuple[Any, Any]:
-        """Status and body."""
+        """Status and body, as the document has it where the original does not."""
         body = found["body"]
+        expected = {**case.expected, "body": _DECIDED.get(case.name, case.expected["body"])}
         if isinstance(body, dict):
             changing = _CHANGING.get(case.input["path"], ())
             body = {key: value for key, value in body.items() if key not in changing}
-        return case.expected, {**found, "body": body}
+        if isinstance(expected["body"], dict) and expected["body"].get("error") in _LEAKED:
+            return {**expected, "body": True}, {**found, "body": isinstance(body, dict) and "error" in body}
+        return {**expected, "body": with_orders(expected["body"])}, {**found, "body": with_orders(body)}
 
 
 def _content(body: Any) -> bytes | None:
