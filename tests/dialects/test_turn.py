@@ -23,6 +23,7 @@ def turn(given: Message) -> tuple[Turn, list[str]]:
         ("user", "user"),
         ("USER ", "user"),
         ("developer", "system"),
+        ("thinking", "assistant"),
         ("model", "assistant"),
         ("narrator", "user"),
         ("", "user"),

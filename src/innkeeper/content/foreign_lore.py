@@ -1,10 +1,11 @@
-"""Lorebooks of NovelAI, Agnai and RisuAI, told in the words of a card book.
+"""Lorebooks of NovelAI, Agnai, RisuAI and SmartTavern, told in the words of a card book.
 
 Entries keep the object they came from in ``raw``. What has no word here stays there and is reported once per book.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -35,6 +36,8 @@ def _recognise(book: Mapping[str, Any]) -> tuple[Spelling | None, list[Any]]:
         return Spelling.AGNAI, entries
     if book.get("type") == "risu" and isinstance(data, list):
         return Spelling.RISU, data
+    if isinstance(entries, list) and any(isinstance(entry, dict) and _is_smart(entry) for entry in entries):
+        return Spelling.SMART, entries
     return None, []
 
 
@@ -90,8 +93,37 @@ def _risu_keys(value: Any, *, is_regex: bool) -> list[str]:
     return list(as_keys(value) or ())
 
 
+_SMART_MODES: Final = ("always", "conditional")
+_SMART_ROLES: Final[Mapping[str, int]] = {"system": 0, "user": 1, "assistant": 2}
+_SMART_KEYWORDS: Final = re.compile(r"(?:\{\{|<<)keywords:(?:any::|some::)?([^{}<>:&|!^()]*)(?:\}\}|>>)")
+
+
+def _is_smart(entry: Mapping[str, Any]) -> bool:
+    return entry.get("mode") in _SMART_MODES or entry.get("position") in list(_SMART_ROLES)
+
+
+def _tell_smart(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """A condition that looks for keywords gives the keys; others, which only macros can judge, give none."""
+    position, condition = entry.get("position"), entry.get("condition")
+    found = _SMART_KEYWORDS.fullmatch(condition.strip()) if isinstance(condition, str) else None
+    framed = position in ("before_char", "after_char")
+    role = _SMART_ROLES.get(position, 0) if isinstance(position, str) else 0
+    return {
+        "keys": list(split_keys(found[1])) if found else list(as_keys(entry.get("keys")) or ()),
+        "content": entry.get("content"),
+        "comment": entry.get("name"),
+        "id": entry.get("id"),
+        "enabled": entry.get("enabled") is not False,
+        "constant": entry.get("mode") != "conditional",
+        "insertion_order": entry.get("order"),
+        "position": position if framed else "before_char",
+        "extensions": {} if framed else {"position": 4, "depth": entry.get("depth") or 0, "role": role},
+    }
+
+
 _TELL: Final[Mapping[Spelling, Callable[[Mapping[str, Any]], dict[str, Any]]]] = {
     Spelling.NOVELAI: _tell_novelai,
     Spelling.AGNAI: _tell_agnai,
     Spelling.RISU: _tell_risu,
+    Spelling.SMART: _tell_smart,
 }

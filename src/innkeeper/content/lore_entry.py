@@ -44,6 +44,8 @@ class Spelling(StrEnum):
     NOVELAI = "novelai"
     AGNAI = "agnai"
     RISU = "risu"
+    SMART = "smarttavern"
+    """SmartTavern: ``mode``, ``condition``, roles for positions."""
 
 
 class CharacterFilter(msgspec.Struct, frozen=True, omit_defaults=True):

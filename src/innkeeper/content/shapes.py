@@ -23,6 +23,8 @@ def _is_character(tree: Mapping[str, Any]) -> bool:
     data = tree.get("data")
     if isinstance(data, dict) and "name" in data and ("description" in data or "first_mes" in data):
         return True
+    if isinstance(tree.get("message"), list) and ("world_book" in tree or tree.get("type") in SMART_TYPES):
+        return "name" in tree
     if "char_name" in tree and ("char_persona" in tree or "char_greeting" in tree):
         return True
     early = ("description", "personality", "scenario", "first_mes", "mes_example")
@@ -45,6 +47,9 @@ def _is_master_export(tree: Mapping[str, Any]) -> bool:
     parts = ("instruct", "context", "sysprompt", "preset", "reasoning")
     return sum(isinstance(tree.get(name), dict) for name in parts) >= MIN_MASTER_PARTS
 
+
+SMART_TYPES: Final = ("threaded", "sandbox")
+"""How a SmartTavern character file says how it is played."""
 
 MIN_EARLY_FIELDS: Final = 2
 """Of the texts of a V1 card, so many beside the name make one."""

@@ -30,7 +30,7 @@ RESULTS: Final = frozenset({TOOL, FUNCTION})
 """Roles whose messages are results of tool calls."""
 
 _TALK: Final = frozenset({SYSTEM, USER, ASSISTANT})
-_SAME: Final = {"developer": SYSTEM, "model": ASSISTANT}
+_SAME: Final = {"developer": SYSTEM, "model": ASSISTANT, "thinking": ASSISTANT}
 _READ: Final = frozenset({"tool_calls", "tool_call_id", "is_error", "signature", "reasoning", "cache_control"})
 
 replace = msgspec.structs.replace

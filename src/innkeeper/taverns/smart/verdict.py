@@ -32,7 +32,7 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One entry's. ``asset`` is ``presets_in_chat`` or ``world_books``; ``index`` counts its entries, flattened, from 0.
 
     ``condition`` is the text of a condition and ``value`` what it came to; ``found`` is the value that a rule refused. A kept
-    entry has its sort key (``order``, ``role``) and ``depth``, and where it stands in the messages.
+    entry has its sort key (``order``, ``role``) and ``depth``, and its ``place`` among the messages that construct made.
     """
 
     asset: str
@@ -75,14 +75,13 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     def __str__(self) -> str:
         """The decision as a sentence."""
-        told = (
-            "" if self.condition is None else f"; its condition {_short(self.condition)} came to {_short(self.value)}"
-        )
+        told = "" if self.condition is None else f": {_short(self.condition)} came to {_short(self.value)}"
         if not self.kept:
-            return _SENTENCES[self.rule].format(found=_short(self.found)) + told
+            return _SENTENCES[self.rule].replace("{found}", _short(self.found)) + told
         if self.depth is None:
-            return f"in, as message {self.place}"
-        return f"in, as message {self.place}: depth {self.depth}, order {self.order}, {self.role}{told}"
+            return f"at {self.found}"
+        judged = told and f"; its condition holds{told}"
+        return f"at depth {self.depth}, order {self.order}, as {self.role}{judged}"
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready facts with the sentence under ``text``."""
