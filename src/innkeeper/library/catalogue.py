@@ -38,7 +38,7 @@ class Bucket:
 
     by_enhancer: Mapping[str | None, _Jobs]
     others: _Jobs
-    """By job type the one whose enhancer comes first in the alphabet: the order among other enhancers."""
+    """By job type the one that comes first among other enhancers: by ``priority`` in its metadata, then by enhancer."""
 
     @classmethod
     def of(cls, versions: Iterable[TemplateVersion]) -> Bucket:
@@ -69,9 +69,14 @@ def _pick(jobs: _Jobs, job_type: str | None) -> TemplateVersion | None:
     return found
 
 
-def _order(version: TemplateVersion) -> tuple[str, str, str, int]:
-    key = version.key
-    return (key.enhancer_model or "", key.job_type or "", version.name, version.version)
+_PRIORITY: Final = 100
+"""Where a template names none. Lower comes first, as everywhere."""
+
+
+def _order(version: TemplateVersion) -> tuple[float, str, str, str, int]:
+    key, priority = version.key, version.metadata.get("priority")
+    rank = priority if isinstance(priority, (int, float)) else _PRIORITY
+    return (rank, key.enhancer_model or "", key.job_type or "", version.name, version.version)
 
 
 _Shelf = tuple[str, str, Tier]
@@ -170,8 +175,7 @@ def _shelved(rows: Iterable[Labelled]) -> dict[_Shelf, dict[str | None, Bucket]]
             shelf = found.setdefault((row.label, key.use_case, key.content_mode), {})
             shelf.setdefault(key.target_model, []).append(row.version)
     return {
-        shelf: {target: Bucket.of(versions) for target, versions in targets.items()}
-        for shelf, targets in found.items()
+        shelf: {target: Bucket.of(versions) for target, versions in targets.items()} for shelf, targets in found.items()
     }
 
 

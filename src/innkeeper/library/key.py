@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from innkeeper.library.errors import RowError
 from innkeeper.library.tier import Tier
 from innkeeper.prompt.canonical import to_json
 
@@ -65,10 +66,18 @@ class TemplateKey(msgspec.Struct, frozen=True, kw_only=True):
         enhancer_model: str | None = None,
         job_type: str | None = None,
     ) -> TemplateKey:
-        """A key from outside data: blanks are None, an unknown tier is the general one."""
+        """A key from outside data: blanks are None.
+
+        Raises `RowError` for an unknown tier: a template of one must not pass for a general one.
+        """
+        try:
+            tier = Tier(str(content_mode))
+        except ValueError:
+            known = ", ".join(Tier)
+            raise RowError(f"content_mode is one of {known}, not {content_mode!r}") from None
         return cls(
             use_case=use_case.strip(),
-            content_mode=Tier.of(content_mode),
+            content_mode=tier,
             target_model=model_key(target_model),
             enhancer_model=model_key(enhancer_model),
             job_type=model_key(job_type),

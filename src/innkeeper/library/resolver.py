@@ -2,16 +2,24 @@
 
 Three answers are kept apart: the *level* (how near to what was asked), the *source* (where it was read) and the *execution*
 (what will run: a model, rules, or nothing).
+
+Within a level the order is: the enhancer asked for, its family, a row for any enhancer, then other enhancers by ``priority`` in
+the template's metadata (lower first, 100 where there is none) and by name; for each the job type asked for before a row for any,
+and where none is asked, a row for any before others by name. Keys are unique under a label, so this leaves no tie.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
-from innkeeper.library.catalogue import Catalogue, Source
-from innkeeper.library.key import Level, TemplateKey
+from innkeeper.library.builtins import packaged
+from innkeeper.library.catalogue import Bucket, Catalogue, Source
+from innkeeper.library.errors import LabelNotFoundError, TemplateNotFoundError
+from innkeeper.library.key import Level, TemplateKey, model_key
 from innkeeper.library.template import PRODUCTION, TemplateVersion
 from innkeeper.library.tier import Tier
 
@@ -59,8 +67,13 @@ class TraceStep(msgspec.Struct, frozen=True):
 
 
 class Resolution(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer. ``matched`` is the level within `lower_tier` and `builtin`; elsewhere the level itself."""
+    """The answer. ``matched`` is the level within `lower_tier` and `builtin`; elsewhere the level itself.
 
+    ``reasons`` are words for programs: why the answer is ``degraded`` (``tier_lowered``, ``builtin``, ``passthrough``,
+    ``not_found``, and those of the catalogue); ``trace`` is for people.
+    """
+
+    request: ResolveRequest
     template: TemplateVersion | None
     level: Level
     matched: Level
@@ -82,7 +95,222 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
         """Whether a text will be changed at all; false for `passthrough`."""
         return self.template is not None
 
+    def require(self, *, strict: bool = False) -> TemplateVersion | None:
+        """The template; None for `passthrough`. With ``strict`` a degraded answer is an error too.
+
+        Raises:
+            LabelNotFoundError: no template holds the label asked for; no other label stands in.
+            TemplateNotFoundError: nothing answers the request.
+        """
+        if self.level is Level.UNAVAILABLE or (strict and self.degraded):
+            raise _not_found(self)
+        return self.template
+
+
+ENHANCEMENT: Final = "enhancement"
+"""The use case that can do without a template: its text then stays as it is."""
+
+_LEVELS: Final = (Level.EXACT, Level.ANY_ENHANCER, Level.FAMILY, Level.UNIVERSAL)
+_FOUND: Final = {
+    Level.EXACT: "a template for this target and this enhancer",
+    Level.ANY_ENHANCER: "a template for this target with another enhancer, or any",
+    Level.FAMILY: "a template for the family of the target",
+    Level.UNIVERSAL: "a template for every target",
+}
+_NOTHING: Final = {
+    Level.EXACT: "no template for this target and this enhancer",
+    Level.ANY_ENHANCER: "no template for this target and job type",
+    Level.FAMILY: "no template for the family of the target",
+    Level.UNIVERSAL: "no template for every target",
+}
+_NO_TARGET: Final = "no target was named"
+_NO_FAMILY: Final = "the family of the target is not known"
+
+_Trace = list[TraceStep]
+_Hit = tuple[TemplateVersion, Level]
+
+
+class _Asked(msgspec.Struct, frozen=True):
+    """A request with its families looked up."""
+
+    request: ResolveRequest
+    target: str | None
+    family: str | None
+    enhancer: str | None
+    enhancer_family: str | None
+
+    @classmethod
+    def of(cls, request: ResolveRequest, catalogue: Catalogue) -> _Asked:
+        target, enhancer = model_key(request.target_model), model_key(request.enhancer_model)
+        family = model_key(request.target_family) or catalogue.family_of(target)
+        return cls(
+            request,
+            target,
+            family,
+            enhancer,
+            model_key(request.enhancer_family) or catalogue.family_of(enhancer),
+        )
+
+    def key(self, level: Level, tier: Tier) -> TemplateKey:
+        """The key that a level looks for."""
+        return TemplateKey(
+            use_case=self.request.use_case,
+            content_mode=tier,
+            target_model=self.wanted(level),
+            enhancer_model=None if level is Level.ANY_ENHANCER else self.enhancer,
+            job_type=self.request.job_type,
+        )
+
+    def wanted(self, level: Level) -> str | None:
+        """The target that a level looks for."""
+        if level is Level.UNIVERSAL:
+            return None
+        return self.family if level is Level.FAMILY else self.target
+
+    def pick(self, level: Level, bucket: Bucket) -> TemplateVersion | None:
+        """The best template of a bucket on a level."""
+        job = self.request.job_type
+        if level is not Level.ANY_ENHANCER:
+            found = bucket.pick(self.enhancer, job)
+            if found is None and self.enhancer_family is not None:
+                found = bucket.pick(self.enhancer_family, job)
+            if found is not None or level is Level.EXACT:
+                return found
+        return bucket.pick(None, job) or bucket.pick_other(job)
+
 
 def resolve(request: ResolveRequest, catalogue: Catalogue, builtins: Catalogue | None = None) -> Resolution:
-    """The template for a request."""
-    raise NotImplementedError
+    """The template for a request, from one catalogue and what comes with Innkeeper. Pure; raises nothing of its own.
+
+    Templates of a higher tier than ``request.content_mode`` are never looked at. A request for another label than
+    ``production`` is answered by templates with that label or not at all. Call `Resolution.require` to have an error where
+    there is no answer.
+    """
+    trace: _Trace = []
+    asked = _Asked.of(request, catalogue)
+    hit = _search(asked, catalogue, request.content_mode, trace)
+    if hit is not None:
+        return _answer(asked, catalogue, trace, hit, hit[1])
+    hit = _search_lower(asked, catalogue, trace)
+    if hit is not None:
+        return _answer(asked, catalogue, trace, hit, Level.LOWER_TIER)
+    shipped = packaged() if builtins is None else builtins
+    hit = _search_builtin(asked, shipped, trace)
+    if hit is not None:
+        return _answer(asked, catalogue, trace, hit, Level.BUILTIN)
+    return _without(asked, catalogue, trace)
+
+
+def _search(asked: _Asked, catalogue: Catalogue, tier: Tier, trace: _Trace, under: Level | None = None) -> _Hit | None:
+    """The four levels of one tier. ``under`` is the level that repeats them, if one does."""
+    shelf = catalogue.candidates(asked.request.label, asked.request.use_case, tier)
+    for level in _LEVELS:
+        target = asked.wanted(level)
+        if target is None and level is not Level.UNIVERSAL:
+            reason = _NO_FAMILY if level is Level.FAMILY and asked.target is not None else _NO_TARGET
+            trace.append(_step(level, under, None, Outcome.SKIPPED, reason))
+            continue
+        bucket = shelf.get(target)
+        found = None if bucket is None else asked.pick(level, bucket)
+        if found is not None:
+            trace.append(_step(level, under, asked.key(level, tier), Outcome.FOUND, _FOUND[level]))
+            return found, level
+        trace.append(_step(level, under, asked.key(level, tier), Outcome.NOTHING, _NOTHING[level]))
+    return None
+
+
+def _step(level: Level, under: Level | None, tried: TemplateKey | None, outcome: Outcome, reason: str) -> TraceStep:
+    if under is None:
+        return TraceStep(level, tried, outcome, reason)
+    return TraceStep(under, tried, outcome, f"{level.value}: {reason}")
+
+
+def _lower(tier: Tier) -> Iterator[Tier]:
+    """The tiers below one, highest first."""
+    return (below for below in reversed(Tier) if below.rank < tier.rank)
+
+
+def _search_lower(asked: _Asked, catalogue: Catalogue, trace: _Trace) -> _Hit | None:
+    tiers = list(_lower(asked.request.content_mode))
+    if not tiers or not asked.request.lower_tier:
+        reason = "a lower tier was not wanted" if tiers else "there is no lower tier"
+        trace.append(TraceStep(Level.LOWER_TIER, None, Outcome.SKIPPED, reason))
+        return None
+    hits = (_search(asked, catalogue, tier, trace, Level.LOWER_TIER) for tier in tiers)
+    return next((hit for hit in hits if hit is not None), None)
+
+
+def _search_builtin(asked: _Asked, shipped: Catalogue, trace: _Trace) -> _Hit | None:
+    request = asked.request
+    if request.label != PRODUCTION:
+        reason = f"what comes with Innkeeper is labelled {PRODUCTION}, never {request.label}"
+        trace.append(TraceStep(Level.BUILTIN, None, Outcome.SKIPPED, reason))
+        return None
+    if request.content_mode is not Tier.SFW and not request.lower_tier:
+        reason = "what comes with Innkeeper is of the general tier, and a lower tier was not wanted"
+        trace.append(TraceStep(Level.BUILTIN, None, Outcome.SKIPPED, reason))
+        return None
+    return _search(asked, shipped, Tier.SFW, trace, Level.BUILTIN)
+
+
+def _answer(asked: _Asked, catalogue: Catalogue, trace: _Trace, hit: _Hit, level: Level) -> Resolution:
+    template, matched = hit
+    lowered = template.key.content_mode is not asked.request.content_mode
+    builtin = level is Level.BUILTIN
+    reasons = (*catalogue.degraded, *(("tier_lowered",) if lowered else ()), *(("builtin",) if builtin else ()))
+    return Resolution(
+        request=asked.request,
+        template=template,
+        level=level,
+        matched=matched,
+        source=Source.BUILTIN if builtin else catalogue.source,
+        execution=Execution.MODEL,
+        tier_lowered=lowered,
+        degraded=bool(reasons),
+        reasons=reasons,
+        trace=tuple(trace),
+        revision=catalogue.revision,
+    )
+
+
+def _without(asked: _Asked, catalogue: Catalogue, trace: _Trace) -> Resolution:
+    """The answer where there is no template: the text as it is, or none."""
+    request = asked.request
+    passes = request.use_case == ENHANCEMENT and request.label == PRODUCTION
+    level, reason = (Level.PASSTHROUGH, "passthrough") if passes else (Level.UNAVAILABLE, "not_found")
+    if passes:
+        trace.append(TraceStep(Level.PASSTHROUGH, None, Outcome.FOUND, "the text stays as it is"))
+    else:
+        trace.append(TraceStep(Level.PASSTHROUGH, None, Outcome.SKIPPED, _no_passing(request)))
+        trace.append(TraceStep(Level.UNAVAILABLE, None, Outcome.NOTHING, "no template answers the request"))
+    return Resolution(
+        request=request,
+        template=None,
+        level=level,
+        matched=level,
+        source=catalogue.source,
+        execution=Execution.NONE,
+        degraded=True,
+        reasons=(*catalogue.degraded, reason),
+        trace=tuple(trace),
+        revision=catalogue.revision,
+    )
+
+
+def _no_passing(request: ResolveRequest) -> str:
+    if request.use_case != ENHANCEMENT:
+        return f"only {ENHANCEMENT} can do without a template"
+    return f"a request for the label {request.label} is answered by that label or not at all"
+
+
+def _not_found(resolution: Resolution) -> TemplateNotFoundError:
+    request = resolution.request
+    what = f"{request.use_case} ({request.content_mode.value})"
+    facts = {"level": resolution.level.value, "reasons": list(resolution.reasons)}
+    if request.label != PRODUCTION:
+        return LabelNotFoundError(f"no template for {what} holds the label {request.label!r}", **facts)
+    if resolution.level is Level.UNAVAILABLE:
+        return TemplateNotFoundError(f"no template for {what}", **facts)
+    hint = "leave strict out to take what there is"
+    reasons = ", ".join(resolution.reasons)
+    return TemplateNotFoundError(f"only a makeshift answers {what}: {reasons}", hint=hint, **facts)

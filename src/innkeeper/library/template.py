@@ -15,7 +15,19 @@ from innkeeper.library.key import TemplateKey
 from innkeeper.prompt.canonical import to_json
 from innkeeper.prompt.frozen import EMPTY, FrozenDict
 
-__all__ = ["DRAFT", "PRODUCTION", "STAGING", "Labelled", "PartRef", "Syntax", "TemplateVersion", "Variable", "content_hash", "sealed"]
+__all__ = [
+    "DRAFT",
+    "PRODUCTION",
+    "STAGING",
+    "Labelled",
+    "PartRef",
+    "Syntax",
+    "TemplateVersion",
+    "Variable",
+    "content_hash",
+    "content_of",
+    "sealed",
+]
 
 PRODUCTION: Final = "production"
 STAGING: Final = "staging"

@@ -1,0 +1,218 @@
+r"""Mustache-style templates, read into a tree: names to fill in, conditions, partials and blocks; no code.
+
+============== ==================================================================================================
+``{{name}}``   the value, as it is; ``{{{name}}}`` and ``{{&name}}`` are the same, since nothing is escaped
+``{{#name}}``  what follows, up to ``{{/name}}``, where the value is not empty
+``{{^name}}``  likewise, where it is empty
+``{{!…}}``     nothing: a note to oneself
+``{{>name}}``  another template, which the version pins
+``{{$name}}``  a block, up to ``{{/name}}``, which a template that extends this one may replace
+``\{{``        two braces
+============== ==================================================================================================
+
+A note, or an end of a section or block, alone on its line takes the line with it. Sections do not repeat and do not change what names mean,
+and delimiters cannot be set: what Mustache has of these is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final, NoReturn
+
+from innkeeper.library.errors import TemplateLimitError, TemplateSyntaxError
+from innkeeper.library.limits import MAX_SECTION_DEPTH, MAX_TAGS, MAX_TEMPLATE_CHARS
+from innkeeper.macros.place import place_in
+
+__all__ = ["Block", "Node", "Part", "Section", "Use", "check_size", "parse", "uses"]
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A name to fill in, at ``index`` in its text."""
+
+    name: str
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A place for another template."""
+
+    name: str
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Text that depends on a value."""
+
+    name: str
+    negated: bool
+    nodes: tuple[Node, ...]
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Text that a template which extends this one may replace."""
+
+    name: str
+    nodes: tuple[Node, ...]
+    index: int
+
+
+Node = str | Use | Part | Section | Block
+
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]*")
+_PART_NAME: Final = re.compile(r"[^\s{}<>]+")
+_REST_OF_LINE: Final = re.compile(r"[ \t]*(?:\r?\n|\Z)")
+_KINDS: Final = frozenset("#^$/!>&{=")
+_OPENERS: Final = frozenset("#^$")
+_ALONE: Final = frozenset("#^$/!")
+"""Tags that take their line with them where nothing else is on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Tag:
+    kind: str
+    name: str
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class _Open:
+    """A section or block whose end was not seen yet; the text as a whole has no tag."""
+
+    tag: _Tag | None
+    nodes: list[Node] = field(default_factory=list)
+
+
+def check_size(text: str, asset: str | None = None) -> None:
+    """Raise `TemplateLimitError` for a text that is too long to be a template."""
+    if len(text) > MAX_TEMPLATE_CHARS:
+        raise TemplateLimitError(
+            f"the template {asset}" if asset else "the template",
+            limit="MAX_TEMPLATE_CHARS",
+            allowed=MAX_TEMPLATE_CHARS,
+            found=len(text),
+        )
+
+
+def parse(text: str, *, asset: str | None = None) -> tuple[Node, ...]:
+    """The tree of a template. ``asset`` is its name, for errors.
+
+    Raises:
+        TemplateSyntaxError: a tag that is not closed, closes nothing, or has no proper name; says where.
+        TemplateLimitError: too long, too many tags, or too deep.
+    """
+    check_size(text, asset)
+    stack, place = [_Open(None)], 0
+    for count, tag in enumerate(_tags(text, asset)):
+        if count >= MAX_TAGS:
+            raise TemplateLimitError("the tags of a template", limit="MAX_TAGS", allowed=MAX_TAGS)
+        start, end = _with_line(text, tag) if tag.kind in _ALONE else (tag.start, tag.end)
+        _put_text(stack[-1], text[place : max(start, place)])
+        _put_tag(stack, tag, text, asset)
+        place = end
+    _put_text(stack[-1], text[place:])
+    if stack[-1].tag is not None:
+        opened = stack[-1].tag
+        _fail(f"{{{{{opened.kind}{opened.name}}}}} is never closed", text, opened.start, asset)
+    return tuple(stack[0].nodes)
+
+
+def _put_text(into: _Open, text: str) -> None:
+    if text:
+        into.nodes.append(text)
+
+
+def _put_tag(stack: list[_Open], tag: _Tag, text: str, asset: str | None) -> None:
+    """Add one tag to the innermost open section, open a new one, or close it."""
+    if tag.kind in _OPENERS:
+        if len(stack) > MAX_SECTION_DEPTH:
+            raise TemplateLimitError("the nesting of a template", limit="MAX_SECTION_DEPTH", allowed=MAX_SECTION_DEPTH)
+        stack.append(_Open(tag))
+    elif tag.kind == "/":
+        opened = stack[-1].tag
+        if opened is None or opened.name != tag.name:
+            due = "" if opened is None else f"; {{{{/{opened.name}}}}} is due"
+            _fail(f"{{{{/{tag.name}}}}} closes nothing{due}", text, tag.start, asset)
+        closed = stack.pop()
+        stack[-1].nodes.append(_closed(opened, tuple(closed.nodes)))
+    elif tag.kind == ">":
+        stack[-1].nodes.append(Part(tag.name, tag.start))
+    elif tag.kind == "\\":
+        stack[-1].nodes.append("{{")
+    elif tag.kind != "!":
+        stack[-1].nodes.append(Use(tag.name, tag.start))
+
+
+def _closed(tag: _Tag, nodes: tuple[Node, ...]) -> Node:
+    if tag.kind == "$":
+        return Block(tag.name, nodes, tag.start)
+    return Section(tag.name, tag.kind == "^", nodes, tag.start)
+
+
+def _tags(text: str, asset: str | None) -> Iterator[_Tag]:
+    place = 0
+    while (start := text.find("{{", place)) >= 0:
+        if start and text[start - 1] == "\\":
+            place = start + 2
+            yield _Tag("\\", "", start - 1, place)
+            continue
+        tag = _tag(text, start, asset)
+        yield tag
+        place = tag.end
+
+
+def _tag(text: str, start: int, asset: str | None) -> _Tag:
+    kind = text[start + 2 : start + 3]
+    if kind not in _KINDS:
+        kind = ""
+    ending = "}}}" if kind == "{" else "}}"
+    inner = start + 2 + len(kind)
+    end = text.find(ending, inner)
+    if end < 0:
+        _fail("a tag that is never closed", text, start, asset)
+    if kind == "=":
+        _fail("delimiters cannot be changed", text, start, asset)
+    name = "" if kind == "!" else _name(text, kind, start, (inner, end), asset)
+    return _Tag(kind, name, start, end + len(ending))
+
+
+def _name(text: str, kind: str, start: int, inner: tuple[int, int], asset: str | None) -> str:
+    name = text[inner[0] : inner[1]].strip()
+    pattern, what = (_PART_NAME, "the name of a template") if kind == ">" else (_NAME, "a variable's name")
+    if not pattern.fullmatch(name):
+        shown = name if len(name) < 40 else name[:40] + "…"  # noqa: PLR2004 - what a line shows
+        _fail(f"{shown!r} is not {what}", text, start, asset)
+    return name
+
+
+def _with_line(text: str, tag: _Tag) -> tuple[int, int]:
+    """The tag with the line that it stands on alone, or just the tag."""
+    start = tag.start
+    while start and text[start - 1] in " \t":
+        start -= 1
+    after = _REST_OF_LINE.match(text, tag.end)
+    if after is None or (start and text[start - 1] != "\n"):
+        return tag.start, tag.end
+    return start, after.end()
+
+
+def _fail(message: str, text: str, index: int, asset: str | None) -> NoReturn:
+    raise TemplateSyntaxError(message, where=place_in(text, index)).at(asset=asset)
+
+
+def uses(nodes: tuple[Node, ...]) -> Iterator[Use | Section]:
+    """Every place of a tree where a variable is used, in the order of the text; not those of its partials."""
+    waiting = list(reversed(nodes))
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, (Use, Section)):
+            yield node
+        if isinstance(node, (Section, Block)):
+            waiting.extend(reversed(node.nodes))
