@@ -10,16 +10,19 @@ from innkeeper.service.settings import Settings
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
+    from innkeeper.service.gateway.operation import Operations
+
 __all__ = ["create_app"]
 
 
-def create_app(settings: Settings | None = None) -> Starlette:
+def create_app(settings: Settings | None = None, operations: Operations | None = None) -> Starlette:
     """The service as an ASGI application. A surface is a list of routes; later ones mount beside the gateway.
 
     The guard stands before all of them: origins, keys, sizes, and how much is done at once.
 
     Args:
         settings: what to serve and how; the defaults where left out.
+        operations: what the gateway answers, `OPERATIONS` with others, for instance; `OPERATIONS` where left out.
 
     Raises:
         ServiceConfigError: settings that do not go together.
@@ -36,7 +39,7 @@ def create_app(settings: Settings | None = None) -> Starlette:
         calls=checked.max_calls, volume=checked.max_bodies, workers=checked.workers, seconds=checked.time_budget
     )
     app = starlette.Starlette(
-        routes=routes(Gateway(checked), gate),
+        routes=routes(Gateway(checked, operations), gate),
         middleware=[middleware.Middleware(Guard, settings=checked, gate=gate)],
         exception_handlers={404: missing, 405: missing},
     )

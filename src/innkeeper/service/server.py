@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
 import socket
+import threading
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from innkeeper.service.app import create_app
 from innkeeper.service.errors import ServiceConfigError
@@ -14,15 +16,19 @@ from innkeeper.service.extra import library
 from innkeeper.service.limits import MAX_CONNECTIONS, MAX_HEADERS, MAX_SOCKET_MESSAGE, STOP_SECONDS
 from innkeeper.service.settings import Settings
 
+if TYPE_CHECKING:
+    from innkeeper.service.gateway.operation import Operations
+
 __all__ = ["address", "listen", "serve"]
 
 
-def serve(settings: Settings, ready: Callable[[str], None]) -> None:
+def serve(settings: Settings, ready: Callable[[str], None], operations: Operations | None = None) -> None:
     """Answer until told to stop (SIGTERM, Ctrl-C); calls under way are finished first.
 
     Args:
         settings: what to serve and how.
         ready: called once with the address, when the socket takes connections.
+        operations: what `create_app` takes.
 
     Raises:
         ServiceConfigError: settings that do not go together, or an address that is taken.
@@ -30,12 +36,15 @@ def serve(settings: Settings, ready: Callable[[str], None]) -> None:
     """
     uvicorn = library("uvicorn")
     library("websockets")
-    app = create_app(settings)
+    app = create_app(settings, operations)
     door = listen(settings)
     ready(address(settings, door))
     logging.getLogger("uvicorn.error").setLevel(
         logging.ERROR
     )  # its warnings quote nothing, but any client can cause them
+    if threading.current_thread() is threading.main_thread():
+        # The server takes the signal, finishes, and raises it again, which is to end this process in the ordinary way.
+        signal.signal(signal.SIGTERM, lambda *_: None)
     uvicorn.Server(_config(uvicorn, app, settings)).run(sockets=[door])
 
 

@@ -26,10 +26,10 @@ _LIGHT: Final = ("/api/health", "/api/info")
 
 
 class Gateway:
-    """The operations over one house. ``settings`` say what they may do; ``operations`` are those of the table."""
+    """The operations over one house. ``settings`` say what they may do; ``operations`` are those of the table unless others are given."""
 
-    def __init__(self, settings: Settings | None = None, operations: Operations = OPERATIONS) -> None:
-        self.house = House((settings or Settings()).checked(), operations)
+    def __init__(self, settings: Settings | None = None, operations: Operations | None = None) -> None:
+        self.house = House((settings or Settings()).checked(), OPERATIONS if operations is None else operations)
 
     def answer(self, request: Request) -> Reply:
         """The reply to any request; an unknown path is 404, another method than GET and POST 405."""

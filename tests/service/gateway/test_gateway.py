@@ -1,0 +1,232 @@
+"""The gateway in this process: the recorded exchanges of the original, and the envelope around every outcome."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from innkeeper.service import Gateway, Request, Settings
+from innkeeper.service.gateway.operations import OPERATIONS
+from tests.service.gateway.calls import JSON_HEADERS, get, post
+from tests.service.programs import DOCUMENT
+from tests.shared import VECTORS
+
+CASES = json.loads((VECTORS / "smart" / "gateway.json").read_text(encoding="utf-8"))
+MACRO = "modules/smarttavern/macro"
+TEXT = f"{MACRO}/process_text"
+CONSTRUCT = "modules/smarttavern/in_chat_constructor/construct"
+
+OTHERWISE: dict[str, Any] = {
+    # The document takes arrays of books (3-smarttavern, *input*); the original ignored them.
+    "construct_array_world_books": lambda body: [m["content"] for m in body["messages"]] == ["hi", "x"],
+    # A typed error of ours, with the place, stands for the original's leak.
+    "index_error_200": lambda body: (body["problem"]["kind"], body["problem"]["where"]["path"])
+    == ("variable_path", "a[-1]"),
+    # Functions and what is no finite number cannot be stored: the sandbox refuses them.
+    "function_value_serialised_as_empty_object": lambda body: body["variables"]["final"] == {},
+    "health": lambda body: body["status"] == "healthy",
+}
+"""Where we answer otherwise on purpose."""
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A data folder with the preset of the recording."""
+    place = tmp_path / "data" / "presets" / "默认预设"
+    place.mkdir(parents=True)
+    (place / "preset.json").write_text(json.dumps({"name": "默认预设", "description": "这是默认预设的描述"}))
+    return tmp_path / "data"
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_recorded_exchange(case: dict[str, Any], data: Path) -> None:
+    """The reply is the original's, byte for byte of its JSON, but for the listed ones."""
+    asked, expected = case["input"], case["expected"]
+    body = asked["body"]
+    raw = b"" if body is None else body.encode() if isinstance(body, str) else json.dumps(body).encode()
+    reply = Gateway(Settings(data=data)).answer(Request.of(asked["method"], asked["path"], asked["headers"], raw))
+    said = json.loads(reply.body)
+    if case["name"] in OTHERWISE:
+        assert OTHERWISE[case["name"]](said)
+    else:
+        assert (reply.status, said) == (expected["status"], expected["body"])
+
+
+WRONG = {
+    "history a text": ({**DOCUMENT, "history": "hi"}, ["history"]),
+    "a message no object": ({**DOCUMENT, "history": [{"role": "user", "content": "a"}, 3]}, ["history[1]"]),
+    "books a number": ({**DOCUMENT, "world_books": 3}, ["world_books"]),
+    "two places": ({**DOCUMENT, "presets_in_chat": {}, "variables": []}, ["presets_in_chat", "variables"]),
+    "required null": ({**DOCUMENT, "history": None}, ["history"]),
+}
+
+
+@pytest.mark.parametrize(("body", "paths"), WRONG.values(), ids=WRONG)
+def test_wrong_shapes(body: dict[str, Any], paths: list[str]) -> None:
+    """A container of the wrong type is refused with each place, what is wrong there and a hint."""
+    status, said = post(Gateway(), CONSTRUCT, body)
+    assert (status, said["error_code"]) == (400, "INVALID_REQUEST")
+    assert [error["path"] for error in said["errors"]] == paths
+    assert all(error["message"] and error["hint"] for error in said["errors"])
+    assert (said["problem"]["kind"], said["problem"]["where"]["path"]) == ("request", paths[0])
+
+
+TOLERATED = {
+    "content converted": {**DOCUMENT, "history": [{"role": "user", "content": 3}]},
+    "entries skipped": {**DOCUMENT, "presets_in_chat": [3, None, "x"], "world_books": [[None, 3]]},
+    "variables null": {**DOCUMENT, "variables": None},
+}
+
+
+@pytest.mark.parametrize("body", TOLERATED.values(), ids=TOLERATED)
+def test_tolerated(body: dict[str, Any]) -> None:
+    """What the document converts or skips is not refused."""
+    status, said = post(Gateway(), CONSTRUCT, body)
+    assert (status, list(said)) == (200, ["messages"])
+
+
+def test_domain_error() -> None:
+    """An operation's own error is 200 with the original's text, and the error as it shows everywhere."""
+    status, said = post(Gateway(), CONSTRUCT, {**DOCUMENT, "history": [{"role": "wizard", "content": "x"}]})
+    assert (status, said["error"]) == (200, said["problem"]["message"])
+    assert "wizard" in said["error"]
+    assert said["problem"]["where"]["path"] == "history[0].role"
+
+
+def test_deep_and_large_bodies() -> None:
+    """Nesting and size of a body have limits with names."""
+    deep = b'{"text": "a", "variables": ' + b'{"a":' * 80 + b"1" + b"}" * 81
+    small = Gateway(Settings(max_body=1_000))
+    for gateway, body, limit in (
+        (Gateway(), deep, "json_depth"),
+        (small, b'{"text": "' + b"a" * 2_000 + b'"}', "file_bytes"),
+    ):
+        status, said = post(gateway, TEXT, body)
+        assert (status, said["problem"]["details"]["limit"]) == (413, limit)
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "text"),
+    [
+        ("text/plain", b"[{{upper:a}}]", "[A]"),
+        ("application/x-www-form-urlencoded", b'{"text": "{{upper:b}}"}', "B"),
+        ("application/x-www-form-urlencoded", b"{not json", "{not json"),
+        ("application/octet-stream", b"\xff", "\ufffd"),
+        ("application/vnd.x+json; charset=utf-8", b'{"text": "c"}', "c"),
+        (
+            "multipart/form-data; boundary=XX",
+            b'--XX\r\nContent-Disposition: form-data; name="text"\r\n\r\n{{upper:d}}\r\n'
+            b'--XX\r\nContent-Disposition: form-data; name="other"\r\n\r\nx\r\n--XX\r\nbroken\r\n--XX--',
+            "D",
+        ),
+    ],
+)
+def test_other_bodies(kind: str, body: bytes, text: str) -> None:
+    """Forms, plain texts and what `curl -d` sends are read as the original reads them."""
+    reply = Gateway().answer(Request.of("POST", f"/api/{TEXT}", {"content-type": kind}, body))
+    assert json.loads(reply.body)["text"] == text
+
+
+@pytest.mark.parametrize("kind", ["multipart/form-data", "multipart/form-data; boundary="])
+def test_broken_forms(kind: str) -> None:
+    """A form without a boundary has no fields."""
+    reply = Gateway().answer(Request.of("POST", f"/api/{TEXT}", {"content-type": kind}, b"x"))
+    assert json.loads(reply.body)["missing"] == ["text"]
+
+
+def test_query_names() -> None:
+    """Query keys are put in snake case."""
+    target = "/api/modules/smarttavern/chat_branches/retry_user_message?userNodeId=u"
+    assert get(Gateway(), target) == (200, {"error": "Either 'doc' or 'file' must be provided"})
+
+
+def test_same_call_again() -> None:
+    """A reply's headers tell its moment and seed; a call with them gives the same bytes."""
+    text = json.dumps({"text": "{{time}} {{random:1:1000000}}|{{python:random.random()}}"}).encode()
+    gateway = Gateway()
+    first = gateway.answer(Request.of("POST", f"/api/{TEXT}", JSON_HEADERS, text))
+    again = gateway.answer(Request.of("POST", f"/api/{TEXT}", {**JSON_HEADERS, **first.headers}, text))
+    assert first.body == again.body
+    assert {"x-innkeeper-now", "x-innkeeper-seed"} <= set(again.headers)
+
+
+@pytest.mark.parametrize("headers", [{"X_Innkeeper_Now": "noon"}, {"X_Innkeeper_Seed": "-1"}])
+def test_bad_moment(headers: dict[str, str]) -> None:
+    """A moment or a seed that is none is refused."""
+    status, said = post(Gateway(), TEXT, {"text": "a"}, **headers)
+    assert (status, said["problem"]["kind"]) == (422, "format")
+
+
+def test_python_switch() -> None:
+    """Without python neither the macro nor the sandbox runs."""
+    gateway = Gateway(Settings(python=False))
+    assert post(gateway, "modules/smarttavern/python_sandbox/eval", {"code": "1"})[1]["success"] is False
+    assert post(gateway, TEXT, {"text": "{{python:1+1}}"})[1]["text"] != "2"
+
+
+@pytest.mark.parametrize("profile", ["fixed", "smarttavern"])
+def test_profiles(profile: str) -> None:
+    """Only the original's profile runs macros that a value brings in."""
+    body = {"text": "{{getvar:x}}", "variables": {"x": "{{upper:a}}"}}
+    _, said = post(Gateway(Settings(profile=profile)), TEXT, body)
+    assert said["text"] == ("A" if profile == "smarttavern" else "{{upper:a}}")
+
+
+def test_registry() -> None:
+    """The list of operations has each once, with its schemas; so does the OpenAPI document, for GET and POST."""
+    gateway = Gateway()
+    _, listed = post(gateway, "modules/api_gateway/list_apis", {})
+    assert listed["total"] == len(listed["apis"]) == len(OPERATIONS)
+    assert {f"{api['namespace']}/{api['path']}" for api in listed["apis"]} == set(OPERATIONS)
+    assert all(api["description"] and api["input_schema"]["type"] == "object" for api in listed["apis"])
+    _, document = get(gateway, "/openapi.json")
+    paths = {path: set(methods) for path, methods in document["paths"].items() if "smarttavern" in path}
+    assert {f"/api/{name}" for name in OPERATIONS if "smarttavern" in name} == set(paths)
+    assert set(map(frozenset, paths.values())) == {frozenset({"get", "post"})}
+    assert "security" not in document
+    _, info = get(gateway, "/api/info")
+    assert (info["endpoints"], info["websocket_connections"]) == (len(OPERATIONS), 0)
+    _, config = post(gateway, "modules/api_gateway/info", {})
+    assert (config["endpoints"], config["config"]["key"]) == (len(OPERATIONS), False)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [("POST", "/api/health", 405), ("GET", "/api/", 404), ("GET", "/", 404), ("HEAD", f"/api/{TEXT}", 405)],
+)
+def test_missing_paths(method: str, path: str, status: int) -> None:
+    """What is not there is 404; what is there for other methods is 405 and says which."""
+    reply = Gateway().answer(Request.of(method, path))
+    assert reply.status == status
+    assert ("allow" in reply.headers) == (status == 405)
+
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=8,
+)
+SAFE = sorted(name for name, operation in OPERATIONS.items() if operation.effect == "pure")
+
+
+@settings(max_examples=100)
+@given(name=st.sampled_from(SAFE), draw=st.data())
+def test_any_arguments(name: str, draw: st.DataObject) -> None:
+    """Any JSON as any argument gets an answer that is no defect."""
+    known = list(OPERATIONS[name].arguments)
+    body = {argument: draw.draw(PLAIN) for argument in known}
+    status, said = post(Gateway(), name, body)
+    assert status in {200, 400, 413}
+    assert isinstance(said, dict)
+
+
+@settings(max_examples=100)
+@given(body=st.binary(max_size=60), kind=st.sampled_from(["application/json", "text/plain", "multipart/form-data; boundary=a"]))
+def test_any_bytes(body: bytes, kind: str) -> None:
+    """Any bytes of any kind get an answer."""
+    reply = Gateway().answer(Request.of("POST", f"/api/{CONSTRUCT}", {"content-type": kind}, body))
+    assert reply.status in {200, 400, 413, 422}
+    assert isinstance(json.loads(reply.body), dict)

@@ -1,0 +1,48 @@
+"""A service with operations that tests need: one that computes for as long as it is told, one that returns anything."""
+
+import json
+import math
+import sys
+from typing import Any
+
+from innkeeper.service import Settings, serve
+from innkeeper.service.gateway.house import Call
+from innkeeper.service.gateway.operation import operation
+from innkeeper.service.gateway.operations import OPERATIONS
+
+
+def spin(call: Call, rounds: int) -> dict[str, Any]:
+    """Compute without a pause, in Python; a negative number of rounds never ends."""
+    total = 0
+    while rounds:
+        rounds -= 1
+        total += rounds % 7
+    return {"total": total}
+
+
+def odd(call: Call, what: str) -> Any:
+    """A result that is no data, or no result at all."""
+    cycle: list[Any] = []
+    cycle.append(cycle)
+    values: dict[str, Any] = {"nan": math.nan, "cycle": cycle, "function": {"f": spin}, "surrogate": {"s": "\ud800"}}
+    if what == "defect":
+        raise RuntimeError("the text of a prompt")
+    if what == "memory":
+        raise MemoryError
+    return values[what]
+
+
+MORE = OPERATIONS.with_(
+    operation("plugins/test/spin", spin, "Compute.", "{rounds*:int}", "obj"),
+    operation("plugins/test/odd", odd, "Odd results.", "{what*:str}", "any"),
+)
+
+
+def main() -> None:
+    """Serve; the words are fields of the settings, as JSON."""
+    settings = Settings(port=0, **json.loads(sys.argv[1] if len(sys.argv) > 1 else "{}"))
+    serve(settings, lambda address: print(json.dumps({"listening": address}), flush=True), MORE)  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()
