@@ -30,10 +30,8 @@ MESSAGE_CHARS: Final = 500
 
 _EXTRAS: Final = MappingProxyType(
     {
-        "aiosqlite": "library",
         "alembic": "library",
         "anthropic_tokenizer": "vocab",
-        "asyncpg": "postgres",
         "cryptography": "library",
         "dbos": "jobs",
         "pydantic_monty": "python",
@@ -44,6 +42,7 @@ _EXTRAS: Final = MappingProxyType(
         "uvicorn": "serve",
         "websockets": "serve",
         "xllamacpp": "local",
+        "yaml": "library",
     }
 )
 """Which extra brings a library that is not always installed."""

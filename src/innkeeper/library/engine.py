@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from innkeeper.library import schema
 from innkeeper.library.columns import moment_text
@@ -184,7 +184,9 @@ class Database:
             with translated(self.place):
                 yield
         except InnkeeperError as error:
-            raise error if error.where else error.at(asset=self.place)
+            if error.where is None:
+                error.at(asset=self.place)
+            raise
 
     @contextmanager
     def _my_turn(self) -> Iterator[None]:
@@ -198,8 +200,3 @@ class Database:
             yield
         finally:
             self._turn.release()
-
-
-def row_values(row: Any) -> dict[str, Any]:
-    """A row as a dict."""
-    return dict(row._mapping)  # noqa: SLF001 - the public name of a row's mapping

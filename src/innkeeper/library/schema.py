@@ -48,7 +48,7 @@ def create(connection: Connection) -> None:
     connection.exec_driver_sql(
         f"CREATE TABLE {_STAMP} (version_num VARCHAR(32) NOT NULL, CONSTRAINT {_STAMP}_pkc PRIMARY KEY (version_num))"
     )
-    connection.exec_driver_sql(f"INSERT INTO {_STAMP} (version_num) VALUES ('{HEAD}')")  # noqa: S608 - our own constants
+    connection.exec_driver_sql(f"INSERT INTO {_STAMP} (version_num) VALUES ('{HEAD}')")
 
 
 def upgrade(connection: Connection, to: str = HEAD) -> None:

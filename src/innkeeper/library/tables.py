@@ -29,7 +29,6 @@ from sqlalchemy import (
 from innkeeper.library.columns import BIG, Json, Moment, active, created, given_id, one_of, serial, tier
 
 __all__ = [
-    "EXPORTED",
     "api_model_defaults",
     "api_models",
     "api_providers",
@@ -230,6 +229,8 @@ api_models: Final = Table(
     active(default=True),
     created(),
     created("updated_at"),
+    _text("replaced_by"),  # the key of the model to take instead
+    Column("deprecated_at", Moment),
 )
 
 api_model_defaults: Final = Table(
@@ -435,6 +436,18 @@ enhancement_logs: Final = Table(
     *(_text(name) for name in ("error_code", "error_detail_redacted", "experiment_id", "variant")),
     Index("ix_enhancement_logs_created_at", "created_at", "template_name"),
 )
+
+enhancement_contents: Final = Table(
+    "enhancement_contents",
+    metadata,
+    Column("log_id", BIG, ForeignKey("enhancement_logs.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    Column("kind", String, primary_key=True),
+    one_of("kind", "input", "output"),
+    Column("content", Text, nullable=False),
+    created(),
+    Column("expires_at", Moment, nullable=False, index=True),
+)
+"""Texts, where an operator has them stored: apart from the log, and only for a time."""
 
 usage_logs: Final = Table(
     "usage_logs",

@@ -178,7 +178,8 @@ def _sqlite() -> Iterator[str]:
         "INSERT",
         "make",
         "",
-        f"INSERT INTO templates (id, name, description, latest_version, created_by) SELECT coalesce(NEW.id, lower(hex(randomblob(16)))), {_MADE}",
+        "INSERT INTO templates (id, name, description, latest_version, created_by) "
+        f"SELECT coalesce(NEW.id, lower(hex(randomblob(16)))), {_MADE}",
         _FIRST_VERSION,
         _event(_THE_NEW, "NULL", "1"),
         _label(_THE_NEW, "1"),

@@ -1,0 +1,141 @@
+"""ConversationStore: conversations and their messages, numbered in the order in which they were accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import insert, select, update
+
+from innkeeper.library.engine import Database
+from innkeeper.library.errors import UnknownRowError
+from innkeeper.library.rows import checked, frozen_row, frozen_rows
+from innkeeper.library.tables import conversations, messages
+from innkeeper.prompt.errors import Where
+from innkeeper.prompt.frozen import FrozenDict
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Connection
+
+__all__ = ["ConversationStore"]
+
+
+class ConversationStore:
+    """The conversations of one database."""
+
+    def __init__(self, db: Database) -> None:
+        self.db = db
+
+    def create(self, values: Mapping[str, Any]) -> FrozenDict:
+        """Begin a conversation; with an ``id`` that exists already, the one that is there (so that a repeat makes no second)."""
+        with self.db.transaction() as connection:
+            given = values.get("id")
+            found = None if given is None else self._find(connection, given)
+            if found is not None:
+                return found
+            now = self.db.now()
+            stamp = {"id": given or self.db.fresh_id(), "created_at": now, "updated_at": now}
+            row = checked(conversations, {**values, **stamp})
+            connection.execute(insert(conversations), row)
+            return self._get(connection, row["id"])
+
+    def update(self, conversation_id: str, changes: Mapping[str, Any]) -> FrozenDict:
+        """Change some columns of a conversation. Raises `UnknownRowError`, `RowError`."""
+        with self.db.transaction() as connection:
+            self._get(connection, conversation_id)
+            values = checked(conversations, {**changes, "updated_at": self.db.now()}, whole=False)
+            connection.execute(update(conversations).where(conversations.c.id == conversation_id).values(values))
+            return self._get(connection, conversation_id)
+
+    def get(self, conversation_id: str) -> FrozenDict:
+        """A conversation. Raises `UnknownRowError`."""
+        with self.db.reading() as connection:
+            return self._get(connection, conversation_id)
+
+    def of_user(self, user_id: str, limit: int = 100) -> tuple[FrozenDict, ...]:
+        """A user's conversations, the one that was used last first."""
+        here = select(conversations).where(conversations.c.user_id == user_id)
+        query = here.order_by(conversations.c.updated_at.desc(), conversations.c.id).limit(limit)
+        with self.db.reading() as connection:
+            return frozen_rows(connection.execute(query))
+
+    def append(
+        self, conversation_id: str, role: str, content: str, *, client_msg_id: str | None = None, **more: Any
+    ) -> FrozenDict:
+        """Add a message with the next number.
+
+        Args:
+            conversation_id: the conversation.
+            role: ``system``, ``user``, ``assistant`` or ``tool``.
+            content: the text.
+            client_msg_id: the sender's own id; a message that has it already is returned, and none is added.
+            **more: further columns of ``messages``.
+
+        Raises:
+            UnknownRowError: there is no such conversation.
+            RowError: a value that its column does not take.
+        """
+        with self.db.transaction() as connection:
+            now = self.db.now()
+            seq = self._next(connection, conversation_id, now)
+            sent = self._sent(connection, conversation_id, client_msg_id)
+            if sent is not None:
+                return sent
+            row = {"id": self.db.fresh_id(), "created_at": now, **more}
+            row |= {"conversation_id": conversation_id, "seq": seq, "role": role, "content": content}
+            row["client_msg_id"] = client_msg_id
+            connection.execute(insert(messages), checked(messages, row))
+            self._count(connection, conversation_id, seq)
+            return frozen_row(connection.execute(select(messages).where(messages.c.id == row["id"])).one())
+
+    def newest(self, conversation_id: str, limit: int = 100, *, before: int | None = None) -> tuple[FrozenDict, ...]:
+        """The newest messages that are not deleted, oldest of them first; only those with a lower number than ``before``."""
+        query = select(messages).where(messages.c.conversation_id == conversation_id, messages.c.deleted_at.is_(None))
+        if before is not None:
+            query = query.where(messages.c.seq < before)
+        with self.db.reading() as connection:
+            rows = frozen_rows(connection.execute(query.order_by(messages.c.seq.desc()).limit(limit)))
+        return tuple(reversed(rows))
+
+    def delete_message(self, message_id: str) -> FrozenDict:
+        """Mark a message as deleted; its number is not given again. Raises `UnknownRowError`."""
+        with self.db.transaction() as connection:
+            here = messages.c.id == message_id
+            connection.execute(update(messages).where(here).values(deleted_at=self.db.now()))
+            row = connection.execute(select(messages).where(here)).first()
+            if row is None:
+                raise UnknownRowError(f"there is no message {message_id!r}", where=Where(asset="messages"))
+            return frozen_row(row)
+
+    def _next(self, connection: Connection, conversation_id: str, now: str) -> int:
+        """Lock the conversation and return the number after its last."""
+        here = conversations.c.id == conversation_id
+        query = update(conversations).where(here).values(updated_at=now).returning(conversations.c.last_seq)
+        last: int | None = connection.execute(query).scalar()
+        if last is None:
+            raise _unknown(conversation_id)
+        return last + 1
+
+    def _count(self, connection: Connection, conversation_id: str, seq: int) -> None:
+        connection.execute(update(conversations).where(conversations.c.id == conversation_id).values(last_seq=seq))
+
+    def _sent(self, connection: Connection, conversation_id: str, client_msg_id: str | None) -> FrozenDict | None:
+        if client_msg_id is None:
+            return None
+        here = (messages.c.conversation_id == conversation_id) & (messages.c.client_msg_id == client_msg_id)
+        row = connection.execute(select(messages).where(here)).first()
+        return None if row is None else frozen_row(row)
+
+    def _find(self, connection: Connection, conversation_id: str) -> FrozenDict | None:
+        row = connection.execute(select(conversations).where(conversations.c.id == conversation_id)).first()
+        return None if row is None else frozen_row(row)
+
+    def _get(self, connection: Connection, conversation_id: str) -> FrozenDict:
+        found = self._find(connection, conversation_id)
+        if found is None:
+            raise _unknown(conversation_id)
+        return found
+
+
+def _unknown(conversation_id: str) -> UnknownRowError:
+    return UnknownRowError(f"there is no conversation {conversation_id!r}", where=Where(asset="conversations"))
