@@ -45,6 +45,8 @@ FAILURES: Final = (
 
 _CONSTANTS: Final = frozenset({int, float, str, bool, type(None)})
 _NUMBERS: Final = frozenset({int, float, bool})
+_NO_FILE: Final = ""
+"""What the parser takes for the file's name. It opens that file to show a wrong line, so it must be one that cannot exist."""
 _RESULT: Final = "result"
 _BUILTINS: Final = "__builtins__"
 
@@ -75,9 +77,9 @@ def _built(code: str, limits: SandboxLimits) -> Program:
     ready = prepared(code, limits)
     try:
         try:
-            tree: ast.AST = ast.parse(ready, mode="eval")
+            tree: ast.AST = ast.parse(ready, _NO_FILE, "eval")
         except SyntaxError:
-            tree = ast.parse(ready, mode="exec")
+            tree = ast.parse(ready, _NO_FILE, "exec")
     except SyntaxError as error:
         raise _unreadable(error, code) from None
     except (MemoryError, RecursionError):

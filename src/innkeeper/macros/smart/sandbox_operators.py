@@ -6,6 +6,7 @@ result that would be too large is a `SandboxLimitError`, a complex one a `Sandbo
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
@@ -114,13 +115,17 @@ def _power(frame: Frame, a: Any, b: Any) -> Any:
     if left not in _NUMBERS or right not in _NUMBERS:
         raise _unfit("**", a, b)
     if left in _WHOLE and right in _WHOLE and b > 0:
-        bits = int(a).bit_length() * b
-        if not -2 < a < 2 and bits > frame.limits.int_bits:  # noqa: PLR2004 - 0, 1 and -1 do not grow
-            raise limit("a whole number", "int_bits", frame.limits.int_bits, _shown(bits))
+        _grows(frame, int(a), b)
     result = a**b
     if type(result) is complex:
         raise SandboxRuntimeError("a fractional power of a negative number is no real number")
     return _settled(frame, result)
+
+
+def _grows(frame: Frame, a: int, b: int) -> None:
+    """Raises `SandboxLimitError` when ``a ** b`` would be too long; 0, 1 and -1 do not grow."""
+    if not -1 <= a <= 1 and (b > frame.limits.int_bits or b * math.log2(abs(a)) > frame.limits.int_bits):
+        raise limit("a whole number", "int_bits", frame.limits.int_bits, _shown(a.bit_length() * b))
 
 
 def _exclusive(frame: Frame, a: Any, b: Any) -> Any:

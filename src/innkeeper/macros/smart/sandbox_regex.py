@@ -43,12 +43,13 @@ _SHOWN: Final = 50
 class _Shape:
     """Adds up what a pattern comes to, group by group, and writes it as the engine shall read it."""
 
-    __slots__ = ("limits", "parts", "stack", "total", "unit")
+    __slots__ = ("limits", "names", "parts", "stack", "total", "unit")
 
     def __init__(self, limits: SandboxLimits) -> None:
         self.limits = limits
         self.parts: list[str] = []
         self.stack: list[int] = []
+        self.names: set[str] = set()
         self.total = 0
         self.unit = 0
 
@@ -56,7 +57,7 @@ class _Shape:
         text = piece.group()
         match piece.lastgroup:
             case "open":
-                self._open()
+                self._open(text)
             case "close":
                 self._close()
             case "repeat":
@@ -68,7 +69,11 @@ class _Shape:
             raise limit("a regular expression written out", "pattern_repeats", self.limits.pattern_repeats)
         self.parts.append(text)
 
-    def _open(self) -> None:
+    def _open(self, text: str) -> None:
+        if text.startswith("(?P<"):
+            if text in self.names:
+                raise _bad(f"there are two groups {text[3:]}")
+            self.names.add(text)
         self.stack.append(self.total)
         self.total = 1
         if len(self.stack) > self.limits.pattern_depth:
