@@ -148,7 +148,9 @@ class BranchTree:
     def add(self, name: str, parent: str, role: Any, content: Any) -> None:
         """Put a new node below another, last in its children."""
         self.nodes[name] = {"pid": parent, "role": role, "content": content, "node_updated_at": self.stamp.text}
-        self.children.setdefault(parent, []).append(name)
+        listed = self.children.setdefault(parent, [])
+        if name not in listed:
+            listed.append(name)
 
     def remove(self, name: str) -> set[str]:
         """Take a node out with everything ``children`` lists below it; returns their ids."""

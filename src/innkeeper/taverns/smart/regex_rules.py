@@ -205,7 +205,7 @@ def _read(rule: Mapping[str, Any], index: int, run: _Run) -> _Rule | None:
     try:
         return _Rule(
             pattern=compile_pattern(text_of(rule["find_regex"], str(place.path))),
-            replacement=_REFERENCE.sub(r"\\g<\1>", str(rule.get("replace_regex", ""))),
+            replacement=_REFERENCE.sub(r"\\g<\1>", text_of(rule.get("replace_regex"), "replace_regex")),
             place=place,
             lowest=_depth(rule.get("min_depth"), 0) or 0,
             highest=_depth(rule.get("max_depth"), None),

@@ -1,0 +1,150 @@
+"""The golden cases of SmartTavern that this project holds: every one agrees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from innkeeper.parity import Case, Verdict, load_cases, run_case, run_cases
+from innkeeper.parity.run import default_runners
+from innkeeper.parity.smart import HTTP, SmartCases
+from tests.shared import VECTORS
+
+CASES = [case for case in load_cases([VECTORS / "smart"]) if case.tavern == "smart"]
+
+
+def _shown(differences: Any) -> str:
+    return "\n".join(difference.render() for difference in differences[:6])
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case.area != HTTP], ids=lambda case: f"{case.area}-{case.name}"
+)
+def test_agrees(case: Case) -> None:
+    """Same call, same answer, with the profile of the original."""
+    outcome = run_case(case)
+    assert outcome.verdict is Verdict.AGREED, f"{outcome.error or ''}\n{_shown(outcome.differences)}"
+
+
+def test_requests_agree_in_their_order() -> None:
+    """Requests to one service, where each meets what the ones before it left."""
+    requests = [case for case in CASES if case.area == HTTP]
+    wrong = [outcome for outcome in run_cases(requests) if outcome.verdict is not Verdict.AGREED]
+    assert len(requests) == 27
+    assert not wrong, "\n".join(f"{outcome.case.name}\n{_shown(outcome.differences)}" for outcome in wrong)
+
+
+def _case(area: str, given: Any, **raw: Any) -> Case:
+    return Case("made", "smart", area, {"input": given, **raw}, "here")
+
+
+@dataclass
+class Wrong:
+    name: str
+    case: Case
+
+
+HISTORY = [{"role": "user", "content": "hi"}]
+SOURCE = {"type": "history.user", "id": "history_0", "index": 0}
+DISAGREEMENTS = [
+    Wrong(
+        "order of a message's keys",
+        _case(
+            "in_chat_constructor.construct",
+            {"history": HISTORY, "presets_in_chat": [], "world_books": {}},
+            expected={"messages": [{"content": "hi", "role": "user", "source": SOURCE}]},
+        ),
+    ),
+    Wrong(
+        "order of a source's keys",
+        _case(
+            "in_chat_constructor.construct",
+            {"history": HISTORY, "presets_in_chat": [], "world_books": {}},
+            expected={"messages": [{"role": "user", "content": "hi", "source": dict(reversed(list(SOURCE.items())))}]},
+        ),
+    ),
+    Wrong("another text", _case("macro.process_text", {"text": "a"}, expected={"text": "b"})),
+    Wrong(
+        "an answer for an error",
+        _case("macro.process_text", {"text": "a"}, error={"type": "ValueError", "message": "no"}),
+    ),
+    Wrong("an error for an answer", _case("chat_branches.openai_messages", {"doc": None}, expected={"messages": []})),
+    Wrong(
+        "another error",
+        _case(
+            "macro.process_text", {"text": "{{setvar:a[-1]:z}}", "variables": {"a": []}}, error={"type": "ValueError"}
+        ),
+    ),
+    Wrong(
+        "other words of the constructor",
+        _case(
+            "in_chat_constructor.construct",
+            {"history": [{"role": "tool"}], "presets_in_chat": [], "world_books": {}},
+            error={"type": "ValueError", "message": "no"},
+        ),
+    ),
+    Wrong(
+        "success of the sandbox",
+        _case(
+            "python_sandbox.eval",
+            {"code": "1"},
+            expected={"success": True, "result": "1", "error": "x", "variables": {"initial": {}, "final": {}}},
+        ),
+    ),
+    Wrong("no such call", _case("nothing.at_all", {}, expected={})),
+    Wrong("no text to accept", _case("macro.process_text", {"text": "a"}, expected={"text": "b"}, accept_text=["c"])),
+]
+
+
+@pytest.mark.parametrize("wrong", DISAGREEMENTS, ids=lambda wrong: wrong.name)
+def test_sees_disagreements(wrong: Wrong) -> None:
+    """What must agree and does not is told."""
+    assert run_case(wrong.case).verdict is Verdict.DIFFERENT
+
+
+def test_accepts_any_of_several_texts() -> None:
+    """Where several texts are right, one of them agrees."""
+    case = _case(
+        "macro.process_text",
+        {"text": "a"},
+        expected={"text": "b", "variables": {"initial": {}, "final": {}}},
+        accept_text=["a", "b"],
+    )
+    assert run_case(case).verdict is Verdict.AGREED
+
+
+def test_words_of_other_errors_are_ours() -> None:
+    """Beyond the constructor, a ValueError agrees whatever it says."""
+    case = _case("chat_branches.openai_messages", {"doc": None}, error={"type": "ValueError", "message": "other words"})
+    assert run_case(case).verdict is Verdict.AGREED
+
+
+def test_a_request_that_changes_things_is_seen_by_the_next() -> None:
+    """A macro that one request registers is there for the next one, and not in another run."""
+    register = {
+        "method": "POST",
+        "path": "/api/modules/smarttavern/macro/register",
+        "headers": {"content-type": "application/json"},
+        "body": {"macros": [{"name": "Zed", "handler_api": "modules:smarttavern/macro/list"}]},
+    }
+    listing = {**register, "path": "/api/modules/smarttavern/macro/list", "body": {}}
+    names = []
+    for requests in ([register, listing], [listing]):
+        cases = SmartCases()
+        answers = [cases.answer(_case(HTTP, request)) for request in requests]
+        names.append([name.lower() for name in answers[-1]["body"]["items"]])
+    assert names == [["zed"], []]
+
+
+def test_a_reply_that_is_no_json_is_text() -> None:
+    """A page is compared as text."""
+    found = SmartCases().answer(_case(HTTP, {"method": "GET", "path": "/docs", "headers": {}, "body": None}))
+    assert isinstance(found["body"], (str, Mapping))
+
+
+def test_default_runners_share_nothing() -> None:
+    """Each run has its own service."""
+    assert default_runners()["smart"].answer is not default_runners()["smart"].answer
