@@ -124,7 +124,8 @@ class Catalogue:
         """
         held = {_row_order(row): row for row in labelled if _allowed(row.version, ceiling)}
         others = {part.ref: part for part in pinned if _allowed(part, ceiling)}
-        kept, parts = (tuple(found[place] for place in sorted(found)) for found in (held, others))
+        kept = tuple(held[place] for place in sorted(held))
+        parts = tuple(others[place] for place in sorted(others))
         rows = {name: tuple(freeze(dict(row)) for row in table) for name, table in tables.items()}
         return cls(
             labelled=kept,

@@ -10,8 +10,8 @@ r"""Mustache-style templates, read into a tree: names to fill in, conditions, pa
 ``\{{``        two braces
 ============== ==================================================================================================
 
-A note, or an end of a section or block, alone on its line takes the line with it. Sections do not repeat and do not change what names mean,
-and delimiters cannot be set: what Mustache has of these is refused.
+A note, or an end of a section or block, alone on its line takes the line with it. Sections do not repeat and
+do not change what names mean, and delimiters cannot be set: what Mustache has of these is refused.
 """
 
 from __future__ import annotations

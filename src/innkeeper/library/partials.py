@@ -19,7 +19,7 @@ from innkeeper.library.template import PartRef, TemplateVersion, Variable
 from innkeeper.macros.place import place_in
 from innkeeper.prompt.frozen import EMPTY
 
-__all__ = ["Composed", "Lookup", "compose", "impact", "no_parts", "parts_of"]
+__all__ = ["Composed", "Lookup", "compose", "impact", "included", "no_parts", "parts_of"]
 
 Lookup = Callable[[str, int], TemplateVersion | None]
 """Finds a version by name and number, `Catalogue.version` for one."""
@@ -146,9 +146,7 @@ _Blocks = Mapping[str, tuple[Block, _Chain]]
 """Blocks that replace others, with the chain of the template that brings them."""
 
 
-def _body(
-    version: TemplateVersion, work: _Work, chain: _Chain, blocks: _Blocks = EMPTY, depth: int = 0
-) -> list[Node]:
+def _body(version: TemplateVersion, work: _Work, chain: _Chain, blocks: _Blocks = EMPTY, depth: int = 0) -> list[Node]:
     """The tree of a version with ``blocks`` put in, or that of the one it extends with its own blocks."""
     work.take(version)
     nodes = work.tree(version)
@@ -229,6 +227,20 @@ def _liquid(version: TemplateVersion, work: _Work, chain: _Chain) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------------------- impact
+
+
+def included(version: TemplateVersion) -> frozenset[str]:
+    """The names that a version's own text includes. Raises what `parse` raises."""
+    if version.syntax == "liquid":
+        return frozenset(found[1] for found in _LIQUID_PART.finditer(version.system_prompt))
+    names, waiting = set(), list(parse(version.system_prompt, asset=version.name))
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Part):
+            names.add(node.name)
+        elif isinstance(node, (Section, Block)):
+            waiting += node.nodes
+    return frozenset(names)
 
 
 def parts_of(version: TemplateVersion) -> tuple[PartRef, ...]:

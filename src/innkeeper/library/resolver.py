@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -306,7 +306,7 @@ def _no_passing(request: ResolveRequest) -> str:
 def _not_found(resolution: Resolution) -> TemplateNotFoundError:
     request = resolution.request
     what = f"{request.use_case} ({request.content_mode.value})"
-    facts = {"level": resolution.level.value, "reasons": list(resolution.reasons)}
+    facts: dict[str, Any] = {"level": resolution.level.value, "reasons": list(resolution.reasons)}
     if request.label != PRODUCTION:
         return LabelNotFoundError(f"no template for {what} holds the label {request.label!r}", **facts)
     if resolution.level is Level.UNAVAILABLE:

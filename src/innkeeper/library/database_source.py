@@ -1,0 +1,116 @@
+"""DatabaseSource: catalogues from the database, whole or just the rows that can answer one request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from innkeeper.library.catalogue import Catalogue, Source
+from innkeeper.library.errors import SnapshotError
+from innkeeper.library.partials import parts_of
+from innkeeper.library.snapshot import Snapshot, catalogue_of, snapshot_of
+from innkeeper.library.template import Labelled, PartRef
+from innkeeper.library.tier import Tier
+
+if TYPE_CHECKING:
+    from innkeeper.library.engine import Database
+    from innkeeper.library.resolver import ResolveRequest
+
+__all__ = ["DatabaseSnapshots", "DatabaseSource"]
+
+_TRIES: Final = 5
+"""How often a catalogue is read again because somebody published meanwhile; the last one is taken as it is."""
+
+
+class DatabaseSource:
+    """The library in a database, as a source. ``ceiling`` is the highest tier that the operator's policy allows."""
+
+    def __init__(self, db: Database, *, ceiling: Tier = Tier.SFW) -> None:
+        from innkeeper.library.store import TemplateStore
+        from innkeeper.library.stores import ModelStore, NegativeStore, ProviderStore
+
+        self.db = db
+        self.ceiling = ceiling
+        self._templates = TemplateStore(db)
+        self._models = ModelStore(db)
+        self._negatives = NegativeStore(db)
+        self._providers = ProviderStore(db)
+
+    def load(self) -> Catalogue:
+        """Everything. Raises `DatabaseError`."""
+        return self._steady(self._load)
+
+    def point(self, request: ResolveRequest) -> Catalogue:
+        """The rows that can answer one request, and what they take in. Raises `DatabaseError`."""
+        return self._steady(lambda revision: self._point(request, revision))
+
+    def _steady(self, read: Callable[[int], Catalogue]) -> Catalogue:
+        """Read until nothing was published meanwhile, so that a catalogue is of one revision."""
+        revision = self.db.revision()
+        for _ in range(_TRIES):
+            found = read(revision)
+            after = self.db.revision()
+            if after == revision:
+                break
+            revision = after
+        return found
+
+    def _load(self, revision: int) -> Catalogue:
+        tables = {
+            "negatives": self._negatives.list(is_active=True),
+            "models": self._models.list(is_active=True),
+            "providers": self._providers.list(is_active=True),
+        }
+        return self._built(self._templates.all_labelled(), tables, revision)
+
+    def _point(self, request: ResolveRequest, revision: int) -> Catalogue:
+        models = self._models.named((request.target_model, request.enhancer_model))
+        models = tuple(model for model in models if model["is_active"])
+        families = [model["model_family"] for model in models]
+        return self._built(self._templates.rows_for(request, families=families), {"models": models}, revision)
+
+    def _built(self, rows: Iterable[Labelled], tables: dict[str, Any], revision: int) -> Catalogue:
+        labelled = tuple(rows)
+        wanted: set[PartRef] = {ref for row in labelled for ref in parts_of(row.version)}
+        return Catalogue.build(
+            labelled,
+            pinned=self._templates.pinned(wanted) if wanted else (),
+            ceiling=self.ceiling,
+            tables={name: map(_without_dates, table) for name, table in tables.items()},
+            revision=revision,
+            source=Source.DATABASE,
+        )
+
+
+def _without_dates(row: Any) -> dict[str, Any]:
+    """A row as plain data."""
+    return {name: value for name, value in msgspec.to_builtins(row).items() if name not in {"created_at", "updated_at"}}
+
+
+class DatabaseSnapshots:
+    """The last verified snapshot in the database's own table ``prompt_cache_snapshot``: a source that can be written."""
+
+    def __init__(self, db: Database, *, ceiling: Tier = Tier.SFW) -> None:
+        from innkeeper.library.snapshots import SnapshotStore
+
+        self._store = SnapshotStore(db)
+        self._ceiling = ceiling
+
+    def load(self) -> Catalogue:
+        """The newest snapshot. Raises `SnapshotError` where there is none or it is damaged, `DatabaseError`."""
+        row = self._store.newest()
+        if row is None:
+            raise SnapshotError("no snapshot was made yet")
+        payload, digest = str(row["payload"]).encode(), str(row["content_sha256"])
+        return catalogue_of(Snapshot(payload, digest, int(row["built_from_revision"])), ceiling=self._ceiling)
+
+    def point(self, _request: ResolveRequest) -> Catalogue:
+        """A snapshot is read whole."""
+        return self.load()
+
+    def store(self, catalogue: Catalogue) -> None:
+        """Keep a catalogue. Raises `DatabaseError`."""
+        made = snapshot_of(catalogue)
+        self._store.put(made.payload.decode(), content_sha256=made.content_sha256, revision=made.built_from_revision)
