@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import given
 
-from innkeeper.macros.scanner import Grammar, Head, Shorthand
+from innkeeper.macros.scanner import Grammar, Head, Shorthand, marks_of
 from innkeeper.macros.silly.modern import GRAMMAR
 from tests.macros.macro_texts import HOSTILE
 
@@ -72,3 +72,9 @@ def test_heads_lie_in_the_text(text: str) -> None:
     if head is not None:
         assert 0 < head.start <= len(text)
         assert bool(head.name) is (head.shorthand is None)
+
+
+def test_marks_of_several_grammars() -> None:
+    """The next opener or closer of any of them, in order."""
+    marks = marks_of(Grammar(title="curly"), Grammar(title="angle", open="<<", close=">>"))
+    assert marks.findall("a {{b << }} }>> {{{") == ["{{", "<<", "}}", ">>", "{{"]

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from msgspec.structs import replace as replace_struct
+
 from innkeeper.macros.limits import MAX_REPORTS
 from innkeeper.macros.smart import paths
 from innkeeper.macros.smart.chance import Chance
@@ -121,21 +123,30 @@ class MacroEnvironment:
     def report(self, error: InnkeeperError, where: Callable[[], Where | None] | None = None) -> None:
         """Leave a note about an error that did not stop the run; of more than `MAX_REPORTS` only that there are more.
 
-        ``where`` is asked for the place only when the note is kept.
+        ``where`` is asked for the place only when the note is kept; a line of the error's own is then one of a macro's code.
         """
         self.spent.reports += 1
         if self.spent.reports > MAX_REPORTS:
             if self.spent.reports == MAX_REPORTS + 1:
                 self.notes.append(Note(NoteKind.LIMIT, f"more than {MAX_REPORTS} reports; the others are not listed"))
             return
-        place = error.where or (where() if where else None)
         kind = NoteKind.LIMIT if isinstance(error, LimitError) else NoteKind.MACRO
-        data = FrozenDict({"kind": error.kind, **error.details})
+        place, data = _place(error, where)
         self.notes.append(Note(kind, error.message, where=place, hint=error.hint, data=data))
 
     def _own(self) -> None:
         self.table = Copier().given(self.table)
         self.owned = True
+
+
+def _place(error: InnkeeperError, where: Callable[[], Where | None] | None) -> tuple[Where | None, FrozenDict]:
+    """The place of a note about an error, and its data."""
+    data, own = {"kind": error.kind, **error.details}, error.where
+    if where is None or own is None:
+        return own if where is None else where(), FrozenDict(data)
+    if own.line is not None:
+        data |= {"code_line": own.line, "code_column": own.column}
+    return replace_struct(where() or Where(), path=own.path), FrozenDict(data)
 
 
 def copied(variables: Mapping[str, Any] | None, copier: Copier | None = None) -> dict[str, Any]:

@@ -171,7 +171,8 @@ class _Expansion:
     def _unknown(self, word: str, opener: _Opener) -> None:
         if len(self.env.spent.unknown) < MAX_REPORTS:
             self.env.spent.unknown.add(word)
-        error = UnknownMacroError(f"there is no macro {word!r}", macro=word, hint="it stays as it is written")
+        told = f"there is no macro {word!r}" if word else "no macro begins here"
+        error = UnknownMacroError(told, macro=word, hint="it stays as it is written")
         self._report(error, opener)
 
     def _value(self, handler: Handler, opener: _Opener) -> str:

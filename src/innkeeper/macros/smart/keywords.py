@@ -1,7 +1,8 @@
 """Keywords: the test ``{{keywords:…}}`` makes on the history's text, read once and asked many times.
 
 Three forms (`smarttavern.md` 4.6): ``a, b`` (any of them); an expression with ``& | ! ^`` and parentheses, in which a comma
-means or, ``^`` binds tightest and ``|`` loosest; and a mode before ``::``: ``any``, ``some``, ``all``, ``none``, ``xor`` (one), ``include::a,b::exclude::c,d``, ``expr``. Keywords are found as they are written, case and all.
+means or, ``^`` binds tightest and ``|`` loosest; and a mode before ``::``: ``any`` or ``some``, ``all``, ``none``, ``xor``
+(one and no other), ``include::a,b::exclude::c,d``, ``expr``. Keywords are found as they are written, case and all.
 
 The document wants ``true`` or ``false`` and nothing else. What SmartTavern cannot read and leaves empty is read here: words
 of one line without an operator between them are one keyword, commas with nothing beside them do not count, an empty list

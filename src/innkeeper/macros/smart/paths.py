@@ -77,7 +77,7 @@ def write(table: dict[str, Any], path: str, value: Any, *, index_keys: bool = Fa
     not in its list and `MacroLimitError` for an index above `MAX_LIST_INDEX`; then nothing is changed at that part.
     """
     parts, grown, place = parse(path), 0, table
-    for part, behind in zip(parts, (*parts[1:], None), strict=True):
+    for part, behind in zip(parts, (*parts[1:], None), strict=False):
         key: Any = part
         if isinstance(place, list):
             if not isinstance(part, int):
