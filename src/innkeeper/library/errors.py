@@ -3,6 +3,7 @@
 ::
 
     UsageError
+    ├── SpecError                   a limit or budget that leaves no room
     ├── AlreadyExistsError          a name that is taken (409)
     ├── AmbiguousTemplateError      two templates would answer the same request under one label (409)
     ├── ConflictError               somebody else changed it first (409)
@@ -39,6 +40,7 @@
         ├── SchemaNewerError        made by a later Innkeeper
         └── SchemaOutdatedError     made by an earlier Innkeeper and not upgraded
     InnkeeperError
+    ├── OverBudgetError             what must stay does not fit (422)
     └── TierBlockedError            a request whose tier decision does not let it pass (403)
 """
 
@@ -73,12 +75,14 @@ __all__ = [
     "LabelNotFoundError",
     "LexiconError",
     "MissingVariablesError",
+    "OverBudgetError",
     "PartialCycleError",
     "QueryRefusedError",
     "RowError",
     "SchemaNewerError",
     "SchemaOutdatedError",
     "SnapshotError",
+    "SpecError",
     "TemplateLimitError",
     "TemplateNotFoundError",
     "TemplateSyntaxError",
@@ -319,3 +323,26 @@ class TierBlockedError(InnkeeperError):
         what = ", ".join(self.categories) or ", ".join(self.reasons) or "not scanned"
         facts = {"decision": decision, "tier": tier, "categories": self.categories, "reasons": self.reasons}
         super().__init__(f"the request does not pass in the {tier} tier ({decision}: {what})", **facts, **kwargs)
+
+
+# ----------------------------------------------------------------------------------------------------------------- budgets
+
+
+class OverBudgetError(InnkeeperError):
+    """What may not be left out does not fit: ``size`` > ``target``, in ``unit``."""
+
+    exit_code = 65
+    http_status = 422
+    HINT = "shorten what must stay, or choose a model that takes more"
+
+    def __init__(self, size: int, target: int, unit: str = "tokens", **kwargs: Any) -> None:
+        self.size, self.target, self.unit = size, target, unit
+        super().__init__(
+            f"the prompt takes {size:,} {unit} of {target:,}", size=size, target=target, unit=unit, **kwargs
+        )
+
+
+class SpecError(UsageError):
+    """A limit, reserve or budget that leaves no room."""
+
+    HINT = "a limit is above 0 and larger than what is reserved of it"

@@ -1,0 +1,216 @@
+"""Compression: makes a prompt of segments fit, and lists everything that went, with the reason.
+
+First whole segments go by role (`DROP_ORDER`), of one role the least worth for its size; settings and clothes lose their
+end before they go. What may not be dropped is shortened only when nothing else is left: after a sentence, then after a
+word, and never to nothing (dynamic-prompting reference 4.5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from innkeeper.library.budgets import Budget
+from innkeeper.library.cutting import cut_text
+from innkeeper.library.errors import OverBudgetError
+from innkeeper.library.segments import DROP_ORDER, Role, Segment
+from innkeeper.library.tokenizer_spec import Measure
+from innkeeper.prompt.errors import InnkeeperError
+
+__all__ = ["Compressed", "Dropped", "Repair", "compress", "fit_segments"]
+
+_TAILED: Final = frozenset({Role.SETTING, Role.CLOTHING})
+
+
+class Dropped(msgspec.Struct, frozen=True):
+    """What went of one segment: its place among the segments, the text that went, why, and its size.
+
+    Reasons: ``budget`` (the whole segment), ``tail`` (its end), ``cut`` (the end of one that is never dropped),
+    ``duplicate`` and ``empty``.
+    """
+
+    place: int
+    role: Role
+    text: str
+    reason: str
+    tokens: int
+
+
+class Compressed(msgspec.Struct, frozen=True):
+    """A prompt that fits its budget, and what it cost. ``repaired``: the enhancer was asked once more and its answer taken."""
+
+    text: str
+    tokens: int
+    dropped: tuple[Dropped, ...] = ()
+    segments: tuple[Segment, ...] = ()
+    repaired: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def compressed(self) -> bool:
+        """Whether anything was left out."""
+        return bool(self.dropped)
+
+
+class Repair(msgspec.Struct, frozen=True):
+    """What the enhancer is asked once: to write ``text`` again within ``target``, of which it takes ``tokens``."""
+
+    text: str
+    tokens: int
+    target: int
+    unit: str = "tokens"
+
+
+def compress(segments: Iterable[Segment], budget: Budget | int, counter: Measure, *, joiner: str = ", ") -> Compressed:
+    """The segments in their order, joined, within the budget.
+
+    Raises:
+        OverBudgetError: not even one word of each segment that must stay fits.
+    """
+    room = Budget(budget, budget) if isinstance(budget, int) else budget
+    work = _Work(tuple(segments), room, counter, joiner)
+    for step in (_drop_roles, _cut_rest):
+        for _ in step(work):
+            if work.fits():
+                return work.result()
+    if work.fits():
+        return work.result()
+    raise OverBudgetError(counter.most(work.text()), room.target, room.unit)
+
+
+def fit_segments(
+    text: str,
+    budget: Budget,
+    measure: Measure,
+    *,
+    segments_of: Callable[[str], Iterable[Segment]],
+    ask: Callable[[Repair], str] | None = None,
+    joiner: str = ", ",
+) -> Compressed:
+    """A text an enhancer wrote, within the budget: as it is, else written again once, else compressed.
+
+    ``ask`` is called at most once. Where it fails or helps nothing, the shorter of both texts is compressed; what it failed
+    with is noted.
+
+    Raises:
+        OverBudgetError: as `compress`.
+    """
+    if budget.fits(text, measure):
+        return Compressed(text, measure.count(text))
+    again, notes = _asked(ask, Repair(text, measure.count(text), budget.target, budget.unit))
+    if again and budget.fits(again, measure):
+        return Compressed(again, measure.count(again), repaired=True)
+    shorter = again if again and measure.count(again) < measure.count(text) else text
+    done = compress(segments_of(shorter), budget, measure, joiner=joiner)
+    return msgspec.structs.replace(done, repaired=shorter is not text, notes=notes)
+
+
+def _asked(ask: Callable[[Repair], str] | None, repair: Repair) -> tuple[str, tuple[str, ...]]:
+    if ask is None:
+        return "", ()
+    try:
+        return ask(repair).strip(), ("repair:over_budget",)
+    except InnkeeperError as error:
+        return "", (f"repair:{error.kind}",)
+
+
+class _Work:
+    """Segments while they shrink: the texts that are left, and what went."""
+
+    def __init__(self, segments: tuple[Segment, ...], budget: Budget, measure: Measure, joiner: str) -> None:
+        self.segments, self.budget, self.measure, self.joiner = segments, budget, measure, joiner
+        self.texts = [segment.text.strip() for segment in segments]
+        self.dropped: list[Dropped] = []
+        seen: set[str] = set()
+        for place, text in enumerate(self.texts):
+            if not text or text.casefold() in seen:
+                self.take(place, "", "duplicate" if text else "empty")
+            seen.add(text.casefold())
+
+    def text(self) -> str:
+        return self.joiner.join(text for text in self.texts if text)
+
+    def fits(self) -> bool:
+        return self.budget.fits(self.text(), self.measure)
+
+    def size(self, place: int) -> int:
+        return self.measure.count(self.texts[place])
+
+    def take(self, place: int, kept: str, reason: str) -> None:
+        """Keep only the beginning of a segment's text and list the rest."""
+        gone = self.texts[place][len(kept) :].strip()
+        self.texts[place] = kept
+        self.dropped.append(Dropped(place, self.segments[place].role, gone, reason, self.measure.count(gone)))
+
+    def shorten(self, place: int, least: int, reason: str) -> bool:
+        """Cut a segment's end so that all fits, or as far as it may. Tells whether that changed anything."""
+        whole = self.texts[place]
+
+        def fits(part: str) -> bool:
+            self.texts[place] = part
+            return self.fits()
+
+        kept = cut_text(whole, fits)
+        if not kept or self.measure.count(kept) < least:
+            kept = cut_text(whole, lambda part: self.measure.count(part) <= max(least, 1)) or whole.split(maxsplit=1)[0]
+        self.texts[place] = whole
+        if len(kept) >= len(whole):
+            return False
+        self.take(place, kept, reason)
+        return True
+
+    def result(self) -> Compressed:
+        text = self.text()
+        left = tuple(
+            msgspec.structs.replace(segment, text=text)
+            for segment, text in zip(self.segments, self.texts, strict=True)
+            if text
+        )
+        return Compressed(text, self.measure.count(text), tuple(self.dropped), left)
+
+
+def _drop_roles(work: _Work) -> Iterator[None]:
+    """Let whole segments go, or their ends, role by role."""
+    yield
+    for roles in DROP_ORDER:
+        for place in _least_worth(work, roles):
+            segment = work.segments[place]
+            if segment.role in _TAILED or segment.min:
+                tail = _tail_of(work, place)
+                if tail:
+                    work.take(place, tail, "tail")
+                    yield
+                    continue
+            if segment.min == 0:
+                work.take(place, "", "budget")
+                yield
+
+
+def _tail_of(work: _Work, place: int) -> str:
+    """What is left of a segment when its end makes room for all; empty where that does not suffice."""
+    whole, segment = work.texts[place], work.segments[place]
+
+    def fits(part: str) -> bool:
+        work.texts[place] = part
+        return work.fits()
+
+    kept = cut_text(whole, fits)
+    work.texts[place] = whole
+    return kept if kept != whole and work.measure.count(kept) >= segment.min else ""
+
+
+def _least_worth(work: _Work, roles: Sequence[Role]) -> list[int]:
+    places = [place for place, segment in enumerate(work.segments) if segment.role in roles and segment.may_go]
+    filled = [place for place in places if work.texts[place]]
+    return sorted(filled, key=lambda place: (work.segments[place].weight / max(1, work.size(place)), -place))
+
+
+def _cut_rest(work: _Work) -> Iterator[None]:
+    """Shorten what may not be dropped: the rest first, then actions, identity last; of one kind the longest first."""
+    order = {Role.ACTION: 1, Role.IDENTITY: 2}
+    places = [place for place, text in enumerate(work.texts) if text]
+    for place in sorted(places, key=lambda place: (order.get(work.segments[place].role, 0), -work.size(place))):
+        if work.shorten(place, work.segments[place].min, "cut"):
+            yield
