@@ -19,9 +19,9 @@ def library(name: str) -> Any:
     try:
         return import_module(name)
     except ModuleNotFoundError as error:
-        if not name.startswith(error.name or "?"):
-            raise
         missing = name.partition(".")[0]
+        if error.name != missing:
+            raise
         raise ExtraMissingError(
             f"the service needs the library {missing}, which is not installed", hint="pip install 'innkeeper[serve]'"
         ) from error

@@ -127,7 +127,8 @@ class _Outlet:
         """Pass an event on."""
         if event["type"] == "http.response.start":
             self.status = event["status"]
-            event = {**event, "headers": [*event["headers"], *self._headers]}
+            said = {name for name, _ in event["headers"]}
+            event = {**event, "headers": [*event["headers"], *(pair for pair in self._headers if pair[0] not in said)]}
         async with asyncio.timeout(self._seconds):
             await self._send(event)
 

@@ -23,8 +23,9 @@ OTHERWISE: dict[str, Any] = {
     # The document takes arrays of books (3-smarttavern, *input*); the original ignored them.
     "construct_array_world_books": lambda body: [m["content"] for m in body["messages"]] == ["hi", "x"],
     # A typed error of ours, with the place, stands for the original's leak.
-    "index_error_200": lambda body: (body["problem"]["kind"], body["problem"]["where"]["path"])
-    == ("variable_path", "a[-1]"),
+    "index_error_200": lambda body: (
+        (body["problem"]["kind"], body["problem"]["where"]["path"]) == ("variable_path", "a[-1]")
+    ),
     # Functions and what is no finite number cannot be stored: the sandbox refuses them.
     "function_value_serialised_as_empty_object": lambda body: body["variables"]["final"] == {},
     "health": lambda body: body["status"] == "healthy",
@@ -224,7 +225,10 @@ def test_any_arguments(name: str, draw: st.DataObject) -> None:
 
 
 @settings(max_examples=100)
-@given(body=st.binary(max_size=60), kind=st.sampled_from(["application/json", "text/plain", "multipart/form-data; boundary=a"]))
+@given(
+    body=st.binary(max_size=60),
+    kind=st.sampled_from(["application/json", "text/plain", "multipart/form-data; boundary=a"]),
+)
 def test_any_bytes(body: bytes, kind: str) -> None:
     """Any bytes of any kind get an answer."""
     reply = Gateway().answer(Request.of("POST", f"/api/{CONSTRUCT}", {"content-type": kind}, body))

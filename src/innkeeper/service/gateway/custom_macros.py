@@ -12,6 +12,8 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
 from innkeeper.prompt.errors import LimitError, UnknownNameError, UsageError
 from innkeeper.service.errors import Problem, RequestError
 from innkeeper.service.limits import MAX_MACRO_NAME, MAX_MACROS
@@ -86,7 +88,7 @@ class _Bound:
             "name": name,
             "params": params,
             "variables": environment.table,
-            "policy": {"undefined_get": environment.undefined_get, "error_token": environment.error_token},
+            "policy": msgspec.to_builtins(environment.policy),
         }
         given |= {argument: params for argument in operation.required if argument not in given}
         known = {argument: value for argument, value in given.items() if argument in operation.arguments}

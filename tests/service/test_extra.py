@@ -1,0 +1,57 @@
+"""Without the extra the service says what to install; what needs no server works."""
+
+import sys
+
+import pytest
+
+from innkeeper.service import Gateway, Request, Settings, create_app, serve
+from innkeeper.service.errors import ExtraMissingError, ServiceConfigError
+from innkeeper.service.extra import library
+from innkeeper.service.server import address, listen
+
+
+@pytest.mark.parametrize("name", ["starlette", "uvicorn", "websockets"])
+def test_missing(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """A library that is not installed is named, with the extra that brings it."""
+    for module in [found for found in sys.modules if found.partition(".")[0] == name]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setattr(sys, "path", [])
+    monkeypatch.setattr(sys, "path_importer_cache", {})
+    with pytest.raises(ExtraMissingError) as caught:
+        library(f"{name}.applications")
+    assert (caught.value.hint, name in caught.value.message) == ("pip install 'innkeeper[serve]'", True)
+
+
+def test_other_missing_module() -> None:
+    """A module that an installed library lacks is not taken for a missing extra."""
+    with pytest.raises(ModuleNotFoundError):
+        library("starlette.nothing")
+
+
+def test_settings_are_checked() -> None:
+    """No application is made from settings that do not go together."""
+    for make in (create_app, Gateway):
+        with pytest.raises(ServiceConfigError):
+            make(Settings(host="0.0.0.0"))  # noqa: S104 - to be refused
+
+
+def test_address() -> None:
+    """The address is what people type; one that is taken or unknown is refused before anything starts."""
+    with listen(Settings(port=0)) as door:
+        taken = door.getsockname()[1]
+        assert address(Settings(), door) == f"http://127.0.0.1:{taken}"
+        with pytest.raises(ServiceConfigError, match="cannot listen"):
+            serve(Settings(port=taken), lambda _: None)
+    with pytest.raises(ServiceConfigError, match="cannot listen"):
+        listen(Settings(host="no such host"))
+
+
+def test_address_of_the_other_kind() -> None:
+    """An IPv6 address stands in brackets."""
+    with listen(Settings(host="127.0.0.1", port=0)) as door:
+        assert address(Settings(host="::1"), door).startswith("http://[::1]:")
+
+
+def test_in_process() -> None:
+    """The gateway answers without a server."""
+    assert Gateway().answer(Request.of("GET", "/api/health")).status == 200

@@ -1,0 +1,167 @@
+"""The guard: keys, origins, permissions and request numbers, over ASGI in this process."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import httpx
+import pytest
+
+from innkeeper.service import Keys, Settings, create_app
+from innkeeper.service.guard import Guard
+from innkeeper.service.work import Gate
+from tests.service.programs import CONSTRUCT, DOCUMENT
+
+HERE = "http://127.0.0.1:8050"
+OPEN = Settings()
+KEYED = Settings(keys=Keys("s3cret-key", "other"), host="0.0.0.0")  # noqa: S104 - with a key, as it must be
+FRIEND = "https://friend.example"
+FRIENDLY = Settings(cors_origins=(FRIEND,))
+
+
+def ask(
+    settings: Settings, method: str, path: str, headers: Mapping[str, str] | None = None, **options: Any
+) -> httpx.Response:
+    """One request to a fresh application."""
+
+    async def exchange() -> httpx.Response:
+        transport = httpx.ASGITransport(app=create_app(settings))
+        async with httpx.AsyncClient(transport=transport, base_url=HERE) as client:
+            return await client.request(method, path, headers=headers, **options)
+
+    return asyncio.run(exchange())
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 401),
+        ({"Authorization": "Bearer wrong"}, 401),
+        ({"Authorization": "Basic s3cret-key"}, 401),
+        ({"Authorization": "Bearer"}, 401),
+        ({"Authorization": "Bearer s3cret-key "}, 200),
+        ({"authorization": "bearer other"}, 200),
+        ({"X-API-Key": "s3cret-key"}, 200),
+        ({"X-API-Key": "s3cret-ke\u00ff"}, 401),
+    ],
+)
+@pytest.mark.parametrize("path", ["/api/health", "/docs", "/no/such", CONSTRUCT])
+def test_keys(headers: dict[str, str], status: int, path: str) -> None:
+    """With a key, every path wants it: a wrong one, or none, is 401 and says how to send it."""
+    sent = {name: value.encode("latin-1") for name, value in headers.items()}
+    reply = ask(KEYED, "GET", path, sent)  # type: ignore[arg-type]  # httpx takes bytes too
+    assert (reply.status_code == 401) == (status == 401)
+    if status == 401:
+        assert reply.headers["www-authenticate"] == "Bearer"
+        assert "X-API-Key" in reply.json()["problem"]["hint"]
+        assert "s3cret" not in reply.text
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"Host": "localhost:8050"}, 200),
+        ({"Host": "[::1]:8050"}, 200),
+        ({"Host": "evil.example"}, 403),
+        ({"Host": "127.0.0.1.evil.example:8050"}, 403),
+        ({"Host": "[::1"}, 403),
+        ({"Origin": HERE}, 200),
+        ({"Origin": "http://localhost:8050"}, 403),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": "http://127.0.0.1:9999"}, 403),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "same-site"}, 403),
+        ({"Sec-Fetch-Site": "same-origin"}, 200),
+        ({"Sec-Fetch-Site": "none"}, 200),
+    ],
+)
+def test_open_door(headers: dict[str, str], status: int) -> None:
+    """Without a key a page of another origin gets nothing, be it by rebinding a name or by a simple request."""
+    assert ask(OPEN, "GET", "/api/health", headers).status_code == status
+    body = {"content": b'{"text": "x"}', "headers": {**headers, "Content-Type": "text/plain"}}
+    assert ask(OPEN, "POST", "/api/modules/smarttavern/macro/process_text", **body).status_code == status
+
+
+def test_permissions() -> None:
+    """Only origins that were allowed at the start may read replies, with and without asking first."""
+    asking = {"Access-Control-Request-Method": "POST"}
+    allowed = ask(FRIENDLY, "OPTIONS", CONSTRUCT, {"Origin": FRIEND, **asking})
+    assert (allowed.status_code, allowed.headers["access-control-allow-origin"]) == (204, FRIEND)
+    assert "x-api-key" in allowed.headers["access-control-allow-headers"]
+    refused = ask(FRIENDLY, "OPTIONS", CONSTRUCT, {"Origin": "http://evil.example", **asking})
+    assert refused.status_code == 403
+    reply = ask(FRIENDLY, "POST", CONSTRUCT, {"Origin": FRIEND, "Sec-Fetch-Site": "cross-site"}, json=DOCUMENT)
+    assert (reply.status_code, reply.headers["access-control-allow-origin"]) == (200, FRIEND)
+    keyed = ask(KEYED, "GET", "/api/health", {"Origin": "http://evil.example", "X-API-Key": "other"})
+    assert keyed.status_code == 200
+    assert "access-control-allow-origin" not in keyed.headers
+
+
+def test_numbers() -> None:
+    """Each reply has a number, the caller's own where it is a decent one."""
+    assert ask(OPEN, "GET", "/api/health", {"X-Request-Id": "abc-1.2"}).headers["x-request-id"] == "abc-1.2"
+    assert "\n" not in ask(OPEN, "GET", "/api/health", {"X-Request-Id": "a b"}).headers["x-request-id"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"), [("GET", "/nothing", 404), ("POST", "/docs", 405), ("DELETE", CONSTRUCT, 405)]
+)
+def test_missing(method: str, path: str, status: int) -> None:
+    """Unknown paths and methods have the bodies of the original."""
+    reply = ask(OPEN, method, path)
+    detail = "Not Found" if status == 404 else "Method Not Allowed"
+    assert (reply.status_code, reply.json()) == (status, {"detail": detail})
+
+
+def test_docs_page() -> None:
+    """The page of operations has no script and lists them."""
+    reply = ask(OPEN, "GET", "/docs")
+    assert CONSTRUCT in reply.text
+    assert "<script" not in reply.text
+    assert "default-src 'none'" in reply.headers["content-security-policy"]
+
+
+def test_log(caplog: pytest.LogCaptureFixture) -> None:
+    """The log has neither keys nor texts of prompts, nor the query of a request."""
+    path = "/api/modules/smarttavern/macro/process_text?text=hidden-text"
+    with caplog.at_level(logging.DEBUG, "innkeeper"):
+        ask(KEYED, "GET", path, {"X-API-Key": "s3cret-key"})
+    assert "GET 200" in caplog.text
+    assert "hidden" not in caplog.text
+    assert "s3cret" not in caplog.text
+
+
+def test_defect_of_a_surface(caplog: pytest.LogCaptureFixture) -> None:
+    """A surface that fails gets its caller an answer without its text, and one that has begun is left as it is."""
+
+    async def fails(scope: Any, receive: Any, send: Any) -> None:
+        raise RuntimeError("a prompt")
+
+    async def begins(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        raise RuntimeError("a prompt")
+
+    async def run(app: Any) -> list[Any]:
+        gate = Gate(calls=1, volume=10, workers=1, seconds=1)
+        sent: list[Any] = []
+
+        async def receive() -> Any:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(event: Any) -> None:
+            sent.append(event)
+
+        scope = {"type": "http", "method": "GET", "headers": [(b"host", b"localhost")]}
+        await Guard(app, settings=OPEN, gate=gate)(scope, receive, send)
+        assert (gate.calls, gate.volume) == (0, 0)
+        return sent
+
+    failed, begun = asyncio.run(run(fails)), asyncio.run(run(begins))
+    assert failed[0]["status"] == 500
+    assert b"RuntimeError" in failed[1]["body"]
+    assert b"a prompt" not in failed[1]["body"]
+    assert len(begun) == 1
+    assert "a prompt" not in caplog.text
