@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from innkeeper.parity import Case, Verdict, load_cases, run_case, run_cases
+from innkeeper.parity import Case, Verdict, load_cases, run_case, run_cases, smart
 from innkeeper.parity.run import default_runners
 from innkeeper.parity.smart import HTTP, SmartCases
+from innkeeper.prompt.errors import UnavailableError
 from tests.shared import VECTORS
 
 CASES = [case for case in load_cases([VECTORS / "smart"]) if case.tavern == "smart"]
@@ -143,6 +144,28 @@ def test_a_reply_that_is_no_json_is_text() -> None:
     """A page is compared as text."""
     found = SmartCases().answer(_case(HTTP, {"method": "GET", "path": "/docs", "headers": {}, "body": None}))
     assert isinstance(found["body"], (str, Mapping))
+
+
+def test_what_is_missing_here_is_no_disagreement(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A case that needs what is not installed is neither agreed nor different."""
+
+    def missing(**_: Any) -> None:
+        msg = "it is not installed"
+        raise UnavailableError(msg)
+
+    monkeypatch.setattr(smart, "_function", lambda _area: missing)
+    assert run_case(_case("macro.process_text", {}, expected={})).verdict is Verdict.UNAVAILABLE
+
+
+@pytest.mark.parametrize("body", ["a page", [1], {"messages": [1, {"role": "user"}]}])
+def test_replies_of_any_shape_are_compared(body: Any) -> None:
+    """A reply agrees with itself, and with nothing else."""
+    request: dict[str, Any] = {"method": "GET", "path": "/", "headers": {}, "body": None}
+    case = _case(HTTP, request, expected={"status": 200, "body": body})
+    expected, found = SmartCases().counted(case, {"status": 200, "body": body})
+    assert expected == found
+    expected, found = SmartCases().counted(case, {"status": 200, "body": {}})
+    assert expected != found
 
 
 def test_default_runners_share_nothing() -> None:

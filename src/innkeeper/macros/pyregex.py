@@ -154,17 +154,13 @@ def compile_pattern(text: str, flags: int = 0) -> Pattern:
         raise PatternLimitError(
             "a regular expression", limit="MAX_PATTERN_CHARS", allowed=MAX_PATTERN_CHARS, found=len(text)
         )
+    import regex
+
     safe = _plain_python(text)
     try:
         re.compile(safe, flags)
-        import regex
-
         return Pattern(text, regex.compile(safe, flags | regex.V0, cache_pattern=False))
-    except (re.error, ValueError, OverflowError, RecursionError) as error:
-        raise _malformed(text, error) from None
-    except Exception as error:
-        if type(error).__name__ != "error":
-            raise
+    except (re.error, regex.error, ValueError, OverflowError, RecursionError) as error:
         raise _malformed(text, error) from None
 
 

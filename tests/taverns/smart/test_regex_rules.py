@@ -136,7 +136,7 @@ def test_reach(reach: Reach) -> None:
 
 def test_messages_keep_what_no_rule_changes() -> None:
     """Keys, their order, and contents that are no text stay where nothing is replaced; the caller's are not changed."""
-    given = [{"source": "?", "content": 42, "extra": [1]}, {"role": None}, message(None)]
+    given: list[dict[str, Any]] = [{"source": "?", "content": 42, "extra": [1]}, {"role": None}, message(None)]
     before = copy.deepcopy(given)
     found = apply_messages([rule("x", "y")], "before_macro", "user_view", given)["message"]
     assert found == given == before
