@@ -34,8 +34,11 @@ def is_smart_preset(raw: Mapping[str, Any]) -> bool:
     prompts = raw.get("prompts")
     if "prompt_order" in raw or not isinstance(prompts, (list, tuple)):
         return False
-    positions = {item.get("position") for item in prompts if isinstance(item, Mapping)} - {None}
-    return positions <= _POSITIONS if all(isinstance(p, str) for p in positions) else False
+    positions = [item.get("position") for item in prompts if isinstance(item, Mapping)]
+    named = [position for position in positions if position is not None]
+    if any(not isinstance(position, str) or position.lower() not in _POSITIONS for position in named):
+        return False
+    return bool(named) or "api_config" in raw or "regex_rules" in raw
 
 
 def carried_preset(preset: Preset, character: Character | None, state: State) -> dict[str, Any]:
