@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from innkeeper.macros.errors import MacroLimitError
-from innkeeper.macros.limits import MAX_OUTPUT
+from innkeeper.macros.limits import MAX_OUTPUT, MAX_REPORTS
 from innkeeper.macros.smart import FIXED, SMARTTAVERN, MacroCompat, MacroEnvironment, VariablePathError, expand
 from innkeeper.macros.smart import expansion as module
 from innkeeper.macros.smart.classes import handler_of, longest_name
@@ -214,3 +214,12 @@ def test_what_is_no_macro_is_told_once() -> None:
     env = environment()
     assert expand("{{foo}} {{foo:1}} {{ }}", env) == "{{foo}} {{foo:1}} {{ }}"
     assert [str(note) for note in env.notes] == ["1:1: there is no macro 'foo'", "1:19: no macro begins here"]
+
+
+def test_a_flood_of_unknown_names_is_told_in_part() -> None:
+    """All stay as text, and the notes end."""
+    env = environment()
+    text = "".join(f"{{{{n{number}}}}}" for number in range(MAX_REPORTS + 50))
+    assert expand(text, env) == text
+    assert len(env.notes) == MAX_REPORTS + 1
+    assert len(env.spent.unknown) == MAX_REPORTS
