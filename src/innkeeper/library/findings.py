@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from innkeeper.prompt.frozen import EMPTY
+from innkeeper.prompt.frozen import EMPTY, FrozenDict
 
-__all__ = ["Findings", "Span"]
+__all__ = ["Findings", "Span", "combined"]
 
 
 class Span(msgspec.Struct, frozen=True):
@@ -22,6 +22,8 @@ class Span(msgspec.Struct, frozen=True):
     category: str
     entry: str
     weight: float
+    source: str = ""
+    """Which of several texts it is in, where they were judged together."""
 
 
 class Findings(msgspec.Struct, frozen=True):
@@ -41,3 +43,25 @@ class Findings(msgspec.Struct, frozen=True):
     def score(self, category: str) -> float:
         """The score of a category, 0 where nothing was found."""
         return self.scores.get(category, 0.0)
+
+
+def combined(findings: Iterable[tuple[str, Findings]]) -> Findings:
+    """The findings of several texts of one request, by name, as one: what none of them says alone, they may say together."""
+    named = list(findings)
+    rest: dict[str, float] = {}
+    for _, found in named:
+        for category, score in found.scores.items():
+            rest[category] = rest.get(category, 1.0) * (1 - score)
+    spans = tuple(msgspec.structs.replace(span, source=name) for name, found in named for span in found.spans)
+    return Findings(
+        scores=FrozenDict({category: round(1 - left, 6) for category, left in sorted(rest.items())}),
+        spans=spans,
+        detector_version=_all_of(found.detector_version for _, found in named),
+        lexicon_version=_all_of(found.lexicon_version for _, found in named),
+        text_sha256=",".join(found.text_sha256 for _, found in named),
+        failed=_all_of(found.failed for _, found in named),
+    )
+
+
+def _all_of(values: Iterable[str]) -> str:
+    return ",".join(dict.fromkeys(value for value in values if value))
