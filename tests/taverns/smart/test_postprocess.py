@@ -5,6 +5,9 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import pytest
+
+from innkeeper.prompt.note import Note
 from innkeeper.taverns.smart import SmartOptions, postprocess_apply
 
 
@@ -63,3 +66,35 @@ def test_values_are_scanned_again_only_by_the_original() -> None:
 def test_no_messages() -> None:
     """Nothing in, nothing out."""
     assert postprocess_apply(None, [], "user_view")["message"] == []
+
+
+@pytest.mark.parametrize(
+    ("message", "runs"),
+    [
+        ({"role": "user", "source": {"type": "history.user"}}, False),
+        ({"role": "system", "source": {"type": "History.system"}}, False),
+        ({"role": "assistant"}, False),
+        ({"role": "user", "source": {"type": 5}}, False),
+        ({"role": "system"}, True),
+        ({"role": "user", "source": {"type": "preset.in-chat"}}, True),
+        ({"role": "user", "source": {"type": "world_book.in-chat"}}, True),
+    ],
+)
+def test_python_runs_in_assets_only(message: dict[str, Any], runs: bool) -> None:
+    """What users and models wrote runs no Python; their other macros work. With the original's profile it does."""
+    given = [{**message, "content": "{{upper:a}}{{python:3*14}}"}]
+    notes: list[Note] = []
+    found = postprocess_apply(given, [], "user_view", notes=notes)["message"][0]["content"]
+    assert (found == "A42") is runs
+    assert bool(notes) is not runs
+    original = postprocess_apply(given, [], "user_view", options=SmartOptions.of("smarttavern"))
+    assert original["message"][0]["content"] == "A42"
+
+
+def test_a_message_whose_macros_fail_stays() -> None:
+    """It stays as it was, with a note of its place; the others go on."""
+    notes: list[Note] = []
+    messages = [{"role": "user", "content": "{{setvar:a[-1]:1}}"}, {"role": "user", "content": "{{upper:a}}"}]
+    found = postprocess_apply(messages, [], "user_view", {"a": []}, notes=notes)
+    assert [message["content"] for message in found["message"]] == ["{{setvar:a[-1]:1}}", "A"]
+    assert len(notes) == 1
