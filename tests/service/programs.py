@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import httpx
 
 COMMAND = "from innkeeper.cli import main; raise SystemExit(main())"
-DOCUMENT = {
+DOCUMENT: dict[str, Any] = {
     "history": [{"role": "system", "content": "系统开场"}, {"role": "user", "content": "你好艾拉"}],
     "presets_in_chat": [
         {
@@ -79,7 +79,7 @@ class Service:
 
     def healthy(self) -> bool:
         """Whether it answers."""
-        return httpx.get(f"{self.url}/api/health", timeout=10).json()["status"] == "healthy"
+        return bool(httpx.get(f"{self.url}/api/health", timeout=10).json()["status"] == "healthy")
 
     def stop(self) -> int:
         """Tell it to stop; its exit code."""

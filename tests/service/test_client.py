@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from time import sleep
@@ -15,6 +16,16 @@ from innkeeper.service.errors import NameFormatError
 SEEN: list[tuple[str, str, str | None, bytes]] = []
 
 
+ANSWERS = {
+    "workflow/yes": (200, b'{"here": true}'),
+    "denied": (401, b'{"message": "no"}'),
+    "typed": (400, b'{"error_code": "MISSING_REQUIRED"}'),
+    "html": (502, b"<html>"),
+    "list": (500, b"[1]"),
+    "text": (200, b"plain"),
+}
+
+
 class Handler(BaseHTTPRequestHandler):
     def log_message(self, *_: Any) -> None:
         """Say nothing."""
@@ -26,7 +37,8 @@ class Handler(BaseHTTPRequestHandler):
         status, answer = self.pick()
         self.send_response(status)
         self.end_headers()
-        self.wfile.write(answer)
+        with suppress(ConnectionError):  # who called has stopped waiting
+            self.wfile.write(answer)
 
     do_POST = do_GET  # noqa: N815 - the base's name
 
@@ -34,19 +46,8 @@ class Handler(BaseHTTPRequestHandler):
         """Status and body."""
         if "slow" in self.path:
             sleep(0.5)
-        if "workflow/yes" in self.path:
-            return 200, b'{"here": true}'
-        if "denied" in self.path:
-            return 401, b'{"message": "no"}'
-        if "typed" in self.path:
-            return 400, b'{"error_code": "MISSING_REQUIRED"}'
-        if "html" in self.path:
-            return 502, b"<html>"
-        if "list" in self.path:
-            return 500, b"[1]"
-        if "text" in self.path:
-            return 200, b"plain"
-        return 404, b'{"detail": "Not Found"}'
+        found = next((answer for words, answer in ANSWERS.items() if words in self.path), None)
+        return found or (404, b'{"detail": "Not Found"}')
 
 
 @pytest.fixture

@@ -81,7 +81,7 @@ def test_keys(headers: dict[str, str], status: int, path: str) -> None:
 def test_open_door(headers: dict[str, str], status: int) -> None:
     """Without a key a page of another origin gets nothing, be it by rebinding a name or by a simple request."""
     assert ask(OPEN, "GET", "/api/health", headers).status_code == status
-    body = {"content": b'{"text": "x"}', "headers": {**headers, "Content-Type": "text/plain"}}
+    body: dict[str, Any] = {"content": b'{"text": "x"}', "headers": {**headers, "Content-Type": "text/plain"}}
     assert ask(OPEN, "POST", "/api/modules/smarttavern/macro/process_text", **body).status_code == status
 
 

@@ -154,14 +154,19 @@ def test_broken_requests(service: Service, data: bytes) -> None:
     assert service.healthy()
 
 
+def drip(door: socket.socket) -> None:
+    """Send a byte now and then, for five seconds."""
+    for _ in range(100):
+        door.sendall(b"T")
+        sleep(0.05)
+
+
 def test_dripping_headers(impatient: Service) -> None:
     """A client whose headers do not arrive is hung up on, also one that sends now and then."""
     with socket.create_connection(("127.0.0.1", impatient.port), timeout=20) as door:
         door.sendall(b"GET /api/health HT")
         with pytest.raises(OSError):  # noqa: PT011 - pipe, reset or abort: as the machine has it
-            for _ in range(100):
-                door.sendall(b"T")
-                sleep(0.05)
+            drip(door)
     assert impatient.healthy()
 
 

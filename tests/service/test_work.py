@@ -14,7 +14,8 @@ from innkeeper.service.work import Gate
 
 def gate(**limits: Any) -> Gate:
     """A gate for tests."""
-    return Gate(**{"calls": 2, "volume": 100, "workers": 1, "seconds": 0.2, **limits})
+    given: dict[str, Any] = {"calls": 2, "volume": 100, "workers": 1, "seconds": 0.2}
+    return Gate(**{**given, **limits})
 
 
 def forever() -> None:
@@ -33,7 +34,7 @@ def test_result_and_failure() -> None:
         door = gate()
         assert await door.run(lambda: 3) == 3
         with pytest.raises(KeyError):
-            await door.run(lambda: {}["x"])
+            await door.run(lambda: dict[str, int]()["x"])
 
     asyncio.run(run())
 

@@ -26,7 +26,7 @@ _LIGHT: Final = ("/api/health", "/api/info")
 
 
 class Gateway:
-    """The operations over one house. ``settings`` say what they may do; ``operations`` are those of the table unless others are given."""
+    """The operations (those of the table unless others are given) over one house, whose settings say what they may do."""
 
     def __init__(self, settings: Settings | None = None, operations: Operations | None = None) -> None:
         self.house = House((settings or Settings()).checked(), OPERATIONS if operations is None else operations)
