@@ -164,13 +164,16 @@ class _Expansion:
     def _handler(self, opener: _Opener) -> Handler | None:
         word, follows = first_word(self.pieces, opener.piece + 1, self.longest)
         handler = handler_of(word, follows, self.env)
-        if handler is None and word not in self.env.spent.unknown:
+        if handler is None:
             self._unknown(word, opener)
         return handler
 
     def _unknown(self, word: str, opener: _Opener) -> None:
-        if len(self.env.spent.unknown) < MAX_REPORTS:
-            self.env.spent.unknown.add(word)
+        """Report a span that is no macro, each name once."""
+        spent = self.env.spent
+        if spent.reports > MAX_REPORTS or word in spent.unknown:
+            return
+        spent.unknown.add(word)
         told = f"there is no macro {word!r}" if word else "no macro begins here"
         error = UnknownMacroError(told, macro=word, hint="it stays as it is written")
         self._report(error, opener)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -12,6 +13,7 @@ __all__ = ["Inner", "Value", "first_word", "inner_of"]
 
 _BLANK: Final = re.compile(r"\s*")
 _VEIL: Final = "\0"
+_SHORT: Final = 64
 
 
 class Value(str):
@@ -64,6 +66,18 @@ def first_word(pieces: Sequence[str], first: int, longest: int) -> tuple[str, st
     Which is ``:``, `` :`` for a colon behind blank space, an empty text for the end, or ``?`` for anything else. No more of the
     pieces is looked at than that takes, so that texts full of delimiters which open no macro cost nothing.
     """
+    if len(pieces) - first == 1 and len(pieces[first]) <= _SHORT and type(pieces[first]) is str:
+        return _short(pieces[first], longest)
+    return _first_word(pieces, first, longest)
+
+
+@lru_cache(maxsize=2048)
+def _short(piece: str, longest: int) -> tuple[str, str]:
+    """The first word of one short piece; the same few macros fill most texts."""
+    return _first_word((piece,), 0, longest)
+
+
+def _first_word(pieces: Sequence[str], first: int, longest: int) -> tuple[str, str]:
     word, over, apart = "", False, False
     for index in range(first, len(pieces)):
         piece = pieces[index]
