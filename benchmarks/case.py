@@ -19,3 +19,5 @@ class Case:
     against_name: str = ""
     note: str = ""
     """Sizes and units of the input, for the reader of the table."""
+    published: float | None = None
+    """What the other way takes, in seconds, where it cannot be run here; ``against_name`` says whose figure it is."""

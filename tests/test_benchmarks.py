@@ -22,6 +22,13 @@ def test_without_a_rival_there_is_no_ratio(monkeypatch: pytest.MonkeyPatch) -> N
     assert run.measure("group", Case("name", list), rounds=1).ratio is None
 
 
+def test_a_published_figure_is_a_rival(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the other way cannot be run here, the ratio is to what it is known to take."""
+    monkeypatch.setattr(run, "best", lambda _call, _rounds: 0.5)
+    result = run.measure("group", Case("name", list, against_name="theirs", published=4.0), rounds=1)
+    assert (result.against, result.against_seconds, result.ratio) == ("theirs", 4.0, 8.0)
+
+
 def test_the_best_round_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of all rounds the shortest is taken, per call."""
     ticks = iter([0.0, 1.0, 1.0, 1.5, 1.5, 4.0])

@@ -29,6 +29,26 @@ def test_bad_orders_carry_their_place() -> None:
         assert caught.value.where.path == "world_books[0].order"
 
 
+@pytest.mark.parametrize(
+    ("fields", "shown"),
+    [
+        ({}, True),
+        ({"enabled": None}, False),
+        ({"content": " "}, False),
+        ({"content": 5}, False),
+        ({"mode": "conditional"}, False),
+        ({"mode": "conditional", "keys": " a "}, True),
+        ({"mode": "conditional", "keys": ["b", 3]}, False),
+    ],
+    ids=str,
+)
+def test_which_entries_are_shown(fields: dict[str, Any], *, shown: bool) -> None:
+    """Only what says it is enabled and has text; conditional entries by their keys."""
+    entry = {"position": "before_char", "enabled": True, "content": "W", **fields}
+    made = assemble([{"role": "user", "content": "a"}], [entry], [{"identifier": "charBefore", "enabled": True}])
+    assert [message["content"] for message in made["messages"]] == ["W"] * shown
+
+
 def test_nothing_is_shared() -> None:
     """Changing the result changes no argument, and each occurrence of the history has sources of its own."""
     arguments: tuple[Any, ...] = (

@@ -24,9 +24,8 @@ def run(state: State, _config: NoConfig) -> None:
     chat = state.made_by("in_chat")
     made = assemble(chat, inputs.entries, None, inputs.preset, inputs.character, inputs.persona, options=inputs.options)
     state.scratch["framing"] = made["messages"]
-    lore = state.result.lore
-    if isinstance(lore, SmartLore):
-        state.result.lore = SmartLore(tuple(_finished(lore.verdicts, inputs, chat)))
+    lore: SmartLore = state.result.lore
+    state.result.lore = SmartLore(tuple(_finished(lore.verdicts, inputs, chat)))
     if chat and not any(message["source"].get("type", "").startswith("history.") for message in made["messages"]):
         state.warn("the preset has no enabled chatHistory prompt: the chat is not in the prompt")
 
