@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from innkeeper.macros.errors import MacroError
 from innkeeper.macros.limits import MAX_PATTERN_CHARS
 from innkeeper.macros.pyregex import Deadline, PatternLimitError, PatternSyntaxError, compile_pattern
 
@@ -151,7 +152,7 @@ def test_no_memory_is_a_typed_error() -> None:
     def search(*, timeout: float) -> None:
         raise MemoryError(timeout)
 
-    with pytest.raises(PatternLimitError):
+    with pytest.raises(MacroError, match="memory"):
         Deadline().run(search)
 
 

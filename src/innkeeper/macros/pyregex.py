@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, Final
 
-from innkeeper.macros.errors import MacroLimitError, MacroSyntaxError
+from innkeeper.macros.errors import MacroError, MacroLimitError, MacroSyntaxError
 from innkeeper.macros.limits import (
     CACHED_PATTERNS,
     MAX_OUTPUT,
@@ -23,6 +23,8 @@ from innkeeper.macros.limits import (
 )
 
 __all__ = ["Deadline", "Pattern", "PatternLimitError", "PatternSyntaxError", "compile_pattern"]
+
+_HINT: Final = "write the pattern without repetitions inside repetitions"
 
 
 class PatternSyntaxError(MacroSyntaxError):
@@ -43,7 +45,10 @@ class Deadline:
         self._clock = clock
 
     def run(self, search: Callable[..., Any], *args: Any) -> Any:
-        """What ``search(*args, timeout=…)`` returns. Raises `PatternLimitError` once the seconds are spent."""
+        """What ``search(*args, timeout=…)`` returns.
+
+        Raises `PatternLimitError` once the seconds are spent, and `MacroError` without memory.
+        """
         if self.left <= 0:
             raise self._spent()
         started = self._clock()
@@ -53,41 +58,40 @@ class Deadline:
             self.left = 0.0
             raise self._spent() from None
         except (MemoryError, RecursionError):
-            raise PatternLimitError("a regular expression", limit="MAX_PATTERN_MEMORY", allowed=0) from None
+            msg = "a regular expression's search needs more memory than there is"
+            raise MacroError(msg, hint=_HINT) from None
         finally:
             self.left -= self._clock() - started
 
     def _spent(self) -> PatternLimitError:
-        hint = "write the pattern without repetitions inside repetitions"
-        return PatternLimitError(
-            "a regular expression's search, in seconds,", limit="MAX_PATTERN_SECONDS", allowed=self.allowed, hint=hint
-        )
+        what = "a regular expression's search, in seconds,"
+        return PatternLimitError(what, limit="MAX_PATTERN_SECONDS", allowed=self.allowed, hint=_HINT)
 
 
 class Pattern:
     """A compiled pattern. Its searches raise `PatternLimitError` when ``deadline`` (by default one of their own) is spent."""
 
-    __slots__ = ("_engine", "groups", "names", "text")
+    __slots__ = ("engine", "groups", "names", "text")
 
     def __init__(self, text: str, engine: Any) -> None:
         self.text = text
-        self._engine = engine
+        self.engine = engine
         self.groups: int = engine.groups
         self.names: dict[str, int] = dict(engine.groupindex)
 
     def search(self, text: str, deadline: Deadline | None = None) -> Any:
         """The first match anywhere, or None."""
-        return (deadline or Deadline()).run(self._engine.search, text)
+        return (deadline or Deadline()).run(self.engine.search, text)
 
     def match(self, text: str, deadline: Deadline | None = None) -> Any:
         """The match at the beginning, or None."""
-        return (deadline or Deadline()).run(self._engine.match, text)
+        return (deadline or Deadline()).run(self.engine.match, text)
 
     def matches(self, text: str, deadline: Deadline | None = None) -> Iterator[Any]:
         """Every match from left to right, empty ones too, as `re.finditer` has them."""
         seconds = deadline or Deadline()
         # The engine's time limit belongs to one iterator, so a further match cannot run longer than what was left at its start.
-        found = self._engine.finditer(text, timeout=max(seconds.left, 1e-6))
+        found = self.engine.finditer(text, timeout=max(seconds.left, 1e-6))
         while (match := seconds.run(_next, found)) is not None:
             yield match
 
@@ -104,7 +108,7 @@ class Pattern:
             PatternSyntaxError: the replacement is malformed or names a group that does not exist.
             PatternLimitError: the search takes too long, or the result is too long.
         """
-        return _replaced(self, _template(replacement, self), text, count, deadline, len(text) + limit)
+        return _replaced(self, _template(replacement, self), text, count, deadline or Deadline(), len(text) + limit)
 
 
 def _next(found: Iterator[Any], *, timeout: float) -> Any:
@@ -118,25 +122,20 @@ def _groups(match: Any, groups: int) -> Any:
 
 
 def _replaced(
-    pattern: Pattern, template: tuple[str | int, ...], text: str, count: int, deadline: Deadline | None, limit: int
+    pattern: Pattern, template: tuple[str | int, ...], text: str, count: int, deadline: Deadline, limit: int
 ) -> str:
-    pieces: list[str] = []
-    written = end = done = 0
-    for match in pattern.matches(text, deadline):
-        piece = text[end : match.start()] + "".join(_filled(template, match))
+    written = 0
+
+    def filled(match: Any) -> str:
+        nonlocal written
+        piece = "".join([part if isinstance(part, str) else match.group(part) or "" for part in template])
         written += len(piece)
         if written > limit:
             raise PatternLimitError("what a regular expression writes", limit="MAX_OUTPUT", allowed=limit)
-        pieces.append(piece)
-        end = match.end()
-        done += 1
-        if done == count:
-            break
-    return "".join(pieces) + text[end:] if done else text
+        return piece
 
-
-def _filled(template: tuple[str | int, ...], match: Any) -> Iterator[str]:
-    return (part if isinstance(part, str) else match.group(part) or "" for part in template)
+    replaced: str = deadline.run(pattern.engine.sub, filled, text, count)
+    return replaced
 
 
 # --- reading -----------------------------------------------------------------------------------------------------------
@@ -242,6 +241,7 @@ _ESCAPES: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "
 _TEMPLATE: Final = re.compile(r"\\(?:g<([^>]*)>|(0[0-7]{0,2}|[0-3][0-7]{2})|([1-9][0-9]?)|(.)|($))", re.DOTALL)
 
 
+@lru_cache(maxsize=CACHED_PATTERNS)
 def _template(replacement: str, pattern: Pattern) -> tuple[str | int, ...]:
     parts: list[str | int] = []
     end = 0
