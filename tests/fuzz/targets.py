@@ -10,12 +10,14 @@ import struct
 import zlib
 from base64 import b64encode
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from innkeeper import content
 from innkeeper.macros.environment import MacroEnvironment
 from innkeeper.macros.errors import MacroError
 from innkeeper.macros.silly import substitute
+from innkeeper.macros.smart import sandbox
 from innkeeper.prompt.note import Note
 from tests.content.builders import archive, card, card_json, card_png, chunk, png, text_chunk
 from tests.fuzz.engine import Target
@@ -245,7 +247,42 @@ def macro_seeds() -> list[bytes]:
     return [text.encode() for text in texts]
 
 
+class _Bare:
+    """A world with one variable, which nothing changes, for sandboxed code."""
+
+    now = datetime(2024, 5, 17, 13, 45, 30, tzinfo=UTC)
+
+    def __init__(self) -> None:
+        self.random = random.Random(1)  # noqa: S311 - not for secrets
+
+    def getvar(self, path: str) -> Any:
+        return {"a": [1, "b"]} if not path else 1
+
+    def setvar(self, path: str, value: Any) -> None:
+        json.dumps(value)
+
+
+def run_sandboxed(data: bytes) -> str:
+    """Sandboxed code, and its value as text."""
+    return sandbox.run_text(data.decode("utf-8", "surrogateescape"), _Bare())
+
+
+def sandboxed_seeds() -> list[bytes]:
+    """Code with each part of the language in it."""
+    texts = (
+        "legacy_num(getvar('a'),0) >= 30 and 'x' in ['x', (1, 2.5)] or not None",
+        "x: int = 2 ** 8\nif x > 1:\n  x += 1\nelse: x = -x\na, b = {'k': 1}, [x]\nresult = '%s %05.2f %(k)s' % (a, 1.5)",
+        "re.sub('(?P<n>a+)[^b]{1,2}|c', '\\g<n>', 'aac', count=1) + str(re.findall(r'\\d+', 'a1'))",
+        "vars = [1, 2]\nvars[0:1] = [3]\nresult = sorted(vars, key=abs, **{'reverse': True})",
+        "round(max(1, 2.5), ndigits=1) if datetime.date.today() else math.sqrt(random.randint(1, 6))",
+        "setvar('a', {'b': [1, {**{}}]})\nresult = '%(a)s' % vars * 3",
+        "datetime.datetime.strptime('2024', '%Y') - datetime.datetime.now()",
+    )
+    return [text.encode() for text in texts]
+
+
 _TARGETS: Final = (
+    Target("sandbox", run_sandboxed, sandboxed_seeds),
     Target("png", open_everything, png_seeds, mend_png),
     Target("png-lenient", lambda data: content.open_card(data, lenient=True), png_seeds, mend_png),
     Target("zip", open_everything, archive_seeds),

@@ -17,7 +17,7 @@ class TableHost:
     def __init__(self, table: dict[str, Any] | None = None, seed: int = 1) -> None:
         self.table = {} if table is None else table
         self.now = MOMENT
-        self.random = random.Random(seed)
+        self.random = random.Random(seed)  # noqa: S311 - not for secrets
 
     def getvar(self, path: str) -> Any:
         return self.table.get(path, f"[UndefinedVar:{path}]") if path else self.table

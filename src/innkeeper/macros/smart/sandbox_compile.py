@@ -7,12 +7,26 @@ not in the tables of this module is refused, wherever it stands, before anything
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any, Final, NoReturn, TypeAlias
+from typing import Any, Final, NoReturn
 
 import msgspec
 
+from innkeeper.macros.smart.sandbox_closures import (
+    Closure,
+    call_any,
+    call_named,
+    call_one,
+    call_two,
+    comparisons,
+    in_order,
+    item_of,
+    one_comparison,
+    put_item,
+    set_name,
+    unpacked,
+)
 from innkeeper.macros.smart.sandbox_errors import (
     SandboxError,
     SandboxForbiddenError,
@@ -22,14 +36,12 @@ from innkeeper.macros.smart.sandbox_errors import (
 )
 from innkeeper.macros.smart.sandbox_lexer import prepared
 from innkeeper.macros.smart.sandbox_limits import CACHED_CODE_CHARS, CACHED_PROGRAMS, SANDBOX_LIMITS, SandboxLimits
-from innkeeper.macros.smart.sandbox_names import DOTTED, FUNCTIONS, MODULES, getvar, setvar
-from innkeeper.macros.smart.sandbox_operators import BINARY, COMPARE, UNARY, compared
+from innkeeper.macros.smart.sandbox_names import DOTTED, FUNCTIONS, MODULES
+from innkeeper.macros.smart.sandbox_operators import BINARY, COMPARE, UNARY
 from innkeeper.macros.smart.sandbox_values import Frame, Function, Module, Variables, kind_of, limit, measure
 from innkeeper.prompt.errors import InnkeeperError
 
 __all__ = ["Program", "program"]
-
-Closure: TypeAlias = Callable[[Frame], Any]
 
 FAILURES: Final = (
     TypeError,
@@ -44,10 +56,8 @@ FAILURES: Final = (
 """What plain data raises when an operation does not fit it."""
 
 _CONSTANTS: Final = frozenset({int, float, str, bool, type(None)})
-_NUMBERS: Final = frozenset({int, float, bool})
 _NO_FILE: Final = ""
 """What the parser takes for the file's name. It opens that file to show a wrong line, so it must be one that cannot exist."""
-_RESULT: Final = "result"
 _BUILTINS: Final = "__builtins__"
 
 
@@ -84,8 +94,6 @@ def _built(code: str, limits: SandboxLimits) -> Program:
         raise _unreadable(error, code) from None
     except (MemoryError, RecursionError):
         raise limit("the nesting of the code", "depth", limits.depth) from None
-    except ValueError as error:
-        raise SandboxSyntaxError(f"the code cannot be read: {error}") from None
     return Program(_Compiler(code, limits).compile(tree))
 
 
@@ -119,7 +127,7 @@ class _Compiler:
             self.assigned = frozenset(
                 node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
             )
-            return _lines([self.statement(node) for node in tree.body])
+            return in_order([self.statement(node) for node in tree.body])
         except RecursionError:
             raise limit("the nesting of the code", "depth", self.limits.depth) from None
 
@@ -136,13 +144,20 @@ class _Compiler:
 
     def value(self, node: Any) -> Closure:
         """The closure of an expression."""
-        compile_node = _EXPRESSIONS.get(type(node))
+        return self._nested(node, _EXPRESSIONS)
+
+    def statement(self, node: Any) -> Closure:
+        """The closure of a statement; it gives nothing."""
+        return self._nested(node, _STATEMENTS)
+
+    def _nested(self, node: Any, table: Mapping[type[ast.AST], Callable[[Any, Any], Closure]]) -> Closure:
+        compile_node = table.get(type(node))
         if compile_node is None:
             self.refuse(node, f"there is no {_shown(node)} in the sandbox")
         self.depth += 1
         if self.depth > self.limits.depth:
             raise limit("the nesting of the code", "depth", self.limits.depth).at(**self.where(node))
-        closure: Closure = compile_node(self, node)
+        closure = compile_node(self, node)
         self.depth -= 1
         return closure
 
@@ -209,7 +224,7 @@ class _Compiler:
             made: dict[Any, Any] = {}
             for key, value in pairs:
                 if key is None:
-                    made.update(_unpacked(frame, value(frame)))
+                    made.update(unpacked(frame, value(frame)))
                 else:
                     name = key(frame)
                     measure(frame, name)
@@ -260,7 +275,7 @@ class _Compiler:
             (COMPARE[type(test).__name__], self.value(right))
             for test, right in zip(node.ops, node.comparators, strict=True)
         ]
-        return self.guarded(node, _single(left, *steps[0]) if len(steps) == 1 else _chained(left, steps))
+        return self.guarded(node, one_comparison(left, *steps[0]) if len(steps) == 1 else comparisons(left, steps))
 
     def choice(self, node: ast.IfExp) -> Closure:
         test, yes, no = self.value(node.test), self.value(node.body), self.value(node.orelse)
@@ -287,7 +302,7 @@ class _Compiler:
     def subscript(self, node: ast.Subscript) -> Closure:
         self._only_vars(node)
         whole, index = self.value(node.value), self.index(node.slice)
-        return self.guarded(node, lambda frame: _item(frame, whole(frame), index(frame)))
+        return self.guarded(node, lambda frame: item_of(frame, whole(frame), index(frame)))
 
     def _only_vars(self, node: ast.Subscript) -> None:
         if not isinstance(node.value, ast.Name) or node.value.id != "vars":
@@ -305,14 +320,14 @@ class _Compiler:
         args = [self.value(arg) for arg in node.args]
         if node.keywords:
             return self.guarded(
-                node, _call_named(target, args, [(word.arg, self.value(word.value)) for word in node.keywords])
+                node, call_named(target, args, [(word.arg, self.value(word.value)) for word in node.keywords])
             )
         fixed = self._fixed(node.func)
         if fixed is not None and len(args) == 1:
-            return self.guarded(node, _call_one(fixed, args[0]))
+            return self.guarded(node, call_one(fixed, args[0]))
         if fixed is not None and len(args) == 2:  # noqa: PLR2004 - the second usual number of arguments
-            return self.guarded(node, _call_two(fixed, *args))
-        return self.guarded(node, _call_any(target, args))
+            return self.guarded(node, call_two(fixed, *args))
+        return self.guarded(node, call_any(target, args))
 
     def _target(self, func: Any) -> Closure:
         if isinstance(func, ast.Name):
@@ -330,18 +345,6 @@ class _Compiler:
         return None if path.split(".", 1)[0] in self.assigned else FUNCTIONS.get(path) or DOTTED.get(path)
 
     # ------------------------------------------------------------------------------------------------- statements
-
-    def statement(self, node: Any) -> Closure:
-        """The closure of a statement; it gives nothing."""
-        compile_node = _STATEMENTS.get(type(node))
-        if compile_node is None:
-            self.refuse(node, f"there is no {_shown(node)} in the sandbox")
-        self.depth += 1
-        if self.depth > self.limits.depth:
-            raise limit("the nesting of the code", "depth", self.limits.depth).at(**self.where(node))
-        closure: Closure = compile_node(self, node)
-        self.depth -= 1
-        return closure
 
     def expression(self, node: ast.Expr) -> Closure:
         return self.value(node.value)
@@ -390,7 +393,7 @@ class _Compiler:
     def target(self, node: Any) -> Callable[[Frame, Any], None]:
         """What sets a name, an item of ``vars``, or several of them."""
         if isinstance(node, ast.Name):
-            return _set_name(node.id)
+            return set_name(node.id)
         if isinstance(node, ast.Tuple | ast.List):
             return self._several(node)
         if isinstance(node, ast.Subscript):
@@ -415,7 +418,7 @@ class _Compiler:
 
         def run(frame: Frame, value: Any) -> None:
             try:
-                _put(frame, whole(frame), index(frame), value)
+                put_item(frame, whole(frame), index(frame), value)
             except SandboxError as error:
                 raise _placed(error, where) from None
             except (InnkeeperError, *FAILURES) as error:
@@ -498,117 +501,3 @@ def _explained(error: BaseException, compiler: _Compiler, node: Any) -> tuple[st
     if isinstance(error, TypeError) and "argument" in message:
         message = f"{name} was called with the wrong arguments"
     return message, f"use it as {function.usage}"
-
-
-def _lines(lines: list[Closure]) -> Closure:
-    def run(frame: Frame) -> Any:
-        for line in lines:
-            line(frame)
-        return frame.names.get(_RESULT)
-
-    return run
-
-
-def _single(left: Closure, test: Callable[[Any, Any], Any], right: Closure) -> Closure:
-    def run(frame: Frame) -> Any:
-        a, b = left(frame), right(frame)
-        if type(a) in _NUMBERS and type(b) in _NUMBERS:
-            return test(a, b)
-        return compared(frame, test, a, b)
-
-    return run
-
-
-def _chained(left: Closure, steps: list[tuple[Callable[[Any, Any], Any], Closure]]) -> Closure:
-    def run(frame: Frame) -> Any:
-        a, answer = left(frame), True
-        for test, right in steps:
-            b = right(frame)
-            answer = compared(frame, test, a, b)
-            if not answer:
-                break
-            a = b
-        return answer
-
-    return run
-
-
-def _call_one(function: Function, argument: Closure) -> Closure:
-    call = function.call
-    return lambda frame: call(frame, argument(frame))
-
-
-def _call_two(function: Function, first: Closure, second: Closure) -> Closure:
-    call = function.call
-    return lambda frame: call(frame, first(frame), second(frame))
-
-
-def _call_any(target: Closure, args: list[Closure]) -> Closure:
-    return lambda frame: _function(target(frame)).call(frame, *[arg(frame) for arg in args])
-
-
-def _call_named(target: Closure, args: list[Closure], words: list[tuple[str | None, Closure]]) -> Closure:
-    def run(frame: Frame) -> Any:
-        function = _function(target(frame))
-        values = [arg(frame) for arg in args]
-        named: dict[str, Any] = {}
-        for word, value in words:
-            more = {word: value(frame)} if word is not None else _unpacked(frame, value(frame))
-            if twice := named.keys() & more.keys():
-                raise SandboxRuntimeError(f"{min(twice)} is given twice", hint=f"use it as {function.usage}")
-            named.update(more)
-        return function.call(frame, *values, **named)
-
-    return run
-
-
-def _function(value: Any) -> Function:
-    if type(value) is not Function:
-        raise SandboxRuntimeError(
-            f"a {kind_of(value)} cannot be called", hint="the name was set to something else before"
-        )
-    return value
-
-
-def _unpacked(frame: Frame, value: Any) -> dict[str, Any]:
-    """What stands behind ``**``: a dict with texts as keys."""
-    if type(value) is not dict or not all(type(key) is str for key in value):
-        raise SandboxRuntimeError(f"** needs a dict with texts as keys, not a {kind_of(value)}")
-    measure(frame, value)
-    return value
-
-
-def _set_name(name: str) -> Callable[[Frame, Any], None]:
-    def run(frame: Frame, value: Any) -> None:
-        frame.names[name] = value
-
-    return run
-
-
-def _item(frame: Frame, whole: Any, index: Any) -> Any:
-    """``vars[index]``: a variable, or an item of what ``vars`` was set to."""
-    if type(whole) is Variables:
-        if type(index) is slice:
-            raise SandboxRuntimeError("vars has no slices", hint="read one variable: vars['path']")
-        return getvar(frame, index)
-    if type(whole) not in {list, tuple, str, dict}:
-        raise SandboxRuntimeError(f"a {kind_of(whole)} has no items")
-    measure(frame, whole)
-    measure(frame, index)
-    return whole[index]
-
-
-def _put(frame: Frame, whole: Any, index: Any, value: Any) -> None:
-    """``vars[index] = value``. A list or dict is copied first, so that no value ever contains itself."""
-    if type(whole) is Variables:
-        if type(index) is slice:
-            raise SandboxRuntimeError("vars has no slices", hint="set one variable: vars['path']")
-        setvar(frame, index, value)
-        return
-    if type(whole) not in {list, dict}:
-        raise SandboxRuntimeError(f"the items of a {kind_of(whole)} cannot be set")
-    measure(frame, index)
-    changed = whole.copy()
-    changed[index] = value
-    measure(frame, changed)
-    frame.names["vars"] = changed

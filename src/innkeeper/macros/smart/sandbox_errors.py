@@ -36,7 +36,7 @@ class SandboxSyntaxError(SandboxError):
 class SandboxForbiddenError(SandboxError):
     """The code is Python, but not of the part that the sandbox has."""
 
-    HINT = "use values, operators, if/else, assignments and the functions of the sandbox: see docs/taverns/smart"
+    HINT = "use values, operators, if/else, assignments and the functions of the sandbox: see docs/macros-python.md"
 
 
 class SandboxRuntimeError(SandboxError):

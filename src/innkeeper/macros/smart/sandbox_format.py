@@ -89,14 +89,14 @@ class _Writer:
         if not written:
             return ""
         number: Any = self._take() if written == "*" else int(written[:_MAX_DIGITS])
-        if type(number) is not int:
+        if type(number) not in {int, bool}:
             raise SandboxRuntimeError("* in a % format needs a whole number")
         if abs(number) > self.frame.limits.format_width or len(written) > _MAX_DIGITS:
             raise limit("a % format", "format_width", self.frame.limits.format_width)
-        return str(number)
+        return str(int(number))
 
     def _converted(self, found: re.Match[str]) -> str:
-        if found["kind"] == "%":
+        if found.group() == "%%":
             return "%"
         value = self._named(found["name"]) if found["key"] else None
         width, precision = self._size(found["width"]), self._size(found["precision"])

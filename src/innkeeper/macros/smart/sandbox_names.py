@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any, Final
 
 from innkeeper.macros.smart import legacy, sandbox_dates, sandbox_regex
@@ -53,7 +54,7 @@ def _len(frame: Frame, value: Any, /) -> int:
 
 
 def _abs(frame: Frame, value: Any, /) -> Any:
-    return abs(_number(value, "abs"))
+    return abs(value if type(value) is timedelta else _number(value, "abs"))
 
 
 def _keyed(frame: Frame, key: Any) -> Callable[[Any], Any] | None:

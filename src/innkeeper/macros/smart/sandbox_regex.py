@@ -34,6 +34,8 @@ _ESCAPES: Final = frozenset("AbBdDsSwWZafnrtvxuU0123456789")
 _SET_ESCAPE: Final = re.compile(r"\\([\s\S])")
 _SET_OPEN: Final = re.compile(r"\\[\s\S]|\[")
 _FLAGS: Final = {2: "IGNORECASE", 8: "MULTILINE", 16: "DOTALL", 32: "UNICODE", 256: "ASCII"}
+_ANCHORS: Final = frozenset({"^", "$", "\\A", "\\Z", "\\b", "\\B"})
+_START, _ANCHOR, _UNIT, _REPEAT = "start", "anchor", "unit", "repeat"
 _MAX_DIGITS: Final = 9
 _CACHED: Final = 256
 _SHOWN: Final = 50
@@ -43,13 +45,14 @@ _SHOWN: Final = 50
 class _Shape:
     """Adds up what a pattern comes to, group by group, and writes it as the engine shall read it."""
 
-    __slots__ = ("limits", "names", "parts", "stack", "total", "unit")
+    __slots__ = ("last", "limits", "names", "parts", "stack", "total", "unit")
 
     def __init__(self, limits: SandboxLimits) -> None:
         self.limits = limits
         self.parts: list[str] = []
         self.stack: list[int] = []
         self.names: set[str] = set()
+        self.last = _START
         self.total = 0
         self.unit = 0
 
@@ -74,6 +77,7 @@ class _Shape:
             if text in self.names:
                 raise _bad(f"there are two groups {text[3:]}")
             self.names.add(text)
+        self.last = _START
         self.stack.append(self.total)
         self.total = 1
         if len(self.stack) > self.limits.pattern_depth:
@@ -82,10 +86,14 @@ class _Shape:
     def _close(self) -> None:
         if not self.stack:
             raise _bad("a group is closed that was not opened")
+        self.last = _UNIT
         self.unit = self.total
         self.total += self.stack.pop()
 
     def _repeat(self, text: str) -> str:
+        if self.last != _UNIT:
+            raise _bad("a repeat follows nothing that can be repeated")
+        self.last = _REPEAT
         if not text.startswith("{"):
             return text
         counts = text[1:].split("}", 1)[0].split(",")
@@ -97,6 +105,7 @@ class _Shape:
         return text.replace("{,", "{0,", 1)
 
     def _plain(self, group: str | None, text: str) -> str:
+        self.last = _START if text == "|" else _ANCHOR if text in _ANCHORS else _UNIT
         if group == "brace":
             return "\\{"
         if group == "escape" and text[1].isalnum() and text[1].isascii() and text[1] not in _ESCAPES:
