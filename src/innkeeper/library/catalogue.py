@@ -29,7 +29,7 @@ class Source(StrEnum):
 
 
 _Jobs = dict[str | None, TemplateVersion]
-"""The templates of one target and enhancer by job type."""
+"""Templates by job type, in their order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,8 @@ def _pick(jobs: _Jobs, job_type: str | None) -> TemplateVersion | None:
     found = jobs.get(job_type)
     if found is None and job_type is not None:
         found = jobs.get(None)
-    elif found is None:  # none asked for: the first in the alphabet (that for any was asked first)
-        found = jobs[min(job for job in jobs if job is not None)] if jobs else None
+    elif found is None:  # none was asked for, and none is for any: the first in order
+        found = next(iter(jobs.values()))
     return found
 
 
@@ -126,7 +126,7 @@ class Catalogue:
         others = {part.ref: part for part in pinned if _allowed(part, ceiling)}
         kept = tuple(held[place] for place in sorted(held))
         parts = tuple(others[place] for place in sorted(others))
-        rows = {name: tuple(freeze(dict(row)) for row in table) for name, table in tables.items()}
+        rows: dict[str, Any] = {name: tuple(freeze(dict(row)) for row in table) for name, table in tables.items()}
         return cls(
             labelled=kept,
             pinned=parts,

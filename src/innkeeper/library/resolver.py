@@ -3,9 +3,9 @@
 Three answers are kept apart: the *level* (how near to what was asked), the *source* (where it was read) and the *execution*
 (what will run: a model, rules, or nothing).
 
-Within a level the order is: the enhancer asked for, its family, a row for any enhancer, then other enhancers by ``priority`` in
-the template's metadata (lower first, 100 where there is none) and by name; for each the job type asked for before a row for any,
-and where none is asked, a row for any before others by name. Keys are unique under a label, so this leaves no tie.
+Within a level the order is: the enhancer asked for, its family, a row for any enhancer, other enhancers; among these the job
+type asked for (none: a row for any) before the rest; then ``priority`` in the template's metadata (lower first, 100 where there
+is none), then the names of enhancer and job type. Keys are unique under a label, so this leaves no tie.
 """
 
 from __future__ import annotations
