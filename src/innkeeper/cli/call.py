@@ -9,6 +9,7 @@ from typing import IO, Any, Final
 import click
 
 from innkeeper.cli.options import json_option
+from innkeeper.service.limits import MAX_BODY
 
 __all__ = ["call"]
 
@@ -36,7 +37,7 @@ def call(path: str, file: IO[bytes] | None, namespace: str | None, *, as_json: b
 
     Exits with 65 where the operation answers with an error, 2 for arguments that do not fit it.
     """
-    body = b"" if file is None else file.read()
+    body = b"" if file is None else file.read(MAX_BODY + 1)  # one byte more than is taken tells that it is too large
     status, reply = _answer(path, body, namespace, options)
     click.echo(reply if as_json else _pretty(reply))
     return _exit_code(status, reply)

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.service import Gateway, Settings
+from innkeeper.service import Gateway, Keys, Settings
 from innkeeper.service.gateway import data_folder
 from innkeeper.service.gateway.data_folder import DataError, within
-from tests.service.gateway.calls import post
+from tests.service.gateway.calls import get, post
 
 CATALOG = "modules/smarttavern/data_catalog"
 BRANCHES = "modules/smarttavern/chat_branches"
@@ -186,6 +186,13 @@ def test_conversation_file(gateway: Gateway, data: Path) -> None:
     for name in ("openai_messages", "truncate_after"):
         body = {"file": "conversations/two/conversation.json"} | ({"node_id": "a"} if name == "truncate_after" else {})
         assert post(gateway, f"{BRANCHES}/{name}", body)[1]["error"] == "NOT_FOUND"
+
+
+def test_no_change_by_get(data: Path) -> None:
+    """Where anybody may call, following a link changes no file; with a key it may."""
+    target = f"/api/{BRANCHES}/truncate_after?file={CHAT}&node_id=a"
+    assert get(Gateway(Settings(data=data)), target)[0] == 403
+    assert get(Gateway(Settings(data=data, keys=Keys("k"))), target)[1]["active_path"] == ["r", "u"]
 
 
 def test_document_mode(gateway: Gateway, data: Path) -> None:

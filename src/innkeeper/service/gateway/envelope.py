@@ -23,7 +23,7 @@ import msgspec
 
 from innkeeper.prompt.display import shorten
 from innkeeper.prompt.errors import InnkeeperError
-from innkeeper.service.errors import RequestError
+from innkeeper.service.errors import OriginRefusedError, RequestError
 from innkeeper.service.exchange import Reply, Request
 from innkeeper.service.gateway.arguments import NotJsonError, arguments_of
 from innkeeper.service.gateway.house import Call, House
@@ -42,6 +42,9 @@ _NAME_SHOWN: Final = 80
 
 def answer(request: Request, operation: Operation, house: House) -> Reply:
     """The reply to a request for an operation. Raises nothing but what is meant to end the thread."""
+    if request.method == "GET" and operation.effect == "writes" and house.settings.data and not house.settings.keys:
+        # A page of another origin can make an old browser send a GET that does not say where it comes from.
+        return error_reply(OriginRefusedError("without a key, files are changed by POST only", hint="send a POST"))
     try:
         call = Call.of(house, request.headers)
         arguments = arguments_of(request, operation, house.settings)

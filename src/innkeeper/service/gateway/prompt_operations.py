@@ -17,7 +17,18 @@ __all__ = [
     "process",
     "process_text",
     "process_text_batch",
+    "warm",
 ]
+
+
+def warm() -> None:
+    """Import what these operations need, so that the first call is as fast as the others."""
+    from importlib import import_module
+
+    for module in ("macros.smart.sandbox", "macros.smart.expansion", "taverns.smart.construction"):
+        import_module(f"innkeeper.{module}")
+    for module in ("framing", "full_assembly", "postprocess", "regex_rules", "assets_normalizer", "branches"):
+        import_module(f"innkeeper.taverns.smart.{module}")
 
 
 def construct(call: Call, history: Any, presets_in_chat: Any, world_books: Any, variables: Any = None) -> Any:
