@@ -90,9 +90,21 @@ def test_batches_are_apart() -> None:
 def test_what_is_left_out_leaves_a_note() -> None:
     """Messages that are none and texts that raise are told, with their place."""
     notes: list[Note] = []
-    process(["x", {"content": "{{setvar:l[-1]:z}}"}], {"l": []}, notes=notes)
+    process(["x", {"content": "{{foo}}{{setvar:l[-1]:z}}"}], {"l": []}, notes=notes)
     process_text_batch(["{{setvar:l[-1]:z}}"], {"l": []}, notes=notes)
-    assert [note.where.path for note in notes if note.where] == ["messages[0]", "l[-1]", "l[-1]"]
+    assert [str(note.where) for note in notes] == [
+        "messages[0]",
+        "messages[1].content:1:1",
+        "messages[1].content:1:8: l[-1]",
+        "texts[0]:1:1: l[-1]",
+    ]
+
+
+def test_a_note_without_a_place_says_its_text() -> None:
+    """Where a macro stands is not known in a value; which text it came into is."""
+    notes: list[Note] = []
+    process([{"content": "{{getvar:x}}"}], {"x": "{{foo}}"}, options=MacroOptions(compat=SMARTTAVERN), notes=notes)
+    assert [str(note.where) for note in notes] == ["messages[0].content"]
 
 
 def test_nothing_is_no_text() -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from innkeeper.macros.smart.environment import MacroEnvironment, copied
 from innkeeper.macros.smart.expansion import expand
 from innkeeper.macros.smart.options import MacroOptions
-from innkeeper.prompt.errors import FormatError, InnkeeperError
+from innkeeper.prompt.errors import FormatError, InnkeeperError, Where
 from innkeeper.prompt.note import Note
 
 __all__ = ["process", "process_text", "process_text_batch"]
@@ -103,13 +105,21 @@ def _processed(message: Mapping[str, Any], index: int, env: MacroEnvironment) ->
     return {**message, "content": _expanded(content, f"messages[{index}].content", env, content)}
 
 
-def _expanded(text: Any, path: str, env: MacroEnvironment, otherwise: Any) -> Any:
-    """The text with its macros replaced, or something else when they raise."""
+def _expanded(text: Any, asset: str, env: MacroEnvironment, otherwise: Any) -> Any:
+    """The text with its macros replaced, or something else when they raise; its notes say which text they are about."""
+    first = len(env.notes)
     try:
         return expand(text, env)
     except InnkeeperError as error:
-        env.report(error.at(path=path))
+        env.report(error)
         return otherwise
+    finally:
+        env.notes[first:] = [replace(note, where=_of(note.where, asset)) for note in env.notes[first:]]
+
+
+def _of(where: Where | None, asset: str) -> Where:
+    """The place, in the text of that name."""
+    return Where(asset=asset) if where is None else replace(where, asset=asset)
 
 
 def _listed(given: Any, name: str) -> list[Any]:
