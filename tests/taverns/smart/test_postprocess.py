@@ -98,3 +98,12 @@ def test_a_message_whose_macros_fail_stays() -> None:
     found = postprocess_apply(messages, [], "user_view", {"a": []}, notes=notes)
     assert [message["content"] for message in found["message"]] == ["{{setvar:a[-1]:1}}", "A"]
     assert len(notes) == 1
+
+
+def test_what_is_no_message_is_left_out() -> None:
+    """It is left out with a note of its place; the others stay."""
+    notes: list[Note] = []
+    found = postprocess_apply([{"role": "user", "content": "a"}, "b"], [], "user_view", notes=notes)
+    assert found["message"] == [{"role": "user", "content": "a"}]
+    assert "messages[1]" in str(notes[0])
+    assert postprocess_apply({"a": 1}, [], "user_view")["message"] == []

@@ -4,7 +4,7 @@
 
     FormatError
     ├── RoleError           a history message whose role is none of the four; a `ValueError` with the document's words
-    ├── ShapeError          an argument, or a history message, of the wrong type
+    ├── ShapeError          an argument, or a message, of the wrong type; a `ValueError`
     └── EntryNumberError    an order of a relative prompt or a world book's entry that is no whole number; a `ValueError`
 """
 
@@ -28,7 +28,7 @@ class RoleError(FormatError, ValueError):
         )
 
 
-class ShapeError(FormatError):
+class ShapeError(FormatError, ValueError):
     """A value of the wrong type where the operation cannot go on without it."""
 
     def __init__(self, path: str, expected: str, found: Any, *, hint: str | None = None) -> None:

@@ -11,7 +11,8 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.prompt.errors import InnkeeperError
-from innkeeper.prompt.note import Note
+from innkeeper.prompt.note import Note, NoteKind
+from innkeeper.taverns.smart.errors import ShapeError
 from innkeeper.taverns.smart.options import SmartOptions
 from innkeeper.taverns.smart.regex_rules import apply_messages
 from innkeeper.taverns.smart.values import copied
@@ -33,14 +34,24 @@ def postprocess_apply(
     Rules of ``before_macro`` run, then the macros of every message in their order, sharing one table, then rules of
     ``after_macro``. Conditions of rules see ``variables`` as they came in, both times. ``{{python:…}}`` does not run in what
     users and models wrote: messages whose source is the history, and messages of no source that are not the system's (with
-    `Compat.chat_python` it does). The arguments are not changed. Raises as `apply_messages`.
+    `Compat.chat_python` it does). What is no message is left out with a note. The arguments are not changed. Raises as
+    `apply_messages`.
     """
     chosen, told = options or SmartOptions(), [] if notes is None else notes
-    own = copied(messages, "messages") or []
+    own = _objects(copied(messages, "messages"), told)
     before = apply_messages(regex_rules, "before_macro", view, own, variables, options=chosen, notes=told)["message"]
     expanded, around = _expanded(before, variables, chosen, told)
     after = apply_messages(regex_rules, "after_macro", view, expanded, variables, options=chosen, notes=told)
     return {"message": after["message"], "variables": around}
+
+
+def _objects(messages: Any, notes: list[Note]) -> list[dict[str, Any]]:
+    listed = messages if isinstance(messages, list) else []
+    for index, message in enumerate(listed):
+        if not isinstance(message, dict):
+            error = ShapeError(f"messages[{index}]", "an object", message)
+            notes.append(Note(NoteKind.WARNING, f"a message is left out: {error.message}", where=error.where))
+    return [message for message in listed if isinstance(message, dict)]
 
 
 def _expanded(
