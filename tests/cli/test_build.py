@@ -118,3 +118,27 @@ def test_findings_are_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
     path = tmp_path / "odd.json"
     path.write_text(json.dumps({"spec": "chara_card_v2", "spec_version": "2.0", "data": {"name": "X", "tags": "none"}}))
     assert "finding:" in out(capsys, ["build", str(path), "--message", "Hello"])
+
+
+def test_the_smart_tavern(capsys: pytest.CaptureFixture[str]) -> None:
+    """SmartTavern's own files, told apart by their content; each entry with its reason."""
+    files = [str(path) for path in sorted((EXAMPLES / "smart").glob("*.json"))]
+    asked = ["build", "--tavern", "smart", *files, PERSONA, "--message", "Is the reef safe?", "--explain"]
+    shown = out(capsys, [*asked, "--now", "2026-10-06T19:05:00Z"])
+    assert "smart · fixed" in shown
+    assert "in  The Bell Reef: at depth 2, order 100, as system; its condition holds" in shown
+    assert "out The log: its condition does not hold" in shown
+    mixed = [
+        "build",
+        "--tavern",
+        "smart",
+        CARD,
+        CHAT,
+        files[2],
+        "--message",
+        "A bell?",
+        "--messages",
+        "--dialect",
+        "openai",
+    ]
+    assert "A bell hangs on the reef" in out(capsys, mixed)

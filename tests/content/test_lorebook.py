@@ -411,6 +411,53 @@ def test_books_of_other_applications(case: Case) -> None:
     assert Lorebook.of(book.to_world()).entries[0].keys == case.expected["keys"]
 
 
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        (
+            {
+                "mode": "conditional",
+                "condition": "<<keywords:any::gate,door>>",
+                "position": "user",
+                "depth": 2,
+                "order": 7,
+            },
+            {
+                "keys": ("gate", "door"),
+                "position": "at_depth",
+                "depth": 2,
+                "role": "user",
+                "order": 7,
+                "constant": False,
+            },
+        ),
+        (
+            {"mode": "conditional", "condition": "{{python:1}}", "keys": ["k"], "position": "after_char"},
+            {"keys": ("k",), "position": "after_char", "enabled": True},
+        ),
+        (
+            {"mode": "always", "position": 5, "enabled": False, "name": "Gate", "id": 4},
+            {
+                "keys": (),
+                "constant": True,
+                "position": "at_depth",
+                "role": "system",
+                "comment": "Gate",
+                "enabled": False,
+            },
+        ),
+    ],
+    ids=["keywords", "another condition", "always"],
+)
+def test_books_of_smarttavern(entry: dict[str, Any], expected: dict[str, Any]) -> None:
+    """Keywords of a condition are keys; a role as the position is a place in the chat."""
+    book = Lorebook.of({"entries": [{"content": "The gate.", **entry}]})
+    (found,) = book.entries
+    assert (book.spelling, found.content) == ("smarttavern", "The gate.")
+    assert {name: getattr(found, name) for name in expected} == expected
+    assert book.to_dict()["entries"][0] == found.raw
+
+
 def test_a_risu_regex_is_one_key_and_a_folder_is_off() -> None:
     """With a regex the comma belongs to it; folders have no text to insert."""
     data = [{"key": "a,b", "useRegex": True, "content": "x"}, {"key": "\uf000id", "mode": "folder", "content": ""}]

@@ -50,6 +50,8 @@ def test_files(data: bytes, container: str, kind: str) -> None:
         (card(), "character"),
         ({"name": "x", "description": "y", "first_mes": "z"}, "character"),
         ({"char_name": "x", "char_persona": "y"}, "character"),
+        ({"name": "x", "description": "y", "type": "threaded", "message": []}, "character"),
+        ({"name": "x", "message": [], "world_book": {}}, "character"),
         ({"entries": {}}, "lorebook"),
         ({"spec": "lorebook_v3", "data": {}}, "lorebook"),
         ({"type": "risu", "data": []}, "lorebook"),
