@@ -21,8 +21,11 @@ _UNIT: Final = r"(?P<unit>y|m|w|d)(?:(?:ea)?rs?|onths?|eeks?|ays?)"
 _OLD: Final = re.compile(rf"\b(?P<number>\w{{1,9}}) {_UNIT} old\b")
 _FIGURES: Final = re.compile(rf"\b(?P<number>\d{{1,4}}) ?(?:{_UNIT} ?(?:old|of age)|y ?o)\b")
 _AGED: Final = re.compile(r"\b(?:aged?|ages|age of|age is) (?P<number>\w{1,9})\b(?P<unit>)")
+_THINGS: Final = (
+    "seconds|minutes|hours|days|weeks|months|percent|degrees|dollars|euros|pounds|miles|met|feet|inch|points|kilo"
+)
 _UNDER: Final = re.compile(
-    r"\b(?:under|below|younger than) (?:the age of )?(?P<number>1[0-8]|eighteen)\b(?P<unit>)(?! [a-z]{3})"
+    rf"\b(?:under|below|younger than) (?:the age of )?(?P<number>1[0-8]|eighteen)\b(?P<unit>)(?! (?:{_THINGS}))"
 )
 _GATES: Final = (
     (_OLD, " old"),

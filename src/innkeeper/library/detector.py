@@ -62,16 +62,18 @@ class Detector:
         failed: list[str] = []
         spans: list[Span] = []
         scores: Mapping[str, float] = {}
-        if len(text) > MAX_SCAN_CHARS:
-            failed.append("text_too_long")
-            text = text[:MAX_SCAN_CHARS]
+        data = b""
         try:
+            data = text.encode("utf-8", "surrogatepass")
+            if len(text) > MAX_SCAN_CHARS:
+                failed.append("text_too_long")
+                text = text[:MAX_SCAN_CHARS]
             spans = self._spans(text, failed)
             if (guest := self._classifier) is not None:
                 scores = self._ask(lambda: guest.scores(text), failed)
         except Exception as error:  # noqa: BLE001 - a scan that fails means review, never a way past it
             failed.append(type(error).__name__)
-        return self._findings(spans, scores, failed, text.encode("utf-8", "surrogatepass"))
+        return self._findings(spans, scores, failed, data)
 
     def scan_image(self, data: bytes) -> Findings:
         """What a picture has in it, as its classifier says; without one it needs review. Raises nothing."""

@@ -44,6 +44,7 @@ _MARKS: Final = (
 """Marks that decorate a letter of any script. Vowel signs, which change a word, are none of these."""
 
 _SEPARATORS: Final = {code: " " for code in range(128) if not chr(code).isalnum()}
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _PUNCTUATION: Final = re.compile(r"[!-/:-@\[-`{-~]{1,2}(?=[a-z0-9])")
 _ANY_PUNCTUATION: Final = re.compile(r"(?:[^\w\s]|_){1,2}(?=[^\W_])")
 _SIGN_INSIDE: Final = re.compile(r"(?<=\w)[!|](?=\w)")
@@ -128,7 +129,7 @@ _SAME: Final = _Places()
 
 def views_of(text: str) -> Iterator[View]:
     """Every form in which a text is compared, the plain one first. Places a view gives are places of ``text``."""
-    folded, places = (text.lower(), _SAME) if text.isascii() else _fold(text)
+    folded, places = (text.lower(), _SAME) if _is_plain(text) else _fold(text)
     yield from _forms(folded, places)
     if _has_signs(folded):
         folded = _letters(folded)
@@ -153,8 +154,13 @@ def _forms(base: str, places: _Places, *, merged: bool = False) -> Iterator[View
 
 def fold_word(text: str) -> str:
     """A word or phrase as it is looked for in plain views."""
-    folded = text.lower() if text.isascii() else _fold(text)[0]
+    folded = text.lower() if _is_plain(text) else _fold(text)[0]
     return _words(folded, _SAME).text
+
+
+def _is_plain(text: str) -> bool:
+    """Whether lower case is all that folding does."""
+    return text.isascii() and _CONTROL.search(text) is None
 
 
 def _fold(text: str) -> tuple[str, _Places]:
@@ -177,7 +183,7 @@ def _fold_char(char: str) -> str:
 def _shown(char: str) -> str:
     """A character as it counts: nothing where it does not show, a plain sign for every other sign."""
     if char.isascii() or char in _LOOKALIKES:
-        return char if char.isprintable() or char.isspace() else ""
+        return "" if _CONTROL.match(char) else char
     if char.isspace():
         return " "
     category, code = unicodedata.category(char), ord(char)

@@ -1,0 +1,266 @@
+"""The detector: what evades a list of words is found, what is harmless is not, and what fails is never a way past."""
+
+import time
+from collections.abc import Mapping
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from innkeeper.library.detector import Detector, default_detector
+from innkeeper.library.findings import combined
+from innkeeper.library.lexicon import Lexicon, LexiconEntry
+from innkeeper.library.limits import MAX_SCAN_CHARS, MAX_SPANS
+from innkeeper.library.tier import Ceilings, Decision, Tier, effective_tier
+from innkeeper.library.tier_policy import TierPolicy
+
+OPEN, ADULT = TierPolicy(adult_enabled=True), Ceilings(account=Tier.NSFW)
+
+
+def decide(text: str, tier: str = "sfw") -> str:
+    """The decision about a text where the operator and the account allow all there is."""
+    return effective_tier(tier, ADULT, policy=OPEN, detection=default_detector().scan(text)).decision.value
+
+
+HARMLESS = (
+    "adult penguins in a classroom",
+    "adult penguins on an ice shelf",
+    "town map of Essex",
+    "classic",
+    "a classic car in a first-class carriage",
+    "Middlesex, Sussex and Wessex",
+    "the naked eye sees the moon",
+    "handle it with kid gloves",
+    "a sonata in a minor key",
+    "teenth, kidney, childlike wonder, minority report",
+    "children play in the schoolyard",
+    "sex education in the classroom",
+    "a romantic comedy for all ages",
+    "a dinner for two lovers of cheese",
+    "20 years old, aged 21, 30yo",
+    "section 4.5.6 a b c d e",
+    "",
+)
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_harmless_texts_pass(text: str) -> None:
+    """Ordinary sentences pass in the general tier, whatever their words resemble."""
+    assert decide(text) == "allow"
+
+
+EVASIONS = (
+    "a nude child",
+    "a ｎｕｄｅ ｃｈｉｌｄ",
+    "a n u d e  c h i l d",
+    "a nu\u200bde ch\u200dild",
+    "a nud3 ch1ld",
+    "a nudе сhild",  # Cyrillic letters
+    "a n.u.d.e c-h-i-l-d",
+    "a nuuuude chiiiild",
+    "A NUDE CHILD",
+    "𝓃𝓊𝒹ℯ 𝒸𝒽𝒾𝓁𝒹",
+    "ɴᴜᴅᴇ ᴄʜɪʟᴅ",
+    "a nüdé chîld",
+    "classic classic classic, a nude child in Essex",
+    "sexual, 16 years old",
+    "sexual, a sixteen-year-old",
+    "sexual, aged 15",
+    "sexual, １６yo",
+    "romantic dinner of two teenagers",
+    "erotica in a high\nschool",
+)
+
+
+@pytest.mark.parametrize("text", EVASIONS)
+@pytest.mark.parametrize("tier", ["sfw", "nsfw"])
+def test_evasions_are_blocked_in_every_tier(text: str, tier: str) -> None:
+    """Age-indicating with sexual or romantic content is a hard block, however it is written."""
+    assert decide(text, tier) == "block"
+
+
+@pytest.mark.parametrize(
+    "text", ["a child", "in the classroom", "17 years old", "8 months old", "nobody under 18 here"]
+)
+def test_ages_are_blocked_in_the_adult_tier(text: str) -> None:
+    """In the adult tier what indicates an age is enough."""
+    assert decide(text, "nsfw") == "block"
+    assert decide(text) == "allow"
+
+
+@pytest.mark.parametrize(
+    "text", ["under 15 minutes", "under ten dollars", "in an age of heroes", "some years old", "page 12"]
+)
+def test_figures_that_are_no_ages(text: str) -> None:
+    """A number beside such a word is not always an age."""
+    assert default_detector().scan(text).score("age") == 0
+
+
+def test_exceptions_cover_their_own_find_only() -> None:
+    """A harmless phrase takes nothing away from the same word elsewhere in the text."""
+    found = default_detector().scan("nude lipstick, and a nude study")
+    assert [(span.start, span.end) for span in found.spans] == [(21, 25)]
+
+
+def test_findings_hold_no_text() -> None:
+    """Hashes and places, no words of the text."""
+    text = "Marigold Ashby is nude"
+    found = default_detector().scan(text)
+    told = msgspec.json.encode(found).decode()
+    assert "Marigold" not in told
+    assert [text[span.start : span.end] for span in found.spans] == ["nude"]
+    assert len(found.text_sha256) == 64
+    assert found.lexicon_version == "detection-general@1"
+
+
+def lexicon(*entries: LexiconEntry, version: str = "1") -> Lexicon:
+    """An operator's list."""
+    return Lexicon("mine", version, entries)
+
+
+def entry(pattern: str, **more: object) -> LexiconEntry:
+    """An entry of it."""
+    return msgspec.convert(
+        {"id": f"e.{pattern}", "pattern": pattern, "category": "mine", "weight": 0.5, **more}, LexiconEntry
+    )
+
+
+def test_scores_combine_entries_once() -> None:
+    """``1 - Π(1 - w)`` over the entries found, each once however often."""
+    detector = Detector([lexicon(entry("amber"), entry("cobalt", weight=0.2))])
+    assert detector.scan("amber amber cobalt").score("mine") == pytest.approx(0.6)
+    assert detector.scan("amber amber").score("mine") == pytest.approx(0.5)
+    assert detector.lexicon_version == "detection-general@1+mine@1"
+
+
+def test_an_operators_list_takes_nothing_away() -> None:
+    """The packaged list stays, whatever an added one says of the same words."""
+    detector = Detector([lexicon(entry("child", category="age", weight=0.01, allow_contexts=("nude child",)))])
+    found = detector.scan("a nude child")
+    assert effective_tier("sfw", policy=TierPolicy(), detection=found).decision is Decision.BLOCK
+
+
+@pytest.mark.parametrize(
+    ("made", "text", "score"),
+    [
+        (entry("blue moon", kind="phrase"), "a blue-moon", 0.5),
+        (entry("blue moon", kind="phrase"), "a bluemoon", 0),
+        (entry("mond", languages=("de",)), "der Mond", 0.5),
+        (entry("lune", languages=("fr",)), "la lune", 0),
+        (entry("月"), "在月亮下", 0.5),
+        (entry(r"mo+n\b", kind="regex"), "the MOOON", 0.5),
+        (entry(r"mo+n\b", kind="regex", allow_contexts=("honey moon",)), "honey moon", 0),
+        (entry(r"x*", kind="regex"), "moon", 0),
+        (entry("moon", allow_contexts=("honey moon",)), "the moon, honey moon", 0.5),
+    ],
+    ids=[
+        "phrase",
+        "not a phrase",
+        "language",
+        "other language",
+        "unspaced",
+        "regex",
+        "context",
+        "empty match",
+        "one of two",
+    ],
+)
+def test_kinds_of_entries(made: LexiconEntry, text: str, score: float) -> None:
+    """Words, phrases and expressions, by language, with their contexts."""
+    assert Detector([lexicon(made)], languages=("de", "en")).scan(text).score("mine") == score
+
+
+def test_expressions_that_take_too_long_need_review() -> None:
+    """An expression that backtracks for ever is stopped, and the scan is marked failed."""
+    found = Detector([lexicon(entry(r"(a+)+$", kind="regex"))]).scan("a" * 5000 + "b")
+    assert found.failed == "regex_timeout"
+
+
+class Guest:
+    """A classifier that does what it is told."""
+
+    label = "guest@1"
+
+    def __init__(self, answer: object) -> None:
+        self.answer = answer
+
+    def scores(self, text: str, /) -> Mapping[str, float]:
+        """What was given, or raised."""
+        if isinstance(self.answer, BaseException):
+            raise self.answer
+        if self.answer == "hang":
+            time.sleep(0.5)
+        return self.answer  # type: ignore[return-value]
+
+    image_scores = scores  # type: ignore[assignment]
+
+
+def test_a_classifier_adds_to_the_scores() -> None:
+    """Its scores combine with the list's, and its name is in the version."""
+    detector = Detector(classifier=Guest({"sexual": 0.5, "other": 0.25}))
+    found = detector.scan("nude")
+    assert dict(found.scores) == {"other": 0.25, "sexual": 0.75}
+    assert found.detector_version.endswith("+guest@1")
+    assert not found.failed
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [ValueError("x"), SystemExit(), None, {"a": 2}, {"a": float("nan")}, {"a": "x"}, [("a", 1)], "hang"],
+    ids=["raises", "exits", "nothing", "range", "nan", "text", "list", "hangs"],
+)
+def test_a_classifier_that_fails_means_review(answer: object) -> None:
+    """Whatever a guest does: the scan is failed, closed above ``sfw``, and the list's finds still count."""
+    found = Detector(classifier=Guest(answer), classifier_seconds=0.05).scan("nude")
+    assert found.failed in {"classifier_error", "classifier_timeout"}
+    assert found.score("sexual") == 0.5
+    assert not effective_tier("nsfw", ADULT, policy=OPEN, detection=found).passed
+
+
+def test_classifiers_that_hang_do_not_pile_up() -> None:
+    """Once as many hang as may be waited for, a scan fails at once instead of starting another."""
+    detector = Detector(classifier=Guest("hang"), classifier_seconds=0.001)
+    reasons = {detector.scan("x").failed for _ in range(12)}
+    assert reasons == {"classifier_timeout", "classifier_busy"}
+
+
+def test_pictures_need_a_classifier() -> None:
+    """Without one they need review; with one its scores count."""
+    assert Detector().scan_image(b"x").failed == "no_image_classifier"
+    assert Detector(image_classifier=Guest({"sexual": 0.9})).scan_image(b"x").score("sexual") == pytest.approx(0.9)
+
+
+def test_texts_too_long_need_review() -> None:
+    """A text beyond the limit is looked at up to it, and marked."""
+    found = default_detector().scan("nude " + "x" * MAX_SCAN_CHARS)
+    assert found.failed == "text_too_long"
+    assert found.score("sexual") == 0.5
+
+
+def test_finds_told_are_bounded() -> None:
+    """Of very many finds only some are told."""
+    assert len(default_detector().scan("nude " * 1000).spans) == MAX_SPANS
+
+
+def test_what_is_no_text_fails() -> None:
+    """Even a wrong type gives findings that mean review."""
+    assert default_detector().scan(None).failed == "AttributeError"  # type: ignore[arg-type]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(max_size=200))
+def test_any_text_is_scanned(text: str) -> None:
+    """Whatever the text: no failure, and places within it."""
+    found = default_detector().scan(text)
+    assert not found.failed
+    assert all(0 <= span.start < span.end <= len(text) for span in found.spans)
+    assert all(0 < score <= 1 for score in found.scores.values())
+
+
+def test_texts_are_judged_together() -> None:
+    """A child in a card and a sexual message are blocked together, and each find says where it is."""
+    scans = [("card", default_detector().scan("a child")), ("user_text", default_detector().scan("something sexual"))]
+    found = combined(scans)
+    assert effective_tier("sfw", policy=TierPolicy(), detection=found).decision is Decision.BLOCK
+    assert {span.source for span in found.spans} == {"card", "user_text"}
