@@ -27,6 +27,9 @@ COMMANDS: Final[Mapping[str, Entry]] = MappingProxyType(
         "call": Entry("innkeeper.cli.call:call", "Run one operation of the gateway, here or in a running service."),
         "card": Entry("innkeeper.cli.card:card", "Look into character cards, check, convert and compare them."),
         "chat": Entry("innkeeper.cli.chat:chat", "Chat with a card in the terminal."),
+        "db": Entry(
+            "innkeeper.cli.db:db", "Look after the database of the library: schema, backups, imports, questions."
+        ),
         "demo": Entry("innkeeper.cli.demo:demo", "Show a whole turn: a card, its prompt, the answer of a local model."),
         "lint": Entry("innkeeper.cli.lint:lint", "Find what in cards, lorebooks and presets can never have an effect."),
         "lore": Entry("innkeeper.cli.lore:lore", "Try lorebooks against a chat, with a reason for every entry."),

@@ -44,14 +44,17 @@ BIG: Final = BigInteger().with_variant(Integer, "sqlite")
 
 def moment_text(moment: datetime | str) -> str:
     """A moment as it is stored: UTC with microseconds. Naive ones are UTC. Raises `FormatError` for what is none."""
-    if isinstance(moment, str):
-        try:
-            moment = datetime.fromisoformat(moment)
-        except ValueError as error:
-            hint = "write it like 2026-01-15T12:34:56Z"
-            raise FormatError(f"not an ISO 8601 moment: {moment[:40]!r}", hint=hint) from error
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    given = _parsed(moment) if isinstance(moment, str) else moment
+    aware = given if given.tzinfo else given.replace(tzinfo=UTC)
     return aware.astimezone(UTC).strftime(MOMENT_FORM).rjust(len("2026-01-15T12:34:56.123456Z"), "0")
+
+
+def _parsed(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError as error:
+        hint = "write it like 2026-01-15T12:34:56Z"
+        raise FormatError(f"not an ISO 8601 moment: {text[:40]!r}", hint=hint) from error
 
 
 class Moment(TypeDecorator[str]):

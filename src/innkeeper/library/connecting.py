@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sqlite3
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,6 +33,7 @@ _SCHEMES: Final = {"postgres": DEFAULT_DRIVER, "postgresql": DEFAULT_DRIVER}
 _HINT: Final = "sqlite:///path/to/file.db or postgresql://user:password@host/name"
 _BETWEEN_TRIES: Final = 0.02
 _POOL: Final = 16
+_RESTED: Final = 1.0
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -150,21 +153,39 @@ def _begin(connection: Connection) -> None:
 
 
 def _postgresql(target: Target, timeout: float, read_only: bool) -> Engine:  # noqa: FBT001 - our own call only
-    from sqlalchemy import create_engine
+    from sqlalchemy import create_engine, event
     from sqlalchemy.engine import make_url
 
     url = make_url(target.url)
     arguments: dict[str, Any] = {"timeout": timeout} if url.drivername == DEFAULT_DRIVER else {}
     options = {"postgresql_readonly": True} if read_only else {}
-    return create_engine(
+    engine = create_engine(
         url,
         connect_args=arguments,
         execution_options=options,
-        pool_pre_ping=True,  # a server that was restarted costs no request
         pool_size=_POOL,
         max_overflow=-1,
         json_serializer=_json,
     )
+    event.listen(engine.pool, "checkin", _note_rest)
+    event.listen(engine.pool, "checkout", partial(_wake, engine.dialect))
+    return engine
+
+
+def _note_rest(_connection: Any, record: Any) -> None:
+    record.info["rested_since"] = time.monotonic()
+
+
+def _wake(dialect: Any, connection: Any, record: Any, _proxy: Any) -> None:
+    """Look whether a connection that has rested for a while still stands: a server that was restarted costs no request."""
+    from sqlalchemy.exc import DisconnectionError
+
+    if time.monotonic() - record.info.get("rested_since", math.inf) < _RESTED:
+        return
+    try:
+        dialect.do_ping(connection)
+    except Exception as error:  # whatever the driver raises, the connection is of no use
+        raise DisconnectionError("the connection was lost while it rested") from error
 
 
 def _json(value: Any) -> str:

@@ -41,6 +41,12 @@ class DocumentStore:
             self._record(connection, "add", name, version, who)
             return self.activate(name, version, who=who) if activate else self._get(connection, name, version)
 
+    def all(self) -> tuple[FrozenDict, ...]:
+        """All versions of all names."""
+        query = select(self.table).order_by(self.table.c.name, self.table.c.version)
+        with self.db.reading() as connection:
+            return tuple(map(frozen_row, connection.execute(query)))
+
     def activate(self, name: str, version: int, *, who: str = "", approved_by: str | None = None) -> FrozenDict:
         """Make a version the active one of its name. Raises `UnknownRowError`, `UnknownVersionError`."""
         with self.db.publishing() as connection:

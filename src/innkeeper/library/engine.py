@@ -57,6 +57,7 @@ class Database:
         *,
         create: bool = True,
         upgrade: bool = True,
+        check: bool = True,
         read_only: bool = False,
         timeout: float = TIMEOUT,
         outside: Outside = MACHINE,
@@ -67,6 +68,7 @@ class Database:
             url: the URL or file; ``$INNKEEPER_DATABASE_URL``, else a file in Innkeeper's folder, where left out.
             create: make a database where there is none.
             upgrade: bring the schema of an older one up to date.
+            check: look at the schema at all; without, `upgrade` is for the caller to call.
             read_only: refuse every write; the database is neither made nor upgraded.
             timeout: how long to wait for other writers and for the server, in seconds.
             outside: where new rows get their time and identifiers from.
@@ -80,7 +82,8 @@ class Database:
             engine = make_engine(target, timeout=timeout, read_only=read_only, create=create)
         opened = cls(target, engine, outside=outside, timeout=timeout, read_only=read_only)
         try:
-            opened._prepare(create=create and not read_only, upgrade=upgrade and not read_only)
+            if check:
+                opened._prepare(create=create and not read_only, upgrade=upgrade and not read_only)
         except BaseException:
             opened.close()
             raise
@@ -96,7 +99,7 @@ class Database:
         """
         joined = getattr(self._local, "writing", None)
         if joined is not None:
-            with self._located():
+            with self._located(), joined.begin_nested():  # what fails here leaves no half of itself in the whole
                 yield joined
             return
         if self.read_only:
@@ -120,13 +123,30 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Read: one consistent state. Inside a transaction of this thread it sees what that one has written."""
-        joined = getattr(self._local, "writing", None)
+        """Read. Inside a transaction of this thread it sees what that one has written, inside `snapshot` the state of that."""
+        joined = getattr(self._local, "writing", None) or getattr(self._local, "looking", None)
         if joined is not None:
             yield joined
             return
         with self._located(), self.engine.connect() as connection:
             yield connection
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """Read one state of the whole database: all that this thread reads inside is from the same moment."""
+        if getattr(self._local, "writing", None) or getattr(self._local, "looking", None):
+            with self.reading() as connection:
+                yield connection
+            return
+        with self._located(), self.engine.connect() as plain:
+            connection = (
+                plain if self.dialect == "sqlite" else plain.execution_options(isolation_level="REPEATABLE READ")
+            )
+            self._local.looking = connection
+            try:
+                yield connection
+            finally:
+                self._local.looking = None
 
     def revision(self) -> int:
         """The number that grows with every change of what requests are answered from."""

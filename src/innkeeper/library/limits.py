@@ -19,6 +19,7 @@ __all__ = [
     "MAX_SPANS",
     "MAX_TAGS",
     "MAX_TEMPLATE_CHARS",
+    "MAX_TRANSFER_BYTES",
     "MAX_VALUES_CHARS",
     "MAX_VALUE_CHARS",
     "MAX_VALUE_ITEMS",
@@ -102,3 +103,8 @@ MAX_SPANS: Final = 256
 
 REGEX_SCAN_SECONDS: Final = 0.1
 """How long all expressions of a list may take on one text, in seconds; then the scan needs review."""
+
+# ------------------------------------------------------------------------------------------------------------- transfers
+
+MAX_TRANSFER_BYTES: Final = 256 * 1024 * 1024
+"""A file that is imported (`LimitError`)."""

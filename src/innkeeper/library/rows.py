@@ -15,9 +15,12 @@ from innkeeper.prompt.frozen import FrozenDict, freeze
 
 if TYPE_CHECKING:
     from sqlalchemy import Column, Select, Table
-    from sqlalchemy.engine import Row
+    from sqlalchemy.engine import Connection, Row
 
-__all__ = ["by_priority", "checked", "frozen_row", "frozen_rows"]
+__all__ = ["by_priority", "checked", "frozen_row", "frozen_rows", "insert_many"]
+
+_BATCH: Final = 200
+"""Rows of one statement: with 60 columns still below what the protocol of PostgreSQL takes."""
 
 _INTEGER: Final = 2**31 - 1
 _BIG: Final = 2**63 - 1
@@ -38,6 +41,18 @@ def frozen_row(row: Row[Any] | Mapping[str, Any]) -> FrozenDict:
 def frozen_rows(rows: Iterable[Row[Any]]) -> tuple[FrozenDict, ...]:
     """Rows as frozen plain data."""
     return tuple(frozen_row(row) for row in rows)
+
+
+def insert_many(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
+    """Insert rows with the same columns, in few statements on either database."""
+    from sqlalchemy import insert
+
+    if connection.dialect.name == "sqlite":
+        if rows:
+            connection.execute(insert(table), rows)
+        return
+    for start in range(0, len(rows), _BATCH):
+        connection.execute(insert(table).values(rows[start : start + _BATCH]))
 
 
 def checked(table: Table, values: Mapping[str, Any], *, whole: bool = True) -> dict[str, Any]:

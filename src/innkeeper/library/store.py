@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from innkeeper.library.resolver import ResolveRequest
 
-__all__ = ["LATEST", "LabelEvent", "TemplateEntry", "TemplateStore", "check_label"]
+__all__ = ["ANSWER", "LATEST", "LabelEvent", "TemplateEntry", "TemplateStore", "check_label", "check_name"]
 
 LATEST: Final = "latest"
 """Not a label that moves: always the highest version."""
@@ -300,7 +300,7 @@ class TemplateStore:
     def _refuse_ambiguous(self, connection: Connection, target: TemplateVersion, label: str) -> None:
         """Say which template is in the way; the unique index would only say that there is one."""
         values = label_values(target, label, who="", at="")
-        same = [template_labels.c[name] == values[name] for name in _ANSWER]
+        same = [template_labels.c[name] == values[name] for name in ANSWER]
         others = template_labels.c.template_id != target.template_id
         joined = template_labels.join(templates, templates.c.id == template_labels.c.template_id)
         query = select(templates.c.name).select_from(joined).where(others, *same)
@@ -326,7 +326,7 @@ class TemplateStore:
         return LabelEvent(version.name, label, before, after, who, why, at)
 
 
-_ANSWER: Final = ("label", "use_case", "target_model", "enhancer_model", "job_type", "content_mode", "partial_name")
+ANSWER: Final = ("label", "use_case", "target_model", "enhancer_model", "job_type", "content_mode", "partial_name")
 """What is unique among the rows that hold labels."""
 
 
