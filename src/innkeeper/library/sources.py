@@ -86,6 +86,11 @@ _EMPTY: Final = "database_empty"
 _STALE: Final = "stale"
 
 
+def _failed(error: InnkeeperError) -> str:
+    """A word for programs: ``database_unreachable``."""
+    return f"database_{error.kind.removeprefix('database_')}"
+
+
 def _replaced(catalogue: Catalogue, **facts: Any) -> Catalogue:
     return dataclasses.replace(catalogue, **facts)
 
@@ -171,7 +176,7 @@ class Sources:
         try:
             fresh = self._fetch()
         except InnkeeperError as error:
-            fresh = self._stand_in(f"database_{error.kind}")
+            fresh = self._stand_in(_failed(error))
             self._settle(fresh, failed=True)
         else:
             self._settle(fresh, failed=False)
