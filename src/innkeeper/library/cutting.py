@@ -30,8 +30,6 @@ def cut_text(text: str, fits: Callable[[str], bool]) -> str:
 
 
 def _longest(text: str, ends: Sequence[int], fits: Callable[[str], bool]) -> str:
-    """The longest beginning up to one of the places that fits. Longer beginnings are taken to be larger."""
+    """The longest beginning up to one of the places that fits, where longer ones are larger; what it gives always fits."""
     kept = bisect_right(ends, False, key=lambda end: not fits(text[:end]))  # noqa: FBT003 - a search among truth values
-    while kept and not fits(text[: ends[kept - 1]]):  # where a measure is not quite steady
-        kept -= 1
     return text[: ends[kept - 1]] if kept else ""
