@@ -7,6 +7,7 @@ current message stay (dynamic-prompting reference 3.6 and 4.5).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
@@ -17,7 +18,7 @@ from innkeeper.prompt.message import Message
 from innkeeper.prompt.ports import TokenCounter
 from innkeeper.tokens import default_counter
 
-__all__ = ["Evicted", "Part", "Turn", "Window", "fit_chat"]
+__all__ = ["Evicted", "Part", "Summariser", "Turn", "Window", "fit_chat"]
 
 
 class Part(StrEnum):
@@ -66,6 +67,14 @@ class Window(msgspec.Struct, frozen=True):
     summarised: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Summariser:
+    """Who sums up what is left out: ``ask`` gets those turns, and ``room`` tokens are kept for its answer."""
+
+    ask: Callable[[tuple[Message, ...]], Message | None]
+    room: int
+
+
 MESSAGE_OVERHEAD: Final = 4
 """Tokens a message costs beside its text: its role and its borders."""
 
@@ -80,13 +89,13 @@ def fit_chat(
     *,
     model: str | None = None,
     overhead: int = MESSAGE_OVERHEAD,
-    summarise: Callable[[tuple[Message, ...]], Message | None] | None = None,
+    summarise: Summariser | None = None,
 ) -> Window:
     """The chat within ``budget`` tokens: what stays, then the newest turns, then the current message, once.
 
     A stored copy of the current message is known by its client's id and left out; the same words said before are a turn of
-    their own and stay. ``summarise`` is given the turns that were left out and may answer with a message that stands for
-    them, in any role but ``system``; it is taken where it fits.
+    their own and stay. ``summarise`` is asked only where turns are left out; it may answer with a message that stands for
+    them, in any role but ``system``, which is taken where it fits.
 
     Raises:
         MaxTokensExceededError: what must stay does not fit.
@@ -97,8 +106,9 @@ def fit_chat(
     sizes = _Sizes(counter or default_counter(), model, overhead)
     costs = sizes.of([*(turn.message for turn in turns), last.message])
     copies = [place for place, turn in enumerate(turns) if last.id and turn.id == last.id]
-    evicted = [Evicted(place, "current", costs[place]) for place in copies]
-    evicted += _evictions(turns, costs, budget + sum(costs[place] for place in copies), frozenset(copies))
+    evicted = _left_out(turns, costs, copies, budget)
+    if summarise is not None and any(each.reason == "oldest" for each in evicted):
+        evicted = _left_out(turns, costs, copies, budget - summarise.room)
     gone = {each.place for each in evicted}
     used = sum(costs) - sum(costs[place] for place in gone)
     if used > budget:
@@ -108,10 +118,17 @@ def fit_chat(
     cost = sizes.of([summary])[0] if summary is not None else 0
     if summary is None or used + cost > budget:
         return Window((*kept, last.message), tuple(evicted), used, budget)
-    head = sum(place not in gone and place < _first_gone(evicted) for place in range(len(turns)))
-    return Window(
-        (*kept[:head], summary, *kept[head:], last.message), tuple(evicted), used + cost, budget, summarised=True
-    )
+    first = min(each.place for each in evicted if each.reason == "oldest")
+    head = sum(place not in gone for place in range(first))
+    messages_sent = (*kept[:head], summary, *kept[head:], last.message)
+    return Window(messages_sent, tuple(evicted), used + cost, budget, summarised=True)
+
+
+def _left_out(turns: Sequence[Turn], costs: Sequence[int], copies: Sequence[int], budget: int) -> list[Evicted]:
+    """Copies of the current message, and what goes to make room."""
+    spare = sum(costs[place] for place in copies)
+    going = _evictions(turns, costs, budget + spare, frozenset(copies))
+    return [*(Evicted(place, "current", costs[place]) for place in copies), *going]
 
 
 class _Sizes:
@@ -143,20 +160,14 @@ def _evictions(turns: Sequence[Turn], costs: Sequence[int], budget: int, skip: f
                 yield Evicted(place, reason, costs[place])
 
 
-def _summary(
-    summarise: Callable[[tuple[Message, ...]], Message | None] | None, turns: Sequence[Turn], evicted: Iterable[Evicted]
-) -> Message | None:
+def _summary(summarise: Summariser | None, turns: Sequence[Turn], evicted: Iterable[Evicted]) -> Message | None:
     old = tuple(turns[each.place].message for each in evicted if each.reason == "oldest")
-    summary = summarise(old) if summarise is not None and old else None
+    summary = summarise.ask(old) if summarise is not None and old else None
     if summary is not None and summary.role == "system":
         raise UsageError(
             "a summary of what users and models said cannot be a system message", hint="give it another role"
         )
     return summary
-
-
-def _first_gone(evicted: Iterable[Evicted]) -> int:
-    return min(each.place for each in evicted if each.reason == "oldest")
 
 
 def _text_of(message: Message) -> str:
