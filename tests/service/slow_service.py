@@ -24,7 +24,13 @@ def odd(call: Call, what: str) -> Any:
     """A result that is no data, or no result at all."""
     cycle: list[Any] = []
     cycle.append(cycle)
-    values: dict[str, Any] = {"nan": math.nan, "cycle": cycle, "function": {"f": spin}, "surrogate": {"s": "\ud800"}}
+    values: dict[str, Any] = {
+        "nan": math.nan,
+        "cycle": cycle,
+        "function": {"f": spin},
+        "surrogate": {"s": "\ud800"},
+        "large": "x" * 20_000_000,
+    }
     if what == "defect":
         raise RuntimeError("the text of a prompt")
     if what == "memory":

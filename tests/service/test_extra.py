@@ -1,5 +1,6 @@
 """Without the extra the service says what to install; what needs no server works."""
 
+import socket
 import sys
 
 import pytest
@@ -38,6 +39,7 @@ def test_settings_are_checked() -> None:
 def test_address() -> None:
     """The address is what people type; one that is taken or unknown is refused before anything starts."""
     with listen(Settings(port=0)) as door:
+        assert door.proto == socket.IPPROTO_TCP  # else each reply waits for the client's acknowledgement
         taken = door.getsockname()[1]
         assert address(Settings(), door) == f"http://127.0.0.1:{taken}"
         with pytest.raises(ServiceConfigError, match="cannot listen"):

@@ -177,6 +177,26 @@ def test_dripping_body(impatient: Service) -> None:
     assert b"SLOW_BODY" in said
 
 
+def test_reply_not_taken(impatient: Service) -> None:
+    """A client that asks for much and reads nothing is hung up on; one that reads slowly gets all of it."""
+    body = b'{"what": "large"}'
+    head = HEAD.replace(CONSTRUCT.encode(), b"/api/plugins/test/odd") + b"Content-Length: %d\r\n\r\n" % len(body)
+    sizes = []
+    for pause in (2.5, 0.05):
+        with socket.create_connection(("127.0.0.1", impatient.port), timeout=20) as door:
+            door.sendall(head + body)
+            size = 0
+            try:
+                sleep(pause)
+                while chunk := door.recv(1_000_000):
+                    size += len(chunk)
+                    sleep(0.05 if size < 19_000_000 else 0)
+            except ConnectionError:
+                size -= 1  # cut, not ended
+            sizes.append(size)
+    assert sizes[0] < 20_000_000 < sizes[1]
+
+
 def test_large_bodies(impatient: Service) -> None:
     """A body over the limit is refused by its announcement, and by counting where there is none."""
     announced = impatient.post(CONSTRUCT, {"x": "y" * 200_000})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import signal
 import socket
@@ -15,6 +14,7 @@ from innkeeper.service.errors import ServiceConfigError
 from innkeeper.service.extra import library
 from innkeeper.service.gateway.prompt_operations import warm
 from innkeeper.service.limits import MAX_CONNECTIONS, MAX_HEADERS, MAX_SOCKET_MESSAGE, STOP_SECONDS
+from innkeeper.service.patience import Patience
 from innkeeper.service.settings import Settings
 
 if TYPE_CHECKING:
@@ -53,10 +53,15 @@ def serve(settings: Settings, ready: Callable[[str], None], operations: Operatio
 def listen(settings: Settings) -> socket.socket:
     """The socket at the settings' address, bound. Raises `ServiceConfigError` where that cannot be."""
     try:
-        family, _, _, _, place = socket.getaddrinfo(
-            settings.host.strip("[]"), settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        family, kind, protocol, _, place = socket.getaddrinfo(
+            settings.host.strip("[]"),
+            settings.port,
+            type=socket.SOCK_STREAM,
+            proto=socket.IPPROTO_TCP,
+            flags=socket.AI_PASSIVE,
         )[0]
-        door = socket.socket(family, socket.SOCK_STREAM)
+        # With the protocol named, connections send at once: asyncio looks at it before it turns delays off.
+        door = socket.socket(family, kind, protocol)
     except (OSError, UnicodeError) as error:
         raise _no_door(settings, error) from error
     try:
@@ -104,36 +109,28 @@ def _protocol(seconds: float) -> type:
     h11_protocol: Any = library("uvicorn.protocols.http.h11_impl").H11Protocol
 
     class Impatient(h11_protocol):  # type: ignore[misc]  # uvicorn is imported only where it is needed
-        """Counts the time from a connection's first byte, or the end of a reply, to the end of the next headers."""
+        """Counts the time from a connection's beginning, or the end of a reply, to the end of the next headers."""
 
-        waiting: asyncio.TimerHandle | None = None
+        patience: Patience
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
-            self._wait()
+            self.patience = Patience(transport, seconds)
+            self.patience.wait()
 
         def connection_lost(self, exc: Exception | None) -> None:
-            self._stop()
+            self.patience.stop()
             super().connection_lost(exc)
 
         def handle_events(self) -> None:
             before = self.cycle
             super().handle_events()
             if self.cycle is not before or self.transport.get_protocol() is not self:
-                self._stop()
+                self.patience.stop()
 
         def on_response_complete(self) -> None:
             super().on_response_complete()
-            if not self.transport.is_closing() and (self.cycle is None or self.cycle.response_complete):
-                self._wait()
-
-        def _wait(self) -> None:
-            self._stop()
-            self.waiting = self.loop.call_later(seconds, self.transport.close)
-
-        def _stop(self) -> None:
-            if self.waiting is not None:
-                self.waiting.cancel()
-                self.waiting = None
+            if self.cycle is None or self.cycle.response_complete:  # else the next request was there already
+                self.patience.wait()
 
     return Impatient
