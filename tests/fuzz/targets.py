@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from innkeeper import content
+from innkeeper.macros import pyregex
 from innkeeper.macros.environment import MacroEnvironment
 from innkeeper.macros.errors import MacroError
 from innkeeper.macros.silly import substitute
@@ -281,7 +282,25 @@ def sandboxed_seeds() -> list[bytes]:
     return [text.encode() for text in texts]
 
 
+def search_pattern(data: bytes) -> str:
+    """A pattern, a replacement and a text, each ended by a zero: what the text becomes."""
+    pattern, replacement, text = [*data.decode("utf-8", "surrogateescape").split("\0", 2), "", ""][:3]
+    return pyregex.compile_pattern(pattern).sub(replacement, text, deadline=pyregex.Deadline(0.2))
+
+
+def pattern_seeds() -> list[bytes]:
+    """Patterns with each part of the language in them."""
+    texts = (
+        "(?P<n>a+?)[^]b-d\\]]{1,2}|(?:c)*$\0\\g<n>\\1\\n\\x\0aac bd",
+        "(?i)(?<=a)b(?!c)(?(1)d|e){3}\\b\\w\\N{DIGIT ONE}\0\\g<0>\0AB 1",
+        "(a|aa)+$(?#x)[[:alpha:]||b]{e<=1}\0\0aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab",
+        "(?x) (a{2,}) # {9}\n (a{30}){30} \\1 ^.\0\\101\0aaa",
+    )
+    return [text.encode() for text in texts]
+
+
 _TARGETS: Final = (
+    Target("pyregex", search_pattern, pattern_seeds),
     Target("sandbox", run_sandboxed, sandboxed_seeds),
     Target("png", open_everything, png_seeds, mend_png),
     Target("png-lenient", lambda data: content.open_card(data, lenient=True), png_seeds, mend_png),

@@ -218,6 +218,7 @@ _LIMITS: Final = (
     "re.match('('*200 + ')'*200, 'a')",
     "re.match('a'*5000, 'a')",
     "re.findall('', 'a'*900000)",
+    "re.findall('()'*300, 'a'*99000)",
     "re.sub('', 'b'*1000, 'a'*100000)",
     "re.sub('a', 'b'*2000, 'a')",
     "random.choice('ab'*600000)",

@@ -30,7 +30,6 @@ from innkeeper.macros.smart.sandbox_closures import (
 from innkeeper.macros.smart.sandbox_errors import (
     SandboxError,
     SandboxForbiddenError,
-    SandboxLimitError,
     SandboxRuntimeError,
     SandboxSyntaxError,
 )
@@ -38,22 +37,11 @@ from innkeeper.macros.smart.sandbox_lexer import prepared
 from innkeeper.macros.smart.sandbox_limits import CACHED_CODE_CHARS, CACHED_PROGRAMS, SANDBOX_LIMITS, SandboxLimits
 from innkeeper.macros.smart.sandbox_names import DOTTED, FUNCTIONS, MODULES
 from innkeeper.macros.smart.sandbox_operators import BINARY, COMPARE, UNARY
+from innkeeper.macros.smart.sandbox_places import FAILURES, Place
 from innkeeper.macros.smart.sandbox_values import Frame, Function, Module, Variables, kind_of, limit, measure
 from innkeeper.prompt.errors import InnkeeperError
 
 __all__ = ["Program", "program"]
-
-FAILURES: Final = (
-    TypeError,
-    ValueError,
-    ArithmeticError,
-    LookupError,
-    MemoryError,
-    RecursionError,
-    AttributeError,
-    OSError,
-)
-"""What plain data raises when an operation does not fit it."""
 
 _CONSTANTS: Final = frozenset({int, float, str, bool, type(None)})
 _NO_FILE: Final = ""
@@ -131,14 +119,13 @@ class _Compiler:
         except RecursionError:
             raise limit("the nesting of the code", "depth", self.limits.depth) from None
 
-    def where(self, node: Any) -> dict[str, Any]:
-        """The place of a node: line, column, and the line itself."""
-        line, excerpt = node.lineno, self.lines[node.lineno - 1] if node.lineno <= len(self.lines) else ""
-        column = len(excerpt.encode()[: node.col_offset].decode(errors="ignore")) + 1
-        return {"line": line, "column": column, "excerpt": excerpt[:120]}
+    def place(self, node: Any) -> Place:
+        """The place of a node."""
+        function = self._fixed(node.func) if isinstance(node, ast.Call) else None
+        return Place(self.lines, node.lineno, node.col_offset, None if function is None else function.usage)
 
     def refuse(self, node: Any, message: str, hint: str | None = None) -> NoReturn:
-        raise SandboxForbiddenError(message, hint=hint).at(**self.where(node))
+        raise SandboxForbiddenError(message, hint=hint).at(**self.place(node).parts())
 
     # ------------------------------------------------------------------------------------------------ expressions
 
@@ -156,22 +143,22 @@ class _Compiler:
             self.refuse(node, f"there is no {_shown(node)} in the sandbox")
         self.depth += 1
         if self.depth > self.limits.depth:
-            raise limit("the nesting of the code", "depth", self.limits.depth).at(**self.where(node))
+            raise limit("the nesting of the code", "depth", self.limits.depth).at(**self.place(node).parts())
         closure = compile_node(self, node)
         self.depth -= 1
         return closure
 
     def guarded(self, node: Any, closure: Closure) -> Closure:
         """The closure, with its failures as typed errors that say where."""
-        where = (self, node)
+        place = self.place(node)
 
         def run(frame: Frame) -> Any:
             try:
                 return closure(frame)
             except SandboxError as error:
-                raise _placed(error, where) from None
+                raise place.error(error) from None
             except (InnkeeperError, *FAILURES) as error:
-                raise _failed(error, where) from error
+                raise place.error(error) from error
 
         return run
 
@@ -180,7 +167,9 @@ class _Compiler:
         if type(value) not in _CONSTANTS:
             self.refuse(node, f"there are no constants of the kind {kind_of(value)} in the sandbox")
         if type(value) is int and value.bit_length() > self.limits.int_bits:
-            raise limit("a whole number", "int_bits", self.limits.int_bits, value.bit_length()).at(**self.where(node))
+            raise limit("a whole number", "int_bits", self.limits.int_bits, value.bit_length()).at(
+                **self.place(node).parts()
+            )
         return lambda _frame: value
 
     def name(self, node: ast.Name) -> Closure:
@@ -196,10 +185,11 @@ class _Compiler:
         return run
 
     def _missing(self, node: ast.Name) -> Closure:
+        name, place = node.id, self.place(node)
+
         def run(frame: Frame) -> Any:
-            raise SandboxRuntimeError(f"there is no name {node.id!r}", hint="read variables with getvar('path')").at(
-                **self.where(node)
-            )
+            hint = "read variables with getvar('path')"
+            raise SandboxRuntimeError(f"there is no name {name!r}", hint=hint).at(**place.parts())
 
         return run
 
@@ -401,12 +391,12 @@ class _Compiler:
         return self.refuse(node, f"{_shown(node)} cannot be set in the sandbox", "set a name, or vars['path']")
 
     def _several(self, node: Any) -> Callable[[Frame, Any], None]:
-        targets = [self.target(part) for part in node.elts]
+        targets, place = [self.target(part) for part in node.elts], self.place(node)
 
         def run(frame: Frame, value: Any) -> None:
             if type(value) not in {list, tuple, str, dict} or len(value) != len(targets):
                 count = f"{len(value)} values" if type(value) in {list, tuple, str, dict} else f"a {kind_of(value)}"
-                raise SandboxRuntimeError(f"{len(targets)} names cannot be set from {count}").at(**self.where(node))
+                raise SandboxRuntimeError(f"{len(targets)} names cannot be set from {count}").at(**place.parts())
             for target, item in zip(targets, tuple(value), strict=True):
                 target(frame, item)
 
@@ -414,15 +404,15 @@ class _Compiler:
 
     def _set_item(self, node: ast.Subscript) -> Callable[[Frame, Any], None]:
         self._only_vars(node)
-        whole, index, where = self.value(node.value), self.index(node.slice), (self, node)
+        whole, index, place = self.value(node.value), self.index(node.slice), self.place(node)
 
         def run(frame: Frame, value: Any) -> None:
             try:
                 put_item(frame, whole(frame), index(frame), value)
             except SandboxError as error:
-                raise _placed(error, where) from None
+                raise place.error(error) from None
             except (InnkeeperError, *FAILURES) as error:
-                raise _failed(error, where) from error
+                raise place.error(error) from error
 
         return run
 
@@ -474,30 +464,3 @@ def _known_name(name: str) -> Closure | None:
 def _empty(frame: Frame) -> dict[Any, Any]:
     """What ``__builtins__`` is: an empty dict, as in the original, and not the interpreter's."""
     return {}
-
-
-def _placed(error: SandboxError, where: tuple[_Compiler, Any]) -> SandboxError:
-    return error if error.where and error.where.line else error.at(**where[0].where(where[1]))
-
-
-def _failed(error: BaseException, where: tuple[_Compiler, Any]) -> SandboxError:
-    compiler, node = where
-    if isinstance(error, InnkeeperError):
-        return SandboxRuntimeError(error.message, hint=error.hint).at(**compiler.where(node))
-    if isinstance(error, MemoryError | RecursionError):
-        return SandboxLimitError("the work of the code", limit="work", allowed=compiler.limits.work).at(
-            **compiler.where(node)
-        )
-    message, hint = _explained(error, compiler, node)
-    return SandboxRuntimeError(message, hint=hint).at(**compiler.where(node))
-
-
-def _explained(error: BaseException, compiler: _Compiler, node: Any) -> tuple[str, str | None]:
-    message = f"there is no key {error}" if isinstance(error, KeyError) else str(error) or type(error).__name__
-    function = compiler._fixed(node.func) if isinstance(node, ast.Call) else None  # noqa: SLF001 - the module's own class
-    if function is None:
-        return message, None
-    name = function.usage.split("(", 1)[0]
-    if isinstance(error, TypeError) and "argument" in message:
-        message = f"{name} was called with the wrong arguments"
-    return message, f"use it as {function.usage}"

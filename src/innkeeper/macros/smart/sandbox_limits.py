@@ -47,8 +47,8 @@ class SandboxLimits(msgspec.Struct, frozen=True, kw_only=True):
 SANDBOX_LIMITS: Final = SandboxLimits()
 """The defaults."""
 
-CACHED_PROGRAMS: Final = 1_024
+CACHED_PROGRAMS: Final = 512
 """Compiled pieces of code kept; the least recently used goes first."""
 
-CACHED_CODE_CHARS: Final = 2_000
-"""Longer code is compiled each time."""
+CACHED_CODE_CHARS: Final = 300
+"""Longer code is compiled each time: 300 characters make up to 120 KB of closures."""
