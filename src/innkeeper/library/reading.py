@@ -36,7 +36,7 @@ def read_version(data: Any, *, asset: str | None = None) -> TemplateVersion:
 def _hook(_kind: type, value: Any) -> Any:
     if not isinstance(value, Mapping):
         msg = f"Expected `object`, got `{type(value).__name__}`"
-        raise msgspec.ValidationError(msg)
+        raise TypeError(msg)  # msgspec adds the path
     return freeze(dict(value))
 
 
