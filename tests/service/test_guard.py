@@ -134,6 +134,31 @@ def test_log(caplog: pytest.LogCaptureFixture) -> None:
     assert "s3cret" not in caplog.text
 
 
+def test_other_protocols() -> None:
+    """What is neither HTTP nor a WebSocket is handed on; a body is given once, then what the server says."""
+    seen: list[Any] = []
+
+    async def surface(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(scope["type"])
+        seen.extend([(await receive())["type"], (await receive())["type"]] if scope["type"] == "http" else [])
+
+    async def run() -> None:
+        guard = Guard(surface, settings=OPEN, gate=Gate(calls=1, volume=10, workers=1, seconds=1))
+        events = [{"type": "http.request", "body": b"x"}, {"type": "http.disconnect"}]
+
+        async def receive() -> Any:
+            return events.pop(0)
+
+        async def send(event: Any) -> None:
+            raise AssertionError
+
+        await guard({"type": "lifespan"}, receive, send)
+        await guard({"type": "http", "method": "POST", "headers": []}, receive, send)
+
+    asyncio.run(run())
+    assert seen == ["lifespan", "http", "http.request", "http.disconnect"]
+
+
 def test_defect_of_a_surface(caplog: pytest.LogCaptureFixture) -> None:
     """A surface that fails gets its caller an answer without its text, and one that has begun is left as it is."""
 

@@ -124,6 +124,13 @@ def raw(service: Service, data: bytes, *, finish: bool = True) -> bytes:
 HEAD = f"POST {CONSTRUCT} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n".encode()
 
 
+def test_requests_in_a_row(service: Service) -> None:
+    """Requests that are sent before their predecessors were answered are answered in turn."""
+    one = b"GET /api/health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    said = raw(service, one * 3 + one.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+    assert said.count(b"HTTP/1.1 200 OK") == said.count(b'"healthy"') == 4
+
+
 @pytest.mark.parametrize(
     "data",
     [

@@ -9,7 +9,7 @@ import pytest
 from innkeeper.service.body import Intake, announced
 from innkeeper.service.errors import BodyLimitError, OverloadError, SlowBodyError, TimeBudgetError
 from innkeeper.service.settings import Settings
-from innkeeper.service.work import Gate
+from innkeeper.service.work import Expired, Gate, Work
 
 
 def gate(**limits: Any) -> Gate:
@@ -90,6 +90,22 @@ def test_loop_gone() -> None:
     work.interrupt()
     work._thread.join(10)
     assert not work._thread.is_alive()
+
+
+def test_interrupted_late() -> None:
+    """An interruption that arrives after the call's end harms nobody: the one who waits is told."""
+    told: list[bool] = []
+
+    class Late(Work[int]):
+        def _compute(self) -> None:
+            super()._compute()
+            raise Expired
+
+    work = Late(lambda: 3, lambda: told.append(True))
+    work.start()
+    work._thread.join(10)
+    work.interrupt()
+    assert (told, work.result) == ([True], 3)
 
 
 def test_places() -> None:

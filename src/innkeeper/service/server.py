@@ -41,9 +41,8 @@ def serve(settings: Settings, ready: Callable[[str], None], operations: Operatio
     warm()
     door = listen(settings)
     ready(address(settings, door))
-    logging.getLogger("uvicorn.error").setLevel(
-        logging.ERROR
-    )  # its warnings quote nothing, but any client can cause them
+    # Any client can cause warnings; errors are ours.
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     if threading.current_thread() is threading.main_thread():
         # The server takes the signal, finishes, and raises it again, which is to end this process in the ordinary way.
         signal.signal(signal.SIGTERM, lambda *_: None)

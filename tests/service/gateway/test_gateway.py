@@ -120,6 +120,7 @@ def test_deep_and_large_bodies() -> None:
         ("text/plain", b"[{{upper:a}}]", "[A]"),
         ("application/x-www-form-urlencoded", b'{"text": "{{upper:b}}"}', "B"),
         ("application/x-www-form-urlencoded", b"{not json", "{not json"),
+        ("application/x-www-form-urlencoded", b"a=b", "a=b"),
         ("application/octet-stream", b"\xff", "\ufffd"),
         ("application/vnd.x+json; charset=utf-8", b'{"text": "c"}', "c"),
         (
