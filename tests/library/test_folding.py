@@ -33,6 +33,7 @@ HIDDEN = {
     "starred": "lan*tern",
     "heart": "lan♥tern",
     "spaced leet": "l 4 n t 3 r n",
+    "drawn out leet": "laaaant3rn",
     "drawn out": "laaaanterrrrn",
     "spaced over lines": "l\na\nn\nt\ne\nr\nn",
 }

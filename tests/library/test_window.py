@@ -1,11 +1,14 @@
 """The window of a chat: the newest turns, the current message once, and nothing left out in silence."""
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.library.window import Part, Summariser, Turn, Window, fit_chat
 from innkeeper.prompt.errors import MaxTokensExceededError, UsageError
+from innkeeper.prompt.frozen import FrozenDict
 from innkeeper.prompt.message import Message
 
 
@@ -29,7 +32,7 @@ def chat(count: int) -> list[Message]:
     return [Message("user" if n % 2 == 0 else "assistant", f"turn {n}") for n in range(count)]
 
 
-def fit(messages: list[Message | Turn], current: Message | Turn, budget: int, **more: object) -> Window:
+def fit(messages: Sequence[Message | Turn], current: Message | Turn, budget: int, **more: object) -> Window:
     """The window by words, without overhead."""
     return fit_chat(messages, current, budget, Words(), overhead=0, **more)  # type: ignore[arg-type]
 
@@ -58,7 +61,7 @@ def test_real_counts_with_overhead() -> None:
 
 def test_the_current_message_is_sent_once() -> None:
     """A copy that is stored already is known by its id and left out."""
-    stored = Message("user", "hello", metadata={"client_msg_id": "7"})
+    stored = Message("user", "hello", metadata=FrozenDict(client_msg_id="7"))
     window = fit([SAFETY, *chat(2), stored], stored, 100)
     assert texts(window) == ["Be kind.", "turn 0", "turn 1", "hello"]
     assert [(each.place, each.reason) for each in window.evicted] == [(3, "current")]

@@ -50,8 +50,10 @@ _ANY_PUNCTUATION: Final = re.compile(r"(?:[^\w\s]|_){1,2}(?=[^\W_])")
 _SIGN_INSIDE: Final = re.compile(r"(?<=\w)[!|](?=\w)")
 _SIGN: Final = re.compile(r"[0-9@$!|]+")
 _DRAWN_OUT: Final = re.compile(r"([^\W\d_])\1\1+")
-_LETTERS: Final = tuple(3 * letter for letter in "abcdefghijklmnopqrstuvwxyz")
-_WORD: Final = re.compile(r"[^ ]+")
+_WORD: Final = re.compile(r"\S+")
+_LOOKED_UP: Final = 16
+"""So many places of a view are found without a table."""
+
 _SPELLED: Final = 3
 """From so many single letters in a row on, they are read as a word that is spelled out."""
 
@@ -107,21 +109,30 @@ class _Kept(_Places):
         return self.before.back(self.olds[run] + place - self.starts[run])
 
 
-@dataclass(frozen=True)
 class _Words(_Places):
-    """From a text whose separators were made single spaces to the text before, whose words begin elsewhere."""
+    """From a text whose separators were made single spaces (``text``) to the text before, whose words begin elsewhere."""
 
-    spaced: str
-    before: _Places
+    __slots__ = ("_asked", "_before", "_runs", "_spaced", "_text")
 
-    @cached_property
-    def _runs(self) -> _Kept:
-        words = [match.span() for match in _WORD.finditer(self.spaced)]
-        starts = list(accumulate((end - start + 1 for start, end in words), initial=0))
-        return _Kept(starts[:-1], [start for start, _ in words], self.before)
+    def __init__(self, text: str, spaced: str, before: _Places) -> None:
+        self._text, self._spaced, self._before = text, spaced, before
+        self._asked = 0
+        self._runs: _Kept | None = None
 
     def back(self, place: int) -> int:
-        return self._runs.back(place)
+        """The first few places are looked up one by one; where there are more, a table is worth making."""
+        self._asked += 1
+        if self._asked > _LOOKED_UP:
+            self._runs = self._runs or self._table()
+            return self._runs.back(place)
+        begin = self._text.rfind(" ", 0, place) + 1
+        rest = self._spaced.split(None, self._text.count(" ", 0, place))[-1]
+        return self._before.back(len(self._spaced) - len(rest) + place - begin)
+
+    def _table(self) -> _Kept:
+        words = [match.span() for match in _WORD.finditer(self._spaced)]
+        starts = list(accumulate((end - start + 1 for start, end in words), initial=0))
+        return _Kept(starts[:-1], [start for start, _ in words], self._before)
 
 
 _SAME: Final = _Places()
@@ -130,26 +141,26 @@ _SAME: Final = _Places()
 def views_of(text: str) -> Iterator[View]:
     """Every form in which a text is compared, the plain one first. Places a view gives are places of ``text``."""
     folded, places = (text.lower(), _SAME) if _is_plain(text) else _fold(text)
-    yield from _forms(folded, places)
-    if _has_signs(folded):
+    plain = _words(folded, places)
+    yield from _forms(folded, places, plain)
+    if merged := _has_signs(folded):
         folded = _letters(folded)
-        yield from _forms(folded, places, merged=True)
-    for length in (1, 2) if _is_drawn_out(folded) else ():
+        yield from _forms(folded, places, _words(folded, places, merged=True))
+    for length in (1, 2) if _is_drawn_out(plain.text) else ():
         short = _shortened(folded, (match.span() for match in _DRAWN_OUT.finditer(folded)), places, keep=length)
         if short is not None:
-            yield _words(*short)
+            yield _words(*short, merged=merged)
 
 
-def _forms(base: str, places: _Places, *, merged: bool = False) -> Iterator[View]:
+def _forms(base: str, places: _Places, plain: View) -> Iterator[View]:
     """The words of a text; its spelled-out words; and its words without the signs inside them."""
-    plain = _words(base, places, merged=merged)
     yield plain
     if (spelled := _spelled_out(plain)) is not None:
         yield spelled
-        if not (merged or spelled.text.replace(" ", "").isalpha()):
+        if not (plain.merged or spelled.text.replace(" ", "").isalpha()):
             yield replace(spelled, text=_letters(spelled.text), merged=True)
     if (joined := _shortened(base, _inside(base), places)) is not None:
-        yield _words(*joined, merged=merged)
+        yield _words(*joined, merged=plain.merged)
 
 
 def fold_word(text: str) -> str:
@@ -195,7 +206,8 @@ def _shown(char: str) -> str:
 def _words(text: str, places: _Places, *, merged: bool = False) -> View:
     """The words of a text with single spaces between them."""
     spaced = text.translate(_SEPARATORS)
-    return View(" ".join(spaced.split()), _Words(spaced, places), merged=merged)
+    joined = " ".join(spaced.split())
+    return View(joined, _Words(joined, spaced, places), merged=merged)
 
 
 def _has_signs(text: str) -> bool:
@@ -212,8 +224,16 @@ def _touches(text: str, start: int, end: int) -> bool:
     return text[start - 1 : start].isalpha() or text[end : end + 1].isalpha()
 
 
-def _is_drawn_out(text: str) -> bool:
-    return any(three in text for three in _LETTERS) or not (text.isascii() or _DRAWN_OUT.search(text) is None)
+def _is_drawn_out(words: str) -> bool:
+    """Whether a letter stands three times in a row."""
+    return (not words.isascii() or _has_triples(words.encode())) and _DRAWN_OUT.search(words) is not None
+
+
+def _has_triples(data: bytes) -> bool:
+    """Whether a byte stands three times in a row: the text as one number, laid over itself, is 0 there. Very quick."""
+    number = int.from_bytes(data)
+    once = number ^ (number >> 8)
+    return 0 in (once | (once >> 8)).to_bytes(len(data))[2:]
 
 
 def _inside(text: str) -> Iterator[tuple[int, int]]:

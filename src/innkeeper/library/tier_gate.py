@@ -53,7 +53,12 @@ class TierGate:
         """A gate with the defaults where nothing is given: general tier, packaged list."""
         return cls(policy or TierPolicy(), detector or default_detector())
 
-    def check(self, texts: Mapping[str, str], requested: Any = None, ceilings: Ceilings | None = None) -> Checked:
+    def check(
+        self,
+        texts: Mapping[str, str] | Mapping[Entry, str],
+        requested: Any = None,
+        ceilings: Ceilings | None = None,
+    ) -> Checked:
         """The decision about the texts of one request, named by their `Entry` (or a name that begins with it)."""
         found = combined((str(name), self.detector.scan(text)) for name, text in texts.items())
         decision = effective_tier(requested, ceilings, policy=self.policy, detection=found if texts else None)
