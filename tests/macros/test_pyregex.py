@@ -43,6 +43,9 @@ SUBSTITUTIONS = [
     Case("bracket first in class", "[]a]+", "x", "]a]b"),
     Case("negated class", "[^]a]+", "x", "]abc"),
     Case("verbose", "(?x) a  # [ {\n b", "x", "ab"),
+    Case("verbose with sets", "(?x)[ ]b # {9\n[#]{1} [a[]", "x", " b#["),
+    Case("hyphens at the edges", "[-a-c-]+", "x", "-b-d"),
+    Case("escapes in a set", r"[\]\-\d]+", "x", "]-1a"),
     Case("ignore case", "(?i)É", "x", "éÉe"),
     Case("lookbehind", "(?<=a)b", "x", "ab bb"),
     Case("dollar", "b$", "x", "ab\nb\n"),
@@ -57,7 +60,9 @@ def test_replaces_as_python_does(case: Case) -> None:
     assert compile_pattern(case.pattern).sub(case.replacement, case.text) == expected
 
 
-@pytest.mark.parametrize("pattern", ["[[:alpha:]]", "[a||b]", "[a~~b]", "[a&&b]"])
+@pytest.mark.parametrize(
+    "pattern", ["[[:alpha:]]", "[a||b]", "[a~~b]", "[a&&b]", "[+--]", "[a-z--9]", "[--9]", "[^[-^]", "[&-~]", "[^]-a]"]
+)
 def test_sets_are_pythons(pattern: str) -> None:
     """What the engine knows of sets beyond Python's is not there."""
     text = "a&b|[:lp] ~]"
@@ -67,7 +72,10 @@ def test_sets_are_pythons(pattern: str) -> None:
     assert compile_pattern(pattern).findall(text) == expected
 
 
-@pytest.mark.parametrize("pattern", ["(", "a**", "[", r"\p{L}", "(?R)", "(?<=a+)b", "x{3,2}", "(" * 5_000])
+@pytest.mark.parametrize(
+    "pattern",
+    ["(", "a**", "[", r"\p{L}", "(?R)", "(?<=a+)b", "x{3,2}", "(" * 5_000, "(?x:a{1})", "(?-x:a{1})", "[b--c]"],
+)
 def test_refuses_what_python_refuses(pattern: str) -> None:
     """A pattern Python does not take is a typed error."""
     with pytest.raises(PatternSyntaxError):
@@ -124,6 +132,8 @@ def test_patterns_are_limited() -> None:
     [
         "(a{60000}){60000}",
         "(?x)(a{6000}){6000}",
+        "(?x)(a{6000}) {6000}",
+        "(?xi)(a{6000})#[\n{6000}",
         "(?#[)(a{6000}){6000}",
         "((?#)a{60000}){60000}",
         "(a{600}(?#)b){6000}",

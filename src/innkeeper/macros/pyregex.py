@@ -6,7 +6,6 @@ the process. What `re` accepts is accepted here, with its meaning; the matching 
 
 from __future__ import annotations
 
-import math
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -169,27 +168,25 @@ def _malformed(text: str, error: Exception) -> PatternSyntaxError:
     )
 
 
-_VERBOSE: Final = re.compile(r"\(\?[a-zA-Z]*x")
-_COUNT: Final = re.compile(r"\{(\d+)")
-_PIECE: Final = re.compile(
-    r"""(?P<atom>\\N\{[^}]*\}|\\.|[^\\\[(){])|(?P<set>\[\^?\]?(?:\\.|[^\]\\])*)|(?P<comment>\(\?\#[^)]*\)?)
-    |(?P<open>\()|(?P<close>\))|(?P<repeat>\{(?!\})(?P<least>\d*)(?:,\d*)?\})|(?P<brace>\{)|(?P<end>\\)""",
-    re.DOTALL | re.VERBOSE,
-)
+_PIECES: Final = r"""(?P<comment>\(\?\#[^)]*\)?%s)|(?P<set>\[\^?\]?(?:\\.|[^\]\\])*)|(?P<open>\()|(?P<close>\))
+    |(?P<repeat>\{(?!\})(?P<least>\d*)(?:,\d*)?\})|(?P<brace>\{)|(?P<atom>\\N\{[^}]*\}|\\.|.)"""
+_PIECE: Final = re.compile(_PIECES % "", re.DOTALL | re.VERBOSE)
+_VERBOSE_PIECE: Final = re.compile(_PIECES % r"|\#[^\n]*|\s+", re.DOTALL | re.VERBOSE)
+_VERBOSE: Final = re.compile(r"\(\?[a-zA-Z]*x[a-zA-Z]*\)")
+_VERBOSE_GROUP: Final = re.compile(r"\(\?[a-zA-Z]*(?:x|-[a-zA-Z]*x)[a-zA-Z-]*:")
 
 
 def _plain_python(text: str) -> str:
     r"""The pattern with an escape before what ``regex`` reads as more than `re` does: ``a{e}``, ``[[:alpha:]]``, ``[a||b]``.
 
-    Raises `PatternLimitError` for repetitions that come to more than ``MAX_PATTERN_REPEATS``: the engine writes them out.
+    Raises `PatternLimitError` for repetitions that come to more than ``MAX_PATTERN_REPEATS``: the engine writes them out; and
+    `PatternSyntaxError` for groups that are verbose or not for themselves.
     """
-    if _VERBOSE.search(text):
-        # What is a comment there cannot be told from here, so every count counts, and nothing is rewritten.
-        _check_repeats(math.prod(int(count[:9]) or 1 for count in _COUNT.findall(text)))
-        return text
     if "{" not in text and "[" not in text:
         return text
-    pieces = list(_PIECE.finditer(text))
+    if _VERBOSE_GROUP.search(text):
+        raise PatternSyntaxError("a group cannot be verbose by itself", hint="make the whole pattern verbose: (?x)")
+    pieces = list((_VERBOSE_PIECE if _VERBOSE.match(text) else _PIECE).finditer(text))
     _check_repeats(_written_out(pieces))
     return "".join(_escaped(piece) for piece in pieces)
 
@@ -221,7 +218,7 @@ def _check_repeats(found: int) -> None:
         )
 
 
-_SET_PIECE: Final = re.compile(r"\\.|\[|([&|~])(?=\1)", re.DOTALL)
+_RANGE: Final = re.compile(r"(\\.|.)(?:-(\\.|.))?", re.DOTALL)
 
 
 def _escaped(piece: re.Match[str]) -> str:
@@ -230,9 +227,13 @@ def _escaped(piece: re.Match[str]) -> str:
         return "\\{"
     if piece.lastgroup != "set":
         return text
-    return "[" + _SET_PIECE.sub(
-        lambda found: found.group() if len(found.group()) > 1 else "\\" + found.group(), text[1:]
-    )
+    start = 2 if text.startswith("[^") else 1
+    return text[:start] + _RANGE.sub(_range, text[start:])
+
+
+def _range(found: re.Match[str]) -> str:
+    first, last = (part if part is None or part not in "-&|~[" else "\\" + part for part in found.groups())
+    return first if last is None else f"{first}-{last}"
 
 
 # --- replacements ------------------------------------------------------------------------------------------------------
