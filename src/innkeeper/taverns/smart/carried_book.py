@@ -17,9 +17,8 @@ from innkeeper.taverns.smart.containers import list_in
 
 __all__ = ["carried_book", "is_smart_book"]
 
-_MODES: Final = frozenset({"always", "conditional"})
-_OWN_POSITIONS: Final = frozenset({"user", "assistant", "system"})
-_OWN_FIELDS: Final = frozenset({"mode", "condition"})
+_MODES: Final = ("always", "conditional")
+_OWN_POSITIONS: Final = ("user", "assistant", "system")
 _FOREIGN_FIELDS: Final = frozenset({"key", "keys", "insertion_order"})
 _POSITIONS: Final[Mapping[LorePosition, str]] = {
     LorePosition.BEFORE_CHAR: "before_char",

@@ -18,8 +18,8 @@ from innkeeper.taverns.smart.options import SmartOptions
 from innkeeper.taverns.smart.roles import role_or
 from innkeeper.taverns.smart.screening import Screen, screen_entry, screen_preset
 from innkeeper.taverns.smart.sources import entry_source, preset_source
-from innkeeper.taverns.smart.values import text_of
-from innkeeper.taverns.smart.verdict import Rule, Verdict
+from innkeeper.taverns.smart.values import text_of, told_number
+from innkeeper.taverns.smart.verdict import Rule, Verdict, shown
 
 __all__ = ["Construction", "construct", "construct_explained"]
 
@@ -220,9 +220,10 @@ def _verdict(row: _Row, places: dict[int, int]) -> Verdict:
     }
     if candidate is not None and row.made is not None:
         place = places[id(row.made)]
-        facts |= {"role": candidate.role, "depth": candidate.depth, "order": candidate.order, "place": place}
+        depth, order = told_number(candidate.depth), told_number(candidate.order)
+        facts |= {"role": candidate.role, "depth": depth, "order": order, "place": place}
     elif row.rule in _FIELD:
-        facts["found"] = item.get(_FIELD[row.rule])
+        facts["found"] = shown(item.get(_FIELD[row.rule]))
     return Verdict(**facts)
 
 

@@ -7,6 +7,7 @@ from typing import Final
 __all__ = [
     "MAX_AUTOMATON_TOKEN",
     "MAX_BOOK_DEPTH",
+    "MAX_NUMBER",
     "MAX_RULES_SECONDS",
     "MAX_SEGMENT",
     "MIN_AUTOMATON_TOKENS",
@@ -30,3 +31,6 @@ REBUILD_AFTER: Final = 2_048
 
 MAX_RULES_SECONDS: Final = 3.0
 """Wall time the regex rules of one call may search together (`PatternLimitError`); one rule has ``MAX_PATTERN_SECONDS``."""
+
+MAX_NUMBER: Final = 2**53
+"""The largest number that reports tell and that a preset's settings may be: what every JSON reader holds."""

@@ -12,7 +12,7 @@ from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
 from innkeeper.prompt.text import Origin, scalar_text
 from innkeeper.taverns.smart.smart_inputs import SmartInputs, inputs_of
-from innkeeper.taverns.smart.values import text_of, whole_number
+from innkeeper.taverns.smart.values import text_of, told_number, whole_number
 
 __all__ = ["PLAN_ASSEMBLY"]
 
@@ -59,7 +59,8 @@ def _block(message: dict[str, Any], number: int) -> Block:
     facts: dict[str, Any] = {"source": kind, "id": text_of(source["id"], "source.id")}
     facts |= {name: text_of(source.get(name), name) for name in ("name", "identifier") if source.get(name)}
     if place == "in-chat":
-        facts |= {"depth": whole_number(source.get("depth"), 0), "order": whole_number(source.get("order"), 100)}
+        depth, order = whole_number(source.get("depth"), 0), whole_number(source.get("order"), 100)
+        facts |= {"depth": told_number(depth), "order": told_number(order)}
     return Block(
         role=message["role"],
         content=scalar_text(message["content"]),

@@ -8,6 +8,7 @@ from typing import Any, Final
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
+from innkeeper.taverns.smart.limits import MAX_NUMBER
 from innkeeper.taverns.smart.smart_inputs import SmartInputs, read_inputs
 from innkeeper.taverns.tavern import note_unused
 
@@ -56,7 +57,7 @@ def _configured(preset: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_setting(value: Any) -> bool:
-    return isinstance(value, (bool, int, float))
+    return isinstance(value, (bool, int, float)) and abs(value) <= MAX_NUMBER
 
 
 def window_of(inputs: SmartInputs) -> int | None:

@@ -6,8 +6,9 @@ from typing import Any, Final
 
 from innkeeper.prompt.errors import LimitError, Where
 from innkeeper.prompt.limits import MAX_DEPTH, MAX_DIGITS
+from innkeeper.taverns.smart.limits import MAX_NUMBER
 
-__all__ = ["copied", "text_of", "whole_number"]
+__all__ = ["copied", "text_of", "told_number", "whole_number"]
 
 _PLAIN: Final = frozenset({str, int, float, bool, type(None)})
 
@@ -44,6 +45,11 @@ def whole_number(value: Any, default: int) -> int | None:
         return int(value)
     except (TypeError, ValueError, OverflowError):
         return None
+
+
+def told_number(value: int | None) -> int | None:
+    """A whole number as reports tell it: one that JSON readers may not hold by the nearest they do."""
+    return None if value is None else max(-MAX_NUMBER, min(value, MAX_NUMBER))
 
 
 def copied(value: Any, path: str) -> Any:

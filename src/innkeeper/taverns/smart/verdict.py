@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-__all__ = ["Rule", "SmartLore", "Verdict"]
+__all__ = ["Rule", "SmartLore", "Verdict", "shown"]
 
 
 class Rule(StrEnum):
@@ -31,8 +31,9 @@ class Rule(StrEnum):
 class Verdict(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One entry's. ``asset`` is ``presets_in_chat`` or ``world_books``; ``index`` counts its entries, flattened, from 0.
 
-    ``condition`` is the text of a condition and ``value`` what it came to; ``found`` is the value that a rule refused. A kept
-    entry has its sort key (``order``, ``role``) and ``depth``, and its ``place`` among the messages that construct made.
+    ``condition`` is the text of a condition and ``value`` what it came to; ``found`` is the value that a rule refused, as
+    `shown`. A kept entry has its sort key (``order``, ``role``), its ``depth``, and its ``place`` among the messages that
+    construct made.
     """
 
     asset: str
@@ -40,7 +41,7 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     rule: Rule
     id: str = ""
     title: str = ""
-    found: Any = None
+    found: str | None = None
     condition: str | None = None
     value: str | None = None
     role: str | None = None
@@ -75,9 +76,9 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     def __str__(self) -> str:
         """The decision as a sentence."""
-        told = "" if self.condition is None else f": {_short(self.condition)} came to {_short(self.value)}"
+        told = "" if self.condition is None else f": {shown(self.condition)} came to {shown(self.value)}"
         if not self.kept:
-            return _SENTENCES[self.rule].replace("{found}", _short(self.found)) + told
+            return _SENTENCES[self.rule].replace("{found}", str(self.found)) + told
         if self.depth is None:
             return f"at {self.found}"
         judged = told and f"; its condition holds{told}"
@@ -115,6 +116,10 @@ class SmartLore(msgspec.Struct, frozen=True):
 _LONGEST: Final = 80
 
 
-def _short(value: Any) -> str:
-    text = repr(value)
+def shown(value: Any) -> str:
+    """A value as Python writes it, shortened; what cannot be written is told by its type."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):
+        text = f"<{type(value).__name__}>"
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
