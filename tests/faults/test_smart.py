@@ -26,20 +26,69 @@ RULE: Final = {
 REQUEST: Final[dict[str, Any]] = {
     "tavern": "smart",
     "preset": {
-        "api_config": {"enabled": True, "max_context": 4000, "max_tokens": 100, "enabled_fields": ["max_context", "max_tokens"]},
+        "api_config": {
+            "enabled": True,
+            "max_context": 4000,
+            "max_tokens": 100,
+            "enabled_fields": ["max_context", "max_tokens"],
+        },
         "prompts": [
-            {"identifier": name, "enabled": True, "position": "relative", "role": "system", "order": 1, "content": "a {{user}}"}
+            {
+                "identifier": name,
+                "enabled": True,
+                "position": "relative",
+                "role": "system",
+                "order": 1,
+                "content": "a {{user}}",
+            }
             for name in ("main", "charBefore", "charDescription", "personaDescription", "chatHistory", "charAfter")
         ]
-        + [{"identifier": "i", "position": "in-chat", "depth": 1, "order": 2, "content": "b", "mode": "conditional", "condition": "true"}],
+        + [
+            {
+                "identifier": "i",
+                "position": "in-chat",
+                "depth": 1,
+                "order": 2,
+                "content": "b",
+                "mode": "conditional",
+                "condition": "true",
+            }
+        ],
         "regex_rules": [{**RULE, "targets": ["history"], "mode": "conditional", "condition": "true"}],
     },
     "lorebooks": [
-        {"entries": [{"id": 1, "position": "before_char", "enabled": True, "mode": "conditional", "keys": ["yo"], "content": "c"}]},
-        [{"id": 2, "position": "user", "depth": 0, "order": 1, "mode": "conditional", "condition": "<<keywords:yo>>", "content": "d"}],
+        {
+            "entries": [
+                {
+                    "id": 1,
+                    "position": "before_char",
+                    "enabled": True,
+                    "mode": "conditional",
+                    "keys": ["yo"],
+                    "content": "c",
+                }
+            ]
+        },
+        [
+            {
+                "id": 2,
+                "position": "user",
+                "depth": 0,
+                "order": 1,
+                "mode": "conditional",
+                "condition": "<<keywords:yo>>",
+                "content": "d",
+            }
+        ],
         {"entries": {"0": {"uid": 0, "key": ["yo"], "content": "e", "position": 4, "depth": 1, "role": 1}}},
     ],
-    "character": {"name": "Wenna", "description": "f", "message": ["g"], "world_book": {"entries": [{"id": 3, "content": "h"}]}, "regex_rules": []},
+    "character": {
+        "name": "Wenna",
+        "description": "f",
+        "message": ["g"],
+        "world_book": {"entries": [{"id": 3, "content": "h"}]},
+        "regex_rules": [],
+    },
     "user": {"name": "n", "persona_name": "Rin", "description": "i"},
     "history": [{"role": "user", "content": "yo {{setvar:a.b[1]:2}}"}, {"role": "thinking", "content": "j"}],
     "message": "{{python:1+1}}",
@@ -54,7 +103,7 @@ REQUEST: Final[dict[str, Any]] = {
     },
     "profile": "smarttavern",
     "now": "2026-01-15T12:34:56Z",
-}  # fmt: skip
+}
 
 
 def paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -66,7 +115,7 @@ def paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield from paths(item, (*path, key))
 
 
-WRONG: Final[list[Any]] = [None, True, False, 0, -1, 10**9, 10**30, 10**5000, 1.5, float("inf"), float("nan"), "", "x"]
+WRONG: list[Any] = [None, True, False, 0, -1, 10**9, 10**30, 10**5000, 1.5, float("inf"), float("nan"), "", "x"]
 WRONG += [
     "\ud800",
     "\x00",
@@ -128,11 +177,7 @@ def test_nesting(size: int) -> None:
     deep: Any = []
     for _ in range(size):
         deep = [deep]
-    for field in ("lorebooks", "preset", "character", "settings", "variables"):
+    nested = {"x": deep, "entries": deep, "prompts": deep}
+    for field, value in (("lorebooks", [nested]), ("preset", nested), ("character", nested), ("settings", nested)):
         with pytest.raises(InnkeeperError):
-            smart.build(
-                tavern="smart",
-                message="a",
-                now=REQUEST["now"],
-                **{field: {"x": deep, "entries": deep, "prompts": deep}},
-            )
+            smart.build({"message": "a", "now": REQUEST["now"], field: value})
