@@ -28,6 +28,7 @@ SCALARS = st.one_of(
     st.none(),
     st.booleans(),
     st.integers(-3, 3),
+    st.just(5_000).map(lambda digits: 10**digits),
     st.floats(allow_nan=False, width=16),
     st.sampled_from(["", "a", "b", "user", "assistant", "history.user", "(", "true", "\ud800"]),
 )

@@ -318,6 +318,9 @@ WRONG = [
     Wrong("switch to nothing", switch_branch, (0,), "Invalid target_j=0, must be between 1 and 2"),
     Wrong("switch too far", switch_branch, (3,), "Invalid target_j=3, must be between 1 and 2"),
     Wrong("switch to a text", switch_branch, ("1",), "expected a whole number", error=ShapeError),
+    Wrong("append a role no text can hold", append_message, ("n", "a2", 10**5_000, "x"), "Invalid role: int"),
+    Wrong("update an id no text can hold", update_message, (10**5_000, "x"), "Node not found: int"),
+    Wrong("switch to a number no text can hold", switch_branch, (10**5_000,), "Invalid target_j=int"),
     Wrong("switch without a path", switch_branch, (1,), "active_path is empty", tree(active_path=[])),
     Wrong("switch from nothing", switch_branch, (1,), "Current node not found: x", tree(active_path=["x"])),
     Wrong(

@@ -102,6 +102,17 @@ def test_nothing_is_shared() -> None:
     assert (base, overrides) == ({"a": {"l": [1]}}, {"b": {"l": [2]}})
 
 
+@pytest.mark.parametrize(
+    ("base", "options"),
+    [({"l": [10**5_000]}, {"array_strategy": "union"}), ({}, {"remove_paths": [10**5_000]})],
+    ids=["an item", "a path"],
+)
+def test_numbers_no_text_can_hold(base: Any, options: Any) -> None:
+    """Where a number is to be compared as text and cannot be written, that is a typed error."""
+    with pytest.raises(LimitError):
+        apply_operation(base, {"l": []}, "merge", options)
+
+
 def test_too_deep() -> None:
     """Data that is too deep, or contains itself, is a typed error."""
     circle: dict[str, Any] = {}

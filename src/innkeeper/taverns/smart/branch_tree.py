@@ -17,11 +17,19 @@ from innkeeper.taverns.smart.errors import ShapeError
 from innkeeper.taverns.smart.options import SmartOptions
 from innkeeper.taverns.smart.values import copied
 
-__all__ = ["BranchError", "BranchTree", "Stamp"]
+__all__ = ["BranchError", "BranchTree", "Stamp", "shown"]
 
 
 class BranchError(FormatError, ValueError):
     """A chat document, or what is asked of it, does not hold together. ``message`` is the original's text where it has one."""
+
+
+def shown(value: Any) -> str:
+    """A value as the original's messages write it; of what cannot be written, its type."""
+    try:
+        return str(value)
+    except (ValueError, RecursionError):
+        return type(value).__name__
 
 
 _ZONE: Final = timezone(timedelta(hours=8))
@@ -81,7 +89,7 @@ class BranchTree:
         """The node of this id. Raises `BranchError` with the words of ``what``."""
         if isinstance(name, str) and name in self.nodes:
             return self.nodes[name]
-        msg = f"{what}: {name}"
+        msg = f"{what}: {shown(name)}"
         raise BranchError(msg, where=Where(path="nodes"))
 
     # --- reading ---------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from innkeeper.prompt.errors import Where
-from innkeeper.taverns.smart.branch_tree import BranchError, BranchTree
+from innkeeper.taverns.smart.branch_tree import BranchError, BranchTree, shown
 from innkeeper.taverns.smart.errors import ShapeError
 from innkeeper.taverns.smart.values import text_of
 
@@ -259,7 +259,7 @@ def _target(tree: BranchTree, target_j: int) -> tuple[str, list[str]]:
         msg = f"No siblings found for parent: {parent}"
         raise BranchError(msg, where=Where(path=f"children.{parent}"))
     if not 1 <= target_j <= len(beside):
-        msg = f"Invalid target_j={target_j}, must be between 1 and {len(beside)}"
+        msg = f"Invalid target_j={shown(target_j)}, must be between 1 and {len(beside)}"
         raise BranchError(msg, where=Where(path="target_j"))
     target = beside[target_j - 1]
     tree.node(target, "Target root node not found" if parent is None else "Target node not found")
@@ -277,12 +277,12 @@ def _check_new(tree: BranchTree, name: Any, what: str) -> None:
 
 def _check_role(role: Any) -> None:
     if role not in _ROLES:
-        msg = f"Invalid role: {role}"
+        msg = f"Invalid role: {shown(role)}"
         raise BranchError(msg, where=Where(path="role"), hint="roles of a chat are system, user and assistant")
 
 
 def _mode(return_mode: Any) -> str:
-    return str(return_mode or "doc").lower()
+    return return_mode.lower() if isinstance(return_mode, str) else "doc"
 
 
 def _edit(tree: BranchTree, return_mode: Any, forms: Mapping[str, Callable[[Any, Any], dict[str, Any]]]) -> Edit:

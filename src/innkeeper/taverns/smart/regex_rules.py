@@ -124,7 +124,7 @@ def _is_target(kind: str, targets: frozenset[str]) -> bool:
 
 def _source_text(message: Mapping[str, Any], key: str) -> str:
     source = message.get("source")
-    return str(source.get(key, "")).lower() if isinstance(source, Mapping) else ""
+    return _word(source.get(key)) if isinstance(source, Mapping) else ""
 
 
 def _depths(messages: Sequence[Mapping[str, Any]]) -> list[int]:
@@ -132,7 +132,7 @@ def _depths(messages: Sequence[Mapping[str, Any]]) -> list[int]:
     depths, anchors = [0] * len(messages), 0
     for place in range(len(messages) - 1, -1, -1):
         message = messages[place]
-        anchors += str(message.get("role", "")).lower() in _ANCHORS and not _is_relative(message)
+        anchors += _word(message.get("role")) in _ANCHORS and not _is_relative(message)
         depths[place] = anchors
     return depths
 
@@ -154,7 +154,7 @@ def _chosen(
     run: _Run,
 ) -> list[_Rule]:
     """The rules that run, in their order. Conditions are evaluated before any rule runs, each on its own."""
-    when = str(placement or "").lower()
+    when = _word(placement)
     if when not in PLACEMENTS or view not in VIEWS:
         return []
     named = [(index, rule) for index, rule in _listed(regex_rules) if _runs(rule, when, view)]
@@ -173,7 +173,7 @@ def _runs(rule: Mapping[str, Any], placement: str, view: str) -> bool:
     views = rule.get("views")
     return (
         rule.get("enabled") is True
-        and str(rule.get("placement", "")).lower() == placement
+        and _word(rule.get("placement")) == placement
         and bool(rule.get("find_regex"))
         and isinstance(views, list)
         and view in views
@@ -181,8 +181,13 @@ def _runs(rule: Mapping[str, Any], placement: str, view: str) -> bool:
     )
 
 
+def _word(value: Any) -> str:
+    """A text in lower case; anything else is none of our words."""
+    return value.lower() if isinstance(value, str) else ""
+
+
 def _mode(rule: Mapping[str, Any]) -> str:
-    return str(rule.get("mode", "always")).lower()
+    return _word(rule.get("mode", "always"))
 
 
 def _conditions(
@@ -209,7 +214,7 @@ def _read(rule: Mapping[str, Any], index: int, run: _Run) -> _Rule | None:
             place=place,
             lowest=_depth(rule.get("min_depth"), 0) or 0,
             highest=_depth(rule.get("max_depth"), None),
-            targets=frozenset(str(item).lower() for item in targets if item is not None)
+            targets=frozenset(_word(item) for item in targets if isinstance(item, str))
             if isinstance(targets, list) and targets
             else None,
         )
@@ -219,7 +224,8 @@ def _read(rule: Mapping[str, Any], index: int, run: _Run) -> _Rule | None:
 
 
 def _name(rule: Mapping[str, Any]) -> str:
-    return f"regex rule {str(rule.get('name') or rule.get('id') or '')[:80]}".strip()
+    names = (rule.get(key) for key in ("name", "id"))
+    return "regex rule " + next((name[:80] for name in names if isinstance(name, str) and name), "without a name")
 
 
 def _depth(value: Any, default: int | None) -> int | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.prompt.errors import LimitError
 from innkeeper.taverns.smart.options import SmartOptions
-from innkeeper.taverns.smart.values import copied
+from innkeeper.taverns.smart.values import copied, text_of
 
 if TYPE_CHECKING:
     Merge = Callable[[list[Any], list[Any], str | None], list[Any]]
@@ -27,7 +27,7 @@ _ARRAYS_OF: Final = {"append": "concat", "concat": "concat", "union": "union", "
 def apply_operation(
     base_document: Any,
     overrides: Any,
-    operation: str = "merge",
+    operation: Any = "merge",
     options: Mapping[str, Any] | None = None,
     *,
     smart: SmartOptions | None = None,
@@ -46,10 +46,12 @@ def apply_operation(
     given = options if isinstance(options, Mapping) else {}
     base = copied(base_document if isinstance(base_document, Mapping) else {}, "base_document")
     changes = copied(overrides, "overrides")
-    result = _applied(base, changes, str(operation or "merge").lower(), given, smart or SmartOptions())
+    result = _applied(
+        base, changes, operation.lower() if isinstance(operation, str) else "merge", given, smart or SmartOptions()
+    )
     for path in given["remove_paths"] if isinstance(given.get("remove_paths"), list) else ():
         if isinstance(path, (str, int)):
-            _remove(result, str(path))
+            _remove(result, text_of(path, "options.remove_paths"))
     return result
 
 
@@ -62,8 +64,9 @@ def _applied(
         return base
     if operation in _SHALLOW:
         return base | changes
-    named = str(given.get("array_strategy", "replace")).lower()
-    merge = ARRAY_STRATEGIES.get(_ARRAYS_OF.get(operation, named), _replaced)
+    named = given.get("array_strategy")
+    strategy = _ARRAYS_OF.get(operation, named.lower() if isinstance(named, str) else "replace")
+    merge = ARRAY_STRATEGIES.get(strategy, _replaced)
     key = given.get("array_key")
     merged: dict[str, Any] = _deep(base, changes, merge, None if smart.compat.lossy_merges else key)
     return merged
@@ -118,7 +121,7 @@ def _identity(value: Any) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, sort_keys=True)
     except (TypeError, ValueError):
-        return str(value)
+        return text_of(value, "an item")
 
 
 ARRAY_STRATEGIES: Final[Mapping[str, Merge]] = {
