@@ -349,6 +349,7 @@ _FAILURES: Final = (
     "datetime.datetime.strptime('a', 1)",
     "datetime.datetime.strptime('a', '%Y')",
     "datetime.datetime.strptime('1', '%c')",
+    "datetime.datetime.strptime('1', '%Y%Y')",
     "datetime.datetime.strptime('UTC', '%Z')",
     "datetime.datetime.strptime('30 Feb', '%d %b')",
     "legacy_num('a', 'b')",

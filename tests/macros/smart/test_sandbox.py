@@ -1,6 +1,7 @@
 """The language of the sandbox: what code gives, beside what Python gives, and what it does to the variables."""
 
 import random
+import warnings
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -31,6 +32,8 @@ ALIKE = [
     "'a' in {'a': 1}",
     "0 or '' or 'x'",
     "1 and 0 and 2",
+    "1 and 2",
+    "0 or []",
     "'a' if 0 else 'b'",
     "[1, [2, (3,)], {'k': None}]",
     "{**{'a': 1}, 'b': 2, 'a': 3}",
@@ -165,6 +168,47 @@ def test_nothing_untyped(code: str) -> None:
     """Whatever the code, a text or a `SandboxError` with a place comes out."""
     error = failure(code, {"a": [1, {"b": "c"}]})
     assert error is None or error.render()
+
+
+_NUMERALS = st.lists(
+    st.sampled_from(
+        [
+            *(
+                "1",
+                "0x1f",
+                "0b1",
+                "0x",
+                "1.5",
+                ".5",
+                "1e5",
+                "1E0_0",
+                "1_0",
+                "1j",
+                "0",
+                "is",
+                "if",
+                "ifx",
+                "else",
+                "and",
+                "or",
+            ),
+            *("in", "not", "for", "x", " ", "'a'", "'\\d'", "r'\\d'", "\\", "'\\777'", "(1)", "()", "[0]"),
+        ]
+    ),
+    max_size=6,
+)
+
+
+@given(st.one_of(_CODE, _NUMERALS.map("".join)))
+@example("1ifx")
+@example("0E0_0is")
+@example("1jif 1else 2")
+def test_no_warnings(code: str) -> None:
+    """The parser has nothing to warn of, whatever the code."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        failure(code)
+    assert [str(warning.message) for warning in seen] == []
 
 
 @given(st.lists(st.sampled_from(["x=[x,x]", "x=x+x", "x='%s' % x", "x=str(x)", "x=x*9", "x=[x]", "x={1:x}", "setvar('a',x)",

@@ -70,7 +70,10 @@ def strptime(frame: Frame, text: Any, pattern: Any, /) -> datetime:
     if not _YEARS.intersection(letters):  # Python warns of days without a year
         text, pattern = "1900 " + text, "%Y " + pattern
     frame.charge(len(text) * len(pattern))
-    return datetime.strptime(text, pattern)  # noqa: DTZ007 - the sandbox has no zones
+    try:
+        return datetime.strptime(text, pattern)  # noqa: DTZ007 - the sandbox has no zones
+    except re.error:
+        raise SandboxRuntimeError("strptime reads each part of a date once", hint="use each directive once") from None
 
 
 KINDS: Final = {"datetime": datetime, "date": date, "time": time}
