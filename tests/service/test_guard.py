@@ -7,9 +7,13 @@ from typing import Any
 
 import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from innkeeper.service import Keys, Settings, create_app
+from innkeeper.service.errors import OriginRefusedError
 from innkeeper.service.guard import Guard
+from innkeeper.service.origins import check_origin
 from innkeeper.service.work import Gate
 from tests.service.programs import CONSTRUCT, DOCUMENT
 
@@ -83,6 +87,22 @@ def test_open_door(headers: dict[str, str], status: int) -> None:
     assert ask(OPEN, "GET", "/api/health", headers).status_code == status
     body: dict[str, Any] = {"content": b'{"text": "x"}', "headers": {**headers, "Content-Type": "text/plain"}}
     assert ask(OPEN, "POST", "/api/modules/smarttavern/macro/process_text", **body).status_code == status
+
+
+@given(
+    host=st.text(max_size=30)
+    | st.sampled_from(["127.0.0.1", "[::1]:1", "localhost:8050", "[", "a@localhost", "127.1"]),
+    origin=st.none() | st.text(max_size=30),
+)
+def test_any_headers(host: str, origin: str | None) -> None:
+    """Whatever the headers say, a request passes or is refused, and a foreign origin never passes."""
+    headers = {"host": host} if origin is None else {"host": host, "origin": origin}
+    try:
+        check_origin(headers, OPEN)
+    except OriginRefusedError as error:
+        assert error.http_status == 403  # noqa: PT017 - either outcome is right
+    else:
+        assert origin is None or origin.lower() == f"http://{host.lower()}"
 
 
 def test_permissions() -> None:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from innkeeper.service.app import create_app
 from innkeeper.service.errors import ServiceConfigError
 from innkeeper.service.extra import library
-from innkeeper.service.gateway.prompt_operations import warm
 from innkeeper.service.limits import MAX_CONNECTIONS, MAX_HEADERS, MAX_SOCKET_MESSAGE, STOP_SECONDS
 from innkeeper.service.patience import Patience
 from innkeeper.service.settings import Settings
@@ -38,7 +37,6 @@ def serve(settings: Settings, ready: Callable[[str], None], operations: Operatio
     uvicorn = library("uvicorn")
     library("websockets")
     app = create_app(settings, operations)
-    warm()
     door = listen(settings)
     ready(address(settings, door))
     # Any client can cause warnings; errors are ours.

@@ -1,6 +1,7 @@
 """The gateway in this process: the recorded exchanges of the original, and the envelope around every outcome."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -280,6 +281,24 @@ def test_missing_paths(method: str, path: str, status: int) -> None:
     reply = Gateway().answer(Request.of(method, path))
     assert reply.status == status
     assert ("allow" in reply.headers) == (status == 405)
+
+
+@pytest.mark.parametrize("profile", ["fixed", "smarttavern"])
+def test_race(profile: str) -> None:
+    """Three hundred runs at once, whose conditions set variables within variables, give one answer."""
+    condition = "{{setvar:a.b[0]:{{getvar:seed}}}}{{python:int(getvar('a.b[0]')) == 7}}"
+    entries = [
+        {"id": number, "mode": "conditional", "condition": condition, "content": f"c{number}", "position": "system"}
+        for number in range(5)
+    ]
+    variables = {"seed": 7, "a": {"b": [0]}}
+    body = {"history": [], "presets_in_chat": [], "world_books": entries, "variables": variables}
+    gateway = Gateway(Settings(profile=profile))
+    asked = Request.of("POST", f"/api/{CONSTRUCT}", JSON_HEADERS, json.dumps(body).encode())
+    with ThreadPoolExecutor(16) as pool:
+        answers = set(pool.map(lambda _: gateway.answer(asked).body, range(300)))
+    [answer] = answers
+    assert [message["content"] for message in json.loads(answer)["messages"]] == ["c0", "c1", "c2", "c3", "c4"]
 
 
 PLAIN = st.recursive(
