@@ -120,6 +120,12 @@ def test_a_whole_sillytavern_setting() -> None:
     assert any(note.kind is NoteKind.FALLBACK for note in plan.notes)
 
 
+def test_a_marker_that_is_off() -> None:
+    """What has no place here and is off anyway is not told."""
+    prompts = [{"identifier": "dialogueExamples", "marker": True, "enabled": False}]
+    assert build(preset={"prompts": prompts, "temperature": 1}).notes == ()
+
+
 def test_a_preset_without_an_order() -> None:
     """Prompts stand as they are listed."""
     preset = {"prompts": [{"identifier": "a", "content": "A", "injection_position": 0}], "new_chat_prompt": "x"}

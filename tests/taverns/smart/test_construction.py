@@ -177,6 +177,22 @@ def test_verdicts_tell_why() -> None:
     assert verdicts[3].facts["value"] == "7"
 
 
+def test_verdicts_of_values_that_cannot_be_written() -> None:
+    """Numbers beyond what Python writes and reports hold are told by what they are, long values by their beginning."""
+    books = [entry(content=10**5_000), entry(content=["x" * 200]), entry(depth=10**5_000, order=-(10**5_000))]
+    verdicts = construct_explained([], [], books).verdicts
+    assert [verdict.found for verdict in verdicts] == ["<int>", "['" + "x" * 78 + "…", None]
+    assert (verdicts[2].depth, verdicts[2].order) == (2**53, -(2**53))
+
+
+def test_ids_of_messages() -> None:
+    """A message's own id is told in its source; other keys are not."""
+    history = [{"role": "user", "content": "a", "name": "b"}, {"role": "user", "content": "a", "source_id": 0}]
+    sources = [message["source"] for message in construct(history, [], [])["messages"]]
+    assert [source.get("source_id") for source in sources] == [None, 0]
+    assert list(sources[0]) == ["type", "id", "index"]
+
+
 def test_inputs_are_neither_changed_nor_shared() -> None:
     """Changing the result changes no argument, and conditions write to no caller's variables, not even nested ones."""
     variables = {"a": {"b": "x"}}
