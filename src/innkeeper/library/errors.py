@@ -10,6 +10,7 @@
     ├── QueryRefusedError           a statement that would change something, or that the database refuses
     ├── UnknownLabelError           a template without this label (404)
     ├── UnknownRowError             no row of this name or id (404)
+    ├── UnknownSecretError          a secret that is not set (404)
     ├── TemplateNotFoundError       no template answers a request (404)
     │   └── LabelNotFoundError      none with the label asked for; no other label stands in (404)
     ├── UnknownTemplateError        no template of this name (404)
@@ -21,6 +22,7 @@
     ├── PartialCycleError           templates that include or extend one another in a circle
     ├── LexiconError                a detection list that cannot be used; says which entry
     ├── RowError                    a value that its column does not take
+    ├── SecretValueError            a name or value that the vault does not keep
     ├── SnapshotError               a snapshot that is damaged, or none at all
     ├── TemplateSyntaxError         a template that cannot be read; says line and column
     ├── TransferError               an import that is not what an export writes; says line and column
@@ -30,15 +32,20 @@
     LimitError
     └── TemplateLimitError          a template, its parts or its values beyond a limit of `innkeeper.library.limits`
     UnavailableError
-    └── DatabaseError               the database does not do its work
-        ├── DatabaseCorruptError    its file is damaged, or no database
-        ├── DatabaseFullError       no room left to write
-        ├── DatabaseLockedError     another writer held it for too long
-        ├── DatabaseMissingError    no such file, and none was to be made
-        ├── DatabaseReadOnlyError   it may be read only
-        ├── DatabaseUnreachableError  the server does not answer, or refuses the login
-        ├── SchemaNewerError        made by a later Innkeeper
-        └── SchemaOutdatedError     made by an earlier Innkeeper and not upgraded
+    ├── DatabaseError               the database does not do its work
+    │   ├── DatabaseCorruptError    its file is damaged, or no database
+    │   ├── DatabaseFullError       no room left to write
+    │   ├── DatabaseLockedError     another writer held it for too long
+    │   ├── DatabaseMissingError    no such file, and none was to be made
+    │   ├── DatabaseReadOnlyError   it may be read only
+    │   ├── DatabaseUnreachableError  the server does not answer, or refuses the login
+    │   ├── SchemaNewerError        made by a later Innkeeper
+    │   └── SchemaOutdatedError     made by an earlier Innkeeper and not upgraded
+    └── VaultError                  the vault does not do its work
+        ├── TamperedSecretError     a stored secret is not what was stored under its name
+        ├── VaultKeyError           a key that cannot be used: not one, or open to others
+        ├── VaultKeyMissingError    no key at all
+        └── WrongVaultKeyError      a secret that another key sealed
     InnkeeperError
     ├── OverBudgetError             what must stay does not fit (422)
     └── TierBlockedError            a request whose tier decision does not let it pass (403)
@@ -81,8 +88,10 @@ __all__ = [
     "RowError",
     "SchemaNewerError",
     "SchemaOutdatedError",
+    "SecretValueError",
     "SnapshotError",
     "SpecError",
+    "TamperedSecretError",
     "TemplateLimitError",
     "TemplateNotFoundError",
     "TemplateSyntaxError",
@@ -92,9 +101,14 @@ __all__ = [
     "UnknownLabelError",
     "UnknownPartialError",
     "UnknownRowError",
+    "UnknownSecretError",
     "UnknownTemplateError",
     "UnknownVersionError",
     "VariableTypeError",
+    "VaultError",
+    "VaultKeyError",
+    "VaultKeyMissingError",
+    "WrongVaultKeyError",
 ]
 
 # ------------------------------------------------------------------------------------------------------ mistakes of callers
@@ -136,6 +150,13 @@ class UnknownRowError(UsageError):
     """No row of this name or id."""
 
     http_status = 404
+
+
+class UnknownSecretError(UsageError):
+    """A secret that is not set."""
+
+    http_status = 404
+    HINT = "`innkeeper vault list` shows what is set"
 
 
 class TemplateNotFoundError(UsageError):
@@ -214,6 +235,10 @@ class RowError(InputError):
     """A value that the database cannot hold: a NUL character, a number out of range, a wrong kind."""
 
 
+class SecretValueError(InputError):
+    """A name or value that the vault does not keep. The value is never part of the error."""
+
+
 class SnapshotError(FormatError):
     """A snapshot whose SHA-256 is not its own, or that is none. Nothing of it is used."""
 
@@ -290,7 +315,7 @@ class DatabaseReadOnlyError(DatabaseError):
 class DatabaseUnreachableError(DatabaseError):
     """The server does not answer, went away, or refuses the login."""
 
-    HINT = "check INNKEEPER_DATABASE_URL, and that the server runs"
+    HINT = "check INNKEEPER_DATABASE_URL, that the server runs, and that database and login exist"
 
 
 class SchemaNewerError(DatabaseError):
@@ -303,6 +328,35 @@ class SchemaOutdatedError(DatabaseError):
     """A database that an earlier Innkeeper made and that was not upgraded."""
 
     HINT = "`innkeeper db upgrade`"
+
+
+# --------------------------------------------------------------------------------------------------------------- the vault
+
+
+class VaultError(UnavailableError):
+    """The vault does not do its work. No error of it holds a secret or a key."""
+
+
+class TamperedSecretError(VaultError):
+    """A stored secret that does not open with the key that sealed it: its row was changed, or swapped with another."""
+
+    HINT = "find out who wrote to the table of secrets, then set the secret again"
+
+
+class VaultKeyError(VaultError):
+    """A key that cannot be used: it is none, or others may read its file."""
+
+
+class VaultKeyMissingError(VaultError):
+    """No key: nothing can be sealed or opened."""
+
+    HINT = "`innkeeper vault init` makes one, or set INNKEEPER_VAULT_KEY_FILE or INNKEEPER_VAULT_KEY"
+
+
+class WrongVaultKeyError(VaultError):
+    """A secret that was sealed with a key which is not among those given. Without that key it cannot be opened by anybody."""
+
+    HINT = "give the key it was sealed with beside the present one, or set the secret again"
 
 
 # ------------------------------------------------------------------------------------------------------------------- tiers

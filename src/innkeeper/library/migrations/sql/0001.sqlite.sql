@@ -86,7 +86,7 @@ CREATE TABLE characters (
   CONSTRAINT ck_characters_content_rating_known CHECK (content_rating IN ('sfw', 'nsfw')),
   CONSTRAINT ck_characters_moderation_status_known CHECK (moderation_status IN ('pending', 'approved', 'rejected')),
   CONSTRAINT ck_characters_consistency_method_known CHECK (consistency_method IN ('seed_locked', 'i2i_reference', 'hybrid')),
-  CONSTRAINT ck_characters_adult_is_declared CHECK (content_rating = 'sfw' OR declared_age >= 18)
+  CONSTRAINT ck_characters_adult_is_declared CHECK (content_rating = 'sfw' OR (declared_age IS NOT NULL AND declared_age >= 18))
 )
 
 -- next
