@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from innkeeper.library.detector import Detector, default_detector
 from innkeeper.library.findings import combined
+from innkeeper.library.folding import views_of
 from innkeeper.library.lexicon import Lexicon, LexiconEntry
 from innkeeper.library.limits import MAX_SCAN_CHARS, MAX_SPANS
+from innkeeper.library.matching import Matcher
 from innkeeper.library.tier import Ceilings, Decision, Tier, effective_tier
 from innkeeper.library.tier_policy import TierPolicy
 
@@ -256,6 +258,11 @@ def test_any_text_is_scanned(text: str) -> None:
     assert not found.failed
     assert all(0 <= span.start < span.end <= len(text) for span in found.spans)
     assert all(0 < score <= 1 for score in found.scores.values())
+
+
+def test_no_entries_find_nothing() -> None:
+    """A matcher without words has nothing to look for."""
+    assert Matcher(()).finds(next(views_of("nude"))) == []
 
 
 def test_texts_are_judged_together() -> None:

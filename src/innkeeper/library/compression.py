@@ -75,8 +75,6 @@ def compress(segments: Iterable[Segment], budget: Budget | int, counter: Measure
         for _ in step(work):
             if work.fits():
                 return work.result()
-    if work.fits():
-        return work.result()
     raise OverBudgetError(counter.most(work.text()), room.target, room.unit)
 
 
@@ -177,14 +175,9 @@ def _drop_roles(work: _Work) -> Iterator[None]:
     for roles in DROP_ORDER:
         for place in _least_worth(work, roles):
             segment = work.segments[place]
-            if segment.role in _TAILED or segment.min:
-                tail = _tail_of(work, place)
-                if tail:
-                    work.take(place, tail, "tail")
-                    yield
-                    continue
-            if segment.min == 0:
-                work.take(place, "", "budget")
+            tail = _tail_of(work, place) if segment.role in _TAILED or segment.min else ""
+            if tail or segment.min == 0:
+                work.take(place, tail, "tail" if tail else "budget")
                 yield
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -103,11 +104,20 @@ class _Words:
 
 def _outside(finds: list[Find], contexts: list[Find]) -> list[Find]:
     """The finds that no context of their own entry covers."""
-    return [find for find in finds if not any(_covers(context, find) for context in contexts)]
+    if not contexts:
+        return finds
+    starts: dict[int, list[int]] = {}
+    reach: dict[int, list[int]] = {}
+    for context in sorted(contexts, key=lambda each: each.start):
+        ends = reach.setdefault(context.entry, [])
+        starts.setdefault(context.entry, []).append(context.start)
+        ends.append(max(context.end, ends[-1] if ends else 0))  # how far contexts that begin up to here go
+    return [find for find in finds if not _covered(find, starts.get(find.entry, []), reach.get(find.entry, []))]
 
 
-def _covers(context: Find, find: Find) -> bool:
-    return context.entry == find.entry and context.start <= find.start and find.end <= context.end
+def _covered(find: Find, starts: list[int], reach: list[int]) -> bool:
+    before = bisect_right(starts, find.start)
+    return before > 0 and reach[before - 1] >= find.end
 
 
 def _at_borders(text: str, start: int, end: int) -> bool:
