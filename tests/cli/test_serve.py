@@ -16,7 +16,7 @@ def test_starts_and_stops(tmp_path: Path) -> None:
     """It says where it listens, answers with its settings, and ends with 0 when told to stop."""
     (tmp_path / "keys").write_text("from-file\n")
     words = ["--data", str(tmp_path), "--profile", "smarttavern", "--no-python", "--key-file", str(tmp_path / "keys")]
-    with Service.command(*words, environment={"INNKEEPER_API_KEY": "from-env"}) as running:
+    with Service.command(*words, environment={"INNKEEPER_SERVICE_KEY": "from-env"}) as running:
         url = f"{running.url}/api/modules/api_gateway/info"
         assert httpx.get(url).status_code == 401
         for key in ("from-file", "from-env"):
@@ -48,7 +48,7 @@ def test_does_not_start(words: list[str], said: str, capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize(("keys", "words"), [("", "open, for this machine only"), ("k", "every call needs a key")])
 def test_words(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], keys: str, words: str) -> None:
     """People are told where it listens and who may call."""
-    monkeypatch.setenv("INNKEEPER_API_KEY", keys)
+    monkeypatch.setenv("INNKEEPER_SERVICE_KEY", keys)
     seen: list[Settings] = []
 
     def run(settings: Settings, ready: Any) -> None:

@@ -171,3 +171,10 @@ def test_replies_of_any_shape_are_compared(body: Any) -> None:
 def test_default_runners_share_nothing() -> None:
     """Each run has its own service."""
     assert default_runners()["smart"].answer is not default_runners()["smart"].answer
+
+
+def test_a_case_held_to_the_document_says_so() -> None:
+    """What is not held to its recording is named, with the reason, however it comes out."""
+    decided = [outcome for outcome in run_cases(CASES) if outcome.decided]
+    assert [outcome.case.name for outcome in decided] == ["construct_array_world_books"]
+    assert "the document takes arrays" in str(decided[0].decided)

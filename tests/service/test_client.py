@@ -107,7 +107,7 @@ def test_network_errors(url: str) -> None:
 
 def test_method_and_key(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A GET sends its payload as a query; the key of the environment is sent where the call brings none."""
-    monkeypatch.setenv("INNKEEPER_API_KEY", "k")
+    monkeypatch.setenv("INNKEEPER_SERVICE_KEY", "k")
     call_api("only", {"a": "b c"}, method="GET", namespace="workflow")
     call_api("only", {"a": 1}, headers={"authorization": "Bearer mine"}, namespace="workflow")
     (method, path, key, _), (_, _, own, body) = SEEN

@@ -59,11 +59,11 @@ def test_keys(tmp_path: Path) -> None:
     """Keys come from a file and the environment; comments and blank lines are none; nothing shows them."""
     path = tmp_path / "keys"
     path.write_text("# mine\n\n one \ntwo\n")
-    keys = read_keys(path, {"INNKEEPER_API_KEY": " three "})
+    keys = read_keys(path, {"INNKEEPER_SERVICE_KEY": " three "})
     assert [keys.accept(key) for key in (b"one", b"two", b"three", b"# mine", b"", b"on")] == [True] * 3 + [False] * 3
     assert repr(keys) == "Keys(3 set)"
     assert "three" not in repr(Settings(keys=keys))
-    assert not read_keys(None, {"INNKEEPER_API_KEY": "  "})
+    assert not read_keys(None, {"INNKEEPER_SERVICE_KEY": "  "})
 
 
 @pytest.mark.parametrize(

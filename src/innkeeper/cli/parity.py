@@ -58,6 +58,8 @@ def _lines(outcomes: list[Outcome], limit: int) -> list[str]:
     for area, counts in sorted(_totals(outcomes).items()):
         rest = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()) if verdict != "agreed")
         lines.append(f"{area}: {counts['agreed']}/{counts.total()} agreed" + (f" ({rest})" if rest else ""))
+    decided = [outcome for outcome in outcomes if outcome.decided]
+    lines += [f"not held to the recording: {outcome.case.name}: {outcome.decided}" for outcome in decided]
     wrong = [outcome for outcome in outcomes if outcome.verdict != "agreed"]
     for outcome in wrong[: limit or None]:
         lines += ["", f"{outcome.verdict}: {outcome.case.name} ({outcome.case.source})"]
@@ -77,6 +79,7 @@ def _json(outcomes: list[Outcome]) -> str:
             "area": outcome.case.area,
             "verdict": outcome.verdict,
             "error": outcome.error,
+            "decided": outcome.decided,
             "differences": [msgspec.to_builtins(item) for item in outcome.differences],
         }
         for outcome in outcomes

@@ -32,7 +32,7 @@ _PORT = 8050
 def serve(*, as_json: bool, key_file: Path | None, no_python: bool, **options: Any) -> None:
     """Answer HTTP calls of prompt operations.
 
-    A key is read from INNKEEPER_API_KEY and --key-file. Without one the service is open, and only on this machine.
+    A key is read from INNKEEPER_SERVICE_KEY and --key-file. Without one the service is open, and only on this machine.
     """
     import json
 

@@ -34,13 +34,19 @@ class Outcome(msgspec.Struct, frozen=True):
     differences: tuple[Difference, ...] = ()
     error: str | None = None
     shown: Mapping[str, Any] = {}
+    decided: str | None = None
+    """Why the case was held to something else than what was recorded; said in every report."""
 
 
 class Runner(msgspec.Struct, frozen=True):
-    """How one tavern's cases are run: ``answer`` gives our result in the case's own terms, ``counted`` what must agree."""
+    """How one tavern's cases are run: ``answer`` gives our result in the case's own terms, ``counted`` what must agree.
+
+    ``decided`` gives the reason where a case is held to a document instead of the recording.
+    """
 
     answer: Callable[[Case], Any]
     counted: Callable[[Case, Any], tuple[Any, Any]]
+    decided: Callable[[Case], str | None] = lambda _case: None
 
 
 def default_runners() -> dict[str, Runner]:
@@ -49,7 +55,7 @@ def default_runners() -> dict[str, Runner]:
     from innkeeper.parity.smart import SmartCases
 
     smart = SmartCases()
-    return {"silly": Runner(silly.answer, silly.counted), "smart": Runner(smart.answer, smart.counted)}
+    return {"silly": Runner(silly.answer, silly.counted), "smart": Runner(smart.answer, smart.counted, smart.decided)}
 
 
 def run_case(case: Case, runners: Mapping[str, Runner] | None = None) -> Outcome:
@@ -70,7 +76,7 @@ def run_case(case: Case, runners: Mapping[str, Runner] | None = None) -> Outcome
     expected, ours = runner.counted(case, found)
     different = tuple(differences(expected, ours))
     verdict = Verdict.DIFFERENT if different else Verdict.AGREED
-    return Outcome(case, verdict, different, error=_error_text(found), shown=_shown(found))
+    return Outcome(case, verdict, different, _error_text(found), _shown(found), runner.decided(case))
 
 
 def _error_text(found: Any) -> str | None:

@@ -80,6 +80,14 @@ class SmartCases:
             expected = {**expected, "text": found["text"]}
         return with_orders(expected), with_orders(found)
 
+    @staticmethod
+    def decided(case: Case) -> str | None:
+        """Why a case is held to the document where the recording is of the original's defect."""
+        from innkeeper.parity.smart_gateway import DECIDED
+
+        found = DECIDED.get(case.name) if case.area == HTTP else None
+        return found.reason if found else None
+
     def _service(self) -> GatewayCases:
         from innkeeper.parity.smart_gateway import GatewayCases
 

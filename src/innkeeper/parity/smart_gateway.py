@@ -11,10 +11,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
+
 from innkeeper.parity.case import Case
 from innkeeper.parity.smart_order import with_orders
 
-__all__ = ["GatewayCases"]
+__all__ = ["DECIDED", "Decided", "GatewayCases"]
 
 _PRESET: Final = {"name": "默认预设", "description": "这是默认预设的描述", "prompts": [], "regex_rules": []}
 _BASE: Final = "http://localhost:8050"
@@ -25,27 +27,36 @@ _CHANGING: Final = {"/api/health": ("timestamp",)}
 _LEAKED: Final = frozenset({"list assignment index out of range"})
 """Words of Python's own errors that the original answers with; a typed error of ours agrees."""
 
-_DECIDED: Final[Mapping[str, Any]] = {
-    "construct_array_world_books": {
-        "messages": [
-            {"role": "user", "content": "hi", "source": {"type": "history.user", "id": "history_0", "index": 0}},
-            {
-                "role": "system",
-                "content": "x",
-                "source": {
-                    "type": "world_book.in-chat",
-                    "id": "wb_0",
-                    "content": "x",
+
+class Decided(msgspec.Struct, frozen=True):
+    """The body a request must be answered with although the original answered otherwise, and the reason."""
+
+    body: Any
+    reason: str
+
+
+DECIDED: Final[Mapping[str, Decided]] = {
+    "construct_array_world_books": Decided(
+        {
+            "messages": [
+                {"role": "user", "content": "hi", "source": {"type": "history.user", "id": "history_0", "index": 0}},
+                {
                     "role": "system",
-                    "source_id": "wb_0",
+                    "content": "x",
+                    "source": {
+                        "type": "world_book.in-chat",
+                        "id": "wb_0",
+                        "content": "x",
+                        "role": "system",
+                        "source_id": "wb_0",
+                    },
                 },
-            },
-        ]
-    },
-    "function_value_serialised_as_empty_object": {"text": "", "variables": {"initial": {}, "final": {}}},
+            ]
+        },
+        "the document takes arrays of entries; the original lost them without a word",
+    ),
 }
-"""Answers that are not to be the original's, by case: the document takes arrays of entries, which the original loses without
-a word; and a variable never holds a function, which the original writes as ``{}``."""
+"""Cases held to the document, by name."""
 
 
 class GatewayCases:
@@ -80,7 +91,8 @@ class GatewayCases:
     def counted(case: Case, found: Mapping[str, Any]) -> tuple[Any, Any]:
         """Status and body, as the document has it where the original does not."""
         body = found["body"]
-        expected = {**case.expected, "body": _DECIDED.get(case.name, case.expected["body"])}
+        decided = DECIDED.get(case.name)
+        expected = {**case.expected, "body": decided.body} if decided else dict(case.expected)
         if isinstance(body, dict):
             changing = _CHANGING.get(case.input["path"], ())
             body = {key: value for key, value in body.items() if key not in changing}

@@ -58,7 +58,7 @@ def call_api(
         name: the path with slashes, such as ``smarttavern/macro/process_text``.
         payload: the arguments; a GET sends them as its query.
         method: ``POST`` or ``GET``.
-        headers: further headers. The key in ``INNKEEPER_API_KEY`` is sent where they bring none.
+        headers: further headers. The key in ``INNKEEPER_SERVICE_KEY`` is sent where they bring none.
         namespace: where the operation is; without it modules, workflow and plugins are tried, going on only on 404.
         base_url: the gateway; ``INNKEEPER_URL``, or port 8050 of this machine, where left out.
         timeout: seconds to wait for the reply.

@@ -29,7 +29,7 @@ __all__ = ["DEFAULT_PORT", "KEY_VARIABLE", "PROFILES", "Settings", "is_loopback"
 DEFAULT_PORT: Final = 8050
 """Where SmartTavern's gateway listens, and so do we."""
 
-KEY_VARIABLE: Final = "INNKEEPER_API_KEY"
+KEY_VARIABLE: Final = "INNKEEPER_SERVICE_KEY"
 """The environment variable that holds a key."""
 
 PROFILES: Final = ("fixed", "smarttavern")

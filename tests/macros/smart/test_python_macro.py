@@ -93,3 +93,18 @@ def test_conditions_leave_the_table_alone() -> None:
         expand("{{python:random.shuffle(getvar('l'))}}{{python:setvar('l[0]', 9)}}{{getvar:l[0]}}", env.fork()) == "9"
     )
     assert env.table == {"l": [3, 1, 2]}
+
+
+def test_a_stored_function_is_a_named_quirk() -> None:
+    """With the original's switch it becomes an empty object; without, it is refused with a note."""
+    text = "{{python:setvar('f', getvar)}}"
+    kept, refused = environment({}, SMARTTAVERN), environment({})
+    assert (expand(text, kept), kept.table) == ("", {"f": {}})
+    assert (expand(text, refused), refused.table) == ("", {})
+    assert "cannot be kept in a variable" in refused.notes[0].message
+
+
+def test_long_numbers_use_up_the_share_of_a_run() -> None:
+    """Making and writing numbers of thousands of digits is charged, so that many macros end soon."""
+    shown = expand("{{python:len(str(9**4000))}}" * 3000, environment({}))
+    assert 4 * 100 < len(shown) < 4 * 3000

@@ -24,8 +24,14 @@ class MacroCompat(msgspec.Struct, frozen=True, kw_only=True):
     """Without a history, keywords are searched in the placeholder ``[UndefinedVar:chat_history_text]``
     (`smarttavern-notes.md` 2-7). Off: none is found."""
 
+    functions_as_objects: bool = False
+    """A function that ``{{python:setvar(…)}}`` stores becomes an empty object, as in the original's replies
+    (`smarttavern-notes.md` 1). Off: it is refused, with a note."""
 
-SMARTTAVERN: Final = MacroCompat(rescan_values=True, shared_initial=True, search_placeholder=True)
+
+SMARTTAVERN: Final = MacroCompat(
+    rescan_values=True, shared_initial=True, search_placeholder=True, functions_as_objects=True
+)
 """The original's behaviour, for ``--profile smarttavern`` and parity."""
 
 FIXED: Final = MacroCompat()

@@ -31,12 +31,13 @@ _WORDS: Final = frozenset({"True", "False", "None"})
 class EnvironmentHost:
     """What sandboxed code reaches: the variables, the moment and the chance of a run."""
 
-    __slots__ = ("_env", "now", "random")
+    __slots__ = ("_env", "functions_as_objects", "now", "random")
 
     def __init__(self, env: MacroEnvironment) -> None:
         self._env = env
         self.now: datetime = env.options.now
         self.random: Chance = env.chance
+        self.functions_as_objects = env.options.compat.functions_as_objects
 
     def getvar(self, path: str) -> Any:
         """The value at a path, or the policy's placeholder."""

@@ -102,6 +102,8 @@ def _dividing(sign: str, divide: Callable[[Any, Any], Any]) -> Callable[[Frame, 
         if left is str and sign == "%":
             return formatted(frame, a, b)
         if left in _NUMBERS and right in _NUMBERS:
+            if left is int:
+                boundary(frame, a)
             return divide(a, b)
         if left is timedelta and (right is timedelta or (right in _NUMBERS and sign != "%")):
             return _settled(frame, divide(a, b))
