@@ -375,7 +375,12 @@ class TierBlockedError(InnkeeperError):
         self.decision, self.tier = decision, tier
         self.categories, self.reasons = tuple(categories), tuple(reasons)
         what = ", ".join(self.categories) or ", ".join(self.reasons) or "not scanned"
-        facts = {"decision": decision, "tier": tier, "categories": self.categories, "reasons": self.reasons}
+        facts: dict[str, Any] = {
+            "decision": decision,
+            "tier": tier,
+            "categories": self.categories,
+            "reasons": self.reasons,
+        }
         super().__init__(f"the request does not pass in the {tier} tier ({decision}: {what})", **facts, **kwargs)
 
 
