@@ -47,6 +47,7 @@
         ├── VaultKeyMissingError    no key at all
         └── WrongVaultKeyError      a secret that another key sealed
     InnkeeperError
+    ├── DegradedError               a makeshift, where ``strict`` was asked for (422)
     ├── OverBudgetError             what must stay does not fit (422)
     └── TierBlockedError            a request whose tier decision does not let it pass (403)
 """
@@ -78,6 +79,7 @@ __all__ = [
     "DatabaseMissingError",
     "DatabaseReadOnlyError",
     "DatabaseUnreachableError",
+    "DegradedError",
     "InvalidTemplateError",
     "LabelNotFoundError",
     "LexiconError",
@@ -382,6 +384,18 @@ class TierBlockedError(InnkeeperError):
             "reasons": self.reasons,
         }
         super().__init__(f"the request does not pass in the {tier} tier ({decision}: {what})", **facts, **kwargs)
+
+
+class DegradedError(InnkeeperError):
+    """An answer that is less than what was asked for, where ``strict`` was asked for. ``reasons`` are words for programs."""
+
+    exit_code = 65
+    http_status = 422
+    HINT = "leave strict out to take what there is"
+
+    def __init__(self, reasons: Iterable[str], **kwargs: Any) -> None:
+        self.reasons = tuple(reasons)
+        super().__init__(f"only a makeshift answers: {', '.join(self.reasons)}", reasons=list(self.reasons), **kwargs)
 
 
 # ----------------------------------------------------------------------------------------------------------------- budgets

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from innkeeper.prompt.clock import Clock
 
-__all__ = ["MACHINE", "Outside", "ulid"]
+__all__ = ["MACHINE", "Outside", "random_bytes", "ulid"]
 
 _ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _LENGTH: Final = 26
@@ -43,6 +43,11 @@ def ulid(epoch_ms: int, chance: int) -> str:
         number, digit = divmod(number, len(_ALPHABET))
         digits = _ALPHABET[digit] + digits
     return digits
+
+
+def random_bytes(count: int) -> bytes:
+    """Bytes that nobody can foresee: for keys and nonces of the vault, which are never derived."""
+    return secrets.token_bytes(count)
 
 
 MACHINE: Final[Outside] = _Machine()

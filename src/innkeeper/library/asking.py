@@ -1,0 +1,85 @@
+"""What the library is asked: a request for a prepared prompt, and the parts of it that every way in has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from innkeeper.library.resolver import ResolveRequest
+from innkeeper.library.template import PRODUCTION
+from innkeeper.library.tier import Ceilings, Tier
+from innkeeper.library.tier_gate import Entry
+from innkeeper.prompt.frozen import EMPTY
+from innkeeper.prompt.message import Message
+
+__all__ = ["PrepareRequest", "texts_of"]
+
+
+class PrepareRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What a prompt is wanted for.
+
+    ``content_mode`` is the tier *asked for*; what is no tier is ``sfw``. ``ceilings`` come from the caller's own records
+    (account, workspace, character, scene, region), never from what a client sends; those of model and provider are added from
+    the catalogue. ``overlays`` are texts that are put to the prompt later (``ui``, ``suffix``): room is kept for them.
+    """
+
+    use_case: str
+    text: str = ""
+    """What the user wrote."""
+    job_type: str | None = None
+    target_model: str | None = None
+    target_family: str | None = None
+    enhancer_model: str | None = None
+    enhancer_family: str | None = None
+    content_mode: Any = None
+    label: str = PRODUCTION
+    lower_tier: bool = True
+    values: Mapping[str, Any] = EMPTY
+    ceilings: Ceilings = Ceilings()
+    history: tuple[Message, ...] = ()
+    overlays: Mapping[str, str] = EMPTY
+    target_budget: int | None = None
+    negative: str = ""
+    """The user's own negative prompt."""
+    generation_mode: str = "txt2img"
+    request_id: str | None = None
+    user_id: str | None = None
+    conversation_id: str | None = None
+    job_id: str | None = None
+    experiment_id: str | None = None
+    variant: str | None = None
+
+    def asked(self, tier: Tier) -> ResolveRequest:
+        """The question to the resolver, in the tier that was granted."""
+        return ResolveRequest(
+            use_case=self.use_case,
+            job_type=self.job_type,
+            target_model=self.target_model,
+            target_family=self.target_family,
+            enhancer_model=self.enhancer_model,
+            enhancer_family=self.enhancer_family,
+            content_mode=tier,
+            label=self.label,
+            lower_tier=self.lower_tier,
+        )
+
+
+def texts_of(request: PrepareRequest) -> dict[str, str]:
+    """Every text of a request that people wrote, by where it enters."""
+    found = {
+        Entry.USER_TEXT.value: request.text,
+        f"{Entry.USER_TEXT}:negative": request.negative,
+        Entry.HISTORY.value: "\n".join(message.content for message in request.history),
+        **{f"{Entry.USER_TEXT}:{name}": text for name, text in request.overlays.items()},
+    }
+    return {name: text for name, text in (*found.items(), *_value_texts(request.values)) if text}
+
+
+def _value_texts(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, value in values.items():
+        if isinstance(value, (list, tuple)):
+            yield f"{Entry.CARD}:{name}", "\n".join(map(str, value))
+        elif isinstance(value, str):
+            yield f"{Entry.CARD}:{name}", value

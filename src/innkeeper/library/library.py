@@ -1,0 +1,459 @@
+"""Library: everything of this package behind one object, as services, adapters and commands use it.
+
+Requests are answered from memory; a thread fetches what is published, here or elsewhere. Every way in asks one function for the
+tier. Every answer that is less than what was asked for says so, and is an error where ``strict`` is asked for.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
+
+from innkeeper.library.answers import Prepared, RenderedAnswer, Resolved
+from innkeeper.library.asking import PrepareRequest
+from innkeeper.library.builtins import packaged
+from innkeeper.library.catalogue import Catalogue, Source
+from innkeeper.library.errors import (
+    DegradedError,
+    TemplateNotFoundError,
+    TierBlockedError,
+    UnknownTemplateError,
+    UnknownVersionError,
+)
+from innkeeper.library.metrics import Metrics
+from innkeeper.library.modelfacts import ModelFacts, ceilings_of, facts_of
+from innkeeper.library.negatives import NegativePrompt
+from innkeeper.library.outside import MACHINE, Outside
+from innkeeper.library.preparing import Preparation, joined_negative, values_for, with_log
+from innkeeper.library.render import Rendered, render
+from innkeeper.library.rendered_cache import RenderedCache, RenderedKey, content_digest
+from innkeeper.library.resolver import Resolution
+from innkeeper.library.rules import Rules
+from innkeeper.library.shelf import KeptShelf, Shelf, snapshot_path
+from innkeeper.library.sources import Sources, Timing
+from innkeeper.library.template import TemplateVersion
+from innkeeper.library.tier import Ceilings, Decision, Tier, TierDecision, effective_tier
+from innkeeper.library.tier_gate import Checked, Entry
+from innkeeper.prompt.clock import Clock
+from innkeeper.prompt.errors import InnkeeperError
+
+if TYPE_CHECKING:
+    from innkeeper.library.cache_view import CacheView
+    from innkeeper.library.detector import Detector
+    from innkeeper.library.engine import Database
+    from innkeeper.library.enhancement_log import Done
+    from innkeeper.library.follower import Follower
+    from innkeeper.library.shelving import Shelving
+    from innkeeper.library.tier_policy import TierPolicy
+    from innkeeper.library.vault import Vault
+    from innkeeper.library.vault_keys import KeySource
+    from innkeeper.prompt.ports import TokenCounter
+
+__all__ = ["Library", "Options"]
+
+
+class Options(TypedDict, total=False):
+    """How a library is opened; each may be left out.
+
+    ``policy``: the tier policy; else the active one of the database, else the general tier alone. ``detector``: what looks at
+    texts; else the packaged list and the active ones of the database. ``outside``: where time and fresh identifiers come from.
+    ``timer``: seconds that only go forward, for ages and latencies. ``timing``: when the catalogue is fetched without being told
+    that it changed. ``counter``: counts tokens. ``keys``: where the vault's keys are. ``snapshot``: the file of the last good
+    catalogue; else beside the database. ``create`` off: a database that is missing is not made. ``read_only``: nothing is
+    written, logs included. ``strict``: every makeshift is an error. ``watch`` off: changes are not followed in a thread, and
+    `Library.refresh` is for the caller to call.
+    """
+
+    policy: TierPolicy | None
+    detector: Detector | None
+    outside: Outside
+    timer: Callable[[], float]
+    timing: Timing
+    counter: TokenCounter
+    keys: KeySource
+    snapshot: Path | str
+    create: bool
+    read_only: bool
+    strict: bool
+    watch: bool
+
+
+class Library:
+    """An open library. Make one with `Library.open`; threads may share it.
+
+    ``sources`` is the chain that answers, ``metrics`` what was counted, ``texts`` the cache of rendered templates.
+    """
+
+    def __init__(self, shelf: Shelf, sources: Sources, snapshot: Path, options: Options) -> None:
+        self._shelf = shelf
+        self.sources = sources
+        self.snapshot = snapshot
+        self.strict = options.get("strict", False)
+        self.outside = options.get("outside", MACHINE)
+        self._timer = options.get("timer", time.monotonic)
+        self._counter = options.get("counter")
+        self._keys = options.get("keys")
+        self.metrics = Metrics()
+        self.texts = RenderedCache(clock=self._timer)
+        self._follower: Follower | None = None
+        self._closed = threading.Event()
+
+    @classmethod
+    def open(cls, url: str | os.PathLike[str] | None = None, **options: Unpack[Options]) -> Self:
+        """Open a library. A database that is not there now does not stop it: answers are flagged until it is back.
+
+        Args:
+            url: the database, as `Database.open` takes it.
+            **options: `Options`, none of which is needed.
+
+        Raises:
+            ConfigError: a URL that is not understood.
+            DatabaseError: with ``strict``, where the database does not open.
+        """
+        timer, watch = options.get("timer", time.monotonic), options.get("watch", True)
+        given = options.get("snapshot")
+        path = snapshot_path(url) if given is None else Path(given)
+        shelf = Shelf(
+            _opener(url, options), {"policy": options.get("policy"), "detector": options.get("detector")}, timer
+        )
+        start: dict[str, Any] = {} if watch else {"start": _never}
+        timing = options.get("timing") or Timing()
+        sources = Sources(shelf, KeptShelf(path, shelf), timing=timing, clock=timer, **start)
+        found = cls(shelf, sources, path, options)
+        if found.strict:
+            found.db.revision()
+        if watch:
+            found._follow()
+        return found
+
+    def close(self) -> None:
+        """Stop following and give the database back."""
+        if not self._closed.is_set():
+            self._closed.set()
+            if self._follower is not None:
+                self._follower.stop()
+            self._shelf.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _follow(self) -> None:
+        from innkeeper.library.follower import Follower
+
+        self._follower = Follower(lambda: self._shelf.db, self.refresh)
+        self._follower.start()
+
+    # ---------------------------------------------------------------------------------------------------------- its parts
+
+    @property
+    def db(self) -> Database:
+        """The open database. Raises `DatabaseError`."""
+        return self._shelf.db
+
+    @property
+    def rules(self) -> Rules:
+        """The operator's rules that count now."""
+        return self._shelf.rules
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """The catalogue in memory, fetched where there is none yet."""
+        return self.sources.current()
+
+    @property
+    def counter(self) -> TokenCounter:
+        """What counts tokens."""
+        if self._counter is None:
+            from innkeeper.tokens import default_counter
+
+            self._counter = default_counter()
+        return self._counter
+
+    @property
+    def shelving(self) -> Shelving:
+        """Making, publishing and rolling back templates."""
+        from innkeeper.library.shelving import Shelving
+
+        return Shelving(self)
+
+    @property
+    def cache(self) -> CacheView:
+        """The catalogue in memory and its snapshot, to look at and to build anew."""
+        from innkeeper.library.cache_view import CacheView
+
+        return CacheView(self)
+
+    @property
+    def vault(self) -> Vault:
+        """The vault. Raises `DatabaseError`."""
+        from innkeeper.library.vault import Vault
+
+        return Vault(self.db, self._keys)
+
+    def cache_age(self) -> float | None:
+        """How many seconds ago the catalogue was read; None where none was."""
+        read = self._shelf.loaded_at
+        return None if read is None else round(max(self._timer() - read, 0.0), 3)
+
+    def refresh(self) -> Catalogue:
+        """Fetch the catalogue and the rules now. Never raises for a database that fails: what stands in is flagged."""
+        found = self.sources.refresh()
+        self.metrics.count("library_refreshes_total", degraded=bool(found.degraded))
+        self.metrics.gauge("library_revision", found.revision)
+        return found
+
+    # ---------------------------------------------------------------------------------------------------------- answering
+
+    def tier_check(
+        self, texts: Mapping[str, str], requested: Any = None, ceilings: Ceilings | None = None, *, actor: str = ""
+    ) -> TierDecision:
+        """The decision about texts, named by where they enter (`Entry`). A block is recorded; nothing is raised for it."""
+        return self.judged(texts, requested, ceilings or Ceilings(), actor=actor)
+
+    def resolve(self, request: PrepareRequest, *, strict: bool | None = None) -> Resolved:
+        """Which template answers, in the tier that ceilings and policy grant. No text is looked at.
+
+        Raises `DegradedError` and `TemplateNotFoundError` only with ``strict``, for an answer that is a makeshift.
+        """
+        tier = self._granted(request)
+        found = self.sources.resolve(request.asked(tier.effective))
+        self._count_resolution(found)
+        answer = Resolved(tier, found)
+        if self._strictly(strict):
+            found.require(strict=True)
+            _refuse_degraded(answer)
+        return answer
+
+    def render(self, request: PrepareRequest, *, strict: bool | None = None) -> RenderedAnswer:
+        """The template that answers a request, with its values in it. A request that does not pass its tier renders nothing.
+
+        Raises:
+            TierBlockedError: the texts do not pass.
+            TemplateNotFoundError: no template answers.
+            MissingVariablesError, VariableTypeError, TemplateLimitError: the values do not fit.
+            DegradedError: with ``strict``, for a makeshift.
+        """
+        work = self._begin(request, strict)
+        tier, resolution, rendered, cached = work.rendering()
+        if rendered is None:
+            raise TemplateNotFoundError(f"no template for {request.use_case}: the text would stay as it is")
+        self._count_resolution(resolution)
+        answer = RenderedAnswer(tier=tier, resolution=resolution, rendered=rendered, cached=cached)
+        if work.strict:
+            _refuse_degraded(answer)
+        return answer
+
+    def render_version(self, version: TemplateVersion, request: PrepareRequest) -> RenderedAnswer:
+        """One version, whatever its labels, with the values of a request; only in a tier that is granted.
+
+        Raises as `render`; `TierBlockedError` also where the version is of a higher tier than that.
+        """
+        work = self._begin(request, strict=False)
+        tier = work.judge({})
+        _refuse_above(version, tier)
+        rendered, cached = self.rendered(version, Source.DATABASE, request.values, tier.effective)
+        tier = work.judge({Entry.SYSTEM_PROMPT.value: rendered.text})
+        _refuse_above(version, tier)
+        return RenderedAnswer(tier=tier, resolution=None, rendered=rendered, cached=cached)
+
+    def prepare(self, request: PrepareRequest, *, strict: bool | None = None, log: bool = True) -> Prepared:
+        """A prompt, ready to be sent, with its report; no model is called. Writes its row in the log.
+
+        With ``log`` off the row is for the caller to write, by `record`, once a model has answered; what is blocked or fails is
+        logged all the same.
+
+        Raises what `render` raises; `OverBudgetError`, `SpecError`, `MaxTokensExceededError` where it does not fit.
+        """
+        work = self._begin(request, strict)
+        try:
+            done = work.run()
+            self._count_resolution(done.resolution)
+            if work.strict:
+                _refuse_degraded(done)
+        except InnkeeperError as error:
+            self._log_failure(work, error)
+            raise
+        for stage, milliseconds in done.latency_ms.items():
+            self.metrics.observe("library_latency_ms", milliseconds, stage=stage)
+        self.metrics.observe("library_input_tokens", done.input_tokens)
+        return self.record(done, strict=work.strict) if log else done
+
+    def record(self, prepared: Prepared, done: Done | None = None, *, strict: bool | None = None) -> Prepared:
+        """Write the row of a call. A log that cannot be written is a reason to flag the answer; with ``strict`` an error."""
+        from innkeeper.library.enhancement_log import prepared_row
+
+        contents = {"input": prepared.request.text, "output": done.output if done else None}
+        try:
+            log_id = self._log(prepared_row(prepared, done), contents)
+        except InnkeeperError:
+            self.metrics.count("library_log_failures_total")
+            if self._strictly(strict):
+                raise
+            return with_log(prepared, None, "log_failed")
+        return with_log(prepared, log_id)
+
+    def negatives(
+        self,
+        family: str,
+        tier: Tier | str = Tier.SFW,
+        mode: str = "txt2img",
+        *,
+        model: str | None = None,
+        facts: ModelFacts | None = None,
+        user_text: str = "",
+    ) -> NegativePrompt:
+        """The negative prompt of a family, or of a model of it. ``tier`` is one that was granted; the policy is above it."""
+        catalogue = self.catalogue
+        known = facts or facts_of(catalogue, model, family or None, "image")
+        granted = Tier.lowest(Tier.of(tier), self.rules.policy.ceiling)
+        return joined_negative(catalogue, known, granted, mode, user_text=user_text, counter=self.counter)
+
+    # ------------------------------------------------------------------------------------------------ for its own parts
+
+    def judged(
+        self, texts: Mapping[str, str], requested: Any, ceilings: Ceilings, *, request_id: str = "", actor: str = ""
+    ) -> TierDecision:
+        """The one way to a decision about texts; a block is counted and recorded as an audit event."""
+        checked = self.rules.gate.check(texts, requested, ceilings)
+        decision = checked.decision
+        self.metrics.count("library_tier_total", decision=decision.decision, tier=decision.effective)
+        if decision.decision is Decision.BLOCK or (texts and not decision.passed):
+            self._audit_block(checked, request_id, actor)
+        return decision
+
+    def rendered(
+        self, version: TemplateVersion, source: Source, given: Mapping[str, Any], tier: Tier
+    ) -> tuple[Rendered, bool]:
+        """A version with values, from the cache of texts where it is there; and whether it was."""
+        values = values_for(version, given, self.rules.operator_values)
+        moment = self.outside.now() if version.syntax == "liquid" else None
+        key = _key(version, values, tier, moment)
+        kept = None if key is None else self.texts.get(key)
+        if kept is not None:
+            return kept, True
+        made = render(version, values, lookup=self._lookup(source), counter=self.counter, clock=moment)
+        if key is not None:
+            self.texts.put(key, made)
+        return made, False
+
+    def ceilings(self, request: PrepareRequest) -> Ceilings:
+        """The ceilings of a request with those of its models, where any of them could count."""
+        above = Tier.of(request.content_mode) is not Tier.SFW and self.rules.policy.ceiling is not Tier.SFW
+        keys = (request.target_model, request.enhancer_model)
+        return ceilings_of(self.catalogue, request.ceilings, keys) if above else request.ceilings
+
+    def _begin(self, request: PrepareRequest, strict: bool | None) -> Preparation:  # noqa: FBT001 - our own call only
+        return Preparation(
+            self, request, request.request_id or self.outside.fresh_id(), self._strictly(strict), self._timer
+        )
+
+    def _strictly(self, strict: bool | None) -> bool:  # noqa: FBT001 - our own call only
+        return self.strict if strict is None else strict
+
+    def _granted(self, request: PrepareRequest) -> TierDecision:
+        return effective_tier(request.content_mode, self.ceilings(request), policy=self.rules.policy)
+
+    def _lookup(self, source: Source) -> Callable[[str, int], TemplateVersion | None]:
+        """Finds parts where the template came from: a name may mean another template in what comes with Innkeeper."""
+        if source is Source.BUILTIN:
+            return packaged().version
+
+        def lookup(name: str, version: int) -> TemplateVersion | None:
+            memory = None if source is Source.DATABASE else self.catalogue.version(name, version)
+            return memory or self._stored(name, version)
+
+        return lookup
+
+    def _stored(self, name: str, version: int) -> TemplateVersion | None:
+        from innkeeper.library.store import TemplateStore
+
+        try:
+            return TemplateStore(self.db).get(name, version=version)
+        except (UnknownTemplateError, UnknownVersionError):
+            return None
+
+    def _count_resolution(self, found: Resolution) -> None:
+        level, source, execution = found.level.value, found.source.value, found.execution.value
+        self.metrics.count("library_resolutions_total", level=level, source=source, execution=execution)
+        if found.template is not None:
+            self.metrics.count("library_templates_total", template=found.template.name, version=found.template.version)
+
+    def _audit_block(self, checked: Checked, request_id: str, actor: str) -> None:
+        """Record a block. That it cannot be recorded lets nothing pass: it is counted, and the block stands."""
+        from innkeeper.library.audit import AuditStore
+
+        self.metrics.count("library_blocks_total", categories=",".join(checked.decision.categories))
+        try:
+            details = {**checked.event, "request_id": request_id}
+            AuditStore(self.db).append("tier.block", actor=actor, resource=("request", request_id), details=details)
+        except InnkeeperError:
+            self.metrics.count("library_audit_failures_total")
+
+    def _log_failure(self, work: Preparation, error: InnkeeperError) -> None:
+        from innkeeper.library.enhancement_log import failed_row
+
+        kind = "blocked" if isinstance(error, TierBlockedError) else "error"
+        self.metrics.count("library_failures_total", kind=kind, error=error.kind)
+        row = failed_row(
+            work.request,
+            work.request_id,
+            error,
+            tier=work.tier,
+            resolution=work.resolution,
+            latency_ms=work.total(),
+        )
+        try:
+            self._log(row, {})
+        except InnkeeperError:
+            self.metrics.count("library_log_failures_total")
+
+    def _log(self, row: Mapping[str, Any], contents: Mapping[str, str | None]) -> int:
+        from innkeeper.library.enhancement_log import EnhancementLog
+
+        texts = {kind: text for kind, text in contents.items() if text}
+        return EnhancementLog(self.db).add(row, texts, days=self.rules.store_content_days)
+
+
+def _opener(url: str | os.PathLike[str] | None, options: Options) -> Callable[[], Database]:
+    def opener() -> Database:
+        from innkeeper.library.engine import Database
+
+        return Database.open(
+            url,
+            create=options.get("create", True),
+            read_only=options.get("read_only", False),
+            outside=options.get("outside", MACHINE),
+        )
+
+    return opener
+
+
+def _never(_work: Callable[[], None]) -> None:
+    """Nothing runs in the background."""
+
+
+def _refuse_degraded(answer: Resolved | RenderedAnswer | Prepared) -> None:
+    if answer.degraded:
+        raise DegradedError(answer.reasons)
+
+
+def _refuse_above(version: TemplateVersion, tier: TierDecision) -> None:
+    if version.key.content_mode.rank > tier.effective.rank:
+        reasons = (*tier.reasons, "template_tier")
+        raise TierBlockedError(tier.decision.value, tier.effective.value, tier.categories, reasons)
+
+
+def _key(version: TemplateVersion, values: Mapping[str, Any], tier: Tier, moment: Clock | None) -> RenderedKey | None:
+    """Under what a rendered text is kept; None where a value is no plain data, so that nothing is kept."""
+    try:
+        told = [values, None if moment is None else moment.now.isoformat()]
+        return RenderedKey(template_version_id=version.version_id, settings_hash=content_digest(told), tier=tier)
+    except InnkeeperError:
+        return None

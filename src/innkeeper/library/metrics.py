@@ -1,0 +1,155 @@
+"""Metrics: counters, gauges and histograms of this process, and percentiles that are what they say.
+
+Two kinds of percentiles are told apart. *Exact* ones are read from all values by nearest rank: the smallest value that at least
+p percent of the values do not exceed. Those of a *histogram* are upper edges of its buckets, which are at most 26 percent apart.
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+
+__all__ = ["EDGES", "PERCENTILES", "Histogram", "Metrics", "Percentiles", "nearest_rank", "percentiles"]
+
+PERCENTILES: Final = (50, 90, 95, 99)
+"""Those that are shown."""
+
+EDGES: Final = tuple(round(10 ** (place / 10), 6) for place in range(-30, 71))
+"""Upper edges of buckets: ten a decade, from 0.001 to 10,000,000."""
+
+MOST_SERIES: Final = 2_000
+"""Series of one metric; what comes after them is counted under ``other``, so that no input fills the memory."""
+
+Labels = tuple[tuple[str, str], ...]
+_OTHER: Final[Labels] = (("other", "true"),)
+
+
+class Percentiles(msgspec.Struct, frozen=True):
+    """Figures of some values. ``method`` is ``exact`` or ``histogram``; ``at`` has the percentiles by their number."""
+
+    count: int
+    method: str
+    mean: float | None = None
+    least: float | None = None
+    most: float | None = None
+    at: dict[int, float] = {}
+
+
+def nearest_rank(ordered: Sequence[float], percent: float) -> float:
+    """The percentile of values in ascending order by nearest rank; there must be one at least.
+
+    >>> nearest_rank([15, 20, 35, 40, 50], 30)
+    20
+    """
+    rank = math.ceil(len(ordered) * percent / 100)
+    return ordered[max(rank, 1) - 1]
+
+
+def percentiles(ordered: Sequence[float], wanted: Sequence[int] = PERCENTILES) -> Percentiles:
+    """The exact figures of values in ascending order."""
+    if not ordered:
+        return Percentiles(0, "exact")
+    at = {percent: nearest_rank(ordered, percent) for percent in wanted}
+    return Percentiles(len(ordered), "exact", math.fsum(ordered) / len(ordered), ordered[0], ordered[-1], at)
+
+
+@dataclass(slots=True)
+class Histogram:
+    """Counts of values by bucket: memory stays the same however many there are."""
+
+    counts: list[int] = field(default_factory=lambda: [0] * (len(EDGES) + 1))
+    total: float = 0.0
+    count: int = 0
+    least: float = math.inf
+    most: float = -math.inf
+
+    def add(self, value: float) -> None:
+        """Count a value; what is no number is left aside."""
+        if not math.isfinite(value):
+            return
+        self.counts[bisect.bisect_left(EDGES, value)] += 1
+        self.total += value
+        self.count += 1
+        self.least, self.most = min(self.least, value), max(self.most, value)
+
+    def percentiles(self, wanted: Sequence[int] = PERCENTILES) -> Percentiles:
+        """Upper edges of the buckets in which the percentiles lie, none above the largest value."""
+        if not self.count:
+            return Percentiles(0, "histogram")
+        at = {percent: self._edge(percent) for percent in wanted}
+        return Percentiles(self.count, "histogram", self.total / self.count, self.least, self.most, at)
+
+    def _edge(self, percent: int) -> float:
+        left = max(math.ceil(self.count * percent / 100), 1)
+        for bucket, count in enumerate(self.counts):
+            left -= count
+            if left <= 0:
+                return min(EDGES[bucket], self.most) if bucket < len(EDGES) else self.most
+        return self.most
+
+
+class Metrics:
+    """The metrics of one library in this process. Threads may share it."""
+
+    def __init__(self) -> None:
+        self._counters: dict[str, dict[Labels, int]] = {}
+        self._histograms: dict[str, dict[Labels, Histogram]] = {}
+        self._gauges: dict[str, float] = {}
+        self._lock = threading.Lock()
+
+    def count(self, name: str, by: int = 1, **labels: object) -> None:
+        """Count up a counter."""
+        with self._lock:
+            series = self._counters.setdefault(name, {})
+            place = _place(series, labels)
+            series[place] = series.get(place, 0) + by
+
+    def observe(self, name: str, value: float, **labels: object) -> None:
+        """Add a value to a histogram."""
+        with self._lock:
+            series = self._histograms.setdefault(name, {})
+            series.setdefault(_place(series, labels), Histogram()).add(value)
+
+    def gauge(self, name: str, value: float) -> None:
+        """Set a gauge."""
+        with self._lock:
+            self._gauges[name] = value
+
+    def value(self, name: str, **labels: object) -> int:
+        """A counter: the sum of all series that have these labels."""
+        wanted = {(key, str(value)) for key, value in labels.items()}
+        with self._lock:
+            return sum(count for place, count in self._counters.get(name, {}).items() if wanted <= set(place))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, JSON-ready and in a fixed order."""
+        with self._lock:
+            return {
+                "counters": {name: _rows(series, _plain) for name, series in sorted(self._counters.items())},
+                "histograms": {name: _rows(series, _figures) for name, series in sorted(self._histograms.items())},
+                "gauges": dict(sorted(self._gauges.items())),
+            }
+
+
+def _place(series: Mapping[Labels, object], labels: Mapping[str, object]) -> Labels:
+    place = tuple(sorted((name, "" if value is None else str(value)) for name, value in labels.items()))
+    return place if place in series or len(series) < MOST_SERIES else _OTHER
+
+
+def _rows(series: Mapping[Labels, Any], shown: Any) -> list[dict[str, Any]]:
+    return [{"labels": dict(place), **shown(series[place])} for place in sorted(series)]
+
+
+def _plain(count: int) -> dict[str, Any]:
+    return {"value": count}
+
+
+def _figures(histogram: Histogram) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.to_builtins(histogram.percentiles(), str_keys=True)
+    return found

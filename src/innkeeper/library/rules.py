@@ -1,0 +1,106 @@
+"""Rules: what the operator has set in the database: the tier policy, detection lists, values for templates, what is stored.
+
+They are read together with the catalogue, so that a change counts as soon as a publication does. What cannot be read never
+allows anything: a broken policy or list leaves the general tier alone, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from innkeeper.library.detector import Detector, default_detector
+from innkeeper.library.lexicon import Lexicon
+from innkeeper.library.tier_gate import TierGate
+from innkeeper.library.tier_policy import TierPolicy
+from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.prompt.frozen import EMPTY, thaw
+
+if TYPE_CHECKING:
+    from innkeeper.library.engine import Database
+
+__all__ = ["OPERATOR_VALUES", "POLICY_NAME", "STORE_CONTENT_DAYS", "Rules", "rules_of"]
+
+POLICY_NAME: Final = "default"
+"""The document of ``tier_policies`` that counts, where it has an active version."""
+
+OPERATOR_VALUES: Final = "operator_values"
+"""The setting with values for variables whose source is ``operator``; what a request gives for those is left aside."""
+
+STORE_CONTENT_DAYS: Final = "store_content_days"
+"""The setting that has texts of requests stored, apart from the log, for so many days. Not set, or 0: they are not."""
+
+_MOST_DAYS: Final = 3_650
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The operator's rules of one moment. ``problems`` are words for programs: what could not be read."""
+
+    gate: TierGate = field(default_factory=TierGate.of)
+    operator_values: Mapping[str, Any] = EMPTY
+    store_content_days: int = 0
+    problems: tuple[str, ...] = ()
+
+    @property
+    def policy(self) -> TierPolicy:
+        """The tier policy."""
+        return self.gate.policy
+
+
+def rules_of(db: Database, *, policy: TierPolicy | None = None, detector: Detector | None = None) -> Rules:
+    """The rules in a database; ``policy`` and ``detector`` are taken instead of those there. Raises `DatabaseError`."""
+    from innkeeper.library.stores import SettingsStore
+
+    problems: list[str] = []
+    with db.snapshot():
+        lists = _lexicons(db, problems) if detector is None else ()
+        rule = _policy(db, problems) if policy is None else policy
+        settings = {row["key"]: row["value"] for row in SettingsStore(db).list()}
+    if detector is None:
+        detector = Detector(lists) if lists else default_detector()
+    if problems:
+        rule = TierPolicy(version="unreadable")
+    return Rules(TierGate(rule, detector), _values(settings, problems), _days(settings, problems), tuple(problems))
+
+
+def _policy(db: Database, problems: list[str]) -> TierPolicy:
+    from innkeeper.library.documents import PolicyStore
+
+    try:
+        for row in PolicyStore(db).active(POLICY_NAME):
+            found = msgspec.convert(thaw(row["body"]), TierPolicy)
+            return msgspec.structs.replace(found, version=f"{row['name']}@{row['version']}")
+    except (InnkeeperError, msgspec.ValidationError, TypeError):
+        problems.append("policy_unreadable")
+    return TierPolicy()
+
+
+def _lexicons(db: Database, problems: list[str]) -> tuple[Lexicon, ...]:
+    from innkeeper.library.documents import DetectionListStore
+
+    try:
+        bodies = [thaw(row["body"]) for row in DetectionListStore(db).active()]
+        return tuple(msgspec.convert(body, Lexicon).checked() for body in bodies)
+    except (InnkeeperError, msgspec.ValidationError, TypeError):
+        problems.append("detection_list_unreadable")
+        return ()
+
+
+def _values(settings: Mapping[str, Any], problems: list[str]) -> Mapping[str, Any]:
+    found = settings.get(OPERATOR_VALUES, EMPTY)
+    if isinstance(found, Mapping):
+        return found
+    problems.append("operator_values_unreadable")
+    return EMPTY
+
+
+def _days(settings: Mapping[str, Any], problems: list[str]) -> int:
+    found = settings.get(STORE_CONTENT_DAYS, 0)
+    if type(found) is int and 0 <= found <= _MOST_DAYS:
+        return found
+    problems.append("store_content_days_unreadable")
+    return 0

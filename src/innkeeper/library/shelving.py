@@ -1,0 +1,173 @@
+"""Shelving: what is done to templates: making them, checking them, publishing them and taking that back.
+
+A version is checked in the same transaction that moves a label to it: its variables, its parts, its key among those that hold
+the label, its length in the window of the model that reads it, and its text, which must pass in its own tier by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from innkeeper.library.errors import (
+    TierBlockedError,
+    UnknownLabelError,
+    UnknownTemplateError,
+    UnknownVersionError,
+)
+from innkeeper.library.modelfacts import facts_of
+from innkeeper.library.near import near_names
+from innkeeper.library.publish import Problem, problems_of, require_publishable
+from innkeeper.library.store import LabelEvent, TemplateStore
+from innkeeper.library.template import PRODUCTION, TemplateVersion
+from innkeeper.library.tier import Decision, Tier
+from innkeeper.library.tier_gate import Entry, tier_event
+from innkeeper.prompt.errors import InnkeeperError
+
+if TYPE_CHECKING:
+    from innkeeper.library.draft import TemplateDraft
+    from innkeeper.library.library import Library
+
+__all__ = ["Shelving"]
+
+
+class Shelving:
+    """Made by `Library.shelving`. What it changes is in memory, here, when its methods return; elsewhere within two seconds."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self.store = TemplateStore(library.db)
+
+    # ---------------------------------------------------------------------------------------------------------- looking
+
+    def get(self, name: str, *, version: int | None = None, label: str | None = None) -> TemplateVersion:
+        """One version. Raises `UnknownTemplateError` with near names, `UnknownVersionError`, `UnknownLabelError`."""
+        with near_names(name, self._names):
+            return self.store.get(name, version=version, label=label)
+
+    def validate(self, version: TemplateVersion, label: str = PRODUCTION) -> tuple[Problem, ...]:
+        """Everything that is wrong with a version, were it to hold a label; errors stop a publication."""
+        return (*problems_of(version, **self._given(version, label)), *self._judged(version))
+
+    # --------------------------------------------------------------------------------------------------------- changing
+
+    def create(self, draft: TemplateDraft) -> TemplateVersion:
+        """A new template with version 1, without a label. Raises `AlreadyExistsError`, `RowError`."""
+        return self.store.create(draft)
+
+    def add_version(self, draft: TemplateDraft, *, base: int | None = None) -> TemplateVersion:
+        """A further version. Raises `UnknownTemplateError` with near names, `ConflictError`."""
+        with near_names(draft.name, self._names):
+            return self.store.add_version(draft, base=base)
+
+    def publish(
+        self, name: str, version: int | None = None, *, label: str = PRODUCTION, who: str = "", why: str = ""
+    ) -> LabelEvent:
+        """Check a version (the latest where none is named) and move a label to it.
+
+        Raises:
+            InvalidTemplateError: it may not be published; with all problems.
+            TierBlockedError: its text does not pass in its own tier; recorded as an audit event.
+            AmbiguousTemplateError: another template has its key under this label.
+            UnknownTemplateError, UnknownVersionError: there is no such version.
+        """
+        chosen = self.get(name, version=version).version
+        blocked: list[Callable[[], None]] = []
+
+        def check(target: TemplateVersion) -> None:
+            self._require_passing(target, blocked)
+            require_publishable(target, **self._given(target, label))
+
+        try:
+            moved = self.store.move_label(name, label, chosen, who=who, why=why, validate=check)
+        finally:
+            for record in blocked:  # after the transaction that was undone
+                record()
+        self._changed()
+        return moved
+
+    def rollback(
+        self, name: str, *, label: str = PRODUCTION, to: int | None = None, who: str = "", why: str = ""
+    ) -> LabelEvent:
+        """Move a label back to the version that held it before, or to one that is named; that one is checked again.
+
+        Raises:
+            UnknownLabelError: the label is not held, or was never held by another version.
+        """
+        with near_names(name, self._names):
+            held = self.store.get(name, label=label).version
+            chosen = self._before(name, label, held) if to is None else to
+        return self.publish(name, chosen, label=label, who=who, why=why or f"back from version {held}")
+
+    def remove_label(self, name: str, label: str, *, who: str = "", why: str = "") -> LabelEvent:
+        """Take a label off. Raises `UnknownTemplateError`, `UnknownLabelError`."""
+        with near_names(name, self._names):
+            moved = self.store.remove_label(name, label, who=who, why=why)
+        self._changed()
+        return moved
+
+    # ---------------------------------------------------------------------------------------------------------- helpers
+
+    def _names(self) -> list[str]:
+        return [entry.name for entry in self.store.list()]
+
+    def _changed(self) -> None:
+        self._library.refresh()
+
+    def _before(self, name: str, label: str, held: int) -> int:
+        """The version that held a label before the present one: the newest move to this one came from it."""
+        moves = [event for event in self.store.history(name) if event.label == label]
+        for event in reversed(moves):
+            if event.to_version == held and event.from_version not in {None, held}:
+                return int(event.from_version or 0)
+        raise UnknownLabelError(
+            f"no version of {name!r} held {label!r} before version {held}", hint="name the version: --to"
+        )
+
+    def _given(self, version: TemplateVersion, label: str) -> dict[str, Any]:
+        catalogue = self._library.catalogue
+        reader = facts_of(catalogue, version.key.enhancer_model or version.key.target_model)
+        return {
+            "lookup": self._lookup,
+            "holders": self.store.all_labelled(),
+            "label": label,
+            "window": reader.window,
+            "counter": self._library.counter,
+        }
+
+    def _lookup(self, name: str, version: int) -> TemplateVersion | None:
+        try:
+            return self.store.get(name, version=version)
+        except (UnknownTemplateError, UnknownVersionError):
+            return None
+
+    def _judged(self, version: TemplateVersion) -> tuple[Problem, ...]:
+        try:
+            self._require_passing(version, [])
+        except TierBlockedError as error:
+            return (Problem("tier", error.message, hint=error.hint),)
+        return ()
+
+    def _require_passing(self, version: TemplateVersion, blocked: list[Callable[[], None]]) -> None:
+        """A text that is blocked by itself would block every request. Its own tier counts, whether it is enabled or not."""
+        gate = self._library.rules.gate
+        found = gate.detector.scan(version.system_prompt)
+        tier = Tier.of(version.key.content_mode)
+        verdict = gate.policy.judge(found, tier)
+        if verdict.decision is not Decision.BLOCK:
+            return
+        from innkeeper.library.tier import Ceilings, effective_tier
+
+        decision = effective_tier(tier, Ceilings(account=tier), policy=gate.policy, detection=found)
+        event = tier_event(decision, found, gate.policy, (Entry.SYSTEM_PROMPT.value,))
+        blocked.append(lambda: self._record(version, dict(event)))
+        raise TierBlockedError(verdict.decision.value, tier.value, verdict.categories, verdict.reasons)
+
+    def _record(self, version: TemplateVersion, event: dict[str, Any]) -> None:
+        from innkeeper.library.audit import AuditStore
+
+        self._library.metrics.count("library_blocks_total", categories=",".join(event.get("categories", ())))
+        try:
+            AuditStore(self._library.db).append("tier.block", resource=("template", version.version_id), details=event)
+        except InnkeeperError:
+            self._library.metrics.count("library_audit_failures_total")
