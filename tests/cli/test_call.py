@@ -114,3 +114,11 @@ def test_other_replies(monkeypatch: pytest.MonkeyPatch, status: int, reply: byte
     """A reply that no service of ours gives is printed as it is."""
     monkeypatch.setattr("innkeeper.service.client.exchange", lambda *_, **__: (status, reply))
     assert main(["call", TEXT, "--url", "http://127.0.0.1:1"]) == code
+
+
+def test_explain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """``--explain`` adds what was left out and why."""
+    file = tmp_path / "text.json"
+    file.write_text('{"text": "{{foo}}"}')
+    assert main(["call", "smarttavern/macro/process_text", str(file), "--explain"]) == 0
+    assert json.loads(capsys.readouterr().out)["notes"][0]["text"] == "1:1: there is no macro 'foo'"

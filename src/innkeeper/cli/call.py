@@ -28,6 +28,7 @@ _UNAVAILABLE: Final = 69
 @click.option("--no-python", is_flag=True, help="Switch the {{python:...}} macro off.")
 @click.option("--now", help="The moment of the call, ISO 8601; the machine's where left out.")
 @click.option("--seed", type=click.IntRange(0), help="What chance is drawn from; a fresh one where left out.")
+@click.option("--explain", is_flag=True, help="Tell what was left out and why.")
 @json_option
 def call(path: str, file: IO[bytes] | None, namespace: str | None, *, as_json: bool, **options: Any) -> int:
     """Run the operation at PATH, such as smarttavern/macro/process_text.
@@ -74,9 +75,10 @@ def _there(request: Any, options: dict[str, Any]) -> tuple[int, bytes]:
 
 
 def _moment(options: dict[str, Any]) -> dict[str, str]:
-    from innkeeper.service.gateway.house import NOW_HEADER, SEED_HEADER
+    from innkeeper.service.gateway.house import EXPLAIN_HEADER, NOW_HEADER, SEED_HEADER
 
-    given = {NOW_HEADER: options["now"], SEED_HEADER: options["seed"]}
+    explain = "1" if options["explain"] else None
+    given = {NOW_HEADER: options["now"], SEED_HEADER: options["seed"], EXPLAIN_HEADER: explain}
     return {name: str(value) for name, value in given.items() if value is not None}
 
 

@@ -18,7 +18,9 @@ from innkeeper.service.settings import Settings, is_loopback
 __all__ = ["check_origin", "is_preflight", "permissions"]
 
 _METHODS: Final = "GET, POST"
-_HEADERS: Final = "authorization, content-type, x-api-key, x-request-id, x-innkeeper-now, x-innkeeper-seed"
+_HEADERS: Final = (
+    "authorization, content-type, x-api-key, x-request-id, x-innkeeper-now, x-innkeeper-seed, x-innkeeper-explain"
+)
 _FOREIGN: Final = frozenset({"cross-site", "same-site"})
 
 

@@ -232,6 +232,32 @@ def test_same_call_again() -> None:
     assert {"x-innkeeper-now", "x-innkeeper-seed"} <= set(again.headers)
 
 
+def test_notes_are_counted_and_told_when_asked() -> None:
+    """What could not be done is counted in a header, so the body stays the original's; with the header it is in the body."""
+    body = json.dumps({"text": "{{foo}}{{python:9**9**8}}"}).encode()
+    plain = Gateway().answer(Request.of("POST", f"/api/{TEXT}", JSON_HEADERS, body))
+    assert plain.headers["x-innkeeper-notes"] == "2"
+    assert list(json.loads(plain.body)) == ["text", "variables"]
+    _, told = post(Gateway(), TEXT, body, X_Innkeeper_Explain="1")
+    assert [(note["kind"], note["data"]["kind"]) for note in told["notes"]] == [
+        ("macro", "unknown_macro"),
+        ("limit", "sandbox_limit"),
+    ]
+
+
+def test_construct_explains_every_entry() -> None:
+    """Each entry has a verdict: kept, with its place, or the rule that stopped it."""
+    books = [{"id": 1, "content": "a", "enabled": False}, {"id": 2, "content": "b"}]
+    asked = {"history": [], "presets_in_chat": [{"position": "relative", "content": "x"}], "world_books": books}
+    _, told = post(Gateway(), CONSTRUCT, asked, X_Innkeeper_Explain="1")
+    assert [(verdict["rule"], verdict["fired"]) for verdict in told["verdicts"]] == [
+        ("position", False),
+        ("disabled", False),
+        ("kept", True),
+    ]
+    assert told["notes"] == []
+
+
 @pytest.mark.parametrize("headers", [{"X_Innkeeper_Now": "noon"}, {"X_Innkeeper_Seed": "-1"}])
 def test_bad_moment(headers: dict[str, str]) -> None:
     """A moment or a seed that is none is refused."""

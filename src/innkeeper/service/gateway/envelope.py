@@ -84,7 +84,7 @@ def invalid(error: RequestError) -> Reply:
 
 def _outcome(operation: Operation, call: Call, arguments: dict[str, Any]) -> Reply:
     try:
-        return json_reply(operation(call, arguments))
+        return json_reply(call.explained(operation(call, arguments)))
     except UnwritableError as error:
         return _internal(str(error))
     except RequestError as error:

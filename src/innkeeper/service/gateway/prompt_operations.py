@@ -32,10 +32,14 @@ def warm() -> None:
 
 
 def construct(call: Call, history: Any, presets_in_chat: Any, world_books: Any, variables: Any = None) -> Any:
-    """``in_chat_constructor/construct``."""
+    """``in_chat_constructor/construct``; with the verdict on every entry where the call asks for an explanation."""
     from innkeeper.taverns import smart
 
-    return smart.construct(history, presets_in_chat, world_books, variables, options=call.options())
+    given = (history, presets_in_chat, world_books, variables)
+    if not call.explain:
+        return smart.construct(*given, options=call.options())
+    made = smart.construct_explained(*given, options=call.options())
+    return {"messages": made.messages, "verdicts": [verdict.to_dict() for verdict in made.verdicts]}
 
 
 def assemble(call: Call, **arguments: Any) -> Any:
@@ -56,7 +60,7 @@ def postprocess(call: Call, messages: Any, regex_rules: Any, view: str, variable
     """``prompt_postprocess/apply``."""
     from innkeeper.taverns.smart.postprocess import postprocess_apply
 
-    return postprocess_apply(messages, regex_rules, view, variables, options=call.options())
+    return postprocess_apply(messages, regex_rules, view, variables, options=call.options(), notes=call.notes)
 
 
 def apply_messages(
@@ -65,35 +69,35 @@ def apply_messages(
     """``regex_replace/apply_messages``."""
     from innkeeper.taverns.smart.regex_rules import apply_messages
 
-    return apply_messages(regex_rules, placement, view, messages, variables, options=call.options())
+    return apply_messages(regex_rules, placement, view, messages, variables, options=call.options(), notes=call.notes)
 
 
 def apply_text(call: Call, regex_rules: Any, placement: str, view: str, text: str, variables: Any = None) -> Any:
     """``regex_replace/apply_text``."""
     from innkeeper.taverns.smart.regex_rules import apply_text
 
-    return apply_text(regex_rules, placement, view, text, variables, options=call.options())
+    return apply_text(regex_rules, placement, view, text, variables, options=call.options(), notes=call.notes)
 
 
 def process(call: Call, messages: Any, variables: Any = None, policy: Any = None) -> Any:
     """``macro/process``."""
     from innkeeper.macros import smart
 
-    return smart.process(messages, variables, policy, options=call.options().macros)
+    return smart.process(messages, variables, policy, options=call.options().macros, notes=call.notes)
 
 
 def process_text(call: Call, text: str, variables: Any = None, policy: Any = None) -> Any:
     """``macro/process_text``."""
     from innkeeper.macros import smart
 
-    return smart.process_text(text, variables, policy, options=call.options().macros)
+    return smart.process_text(text, variables, policy, options=call.options().macros, notes=call.notes)
 
 
 def process_text_batch(call: Call, texts: Any, variables: Any = None, policy: Any = None) -> Any:
     """``macro/process_text_batch``."""
     from innkeeper.macros import smart
 
-    return smart.process_text_batch(texts, variables, policy, options=call.options().macros)
+    return smart.process_text_batch(texts, variables, policy, options=call.options().macros, notes=call.notes)
 
 
 def evaluate(call: Call, code: str, variables: Any = None, policy: Any = None) -> Any:
