@@ -42,3 +42,17 @@ def test_long_texts_are_compared_up_to_a_limit() -> None:
     """What differs beyond the lines compared is still said to differ."""
     text = "line\n" * 6_000
     assert diff(made("t", text + "a"), made("t", text + "b")).text == ("beyond line 5000: different",)
+
+
+def test_tokens_by_a_counter_of_ones_own() -> None:
+    """A counter that is handed in counts, for the model that is named."""
+
+    class Letters:
+        def count(self, text: str, model: str | None = None) -> int:
+            return len(text) * (2 if model == "double" else 1)
+
+        def describe(self, model: str | None = None) -> dict[str, str]:
+            return {"model": str(model)}
+
+    found = diff(made("t", "ab"), made("t", "abc"), counter=Letters(), model="double")
+    assert (found.tokens_before, found.tokens_after) == (4, 6)

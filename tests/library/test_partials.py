@@ -212,3 +212,10 @@ def test_impact_list() -> None:
     assert [version.name for version in impact("rules", known)] == ["newer", "one", "two"]
     assert [version.name for version in impact("rules", known, 1)] == ["one", "two"]
     assert impact("alone", known) == ()
+
+
+def test_impact_over_several_ways() -> None:
+    """Who takes in a template by several ways is listed once."""
+    one = made("one", "{{> rules}}", partials=(("rules", 1),))
+    both = made("both", "{{> rules}}{{> one}}", partials=(("rules", 1), ("one", 1)))
+    assert impact("rules", [RULES, one, both]) == (both, one)

@@ -12,6 +12,7 @@ from innkeeper.library.errors import InvalidTemplateError
 from innkeeper.library.partials import compose
 from innkeeper.library.publish import Severity, problems_of, require_publishable, validator, worst_case
 from innkeeper.library.template import Labelled, TemplateVersion, Variable
+from innkeeper.tokens import default_counter
 from tests.library.making import labelled, lookup_of, made
 
 PART = made("part", "{{p}}", variables="p", use_case="partial")
@@ -145,7 +146,8 @@ def test_worst_case_counts_parts_and_fences() -> None:
     """The longest case holds the text of the parts, each use of a variable, and the marks around fenced ones."""
     variables = (Variable(name="a", max_tokens=10, fence=True), Variable(name="unused", max_tokens=1_000))
     version = made("t", "one two{{#a}} three {{a}}{{/a}}", variables=variables)
-    estimate = worst_case(compose(version))
+    estimate = worst_case(compose(version), default_counter())
+    assert estimate == worst_case(compose(version))
     assert (estimate.text, estimate.unbounded) == (4, ())
     assert 10 + 2 < estimate.variables < 50
     assert estimate.total == estimate.text + estimate.variables
