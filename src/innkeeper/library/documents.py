@@ -31,12 +31,17 @@ class DocumentStore:
     def __init__(self, db: Database) -> None:
         self.db = db
 
-    def add(self, name: str, body: Any, *, who: str = "", note: str = "", activate: bool = False) -> FrozenDict:
-        """Add a version, inactive unless asked for; returns its row. Raises `RowError`, `UsageError` for what is not data."""
+    def add(
+        self, name: str, body: Any, *, who: str = "", author: str | None = None, note: str = "", activate: bool = False
+    ) -> FrozenDict:
+        """Add a version, inactive unless asked for; returns its row. ``author`` is ``who`` unless it was somebody else.
+
+        Raises `RowError`, and `UsageError` for what is not data.
+        """
         with self.db.publishing() as connection:
             version = (self._latest(connection, name) or 0) + 1
             values = {"name": name, "version": version, "body": body, "content_sha256": _hash(body)}
-            more = {"note": note, "author": who, "is_active": False, "created_at": self.db.now()}
+            more = {"note": note, "author": who if author is None else author, "is_active": False, "created_at": self.db.now()}
             connection.execute(insert(self.table), checked(self.table, values | more))
             self._record(connection, "add", name, version, who)
             return self.activate(name, version, who=who) if activate else self._get(connection, name, version)

@@ -152,9 +152,9 @@ def _empty(connection: Connection) -> None:
 
 
 def _insert(connection: Connection, block: dict[str, Any], progress: Progress) -> int:
-    table = metadata.tables[block["table"]]
-    rows = [{name: _read(value) for name, value in zip(block["columns"], row, strict=True)} for row in block["rows"]]
+    table, columns = metadata.tables[block["table"]], block["columns"]
     try:
+        rows = [{name: _read(value) for name, value in zip(columns, row, strict=True)} for row in block["rows"]]
         insert_many(connection, table, rows)
     except (FormatError, TypeError, ValueError) as error:
         raise BackupError(f"the backup holds a row that {table.name} does not take") from error

@@ -313,7 +313,7 @@ class _Import:
             self.progress(1)
 
     def _document(self, store: DocumentStore, given: Document) -> Any:
-        row = store.add(given.name, given.body, who=given.author or self.who, note=given.note)
+        row = store.add(given.name, given.body, who=self.who, author=given.author, note=given.note)
         if row["version"] != given.version:
             raise TransferError(f"version {given.version} of {given.name!r} does not come after the latest")
         self._count(rows=1)
@@ -323,7 +323,7 @@ class _Import:
         store = SettingsStore(self.db)
         for key, value in self.transfer.settings.items():
             with self._at(("settings", key)):
-                if store.value(key) != freeze(value):
+                if store.value(key, _UNSET) != freeze(value):
                     store.set(key, value, who=self.who)
                     self._count(rows=1)
             self.progress(1)
@@ -346,6 +346,7 @@ class _Import:
         self.done = msgspec.structs.replace(self.done, **now)
 
 
+_UNSET: Final = object()
 _DRAFTED: Final = (
     "system_prompt",
     "syntax",

@@ -162,7 +162,7 @@ def write_yaml(data: Any) -> bytes:
 
 
 def _text_node(writer: Any, text: str) -> Any:
-    style = "|" if "\n" in text else None
-    if style is None and _plain(text) is not text:
-        style = "'"
+    style = "|" if "\n" in text else "'" if _plain(text) is not text else None
+    if not text.replace("\n", "").isprintable():
+        style = '"'  # YAML takes more for a line break than a line feed
     return writer.represent_scalar(_TEXT_TAG, text, style=style)

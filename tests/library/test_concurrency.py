@@ -1,0 +1,174 @@
+"""Many writers at once, threads and processes, on both databases: nothing is lost, nothing is made twice."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from innkeeper.library.conversations import ConversationStore
+from innkeeper.library.engine import Database
+from innkeeper.library.errors import ConflictError
+from innkeeper.library.logs import LogStore
+from innkeeper.library.query import query
+from innkeeper.library.store import TemplateStore
+from innkeeper.library.stores import ProviderStore
+from tests import shared
+from tests.library.drafts import draft
+
+THREADS = 6
+TIMES = 8
+
+
+def together(work: Callable[[int], object]) -> None:
+    """Run ``work`` in several threads at once, and raise what the first that failed raised."""
+    failed: list[BaseException] = []
+    start = threading.Barrier(THREADS)
+
+    def run(number: int) -> None:
+        try:
+            start.wait(30)
+            work(number)
+        except BaseException as error:  # noqa: BLE001 - shown by the test
+            failed.append(error)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failed:
+        raise failed[0]
+
+
+def test_publish_against_publish_against_log(db: Database) -> None:
+    """Threads publish versions of one template while others log: every version, event and row is there."""
+    store, logs = TemplateStore(db), LogStore(db)
+
+    def work(number: int) -> None:
+        for turn in range(TIMES):
+            mark = f"{number}.{turn}"
+            if number % 2:
+                logs.add({"request_id": mark})
+            else:
+                store.publish(draft(text=mark), who=mark)
+
+    together(work)
+    versions, events = store.versions(draft().name), store.history(draft().name)
+    marks = {f"{number}.{turn}" for number in range(0, THREADS, 2) for turn in range(TIMES)}
+    assert {version.system_prompt for version in versions} == marks
+    assert [version.version for version in versions] == list(range(1, len(marks) + 1))
+    assert [event.to_version for event in events] == [version.version for version in versions]
+    assert len(logs.newest(1_000)) == THREADS // 2 * TIMES
+
+
+def test_different_templates_at_once(db: Database) -> None:
+    """Publishing several templates in opposite orders ends, with all of them published (no deadlock)."""
+    store = TemplateStore(db)
+
+    def work(number: int) -> None:
+        names = [f"t{n}" for n in range(4)]
+        with db.publishing():
+            for name in names if number % 2 else reversed(names):
+                store.publish(draft(name, job_type=name))
+
+    together(work)
+    assert [entry.latest_version for entry in store.list()] == [THREADS] * 4
+
+
+def test_sql_against_the_store(db: Database) -> None:
+    """UPDATEs of the view and publishes of the store wait for one another; a statement that came too late says so."""
+    store, refused = TemplateStore(db), []
+    store.publish(draft())
+
+    def work(number: int) -> None:
+        for turn in range(TIMES):
+            if number % 2:
+                store.publish(draft(text=f"{number}.{turn}"))
+                continue
+            try:
+                with db.transaction() as connection:
+                    connection.exec_driver_sql(f"UPDATE prompt_templates SET system_prompt = '{number}.{turn}'")
+            except ConflictError:
+                refused.append(f"{number}.{turn}")
+
+    together(work)
+    texts = {version.system_prompt for version in store.versions(draft().name)}
+    assert texts | set(refused) >= {f"{number}.{turn}" for number in range(THREADS) for turn in range(TIMES)}
+    assert not texts & set(refused)
+
+
+def test_different_columns_of_one_row(db: Database) -> None:
+    """Those who change different columns of a row all have their way."""
+    store = ProviderStore(db)
+    store.add({"name": "local"})
+    columns = ["display_name", "base_url", "docs_url", "auth_scheme", "secret_name", "auth_header_name"]
+
+    def work(number: int) -> None:
+        for turn in range(TIMES):
+            store.update("local", {columns[number]: f"{number}.{turn}"})
+
+    together(work)
+    row = store.get("local")
+    assert [row[column] for column in columns] == [f"{number}.{TIMES - 1}" for number in range(THREADS)]
+
+
+def test_messages_are_numbered_without_holes(db: Database) -> None:
+    """Messages that are sent at once, some of them twice, get one number each."""
+    store = ConversationStore(db)
+    here = store.create({})["id"]
+
+    def work(number: int) -> None:
+        for turn in range(TIMES):
+            store.append(here, "user", f"{number}.{turn}", client_msg_id=f"{number // 2}.{turn}")
+
+    together(work)
+    found = store.newest(here, 1_000)
+    assert [message["seq"] for message in found] == list(range(1, THREADS // 2 * TIMES + 1))
+
+
+def test_only_one_answers(db: Database) -> None:
+    """Of several that publish templates with the same key at once, one gets the label and the others are told."""
+    store, failed = TemplateStore(db), []
+
+    def work(number: int) -> None:
+        try:
+            store.publish(draft(f"t{number}"))
+        except Exception as error:  # noqa: BLE001 - its kind is what is looked at
+            failed.append(type(error).__name__)
+
+    together(work)
+    assert failed == ["AmbiguousTemplateError"] * (THREADS - 1)
+    assert len(store.all_labelled()) == len(store.list()) == 1
+
+
+PROGRAM = """
+import sys
+from innkeeper.library.engine import Database
+from innkeeper.library.logs import LogStore
+from innkeeper.library.store import TemplateStore
+from tests.library.drafts import draft
+with Database.open(sys.argv[1]) as db:
+    for turn in range(15):
+        mark = f"{sys.argv[2]}.{turn}"
+        TemplateStore(db).publish(draft(text=mark), who=mark)
+        LogStore(db).add({"request_id": mark})
+"""
+
+
+@pytest.mark.slow
+def test_processes(url: str) -> None:
+    """Processes publish and log at once: nothing is lost, and versions, events and audit events agree."""
+    started = [
+        subprocess.Popen([sys.executable, "-c", PROGRAM, url, str(number)], cwd=shared.ROOT) for number in range(4)
+    ]
+    assert [process.wait(120) for process in started] == [0] * 4
+    with Database.open(url) as db:
+        versions, events = TemplateStore(db).versions(draft().name), TemplateStore(db).history(draft().name)
+        assert {version.system_prompt for version in versions} == {
+            f"{n}.{turn}" for n in range(4) for turn in range(15)
+        }
+        assert [event.to_version for event in events] == list(range(1, 61))
+        assert query(db, "SELECT count(*) FROM enhancement_logs").rows == ((60,),)
+        assert query(db, "SELECT count(*) FROM audit_events").rows == ((60,),)
