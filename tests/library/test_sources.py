@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 
 from innkeeper.library.catalogue import Catalogue, Source
@@ -127,6 +128,24 @@ def test_publishing_is_seen_at_once() -> None:
     bench.chain.current()
     shelf.kept = catalogue(OURS, revision=2)
     bench.chain.invalidate()
+    assert bench.ask().revision == 1
+    bench.run()
+    assert bench.ask().revision == 2
+
+
+def test_publishing_during_a_fetch_is_not_lost() -> None:
+    """What was published while a fetch was under way is fetched with the next question."""
+
+    class Busy(Shelf):
+        def load(self) -> Catalogue:
+            found = super().load()
+            if self.loads == 1:
+                self.kept = catalogue(OURS, revision=2)
+                bench.chain.invalidate()
+            return found
+
+    bench = Bench(Busy(catalogue(OURS, revision=1)))
+    bench.chain.refresh()
     assert bench.ask().revision == 1
     bench.run()
     assert bench.ask().revision == 2
@@ -267,3 +286,22 @@ def test_snapshot_file_in_the_chain(tmp_path: Path) -> None:
     Bench(Shelf(catalogue(OURS, revision=2)), file).chain.refresh()
     answer = Bench(None, file).ask()
     assert (answer.template, answer.revision) == (OURS, 2)
+
+
+def test_who_waited_for_the_first_fetch_does_not_repeat_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of several that need the first catalogue at once, one fetches and the others take what it got."""
+    shelf = Shelf(catalogue(OURS))
+    chain = Sources(shelf)
+
+    class Turn:
+        """A lock that somebody else held, who fetched."""
+
+        def __enter__(self) -> None:
+            chain._refresh()
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+    monkeypatch.setattr(chain, "_turn", Turn())
+    assert len(chain.current()) == 1
+    assert shelf.loads == 1

@@ -127,6 +127,8 @@ class Sources:
         self._clock = clock
         self._start = start
         self._lock = threading.Lock()
+        self._turn = threading.Lock()  # one fetch after the other, so that the last one counts
+        self._invalidated = 0
         self._memory: Catalogue | None = None
         self._due = 0.0  # when the catalogue is to be fetched again
         self._failures = 0
@@ -160,7 +162,9 @@ class Sources:
     def current(self) -> Catalogue:
         """The catalogue in memory, fetched now where there is none yet. Never raises for a source that fails."""
         if self._memory is None:
-            self.refresh()
+            with self._turn:
+                if self._memory is None:
+                    self._refresh()
         memory = self._memory
         return memory if memory is not None else Catalogue(source=Source.BUILTIN, degraded=(_NO_DATABASE,))
 
@@ -170,16 +174,23 @@ class Sources:
         """Say that something was published: the next resolution starts fetching, whatever was waited for."""
         with self._lock:
             self._due, self._failures = 0.0, 0
+            self._invalidated += 1
 
     def refresh(self) -> Catalogue:
         """Fetch now, and wait for it. Returns the catalogue that counts from now on."""
+        with self._turn:
+            return self._refresh()
+
+    def _refresh(self) -> Catalogue:
+        before = self._invalidated
         try:
-            fresh = self._fetch()
+            fresh, failed = self._fetch(), False
         except InnkeeperError as error:
-            fresh = self._stand_in(_failed(error))
-            self._settle(fresh, failed=True)
-        else:
-            self._settle(fresh, failed=False)
+            fresh, failed = self._stand_in(_failed(error)), True
+        self._settle(fresh, failed=failed)
+        with self._lock:
+            if self._invalidated != before and not failed:  # what was published meanwhile may be missing
+                self._due = 0.0
         return fresh
 
     def _revalidate(self) -> None:
