@@ -159,3 +159,18 @@ def test_built_in_templates_may_be_published(version: TemplateVersion) -> None:
     holders = [Labelled("production", other) for other in packaged_versions() if other.name != version.name]
     found = problems_of(version, lookup=lookup_of(*packaged_versions()), holders=holders, window=8_192)
     assert found == ()
+
+
+@pytest.mark.parametrize("syntax", ["mustache", "liquid"])
+def test_a_name_from_a_part_has_no_place_here(syntax: str) -> None:
+    """An undeclared name that only a part uses is reported, without a place in a text that does not hold it."""
+    part = made("part", "{{ a }}", syntax=syntax)
+    found = problems_of(made("t", "{{> part}}", syntax=syntax, partials=(("part", 1),)), lookup=lookup_of(part))
+    assert [(problem.code, problem.where) for problem in found] == [("undeclared", None)]
+
+
+def test_hostile_texts_are_checked_in_one_go() -> None:
+    """A text of nothing but openers, or with thousands of undeclared names, takes no longer than any other."""
+    assert problems_of(made("t", "{%" * 90_000 + "{{a}}"))[0].code == "undeclared"
+    names = "".join(f"{{{{ v{n} }}}}" for n in range(5_000))
+    assert len(problems_of(made("t", names, syntax="liquid"))) == 5_000

@@ -16,10 +16,11 @@ import msgspec
 from innkeeper.library.errors import InvalidTemplateError
 from innkeeper.library.key import PARTIAL
 from innkeeper.library.limits import MAX_VARIABLES
-from innkeeper.library.mustache import Node, Section, Use, uses
+from innkeeper.library.mustache import Node, Section, Use, parse, uses
 from innkeeper.library.partials import Composed, Lookup, compose, included, no_parts
 from innkeeper.library.template import PRODUCTION, Labelled, TemplateVersion, Variable
 from innkeeper.macros.errors import MacroError
+from innkeeper.macros.place import place_in
 from innkeeper.prompt.errors import InnkeeperError, Where
 from innkeeper.prompt.ports import TokenCounter
 
@@ -66,6 +67,7 @@ class TokenEstimate(msgspec.Struct, frozen=True):
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]*")
 _LIQUID_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_\-]*")
+_WORD: Final = re.compile(r"[A-Za-z_][\w\-]*")
 _FENCE_TOKENS: Final = 16
 """What the two marks around a value that is set off may cost beside its name, twice."""
 
@@ -176,9 +178,10 @@ def _usage(version: TemplateVersion, program: Composed) -> Iterator[Problem]:
     """Undeclared and unused variables and partials."""
     declared = {variable.name for variable in program.variables}
     used = _used(program)
+    places = _places(version) if used.keys() - declared else {}
     for name in used:
         if name not in declared:
-            where = _place(version, name)
+            where = place_in(version.system_prompt, places[name], version.name) if name in places else None
             hint = "declare it, or correct the name"
             yield Problem("undeclared", f"{name} is used and not declared", where=where, hint=hint)
     for variable in version.variables:
@@ -200,12 +203,16 @@ def _used(program: Composed) -> dict[str, None]:
     return dict.fromkeys(path.partition(".")[0] for path in variables_used(program.liquid))
 
 
-def _place(version: TemplateVersion, name: str) -> Where | None:
-    """Where a name is used first in a version's own text."""
-    from innkeeper.macros.place import place_in
-
-    found = re.search(r"\{[{%][^}]*?(?<![\w.\-])" + re.escape(name) + r"(?![\w\-])", version.system_prompt)
-    return None if found is None else place_in(version.system_prompt, found.start(), version.name)
+def _places(version: TemplateVersion) -> dict[str, int]:
+    """Where each name is used first in a version's own text."""
+    places: dict[str, int] = {}
+    if version.syntax == "mustache":
+        for use in uses(parse(version.system_prompt, asset=version.name)):
+            places.setdefault(use.name, use.index)
+    else:
+        for word in _WORD.finditer(version.system_prompt):
+            places.setdefault(word[0], word.start())
+    return places
 
 
 # ---------------------------------------------------------------------------------------------------------------- lengths
@@ -236,8 +243,7 @@ def _texts(nodes: tuple[Node, ...]) -> Iterator[str]:
 def _occurrences(program: Composed) -> Mapping[str, int]:
     if program.version.syntax == "mustache":
         return Counter(use.name for use in uses(program.nodes) if isinstance(use, Use))
-    names = (variable.name for variable in program.variables)
-    return {name: len(re.findall(rf"(?<![\w.\-]){re.escape(name)}(?![\w\-])", program.liquid)) for name in names}
+    return Counter(_WORD.findall(program.liquid))
 
 
 def _most(variable: Variable, counter: TokenCounter, model: str | None) -> int:
