@@ -97,7 +97,12 @@ def _cold() -> Iterator[Case]:
                 filled(db, LARGE)
                 warm = DatabaseSource(db)
                 yield Case(f"point query, {name}", partial(warm.point, REQUESTS["exact"]), note=f"{LARGE:,} templates")
-            yield Case(f"open and resolve, {name}", _start(url), note=f"{LARGE:,} templates")
+            opening = partial(_open, url)
+            yield Case(f"open and resolve, {name}", _start(url), opening, "opening alone", f"{LARGE:,} templates")
+
+
+def _open(url: str) -> None:
+    Database.open(url).close()
 
 
 def _start(url: str) -> Callable[[], object]:

@@ -48,7 +48,8 @@ REQUESTS = {
 def page(syntax: str = "mustache") -> TemplateVersion:
     """A template of about 2 kB that uses 20 variables."""
     lines = (
-        f"Line about {name}: {{{{{name}}}}} and some more words that stay the same in it, as they do." for name in NAMES
+        f"Line about {name}: {{{{{name}}}}} and some more words that stay the same in it, as they always do."
+        for name in NAMES
     )
     return TemplateVersion(
         template_id="page",

@@ -66,10 +66,23 @@ class DatabaseSource:
         return self._built(self._templates.all_labelled(), tables, revision)
 
     def _point(self, request: ResolveRequest, revision: int) -> Catalogue:
-        models = self._models.named((request.target_model, request.enhancer_model))
-        models = tuple(model for model in models if model["is_active"])
+        models = self._families((request.target_model, request.enhancer_model))
         families = [model["model_family"] for model in models]
         return self._built(self._templates.rows_for(request, families=families), {"models": models}, revision)
+
+    def _families(self, keys: Iterable[str | None]) -> tuple[dict[str, Any], ...]:
+        """The families of active models: two columns, since all of them take a millisecond longer the first time."""
+        from sqlalchemy import select
+
+        from innkeeper.library.tables import api_models
+
+        wanted = sorted({key for key in keys if key})
+        if not wanted:
+            return ()
+        table = api_models.c
+        query = select(table.model_key, table.model_family).where(table.model_key.in_(wanted), table.is_active)
+        with self.db.reading() as connection:
+            return tuple(dict(row._mapping) for row in connection.execute(query.order_by(table.model_key)))  # noqa: SLF001
 
     def _built(self, rows: Iterable[Labelled], tables: dict[str, Any], revision: int) -> Catalogue:
         labelled = tuple(rows)
