@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from innkeeper.library.database_source import DatabaseSource
+from innkeeper.library.database_source import DatabaseSnapshots, DatabaseSource
 from innkeeper.library.engine import Database
 from innkeeper.library.errors import DatabaseUnreachableError
 from innkeeper.library.following import Follower
@@ -69,3 +69,13 @@ def test_a_follower_that_never_started_can_be_closed() -> None:
     follower = Follower(Sources(shelf), Told(1))
     follower.close()
     assert (follower.step(), shelf.loads) == (False, 0)
+
+
+def test_keeping_a_snapshot_is_no_change(db: Database) -> None:
+    """Writing the snapshot into the database does not count as a publication, which would never end."""
+    TemplateStore(db).publish(draft())
+    before = db.revision()
+    chain = Sources(DatabaseSource(db), DatabaseSnapshots(db))
+    chain.refresh()
+    assert chain.unkept is None
+    assert (db.revision(), len(DatabaseSnapshots(db).load())) == (before, 1)
