@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -17,7 +17,7 @@ from innkeeper.library.template_rows import select_versions, version_of
 from innkeeper.library.transfer import FORMAT, SCHEMA, Document, Transfer, TransferredTemplate, TransferredVersion
 from innkeeper.prompt.frozen import thaw
 
-__all__ = ["export_library"]
+__all__ = ["export_library", "transferred"]
 
 _LEFT_OUT: Final = frozenset({"id", "provider_id", "created_at", "updated_at"})
 
@@ -55,6 +55,12 @@ def _templates(db: Database) -> list[TransferredTemplate]:
         )
         for row in sorted(found, key=lambda row: row.name)
     ]
+
+
+def transferred(versions: Iterable[TemplateVersion], labels: Mapping[str, int]) -> TransferredTemplate:
+    """One template as it stands in a file; its versions are in the order in which they were made."""
+    found = list(versions)
+    return TransferredTemplate(name=found[0].name, versions=[_version(one) for one in found], labels=dict(labels))
 
 
 def _version(version: TemplateVersion) -> TransferredVersion:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -34,6 +34,8 @@ __all__ = [
     "TransferredVersion",
     "dumps",
     "parse",
+    "read_tree",
+    "typed",
 ]
 
 FORMAT: Final = "innkeeper-library"
@@ -41,6 +43,7 @@ SCHEMA: Final = 1
 """The version of the file's form; grows when older readers would misread it."""
 
 Row = dict[str, Any]
+T = TypeVar("T")
 
 
 class TransferredVersion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -143,15 +146,20 @@ def parse(data: bytes, *, asset: str, form: str | None = None) -> Parsed:
         TransferVersionError: it is of another version.
         LimitError: it is too large or too deep.
     """
+    tree, place = read_tree(data, asset=asset, form=form)
+    _check_version(tree, asset)
+    return Parsed(typed(tree, place, Transfer), place)
+
+
+def read_tree(data: bytes, *, asset: str, form: str | None = None) -> tuple[Any, Place]:
+    """Plain data from JSON or YAML, and a way to say where in it something stands. Raises `TransferError`, `LimitError`."""
     if len(data) > MAX_TRANSFER_BYTES:
         raise LimitError(
             "the file", limit="MAX_TRANSFER_BYTES", allowed=MAX_TRANSFER_BYTES, found=len(data), where=Where(asset)
         )
     text = _text(data, asset)
     is_json = form == "json" or (form is None and text.lstrip()[:1] in {"{", "["})
-    tree, place = _json(text, asset) if is_json else _yaml(text, asset)
-    _check_version(tree, asset)
-    return Parsed(_convert(tree, place), place)
+    return _json(text, asset) if is_json else _yaml(text, asset)
 
 
 def _text(data: bytes, asset: str) -> str:
@@ -208,9 +216,10 @@ def _check_version(tree: Any, asset: str) -> None:
         raise TransferVersionError(message, where=Where(asset, path="schema"))
 
 
-def _convert(tree: Any, place: Place) -> Transfer:
+def typed(tree: Any, place: Place, kind: type[T]) -> T:
+    """Plain data as a struct. Raises `TransferError` at the place of what does not fit."""
     try:
-        return msgspec.convert(tree, Transfer)
+        return msgspec.convert(tree, kind)
     except msgspec.ValidationError as error:
         found = _AT.fullmatch(str(error))
         message, pattern = (found[1], found[2]) if found else (str(error), "")
