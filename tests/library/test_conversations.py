@@ -1,5 +1,7 @@
 """Conversations: numbered messages, sent once, of which the newest are found."""
 
+from collections.abc import Callable
+
 import pytest
 
 from innkeeper.library.conversations import ConversationStore
@@ -60,12 +62,13 @@ def test_update_and_list(store: ConversationStore) -> None:
 
 def test_refused(store: ConversationStore) -> None:
     """What is not there, and roles that there are not."""
-    for do in (
+    calls: list[Callable[[], object]] = [
         lambda: store.get("x"),
         lambda: store.append("x", "user", "a"),
         lambda: store.update("x", {}),
         lambda: store.delete_message("x"),
-    ):
+    ]
+    for do in calls:
         with pytest.raises(UnknownRowError, match="there is no"):
             do()
     here = store.create({})["id"]

@@ -186,7 +186,10 @@ def test_list_filters(store: TemplateStore) -> None:
     store.publish(draft("b"))
     store.create(draft("a_100%", target_model="wan", job_type="video"))
     store.create(draft("c", use_case="chat", provider="local"))
-    names = lambda **where: [entry.name for entry in store.list(**where)]  # noqa: E731 - it reads best here
+
+    def names(**where: str) -> list[str]:
+        return [entry.name for entry in store.list(**where)]
+
     assert names() == ["a_100%", "b", "c"]
     assert names(use_case="enhancement") == ["a_100%", "b"]
     assert names(target_model="wan") == ["a_100%"]

@@ -153,7 +153,9 @@ def test_snapshots_are_few(db: Database) -> None:
     assert store.newest() is None
     for number in range(KEPT + 3):
         store.put(f"payload {number}", content_sha256="x", revision=number)
-    assert (store.newest() or {})["payload"] == f"payload {KEPT + 2}"
+    newest = store.newest()
+    assert newest is not None
+    assert newest["payload"] == f"payload {KEPT + 2}"
     assert query(db, "SELECT count(*) FROM prompt_cache_snapshot").rows == ((KEPT,),)
 
 

@@ -41,7 +41,12 @@ class DocumentStore:
         with self.db.publishing() as connection:
             version = (self._latest(connection, name) or 0) + 1
             values = {"name": name, "version": version, "body": body, "content_sha256": _hash(body)}
-            more = {"note": note, "author": who if author is None else author, "is_active": False, "created_at": self.db.now()}
+            more = {
+                "note": note,
+                "author": who if author is None else author,
+                "is_active": False,
+                "created_at": self.db.now(),
+            }
             connection.execute(insert(self.table), checked(self.table, values | more))
             self._record(connection, "add", name, version, who)
             return self.activate(name, version, who=who) if activate else self._get(connection, name, version)

@@ -28,6 +28,7 @@ from innkeeper.library.template import PRODUCTION, Labelled, PartRef, TemplateVe
 from innkeeper.library.template_rows import (
     label_values,
     live_labels,
+    point_query,
     select_versions,
     version_of,
     version_values,
@@ -258,13 +259,12 @@ class TemplateStore:
 
         ``families`` are those of the target, where the caller knows them; the request's own is looked for anyway.
         """
-        targets = {"", request.target_model or "", request.target_family or "", *(family or "" for family in families)}
-        key = template_labels.c
-        query = live_labels(
-            key.label == request.label, key.use_case == request.use_case, key.target_model.in_(sorted(targets))
-        )
+        given = (request.target_model, request.target_family, *families)
+        targets = sorted({"", *(target or "" for target in given)})
+        values = {f"target{number}": target for number, target in enumerate(targets)}
+        values |= {"label": request.label, "use_case": request.use_case}
         with self.db.reading() as connection:
-            return tuple(map(_labelled_of, connection.execute(query)))
+            return tuple(map(_labelled_of, connection.execute(point_query(len(targets)), values)))
 
     def pinned(self, refs: Iterable[PartRef]) -> tuple[TemplateVersion, ...]:
         """The versions that these names and numbers pin, and those that they pin themselves; what is missing is left out."""

@@ -349,7 +349,9 @@ characters: Final = Table(
     _json("metadata", "{}"),
     created(),
     created("updated_at"),
-    CheckConstraint("content_rating = 'sfw' OR (declared_age IS NOT NULL AND declared_age >= 18)", name="adult_is_declared"),
+    CheckConstraint(
+        "content_rating = 'sfw' OR (declared_age IS NOT NULL AND declared_age >= 18)", name="adult_is_declared"
+    ),
 )
 
 conversations: Final = Table(

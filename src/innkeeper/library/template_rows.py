@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-from sqlalchemy import Select, select
+from sqlalchemy import Select, TextualSelect, select, text
 
 from innkeeper.library.errors import DatabaseCorruptError
 from innkeeper.library.key import PARTIAL, TemplateKey
@@ -19,7 +19,7 @@ from innkeeper.prompt.frozen import freeze
 if TYPE_CHECKING:
     from sqlalchemy.engine import Row
 
-__all__ = ["label_values", "select_versions", "version_of", "version_values"]
+__all__ = ["label_values", "live_labels", "point_query", "select_versions", "version_of", "version_values"]
 
 _KEY: Final = ("target_model", "enhancer_model", "job_type", "use_case", "content_mode")
 _PLAIN: Final = (
@@ -120,3 +120,19 @@ def live_labels(*conditions: Any) -> Select[Any]:
     )
     query = select_versions(template_labels.c.label).join(template_labels, same)
     return query.where(*conditions) if conditions else query
+
+
+def point_query(targets: int) -> TextualSelect:
+    """The versions under ``:label`` and ``:use_case`` for ``:target0``, ``:target1`` …, each with its label.
+
+    It is written out because it is the first query of a process: compiling it would take longer than running it.
+    """
+    columns = ", ".join(f"v.{column.name}" for column in template_versions.c)
+    wanted = ", ".join(f":target{number}" for number in range(targets))
+    written = text(
+        f"SELECT {columns}, t.name, l.label FROM template_labels l "  # noqa: S608 - our own names only
+        "JOIN template_versions v ON v.template_id = l.template_id AND v.version = l.version "
+        "JOIN templates t ON t.id = l.template_id "
+        f"WHERE l.label = :label AND l.use_case = :use_case AND l.target_model IN ({wanted})"
+    )
+    return written.columns(*template_versions.c, templates.c.name, template_labels.c.label)
