@@ -23,6 +23,7 @@ PUBLIC = [
 """Change this list on purpose only: it is what users import."""
 
 HEAVY = {
+    "alembic",
     "anthropic_tokenizer",
     "ahocorasick_rs",
     "asyncio",
@@ -34,6 +35,7 @@ HEAVY = {
     "langcodes",
     "liquid",
     "msgspec",
+    "pg8000",
     "pydantic_monty",
     "quickjs",
     "rich",
@@ -43,6 +45,7 @@ HEAVY = {
     "tokenizers",
     "uvicorn",
     "xllamacpp",
+    "yaml",
 }
 
 

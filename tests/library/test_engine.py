@@ -272,6 +272,15 @@ def test_first_start_makes_the_file(tmp_path: Path) -> None:
         assert len(LogStore(db).newest()) == 3
 
 
+def test_first_start_needs_no_migrations(tmp_path: Path) -> None:
+    """A fresh library is made without Alembic, whose import would be felt."""
+    code = "import sys; from innkeeper.library.engine import Database; Database.open(sys.argv[1]); print(*sys.modules)"
+    command = [sys.executable, "-c", code, str(tmp_path / "a.db")]
+    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert "sqlalchemy" in loaded
+    assert "alembic" not in loaded
+
+
 def test_first_start_at_a_server(fresh: Fresh) -> None:
     """Several threads that make the same empty database do not get in one another's way."""
     url, failed = fresh(bare=True), []
