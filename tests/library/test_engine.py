@@ -135,10 +135,9 @@ def test_locked_by_another_thread(path: Path) -> None:
         thread.join()
 
 
-def test_locked_rows_at_the_server(url: str, dialect: str) -> None:
+@pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
+def test_locked_rows_at_the_server(url: str) -> None:
     """A server that makes us wait too long for another's transaction is locked, too."""
-    if dialect == "sqlite":
-        pytest.skip("SQLite has its own test of this")
 
     def impatient(db: Database) -> None:
         with db.transaction() as connection:
@@ -237,10 +236,9 @@ def test_no_such_database_at_the_server(server: Server) -> None:
     assert "that database and login exist" in (caught.value.hint or "")
 
 
+@pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
 def test_a_connection_that_was_lost(server: Server, db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """After the server has cut its connections, one call fails at most, and a rested connection costs none."""
-    if db.dialect == "sqlite":
-        pytest.skip("there is no connection to lose")
     cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{}'"
     with Database.open(server.url(), check=False) as admin:
 

@@ -46,7 +46,7 @@ def server(state: str, **facts: str) -> Exception:
 def sqlite(code: int, text: str = "told") -> sqlite3.Error:
     """An error of SQLite."""
     error = sqlite3.OperationalError(text)
-    error.sqlite_errorcode = code  # type: ignore[misc]
+    error.sqlite_errorcode = code
     return error
 
 

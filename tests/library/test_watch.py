@@ -63,10 +63,9 @@ def test_close_ends_the_waiting_of_another_thread(db: Database) -> None:
     assert watcher.wait(60) is None
 
 
+@pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
 def test_a_lost_connection_is_made_anew(db: Database) -> None:
     """A server that cut the watcher's connection costs an error at most; changes are seen afterwards."""
-    if db.dialect == "sqlite":
-        pytest.skip("there is no connection to lose")
     with Watcher(db, poll=0.01) as watcher:
         watcher.wait(0)
         with Database.open(db.target.url) as other, other.transaction() as connection:
