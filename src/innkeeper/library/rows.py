@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["by_priority", "checked", "frozen_row", "frozen_rows", "insert_many"]
 
-_BATCH: Final = 200
-"""Rows of one statement: with 60 columns still below what the protocol of PostgreSQL takes."""
-
 _INTEGER: Final = 2**31 - 1
 _BIG: Final = 2**63 - 1
 
@@ -47,12 +44,12 @@ def insert_many(connection: Connection, table: Table, rows: list[dict[str, Any]]
     """Insert rows with the same columns, in few statements on either database."""
     from sqlalchemy import insert
 
-    if connection.dialect.name == "sqlite":
-        if rows:
-            connection.execute(insert(table), rows)
+    if not rows:
         return
-    for start in range(0, len(rows), _BATCH):
-        connection.execute(insert(table).values(rows[start : start + _BATCH]))
+    if connection.dialect.name == "sqlite":
+        connection.execute(insert(table), rows)
+    else:  # with RETURNING, SQLAlchemy puts many rows into one statement, and keeps what it has compiled
+        connection.execute(insert(table).returning(*table.primary_key), rows)
 
 
 def checked(table: Table, values: Mapping[str, Any], *, whole: bool = True) -> dict[str, Any]:
