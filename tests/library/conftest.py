@@ -69,6 +69,12 @@ def url(fresh: Fresh) -> str:
     return fresh()
 
 
+@pytest.fixture(autouse=True)
+def _home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A home of the test's own, for snapshots and keys."""
+    monkeypatch.setenv("INNKEEPER_HOME", str(tmp_path / "home"))
+
+
 @pytest.fixture
 def outside() -> Counted:
     """A clock and identifiers that are the same in each run."""

@@ -42,7 +42,7 @@ def show(url: str | None, *, as_json: bool) -> None:
             (
                 "",
                 kept["problem"]
-                or f"revision {kept['revision']}, {kept['templates']:,} templates, {kept['sha256'][:16]}…",
+                or f"revision {kept['revision']}, {kept['templates']:,} templates, {kept['content_sha256'][:16]}…",
             ),
         ],
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -26,7 +25,7 @@ class SnapshotFacts(msgspec.Struct, frozen=True):
     problem: str = ""
     revision: int | None = None
     templates: int = 0
-    sha256: str = ""
+    content_sha256: str = ""
 
 
 class CacheView:
@@ -70,8 +69,7 @@ class CacheView:
             kept = SnapshotFile(path, ceiling=Tier.NSFW).load()
         except SnapshotError as error:
             return SnapshotFacts(str(path), error.message)
-        digest = sha256(path.read_bytes()).hexdigest() if path.exists() else ""
-        return SnapshotFacts(str(path), "", kept.revision, len(kept), digest)
+        return SnapshotFacts(str(path), "", kept.revision, len(kept), snapshot_of(kept).content_sha256)
 
     def rebuild(self) -> dict[str, Any]:
         """Read everything from the database, verify it, and keep it as the snapshot, in its file and in the database.

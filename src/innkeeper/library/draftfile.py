@@ -8,6 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from innkeeper.library.draft import TemplateDraft
+from innkeeper.library.errors import TransferError
 from innkeeper.library.key import TemplateKey
 from innkeeper.library.template import TemplateVersion, Variable
 from innkeeper.library.transfer import read_tree, typed
@@ -87,8 +88,12 @@ def parse_draft(data: bytes, *, asset: str, form: str | None = None) -> DraftFil
         TransferError: it is neither, or has something that does not belong; with line and column.
         LimitError: it is too large or too deep.
     """
-    tree, place = read_tree(data, asset=asset, form=form)
-    return typed(tree, place, DraftFile)
+    try:
+        tree, place = read_tree(data, asset=asset, form=form)
+        return typed(tree, place, DraftFile)
+    except TransferError as error:
+        error.hint = "nothing was saved; mend the place shown"
+        raise
 
 
 def draft_text(file: DraftFile, form: str = "yaml") -> bytes:

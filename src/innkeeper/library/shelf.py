@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -114,6 +115,8 @@ class KeptShelf:
 
     def store(self, catalogue: Catalogue) -> None:
         """Replace the file. Raises `MissingFileError`."""
+        with suppress(OSError):  # where the folder cannot be made, writing the file says why
+            self.path.parent.mkdir(parents=True, exist_ok=True)
         SnapshotFile(self.path).store(catalogue)
 
 

@@ -11,6 +11,7 @@ import binascii
 import os
 import stat
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -163,21 +164,29 @@ class FileKeys:
     def load(self) -> KeyRing:
         """The keys of the file. Raises `VaultKeyError` where anybody else may read or write it."""
         where = Where(asset=self.place)
-        try:
-            number = os.open(self.path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
-        except FileNotFoundError:
-            raise VaultKeyMissingError("there is no file of keys", where=where) from None
-        except OSError as error:
-            raise VaultKeyError(f"the file of keys cannot be read: {error.strerror}", where=where) from None
-        with os.fdopen(number, "rb") as file:
-            self._check(os.fstat(file.fileno()), where)
-            data = file.read(_MOST_BYTES + 1)
+        data = self._read(where)
         if len(data) > _MOST_BYTES:
             raise VaultKeyError(f"larger than {_MOST_BYTES} bytes: no file of keys", where=where)
         try:
             return KeyRing.of(data.decode("ascii", "replace"))
         except (VaultKeyError, VaultKeyMissingError) as error:
             raise error.at(asset=self.place) from None
+
+    def _read(self, where: Where) -> bytes:
+        flags = (
+            os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+        )  # a pipe is refused, not waited for
+        try:
+            number = os.open(self.path, flags)
+        except FileNotFoundError:
+            raise VaultKeyMissingError("there is no file of keys", where=where) from None
+        except OSError as error:
+            raise VaultKeyError(f"the file of keys cannot be read: {error.strerror}", where=where) from None
+        try:
+            self._check(os.fstat(number), where)
+            return os.read(number, _MOST_BYTES + 1)
+        finally:
+            os.close(number)
 
     def _check(self, facts: os.stat_result, where: Where) -> None:
         if not stat.S_ISREG(facts.st_mode):
@@ -201,7 +210,8 @@ class FileKeys:
                 os.fsync(file.fileno())
             draft.replace(self.path)
         except OSError as error:
-            draft.unlink(missing_ok=True)
+            with suppress(OSError):
+                draft.unlink(missing_ok=True)
             message = f"the file of keys cannot be written: {error.strerror}"
             raise VaultKeyError(message, where=Where(asset=self.place)) from None
 

@@ -1,0 +1,42 @@
+"""Libraries for tests: opened on a database, with a policy of the adult tier where one is wanted."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from innkeeper.library.asking import PrepareRequest
+from innkeeper.library.documents import PolicyStore
+from innkeeper.library.draft import TemplateDraft
+from innkeeper.library.library import Library
+from innkeeper.library.rules import POLICY_NAME
+from innkeeper.library.tier import Ceilings, Tier
+from innkeeper.library.tier_policy import AgeVerification
+from tests.library.drafts import draft
+
+ADULT = Ceilings(account=Tier.NSFW)
+RECORD = AgeVerification(verified=True, method="document", expiry=datetime(2099, 1, 1, tzinfo=UTC), verifier="desk")
+
+
+def opened(url: str, **options: Any) -> Library:
+    """A library that follows nothing by itself."""
+    return Library.open(url, **{"watch": False, **options})
+
+
+def ask(**given: Any) -> PrepareRequest:
+    """A request for an image prompt."""
+    return PrepareRequest(**{"use_case": "enhancement", "job_type": "image", "target_model": "sdxl", **given})
+
+
+def published(library: Library, made: TemplateDraft | None = None, **fields: Any) -> TemplateDraft:
+    """A draft, made and put into production."""
+    found = made or draft(**fields)
+    library.shelving.create(found)
+    library.shelving.publish(found.name)
+    return found
+
+
+def enable_adults(library: Library) -> None:
+    """The operator's policy enables the adult tier."""
+    PolicyStore(library.db).add(POLICY_NAME, {"adult_enabled": True}, activate=True)
+    library.refresh()
