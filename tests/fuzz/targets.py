@@ -14,11 +14,21 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from innkeeper import content
+from innkeeper.library.detector import default_detector
+from innkeeper.library.folding import fold_word, views_of
+from innkeeper.library.key import TemplateKey
+from innkeeper.library.render import Programs, render
+from innkeeper.library.template import TemplateVersion, Variable, sealed
+from innkeeper.library.tier import TierDecision, effective_tier
+from innkeeper.library.tier_policy import TierPolicy
+from innkeeper.library.transfer import parse
 from innkeeper.macros import pyregex
 from innkeeper.macros.environment import MacroEnvironment
 from innkeeper.macros.errors import MacroError
 from innkeeper.macros.silly import substitute
 from innkeeper.macros.smart import sandbox
+from innkeeper.macros.smart.environment import MacroEnvironment as SmartEnvironment
+from innkeeper.macros.smart.expansion import expand as expand_smart
 from innkeeper.prompt.note import Note
 from tests.content.builders import archive, card, card_json, card_png, chunk, png, text_chunk
 from tests.fuzz.engine import Target
@@ -299,7 +309,116 @@ def pattern_seeds() -> list[bytes]:
     return [text.encode() for text in texts]
 
 
+def expand_smartly(data: bytes) -> str:
+    """Macros of the smart engine replaced in a text. What is reported is an error here."""
+    env = SmartEnvironment.of({"a": [1, "b"], "d": {"k": "v"}, "chat_history_text": "an inn"})
+    result = expand_smart(data.decode("utf-8", "surrogateescape"), env)
+    if env.notes:
+        raise MacroError(env.notes[0].message, hint=env.notes[0].kind.value)
+    return result
+
+
+def smart_seeds() -> list[bytes]:
+    """Macros of the smart engine of every shape."""
+    texts = (
+        "{{setvar:x:1}}{{getvar:x}} {{upper:<<getvar:a>>}} {{reverse:{{upper:b}}}}",
+        "{{setvar:a::p::q}}{{getvar:a}} {{random:a,b}} {{noop}} {<<noop>>{user}}",
+        "{{roll:2d6}} {{unknown:{{a}}}} {{{{getvar:x}}:a}}",
+    )
+    return [text.encode() for text in texts]
+
+
+_FUZZED: Final = tuple(Variable(name=name, required=False, fence=fence) for name, fence in (("a", False), ("b", True)))
+
+
+def render_template(data: bytes) -> str:
+    """A mustache template with two values: the text after the first NUL is their value. A value is never read as a template."""
+    text, _, value = data.decode("utf-8", "replace").partition("\0")
+    key = TemplateKey.of("chat", "sfw")
+    version = sealed(
+        TemplateVersion(template_id="t", name="t", version=1, key=key, system_prompt=text, variables=_FUZZED)
+    )
+    made = render(version, {"a": value, "b": value}, programs=Programs(1)).text
+    if text == "{{a}}" and made != value:
+        raise AssertionError("a value was changed")
+    return made
+
+
+def template_seeds() -> list[bytes]:
+    """Templates with each kind of tag, and values that look like tags."""
+    texts = (
+        "{{a}}\0{{b}} $1 \\1 {{{a}}}",
+        "{{#a}}\n one {{{b}}} {{&a}}\n{{/a}}\n{{^b}}none{{/b}}{{! note }}\0x",
+        "{{$part}}{{a}}{{/part}} \\{{a}}\0{{>a}}",
+        "{{>other}}\0",
+    )
+    return [text.encode() for text in texts]
+
+
+def scan_text(data: bytes) -> TierDecision:
+    """A text in all its folded forms, looked at by the detector and judged: never a failure, and places within the text."""
+    text = data.decode("utf-8", "surrogateescape")
+    for view in views_of(text):
+        if view.text and not 0 <= view.place(0, len(view.text))[0] < len(text):
+            raise AssertionError("a place outside of the text")
+    fold_word(text)
+    found = default_detector().scan(text)
+    if found.failed or not all(0 <= span.start < span.end <= len(text) for span in found.spans):
+        raise AssertionError(found.failed or "a find outside of the text")
+    return effective_tier("sfw", policy=TierPolicy(), detection=found).require()
+
+
+def text_seeds() -> list[bytes]:
+    """Texts that fold in each way."""
+    texts = (
+        "A n.u.d.e  s t u d y, nu\u200bde, nüde, ｎｕｄｅ, nud3, nuuude",
+        "𝓃𝓊𝒹ℯ ɴᴜᴅᴇ nudе, 16 years old, aged 12, under 18",
+        "the naked eye; a minor key; Essex classics 月亮",
+        "a nude c\u200bh\u200bild",
+    )
+    return [text.encode() for text in texts]
+
+
+_TEMPLATE: Final = {
+    "name": "t",
+    "versions": [{"version": 1, "use_case": "chat", "system_prompt": "Hi {{a}}", "variables": [{"name": "a"}]}],
+    "labels": {"production": 1},
+}
+_LIBRARY: Final = {
+    "format": "innkeeper-library",
+    "schema": 1,
+    "templates": [_TEMPLATE],
+    "negative_prompts": [{"model_type": "sdxl", "negative_prompt": "blurry"}],
+    "settings": {"a": [1, 2.5, None, True]},
+}
+
+
+def read_transfer(form: str) -> Callable[[bytes], Any]:
+    """A file to import, with the place of something in it."""
+
+    def run(data: bytes) -> Any:
+        parsed = parse(data, asset="file", form=form)
+        parsed.place(("templates", 0, "name"))
+        return parsed.transfer
+
+    return run
+
+
+def yaml_seeds() -> list[bytes]:
+    """The file in YAML, in its styles."""
+    text = (
+        "format: innkeeper-library\nschema: 1\ntemplates:\n- name: 't'\n  versions:\n  - version: 1\n"
+        "    use_case: chat\n    system_prompt: |\n      Hi {{a}}\n    variables: [{name: a}]\nsettings: {a: [1, 2.5, ~]}\n"
+    )
+    return [text.encode(), json.dumps(_LIBRARY).encode(), b"a: &x [1]\nb: *x\n", b"--- !!python/name:os\n...\n--- 2"]
+
+
 _TARGETS: Final = (
+    Target("mustache", render_template, template_seeds),
+    Target("import-json", read_transfer("json"), as_json(_LIBRARY), change=change_json),
+    Target("import-yaml", read_transfer("yaml"), yaml_seeds),
+    Target("detector", scan_text, text_seeds),
+    Target("macros-smart", expand_smartly, smart_seeds),
     Target("pyregex", search_pattern, pattern_seeds),
     Target("sandbox", run_sandboxed, sandboxed_seeds),
     Target("png", open_everything, png_seeds, mend_png),
