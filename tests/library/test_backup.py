@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sqlalchemy import select
 
 from innkeeper.library.backup import back_up, restore, verify
@@ -171,12 +173,26 @@ HEAD = {"format": "innkeeper-backup", "schema": "0002"}
         ([HEAD, {"table": "settings", "columns": ["colour"], "rows": []}, {"rows": 0}], "rows of no table"),
         ([HEAD, [], {"rows": 0}], "rows of no table"),
         ([HEAD, {"rows": 5}], "holds 0 rows, not 5"),
+        ([HEAD, {}], "holds 0 rows, not None"),
+        ([HEAD, {"table": "settings", "columns": 7, "rows": []}, {"rows": 0}], "rows of no table"),
+        ([HEAD, {"table": "settings", "columns": ["key"], "rows": 7}, {"rows": 0}], "rows of no table"),
+        ([HEAD, {"table": "settings", "columns": ["key"], "rows": [7]}, {"rows": 1}], "rows of no table"),
+        ([HEAD, {"table": "settings", "columns": [["key"]], "rows": []}, {"rows": 0}], "rows of no table"),
     ],
 )
 def test_a_dump_of_something_else(tmp_path: Path, lines: list[Any], says: str) -> None:
     """A dump with a right checksum and wrong content is refused, too."""
     with pytest.raises(BackupError, match=says):
         verify(dump_of(tmp_path, lines))
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_are_no_backup(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    """No file takes the reader of backups down."""
+    path = tmp_path_factory.mktemp("any") / "backup"
+    path.write_bytes(data)
+    with pytest.raises(BackupError):
+        verify(path)
 
 
 def test_a_dump_with_a_row_that_does_not_fit(fresh: Fresh, tmp_path: Path) -> None:

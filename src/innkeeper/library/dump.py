@@ -77,9 +77,9 @@ def check_dump(path: Path) -> int:
         BackupError: its checksum is not its own, it ends too early, or is of a schema that is not known here.
     """
     rows = sum(len(block["rows"]) for block in _blocks(path))
-    last = _last(path)
-    if last["rows"] != rows:
-        raise BackupError(f"the backup holds {rows:,} rows, not {last['rows']:,}", where=Where(asset=str(path)))
+    announced = _last(path).get("rows")
+    if announced != rows:
+        raise BackupError(f"the backup holds {rows:,} rows, not {announced}", where=Where(asset=str(path)))
     return rows
 
 
@@ -112,8 +112,9 @@ def _facts(line: bytes, path: Path, number: int) -> dict[str, Any]:
 
 
 def _block(facts: dict[str, Any], path: Path, number: int) -> dict[str, Any]:
-    table = metadata.tables.get(str(facts.get("table")))
-    if table is None or not set(facts.get("columns", ())) <= set(table.c.keys()) or "rows" not in facts:
+    table, columns, rows = metadata.tables.get(str(facts.get("table"))), facts.get("columns"), facts.get("rows")
+    sound = isinstance(columns, list) and isinstance(rows, list) and all(isinstance(row, list) for row in rows)
+    if table is None or not sound or not all(str(column) in table.c for column in columns or ()):
         raise BackupError("the backup is damaged: a line holds rows of no table", where=_at(path, number))
     return facts
 
