@@ -75,8 +75,8 @@ $(MADE):
 	@touch $@
 
 $(RUN): pyproject.toml | $(MADE)
-	@echo "Installing innkeeper[local,serve] into $(VENV) ..."
-	@$(PIP) install -e '.[local,serve]'
+	@echo "Installing innkeeper[local,serve,library] into $(VENV) ..."
+	@$(PIP) install -e '.[local,serve,library]'
 	@touch $@
 
 $(DEV): pyproject.toml | $(MADE)
