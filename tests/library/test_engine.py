@@ -309,6 +309,17 @@ def test_waits_for_a_journal(path: Path) -> None:
         assert time.monotonic() - started >= 0.1
 
 
+def test_waits_for_who_reads_the_old_journal(path: Path) -> None:
+    """Somebody who reads a file that is not yet written ahead is waited for, and then the file is opened."""
+    with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("PRAGMA journal_mode = DELETE")
+        other.execute("BEGIN")
+        other.execute("SELECT * FROM settings").fetchall()
+        threading.Timer(0.1, lambda: other.execute("COMMIT")).start()
+        with Database.open(path, timeout=30) as db, db.reading() as connection:
+            assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere root cannot give up its rights this way")
 def test_a_file_that_may_not_be_written(empty_file: bytes) -> None:
     """Somebody without the right to write is told so, and not that something is broken."""

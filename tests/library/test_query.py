@@ -63,6 +63,16 @@ def test_no_way_around(db: Database) -> None:
     SettingsStore(db).set("b", 1)
 
 
+@pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
+def test_other_drivers(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A driver without pg8000's way of asking one thing only is asked in the common way, in a transaction that reads."""
+    monkeypatch.setattr("innkeeper.library.query._ALONE", "no_such_method")
+    SettingsStore(db).set("a", 1)
+    assert query(db, "SELECT key FROM settings").rows == (("a",),)
+    with pytest.raises(QueryRefusedError):
+        query(db, "WITH gone AS (DELETE FROM settings RETURNING key) SELECT * FROM gone")
+
+
 def test_a_question_that_takes_too_long(db: Database) -> None:
     """A statement that would go on for ever is ended."""
     text = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"

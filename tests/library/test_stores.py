@@ -195,6 +195,7 @@ REFUSALS = [
         "no data", lambda db: ToolStore(db).add({"name": "a", "definition": {"x": object()}}), UsageError, "not data"
     ),
     Refusal("text for figure", lambda db: model(db, avg_generation_time="x"), RowError, "must be int or float"),
+    Refusal("put without a key", lambda db: ToolStore(db).put({"name": None}), RowError, "name is needed"),
     Refusal("unknown row", lambda db: ToolStore(db).get("a"), UnknownRowError, "tools has no row 'a'"),
     Refusal("change of nothing", lambda db: ToolStore(db).update("a", {}), UnknownRowError, "no row 'a'"),
     Refusal("removal of nothing", lambda db: ToolStore(db).remove("a"), UnknownRowError, "no row 'a'"),

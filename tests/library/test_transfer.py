@@ -23,8 +23,8 @@ from innkeeper.library.importing import import_library, items_of
 from innkeeper.library.query import query
 from innkeeper.library.store import TemplateStore
 from innkeeper.library.stores import ModelStore, ProviderStore
-from innkeeper.library.transfer import dumps, parse
-from innkeeper.prompt.errors import InnkeeperError, InputError, LimitError, UsageError
+from innkeeper.library.transfer import Transfer, dumps, parse, typed
+from innkeeper.prompt.errors import InnkeeperError, InputError, LimitError, UsageError, Where
 from tests.library.conftest import Fresh
 from tests.library.drafts import draft
 from tests.library.filled import fill
@@ -408,3 +408,19 @@ def test_a_provider_that_is_there(db: Database) -> None:
     assert taken_in(db, providers=[{"name": "p", "display_name": "Q"}]).rows == 1
     row = ProviderStore(db).get("p")
     assert (row["display_name"], row["base_url"]) == ("Q", "http://127.0.0.1")
+
+
+def test_another_body_of_a_document(db: Database) -> None:
+    """A version of a policy that is there with another body is refused."""
+    policy = {"name": "p", "version": 1, "body": {"a": 1}}
+    assert taken_in(db, tier_policies=[policy]).rows == 1
+    with pytest.raises(ConflictError, match="another body"):
+        taken_in(db, tier_policies=[{**policy, "body": {"a": 2}}])
+
+
+def test_a_place_that_is_not_told() -> None:
+    """What the reader refuses without saying where is an error of the whole file."""
+    tree = {**EMPTY, "settings": {1: 2}}
+    with pytest.raises(TransferError) as caught:
+        typed(tree, lambda path: Where(path=repr(path)), Transfer)
+    assert caught.value.where == Where(path="()")

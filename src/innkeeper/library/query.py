@@ -35,6 +35,9 @@ _STEPS: Final = 10_000
 _ALLOWED: Final = frozenset(
     {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 )
+_ALONE: Final = "execute_unnamed"
+"""The method of pg8000's connections that takes one statement only, by the server's own rule."""
+
 _HIDDEN: Final = ("secrets", "ciphertext")
 _PART: Final = re.compile(r"\s*([-+]?\d+)\s*(second|sec|minute|min|hour|day|week|month|mon|year)s?\s*", re.IGNORECASE)
 _SECONDS_OF: Final = {"second": 1, "sec": 1, "minute": 60, "min": 60, "hour": 3600, "day": 86_400, "week": 604_800}
@@ -66,8 +69,6 @@ def query(db: Database, text: str, *, limit: int = ROWS, seconds: float = SECOND
         if db.dialect == "sqlite":
             return _in_sqlite(db, for_sqlite(statement), limit, seconds)
         return _in_postgresql(db, statement, limit, seconds)
-    except InnkeeperError:
-        raise
     except Exception as error:
         raise _refused(error, db.place) from error
 
@@ -144,8 +145,8 @@ def _in_postgresql(db: Database, statement: str, limit: int, seconds: float) -> 
         connection.exec_driver_sql("SET TRANSACTION READ ONLY")
         connection.exec_driver_sql(f"SET LOCAL statement_timeout = {int(seconds * 1000)}")
         raw: Any = connection.connection.driver_connection
-        if hasattr(raw, "execute_unnamed"):  # pg8000: the protocol that takes one statement only
-            found = raw.execute_unnamed(statement)
+        if hasattr(raw, _ALONE):
+            found = getattr(raw, _ALONE)(statement)
             return _result([column["name"] for column in found.columns or ()], found.rows or (), limit)
         result = connection.exec_driver_sql(statement)
         return _result(list(result.keys()), result.fetchmany(limit + 1), limit)

@@ -95,10 +95,7 @@ def _value(table: str, column: Column[Any], value: Any) -> Any:
 
 
 def _of_type(kind: types.TypeEngine[Any], value: Any) -> Any:
-    for types_, take in _TAKEN:
-        if isinstance(kind, types_):
-            return take(value)
-    raise RowError(f"is of a type without a rule: {kind!r}")
+    return next(take for types_, take in _TAKEN if isinstance(kind, types_))(value)
 
 
 def _kind(value: Any, *kinds: type) -> Any:

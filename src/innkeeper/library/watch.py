@@ -77,26 +77,25 @@ class Watcher:
 
     def _pause(self, seconds: float) -> None:
         """Sleep until something is announced or the time is over."""
-        socket = self._socket()
-        if socket is None:
+        listening, socket = self._listening, self._socket()
+        if listening is None or socket is None:
             self._closed.wait(seconds)
             return
         ready, _, _ = select.select([socket], [], [], seconds)
         if ready:
-            self._take()
+            self._take(listening)
 
     def _socket(self) -> Any:
         """The socket on which announcements arrive; drivers that do not show it are polled."""
         driver = None if self._listening is None else self._listening.connection.driver_connection
         return getattr(driver, "_usock", None)
 
-    def _take(self) -> None:
+    def _take(self, listening: Connection) -> None:
         """Let the driver read what was announced. Where the connection was lost, the next `wait` makes another."""
         from sqlalchemy.exc import SQLAlchemyError
 
         try:
-            if self._listening is not None:
-                self._listening.exec_driver_sql("SELECT 1")
+            listening.exec_driver_sql("SELECT 1")
         except SQLAlchemyError:
             self._hang_up()
 
