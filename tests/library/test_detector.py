@@ -15,7 +15,7 @@ from innkeeper.library.lexicon import Lexicon, LexiconEntry
 from innkeeper.library.limits import MAX_SCAN_CHARS, MAX_SPANS
 from innkeeper.library.matching import Matcher
 from innkeeper.library.tier import Ceilings, Decision, Tier, effective_tier
-from innkeeper.library.tier_policy import TierPolicy
+from innkeeper.library.tier_policy import Thresholds, TierPolicy
 
 OPEN, ADULT = TierPolicy(adult_enabled=True), Ceilings(account=Tier.NSFW)
 
@@ -113,7 +113,7 @@ def test_findings_hold_no_text() -> None:
     assert "Marigold" not in told
     assert [text[span.start : span.end] for span in found.spans] == ["nude"]
     assert len(found.text_sha256) == 64
-    assert found.lexicon_version == "detection-general@1"
+    assert found.lexicon_version == "detection-general@2"
 
 
 def lexicon(*entries: LexiconEntry, version: str = "1") -> Lexicon:
@@ -133,7 +133,7 @@ def test_scores_combine_entries_once() -> None:
     detector = Detector([lexicon(entry("amber"), entry("cobalt", weight=0.2))])
     assert detector.scan("amber amber cobalt").score("mine") == pytest.approx(0.6)
     assert detector.scan("amber amber").score("mine") == pytest.approx(0.5)
-    assert detector.lexicon_version == "detection-general@1+mine@1"
+    assert detector.lexicon_version == "detection-general@2+mine@1"
 
 
 def test_an_operators_list_takes_nothing_away() -> None:
@@ -271,3 +271,131 @@ def test_texts_are_judged_together() -> None:
     found = combined(scans)
     assert effective_tier("sfw", policy=TierPolicy(), detection=found).decision is Decision.BLOCK
     assert {span.source for span in found.spans} == {"card", "user_text"}
+
+
+NEUTRAL = (
+    "The doctor explained sexual health to the parents of teenagers.",
+    "Sex education is taught in middle school.",
+    "The infant was breastfed and slept through the night.",
+    "The paediatrician weighed the baby, 8 months old.",
+    "Give children under 12 half the dose.",
+    "A 12-year-old whisky, aged in oak barrels.",
+    "Aged 12 months, the cheese is sharp.",
+    "The prince was crowned at age 9, in the thirteenth century.",
+    "At the age of 17 she joined the resistance.",
+    "The school play has a minor role for a girl.",
+    "Naked mole rats live with their infants.",
+    "Cooking school for kids: how to bake a pie.",
+    "A teenage boy fixes his bike in the playground.",
+    "The king's mistress bore him two children.",
+    "He was a lover of books and father of two children.",
+    "She flirts with disaster every time she babysits the kids.",
+    "Two lovers of chess teach at the primary school.",
+    "Her love affair with jazz began as a child.",
+    "The seductive smell of bread drew the children in.",
+    "Teen drama without romance.",
+    "Same-sex parents and their children.",
+    "The biological sex of the infant was recorded at birth.",
+    "The young girl learns the violin in a minor key.",
+    "On his 16th birthday he got a guitar; he had turned the pages of a 5th grade songbook for years.",
+)
+"""Family, history, medicine, cooking."""
+
+
+@pytest.mark.parametrize("text", NEUTRAL)
+def test_neutral_texts_pass(text: str) -> None:
+    """Plain sentences of every kind pass in the general tier without a review."""
+    assert decide(text) == "allow"
+
+
+FAMILIES = (
+    "The lovers had three children and lived by the sea.",
+    "My grandparents had a long romance and raised five kids.",
+    "Their romantic holiday ended when the children fell ill.",
+    "A film with a little romance, for children and adults.",
+    "A romance that begins at a high school reunion.",
+    "The couple planned a romantic dinner while a sitter watched the kids.",
+    "Widow with two children finds romance again.",
+    "Keep romance alive after having kids.",
+    "In the myth the child of the lovers becomes king.",
+)
+
+
+@pytest.mark.parametrize("text", FAMILIES)
+def test_families_beside_romance_are_for_review(text: str) -> None:
+    """A family in a romantic story passes in the general tier, marked; never in the adult tier, never beside sexual words."""
+    assert decide(text) == "review"
+    assert effective_tier("sfw", policy=TierPolicy(), detection=default_detector().scan(text)).passed
+    assert decide(text, "nsfw") == decide(f"{text} Something sexual.") == "block"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a romantic dinner with a child",
+        "she flirts with the kid",
+        "the child had lovers",
+        "they had a child lover and a romance",
+        "the lovers had three children, and one child flirts with him",
+        "a romance of two teenagers who had no children",
+        "a romance in a high school",
+        "a romantic evening; she is 16 years old and has two kids",
+        "the lovers of children",
+        "romance, raised as a teen",
+    ],
+)
+def test_romance_with_a_minor_is_a_block(text: str) -> None:
+    """One find that is no family is enough."""
+    assert decide(text) == "block"
+
+
+def test_families_of_several_texts() -> None:
+    """A family in one text does not cover an age in another."""
+    texts = ("The lovers had three children.", "She is sixteen years old.")
+    found = combined((str(number), default_detector().scan(text)) for number, text in enumerate(texts))
+    assert effective_tier("sfw", policy=TierPolicy(), detection=found).decision is Decision.BLOCK
+
+
+def test_policies_about_ages_count_families() -> None:
+    """An operator's rule about ages sees those of families too."""
+    found = default_detector().scan("They raised two children.")
+    assert TierPolicy(sfw={"age": Thresholds(review=0.5)}).judge(found, Tier.SFW).decision is Decision.REVIEW
+    assert TierPolicy(absolute=frozenset({"age"})).judge(found, Tier.SFW).decision is Decision.BLOCK
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sexual, twelve and a half years old",
+        "sexual, her age was 15",
+        "sexual, just turned 16",
+        "sexual, on her 16th birthday",
+        "sexual, not yet 18",
+        "sexual, a 10th grader",
+        "a nude middle-schooler",
+        "a nude, junior high",
+        "nudes of a tween",
+    ],
+)
+def test_ages_in_other_words(text: str) -> None:
+    """Birthdays, grades, halves of years."""
+    assert decide(text) == "block"
+
+
+def test_an_entry_with_a_packaged_id_adds_to_it() -> None:
+    """An operator's entry that bears the id of a packaged one does not stand in its place."""
+    added = lexicon(
+        LexiconEntry(id="age.child", pattern="child", category="mine", weight=0.01),
+        LexiconEntry(id="sexual.nude", pattern="nude", category="mine", weight=0.01),
+    )
+    found = Detector([added]).scan("a nude child")
+    assert effective_tier("sfw", policy=TierPolicy(), detection=found).decision is Decision.BLOCK
+
+
+def test_a_text_that_was_not_seen_whole_is_blocked() -> None:
+    """Behind very much text nothing gets past: what the lists were not held against passes in no tier."""
+    found = default_detector().scan("x " * MAX_SCAN_CHARS + "a nude child")
+    decision = effective_tier("sfw", policy=TierPolicy(), detection=found)
+    assert (decision.decision, decision.reasons) == (Decision.BLOCK, ("detector:text_too_long",))
+    both = combined([("a", default_detector().scan("x")), ("b", found)])
+    assert not effective_tier("sfw", policy=TierPolicy(), detection=both).passed

@@ -37,12 +37,31 @@ def test_the_default_policy_has_no_adult_tier() -> None:
         ({"verifier": ""}, Tier.SFW),
         ({"expiry": NOW}, Tier.SFW),
         ({"expiry": (NOW + timedelta(days=1)).replace(tzinfo=None)}, Tier.SFW),
+        ({"since": NOW}, Tier.NSFW),
+        ({"since": NOW + timedelta(seconds=1)}, Tier.SFW),
+        ({"since": NOW.replace(tzinfo=None)}, Tier.SFW),
     ],
-    ids=["complete", "not verified", "a text", "no method", "no verifier", "expired", "no zone"],
+    ids=[
+        "complete",
+        "not verified",
+        "a text",
+        "no method",
+        "no verifier",
+        "expired",
+        "no zone",
+        "begun",
+        "clock set back",
+        "begun without a zone",
+    ],
 )
 def test_only_a_complete_verification_holds(change: dict[str, object], tier: Tier) -> None:
     """Each part of a record is needed."""
     assert account_ceiling(msgspec.structs.replace(GOOD, **change), NOW) is tier
+
+
+def test_a_clock_without_a_zone_opens_nothing() -> None:
+    """A moment that is not known for certain is none."""
+    assert account_ceiling(GOOD, NOW.replace(tzinfo=None)) is Tier.SFW
 
 
 def test_no_verification_is_the_general_tier() -> None:

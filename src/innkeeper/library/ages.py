@@ -18,15 +18,26 @@ _A_YEAR: Final = {"y": 1, "m": 12, "w": 52, "d": 366}
 """How many of a unit make a year, by the unit's first letter."""
 
 _UNIT: Final = r"(?P<unit>y|m|w|d)(?:(?:ea)?rs?|onths?|eeks?|ays?)"
-_OLD: Final = re.compile(rf"\b(?P<number>\w{{1,9}}) {_UNIT} old\b")
+_HALF: Final = r"(?: and (?:a )?(?:half|quarter|three quarters))?"
+_OLD: Final = re.compile(rf"\b(?P<number>\w{{1,9}}){_HALF} {_UNIT} old\b")
 _FIGURES: Final = re.compile(rf"\b(?P<number>\d{{1,4}}) ?(?:{_UNIT} ?(?:old|of age)|y ?o)\b")
-_AGED: Final = re.compile(r"\b(?:aged?|ages|age of|age is) (?P<number>\w{1,9})\b(?P<unit>)")
+_AGED: Final = re.compile(r"\b(?:age (?:of|is|was|about|around|only)|aged?|ages) (?P<number>\w{1,9})\b(?P<unit>)")
 _THINGS: Final = (
     "seconds|minutes|hours|days|weeks|months|percent|degrees|dollars|euros|pounds|miles|met|feet|inch|points|kilo"
 )
 _UNDER: Final = re.compile(
     rf"\b(?:under|below|younger than) (?:the age of )?(?P<number>1[0-8]|eighteen)\b(?P<unit>)(?! (?:{_THINGS}))"
 )
+_TURNED: Final = re.compile(
+    rf"\bturn(?:s|ed|ing)? (?P<number>1[0-7]|\w{{3,9}}teen|ten|eleven|twelve)\b(?P<unit>)(?! (?:{_THINGS}|pages|times|of))"
+)
+_NEARLY: Final = re.compile(rf"\b(?:not yet|almost|nearly|soon) (?:18|eighteen)\b(?! (?:{_THINGS}))")
+_ORDINAL: Final = (
+    r"(?:1?\d(?:st|nd|rd|th)|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth"
+    r"|(?:thir|four|fif|six|seven)teenth)"
+)
+_BIRTHDAY: Final = re.compile(rf"\b{_ORDINAL}(?<!18th)(?<!19th) birthday\b")
+_GRADE: Final = re.compile(rf"\b{_ORDINAL} grade(?:rs?)?\b")
 _GATES: Final = (
     (_OLD, " old"),
     (_FIGURES, "y"),
@@ -34,7 +45,15 @@ _GATES: Final = (
     (_UNDER, "under"),
     (_UNDER, "below"),
     (_UNDER, "younger"),
+    (_TURNED, "turn"),
+    (_NEARLY, "18"),
+    (_NEARLY, "eighteen"),
+    (_BIRTHDAY, " birthday"),
+    (_GRADE, " grade"),
 )
+_ALWAYS: Final = frozenset({_UNDER, _NEARLY, _BIRTHDAY, _GRADE})
+"""Expressions whose matches are all below adulthood."""
+
 """Each expression with a text without which it finds nothing: asking for that first is much cheaper."""
 
 
@@ -42,7 +61,7 @@ def ages_in(text: str) -> Iterator[tuple[int, int]]:
     """Where a folded plain text gives an age below adulthood, or speaks of being under a limit up to it."""
     for pattern, gate in _GATES:
         if gate in text:
-            yield from (match.span() for match in pattern.finditer(text) if pattern is _UNDER or _is_young(match))
+            yield from (match.span() for match in pattern.finditer(text) if pattern in _ALWAYS or _is_young(match))
 
 
 def _is_young(match: re.Match[str]) -> bool:

@@ -1,7 +1,8 @@
 """Detector: looks at every text that enters or leaves, and tells what it found without telling the text.
 
-It changes nothing and decides nothing: `TierPolicy.judge` says what finds mean in a tier. What cannot be looked at in full
-is marked ``failed``, which means review (dynamic-prompting reference 3.2).
+It changes nothing and decides nothing: `TierPolicy.judge` says what finds mean in a tier. A guest that fails, a classifier or an
+expression of an operator's, marks the scan ``failed``, which means review (dynamic-prompting reference 3.2); a text that the
+lists could not be held against in full is not ``whole``, which means block.
 """
 
 from __future__ import annotations
@@ -15,17 +16,22 @@ from innkeeper.library.ages import ages_in
 from innkeeper.library.classifier import Classifier, ClassifierFailure, ImageClassifier, Waiter
 from innkeeper.library.findings import Findings, Span
 from innkeeper.library.folding import View, views_of
+from innkeeper.library.kinship import kin_in
 from innkeeper.library.lexicon import Lexicon, LexiconEntry, builtin_lexicon
 from innkeeper.library.limits import CLASSIFIER_SECONDS, MAX_SCAN_CHARS, MAX_SPANS
 from innkeeper.library.matching import Find, Matcher
 from innkeeper.macros.pyregex import PatternLimitError
 from innkeeper.prompt.frozen import FrozenDict
 
-__all__ = ["DETECTOR_VERSION", "Detector", "default_detector"]
+__all__ = ["AGE_FAMILY", "DETECTOR_VERSION", "Detector", "default_detector"]
 
-DETECTOR_VERSION: Final = "1"
+DETECTOR_VERSION: Final = "2"
 """Raised whenever folding, matching or the reading of ages changes what is found."""
 
+AGE_FAMILY: Final = "age_family"
+"""The category of age words that tell of somebody's family (`innkeeper.library.kinship`)."""
+
+_AGED: Final = frozenset({"age", "age_setting"})
 _AGE: Final = LexiconEntry(id="age.years", pattern="", category="age", weight=0.9)
 
 
@@ -50,6 +56,7 @@ class Detector:
         wanted = None if languages is None else frozenset(languages)
         self.lexicon_version = "+".join(lexicon.label for lexicon in (floor, *added))
         entries = (*floor.entries, *(entry for entry in _entries(added) if _spoken(entry, wanted)))
+        self._own = len(floor.entries)
         self._matcher = Matcher(entries)
         self._entries = (*entries, _AGE)
         self._classifier, self._image_classifier = classifier, image_classifier
@@ -62,18 +69,18 @@ class Detector:
         failed: list[str] = []
         spans: list[Span] = []
         scores: Mapping[str, float] = {}
-        data = b""
+        data, whole = b"", False
         try:
             data = text.encode("utf-8", "surrogatepass")
             if len(text) > MAX_SCAN_CHARS:
                 failed.append("text_too_long")
-                text = text[:MAX_SCAN_CHARS]
-            spans = self._spans(text, failed)
-            if (guest := self._classifier) is not None:
+            spans = self._spans(text[:MAX_SCAN_CHARS], failed)
+            whole = len(text) <= MAX_SCAN_CHARS
+            if (guest := self._classifier) is not None and whole:
                 scores = self._ask(lambda: guest.scores(text), failed)
         except Exception as error:  # noqa: BLE001 - a scan that fails means review, never a way past it
             failed.append(type(error).__name__)
-        return self._findings(spans, scores, failed, data)
+        return self._findings(spans, scores, failed, data, whole=whole)
 
     def scan_image(self, data: bytes) -> Findings:
         """What a picture has in it, as its classifier says; without one it needs review. Raises nothing."""
@@ -90,13 +97,30 @@ class Detector:
         """All finds in all views, each once, in the order of the text."""
         entries = self._entries
         found: set[tuple[int, int, int]] = set()
-        for number, view in enumerate(views_of(text)):
-            for find in self._finds(view, failed, first=number == 0):
+        plain: View | None = None
+        for view in views_of(text):
+            for find in self._finds(view, failed, first=plain is None):
                 found.add((*view.place(find.start, find.end), find.entry))
+            plain = plain or view
+        kin = self._kin(plain, found)
         return [
-            Span(start, end, entries[entry].category, entries[entry].id, entries[entry].weight)
+            Span(
+                start,
+                end,
+                kin.get((start, end, entry), entries[entry].category),
+                entries[entry].id,
+                entries[entry].weight,
+            )
             for start, end, entry in sorted(found)
         ]
+
+    def _kin(self, plain: View | None, found: set[tuple[int, int, int]]) -> dict[tuple[int, int, int], str]:
+        """The finds of the packaged list that only tell of somebody's family. Lists of operators mean what they say."""
+        aged = [find for find in found if find[2] < self._own and self._entries[find[2]].category in _AGED]
+        if not aged or plain is None:
+            return {}
+        places = [plain.place(*place) for place in kin_in(plain.text)]
+        return {find: AGE_FAMILY for find in aged if any(start <= find[0] and find[1] <= end for start, end in places)}
 
     def _finds(self, view: View, failed: list[str], *, first: bool) -> Iterator[Find]:
         yield from self._matcher.finds(view)
@@ -115,7 +139,9 @@ class Detector:
             failed.append(str(failure))
             return {}
 
-    def _findings(self, spans: list[Span], scores: Mapping[str, float], failed: list[str], data: bytes) -> Findings:
+    def _findings(
+        self, spans: list[Span], scores: Mapping[str, float], failed: list[str], data: bytes, *, whole: bool = True
+    ) -> Findings:
         return Findings(
             scores=FrozenDict(_combined(spans, scores)),
             spans=tuple(spans[:MAX_SPANS]),
@@ -123,6 +149,7 @@ class Detector:
             lexicon_version=self.lexicon_version,
             text_sha256=hashlib.sha256(data).hexdigest(),
             failed=",".join(failed),
+            whole=whole,
         )
 
 
@@ -137,7 +164,7 @@ def _spoken(entry: LexiconEntry, languages: frozenset[str] | None) -> bool:
 def _combined(spans: Iterable[Span], scores: Mapping[str, float]) -> dict[str, float]:
     """``1 - Π(1 - w)`` for each category, over the entries found (each once, however often) and the classifier."""
     left: dict[str, float] = {category: 1 - score for category, score in scores.items()}
-    for category, weight in {span.entry: (span.category, span.weight) for span in spans}.values():
+    for _, category, weight in {(span.entry, span.category, span.weight) for span in spans}:
         left[category] = left.get(category, 1.0) * (1 - weight)
     return {category: round(1 - rest, 6) for category, rest in sorted(left.items())}
 

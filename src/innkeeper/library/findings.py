@@ -30,7 +30,8 @@ class Findings(msgspec.Struct, frozen=True):
     """What was found in one text: a score from 0 to 1 for each category, and where.
 
     ``text_sha256`` names the text without telling it. ``failed`` says why the text could not be looked at in full
-    (``classifier_timeout``, ``regex_timeout`` …), and is empty where it could.
+    (``classifier_timeout``, ``regex_timeout`` …), and is empty where it could. ``whole`` says that the words of the lists were
+    looked for in all of it.
     """
 
     scores: Mapping[str, float] = EMPTY
@@ -39,6 +40,7 @@ class Findings(msgspec.Struct, frozen=True):
     lexicon_version: str = ""
     text_sha256: str = ""
     failed: str = ""
+    whole: bool = True
 
     def score(self, category: str) -> float:
         """The score of a category, 0 where nothing was found."""
@@ -60,6 +62,7 @@ def combined(findings: Iterable[tuple[str, Findings]]) -> Findings:
         lexicon_version=_all_of(found.lexicon_version for _, found in named),
         text_sha256=",".join(found.text_sha256 for _, found in named),
         failed=_all_of(found.failed for _, found in named),
+        whole=all(found.whole for _, found in named),
     )
 
 

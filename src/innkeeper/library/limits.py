@@ -95,8 +95,8 @@ MAX_LEXICON_ENTRIES: Final = 50_000
 MAX_LEXICON_PATTERN: Final = 256
 """The longest pattern or context of a detection list, in characters (`LimitError`)."""
 
-MAX_SCAN_CHARS: Final = 1_048_576
-"""The longest text a detector looks at; a longer one needs review."""
+MAX_SCAN_CHARS: Final = 2_097_152
+"""The longest text a detector looks at; a longer one is blocked."""
 
 MAX_SPANS: Final = 256
 """How many finds are told; the scores count all of them."""

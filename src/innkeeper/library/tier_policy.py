@@ -29,8 +29,11 @@ __all__ = [
     "character_ceiling",
 ]
 
-AGE_INDICATING: Final = frozenset({"age", "age_setting"})
+AGE_INDICATING: Final = frozenset({"age", "age_family", "age_setting"})
 """Categories that suggest a person is under age: words and numbers of age, and places of childhood."""
+
+_FAMILY: Final = "age_family"
+"""Age words that tell of somebody's family; beside romantic words alone, in the general tier, they need a review."""
 
 ADULT_CONTEXT: Final = frozenset({"romantic", "sexual"})
 """Categories that make age-indicating content a hard block, in every tier."""
@@ -44,17 +47,24 @@ _CONTEXT_SCORE: Final = 0.4
 
 
 class AgeVerification(msgspec.Struct, frozen=True):
-    """What a server-side verifier recorded about an account. ``expiry`` is the first moment it no longer holds."""
+    """What a server-side verifier recorded about an account. ``expiry`` is the first moment it no longer holds.
+
+    ``since`` is when it was recorded: a clock that was set back before then does not bring an expired one to life.
+    """
 
     verified: bool
     method: str
     expiry: datetime
     verifier: str
+    since: datetime | None = None
 
     def holds(self, now: datetime) -> bool:
-        """Whether it is in force at an aware moment: verified, with a method and a verifier, not expired."""
+        """Whether it is in force at an aware moment: verified, with a method and a verifier, begun and not expired."""
         complete = self.verified is True and bool(self.method.strip()) and bool(self.verifier.strip())
-        return complete and self.expiry.tzinfo is not None and now < self.expiry
+        moments = [now, self.expiry, *([] if self.since is None else [self.since])]
+        if not complete or any(moment.tzinfo is None for moment in moments):
+            return False
+        return (self.since is None or self.since <= now) and now < self.expiry
 
 
 class Thresholds(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -101,10 +111,14 @@ class TierPolicy(msgspec.Struct, frozen=True, omit_defaults=True):
         return Tier.NSFW if self.adult_enabled is True else Tier.SFW
 
     def judge(self, found: Findings, tier: Tier) -> Verdict:
-        """What findings mean in a tier. Absolute rules come first and read no setting; a failed scan means ``review``."""
+        """What findings mean in a tier. Absolute rules come first and read no setting.
+
+        A failed scan means ``review``; one that did not see the whole text ``block``, since absolute rules could not be asked.
+        """
         marks = [*_absolute(found, tier, self.absolute), *self._by_threshold(found, tier)]
-        if found.failed:
-            marks.append((Decision.REVIEW, "", f"detector:{found.failed}"))
+        if found.failed or not found.whole:
+            what = Decision.REVIEW if found.whole else Decision.BLOCK
+            marks.append((what, "", f"detector:{found.failed or 'not_whole'}"))
         gravest = max((mark[0] for mark in marks), key=_GRAVITY.__getitem__, default=Decision.ALLOW)
         return Verdict(
             gravest,
@@ -114,18 +128,34 @@ class TierPolicy(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def _by_threshold(self, found: Findings, tier: Tier) -> list[tuple[Decision, str, str]]:
         thresholds = self.nsfw if tier is Tier.NSFW else self.sfw
-        known = ((name, thresholds[name].decide(score)) for name, score in found.scores.items() if name in thresholds)
+        known = ((name, limits.decide(_score(found, name))) for name, limits in sorted(thresholds.items()))
         return [(what, name, f"{what.value}:{name}") for name, what in known if what is not Decision.ALLOW]
+
+
+def _score(found: Findings, category: str) -> float:
+    """The score of a category; that of ``age`` counts ages in families too."""
+    return max(found.score(category), found.score(_FAMILY) if category == "age" else 0.0)
 
 
 def _absolute(found: Findings, tier: Tier, more: frozenset[str]) -> list[tuple[Decision, str, str]]:
     """The absolute rules: an absolute category by itself, and age-indicating content in an adult context."""
-    hit = [name for name in sorted(ABSOLUTE | more) if found.score(name) >= _ABSOLUTE_SCORE]
+    hit = [name for name in sorted(ABSOLUTE | more) if _score(found, name) >= _ABSOLUTE_SCORE]
+    marks = [(Decision.BLOCK, name, f"absolute:{name}") for name in hit]
+    if "age_ambiguous" not in hit and (what := _age_rule(found, tier)) is not Decision.ALLOW:
+        rule = "absolute" if what is Decision.BLOCK else what.value
+        marks.append((what, "age_ambiguous", f"{rule}:age_ambiguous"))
+    return marks
+
+
+def _age_rule(found: Findings, tier: Tier) -> Decision:
+    """Age-indicating content in an adult context (S1). A family beside romantic words alone is for review, in ``sfw`` only."""
     aged = any(found.score(name) >= _AGE_SCORE for name in AGE_INDICATING)
-    adult = tier is not Tier.SFW or any(found.score(name) >= _CONTEXT_SCORE for name in ADULT_CONTEXT)
-    if aged and adult and "age_ambiguous" not in hit:
-        hit.append("age_ambiguous")
-    return [(Decision.BLOCK, name, f"absolute:{name}") for name in hit]
+    context = tier is not Tier.SFW or any(found.score(name) >= _CONTEXT_SCORE for name in ADULT_CONTEXT)
+    if not (aged and context):
+        return Decision.ALLOW
+    romance_alone = tier is Tier.SFW and found.score("sexual") < _CONTEXT_SCORE
+    family_alone = all(found.score(name) < _AGE_SCORE for name in AGE_INDICATING - {_FAMILY})
+    return Decision.REVIEW if romance_alone and family_alone else Decision.BLOCK
 
 
 def account_ceiling(verification: AgeVerification | None, now: datetime) -> Tier:
