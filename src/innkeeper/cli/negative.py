@@ -86,6 +86,7 @@ def add(
     as_json: bool,
 ) -> None:
     """Add the fragment TEXT; commas part it into several things."""
+    from innkeeper.library.errors import AlreadyExistsError
     from innkeeper.library.stores import NegativeStore
     from innkeeper.library.tables import negative_prompts
     from innkeeper.prompt.errors import UsageError
@@ -95,7 +96,11 @@ def add(
     given: dict[str, Any] = {"negative_prompt": text, "model_type": family, "content_mode": content_mode}
     values = row_values(negative_prompts, words, path, **given, generation_mode=mode, priority=priority)
     with opened(url) as library:
-        row = NegativeStore(library.db).add({"created_by": who, **values}, who=who)
+        try:
+            row = NegativeStore(library.db).add({"created_by": who, **values}, who=who)
+        except AlreadyExistsError as error:
+            error.message = f"the family {family!r} has the fragment {text[:80]!r} in this tier and mode already"
+            raise
     print_json(json_row(row)) if as_json else click.echo(f"{row['id']}: added.")
 
 

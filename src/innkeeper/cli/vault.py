@@ -67,13 +67,17 @@ def _asked(name: str) -> Secret:
     from innkeeper.prompt.errors import FormatError
     from innkeeper.prompt.secret import Secret
 
-    if sys.stdin.isatty():
+    if _is_terminal():
         return Secret(click.prompt(f"Value of {name}", hide_input=True, confirmation_prompt=True, err=True))
     try:
         text = sys.stdin.buffer.read().decode("utf-8-sig")
     except UnicodeDecodeError:
         raise FormatError("the value is not UTF-8") from None
     return Secret(text.removesuffix("\n").removesuffix("\r"))
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty()
 
 
 @vault.command()

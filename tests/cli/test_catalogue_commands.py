@@ -1,0 +1,134 @@
+"""``innkeeper negative``, ``model``, ``provider`` and ``tool``: rows are kept, shown and taken out; mistakes change nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import Run
+
+PROVIDER = ("provider", "set", "openrouter", "--base-url", "https://x.example", "--secret-name", "OR")
+MODEL = ("model", "set", "m/1", "--provider", "openrouter", "--modality", "image", "--family", "sdxl", "--task", "t2i")
+
+
+@pytest.fixture
+def kept(run: Run) -> Run:
+    """A library with a provider, a model, a tool and two fragments."""
+    for words in (
+        PROVIDER,
+        (*MODEL, "--window", 8192, "--set", 'capabilities={"a": 1}'),
+        ("tool", "set", "dice", "--description", "Rolls."),
+        ("negative", "add", "blurry, text", "--family", "sdxl", "--priority", 2),
+        ("negative", "add", "hands", "--family", "sdxl"),
+    ):
+        assert run(*words).code == 0
+    return run
+
+
+def test_providers(kept: Run) -> None:
+    """A provider is listed and shown; one with models stays; without them it goes."""
+    assert "https://x.example" in kept("provider", "list").out
+    (row,) = kept("provider", "list", "--json").data["providers"]
+    assert (row["name"], row["secret_name"]) == ("openrouter", "OR")
+    assert "bearer" in kept("provider", "show", "openrouter").out
+    changed = kept("provider", "set", "openrouter", "--set", "is_active=false", "--set", "docs_url=", "--json").data
+    assert (changed["is_active"], changed["docs_url"], changed["base_url"]) == (False, None, "https://x.example")
+    assert kept("provider", "remove", "openrouter", "--json").error["kind"] == "conflict"
+    assert kept("model", "remove", "m/1").out == "m/1: removed.\n"
+    assert kept("provider", "remove", "openrouter", "--json").data["removed"] is True
+
+
+def test_models(kept: Run) -> None:
+    """A model is listed with its defaults, shown with its provider, changed in what is named."""
+    assert kept("model", "default", "t2i", "m/1").out == "m/1 is the default for t2i.\n"
+    assert "t2i*" in kept("model", "list").out
+    found = kept("model", "list", "--task", "t2i", "--modality", "image", "--json").data
+    assert (found["defaults"], found["models"][0]["provider"]) == ({"t2i": "m/1"}, "openrouter")
+    assert kept("model", "list", "--modality", "chat", "--json").data["models"] == []
+    assert kept("model", "default", "t2i", "m/1", "--json").data["task"] == "t2i"
+    assert "openrouter" in kept("model", "show", "m/1").out
+    shown = kept("model", "show", "m/1", "--json").data
+    assert (shown["capabilities"], shown["default_for_tasks"]) == ({"a": 1}, ["t2i"])
+    changed = kept("model", "set", "m/1", "--tier-ceiling", "sfw", "--priority", 3, "--json").data
+    assert (changed["tier_ceiling"], changed["priority"], changed["context_window"]) == ("sfw", 3, 8192)
+    assert kept("model", "remove", "m/1", "--json").data["removed"] is True
+
+
+def test_tools(kept: Run, tmp_path: Path) -> None:
+    """A tool has a definition from a file; its own description counts where none is given."""
+    path = tmp_path / "dice.yaml"
+    path.write_text("name: dice\ndescription: Rolls dice.\nparameters:\n  type: object\n")
+    made = kept("tool", "set", "dice", "--file", path, "--inactive", "--json").data
+    assert (made["description"], made["is_active"]) == ("Rolls dice.", False)
+    assert made["definition"]["parameters"] == {"type": "object"}
+    assert "Rolls dice." in kept("tool", "list").out
+    assert len(kept("tool", "list", "--json").data["tools"]) == 1
+    assert "object" in kept("tool", "get", "dice").out
+    assert kept("tool", "get", "dice", "--json").data["name"] == "dice"
+    assert kept("tool", "delete", "dice").out == "dice: deleted.\n"
+    assert kept("tool", "set", "dice", "--file", "-", "--json", input="{}").data["definition"] == {}
+    assert kept("tool", "delete", "dice", "--json").data["deleted"] is True
+
+
+def test_negatives(kept: Run) -> None:
+    """Fragments are listed in their order, shown, joined with what was left out, and taken out."""
+    rows = kept("negative", "list", "--family", "sdxl", "--json").data["negatives"]
+    assert [row["negative_prompt"] for row in rows] == ["hands", "blurry, text"]
+    assert "blurry, text" in kept("negative", "list", "--mode", "txt2img", "--content-mode", "sfw").out
+    assert "hands" in kept("negative", "show", rows[0]["id"]).out
+    assert kept("negative", "show", rows[0]["id"], "--json").data["priority"] == 1
+    found = kept("negative", "preview", "--family", "sdxl", "--text", "Hands, fog")
+    assert found.out == "hands, blurry, text, fog\n"
+    assert "left out (duplicate): Hands" in found.err
+    assert kept("negative", "preview", "--target", "m/1", "--json").data["text"] == "hands, blurry, text"
+    assert kept("negative", "preview", "--family", "flux").out == "no negative prompt (no_rows)\n"
+    assert kept("negative", "remove", rows[0]["id"]).out.endswith(": removed.\n")
+    assert kept("negative", "remove", rows[1]["id"], "--json").data["removed"] is True
+
+
+def test_adult_fragments_are_not_joined(kept: Run) -> None:
+    """Without policy and age record a preview of the adult tier is one of the general tier, and says so."""
+    kept("negative", "add", "adult fragment", "--family", "sdxl", "--content-mode", "nsfw", "--json")
+    data = kept("negative", "preview", "--family", "sdxl", "--content-mode", "nsfw", "--json").data
+    assert data["text"] == "hands, blurry, text"
+    assert (data["tier_granted"], data["tier_reasons"]) == ("sfw", ["ceiling:account", "ceiling:policy"])
+    blocked = kept("negative", "preview", "--family", "sdxl", "--text", "a nude 12 year old", "--json")
+    assert (blocked.code, blocked.error["kind"]) == (65, "tier_blocked")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "kind", "told"),
+    [
+        (("provider", "show", "openroute"), 2, "unknown_row", "did you mean 'openrouter'?"),
+        (("provider", "remove", "nobody"), 2, "unknown_row", "nobody"),
+        (("provider", "set", "x", "--set", "colour=red"), 2, "unknown_name", "colour"),
+        (("provider", "set", "x", "--set", "rate_limits={"), 65, "format", "rate_limits"),
+        (("provider", "set", "x", "--set", "is_active=7"), 65, "row", "is_active"),
+        (("provider", "set", "x", "--set", "novalue"), 2, "usage", "NAME=VALUE"),
+        (("model", "show", "m/2"), 2, "unknown_row", "did you mean 'm/1'?"),
+        (("model", "set", "m/2", "--provider", "openroute"), 2, "unknown_row", "openrouter"),
+        (("model", "set", "m/2", "--provider", "openrouter"), 65, "row", "modality"),
+        (("model", "default", "t2v", "m/1"), 65, "row", "t2i"),
+        (("model", "default", "t2i", "m/2"), 2, "unknown_row", "m/1"),
+        (("model", "remove", "m/2"), 2, "unknown_row", "m/1"),
+        (("tool", "get", "dise"), 2, "unknown_row", "dice"),
+        (("tool", "delete", "dise"), 2, "unknown_row", "dice"),
+        (("tool", "set", "x", "--file", "-"), 65, "transfer", "object"),
+        (("negative", "show", "nobody"), 2, "unknown_row", "nobody"),
+        (("negative", "remove", "nobody"), 2, "unknown_row", "nobody"),
+        (("negative", "add", "hands", "--family", "sdxl"), 2, "already_exists", "hands"),
+        (("negative", "add", " ", "--family", "sdxl"), 2, "usage", "text"),
+        (("negative", "preview"), 2, "usage", "target"),
+        (("negative", "preview", "--target", "m/2"), 2, "unknown_name", "m/1"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
+)
+def test_mistakes(kept: Run, words: tuple[str, ...], code: int, kind: str, told: str) -> None:
+    """Each mistake has its exit code and kind, says what to do, and changes nothing."""
+    before = kept("db", "export", "-").out
+    found = kept(*words, "--json", input="[1]")
+    assert (found.code, found.error["kind"]) == (code, kind)
+    assert told in json.dumps(found.error) or told in found.err
+    assert kept("db", "export", "-").out == before
