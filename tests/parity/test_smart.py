@@ -178,3 +178,11 @@ def test_a_case_held_to_the_document_says_so() -> None:
     decided = [outcome for outcome in run_cases(CASES) if outcome.decided]
     assert [outcome.case.name for outcome in decided] == ["construct_array_world_books"]
     assert "the document takes arrays" in str(decided[0].decided)
+
+
+def test_answers_are_compared_as_json() -> None:
+    """A tuple that code put into a variable is an array in a recording."""
+    variables = {"initial": {}, "final": {"w": [1, [2]]}}
+    expected = {"success": True, "result": "", "error": None, "variables": variables}
+    case = _case("python_sandbox.eval", {"code": "setvar('w', (1, (2,)))"}, expected=expected)
+    assert run_case(case).verdict is Verdict.AGREED

@@ -72,7 +72,7 @@ class SmartCases:
         error = case.raw.get("error")
         if error:
             return _errors(error, found, words=case.area == "in_chat_constructor.construct")
-        expected = case.expected
+        expected, found = case.expected, _as_json(found)
         if case.area == "python_sandbox.eval":
             expected, found = _without_words(expected), _without_words(found)
         accepted = case.raw.get("accept_text") or ()
@@ -130,6 +130,13 @@ def _errors(error: Mapping[str, Any], found: Any, *, words: bool) -> tuple[Any, 
         return {"raised": True}, {"raised": True}
     keys = ("type", "message") if words else ("type",)
     return {key: error[key] for key in keys}, {key: raised[key] for key in keys}
+
+
+def _as_json(answer: Any) -> Any:
+    """The answer as JSON would hold it: variables keep the tuples that Python code puts into them."""
+    if isinstance(answer, dict):
+        return {key: _as_json(value) for key, value in answer.items()}
+    return [_as_json(value) for value in answer] if isinstance(answer, (list, tuple)) else answer
 
 
 def _without_words(answer: Any) -> Any:

@@ -31,6 +31,8 @@ NOW = datetime(2024, 5, 17, 13, 45, 30, tzinfo=UTC)
         ("{{setglobalvar:a::1}}{{incvar:a}}{{incglobalvar:a}}{{decglobalvar:a}}{{getglobalvar: a }}", "2.0"),
         ("{{addglobalvar:a, 5, 6}}{{getvar:a}}", "[UndefinedVar:a]5"),
         ("{{setglobalvar:a}}[{{getvar:a}}]", "[]"),
+        ("{{setglobalvar: a : b::c}}[{{getvar:a : b}}]{{setglobalvar:d: x,y}}[{{getvar:d}}]", "[c][ x,y]"),
+        ("{{incvar: a,1 }}{{getvar:a,1}}{{decvar::b::}}{{getvar::b::}}{{getvar:::b::}}", "1.0[UndefinedVar:b::]-1.0"),
         ("{{user : x}}|{{LastMessage}}", "Ann|[UndefinedVar:chat_last_message]"),
         ("{{// {{upper:a}} }}|{{setvarfoo:1}}{{getvarfoo}}|{{setvar:b}}[{{getvar:b}}]", "|1|[]"),
         ("{{python :1}}{{python}}{{:x}}", "{{python :1}}{{python}}{{:x}}"),

@@ -132,3 +132,15 @@ def test_wrong_types_raise(call: Any, path: str | None) -> None:
     with pytest.raises(FormatError) as raised:
         call()
     assert (raised.value.where.path if raised.value.where else None) == path
+
+
+@pytest.mark.parametrize("text", [["{{upper:a}}"], {"a": "<<upper:a>>"}, 1.5])
+def test_what_is_no_text_runs_no_macros(text: Any) -> None:
+    """It is written as Python writes it."""
+    assert process_text(text)["text"] == str(text)
+
+
+def test_a_failed_text_of_a_batch_leaves_its_variables() -> None:
+    """What it had set before it failed is gone."""
+    answer = process_text_batch(["{{setvar:b:1}}{{setvar:l[-1]:z}}"], {"l": []})
+    assert answer == {"texts": [""], "variables_list": [{"initial": {"l": []}, "final": {"l": []}}]}

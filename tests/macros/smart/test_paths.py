@@ -21,12 +21,15 @@ from innkeeper.macros.smart.limits import MAX_PATH_CHARS, MAX_PATH_PARTS
         ("a.b", ("a", "b")),
         (".a..b.", ("a", "b")),
         ("a[ 1 ]", ("a", 1)),
-        ("a[-1][+2]", ("a", -1, 2)),
+        ("a[-1][+2]", ("a", -1, "+2")),
+        ("a[１]", ("a", 1)),
         ("a['b.c'][\"d]\"]", ("a", "b.c", "d]")),
         ("a[key][]", ("a", "key")),
         ("a.0", ("a", "0")),
         ("a[1", ("a", 1)),
-        ("a['b", ("a", "'b")),
+        ("a['b", ("a", "b")),
+        ("a['b'x].c", ("a", "b", "c")),
+        ("a[ 'b' ]", ("a", "'b'")),
         ("心.醋意值[0]", ("心", "醋意值", 0)),
         ("a[1]b", ("a", 1, "b")),
         ("", ()),
@@ -90,6 +93,8 @@ WRITES = [
     Write("list of lists", {}, "a[0][1]", {"a": [[None, "v"]]}, grown=3),
     Write("from the end", {"a": [1, 2]}, "a[-2]", {"a": ["v", 2]}),
     Write("key of a list", {"a": [1]}, "a.k", {"a": [1]}),
+    Write("value in a list on the way", {"a": [1]}, "a[0].k", {"a": [1]}),
+    Write("index of a value in a list", {"a": [1]}, "a[0][1].k", {"a": [1]}),
     Write("index of a dictionary", {"a": {}}, "a[1]", {"a": {}}),
     Write("index of a dictionary as a key", {"a": {}}, "a[1]", {"a": {"1": "v"}}, index_keys=True),
     Write("index of a dictionary on the way", {"a": {}}, "a[1].b", {"a": {}}, index_keys=True),
@@ -106,10 +111,15 @@ def test_write(case: Write) -> None:
 
 @pytest.mark.parametrize(
     ("path", "error"),
-    [("a[-1]", VariablePathError), ("a[-1].b", VariablePathError), (f"a[{MAX_LIST_INDEX + 1}]", MacroLimitError)],
-    ids=["before the list", "before the list, on the way", "too high"],
+    [
+        ("a[-1]", VariablePathError),
+        ("a[-1].b", VariablePathError),
+        ("a.b.c", VariablePathError),
+        (f"a[{MAX_LIST_INDEX + 1}]", MacroLimitError),
+    ],
+    ids=["before the list", "before the list, on the way", "behind a key of a list", "too high"],
 )
-def test_an_index_out_of_reach_raises(path: str, error: type[Exception]) -> None:
+def test_a_part_out_of_reach_raises(path: str, error: type[Exception]) -> None:
     """The error names the path, and the list is as it was."""
     table: dict[str, Any] = {"a": []}
     with pytest.raises(error) as raised:
@@ -127,3 +137,11 @@ def test_what_is_written_can_be_read(path: str) -> None:
         return
     paths.write(table, path, "v")
     assert paths.read(table, path) == "v"
+
+
+def test_a_path_behind_a_key_of_a_value_in_a_list_raises() -> None:
+    """A text or number in a list stays, and has no keys."""
+    table: dict[str, Any] = {"a": ["text"]}
+    with pytest.raises(VariablePathError, match="type str has no key 'b'"):
+        paths.write(table, "a[0].b.c", "v")
+    assert table == {"a": ["text"]}

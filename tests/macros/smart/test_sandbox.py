@@ -267,14 +267,16 @@ def test_statements(code: str, result: object) -> None:
         ("vars['n'] = [1, (2,)]\nresult = vars['n']", [1, (2,)], {"a": 1, "n": [1, (2,)]}),
         ("vars['a'] += 1\nresult = vars['a']", 2, {"a": 2}),
         ("setvar('n', {1: {None: 2, True: 3, 1.5: 4}})", "", {"a": 1, "n": {"1": {"null": 2, "true": 3, "1.5": 4}}}),
-        ("setvar(path='n', value=5)", "", {"a": 1, "n": 5}),
+        ("setvar(name='n', value=5)", "", {"a": 1, "n": 5}),
         ("legacy_addvar('a', 2)", "", {"a": "3.0"}),
         ("legacy_addvar('b', 2)", "", {"a": 1, "b": "[UndefinedVar:b]2"}),
         ("legacy_inc('a')", "", {"a": "2.0"}),
         ("legacy_dec('z')", "", {"a": 1, "z": "-1.0"}),
         ("x = getvar('')\nsetvar('c', x)\nresult = x", {"a": 1}, {"a": 1, "c": {"a": 1}}),
         ("'%(a)s' % vars", "1", {"a": 1}),
-        ("str(vars)", "{'a': 1}", {"a": 1}),
+        ("str(vars)", "VarProxy({'a': 1})", {"a": 1}),
+        ("legacy_addvar('a', None)", "", {"a": "1"}),
+        ("legacy_inc(var_name='a')", "", {"a": "2.0"}),
     ],
 )
 def test_variables(code: str, result: object, after: dict[str, Any]) -> None:
@@ -354,7 +356,15 @@ def test_errors_of_the_host() -> None:
         ("legacy_weekday_cn()", "星期五"),
         ("legacy_timediff('2024-01-01', '2024-01-03')", "2天0小时0分钟"),
         ("abs(datetime.date(2024, 5, 1) - datetime.date(2024, 5, 17))", "16 days, 0:00:00"),
-        ("legacy_roll('junk')", "1"),
+        ("legacy_roll('junk') + legacy_roll('') + legacy_roll(2, 'x') + legacy_roll(2.5, 6)", "1111"),
+        ("int(legacy_roll(sides='2', expr_or_n=60)) >= 50", "True"),
+        ("legacy_roll()", None),
+        ("legacy_time(fmt='%d') + legacy_time(5) + legacy_time(None)", "17"),
+        ("legacy_time_utc('-5', '%H') + legacy_time_utc(offset=2, fmt='|%d %H')", "08|17 15"),
+        ("legacy_time_utc(0, 5) + legacy_time_utc(10**30) + legacy_time_utc('x', '%d')", "17"),
+        ("legacy_timediff(datetime.datetime(2024, 1, 1), datetime.datetime(2024, 1, 3))", "2天0小时0分钟"),
+        ("legacy_timediff('2024-01-01')", None),
+        ("legacy_upper(s='a') + legacy_upper(None)", "ANONE"),
         ("legacy_num('3.5') + legacy_num(None, 2) + legacy_num(1.5)", "7.0"),
         ("math.floor(2.5) + math.ceil(2.5) + math.sqrt(16)", "9.0"),
         ("random.randint(3, 3) + random.choice([4])", "7"),
@@ -456,3 +466,16 @@ def test_evaluate_takes_a_text() -> None:
     """Code that is no text is a format error."""
     with pytest.raises(FormatError, match="code must be a text"):
         sandbox.evaluate(5)  # type: ignore[arg-type]
+
+
+def test_helpers_without_a_name_change_nothing() -> None:
+    """A variable named by nothing is none."""
+    for code in ("legacy_inc(None)", "legacy_addvar(None, 2)"):
+        answer = sandbox.evaluate(code, {"a": 1})
+        assert (answer["success"], answer["variables"]["final"]) == (True, {"a": 1})
+
+
+@pytest.mark.parametrize("code", [" 1", "\t1", "  result = 1"])
+def test_code_begins_at_its_line(code: str) -> None:
+    """Blanks in front of code are wrong indentation, as for Python's parser."""
+    assert sandbox.evaluate(code)["error"].startswith("SandboxSyntaxError")

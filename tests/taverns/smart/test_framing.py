@@ -39,13 +39,14 @@ def test_bad_orders_carry_their_place() -> None:
         ({"mode": "conditional"}, False),
         ({"mode": "conditional", "keys": " a "}, True),
         ({"mode": "conditional", "keys": ["b", 3]}, False),
+        ({"mode": "conditional", "keys": ["b", 5]}, True),
     ],
     ids=str,
 )
 def test_which_entries_are_shown(fields: dict[str, Any], *, shown: bool) -> None:
     """Only what says it is enabled and has text; conditional entries by their keys."""
     entry = {"position": "before_char", "enabled": True, "content": "W", **fields}
-    made = assemble([{"role": "user", "content": "a"}], [entry], [{"identifier": "charBefore", "enabled": True}])
+    made = assemble([{"role": "user", "content": "a5"}], [entry], [{"identifier": "charBefore", "enabled": True}])
     assert [message["content"] for message in made["messages"]] == ["W"] * shown
 
 

@@ -134,6 +134,13 @@ def test_reach(reach: Reach) -> None:
     assert {place for place, item in enumerate(found) if item["content"].startswith("X")} == reach.places
 
 
+def test_a_source_that_is_no_object_is_left_alone() -> None:
+    """What comes from nowhere we know is reached by no rule; an empty source is like none."""
+    given = [{"role": "user", "content": "foo", "source": source} for source in ("?", 5, "", None, [])]
+    found = apply_messages([rule()], "before_macro", "user_view", given)["message"]
+    assert [item["content"] for item in found] == ["foo", "foo", "X", "X", "X"]
+
+
 def test_messages_keep_what_no_rule_changes() -> None:
     """Keys, their order, and contents that are no text stay where nothing is replaced; the caller's are not changed."""
     given: list[dict[str, Any]] = [{"source": "?", "content": 42, "extra": [1]}, {"role": None}, message(None)]

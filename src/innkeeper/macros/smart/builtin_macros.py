@@ -24,6 +24,7 @@ Builtin = Callable[[MacroEnvironment, Inner], Any]
 TIME_UTC: Final = "time_utc"
 """The macro whose name goes on: ``{{time_UTC+8}}``."""
 
+_DEFAULT_DICE: Final = "1d6"
 _DEFAULT_FORMAT: Final = "%Y-%m-%d %H:%M:%S"
 _VARIABLES: Final = {
     "user": "user_name",
@@ -54,7 +55,7 @@ def _split(text: str) -> list[str]:
 
 
 def _pair(params: Inner, missing: str) -> tuple[str, str]:
-    """The first two parts of a list whose separators are not a value's."""
+    """The first two parts of a list; a separator in a value does not count."""
     separator = "::" if "::" in params.plain else ","
     found = params.cut(separator)
     if found is None:
@@ -105,7 +106,7 @@ def _chosen(env: MacroEnvironment, inner: Inner) -> str:
 
 
 def _thrown(env: MacroEnvironment, inner: Inner) -> str:
-    return legacy.roll(_params(inner).text, env.chance)
+    return legacy.roll(_params(inner).text.strip() or _DEFAULT_DICE, env.chance)
 
 
 def _found(env: MacroEnvironment, inner: Inner) -> str:
@@ -113,7 +114,10 @@ def _found(env: MacroEnvironment, inner: Inner) -> str:
 
 
 def _set(env: MacroEnvironment, inner: Inner) -> None:
-    env.write(*_pair(_params(inner), ""))
+    params = _params(inner)
+    found = params.cut("::" if "::" in params.plain else ":")
+    name, value = (params.text, "") if found is None else (found[0].text, found[1].text)
+    env.write(name.strip(), value)
 
 
 def _get(env: MacroEnvironment, inner: Inner) -> Any:
@@ -127,7 +131,7 @@ def _added(env: MacroEnvironment, inner: Inner) -> None:
 
 def _stepped(step: int) -> Builtin:
     def macro(env: MacroEnvironment, inner: Inner) -> None:
-        name, _ = _pair(_params(inner), "")
+        name = _params(inner).text.strip()
         env.write(name, legacy.stepped(env.read(name), step))
 
     return macro

@@ -41,15 +41,16 @@ _HALVES: Final = frozenset("{}<>")
 
 
 def expand(text: Any, env: MacroEnvironment) -> str:
-    """``text`` with its macros replaced (``None``: an empty text; other types as Python writes them).
+    """``text`` with its macros replaced (``None``: an empty text; other types as Python writes them, macros and all).
 
     Spans that are no macro stay as they are, with a note; a macro that fails leaves nothing, with a note. Raises
     `innkeeper.macros.smart.errors.VariablePathError` and `MacroLimitError` where ``{{setvar}}`` cannot write.
     """
-    written: str = "" if text is None else str(text)
-    if CURLY.open not in written and ANGLE.open not in written:
-        return written
-    return _Expansion(written, env).run()
+    if not isinstance(text, str):
+        return "" if text is None else str(text)
+    if CURLY.open not in text and ANGLE.open not in text:
+        return text
+    return _Expansion(text, env).run()
 
 
 class _Opener:

@@ -9,7 +9,18 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Protocol
 
-__all__ = ["added", "moment_text", "num", "roll", "shifted_time", "stepped", "timediff", "utc_offset", "weekday_cn"]
+__all__ = [
+    "added",
+    "moment_text",
+    "num",
+    "roll",
+    "shifted_time",
+    "stepped",
+    "thrown",
+    "timediff",
+    "utc_offset",
+    "weekday_cn",
+]
 
 MAX_NUMBER_CHARS: Final = 4_200
 """Longer texts are no numbers: reading a number takes longer than its length."""
@@ -19,14 +30,9 @@ MAX_PATTERN_CHARS: Final = 1_000
 
 MAX_DICE: Final = 50
 MAX_SIDES: Final = 1_000
-MAX_OFFSET: Final = 1_000_000
-"""Hours that ``time_UTC`` adds at most; more count as none."""
-
 _WEEKDAYS: Final = "一二三四五六日"
-_DICE: Final = re.compile(r"\s*([+-]?[\d_ ]*?)\s*d\s*([+-]?[\d_ ]*?)\s*", re.IGNORECASE)
-_OFFSET: Final = re.compile(r"\s*([+-]?\s*\d{1,7})\s*")
-_DIRECTIVE: Final = re.compile(r"%(?:([-_0^#]?)([a-zA-Z%]))")
-_DIRECTIVES: Final = frozenset("aAwdbBmyYHIMSfzZjpUWcxXGuVDeFhnRTtC%")
+_DIRECTIVE: Final = re.compile(r"%([-_0^#]?)[EO]?([a-zA-Z%])")
+_DIRECTIVES: Final = frozenset("aAwdbBmyYHIMSfzZjpPUWcxXgGuVDeFhnRTtCkl%")
 _MOMENTS: Final = (
     (re.compile(r"\d{4}-\d{1,2}-\d{1,2}\s+\d{1,2}:\d{1,2}:\d{1,2}", re.ASCII), "%Y-%m-%d %H:%M:%S"),
     (re.compile(r"\d{4}-\d{1,2}-\d{1,2}", re.ASCII), "%Y-%m-%d"),
@@ -44,35 +50,35 @@ class Dice(Protocol):
 
 
 def roll(params: str, random: Dice) -> str:
-    """The sum of dice thrown, as text: ``NdM`` with N from 1 to 50 and M from 2 to 1000; nothing is ``1d6``, junk is 1."""
-    if not params.strip():
-        params = "1d6"
-    found = _DICE.fullmatch(params[:MAX_PATTERN_CHARS])
-    counts = None if found is None else (_whole(found[1], 1), _whole(found[2], None))
-    if counts is None or None in counts:
+    """The sum of dice thrown, as text: ``NdM`` with N from 1 to 50 and M from 2 to 1000; no N is 1, junk gives 1."""
+    count, mark, sides = params[:MAX_PATTERN_CHARS].strip().lower().partition("d")
+    return thrown(count.strip() or "1", sides, random) if mark else "1"
+
+
+def thrown(count: str, sides: str, random: Dice) -> str:
+    """The sum of so many dice with so many sides, as `roll` has it."""
+    dice, faces = _whole(count), _whole(sides)
+    if dice is None or faces is None:
         return "1"
-    dice, sides = min(max(counts[0] or 0, 1), MAX_DICE), min(max(counts[1] or 0, 2), MAX_SIDES)
-    return str(sum(random.randint(1, sides) for _ in range(dice)))
+    highest = min(max(faces, 2), MAX_SIDES)
+    return str(sum(random.randint(1, highest) for _ in range(min(max(dice, 1), MAX_DICE))))
 
 
-def _whole(text: str, default: int | None) -> int | None:
-    compact = text.replace(" ", "")
-    if not compact:
-        return default
+def _whole(text: str) -> int | None:
     try:
-        return int(compact[:20])
+        return int(text[:MAX_NUMBER_CHARS])
     except ValueError:
         return None
 
 
 def num(value: Any, default: Any = 0) -> float:
-    """The value as a number; ``default`` for nothing, placeholders and whatever is no number. Raises for a bad default."""
+    """The value as a number; ``default`` for what is none, truths and placeholders included. Raises for a bad default."""
     number = _number(value)
     return float(default) if number is None else number
 
 
 def _number(value: Any) -> float | None:
-    if type(value) not in {int, float, bool} and (type(value) is not str or len(value) > MAX_NUMBER_CHARS):
+    if type(value) not in {int, float} and (type(value) is not str or len(value) > MAX_NUMBER_CHARS):
         return None
     try:
         return float(value)
@@ -81,9 +87,10 @@ def _number(value: Any) -> float | None:
 
 
 def added(old: Any, value: Any) -> str:
-    """What ``addvar`` stores: the sum as text when both are numbers, else both texts joined."""
-    a, b = _number(old), _number(value)
-    return f"{'' if old is None else old}{value}" if a is None or b is None else str(a + b)
+    """What ``addvar`` stores: the sum as text when both are numbers, else both texts joined, without the blanks around them."""
+    texts = ["" if each is None else str(each).strip() for each in (old, value)]
+    a, b = map(_number, texts)
+    return "".join(texts) if a is None or b is None else str(a + b)
 
 
 def stepped(old: Any, step: int) -> str:
@@ -101,37 +108,37 @@ def moment_text(now: datetime, pattern: str = "%Y-%m-%d %H:%M:%S") -> str:
     """A moment in the language of ``strftime``.
 
     Only directives without a width, so that none makes a text of a billion characters; others, and patterns that are too
-    long, stay as they are.
+    long, stay as they are. As in the original the moment is a local time of no zone: ``%z`` and ``%Z`` write nothing.
     """
     if len(pattern) > MAX_PATTERN_CHARS:
         return pattern
+
+    local = now.replace(tzinfo=None)
 
     def written(found: re.Match[str]) -> str:
         flag, letter = found.groups()
         if letter == "s":
             return str(int((now if now.tzinfo else now.replace(tzinfo=UTC)).timestamp()))
-        return now.strftime(f"%{flag}{letter}") if letter in _DIRECTIVES else found.group()
+        return local.strftime(f"%{flag}{letter}") if letter in _DIRECTIVES else found.group()
 
     return _DIRECTIVE.sub(written, pattern)
 
 
 def utc_offset(text: str) -> int:
     """The hours of ``time_UTC+8``: what follows the name; 0 for anything that is no whole number."""
-    found = _OFFSET.fullmatch(text[:_MAX_MOMENT_CHARS])
-    hours = 0 if found is None else int(found[1].replace(" ", ""))
-    return hours if abs(hours) <= MAX_OFFSET else 0
+    return _whole(text) or 0
 
 
-def shifted_time(now: datetime, hours: int) -> str:
-    """The time of day, so many hours later. The original adds them to the local time, not to UTC."""
+def shifted_time(now: datetime, hours: int, pattern: str = "%H:%M:%S") -> str:
+    """The time so many hours later; nothing beyond the year 9999. The original adds them to the local time, not to UTC."""
     try:
-        return (now + timedelta(hours=hours)).strftime("%H:%M:%S")
+        return moment_text(now + timedelta(hours=hours), pattern)
     except OverflowError:
-        return now.strftime("%H:%M:%S")
+        return ""
 
 
 def timediff(a: Any, b: Any) -> str:
-    """The time from ``a`` to ``b``, as ``2天5小时6分钟``; nothing when one of them is no date, time or both.
+    """The time from ``a`` to ``b``, as ``2天5小时6分钟``; nothing when one of the texts is no date, time or both, exactly.
 
     Going back counts whole days down and the rest up, as Python's ``timedelta`` does: an hour back is ``-1天23小时0分钟``.
     """
@@ -143,7 +150,7 @@ def timediff(a: Any, b: Any) -> str:
 
 
 def _moment(value: Any) -> datetime | None:
-    text = value.strip() if type(value) is str and len(value) <= _MAX_MOMENT_CHARS else ""
+    text = value if type(value) is str and len(value) <= _MAX_MOMENT_CHARS else ""
     for shape, pattern in _MOMENTS:
         if shape.fullmatch(text):
             try:

@@ -69,8 +69,8 @@ def process_text_batch(
 ) -> dict[str, Any]:
     """Texts that each begin with the same variables: ``{"texts", "variables_list": [{"initial", "final"}, …]}``.
 
-    They are taken in order and draw from one stream. One whose macros raise gives an empty text, with a note. Raises
-    `FormatError` when ``texts`` is no list, and what `MacroEnvironment.of` does.
+    They are taken in order and draw from one stream. One whose macros raise gives an empty text and leaves its
+    variables as they were, with a note. Raises `FormatError` when ``texts`` is no list, and what `MacroEnvironment.of` does.
     """
     done: list[str] = []
     tables = []
@@ -79,8 +79,9 @@ def process_text_batch(
         env = first.fork()
         env.table, env.owned = copied(variables), True
         initial = _initial(env, variables)
-        done.append(_expanded(text, f"texts[{index}]", env, ""))
-        tables.append({"initial": initial, "final": env.table})
+        written = _expanded(text, f"texts[{index}]", env, None)
+        done.append("" if written is None else written)
+        tables.append({"initial": initial, "final": copied(variables) if written is None else env.table})
     return {"texts": done, "variables_list": tables}
 
 

@@ -1,7 +1,7 @@
 """Paths: how the smart macros name a variable inside of others, as ``stat.mood['last seen'][0]``.
 
-A dot separates keys, ``[3]`` is an index, ``['a.b']`` and ``[bare]`` are keys. Empty parts do not count, and a bracket that is
-not closed ends with the path (`smarttavern.md` 3). ``a.0`` is the key ``0``, not an index.
+A dot separates keys, ``[3]`` is an index, ``['a.b']`` and ``[bare]`` are keys. Empty parts do not count, and a bracket or quote
+that is not closed ends with the path (`smarttavern.md` 3). ``a.0`` is the key ``0``, not an index.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ MISSING: Final[Any] = object()
 """What `read` returns, unless told otherwise, where nothing is."""
 
 _PART: Final = re.compile(
-    r"""\[\s*(?:'(?P<single>[^']*)'|"(?P<double>[^"]*)")\s*(?:\]|$)|\[(?P<bracket>[^\]]*)(?:\]|$)|\.|(?P<key>[^.\[]+)""",
+    r"""\['(?P<single>[^']*)(?:'[^\]]*\]?|\Z)|\["(?P<double>[^"]*)(?:"[^\]]*\]?|\Z)|\[(?P<bracket>[^\]]*)\]?|\.|(?P<key>[^.\[]+)""",
 )
-_INDEX: Final = re.compile(r"[+-]?[0-9]+")
+_INDEX: Final = re.compile(r"-?\d+")
 _LONGEST_INDEX: Final = 18
 _CACHED: Final = 2048
+_SHOWN: Final = 200
 
 
 def parse(path: str) -> tuple[str | int, ...]:
@@ -72,21 +73,26 @@ def read(table: Mapping[str, Any], path: str, missing: Any = MISSING) -> Any:
 def write(table: dict[str, Any], path: str, value: Any, *, index_keys: bool = False) -> int:
     """Set the value at ``path``, making what is missing on the way; returns how many list items were added.
 
-    What is no container gives way to one. A key of a list is ignored, and so is an index of a dictionary, unless it is the
-    path's last part and ``index_keys`` has it stored as a text. Raises `VariablePathError` for a negative index that is
-    not in its list and `MacroLimitError` for an index above `MAX_LIST_INDEX`; then nothing is changed at that part.
+    What is missing gives way to a container; so does any other value of a dictionary, but not of a list. A path that ends with
+    the key of what is no dictionary is ignored, and so is one with the index of what is no list, unless it is the last part of
+    the path, of a dictionary, and ``index_keys`` has it stored as a text. Raises `VariablePathError` for a path that goes on
+    behind the key of what is no dictionary and for a negative index that is not in its list, and `MacroLimitError` for an
+    index above `MAX_LIST_INDEX`; then nothing is changed at that part.
     """
-    parts, grown, place = parse(path), 0, table
+    parts, grown = parse(path), 0
+    place: Any = table
     for part, behind in zip(parts, (*parts[1:], None), strict=False):
         key: Any = part
-        if isinstance(place, list):
-            if not isinstance(part, int):
+        if isinstance(part, str):
+            if not isinstance(place, dict):
+                _only_last(place, part, behind, path)
                 return grown
+        elif isinstance(place, list):
             grown += _room(place, part, path)
-        elif isinstance(part, int):
-            if behind is not None or not index_keys:
-                return grown
+        elif isinstance(place, dict) and behind is None and index_keys:
             key = str(part)
+        else:
+            return grown
         if behind is None:
             place[key] = value
             return grown
@@ -94,10 +100,19 @@ def write(table: dict[str, Any], path: str, value: Any, *, index_keys: bool = Fa
     return grown
 
 
+def _only_last(place: Any, key: str, behind: str | int | None, path: str) -> None:
+    if behind is not None:
+        kind = "a list" if isinstance(place, list) else f"a value of type {type(place).__name__}"
+        msg = f"{kind} has no key {key[:_SHOWN]!r}"
+        raise VariablePathError(
+            msg, where=Where(path=path[:_SHOWN]), hint="name an item of a list by its index: list[0]"
+        )
+
+
 def _inner(place: Any, key: Any, behind: str | int) -> Any:
-    """The container at ``key``, made when there is none."""
+    """The container at ``key``, made when there is none; a value in a list stays."""
     found = place.get(key) if isinstance(place, dict) else place[key]
-    if not isinstance(found, (dict, list)):
+    if found is None or (isinstance(place, dict) and not isinstance(found, (dict, list))):
         place[key] = found = [] if isinstance(behind, int) else {}
     return found
 

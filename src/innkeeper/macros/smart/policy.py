@@ -22,12 +22,12 @@ class Policy(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, given: Mapping[str, Any] | None) -> Policy:
-        """The policy of a request. Raises `FormatError` when it is no object."""
+        """The policy of a request; what is no text counts by its text. Raises `FormatError` when it is no object."""
         if given is None:
             return cls()
         if not isinstance(given, Mapping):
             raise FormatError(f"policy must be an object, not {type(given).__name__}")
-        texts = {name: str(given[name]) for name in cls.__struct_fields__ if given.get(name) is not None}
+        texts = {name: str(given[name]) for name in cls.__struct_fields__ if name in given}
         return cls(**texts)
 
     def undefined(self, name: str) -> str:

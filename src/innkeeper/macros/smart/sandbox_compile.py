@@ -71,7 +71,7 @@ def _kept(code: str) -> Program:
 
 
 def _built(code: str, limits: SandboxLimits) -> Program:
-    code = code.strip()
+    code = code.rstrip()
     ready = prepared(code, limits)
     try:
         try:

@@ -24,7 +24,6 @@ from innkeeper.macros.smart.sandbox_values import (
     items_of,
     kind_of,
     limit,
-    measure,
     size_of,
     storable,
     text_of,
@@ -34,6 +33,7 @@ __all__ = ["DOTTED", "FUNCTIONS", "MODULES", "getvar", "setvar"]
 
 _NUMBERS: Final = frozenset({int, float, bool})
 _ABSENT: Final = object()
+_TIME_FORMAT: Final = "%H:%M:%S"
 _MAX_BASE: Final = 36
 _COMPARISONS: Final = 16
 """How often one of 100,000 values is compared while they are sorted."""
@@ -137,64 +137,70 @@ def _sorted(frame: Frame, values: Any, /, *, key: Any = None, reverse: Any = Fal
     return sorted(pool, key=_keyed(frame, key), reverse=bool(reverse))
 
 
-def getvar(frame: Frame, path: Any, /) -> Any:
+def getvar(frame: Frame, /, name: Any) -> Any:
     """The variable at a path."""
-    return admit(frame, frame.host.getvar(path if type(path) is str else text_of(frame, path)))
+    return admit(frame, frame.host.getvar(name if type(name) is str else text_of(frame, name)))
 
 
-def setvar(frame: Frame, path: Any, value: Any) -> str:
+def setvar(frame: Frame, /, name: Any, value: Any) -> str:
     """Set the variable at a path to a copy of the value; the result is empty."""
-    frame.host.setvar(path if type(path) is str else text_of(frame, path), storable(frame, value))
+    frame.host.setvar(name if type(name) is str else text_of(frame, name), storable(frame, value))
     return ""
 
 
 def _cased(change: Callable[[str], str]) -> Callable[..., str]:
-    def apply(frame: Frame, value: Any = "", /) -> str:
-        text = text_of(frame, value)
+    def apply(frame: Frame, /, s: Any) -> str:
+        text = text_of(frame, s)
         frame.charge(len(text) * _CASE_GROWTH)
         return bounded_text(frame, change(text))
 
     return apply
 
 
-def _roll(frame: Frame, params: Any = "", /) -> str:
-    return legacy.roll(text_of(frame, params), frame.host.random)
+def _roll(frame: Frame, /, expr_or_n: Any, sides: Any = None) -> str:
+    first = text_of(frame, expr_or_n)
+    if sides is None:
+        return legacy.roll(first, frame.host.random)
+    return legacy.thrown(first, text_of(frame, sides), frame.host.random)
 
 
-def _time(frame: Frame, pattern: Any = "%H:%M:%S", /) -> str:
-    return legacy.moment_text(frame.host.now, text_of(frame, pattern))
+def _time(frame: Frame, /, fmt: Any = _TIME_FORMAT) -> str:
+    return legacy.moment_text(frame.host.now, fmt) if type(fmt) is str else ""
 
 
-def _time_utc(frame: Frame, offset: Any = 0, /) -> str:
-    return legacy.shifted_time(frame.host.now, legacy.utc_offset(text_of(frame, offset)))
+def _time_utc(frame: Frame, /, offset: Any = 0, fmt: Any = _TIME_FORMAT) -> str:
+    hours = legacy.utc_offset(text_of(frame, offset))
+    return legacy.shifted_time(frame.host.now, hours, fmt) if type(fmt) is str else ""
 
 
 def _weekday(frame: Frame, /) -> str:
     return legacy.weekday_cn(frame.host.now)
 
 
-def _timediff(frame: Frame, a: Any = "", b: Any = "", /) -> str:
-    return legacy.timediff(a, b)
+def _timediff(frame: Frame, /, t1: Any, t2: Any) -> str:
+    return legacy.timediff(text_of(frame, t1), text_of(frame, t2))
 
 
-def _num(frame: Frame, value: Any = None, default: Any = 0) -> float:
-    if type(value) is float:
-        return value
-    return legacy.num(value, _short(frame, default) if type(default) is str else _number(default, "legacy_num"))
+def _num(frame: Frame, /, v: Any, default: Any = 0) -> float:
+    if type(v) is float:
+        return v
+    return legacy.num(v, _short(frame, default) if type(default) is str else _number(default, "legacy_num"))
 
 
-def _addvar(frame: Frame, path: Any, value: Any = "", /) -> str:
-    old = getvar(frame, path)
-    measure(frame, old)
-    return setvar(
-        frame,
-        path,
-        bounded_text(frame, legacy.added(text_of(frame, "" if old is None else old), text_of(frame, value))),
-    )
+def _addvar(frame: Frame, /, var_name: Any, inc: Any) -> str:
+    path = _path(var_name)
+    old, more = (text_of(frame, "" if each is None else each) for each in (getvar(frame, path), inc))
+    return setvar(frame, path, bounded_text(frame, legacy.added(old, more)))
+
+
+def _path(name: Any) -> Any:
+    """The path a helper is given; ``None`` names no variable."""
+    return "" if name is None else name
 
 
 def _stepped(step: int) -> Callable[..., str]:
-    def apply(frame: Frame, path: Any, /) -> str:
+    def apply(frame: Frame, /, var_name: Any) -> str:
+        path = _path(var_name)
         return setvar(frame, path, legacy.stepped(getvar(frame, path), step))
 
     return apply
@@ -262,9 +268,11 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "legacy_upper": _helper("legacy_upper", _cased(str.upper), "legacy_upper(text)"),
     "legacy_lower": _helper("legacy_lower", _cased(str.lower), "legacy_lower(text)"),
     "legacy_reverse": _helper("legacy_reverse", _cased(lambda text: text[::-1]), "legacy_reverse(text)"),
-    "legacy_roll": _helper("legacy_roll", _roll, "legacy_roll('2d6')"),
+    "legacy_roll": _helper("legacy_roll", _roll, "legacy_roll('2d6') or legacy_roll(2, 6)"),
     "legacy_time": _helper("legacy_time", _time, "legacy_time() or legacy_time('%H:%M')"),
-    "legacy_time_utc": _helper("legacy_time_utc", _time_utc, "legacy_time_utc(hours)"),
+    "legacy_time_utc": _helper(
+        "legacy_time_utc", _time_utc, "legacy_time_utc(hours) or legacy_time_utc(hours, '%H:%M')"
+    ),
     "legacy_weekday_cn": _helper("legacy_weekday_cn", _weekday, "legacy_weekday_cn()"),
     "legacy_timediff": _helper("legacy_timediff", _timediff, "legacy_timediff(from, to)"),
     "legacy_num": _helper("legacy_num", _num, "legacy_num(value, default=0)"),

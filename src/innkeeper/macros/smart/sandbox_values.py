@@ -121,7 +121,7 @@ class Match:
 
 
 class Variables:
-    """What ``vars`` means: the variables by path. Its text is that of the whole table."""
+    """What ``vars`` means: the variables by path. Its text holds that of the whole table, as the original writes it."""
 
     __slots__ = ("frame",)
 
@@ -322,8 +322,8 @@ def text_of(frame: Frame, value: Any) -> str:
     if kind is int:
         return str(boundary(frame, value))
     if kind is Variables:
-        value = admit(frame, frame.host.getvar(""))
-    elif kind not in _OPAQUE:
+        return bounded_text(frame, f"VarProxy({admit(frame, frame.host.getvar(''))})")
+    if kind not in _OPAQUE:
         measure(frame, value)
     return bounded_text(frame, str(value))
 

@@ -60,9 +60,10 @@ def screen_framed(entry: dict[str, Any], contains: Callable[[str], bool]) -> Rul
 
 
 def _keys(keys: Any) -> list[str]:
-    """The keys to look for: texts, without the blanks around them; of other values none."""
+    """The keys to look for: a text or a list of them, other values in it as text, without the blanks around them."""
     listed = [keys] if isinstance(keys, str) else keys if isinstance(keys, (list, tuple)) else ()
-    return [key.strip() for key in listed if isinstance(key, str) and key.strip()]
+    texts = (text_of(key, "world_books").strip() for key in listed)
+    return [text for text in texts if text]
 
 
 def is_said(content: Any) -> bool:

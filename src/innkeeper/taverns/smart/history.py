@@ -14,11 +14,11 @@ __all__ = ["history_text", "items_of", "normalised_history"]
 
 
 def items_of(history: Any) -> Iterable[Any]:
-    """The messages of a history; ``None`` has none. Raises `ShapeError` for what is no array."""
-    if history is None:
-        return ()
+    """The messages of a history; ``None`` or anything empty has none. Raises `ShapeError` for what is no array."""
     if isinstance(history, (list, tuple)):
         return history
+    if not history:
+        return ()
     hint = "a wrapper {messages: [...]} is not read here; give its array" if isinstance(history, Mapping) else None
     raise ShapeError("history", "an array of messages", history, hint=hint)
 
@@ -47,7 +47,7 @@ def _message(index: int, item: Any, system: str, emit_source_id: bool) -> dict[s
         content = text_of(content, f"history[{index}].content")
     kind = system if role == "system" else "history." + role
     source = {"type": kind, "id": f"history_{index}", "index": index}
-    if emit_source_id and len(item) > 2:  # noqa: PLR2004 - more than role and content
+    if emit_source_id and ("id" in item or "source_id" in item):
         known = item.get("id") if item.get("id") is not None else item.get("source_id")
         if known is not None:
             source["source_id"] = copied(known, f"history[{index}]")

@@ -112,7 +112,10 @@ class _Rule:
     targets: frozenset[str] | None
 
     def reaches(self, message: Mapping[str, Any], depth: int) -> bool:
+        source = message.get("source")
         if depth < self.lowest or (self.highest is not None and depth > self.highest):
+            return False
+        if source and not isinstance(source, Mapping):
             return False
         return self.targets is None or _is_target(_source_text(message, "type"), self.targets)
 
