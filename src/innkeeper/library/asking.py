@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from types import NoneType
+from typing import Any, Final
 
 import msgspec
 
@@ -11,6 +12,7 @@ from innkeeper.library.resolver import ResolveRequest
 from innkeeper.library.template import PRODUCTION
 from innkeeper.library.tier import Ceilings, Tier
 from innkeeper.library.tier_gate import Entry
+from innkeeper.library.wrong_kinds import need, need_texts
 from innkeeper.prompt.frozen import EMPTY
 from innkeeper.prompt.message import Message
 
@@ -51,6 +53,20 @@ class PrepareRequest(msgspec.Struct, frozen=True, kw_only=True):
     experiment_id: str | None = None
     variant: str | None = None
 
+    def __post_init__(self) -> None:
+        """Raise `RequestError` for a field of a wrong kind. ``content_mode`` may be anything: what is no tier is ``sfw``."""
+        need_texts(self, _NEEDED, _OPTIONAL)
+        need("lower_tier", self.lower_tier, bool, "true or false")
+        need("values", self.values, Mapping, "values by name")
+        need("overlays", self.overlays, Mapping, "texts by name")
+        need("ceilings", self.ceilings, Ceilings, "ceilings")
+        need("target_budget", self.target_budget, (int, NoneType), "a number of tokens or nothing")
+        need("history", self.history, (tuple, list), "messages")
+        for number, message in enumerate(self.history):
+            need(f"history[{number}]", message, Message, "a message")
+        for name, value in (*self.overlays.items(), *((f"key {key!r}"[:80], key) for key in self.values)):
+            need(str(name), value, str, "text")
+
     def asked(self, tier: Tier) -> ResolveRequest:
         """The question to the resolver, in the tier that was granted."""
         return ResolveRequest(
@@ -66,15 +82,26 @@ class PrepareRequest(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+_NEEDED: Final = ("use_case", "text", "label", "negative", "generation_mode")
+_OPTIONAL: Final = (
+    *("job_type", "target_model", "target_family", "enhancer_model", "enhancer_family"),
+    *("request_id", "user_id", "conversation_id", "job_id", "experiment_id", "variant"),
+)
+
+
 def texts_of(request: PrepareRequest) -> dict[str, str]:
     """Every text of a request that people wrote, by where it enters."""
     found = {
         Entry.USER_TEXT.value: request.text,
         f"{Entry.USER_TEXT}:negative": request.negative,
-        Entry.HISTORY.value: "\n".join(message.content for message in request.history),
+        Entry.HISTORY.value: "\n".join(_told(message) for message in request.history),
         **{f"{Entry.USER_TEXT}:{name}": text for name, text in request.overlays.items()},
     }
     return {name: text for name, text in (*found.items(), *_value_texts(request.values)) if text}
+
+
+def _told(message: Message) -> str:
+    return message.content if message.name is None else f"{message.name}: {message.content}"
 
 
 def _value_texts(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -21,6 +21,7 @@
     ├── MissingVariablesError       required variables without a value; lists them
     ├── PartialCycleError           templates that include or extend one another in a circle
     ├── LexiconError                a detection list that cannot be used; says which entry
+    ├── RequestError                a request with a field of a wrong kind; says which
     ├── RowError                    a value that its column does not take
     ├── SecretValueError            a name or value that the vault does not keep
     ├── SnapshotError               a snapshot that is damaged, or none at all
@@ -87,6 +88,7 @@ __all__ = [
     "OverBudgetError",
     "PartialCycleError",
     "QueryRefusedError",
+    "RequestError",
     "RowError",
     "SchemaNewerError",
     "SchemaOutdatedError",
@@ -231,6 +233,10 @@ class LexiconError(FormatError):
     """A detection list that cannot be used. ``where`` names the entry."""
 
     HINT = "each entry has its own id, a pattern with letters, a category, and a weight above 0 up to 1"
+
+
+class RequestError(InputError):
+    """A request with a field of a wrong kind. ``where`` names the field; its value is never part of the error."""
 
 
 class RowError(InputError):

@@ -22,6 +22,7 @@ from innkeeper.library.errors import LabelNotFoundError, TemplateNotFoundError
 from innkeeper.library.key import Level, TemplateKey, model_key
 from innkeeper.library.template import PRODUCTION, TemplateVersion
 from innkeeper.library.tier import Tier
+from innkeeper.library.wrong_kinds import need, need_texts
 
 __all__ = ["Execution", "Outcome", "Resolution", "ResolveRequest", "Source", "TraceStep", "resolve"]
 
@@ -55,6 +56,16 @@ class ResolveRequest(msgspec.Struct, frozen=True, kw_only=True):
     label: str = PRODUCTION
     lower_tier: bool = True
     """Whether a template of a lower tier will do where this one has none."""
+
+    def __post_init__(self) -> None:
+        """Raise `RequestError` for a field of a wrong kind."""
+        need_texts(self, _NEEDED, _OPTIONAL)
+        need("content_mode", self.content_mode, Tier, "a tier")
+        need("lower_tier", self.lower_tier, bool, "true or false")
+
+
+_NEEDED: Final = ("use_case", "label")
+_OPTIONAL: Final = ("job_type", "target_model", "target_family", "enhancer_model", "enhancer_family")
 
 
 class TraceStep(msgspec.Struct, frozen=True):
