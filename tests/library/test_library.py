@@ -26,6 +26,7 @@ from innkeeper.library.errors import (
     OverBudgetError,
     TemplateNotFoundError,
     TierBlockedError,
+    UnknownPartialError,
 )
 from innkeeper.library.key import PARTIAL
 from innkeeper.library.library import Library
@@ -161,6 +162,13 @@ def test_values_that_are_no_data_are_not_kept(kept: Library) -> None:
     with pytest.raises(InnkeeperError):
         kept.render(ask(values={"subject": object()}))
     assert kept.texts.figures().entries == 0
+
+
+def test_parts_that_are_missing(library: Library) -> None:
+    """A part that is nowhere is an error, not a hole in the text."""
+    library.shelving.create(draft("t", "Hi. {{> rules}}", partials=(("rules", 1),), variables=()))
+    with pytest.raises(UnknownPartialError):
+        library.render_version(library.shelving.get("t"), ask())
 
 
 def test_parts_are_found(library: Library) -> None:
@@ -575,6 +583,9 @@ def test_close_twice(url: str) -> None:
     library = Library.open(url)
     library.close()
     library.close()
+    with pytest.raises(DatabaseError, match="closed"):
+        _ = library.db
+    assert library.resolve(ask()).degraded
     follower = library._follower
     assert follower is not None
     assert not follower._thread.is_alive()

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.library.catalogue import Catalogue
 from innkeeper.library.connecting import find_target
+from innkeeper.library.errors import DatabaseUnreachableError
 from innkeeper.library.rules import Rules, rules_of
 from innkeeper.library.snapshot import SnapshotFile
+from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.home import home
 
 if TYPE_CHECKING:
@@ -48,6 +50,8 @@ class Shelf:
     def db(self) -> Database:
         """The open database. Raises `DatabaseError`."""
         with self._lock:
+            if self._closed:
+                raise DatabaseUnreachableError("the library was closed")
             if self._db is None:
                 self._db = self._opener()
             return self._db
@@ -56,8 +60,6 @@ class Shelf:
     def rules(self) -> Rules:
         """The rules that count. Before the database has answered once, what is given, else the defaults: the general tier."""
         if self._rules is None:
-            from innkeeper.prompt.errors import InnkeeperError
-
             try:
                 return self.read_rules()
             except InnkeeperError:
@@ -87,7 +89,7 @@ class Shelf:
     def close(self) -> None:
         """Give the database back."""
         with self._lock:
-            db, self._db = self._db, None
+            self._closed, db, self._db = True, self._db, None
         if db is not None:
             db.close()
 
