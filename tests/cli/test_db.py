@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.cli import db as db_module
+from innkeeper.cli import library as shared
 from innkeeper.cli.root import main
 from innkeeper.library.engine import Database
 from innkeeper.library.logs import LogStore
@@ -144,7 +144,7 @@ def test_a_long_import_shows_how_far_it_is(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A bar runs on the error stream for what takes long; the answer is the same."""
-    monkeypatch.setattr(db_module, "_BAR_FROM", 1)
+    monkeypatch.setattr(shared, "_BAR_FROM", 1)
     with Database.open() as db:
         TemplateStore(db).publish(draft())
     assert main(["db", "export", str(tmp_path / "a.json")]) == 0

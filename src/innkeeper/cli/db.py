@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from innkeeper.cli.options import json_option
+from innkeeper.cli.library import STDIO, bar, database_options, print_json, print_table, read_bytes
 
 if TYPE_CHECKING:
     from innkeeper.library.engine import Database
 
 __all__ = ["db"]
-
-_BAR_FROM: Final = 200
-"""From how many items on a bar shows how far it is."""
-
-_COLUMNS: Final = 8
-"""How many columns stand beside one another."""
-
-STDIO: Final = "-"
-
-
-def url_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command ``--database``."""
-    text = "The library's database: a file or a URL; $INNKEEPER_DATABASE_URL, else a file in Innkeeper's folder."
-    return click.option("--database", "url", metavar="URL", help=text)(command)
 
 
 @click.group()
@@ -42,15 +27,14 @@ def db() -> None:
 
 
 @db.command()
-@url_option
-@json_option
+@database_options
 def upgrade(url: str | None, *, as_json: bool) -> None:
     """Make the database, or bring its schema up to date."""
     with _opened(url, upgrade=False, create=True, check=False) as library:
         before, after = library.upgrade()
         facts = {"database": library.place, "before": before, "after": after, "changed": before != after}
     if as_json:
-        _print_json(facts)
+        print_json(facts)
     elif before == after:
         click.echo(f"{facts['database']} is up to date (revision {after}).")
     else:
@@ -58,8 +42,7 @@ def upgrade(url: str | None, *, as_json: bool) -> None:
 
 
 @db.command()
-@url_option
-@json_option
+@database_options
 def status(url: str | None, *, as_json: bool) -> None:
     """Show where the library is kept, its schema, its revision and how many rows its tables have."""
     from innkeeper.library.status import status_of
@@ -67,21 +50,20 @@ def status(url: str | None, *, as_json: bool) -> None:
     with _opened(url, create=False, upgrade=False, check=False) as library:
         found = status_of(library)
     if as_json:
-        _print_json(found.to_dict())
+        print_json(found.to_dict())
         return
     click.echo(f"database  {found.place}")
     click.echo(
         f"schema    {found.schema}{'' if found.up_to_date else f' (upgrade to {found.head}: innkeeper db upgrade)'}"
     )
     click.echo(f"revision  {found.revision}")
-    _print_table(("table", "rows"), [(name, count) for name, count in found.rows.items() if count])
+    print_table(("table", "rows"), [(name, count) for name, count in found.rows.items() if count])
 
 
 @db.command()
 @click.argument("path", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--force", is_flag=True, help="Overwrite the file.")
-@url_option
-@json_option
+@database_options
 def backup(path: Path, url: str | None, *, force: bool, as_json: bool) -> None:
     """Write a backup of everything to PATH and verify it; others may go on writing.
 
@@ -90,7 +72,7 @@ def backup(path: Path, url: str | None, *, force: bool, as_json: bool) -> None:
     from innkeeper.library.backup import back_up
     from innkeeper.library.status import status_of
 
-    with _opened(url, create=False) as library, _bar("backup", sum(status_of(library).rows.values()), as_json) as step:
+    with _opened(url, create=False) as library, bar("backup", sum(status_of(library).rows.values()), as_json) as step:
         made = back_up(library, path, force=force, progress=step)
     _tell_backup(made, "written", as_json=as_json)
 
@@ -98,8 +80,7 @@ def backup(path: Path, url: str | None, *, force: bool, as_json: bool) -> None:
 @db.command()
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--force", is_flag=True, help="Replace what the library holds.")
-@url_option
-@json_option
+@database_options
 def restore(path: Path, url: str | None, *, force: bool, as_json: bool) -> None:
     """Put the backup PATH in place of what the library holds, in one step.
 
@@ -113,7 +94,7 @@ def restore(path: Path, url: str | None, *, force: bool, as_json: bool) -> None:
 
 def _tell_backup(made: Any, done: str, *, as_json: bool) -> None:
     if as_json:
-        _print_json({"path": made.path, "kind": made.kind, "sha256": made.sha256, "size": made.size})
+        print_json({"path": made.path, "kind": made.kind, "sha256": made.sha256, "size": made.size})
     else:
         click.echo(f"{made.path}: {done}, {made.size:,} bytes, verified (sha256 {made.sha256[:16]}…).")
 
@@ -122,8 +103,7 @@ def _tell_backup(made: Any, done: str, *, as_json: bool) -> None:
 @click.argument("path", type=click.Path(dir_okay=False, path_type=Path), default=STDIO)
 @click.option("--form", type=click.Choice(["json", "yaml"]), help="The form; by PATH's ending, else JSON.")
 @click.option("--force", is_flag=True, help="Overwrite the file.")
-@url_option
-@json_option
+@database_options
 def export(path: Path, form: str | None, url: str | None, *, force: bool, as_json: bool) -> None:
     """Write templates, negative prompts, providers, models, tools, policies, lists and settings to PATH, or to the output.
 
@@ -141,7 +121,7 @@ def export(path: Path, form: str | None, url: str | None, *, force: bool, as_jso
         return
     save_bytes(path, data, force=force)
     facts = {"path": str(path), "templates": len(found.templates), "size": len(data)}
-    _print_json(facts) if as_json else click.echo(f"{path}: {len(found.templates):,} templates, {len(data):,} bytes.")
+    print_json(facts) if as_json else click.echo(f"{path}: {len(found.templates):,} templates, {len(data):,} bytes.")
 
 
 @db.command("import")
@@ -149,42 +129,28 @@ def export(path: Path, form: str | None, url: str | None, *, force: bool, as_jso
 @click.option("--form", type=click.Choice(["json", "yaml"]), help="The form; guessed from the text where left out.")
 @click.option("--who", default="", help="Who imports, for the history of labels.")
 @click.option("--dry-run", is_flag=True, help="Find out what would happen, and change nothing.")
-@url_option
-@json_option
+@database_options
 def import_(path: Path, form: str | None, who: str, url: str | None, *, dry_run: bool, as_json: bool) -> None:
     """Take in the export PATH (`-`: the input), all of it or, where something is wrong with it, nothing."""
     from innkeeper.library.importing import import_library, items_of
     from innkeeper.library.transfer import parse
 
     name = "<stdin>" if str(path) == STDIO else str(path)
-    parsed = parse(_read(path), asset=name, form=form)
-    with _opened(url) as library, _bar("import", items_of(parsed), as_json) as step:
+    parsed = parse(read_bytes(path), asset=name, form=form)
+    with _opened(url) as library, bar("import", items_of(parsed), as_json) as step:
         done = import_library(library, parsed, who=who, dry_run=dry_run, progress=step)
     facts = {name: getattr(done, name) for name in done.__struct_fields__}
     if as_json:
-        _print_json(facts)
+        print_json(facts)
         return
     told = ", ".join(f"{facts[name]:,} {name}" for name in ("templates", "versions", "labels", "rows", "unchanged"))
     click.echo(f"{'would import' if dry_run else 'imported'}: {told}.")
 
 
-def _read(path: Path) -> bytes:
-    from innkeeper.content.errors import MissingFileError
-    from innkeeper.prompt.errors import Where
-
-    if str(path) == STDIO:
-        return sys.stdin.buffer.read()
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise MissingFileError(f"cannot read {str(path)!r}: {error.strerror}", where=Where(asset=str(path))) from error
-
-
 @db.command()
 @click.argument("statement")
 @click.option("--limit", type=click.IntRange(min=1), default=1_000, show_default=True, help="How many rows to show.")
-@url_option
-@json_option
+@database_options
 def query(statement: str, limit: int, url: str | None, *, as_json: bool) -> None:
     """Run one SQL STATEMENT that reads, and show its rows.
 
@@ -196,9 +162,9 @@ def query(statement: str, limit: int, url: str | None, *, as_json: bool) -> None
         found = ask(library, statement, limit=limit)
     if as_json:
         rows = [dict(zip(found.columns, row, strict=True)) for row in found.rows]
-        _print_json({"columns": list(found.columns), "rows": rows, "truncated": found.truncated})
+        print_json({"columns": list(found.columns), "rows": rows, "truncated": found.truncated})
         return
-    _print_table(found.columns, found.rows)
+    print_table(found.columns, found.rows)
     click.echo(
         f"{len(found.rows):,} row{'' if len(found.rows) == 1 else 's'}{' (there are more)' if found.truncated else ''}"
     )
@@ -213,42 +179,3 @@ def _opened(url: str | None, *, check: bool = True, create: bool = True, upgrade
 
     with Database.open(url, check=check, create=create, upgrade=upgrade) as library:
         yield library
-
-
-def _print_json(facts: Any) -> None:
-    click.echo(json.dumps(facts, ensure_ascii=False, default=str))
-
-
-def _print_table(columns: tuple[str, ...], rows: Any) -> None:
-    """A table; where it has too many columns for a screen, one line a value."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    wide = len(columns) > _COLUMNS
-    table = Table(box=None, pad_edge=False, show_header=not wide)
-    for column in ("", "") if wide else columns:
-        table.add_column(Text(column), overflow="fold")
-    for row in rows:
-        cells = [Text("" if value is None else str(value)) for value in row]
-        if not wide:
-            table.add_row(*cells)
-            continue
-        for name, cell in zip(columns, cells, strict=True):
-            table.add_row(Text(name), cell)
-        table.add_row()
-    Console().print(table)
-
-
-@contextmanager
-def _bar(what: str, total: int, quiet: bool) -> Iterator[Callable[[int], None]]:  # noqa: FBT001 - our own call only
-    """A bar on the error stream for what takes long; nothing where nobody looks."""
-    if quiet or total < _BAR_FROM:
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(what, total=total)
-        yield lambda count: progress.advance(task, count)
