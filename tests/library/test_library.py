@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,7 +37,7 @@ from innkeeper.library.rules import OPERATOR_VALUES, POLICY_NAME, STORE_CONTENT_
 from innkeeper.library.stores import ModelStore, NegativeStore, ProviderStore, SettingsStore
 from innkeeper.library.template import Variable
 from innkeeper.library.tier import Ceilings, Decision, Tier
-from innkeeper.prompt.errors import ConfigError, InnkeeperError, MaxTokensExceededError
+from innkeeper.prompt.errors import ConfigError, InnkeeperError, MaxTokensExceededError, UnknownNameError
 from innkeeper.prompt.message import Message
 from tests.library.drafts import draft
 from tests.library.opening import ADULT, ask, enable_adults, opened, published
@@ -99,6 +100,43 @@ def test_strict_library(url: str, tmp_path: Path) -> None:
         opened(str(tmp_path / "none.db"), strict=True, create=False)
     with pytest.raises(ConfigError):
         opened("mysql://x/y")
+
+
+def test_unknown_models(kept: Library) -> None:
+    """With strict a model that nobody knows is an error with near names; targets of templates are known."""
+    provider = ProviderStore(kept.db).put({"name": "p"})
+    ModelStore(kept.db).put({"model_key": "vendor/one", "provider_id": provider["id"], "modality": "image"})
+    kept.refresh()
+    for call in (kept.resolve, kept.render, kept.prepare):
+        with pytest.raises(UnknownNameError, match="model") as caught:
+            call(ask(target_model="vendor/on", values={"subject": "x"}), strict=True)
+        assert caught.value.hint == "did you mean 'vendor/one'?"
+        call(ask(values={"subject": "x"}), strict=True)
+
+
+def test_threads_lose_nothing(kept: Library) -> None:
+    """While versions are published, requests of several threads are answered by one of them, and each has its row."""
+    texts = {f"Version {number} of {{{{subject}}}}." for number in range(4)}
+    answers: list[str] = []
+
+    def work() -> None:
+        for _ in range(10):
+            prepared = kept.prepare(ask(values={"subject": "x"}))
+            answers.append(prepared.messages[0].content)
+
+    running = [threading.Thread(target=work) for _ in range(4)]
+    for thread in running:
+        thread.start()
+    for text in sorted(texts):
+        kept.shelving.add_version(draft(text=text))
+        kept.shelving.publish("enhancement_sdxl_sfw")
+    for thread in running:
+        thread.join()
+    assert len(answers) == 40
+    assert set(answers) <= {"Describe x.", *(text.replace("{{subject}}", "x") for text in texts)}
+    rows = LogStore(kept.db).newest(100)
+    assert len(rows) == 40
+    assert len({row["request_id"] for row in rows}) == 40
 
 
 def test_without_its_database(tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ import click
 from innkeeper.cli.options import json_option
 
 if TYPE_CHECKING:
-    from innkeeper.library.library import Library, Options
+    from innkeeper.library.library import Library
+    from innkeeper.library.options import Options
     from innkeeper.library.tier import Ceilings
 
 __all__ = [

@@ -11,10 +11,12 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
+
+import msgspec
 
 from innkeeper.library.answers import Prepared, RenderedAnswer, Resolved
-from innkeeper.library.asking import PrepareRequest
+from innkeeper.library.asking import PrepareRequest, texts_of
 from innkeeper.library.builtins import packaged
 from innkeeper.library.catalogue import Catalogue, Source
 from innkeeper.library.errors import (
@@ -25,9 +27,10 @@ from innkeeper.library.errors import (
     UnknownVersionError,
 )
 from innkeeper.library.metrics import Metrics
-from innkeeper.library.modelfacts import ModelFacts, ceilings_of, facts_of
+from innkeeper.library.modelfacts import ModelFacts, ceilings_of, facts_of, require_known
 from innkeeper.library.negatives import NegativePrompt
-from innkeeper.library.outside import MACHINE, Outside
+from innkeeper.library.options import Options
+from innkeeper.library.outside import MACHINE
 from innkeeper.library.preparing import Preparation, joined_negative, values_for, with_log
 from innkeeper.library.render import Rendered, render
 from innkeeper.library.rendered_cache import RenderedCache, RenderedKey, content_digest
@@ -43,43 +46,14 @@ from innkeeper.prompt.errors import InnkeeperError
 
 if TYPE_CHECKING:
     from innkeeper.library.cache_view import CacheView
-    from innkeeper.library.detector import Detector
     from innkeeper.library.engine import Database
     from innkeeper.library.enhancement_log import Done
     from innkeeper.library.follower import Follower
     from innkeeper.library.shelving import Shelving
-    from innkeeper.library.tier_policy import TierPolicy
     from innkeeper.library.vault import Vault
-    from innkeeper.library.vault_keys import KeySource
     from innkeeper.prompt.ports import TokenCounter
 
-__all__ = ["Library", "Options"]
-
-
-class Options(TypedDict, total=False):
-    """How a library is opened; each may be left out.
-
-    ``policy``: the tier policy; else the active one of the database, else the general tier alone. ``detector``: what looks at
-    texts; else the packaged list and the active ones of the database. ``outside``: where time and fresh identifiers come from.
-    ``timer``: seconds that only go forward, for ages and latencies. ``timing``: when the catalogue is fetched without being told
-    that it changed. ``counter``: counts tokens. ``keys``: where the vault's keys are. ``snapshot``: the file of the last good
-    catalogue; else beside the database. ``create`` off: a database that is missing is not made. ``read_only``: nothing is
-    written, logs included. ``strict``: every makeshift is an error. ``watch`` off: changes are not followed in a thread, and
-    `Library.refresh` is for the caller to call.
-    """
-
-    policy: TierPolicy | None
-    detector: Detector | None
-    outside: Outside
-    timer: Callable[[], float]
-    timing: Timing
-    counter: TokenCounter
-    keys: KeySource
-    snapshot: Path | str
-    create: bool
-    read_only: bool
-    strict: bool
-    watch: bool
+__all__ = ["Library"]
 
 
 class Library:
@@ -220,8 +194,11 @@ class Library:
     def resolve(self, request: PrepareRequest, *, strict: bool | None = None) -> Resolved:
         """Which template answers, in the tier that ceilings and policy grant. No text is looked at.
 
-        Raises `DegradedError` and `TemplateNotFoundError` only with ``strict``, for an answer that is a makeshift.
+        Raises only with ``strict``: `DegradedError` and `TemplateNotFoundError` for an answer that is a makeshift,
+        `UnknownNameError` for a model that the catalogue does not know.
         """
+        if self._strictly(strict):
+            self._require_models(request)
         tier = self._granted(request)
         found = self.sources.resolve(request.asked(tier.effective))
         self._count_resolution(found)
@@ -285,10 +262,27 @@ class Library:
         self.metrics.observe("library_input_tokens", done.input_tokens)
         return self.record(done, strict=work.strict) if log else done
 
+    def check_output(self, prepared: Prepared, output: str) -> TierDecision:
+        """The decision about what a model answered, together with the texts that it answered to. `record` asks it as well.
+
+        Raises `TierBlockedError`, after the block was recorded: the answer is for nobody then.
+        """
+        request, rendered = prepared.request, prepared.rendered
+        system = {} if rendered is None else {Entry.SYSTEM_PROMPT.value: rendered.text}
+        texts = {**texts_of(request), **system, Entry.MODEL_OUTPUT.value: output}
+        ceilings, who = self.ceilings(request), request.user_id or ""
+        asked = prepared.tier.effective
+        return self.judged(texts, asked, ceilings, request_id=prepared.request_id, actor=who).require()
+
     def record(self, prepared: Prepared, done: Done | None = None, *, strict: bool | None = None) -> Prepared:
-        """Write the row of a call. A log that cannot be written is a reason to flag the answer; with ``strict`` an error."""
+        """Write the row of a call. A log that cannot be written is a reason to flag the answer; with ``strict`` an error.
+
+        Raises `TierBlockedError` where the output does not pass; its row says so and keeps no text.
+        """
         from innkeeper.library.enhancement_log import prepared_row
 
+        if done is not None and done.output is not None:
+            self._require_output(prepared, done)
         contents = {"input": prepared.request.text, "output": done.output if done else None}
         try:
             log_id = self._log(prepared_row(prepared, done), contents)
@@ -349,7 +343,13 @@ class Library:
         keys = (request.target_model, request.enhancer_model)
         return ceilings_of(self.catalogue, request.ceilings, keys) if above else request.ceilings
 
+    def _require_models(self, request: PrepareRequest) -> None:
+        for key in (request.target_model, request.enhancer_model):
+            require_known(self.catalogue, key)
+
     def _begin(self, request: PrepareRequest, strict: bool | None) -> Preparation:  # noqa: FBT001 - our own call only
+        if self._strictly(strict):
+            self._require_models(request)
         return Preparation(
             self, request, request.request_id or self.outside.fresh_id(), self._strictly(strict), self._timer
         )
@@ -395,6 +395,19 @@ class Library:
             AuditStore(self.db).append("tier.block", actor=actor, resource=("request", request_id), details=details)
         except InnkeeperError:
             self.metrics.count("library_audit_failures_total")
+
+    def _require_output(self, prepared: Prepared, done: Done) -> None:
+        from innkeeper.library.enhancement_log import prepared_row
+
+        try:
+            self.check_output(prepared, done.output or "")
+        except TierBlockedError as error:
+            row = prepared_row(prepared, msgspec.structs.replace(done, error=error))
+            try:
+                self._log({**row, "decision": error.decision}, {})
+            except InnkeeperError:
+                self.metrics.count("library_log_failures_total")
+            raise
 
     def _log_failure(self, work: Preparation, error: InnkeeperError) -> None:
         from innkeeper.library.enhancement_log import failed_row

@@ -72,11 +72,16 @@ def ceilings_of(catalogue: Catalogue, given: Ceilings, keys: Iterable[str | None
 
 
 def require_known(catalogue: Catalogue, key: str | None) -> None:
-    """Refuse a model that is neither in the catalogue nor one of its families. Raises `UnknownNameError` with near names."""
-    known = {str(row["model_key"]) for row in catalogue.models} | {
-        str(row["model_family"]) for row in catalogue.models if row.get("model_family")
-    }
-    if key is not None and known and key not in known:
+    """Refuse a model that the catalogue knows nothing of: not as a model, nor as a family, nor as the target of a template.
+
+    Raises `UnknownNameError` with near names. A catalogue without models refuses nothing.
+    """
+    if key is None or not catalogue.models or facts_of(catalogue, key).known:
+        return
+    known = {str(row[name]) for row in catalogue.models for name in ("model_key", "model_family") if row.get(name)}
+    keys = [row.version.key for row in catalogue.labelled]
+    known |= {name for held in keys for name in (held.target_model, held.enhancer_model) if name}
+    if key not in known:
         raise UnknownNameError("model", key, known)
 
 

@@ -1,0 +1,44 @@
+"""Options: how a library is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
+
+from innkeeper.library.outside import Outside
+from innkeeper.library.sources import Timing
+
+if TYPE_CHECKING:
+    from innkeeper.library.detector import Detector
+    from innkeeper.library.tier_policy import TierPolicy
+    from innkeeper.library.vault_keys import KeySource
+    from innkeeper.prompt.ports import TokenCounter
+
+__all__ = ["Options"]
+
+
+class Options(TypedDict, total=False):
+    """How a library is opened; each may be left out.
+
+    ``policy``: the tier policy; else the active one of the database, else the general tier alone. ``detector``: what looks at
+    texts; else the packaged list and the active ones of the database. ``outside``: where time and fresh identifiers come from.
+    ``timer``: seconds that only go forward, for ages and latencies. ``timing``: when the catalogue is fetched without being told
+    that it changed. ``counter``: counts tokens. ``keys``: where the vault's keys are. ``snapshot``: the file of the last good
+    catalogue; else beside the database. ``create`` off: a database that is missing is not made. ``read_only``: nothing is
+    written, logs included. ``strict``: every makeshift is an error. ``watch`` off: changes are not followed in a thread, and
+    `Library.refresh` is for the caller to call.
+    """
+
+    policy: TierPolicy | None
+    detector: Detector | None
+    outside: Outside
+    timer: Callable[[], float]
+    timing: Timing
+    counter: TokenCounter
+    keys: KeySource
+    snapshot: Path | str
+    create: bool
+    read_only: bool
+    strict: bool
+    watch: bool
