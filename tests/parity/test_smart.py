@@ -186,3 +186,37 @@ def test_answers_are_compared_as_json() -> None:
     expected = {"success": True, "result": "", "error": None, "variables": variables}
     case = _case("python_sandbox.eval", {"code": "setvar('w', (1, (2,)))"}, expected=expected)
     assert run_case(case).verdict is Verdict.AGREED
+
+
+@pytest.mark.parametrize(
+    ("said", "found", "agreed"),
+    [
+        ("'str' object has no attribute 'get'", {"status": 400, "body": {"error_code": "INVALID_REQUEST"}}, True),
+        ("list assignment index out of range", {"status": 200, "body": {"error": "the list has no item"}}, True),
+        ("'int' object is not iterable", {"status": 200, "body": {"messages": []}}, False),
+        ("invalid message role", {"status": 200, "body": {"error": "something else"}}, False),
+    ],
+    ids=["no attribute", "no item", "answered", "other words"],
+)
+def test_what_leaks_over_http_agrees_with_an_error(said: str, found: dict[str, Any], *, agreed: bool) -> None:
+    """Where the original answers with Python's own words, any error body of ours agrees, and nothing else."""
+    request: dict[str, Any] = {"method": "POST", "path": "/x", "headers": {}, "body": {}}
+    wanted, counted = SmartCases().counted(
+        _case(HTTP, request, expected={"status": 200, "body": {"error": said}}), found
+    )
+    assert (wanted == counted) is agreed
+
+
+def test_words_of_the_sandbox_over_http_are_ours() -> None:
+    """Of a sandbox's error only that there is one counts."""
+    request = {
+        "method": "POST",
+        "path": "/api/modules/smarttavern/python_sandbox/eval",
+        "headers": {"content-type": "application/json"},
+        "body": {"code": "1/0"},
+    }
+    variables: dict[str, Any] = {"initial": {}, "final": {}}
+    body = {"success": False, "result": "", "error": "RuntimeError: division by zero", "variables": variables}
+    assert run_case(_case(HTTP, request, expected={"status": 200, "body": body})).verdict is Verdict.AGREED
+    other = {**body, "error": None}
+    assert run_case(_case(HTTP, request, expected={"status": 200, "body": other})).verdict is not Verdict.AGREED

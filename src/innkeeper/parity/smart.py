@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.parity.case import Case
-from innkeeper.parity.smart_order import with_orders
+from innkeeper.parity.smart_order import with_orders, without_words
 from innkeeper.prompt.clock import Clock
 from innkeeper.prompt.errors import InnkeeperError, UnavailableError, UnsupportedError
 
@@ -74,7 +74,7 @@ class SmartCases:
             return _errors(error, found, words=case.area == "in_chat_constructor.construct")
         expected, found = case.expected, _as_json(found)
         if case.area == "python_sandbox.eval":
-            expected, found = _without_words(expected), _without_words(found)
+            expected, found = without_words(expected), without_words(found)
         accepted = case.raw.get("accept_text") or ()
         if isinstance(found, dict) and found.get("text") in accepted:
             expected = {**expected, "text": found["text"]}
@@ -137,10 +137,3 @@ def _as_json(answer: Any) -> Any:
     if isinstance(answer, dict):
         return {key: _as_json(value) for key, value in answer.items()}
     return [_as_json(value) for value in answer] if isinstance(answer, (list, tuple)) else answer
-
-
-def _without_words(answer: Any) -> Any:
-    """A sandbox's answer with whether there is an error in place of its text."""
-    return (
-        {**answer, "error": answer["error"] is not None} if isinstance(answer, dict) and "error" in answer else answer
-    )

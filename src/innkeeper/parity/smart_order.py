@@ -1,10 +1,10 @@
-"""The order of keys in messages and their sources, which SmartTavern's document makes part of an answer."""
+"""What counts of an answer: the order of keys in messages and sources, as SmartTavern's document wants; no words of errors."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-__all__ = ["with_orders"]
+__all__ = ["with_orders", "without_words"]
 
 _ORDERED: Final = ("messages", "message")
 
@@ -16,6 +16,13 @@ def with_orders(answer: Any) -> Any:
     found = {key: answer[key] for key in _ORDERED if isinstance(answer.get(key), list)}
     orders = {f"{key} (key order)": [_order(item) for item in items] for key, items in found.items()}
     return {**answer, **orders}
+
+
+def without_words(answer: Any) -> Any:
+    """A sandbox's answer with whether there is an error in place of its text."""
+    if not isinstance(answer, dict) or not answer.keys() >= {"success", "error"}:
+        return answer
+    return {**answer, "error": answer["error"] is not None}
 
 
 def _order(message: Any) -> Any:

@@ -188,6 +188,15 @@ def test_conversation_file(gateway: Gateway, data: Path) -> None:
         assert post(gateway, f"{BRANCHES}/{name}", body)[1]["error"] == "NOT_FOUND"
 
 
+@pytest.mark.parametrize("name", ["openai_messages", "truncate_after"])
+def test_conversation_files_that_are_refused(gateway: Gateway, name: str) -> None:
+    """A file outside of the folder, or no name of one, gives the original's errors."""
+    node = {"node_id": "a"} if name == "truncate_after" else {}
+    said = [post(gateway, f"{BRANCHES}/{name}", {"file": file, **node})[1]["error"] for file in ("../x.json", " ")]
+    outside = "File must be within conversations directory: ../x.json"
+    assert said == [outside, "Either 'doc' or 'file' must be provided"]
+
+
 def test_no_change_by_get(data: Path) -> None:
     """Where anybody may call, following a link changes no file; with a key it may."""
     target = f"/api/{BRANCHES}/truncate_after?file={CHAT}&node_id=a"

@@ -103,6 +103,13 @@ def test_domain_error() -> None:
     assert said["problem"]["where"]["path"] == "history[0].role"
 
 
+def test_domain_error_as_the_original_has_it() -> None:
+    """With the original's profile a body has nothing beside the original's keys."""
+    body = {**DOCUMENT, "history": [{"role": "Wizard", "content": "x"}]}
+    said = post(Gateway(Settings(profile="smarttavern")), CONSTRUCT, body)
+    assert said == (200, {"error": "invalid message role at history[0]: wizard"})
+
+
 def test_deep_and_large_bodies() -> None:
     """Nesting and size of a body have limits with names."""
     deep = b'{"text": "a", "variables": ' + b'{"a":' * 80 + b"1" + b"}" * 81

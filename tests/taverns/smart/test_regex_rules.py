@@ -136,9 +136,18 @@ def test_reach(reach: Reach) -> None:
 
 def test_a_source_that_is_no_object_is_left_alone() -> None:
     """What comes from nowhere we know is reached by no rule; an empty source is like none."""
-    given = [{"role": "user", "content": "foo", "source": source} for source in ("?", 5, "", None, [])]
+    sources: list[Any] = ["?", 5, "", None, []]
+    given = [{"role": "user", "content": "foo", "source": source} for source in sources]
     found = apply_messages([rule()], "before_macro", "user_view", given)["message"]
     assert [item["content"] for item in found] == ["foo", "foo", "X", "X", "X"]
+
+
+def test_types_and_targets_of_other_kinds_compare_as_text() -> None:
+    """A number is its digits, nothing is ``none``, a type that is missing an empty text."""
+    given = [{"role": "user", "content": "foo", "source": source} for source in ({"type": 5}, {"type": None}, {})]
+    for target, changed in ((5, [0]), ("None", [1]), ("", [2])):
+        found = apply_messages([rule(targets=[target, None])], "before_macro", "user_view", given)["message"]
+        assert [place for place, item in enumerate(found) if item["content"] == "X"] == changed
 
 
 def test_messages_keep_what_no_rule_changes() -> None:

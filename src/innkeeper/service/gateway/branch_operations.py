@@ -33,13 +33,13 @@ class Look:
         """What it finds; a document counts before a file."""
         from innkeeper.taverns.smart import branches
 
-        if doc is None and file is None:
+        if doc is None and not (file or "").strip():
             return dict(_NOTHING)
         look: Callable[..., Any] = getattr(branches, self.name)
         try:
-            found = doc if doc is not None else read_json(within(call.house, file or "", _FOLDER))
+            found = doc if doc is not None else read_json(_place(call, file))
         except DataError as error:
-            return error.body()
+            return _refused(error, file)
         return look(found, options=call.options())
 
 
@@ -51,18 +51,18 @@ class Change:
 
     def __call__(self, call: Call, doc: Any = None, file: str | None = None, **arguments: Any) -> Any:
         """What the operation answers; the file, where one is named and no document given, is written first."""
-        if doc is None and file is None:
+        if doc is None and not (file or "").strip():
             return dict(_NOTHING)
         if doc is not None:
             return self._edit(call, doc, arguments).answer
         try:
             with call.house.files:
-                path = within(call.house, file or "", _FOLDER)
+                path = _place(call, file)
                 edit = self._edit(call, read_json(path), arguments)
                 if edit.doc is not None:
                     write_json(path, edit.doc)
         except DataError as error:
-            return error.body()
+            return _refused(error, file)
         return edit.answer
 
     def _edit(self, call: Call, doc: Any, arguments: dict[str, Any]) -> Any:
@@ -70,6 +70,17 @@ class Change:
         from innkeeper.taverns.smart.branches import EDITS
 
         return EDITS[self.name](BranchTree.of(doc, call.options()), **arguments)
+
+
+def _place(call: Call, file: str | None) -> Path:
+    return within(call.house, file or "", _FOLDER)
+
+
+def _refused(error: DataError, file: str | None) -> dict[str, Any]:
+    """The body for a file that is refused; of one outside of the folder it is the original's error."""
+    if error.code == "OUT_OF_SCOPE":
+        return {"error": f"File must be within conversations directory: {file}"}
+    return error.body()
 
 
 def update_variables(

@@ -66,7 +66,7 @@ def within(house: House, name: str, folder: str | None = None) -> Path:
         DataError: ``INVALID_INPUT`` for no name, ``OUT_OF_SCOPE`` for one that leads out, hides or is a link.
     """
     if not name.strip() or len(name) > _MAX_NAME or not name.isprintable():
-        raise DataError("INVALID_INPUT", "file must be a path")
+        raise DataError("INVALID_INPUT", "file 必须为非空字符串")  # the original's words: a text that is not empty
     parts = _parts(name)
     outside = parts is None or len(parts) < 2 or (folder is not None and parts[0] != folder)  # noqa: PLR2004 - folder, file
     if parts is None or outside or any(part.startswith(".") for part in parts):

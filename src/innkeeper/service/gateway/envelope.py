@@ -4,7 +4,8 @@
 what happened                         status  body
 ====================================  ======  ===============================================================
 the operation returned                200     what it returned
-it raised                             200     ``{error, problem}``: the text, and the error as it shows everywhere
+it raised                             200     ``{error, problem}``: the text, and the error as it shows everywhere;
+                                              with the profile ``smarttavern`` as in the original ``{error}``
 the body is no JSON, or has a key     200     ``{error}``
 the operation does not know
 required arguments are missing        400     ``{error_code: MISSING_REQUIRED, message, missing}``
@@ -38,6 +39,8 @@ MISSING_WORDS: Final = "缺少必填字段"
 """The original's message: required fields are missing."""
 
 _NAME_SHOWN: Final = 80
+_ORIGINAL: Final = "smarttavern"
+"""The profile whose bodies are the original's, with nothing beside them."""
 
 
 def answer(request: Request, operation: Operation, house: House) -> Reply:
@@ -90,10 +93,16 @@ def _outcome(operation: Operation, call: Call, arguments: dict[str, Any]) -> Rep
     except RequestError as error:
         return invalid(error)
     except InnkeeperError as error:
-        return json_reply({"error": error_facts(error)["message"], "problem": error_facts(error)})
+        return json_reply(_told(error, call))
     except Exception as error:  # noqa: BLE001 - a defect of ours, or memory: the caller gets an answer all the same
         LOG.error("%s: %s", operation.name, type(error).__name__)  # noqa: TRY400 - a traceback may quote a prompt
         return _internal(type(error).__name__)
+
+
+def _told(error: InnkeeperError, call: Call) -> dict[str, Any]:
+    facts = error_facts(error)
+    told = {"error": facts["message"]}
+    return told if call.house.settings.profile == _ORIGINAL else {**told, "problem": facts}
 
 
 def _internal(detail: str) -> Reply:

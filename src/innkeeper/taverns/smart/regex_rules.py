@@ -127,7 +127,12 @@ def _is_target(kind: str, targets: frozenset[str]) -> bool:
 
 def _source_text(message: Mapping[str, Any], key: str) -> str:
     source = message.get("source")
-    return _word(source.get(key)) if isinstance(source, Mapping) else ""
+    return _written(source.get(key, ""), f"source.{key}") if isinstance(source, Mapping) else ""
+
+
+def _written(value: Any, path: str) -> str:
+    """Any value as Python writes it, in lower case: the original compares types and targets so."""
+    return "none" if value is None else text_of(value, path).lower()
 
 
 def _depths(messages: Sequence[Mapping[str, Any]]) -> list[int]:
@@ -217,7 +222,7 @@ def _read(rule: Mapping[str, Any], index: int, run: _Run) -> _Rule | None:
             place=place,
             lowest=_depth(rule.get("min_depth"), 0) or 0,
             highest=_depth(rule.get("max_depth"), None),
-            targets=frozenset(_word(item) for item in targets if isinstance(item, str))
+            targets=frozenset(_written(item, "targets") for item in targets if item is not None)
             if isinstance(targets, list) and targets
             else None,
         )
