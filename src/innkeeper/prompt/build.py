@@ -9,12 +9,14 @@ import msgspec
 from innkeeper.prompt.clock import Clock
 from innkeeper.prompt.context import Context
 from innkeeper.prompt.dialect import Tool
-from innkeeper.prompt.errors import FormatError, UsageError
+from innkeeper.prompt.errors import FormatError, UsageError, Where
 from innkeeper.prompt.frozen import FrozenDict, freeze
+from innkeeper.prompt.mending import Watch, lone_in, watching
+from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.ports import Ports
 from innkeeper.prompt.randomness import Randomness
-from innkeeper.prompt.request import BuildRequest
+from innkeeper.prompt.request import ASSET_FIELDS, BuildRequest
 from innkeeper.prompt.state import Inputs, State
 from innkeeper.prompt.variables import InMemoryVariables, StagedVariables
 
@@ -31,7 +33,9 @@ def build(request: BuildRequest, pipeline: Pipeline, ports: Ports | None = None,
     Raises `ConfigError`, `PipelineError`, `MaxTokensExceededError`.
     """
     state = start(request, ports or Ports())
-    pipeline.run(state)
+    with watching() as watch:
+        pipeline.run(state)
+    _note_mending(state, watch)
     if state.result.plan is None:
         msg = "the pipeline made no plan"
         raise UsageError(msg, hint="its last steps must set state.result.plan")
@@ -53,6 +57,19 @@ def start(request: BuildRequest, ports: Ports) -> State:
     state = State(inputs, StagedVariables(store))
     state.result.options.update(request.options)
     return state
+
+
+def _note_mending(state: State, watch: Watch) -> None:
+    """One note of all lone surrogates that reading the request, or its assets in this build, turned into U+FFFD."""
+    request = state.request
+    found = [(mended.first, mended.count) for mended in request.mended]
+    if watch.count:  # by an asset's reader, or a counter; assets stand in the request as they were given
+        found += [place for name in ASSET_FIELDS for place in lone_in(getattr(request, name), name)]
+    if found:
+        count, first = sum(number for _, number in found), found[0][0]
+        message = f"{count} lone surrogate{'s' if count > 1 else ''} became U+FFFD"
+        where = Where(asset="request", path=first)
+        state.note(NoteKind.REPAIR, message, where=where, data={"count": count, "first": first})
 
 
 def finished_plan(state: State, plan: Plan) -> Plan:

@@ -18,10 +18,11 @@ from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError, Usa
 from innkeeper.prompt.frozen import EMPTY, FrozenDict, check_depth, freeze, key_text
 from innkeeper.prompt.injections import Injection
 from innkeeper.prompt.limits import MAX_DEPTH
+from innkeeper.prompt.mending import Mended, mended_in, watching
 from innkeeper.prompt.message import Message, messages_of
 from innkeeper.prompt.text import scalar_text
 
-__all__ = ["GENERATION_TYPES", "BuildRequest", "to_json"]
+__all__ = ["ASSET_FIELDS", "GENERATION_TYPES", "BuildRequest", "to_json"]
 
 GENERATION_TYPES: Final = ("normal", "continue", "impersonate", "swipe", "regenerate", "quiet")
 """What is being generated, in the order of SillyTavern's numeric codes 0 to 5."""
@@ -36,7 +37,7 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     ``options`` are request options for the model (temperature …). ``context_window`` and ``reserved_tokens`` are in tokens.
     ``lore_state`` is the ``carry`` of the
     chat's previous plan. ``now`` is ISO 8601 with a zone, ``seed`` drives all chance. ``variables`` is
-    ``{scope: {name: value}}`` before the build.
+    ``{scope: {name: value}}`` before the build. ``mended`` is what reading the other fields had to mend; the plan notes it.
     """
 
     tavern: str = "vibe"
@@ -71,6 +72,7 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     now: str | None = None
     locale: str = "en-US"
     seed: int = 0
+    mended: tuple[Mended, ...] = ()
 
     @classmethod
     def of(cls, value: Any) -> BuildRequest:
@@ -80,7 +82,7 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
         if not isinstance(value, Mapping):
             msg = f"a build request must be a mapping, not {type(value).__name__}"
             raise FormatError(msg, where=Where(asset="request"))
-        fields = {name: _read(name, item) for name, item in ((key_text(key), item) for key, item in value.items())}
+        fields = _fields(value)
         try:
             return msgspec.convert(fields, cls, dec_hook=_decode)
         except msgspec.ValidationError as error:
@@ -110,7 +112,7 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
         return to_json(self._data(), sort=False)
 
     def _data(self) -> dict[str, Any]:
-        told = {name: _asset_data(getattr(self, name)) for name in _ASSETS}
+        told = {name: _asset_data(getattr(self, name)) for name in ASSET_FIELDS}
         try:
             data: dict[str, Any] = msgspec.to_builtins(
                 msgspec.structs.replace(self, **told), enc_hook=plain_data, builtin_types=NOT_DATA
@@ -126,11 +128,15 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
             msg = f"unknown input {min(unknown)!r}"
             raise UsageError(msg, hint=f"inputs: {', '.join(self.__struct_fields__)}")
         read = BuildRequest.of(fields)
-        return msgspec.structs.replace(self, **{name: getattr(read, name) for name in fields})
+        changed = {name: getattr(read, name) for name in fields}
+        if "mended" not in fields and (self.mended or read.mended):
+            kept = [found for found in self.mended if found.field not in fields]
+            changed["mended"] = (*kept, *read.mended)
+        return msgspec.structs.replace(self, **changed)
 
 
-_ASSETS: Final = ("character", "user", "group", "preset", "lorebooks", "authors_note")
-"""Fields that may hold typed content, which is written as the JSON it was read from."""
+ASSET_FIELDS: Final = ("character", "user", "group", "preset", "lorebooks", "authors_note")
+"""Fields that may hold typed content, which is written as the JSON it was read from. The tavern reads them."""
 
 _ASSET_LEVELS: Final = 3
 """How deep typed content may stand in such a field: ``group["members"][0]``."""
@@ -144,6 +150,21 @@ def _format_error(error: msgspec.ValidationError) -> FormatError:
     found = _MSGSPEC_PATH.fullmatch(str(error))
     what, path = (found["what"], found["path"] or None) if found else (str(error), None)
     return FormatError(f"build request: {what}", where=Where(asset="request", path=path))
+
+
+def _fields(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Each field as its reader reads it, and what was mended in them."""
+    with watching() as watch:
+        fields: dict[str, Any] = {}
+        found: list[Mended] = []
+        for key, item in value.items():
+            name = key_text(key)
+            fields[name] = _read(name, item)
+            if watch.count:
+                found.append(mended_in(name, item, watch))
+    if found:
+        fields["mended"] = (*fields.get("mended", ()), *found)
+    return fields
 
 
 def _read(name: str, item: Any) -> Any:
@@ -217,4 +238,5 @@ _FIELD_READERS: Final[dict[str, Any]] = {
     "context": _context,
     "message": _text,
     "now": _moment,
+    "mended": _tuple,
 }

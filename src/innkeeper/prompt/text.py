@@ -1,29 +1,21 @@
 """Text as the engine accepts it, and Piece: a run of text that knows where it came from.
 
-Lone surrogates (halves of UTF-16 pairs, which JSON can spell) become U+FFFD one for one, so offsets stay right; everything
-else, NUL included, is kept as it is.
+Lone surrogates become U+FFFD one for one (`innkeeper.prompt.mending`), so offsets stay right; everything else, NUL
+included, is kept as it is.
 """
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import msgspec
+
+from innkeeper.prompt.mending import scalar_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 __all__ = ["Origin", "Piece", "join_pieces", "scalar_text", "strip_pieces"]
-
-_LONE: Final = re.compile("[\ud800-\udfff]")
-
-
-def scalar_text(text: str) -> str:
-    """``text`` with each lone surrogate as U+FFFD; the same object when there is none."""
-    if text.isascii() or not _LONE.search(text):
-        return text
-    return _LONE.sub("\ufffd", text)
 
 
 class Origin(msgspec.Struct, frozen=True, omit_defaults=True):
