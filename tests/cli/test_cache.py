@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from innkeeper.library.database_source import DatabaseSnapshots
+from innkeeper.library.errors import DatabaseReadOnlyError
 from tests.cli.running import Run
 
 
@@ -32,6 +36,18 @@ def test_a_damaged_snapshot(run: Run, tmp_path: Path) -> None:
     assert shown["degraded"] == ["database_corrupt"]
     failed = run("cache", "rebuild", "--json")
     assert (failed.code, failed.error["kind"]) == (69, "database_corrupt")
+
+
+def test_a_table_that_takes_none(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where only the file could be kept, that is told on the error stream."""
+    run("template", "import", "--builtin")
+
+    def refuse(*_: object) -> None:
+        raise DatabaseReadOnlyError("no")
+
+    monkeypatch.setattr(DatabaseSnapshots, "store", refuse)
+    found = run("cache", "rebuild")
+    assert (found.code, found.err) == (0, "not kept in the database: database_read_only\n")
 
 
 def test_an_empty_library(run: Run) -> None:

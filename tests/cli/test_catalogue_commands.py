@@ -33,8 +33,20 @@ def test_providers(kept: Run) -> None:
     (row,) = kept("provider", "list", "--json").data["providers"]
     assert (row["name"], row["secret_name"]) == ("openrouter", "OR")
     assert "bearer" in kept("provider", "show", "openrouter").out
-    changed = kept("provider", "set", "openrouter", "--set", "is_active=false", "--set", "docs_url=", "--json").data
+    changed = kept(
+        "provider",
+        "set",
+        "openrouter",
+        "--set",
+        "is_active=false",
+        "--set",
+        "docs_url=",
+        "--set",
+        "display_name=O",
+        "--json",
+    ).data
     assert (changed["is_active"], changed["docs_url"], changed["base_url"]) == (False, None, "https://x.example")
+    assert changed["display_name"] == "O"
     assert kept("provider", "remove", "openrouter", "--json").error["kind"] == "conflict"
     assert kept("model", "remove", "m/1").out == "m/1: removed.\n"
     assert kept("provider", "remove", "openrouter", "--json").data["removed"] is True

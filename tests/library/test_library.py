@@ -34,6 +34,7 @@ from innkeeper.library.library import Library
 from innkeeper.library.logs import LogStore
 from innkeeper.library.query import query
 from innkeeper.library.rules import OPERATOR_VALUES, POLICY_NAME, STORE_CONTENT_DAYS
+from innkeeper.library.shelf import KeptShelf
 from innkeeper.library.stores import ModelStore, NegativeStore, ProviderStore, SettingsStore
 from innkeeper.library.template import Variable
 from innkeeper.library.tier import Ceilings, Decision, Tier
@@ -165,6 +166,7 @@ def test_the_snapshot_stands_in(kept: Library, tmp_path: Path) -> None:
         assert found.resolution.source == "snapshot"
         assert found.degraded
         assert library.prepare(ask(values={"subject": "a cat"})).rendered is not None
+        assert KeptShelf(snapshot, library._shelf).point(ask().asked(Tier.SFW)).labelled
     snapshot.write_bytes(snapshot.read_bytes().replace(b"Describe", b"Descripe"))
     with opened(str(tmp_path / "gone.db"), create=False, snapshot=snapshot) as library:
         assert library.resolve(ask()).resolution.level == "builtin"
@@ -385,6 +387,21 @@ def test_broken_rules_allow_nothing(library: Library, store: Any, name: str, bod
     assert library.rules.policy.ceiling is Tier.SFW
     assert library.resolve(ask(content_mode="nsfw", ceilings=ADULT)).tier.effective is Tier.SFW
     assert any("unreadable" in reason for reason in library.prepare(ask(text="x")).reasons)
+
+
+def test_one_broken_list_takes_no_other_along(library: Library) -> None:
+    """What a readable list blocks stays blocked beside one that cannot be read; equal lists keep their detector."""
+    entry = {"id": "x.1", "pattern": "zorbling", "category": "trafficking", "weight": 0.9}
+    DetectionListStore(library.db).add("mine", {"name": "mine", "version": "3", "entries": [entry]}, activate=True)
+    library.refresh()
+    detector = library.rules.gate.detector
+    SettingsStore(library.db).set("other", 1)
+    library.refresh()
+    assert library.rules.gate.detector is detector
+    DetectionListStore(library.db).add("broken", 7, activate=True)
+    library.refresh()
+    assert library.rules.problems == ("detection_list_unreadable",)
+    assert library.tier_check({"user_text": "a zorbling"}).decision is Decision.BLOCK
 
 
 def test_lists_of_the_operator_count(library: Library) -> None:

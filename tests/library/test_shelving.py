@@ -64,6 +64,12 @@ def test_what_is_wrong_is_not_published(library: Library) -> None:
     assert {problem.code for problem in found} == {"unknown_partial"}
 
 
+def test_parts_are_checked(library: Library) -> None:
+    """A part that is pinned and not there is a problem of the version."""
+    library.shelving.add_version(draft(text="{{subject}} {{> rules}}", partials=(("rules", 3),)))
+    assert {one.code for one in library.shelving.validate(library.shelving.get(NAME))} == {"unknown_partial"}
+
+
 def test_the_window_counts(library: Library) -> None:
     """A template that cannot fit the window of the model that reads it is not published."""
     provider = ProviderStore(library.db).put({"name": "p"})

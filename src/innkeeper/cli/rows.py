@@ -14,7 +14,7 @@ from innkeeper.cli.library import pairs, read_bytes
 if TYPE_CHECKING:
     from sqlalchemy import Table
 
-__all__ = ["columns_of", "json_row", "object_of", "row_values"]
+__all__ = ["json_row", "object_of", "row_values", "set_option"]
 
 
 def row_values(table: Table, words: tuple[str, ...], path: Path | None = None, **given: Any) -> dict[str, Any]:
@@ -44,11 +44,6 @@ def object_of(path: Path) -> Mapping[str, Any]:
     if not isinstance(tree, Mapping):
         raise TransferError("an object is needed: a value for each name", where=place(()))
     return tree
-
-
-def columns_of(table: Table) -> str:
-    """The columns that a person sets."""
-    return ", ".join(name for name in table.c.keys() if name not in {"id", "created_at", "updated_at"})  # noqa: SIM118
 
 
 def _known(table: Table, name: str) -> None:

@@ -178,9 +178,7 @@ def _edited(file: DraftFile) -> DraftFile:
     from innkeeper.prompt.errors import InnkeeperError
 
     text = draft_text(file).decode()
-    found = click.edit(text, extension=".yaml", require_save=False)
-    if found is None:
-        return file
+    found = click.edit(text, extension=".yaml", require_save=False) or text
     try:
         return parse_draft(found.encode(), asset="what was edited", form="yaml")
     except InnkeeperError:

@@ -11,6 +11,7 @@ import math
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any, Final
 
 import msgspec
@@ -86,12 +87,9 @@ class Histogram:
         return Percentiles(self.count, "histogram", self.total / self.count, self.least, self.most, at)
 
     def _edge(self, percent: int) -> float:
-        left = max(math.ceil(self.count * percent / 100), 1)
-        for bucket, count in enumerate(self.counts):
-            left -= count
-            if left <= 0:
-                return min(EDGES[bucket], self.most) if bucket < len(EDGES) else self.most
-        return self.most
+        rank = max(math.ceil(self.count * percent / 100), 1)
+        bucket = next(place for place, below in enumerate(accumulate(self.counts)) if below >= rank)
+        return min(EDGES[bucket], self.most) if bucket < len(EDGES) else self.most
 
 
 class Metrics:

@@ -7,16 +7,18 @@ allows anything: a broken policy or list leaves the general tier alone, and says
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from innkeeper.library.detector import Detector, default_detector
+from innkeeper.library.errors import DatabaseCorruptError
 from innkeeper.library.lexicon import Lexicon
 from innkeeper.library.tier_gate import TierGate
 from innkeeper.library.tier_policy import TierPolicy
-from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.prompt.errors import InputError
 from innkeeper.prompt.frozen import EMPTY, thaw
 
 if TYPE_CHECKING:
@@ -44,6 +46,8 @@ class Rules:
     operator_values: Mapping[str, Any] = EMPTY
     store_content_days: int = 0
     problems: tuple[str, ...] = ()
+    lexicons: tuple[Lexicon, ...] = ()
+    """The operator's own lists, which the detector was made with."""
 
     @property
     def policy(self) -> TierPolicy:
@@ -51,8 +55,13 @@ class Rules:
         return self.gate.policy
 
 
-def rules_of(db: Database, *, policy: TierPolicy | None = None, detector: Detector | None = None) -> Rules:
-    """The rules in a database; ``policy`` and ``detector`` are taken instead of those there. Raises `DatabaseError`."""
+def rules_of(
+    db: Database, *, policy: TierPolicy | None = None, detector: Detector | None = None, before: Rules | None = None
+) -> Rules:
+    """The rules in a database; ``policy`` and ``detector`` are taken instead of those there. Raises `DatabaseError`.
+
+    ``before`` are the last ones: where the lists are the same, so is the detector, which takes a while to make.
+    """
     from innkeeper.library.stores import SettingsStore
 
     problems: list[str] = []
@@ -60,11 +69,17 @@ def rules_of(db: Database, *, policy: TierPolicy | None = None, detector: Detect
         lists = _lexicons(db, problems) if detector is None else ()
         rule = _policy(db, problems) if policy is None else policy
         settings = {row["key"]: row["value"] for row in SettingsStore(db).list()}
-    if detector is None:
-        detector = Detector(lists) if lists else default_detector()
     if problems:
         rule = TierPolicy(version="unreadable")
-    return Rules(TierGate(rule, detector), _values(settings, problems), _days(settings, problems), tuple(problems))
+    gate = TierGate(rule, detector or _detector(lists, before))
+    values, days = _values(settings, problems), _days(settings, problems)
+    return Rules(gate, values, days, tuple(problems), lists)
+
+
+def _detector(lists: tuple[Lexicon, ...], before: Rules | None) -> Detector:
+    if before is not None and lists and before.lexicons == lists:
+        return before.gate.detector
+    return Detector(lists) if lists else default_detector()
 
 
 def _policy(db: Database, problems: list[str]) -> TierPolicy:
@@ -74,20 +89,33 @@ def _policy(db: Database, problems: list[str]) -> TierPolicy:
         for row in PolicyStore(db).active(POLICY_NAME):
             found = msgspec.convert(thaw(row["body"]), TierPolicy)
             return msgspec.structs.replace(found, version=f"{row['name']}@{row['version']}")
-    except (InnkeeperError, msgspec.ValidationError, TypeError):
+    except _UNREADABLE:
         problems.append("policy_unreadable")
     return TierPolicy()
 
 
 def _lexicons(db: Database, problems: list[str]) -> tuple[Lexicon, ...]:
+    """The active lists. One that cannot be read takes none of the others with it."""
     from innkeeper.library.documents import DetectionListStore
 
+    store = DetectionListStore(db)
     try:
-        bodies = [thaw(row["body"]) for row in DetectionListStore(db).active()]
-        return tuple(msgspec.convert(body, Lexicon).checked() for body in bodies)
-    except (InnkeeperError, msgspec.ValidationError, TypeError):
+        return tuple(_lexicon(row["body"]) for row in store.active())
+    except _UNREADABLE:
         problems.append("detection_list_unreadable")
-        return ()
+    found = []
+    for name in sorted({row["name"] for row in store.all() if row["is_active"]}):
+        with suppress(*_UNREADABLE):
+            found += [_lexicon(row["body"]) for row in store.active(name)]
+    return tuple(found)
+
+
+def _lexicon(body: Any) -> Lexicon:
+    return msgspec.convert(thaw(body), Lexicon).checked()
+
+
+_UNREADABLE: Final = (InputError, DatabaseCorruptError, msgspec.ValidationError, TypeError)
+"""What a document may be wrong with; a database that is away is another matter."""
 
 
 def _values(settings: Mapping[str, Any], problems: list[str]) -> Mapping[str, Any]:

@@ -68,7 +68,7 @@ class Shelf:
 
     def read_rules(self) -> Rules:
         """Read the rules anew. Raises `DatabaseError`; the last ones count on then."""
-        self._rules = found = rules_of(self.db, **self._given)
+        self._rules = found = rules_of(self.db, before=self._rules, **self._given)
         return found
 
     def load(self) -> Catalogue:
