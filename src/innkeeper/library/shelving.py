@@ -15,10 +15,10 @@ from innkeeper.library.errors import (
     UnknownTemplateError,
     UnknownVersionError,
 )
-from innkeeper.library.modelfacts import facts_of
 from innkeeper.library.near import near_names
 from innkeeper.library.publish import Problem, problems_of, require_publishable
 from innkeeper.library.store import LabelEvent, TemplateStore
+from innkeeper.library.stores import ModelStore
 from innkeeper.library.template import PRODUCTION, TemplateVersion
 from innkeeper.library.tier import Decision, Tier
 from innkeeper.library.tier_gate import Entry, tier_event
@@ -37,6 +37,7 @@ class Shelving:
     def __init__(self, library: Library) -> None:
         self._library = library
         self.store = TemplateStore(library.db)
+        self._models = ModelStore(library.db)
 
     # ---------------------------------------------------------------------------------------------------------- looking
 
@@ -47,7 +48,8 @@ class Shelving:
 
     def validate(self, version: TemplateVersion, label: str = PRODUCTION) -> tuple[Problem, ...]:
         """Everything that is wrong with a version, were it to hold a label; errors stop a publication."""
-        return (*problems_of(version, **self._given(version, label)), *self._judged(version))
+        given = {**self._given(version, label), "holders": self.store.all_labelled()}
+        return (*problems_of(version, **given), *self._judged(version))
 
     # --------------------------------------------------------------------------------------------------------- changing
 
@@ -125,15 +127,11 @@ class Shelving:
         )
 
     def _given(self, version: TemplateVersion, label: str) -> dict[str, Any]:
-        catalogue = self._library.catalogue
-        reader = facts_of(catalogue, version.key.enhancer_model or version.key.target_model)
-        return {
-            "lookup": self._lookup,
-            "holders": self.store.all_labelled(),
-            "label": label,
-            "window": reader.window,
-            "counter": self._library.counter,
-        }
+        """What a check is given; whether another template has the key is for the store to say, by its index."""
+        key = version.key.enhancer_model or version.key.target_model
+        rows = self._models.named((key,))
+        window = next((row["context_window"] for row in rows if row["is_active"]), None)
+        return {"lookup": self._lookup, "label": label, "window": window, "counter": self._library.counter}
 
     def _lookup(self, name: str, version: int) -> TemplateVersion | None:
         try:
