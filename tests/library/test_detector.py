@@ -399,3 +399,17 @@ def test_a_text_that_was_not_seen_whole_is_blocked() -> None:
     assert (decision.decision, decision.reasons) == (Decision.BLOCK, ("detector:text_too_long",))
     both = combined([("a", default_detector().scan("x")), ("b", found)])
     assert not effective_tier("sfw", policy=TierPolicy(), detection=both).passed
+
+
+def test_the_same_words_in_two_texts_count_once() -> None:
+    """A word that a template repeats does not weigh more than one that the user wrote once."""
+    scans = [(name, default_detector().scan("a nude study")) for name in ("user_text", "system_prompt")]
+    assert combined(scans).scores == {"sexual": 0.5}
+    other = ("history", default_detector().scan("lingerie"))
+    assert combined([*scans, other]).score("sexual") == pytest.approx(0.7)
+
+
+def test_no_find_is_drowned() -> None:
+    """Behind very many finds of one entry the others are still told."""
+    found = default_detector().scan("nude " * 1000 + "child")
+    assert {span.category for span in found.spans} == {"sexual", "age"}

@@ -56,6 +56,8 @@ class PrepareRequest(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         """Raise `RequestError` for a field of a wrong kind. ``content_mode`` may be anything: what is no tier is ``sfw``."""
         need_texts(self, _NEEDED, _OPTIONAL)
+        need("text", self.text, str, "text")
+        need("negative", self.negative, str, "text")
         need("lower_tier", self.lower_tier, bool, "true or false")
         need("values", self.values, Mapping, "values by name")
         need("overlays", self.overlays, Mapping, "texts by name")
@@ -82,7 +84,7 @@ class PrepareRequest(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-_NEEDED: Final = ("use_case", "text", "label", "negative", "generation_mode")
+_NEEDED: Final = ("use_case", "label", "generation_mode")
 _OPTIONAL: Final = (
     *("job_type", "target_model", "target_family", "enhancer_model", "enhancer_family"),
     *("request_id", "user_id", "conversation_id", "job_id", "experiment_id", "variant"),

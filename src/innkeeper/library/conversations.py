@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import insert, select, update
 
+from innkeeper.library.admission import admit, row_texts
 from innkeeper.library.engine import Database
 from innkeeper.library.errors import UnknownRowError
 from innkeeper.library.rows import checked, frozen_row, frozen_rows
 from innkeeper.library.tables import conversations, messages
+from innkeeper.library.tier_gate import Entry, TierGate
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.frozen import FrozenDict
 
@@ -20,14 +22,22 @@ if TYPE_CHECKING:
 __all__ = ["ConversationStore"]
 
 
-class ConversationStore:
-    """The conversations of one database."""
+_SCENE: Final = ("title", "current_location", "memory_data")
+"""Columns of ``conversations`` that tell of the scene."""
 
-    def __init__(self, db: Database) -> None:
+
+class ConversationStore:
+    """The conversations of one database. What tells of the scene (its place, what is remembered) passes the tier gate first."""
+
+    def __init__(self, db: Database, gate: TierGate | None = None) -> None:
         self.db = db
+        self._gate = gate
 
     def create(self, values: Mapping[str, Any]) -> FrozenDict:
-        """Begin a conversation; with an ``id`` that exists already, the one that is there (so that a repeat makes no second)."""
+        """Begin a conversation; with an ``id`` that exists already, the one that is there (so that a repeat makes no second).
+
+        Raises `RowError`, `TierBlockedError`.
+        """
         with self.db.transaction() as connection:
             given = values.get("id")
             found = None if given is None else self._find(connection, given)
@@ -37,15 +47,15 @@ class ConversationStore:
             stamp = {"id": given or self.db.fresh_id(), "created_at": now, "updated_at": now}
             row = checked(conversations, {**values, **stamp})
             connection.execute(insert(conversations), row)
-            return self._get(connection, row["id"])
+            return self._admitted(self._get(connection, row["id"]))
 
     def update(self, conversation_id: str, changes: Mapping[str, Any]) -> FrozenDict:
-        """Change some columns of a conversation. Raises `UnknownRowError`, `RowError`."""
+        """Change some columns of a conversation. Raises `UnknownRowError`, `RowError`, `TierBlockedError`."""
         with self.db.transaction() as connection:
             self._get(connection, conversation_id)
             values = checked(conversations, {**changes, "updated_at": self.db.now()}, whole=False)
             connection.execute(update(conversations).where(conversations.c.id == conversation_id).values(values))
-            return self._get(connection, conversation_id)
+            return self._admitted(self._get(connection, conversation_id))
 
     def get(self, conversation_id: str) -> FrozenDict:
         """A conversation. Raises `UnknownRowError`."""
@@ -106,6 +116,12 @@ class ConversationStore:
             if row is None:
                 raise UnknownRowError(f"there is no message {message_id!r}", where=Where(asset="messages"))
             return frozen_row(row)
+
+    def _admitted(self, row: FrozenDict) -> FrozenDict:
+        texts = row_texts({name: row[name] for name in _SCENE}, ())
+        resource, who = ("conversations", row["id"]), row["user_id"] or ""
+        admit(self.db, Entry.SCENE, texts, None, resource=resource, who=who, gate=self._gate)
+        return row
 
     def _next(self, connection: Connection, conversation_id: str, now: str) -> int:
         """Lock the conversation and return the number after its last."""

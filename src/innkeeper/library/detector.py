@@ -144,7 +144,7 @@ class Detector:
     ) -> Findings:
         return Findings(
             scores=FrozenDict(_combined(spans, scores)),
-            spans=tuple(spans[:MAX_SPANS]),
+            spans=_told(spans),
             detector_version=self.version,
             lexicon_version=self.lexicon_version,
             text_sha256=hashlib.sha256(data).hexdigest(),
@@ -159,6 +159,15 @@ def _entries(lexicons: Iterable[Lexicon]) -> Iterator[LexiconEntry]:
 
 def _spoken(entry: LexiconEntry, languages: frozenset[str] | None) -> bool:
     return languages is None or not entry.languages or not languages.isdisjoint(entry.languages)
+
+
+def _told(spans: list[Span]) -> tuple[Span, ...]:
+    """As many finds as are told: the first of each entry, so that none is drowned by another, and then the others."""
+    if len(spans) <= MAX_SPANS:
+        return tuple(spans)
+    first = {(span.entry, span.category): span for span in reversed(spans)}
+    chosen = list(dict.fromkeys((*first.values(), *spans)))[:MAX_SPANS]
+    return tuple(sorted(chosen, key=lambda span: (span.start, span.end)))
 
 
 def _combined(spans: Iterable[Span], scores: Mapping[str, float]) -> dict[str, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, Self
 
@@ -104,14 +104,28 @@ class Database:
             return
         if self.read_only:
             raise DatabaseReadOnlyError("the library was opened to be read only", where=Where(asset=self.place))
-        with self._located(), self._my_turn(), self.engine.connect() as plain:
-            connection = plain.execution_options(writes=True)
-            with connection.begin():
-                self._local.writing = connection
-                try:
-                    yield connection
-                finally:
-                    self._local.writing = None
+        try:
+            with self._located(), self._my_turn(), self.engine.connect() as plain:
+                connection = plain.execution_options(writes=True)
+                with connection.begin():
+                    self._local.writing = connection
+                    try:
+                        yield connection
+                    finally:
+                        self._local.writing = None
+        finally:
+            for work in self._local.__dict__.pop("afterwards", ()):
+                work()
+
+    def afterwards(self, work: Callable[[], object]) -> None:
+        """Have ``work`` done once the transaction of this thread has ended, whether it was kept or undone; else now.
+
+        So that what was refused can be recorded though everything else of it is undone.
+        """
+        if getattr(self._local, "writing", None) is None:
+            work()
+        else:
+            self._local.__dict__.setdefault("afterwards", []).append(work)
 
     @contextmanager
     def publishing(self) -> Iterator[Connection]:

@@ -19,6 +19,7 @@ from innkeeper.library.template import PRODUCTION
 from innkeeper.library.tier import TierDecision
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.frozen import EMPTY
+from innkeeper.prompt.text import scalar_text
 
 if TYPE_CHECKING:
     from innkeeper.library.engine import Database
@@ -94,7 +95,7 @@ class EnhancementLog:
         dates = {"created_at": moment_text(now), "expires_at": moment_text(now + timedelta(days=days))}
         with self.db.transaction() as connection:
             for kind, content in contents.items():
-                row = {"log_id": log_id, "kind": kind, "content": content.replace("\0", ""), **dates}
+                row = {"log_id": log_id, "kind": kind, "content": scalar_text(content).replace("\0", ""), **dates}
                 connection.execute(insert(table), checked(table, row))
 
 

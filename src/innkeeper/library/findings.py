@@ -50,13 +50,9 @@ class Findings(msgspec.Struct, frozen=True):
 def combined(findings: Iterable[tuple[str, Findings]]) -> Findings:
     """The findings of several texts of one request, by name, as one: what none of them says alone, they may say together."""
     named = list(findings)
-    rest: dict[str, float] = {}
-    for _, found in named:
-        for category, score in found.scores.items():
-            rest[category] = rest.get(category, 1.0) * (1 - score)
     spans = tuple(msgspec.structs.replace(span, source=name) for name, found in named for span in found.spans)
     return Findings(
-        scores=FrozenDict({category: round(1 - left, 6) for category, left in sorted(rest.items())}),
+        scores=FrozenDict(_together(found for _, found in named)),
         spans=spans,
         detector_version=_all_of(found.detector_version for _, found in named),
         lexicon_version=_all_of(found.lexicon_version for _, found in named),
@@ -64,6 +60,20 @@ def combined(findings: Iterable[tuple[str, Findings]]) -> Findings:
         failed=_all_of(found.failed for _, found in named),
         whole=all(found.whole for _, found in named),
     )
+
+
+def _together(findings: Iterable[Findings]) -> dict[str, float]:
+    """The scores of all entries that were found in any text, each once: the same words in two places say no more than in one."""
+    left: dict[str, float] = {}
+    most: dict[str, float] = {}
+    entries: set[tuple[str, str, float]] = set()
+    for found in findings:
+        entries.update((span.category, span.entry, span.weight) for span in found.spans)
+        for category, score in found.scores.items():
+            most[category] = max(score, most.get(category, 0.0))
+    for category, _, weight in sorted(entries):
+        left[category] = left.get(category, 1.0) * (1 - weight)
+    return {category: round(max(score, 1 - left.get(category, 1.0)), 6) for category, score in sorted(most.items())}
 
 
 def _all_of(values: Iterable[str]) -> str:

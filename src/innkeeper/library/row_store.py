@@ -60,6 +60,7 @@ class RowStore:
             values = checked(self.table, {**changes, **self._stamp()}, whole=False)
             connection.execute(update(self.table).where(self.table.c[self.key] == key).values(values))
             after = self._get(connection, values.get(self.key, key))
+            self._admit(after, who)
             self._record(connection, "change", (before, after), who)
         return self._shown(after)
 
@@ -93,8 +94,12 @@ class RowStore:
         except Exception as error:
             raise self._taken(error, row) from error
         after = self._get(connection, row[self.key])
+        self._admit(after, who)
         self._record(connection, "add", (None, after), who)
         return self._shown(after)
+
+    def _admit(self, row: FrozenDict, who: str) -> None:
+        """Raise where a row, as it would stand, may not be saved; the transaction is undone then."""
 
     def _taken(self, error: Exception, row: Mapping[str, Any]) -> Exception:
         from innkeeper.library.failures import translate

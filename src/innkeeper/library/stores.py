@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from sqlalchemy import delete, insert, select
 
+from innkeeper.library.admission import admit, card_texts
+from innkeeper.library.engine import Database
 from innkeeper.library.errors import RowError
 from innkeeper.library.row_store import RowStore
 from innkeeper.library.rows import by_priority, checked, frozen_rows
@@ -20,6 +22,7 @@ from innkeeper.library.tables import (
     settings,
     tools,
 )
+from innkeeper.library.tier_gate import Entry, TierGate
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.frozen import FrozenDict
 
@@ -139,10 +142,28 @@ class SettingsStore(RowStore):
         return default if found is None else found["value"]
 
 
+_NO_TEXTS: Final = frozenset(
+    {"id", "user_id", "content_rating", "role", "moderation_status", "consistency_method", "created_at", "updated_at"}
+)
+"""Columns of ``characters`` that nobody writes texts in."""
+
+
 class CharacterStore(RowStore):
-    """Characters: private and of the general tier unless said otherwise; the adult tier needs a declared adult age."""
+    """Characters: private and of the general tier unless said otherwise; the adult tier needs a declared adult age.
+
+    Each is judged as a whole, in its own tier, before it is saved. ``gate`` is asked instead of the operator's in the database.
+    What is blocked is not saved: `add`, `put` and `update` raise `TierBlockedError`, and an audit event tells of it.
+    """
 
     table = characters
+
+    def __init__(self, db: Database, gate: TierGate | None = None) -> None:
+        super().__init__(db)
+        self._gate = gate
+
+    def _admit(self, row: FrozenDict, who: str) -> None:
+        texts, resource = card_texts(row, _NO_TEXTS), (self.table.name, str(row["id"]))
+        admit(self.db, Entry.CARD, texts, row["content_rating"], resource=resource, who=who, gate=self._gate)
 
     def of_user(self, user_id: str) -> tuple[FrozenDict, ...]:
         """A user's own characters by name."""

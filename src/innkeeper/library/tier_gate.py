@@ -15,7 +15,7 @@ import msgspec
 
 from innkeeper.library.detector import Detector, default_detector
 from innkeeper.library.findings import Findings, combined
-from innkeeper.library.tier import Ceilings, TierDecision, effective_tier
+from innkeeper.library.tier import Ceilings, Tier, TierDecision, effective_tier
 from innkeeper.library.tier_policy import TierPolicy
 from innkeeper.prompt.frozen import FrozenDict
 
@@ -62,6 +62,14 @@ class TierGate:
         """The decision about the texts of one request, named by their `Entry` (or a name that begins with it)."""
         found = combined((str(name), self.detector.scan(text)) for name, text in texts.items())
         decision = effective_tier(requested, ceilings, policy=self.policy, detection=found if texts else None)
+        return Checked(decision, tier_event(decision, found, self.policy, tuple(map(str, texts))))
+
+    def check_saved(self, texts: Mapping[str, str] | Mapping[Entry, str], tier: Any) -> Checked:
+        """The decision about what is to be stored for a tier, judged in that tier whether the installation has it or not."""
+        own = Tier.of(tier)
+        found = combined((str(name), self.detector.scan(text)) for name, text in texts.items())
+        policy = msgspec.structs.replace(self.policy, adult_enabled=own is not Tier.SFW)
+        decision = effective_tier(own, Ceilings(account=own), policy=policy, detection=found)
         return Checked(decision, tier_event(decision, found, self.policy, tuple(map(str, texts))))
 
 
