@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from innkeeper.library.errors import VaultKeyError, VaultKeyMissingError
 from innkeeper.library.vault_keys import (
@@ -51,6 +54,14 @@ def test_rings() -> None:
     assert KeyRing.of(ring.text()).ids == ring.ids
     with pytest.raises(VaultKeyError, match="more than"):
         KeyRing(VaultKey.fresh() for _ in range(MOST_KEYS + 1))
+
+
+@given(st.text(max_size=120))
+@settings(max_examples=100)
+def test_no_text_brings_it_down(text: str) -> None:
+    """Any text is keys or an error of the vault that does not quote it."""
+    with suppress(VaultKeyError, VaultKeyMissingError):
+        KeyRing.of(text)
 
 
 def test_a_file_is_its_owners_alone(tmp_path: Path) -> None:
