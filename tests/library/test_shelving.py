@@ -18,6 +18,7 @@ from innkeeper.library.errors import (
 )
 from innkeeper.library.library import Library
 from innkeeper.library.stores import ModelStore, ProviderStore
+from innkeeper.library.template import Variable
 from innkeeper.prompt.errors import InnkeeperError
 from tests.library.drafts import draft
 from tests.library.opening import opened, published
@@ -91,13 +92,19 @@ def test_a_blocked_text_is_not_published(library: Library, monkeypatch: pytest.M
     assert "nude" not in str(event["details"]).replace("sexual.nude", "")
     assert {problem.code for problem in library.shelving.validate(library.shelving.get(NAME))} == {"tier"}
 
+    variables = (Variable(name="subject", default="a nude 12 year old", required=False),)
+    library.shelving.add_version(draft(variables=variables))
+    with pytest.raises(TierBlockedError):
+        library.shelving.publish(NAME)
+
     def refuse(*_: object, **__: object) -> None:
         raise InnkeeperError("away")
 
     monkeypatch.setattr(AuditStore, "append", refuse)
     with pytest.raises(TierBlockedError):
         library.shelving.publish(NAME)
-    assert library.metrics.value("library_audit_failures_total") == 1
+    assert library.metrics.value("library_blocks_total") == 3
+    assert library.shelving.store.labels(NAME) == {"production": 1}
 
 
 def test_ambiguity_is_refused(library: Library) -> None:

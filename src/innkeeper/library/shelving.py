@@ -6,9 +6,9 @@ the label, its length in the window of the model that reads it, and its text, wh
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from innkeeper.library.admission import admit
 from innkeeper.library.errors import (
     TierBlockedError,
     UnknownLabelError,
@@ -20,9 +20,8 @@ from innkeeper.library.publish import Problem, problems_of, require_publishable
 from innkeeper.library.store import LabelEvent, TemplateStore
 from innkeeper.library.stores import ModelStore
 from innkeeper.library.template import PRODUCTION, TemplateVersion
-from innkeeper.library.tier import Decision, Tier
-from innkeeper.library.tier_gate import Entry, tier_event
-from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.library.tier import Decision
+from innkeeper.library.tier_gate import Entry
 
 if TYPE_CHECKING:
     from innkeeper.library.draft import TemplateDraft
@@ -74,17 +73,12 @@ class Shelving:
             UnknownTemplateError, UnknownVersionError: there is no such version.
         """
         chosen = self.get(name, version=version).version
-        blocked: list[Callable[[], None]] = []
 
         def check(target: TemplateVersion) -> None:
-            self._require_passing(target, blocked)
+            self._admit(target, who)
             require_publishable(target, **self._given(target, label))
 
-        try:
-            moved = self.store.move_label(name, label, chosen, who=who, why=why, validate=check)
-        finally:
-            for record in blocked:  # after the transaction that was undone
-                record()
+        moved = self.store.move_label(name, label, chosen, who=who, why=why, validate=check)
         self._changed()
         return moved
 
@@ -140,32 +134,24 @@ class Shelving:
             return None
 
     def _judged(self, version: TemplateVersion) -> tuple[Problem, ...]:
-        try:
-            self._require_passing(version, [])
-        except TierBlockedError as error:
-            return (Problem("tier", error.message, hint=error.hint),)
-        return ()
+        found = self._library.rules.gate.check_saved(_texts_of(version), version.key.content_mode).decision
+        if found.decision is not Decision.BLOCK:
+            return ()
+        error = TierBlockedError(found.decision.value, found.effective.value, found.categories, found.reasons)
+        return (Problem("tier", error.message, hint=error.hint),)
 
-    def _require_passing(self, version: TemplateVersion, blocked: list[Callable[[], None]]) -> None:
+    def _admit(self, version: TemplateVersion, who: str) -> None:
         """A text that is blocked by itself would block every request. Its own tier counts, whether it is enabled or not."""
-        gate = self._library.rules.gate
-        found = gate.detector.scan(version.system_prompt)
-        tier = Tier.of(version.key.content_mode)
-        verdict = gate.policy.judge(found, tier)
-        if verdict.decision is not Decision.BLOCK:
-            return
-        from innkeeper.library.tier import Ceilings, effective_tier
-
-        decision = effective_tier(tier, Ceilings(account=tier), policy=gate.policy, detection=found)
-        event = tier_event(decision, found, gate.policy, (Entry.SYSTEM_PROMPT.value,))
-        blocked.append(lambda: self._record(version, dict(event)))
-        raise TierBlockedError(verdict.decision.value, tier.value, verdict.categories, verdict.reasons)
-
-    def _record(self, version: TemplateVersion, event: dict[str, Any]) -> None:
-        from innkeeper.library.audit import AuditStore
-
-        self._library.metrics.count("library_blocks_total", categories=",".join(event.get("categories", ())))
+        texts, tier, gate = _texts_of(version), version.key.content_mode, self._library.rules.gate
+        resource = ("template", version.version_id)
         try:
-            AuditStore(self._library.db).append("tier.block", resource=("template", version.version_id), details=event)
-        except InnkeeperError:
-            self._library.metrics.count("library_audit_failures_total")
+            admit(self._library.db, Entry.SYSTEM_PROMPT, texts, tier, resource=resource, who=who, gate=gate)
+        except TierBlockedError as error:
+            self._library.metrics.count("library_blocks_total", categories=",".join(error.categories))
+            raise
+
+
+def _texts_of(version: TemplateVersion) -> dict[str, str]:
+    """What a version says by itself: its text, and what stands in for values."""
+    defaults = {variable.name: variable.default for variable in version.variables if variable.default}
+    return {"system_prompt": version.system_prompt, **defaults}
