@@ -222,3 +222,9 @@ def test_agrees_with_python(pattern: str, text: str) -> None:
         except PatternSyntaxError:
             found = None
     assert found == expected
+
+
+def test_flags_are_pythons() -> None:
+    """Flags have the numbers of `re`, the one of ASCII too."""
+    assert compile_pattern(r"\w", re.ASCII).search("é") is None
+    assert compile_pattern("É", re.IGNORECASE).search("é") is not None

@@ -21,7 +21,7 @@ from innkeeper.macros.limits import (
     MAX_PATTERN_SECONDS,
 )
 
-__all__ = ["Deadline", "Pattern", "PatternLimitError", "PatternSyntaxError", "compile_pattern"]
+__all__ = ["Deadline", "Pattern", "PatternLimitError", "PatternSyntaxError", "compile_pattern", "written_out"]
 
 _HINT: Final = "write the pattern without repetitions inside repetitions"
 
@@ -157,7 +157,8 @@ def compile_pattern(text: str, flags: int = 0) -> Pattern:
     safe = _plain_python(text)
     try:
         re.compile(safe, flags)
-        return Pattern(text, regex.compile(safe, flags | regex.V0, cache_pattern=False))
+        own = flags & ~re.ASCII | (regex.ASCII if flags & re.ASCII else 0)  # the only flag of another number
+        return Pattern(text, regex.compile(safe, own | regex.V0, cache_pattern=False))
     except (re.error, regex.error, ValueError, OverflowError, RecursionError) as error:
         raise _malformed(text, error) from None
 
@@ -186,9 +187,18 @@ def _plain_python(text: str) -> str:
         return text
     if _VERBOSE_GROUP.search(text):
         raise PatternSyntaxError("a group cannot be verbose by itself", hint="make the whole pattern verbose: (?x)")
-    pieces = list((_VERBOSE_PIECE if _VERBOSE.match(text) else _PIECE).finditer(text))
+    pieces = _pieces(text)
     _check_repeats(_written_out(pieces))
     return "".join(_escaped(piece) for piece in pieces)
+
+
+def written_out(text: str) -> int:
+    """How many atoms a pattern has with its counted repetitions written out. Raises `PatternLimitError` for far too many."""
+    return _written_out(_pieces(text))
+
+
+def _pieces(text: str) -> list[re.Match[str]]:
+    return list((_VERBOSE_PIECE if _VERBOSE.match(text) else _PIECE).finditer(text))
 
 
 def _written_out(pieces: list[re.Match[str]]) -> int:

@@ -365,6 +365,8 @@ def test_errors_of_the_host() -> None:
         ("legacy_timediff(datetime.datetime(2024, 1, 1), datetime.datetime(2024, 1, 3))", "2天0小时0分钟"),
         ("legacy_timediff('2024-01-01')", None),
         ("legacy_upper(s='a') + legacy_upper(None)", "ANONE"),
+        ("legacy_num(v='2', default=[])", "2.0"),
+        ("legacy_num('x', [])", None),
         ("legacy_num('3.5') + legacy_num(None, 2) + legacy_num(1.5)", "7.0"),
         ("math.floor(2.5) + math.ceil(2.5) + math.sqrt(16)", "9.0"),
         ("random.randint(3, 3) + random.choice([4])", "7"),

@@ -125,6 +125,7 @@ def test_nothing_untyped(pattern: str, text: str) -> None:
         ("re.findall('\\\\w', 'é', 256)", "[]"),
         ("re.findall('(a)(b)?', 'aab')", "[('a', ''), ('a', 'b')]"),
         ("'x' if re.search('b', 'abc') else 'y'", "x"),
+        ("re.findall('(?x) a b # both', 'abab')", "['ab', 'ab']"),
         ("re.match('b', 'abc')", ""),
         ("re.search('x'*60, 'x'*60)", str(re.search("x" * 60, "x" * 60))),
     ],
@@ -134,6 +135,13 @@ def test_forms(code: str, text: str | None) -> None:
     if text is None:
         text = re.sub("a", lambda found: str(found).upper(), "banana", count=2)
     assert sandbox.run_text(code, TableHost()) == text
+
+
+@pytest.mark.parametrize("pattern", ["b(?i)a", "\\pL", "(?<n>a)", "(", "a{2}{3}"])
+def test_what_python_does_not_take(pattern: str) -> None:
+    """The engine reads more than Python does; that is refused."""
+    with pytest.raises(sandbox.SandboxRuntimeError, match="cannot be read"):
+        value(f"re.findall({pattern!r}, 'ba')")
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ __all__ = [
     "added",
     "moment_text",
     "num",
+    "number_of",
     "roll",
     "shifted_time",
     "stepped",
@@ -31,8 +32,8 @@ MAX_PATTERN_CHARS: Final = 1_000
 MAX_DICE: Final = 50
 MAX_SIDES: Final = 1_000
 _WEEKDAYS: Final = "一二三四五六日"
-_DIRECTIVE: Final = re.compile(r"%([-_0^#]?)[EO]?([a-zA-Z%])")
-_DIRECTIVES: Final = frozenset("aAwdbBmyYHIMSfzZjpPUWcxXgGuVDeFhnRTtCkl%")
+_DIRECTIVE: Final = re.compile(r"%([-_0^#]?\d{0,2})[EO]?([a-zA-Z%])")
+_DIRECTIVES: Final = frozenset("aAwdbBmyYHIMSfzZjpPUWcxXgGuVDeFhnrRTtCkl%")
 _MOMENTS: Final = (
     (re.compile(r"\d{4}-\d{1,2}-\d{1,2}\s+\d{1,2}:\d{1,2}:\d{1,2}", re.ASCII), "%Y-%m-%d %H:%M:%S"),
     (re.compile(r"\d{4}-\d{1,2}-\d{1,2}", re.ASCII), "%Y-%m-%d"),
@@ -73,11 +74,12 @@ def _whole(text: str) -> int | None:
 
 def num(value: Any, default: Any = 0) -> float:
     """The value as a number; ``default`` for what is none, truths and placeholders included. Raises for a bad default."""
-    number = _number(value)
+    number = number_of(value)
     return float(default) if number is None else number
 
 
-def _number(value: Any) -> float | None:
+def number_of(value: Any) -> float | None:
+    """The value as a number, or ``None`` for what is none: placeholders and truths, for example."""
     if type(value) not in {int, float} and (type(value) is not str or len(value) > MAX_NUMBER_CHARS):
         return None
     try:
@@ -89,13 +91,13 @@ def _number(value: Any) -> float | None:
 def added(old: Any, value: Any) -> str:
     """What ``addvar`` stores: the sum as text when both are numbers, else both texts joined, without the blanks around them."""
     texts = ["" if each is None else str(each).strip() for each in (old, value)]
-    a, b = map(_number, texts)
+    a, b = map(number_of, texts)
     return "".join(texts) if a is None or b is None else str(a + b)
 
 
 def stepped(old: Any, step: int) -> str:
     """What ``incvar`` and ``decvar`` store: one more or less, as text; what is no number counts as 0."""
-    number = _number(old)
+    number = number_of(old)
     return str((0.0 if number is None else number) + step)
 
 
@@ -107,8 +109,8 @@ def weekday_cn(now: datetime) -> str:
 def moment_text(now: datetime, pattern: str = "%Y-%m-%d %H:%M:%S") -> str:
     """A moment in the language of ``strftime``.
 
-    Only directives without a width, so that none makes a text of a billion characters; others, and patterns that are too
-    long, stay as they are. As in the original the moment is a local time of no zone: ``%z`` and ``%Z`` write nothing.
+    Only directives of a width below 100, so that none makes a text of a billion characters; others, and patterns that are
+    too long, stay as they are. As in the original the moment is a local time of no zone: ``%z`` and ``%Z`` write nothing.
     """
     if len(pattern) > MAX_PATTERN_CHARS:
         return pattern

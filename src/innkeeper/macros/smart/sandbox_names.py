@@ -182,9 +182,10 @@ def _timediff(frame: Frame, /, t1: Any, t2: Any) -> str:
 
 
 def _num(frame: Frame, /, v: Any, default: Any = 0) -> float:
-    if type(v) is float:
-        return v
-    return legacy.num(v, _short(frame, default) if type(default) is str else _number(default, "legacy_num"))
+    number = legacy.number_of(v)
+    if number is not None:
+        return number
+    return float(_short(frame, default) if type(default) is str else _number(default, "legacy_num"))
 
 
 def _addvar(frame: Frame, /, var_name: Any, inc: Any) -> str:

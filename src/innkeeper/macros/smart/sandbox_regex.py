@@ -1,7 +1,7 @@
 """``re`` of the sandbox: Python's patterns, run by an engine that stops in time.
 
-Python's own ``re`` cannot be interrupted. The ``regex`` package can, and reads Python's language and more. What is more
-(fuzzy matches, recursion, named lists) is refused here, and counted repeats, which it writes out, are counted first.
+Python's own ``re`` cannot be interrupted; the engine of `innkeeper.macros.pyregex` can. What Python does not take is refused
+there, and the repeats that the engine writes out are counted.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+from innkeeper.macros.errors import MacroError
+from innkeeper.macros.pyregex import PatternLimitError, compile_pattern, written_out
 from innkeeper.macros.smart.sandbox_errors import SandboxRuntimeError
 from innkeeper.macros.smart.sandbox_limits import SandboxLimits
 from innkeeper.macros.smart.sandbox_values import Frame, Function, Match, kind_of, limit, text_of
@@ -19,24 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["findall", "match", "search", "sub"]
 
-_HINT: Final = "use the patterns of Python's re"
-_PIECE: Final = re.compile(
-    r"""(?P<escape>\\(?:[0-7]{1,3}|\d|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[^xuUN]))
-    |(?P<set>\[\^?\]?(?:[^\]\\]|\\[\s\S])*\])
-    |(?P<open>\((?:\?(?:P<\w+>|P=\w+(?=\))|[:=!>]|<[=!]|\#[^)]*(?=\))|\(\w+\)|[aimsu]+(?=\))|[aimsu]*-?[ims]*:))?(?!\?|\*))
-    |(?P<close>\))
-    |(?P<repeat>(?:[*+?]|\{\d+\}|\{\d*,\d*\})[?+]?)
-    |(?P<brace>\{)
-    |(?P<plain>[^\\\[()*+?{])""",
-    re.VERBOSE,
-)
-_ESCAPES: Final = frozenset("AbBdDsSwWZafnrtvxuU0123456789")
-_SET_ESCAPE: Final = re.compile(r"\\([\s\S])")
-_SET_OPEN: Final = re.compile(r"\\[\s\S]|\[")
-_FLAGS: Final = {2: "IGNORECASE", 8: "MULTILINE", 16: "DOTALL", 32: "UNICODE", 256: "ASCII"}
-_ANCHORS: Final = frozenset({"^", "$", "\\A", "\\Z", "\\b", "\\B"})
-_START, _ANCHOR, _UNIT, _REPEAT = "start", "anchor", "unit", "repeat"
-_MAX_DIGITS: Final = 9
+_PIECE: Final = re.compile(r"\\[\s\S]|\[\^?\]?(?:[^\]\\]|\\[\s\S])*\]|[()]")
+_FLAGS: Final = 2 | 8 | 16 | 32 | 256
 _CACHED: Final = 256
 _EACH_GROUP: Final = 8
 _READING: Final = 200
@@ -45,120 +31,31 @@ _SHOWN: Final = 50
 """Characters of what was found that the text of a match shows, as in Python."""
 
 
-class _Shape:
-    """Adds up what a pattern comes to, group by group, and writes it as the engine shall read it."""
-
-    __slots__ = ("last", "limits", "names", "parts", "stack", "total", "unit")
-
-    def __init__(self, limits: SandboxLimits) -> None:
-        self.limits = limits
-        self.parts: list[str] = []
-        self.stack: list[int] = []
-        self.names: set[str] = set()
-        self.last = _START
-        self.total = 0
-        self.unit = 0
-
-    def take(self, piece: re.Match[str]) -> None:
-        text = piece.group()
-        match piece.lastgroup:
-            case "open":
-                self._open(text)
-            case "close":
-                self._close()
-            case "repeat":
-                text = self._repeat(text)
-            case _:
-                text = self._plain(piece.lastgroup, text)
-                self.total, self.unit = self.total + 1, 1
-        if self.total > self.limits.pattern_repeats:
-            raise limit("a regular expression written out", "pattern_repeats", self.limits.pattern_repeats)
-        self.parts.append(text)
-
-    def _open(self, text: str) -> None:
-        if text.startswith("(?P<"):
-            if text in self.names:
-                raise _bad(f"there are two groups {text[3:]}")
-            self.names.add(text)
-        self.last = _START
-        self.stack.append(self.total)
-        self.total = 1
-        if len(self.stack) > self.limits.pattern_depth:
-            raise limit("the nesting of a regular expression", "pattern_depth", self.limits.pattern_depth)
-
-    def _close(self) -> None:
-        if not self.stack:
-            raise _bad("a group is closed that was not opened")
-        self.last = _UNIT
-        self.unit = self.total
-        self.total += self.stack.pop()
-
-    def _repeat(self, text: str) -> str:
-        if self.last != _UNIT:
-            raise _bad("a repeat follows nothing that can be repeated")
-        self.last = _REPEAT
-        if not text.startswith("{"):
-            return text
-        counts = text[1:].split("}", 1)[0].split(",")
-        if any(len(count) > _MAX_DIGITS for count in counts):
-            raise limit("a repeat", "pattern_repeats", self.limits.pattern_repeats)
-        times = int(counts[0] or 0)  # the engine writes out only what must be there
-        self.total += self.unit * max(times - 1, 0)
-        self.unit *= max(times, 1)
-        return text.replace("{,", "{0,", 1)
-
-    def _plain(self, group: str | None, text: str) -> str:
-        self.last = _START if text == "|" else _ANCHOR if text in _ANCHORS else _UNIT
-        if group == "brace":
-            return "\\{"
-        if group == "escape" and text[1].isalnum() and text[1].isascii() and text[1] not in _ESCAPES:
-            raise _bad(f"there is no {text} in a pattern")
-        return _set(text) if group == "set" else text
-
-
-def _set(text: str) -> str:
-    for found in _SET_ESCAPE.finditer(text):
-        if found[1].isalpha() and found[1].isascii() and found[1] not in _ESCAPES - set("AZB"):
-            raise _bad(f"there is no {found.group()} in a set")
-    return "[" + _SET_OPEN.sub(lambda found: "\\[" if found.group() == "[" else found.group(), text[1:])
-
-
-def _bad(message: str) -> SandboxRuntimeError:
-    return SandboxRuntimeError(f"the pattern cannot be read: {message}", hint=_HINT)
-
-
-def checked(pattern: str, limits: SandboxLimits) -> str:
-    """The pattern as the engine reads it. Raises typed errors for what is no pattern of Python's, or too large."""
-    if len(pattern) > limits.pattern_chars:
-        raise limit("a regular expression", "pattern_chars", limits.pattern_chars, len(pattern))
-    shape, end = _Shape(limits), 0
-    while end < len(pattern):
-        piece = _PIECE.match(pattern, end)
-        if piece is None:
-            raise _bad(f"at character {end + 1}")
-        shape.take(piece)
-        end = piece.end()
-    if shape.stack:
-        raise _bad("a group is not closed")
-    return "".join(shape.parts)
-
-
 @lru_cache(maxsize=_CACHED)
 def _compiled(pattern: str, flags: int, limits: SandboxLimits) -> Any:
-    import regex
-
-    names = [name for bit, name in _FLAGS.items() if flags & bit]
-    if flags < 0 or flags & ~sum(_FLAGS):
+    if len(pattern) > limits.pattern_chars:
+        raise limit("a regular expression", "pattern_chars", limits.pattern_chars, len(pattern))
+    if flags & ~_FLAGS:
         raise SandboxRuntimeError(
             f"there are no flags {flags}", hint="2 ignores case, 8 is multiline, 16 lets . match newlines"
         )
-    wanted = int(regex.VERSION0)
-    for name in names:
-        wanted |= int(getattr(regex, name))
+    _check_depth(pattern, limits)
     try:
-        return regex.compile(checked(pattern, limits), wanted, cache_pattern=False)
-    except (regex.error, ValueError, OverflowError, RecursionError, IndexError, KeyError) as error:
-        raise _bad(str(error)) from error
+        if written_out(pattern) <= limits.pattern_repeats:
+            return compile_pattern(pattern, flags).engine
+    except PatternLimitError:
+        pass
+    except MacroError as error:
+        raise SandboxRuntimeError(f"the pattern cannot be read: {error.message}", hint=error.hint) from None
+    raise limit("a regular expression written out", "pattern_repeats", limits.pattern_repeats)
+
+
+def _check_depth(pattern: str, limits: SandboxLimits) -> None:
+    depth = 0
+    for piece in _PIECE.findall(pattern):
+        depth += {"(": 1, ")": -1}.get(piece, 0)
+        if depth > limits.pattern_depth:
+            raise limit("the nesting of a regular expression", "pattern_depth", limits.pattern_depth)
 
 
 def _engine(frame: Frame, pattern: Any, text: Any, flags: Any) -> Any:
