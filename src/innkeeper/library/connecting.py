@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -102,7 +103,7 @@ def make_engine(target: Target, *, timeout: float, read_only: bool, create: bool
 
 
 def _sqlite(target: Target, timeout: float, read_only: bool, create: bool) -> Engine:  # noqa: FBT001 - our own call only
-    from sqlalchemy import create_engine
+    from sqlalchemy import create_engine, event
     from sqlalchemy.pool import QueuePool
 
     path = target.path or Path()
@@ -110,18 +111,47 @@ def _sqlite(target: Target, timeout: float, read_only: bool, create: bool) -> En
         raise DatabaseMissingError("there is no such database", where=Where(asset=target.place))
     path.parent.mkdir(parents=True, exist_ok=True)
     connect = _opener(path, timeout, read_only=read_only)
-    return create_engine(
+    engine = create_engine(
         "sqlite://", creator=connect, poolclass=QueuePool, pool_size=_POOL, max_overflow=-1, json_serializer=_json
     )
+    event.listen(engine.pool, "connect", partial(_note_file, path))
+    event.listen(engine.pool, "checkout", partial(_same_file, path))
+    return engine
+
+
+def _note_file(path: Path, _connection: Any, record: Any) -> None:
+    record.info["file"] = _file(path)
+
+
+def _same_file(path: Path, _connection: Any, record: Any, _proxy: Any) -> None:
+    """Open the file anew where another one stands in its place, or none: what is written to one that is gone is lost."""
+    from sqlalchemy.exc import DisconnectionError
+
+    if record.info.get("file") != _file(path):
+        raise DisconnectionError("the file is not the one that was opened")
+
+
+def _file(path: Path) -> tuple[int, int] | None:
+    """Which file stands there now."""
+    try:
+        facts = os.stat(path)  # noqa: PTH116 - asked at every use of the database: half the time of the other way
+    except OSError:
+        return None
+    return facts.st_dev, facts.st_ino
 
 
 def _opener(path: Path, timeout: float, *, read_only: bool) -> Callable[[], sqlite3.Connection]:
-    mode = "ro" if read_only else "rwc"
-    address = f"{path.resolve().as_uri()}?mode={mode}"
+    address, made = path.resolve().as_uri(), threading.Event()
 
     def connect() -> sqlite3.Connection:
+        mode = "ro" if read_only else "rw" if made.is_set() else "rwc"  # a file that went away is not made anew, empty
         connection = sqlite3.connect(
-            address, uri=True, timeout=timeout, isolation_level=None, check_same_thread=False, cached_statements=256
+            f"{address}?mode={mode}",
+            uri=True,
+            timeout=timeout,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=256,
         )
         try:
             connection.execute("PRAGMA foreign_keys = ON")
@@ -130,6 +160,7 @@ def _opener(path: Path, timeout: float, *, read_only: bool) -> Callable[[], sqli
         except BaseException:
             connection.close()
             raise
+        made.set()
         return connection
 
     return connect
