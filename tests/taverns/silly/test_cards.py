@@ -56,6 +56,18 @@ def test_prefix_and_suffix() -> None:
     assert "[Personality: kind Bram]" in text
 
 
+def test_parts_that_come_out_empty_are_left_out() -> None:
+    """A part of macros that leave nothing makes no line of its own; blanks and what the prefix says are something."""
+    cards = [
+        {"card": {"name": name, "description": text}} for name, text in (("A", "a"), ("B", "{{noop}}"), ("C", "c"))
+    ]
+    group = {"members": cards, "speaker": 0, "generation_mode": 1}
+    assert "a\nc" in contents(build(group=group, message="hi"))
+    assert "<a>\n<>\n<c>" in contents(build(group={**group, "join_prefix": "<", "join_suffix": ">"}, message="hi"))
+    cards[1]["card"]["description"] = "{{space}}"
+    assert "a\n \nc" in contents(build(group=group, message="hi"))
+
+
 def test_newlines_collapse() -> None:
     """In card fields, when the setting says so."""
     power = {"power_user": {"collapse_newlines": True}}

@@ -93,7 +93,7 @@ def _collect(inputs: SillyInputs, group: Group, field: str, pick: Callable[[Char
         text = pick(member).strip()
         if text:
             parts.append(clean(_around(group, field, text).replace("{{char}}", member.name)))
-    return "\n".join(parts)
+    return "\n".join(part for part in parts if part)
 
 
 def _around(group: Group, field: str, text: str) -> str:
