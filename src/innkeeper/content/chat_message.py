@@ -151,7 +151,7 @@ class ChatMessage(msgspec.Struct, frozen=True, kw_only=True):
         if not self.is_silly:
             return (Message.of(self.raw),)
         if self.tool_invocations:
-            return tuple(_tool_messages(self.tool_invocations))
+            return tuple(_tool_messages(self.tool_invocations, self.text))
         facts: dict[str, Any] = {"hidden": True} if self.hidden else {}
         facts |= {"force_avatar": self.force_avatar} if self.force_avatar else {}
         facts |= {"name": ""} if self.name == "" else {}
@@ -223,12 +223,14 @@ def _as_json(value: Any) -> str:
     return "" if value is None else value if isinstance(value, str) else encode_json(value).decode()
 
 
-def _tool_messages(calls: tuple[ToolInvocation, ...]) -> Iterator[Message]:
+def _tool_messages(calls: tuple[ToolInvocation, ...], shown: str) -> Iterator[Message]:
+    """The calls, then each result. SillyTavern's text of the message is for people: no content, but a fact about it."""
     told = [
         {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.parameters}}
         for call in calls
     ]
-    yield Message.of({"role": "assistant", "content": "", "tool_calls": told})
+    facts = {"shown": shown} if shown else {}
+    yield Message.of({"role": "assistant", "content": "", "tool_calls": told, "metadata": facts})
     for call in calls:
         yield Message.of({"role": "tool", "content": call.result, "tool_call_id": call.id, "name": call.name or None})
 

@@ -32,6 +32,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     attachments: tuple[Attachment, ...] = ()
     tool_calls: tuple[Mapping[str, Any], ...] = ()
     tool_results: tuple[tuple[str, str], ...] = ()
+    shown: str = ""
+    """What an application shows in the place of tool calls; sent only where the line is continued."""
 
     @property
     def has_tools(self) -> bool:
@@ -60,6 +62,7 @@ def line_of(message: Message, place: int, *, user: str, char: str) -> Line:
         swipe_id=message.swipe_id,
         attachments=message.attachments,
         tool_calls=message.tool_calls,
+        shown=str(facts.get("shown") or ""),
     )
 
 

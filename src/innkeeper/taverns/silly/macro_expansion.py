@@ -20,6 +20,7 @@ from innkeeper.taverns.silly.reasoning import Reasoning
 from innkeeper.taverns.silly.recent import Recent
 from innkeeper.taverns.silly.room import Draft
 from innkeeper.taverns.silly.scene import Scene, is_plain, scene_of
+from innkeeper.taverns.silly.tool_lines import note_calls, spoken_lines, without_calls
 
 __all__ = ["MACRO_EXPANSION", "History", "of_depth"]
 
@@ -43,13 +44,18 @@ class History:
 
 
 def run(state: State, _config: NoConfig) -> None:
-    """Line the history up, newest first (`sillytavern.md` 3); a message to continue is expanded at once."""
+    """Line the history up, newest first (`sillytavern.md` 3); a message to continue is expanded at once.
+
+    Of a line with tool calls its text is continued, and the calls are not sent.
+    """
     scene = scene_of(state)
+    if not scene.inputs.calls_tools:
+        note_calls(state, scene.lines, "the preset calls no tools", "set its function_calling")
     walk = _Walk(scene, _depth_texts(state, scene))
     continued: tuple[Draft, ...] = ()
     last_text = ""
     if scene.type == "continue" and walk.lines:
-        line = walk.lines.pop()
+        line = without_calls(walk.lines.pop())
         if scene.inputs.preset.continue_prefill:
             continued = _after_prefill(scene, tuple(_drafts(scene, line, walk.reasoning, expand=False)))
         else:
@@ -80,9 +86,8 @@ class _Walk:
 
     def __init__(self, scene: Scene, texts: list[DepthText]) -> None:
         self.scene, self.reasoning, self.skipped = scene, Reasoning(scene), 0
-        self.lines = [
-            line for line in scene.lines if _speaks(scene, line) or line.attachments or _has_tools(scene, line)
-        ]
+        lines = scene.lines if scene.inputs.calls_tools else spoken_lines(scene.lines)
+        self.lines = [line for line in lines if _speaks(scene, line) or line.attachments or line.has_tools]
         self._texts: dict[int, list[DepthText]] = {}
         for text in texts:
             if 0 <= text.depth <= MAX_DEPTH:
@@ -128,14 +133,9 @@ class _Walk:
             yield [Draft(role="user", content=text, source="send_if_empty", kind="history")]
 
 
-def _has_tools(scene: Scene, line: Line) -> bool:
-    """Whether the line's tool calls are sent (`sillytavern.md` 61)."""
-    return line.has_tools and scene.inputs.calls_tools
-
-
 def _speaks(scene: Scene, line: Line) -> bool:
     """Whether the line says something, if only who speaks or what was thought."""
-    return bool(line.text or line.reasoning or (not line.has_tools and named_text(scene.inputs, line, "")))
+    return bool(line.text or line.reasoning or named_text(scene.inputs, line, ""))
 
 
 def _drafts(
@@ -143,7 +143,7 @@ def _drafts(
 ) -> list[Draft]:
     """A line's messages, newest first. With the scene's ``voice``, those of a line without macros are kept for other builds."""
     if line.has_tools:
-        return _tool_drafts(scene, line)
+        return _tool_drafts(line, scene.expand(line.text) if expand else line.text)
     text = line.text if reasoning is None else reasoning(line, line.text)
     written = bool(voice) and text is line.text
     known = _SAID.get(line, voice) if written else None
@@ -176,13 +176,11 @@ def _said(scene: Scene, line: Line, text: str) -> list[Draft]:
     ]
 
 
-def _tool_drafts(scene: Scene, line: Line) -> list[Draft]:
-    """A call and its results, newest first; nothing where the preset does not call tools."""
-    if not _has_tools(scene, line):
-        return []
+def _tool_drafts(line: Line, text: str) -> list[Draft]:
+    """A call, with what was said beside it, and its results, newest first."""
     origin, bundle = Origin("history", entry=str(line.place)), f"tools:{line.place}"
     calls = Draft(
-        role="assistant", content="", source="history", kind="history", metadata={"tool_calls": list(line.tool_calls)},
+        role="assistant", content=text, source="history", kind="history", metadata={"tool_calls": list(line.tool_calls)},
         origin=origin, bundle=bundle,
     )  # fmt: skip
     results = [

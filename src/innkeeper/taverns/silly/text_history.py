@@ -21,6 +21,7 @@ from innkeeper.taverns.silly.reasoning import Reasoning
 from innkeeper.taverns.silly.scene import Scene, scene_of
 from innkeeper.taverns.silly.story_string import post_history
 from innkeeper.taverns.silly.text_compilation import TextCompiled
+from innkeeper.taverns.silly.tool_lines import note_calls, spoken_lines
 
 __all__ = ["TEXT_HISTORY", "Said", "TextHistory", "TextLine"]
 
@@ -62,6 +63,7 @@ def run(state: State, _config: NoConfig) -> None:
     """Line up the chat and write it."""
     scene = scene_of(state)
     instruct = instruct_of(scene)
+    note_calls(state, scene.lines, "a text prompt has no place for them")
     chat = _with_tail(scene, _with_depths(state, scene, _said(scene)))
     lines = list(_written(scene, instruct, chat))
     continued = lines.pop(0) if scene.type == "continue" and len(lines) > 1 else None
@@ -77,9 +79,9 @@ NOTHING: Final = Said(role="assistant", name="", text="", source="reply")
 
 
 def _said(scene: Scene) -> list[Said]:
-    """The lines, newest first; those of tool calls are not text."""
+    """The lines, newest first; tool calls are not text."""
     reasoning = Reasoning(scene)
-    return [_of_line(scene, line, reasoning) for line in reversed(scene.lines) if not line.has_tools]
+    return [_of_line(scene, line, reasoning) for line in spoken_lines(reversed(scene.lines))]
 
 
 def _of_line(scene: Scene, line: Line, reasoning: Reasoning) -> Said:
