@@ -179,6 +179,24 @@ def test_transfer(hello: Run, tmp_path: Path, form: str) -> None:
     assert hello("template", "export", "-", "--database", other).out == hello("template", "export", "-").out
 
 
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [("{{nam}}", "invalid_template"), ("A nude 12 year old.", "tier_blocked")],
+    ids=["wrong", "blocked"],
+)
+@pytest.mark.parametrize("group", ["template", "db"])
+def test_what_is_wrong_is_not_imported(hello: Run, group: str, text: str, kind: str) -> None:
+    """A version that may not be published gets no label by an import either; the place is told, nothing comes in."""
+    version = {"version": 1, "use_case": "x", "system_prompt": text}
+    row = {"name": "bad", "versions": [version], "labels": {"production": 1}}
+    data = json.dumps({"format": "innkeeper-library", "schema": 1, "templates": [row]})
+    found = hello(group, "import", "-", "--json", input=data)
+    assert (found.code, found.error["kind"]) == (65, kind)
+    assert [one["name"] for one in hello("template", "list", "--json").data["templates"]] == ["hello"]
+    without = json.dumps({"format": "innkeeper-library", "schema": 1, "templates": [{**row, "labels": {}}]})
+    assert hello(group, "import", "-", input=without).code == 0
+
+
 def test_builtins(run: Run) -> None:
     """What comes with Innkeeper can be taken in; adult frames come without a label."""
     assert run("template", "import", "--builtin", "--json").data["templates"] > 20

@@ -24,7 +24,14 @@ def fill(db: Database) -> Database:
     """Put something into every part of a library."""
     store = TemplateStore(db)
     store.publish(
-        draft("header", "Header: é 日本\n  second line\n", use_case=PARTIAL, job_type=None, target_model=None)
+        draft(
+            "header",
+            "Header: é 日本\n  second line\n",
+            use_case=PARTIAL,
+            job_type=None,
+            target_model=None,
+            variables=(),
+        )
     )
     store.publish(draft(description="Rewrites.", note="one", author="ann"), who="ann", why="first")
     store.add_version(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from innkeeper.cli.library import STDIO, bar, database_options, print_json, print_table, read_bytes
+from innkeeper.cli.library import STDIO, bar, database_options, opened, print_json, print_table, read_bytes
 
 if TYPE_CHECKING:
     from innkeeper.library.engine import Database
@@ -132,13 +132,13 @@ def export(path: Path, form: str | None, url: str | None, *, force: bool, as_jso
 @database_options
 def import_(path: Path, form: str | None, who: str, url: str | None, *, dry_run: bool, as_json: bool) -> None:
     """Take in the export PATH (`-`: the input), all of it or, where something is wrong with it, nothing."""
-    from innkeeper.library.importing import import_library, items_of
+    from innkeeper.library.importing import items_of
     from innkeeper.library.transfer import parse
 
     name = "<stdin>" if str(path) == STDIO else str(path)
     parsed = parse(read_bytes(path), asset=name, form=form)
-    with _opened(url) as library, bar("import", items_of(parsed), as_json) as step:
-        done = import_library(library, parsed, who=who, dry_run=dry_run, progress=step)
+    with opened(url) as library, bar("import", items_of(parsed), as_json) as step:
+        done = library.shelving.take_in(parsed, who=who, dry_run=dry_run, progress=step)
     facts = {name: getattr(done, name) for name in done.__struct_fields__}
     if as_json:
         print_json(facts)

@@ -327,13 +327,13 @@ def import_(
     path: Path | None, url: str | None, *, builtin: bool, form: str | None, dry_run: bool, who: str, as_json: bool
 ) -> None:
     """Take in the templates of PATH (`-`: the input), all of them or, where something is wrong, none."""
-    from innkeeper.library.importing import import_library, items_of
+    from innkeeper.library.importing import items_of
 
     if (path is None) is not builtin:
         raise click.UsageError("name a file, or say --builtin")
     parsed = _packaged() if path is None else _templates_of(path, form)
     with opened(url) as library, bar("import", items_of(parsed), as_json) as step:
-        done = import_library(library.db, parsed, who=who, dry_run=dry_run, progress=step)
+        done = library.shelving.take_in(parsed, who=who, dry_run=dry_run, progress=step)
     facts = {name: getattr(done, name) for name in ("templates", "versions", "labels", "unchanged", "dry_run")}
     if as_json:
         print_json(facts)

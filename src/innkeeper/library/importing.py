@@ -19,7 +19,7 @@ from innkeeper.library.draft import TemplateDraft
 from innkeeper.library.engine import Database
 from innkeeper.library.errors import AmbiguousTemplateError, ConflictError, TransferError
 from innkeeper.library.rows import checked, insert_many
-from innkeeper.library.store import ANSWER, check_label, check_name
+from innkeeper.library.store import ANSWER, Validate, check_label, check_name
 from innkeeper.library.stores import ModelStore, NegativeStore, ProviderStore, SettingsStore, ToolStore
 from innkeeper.library.tables import label_events, negative_prompts, template_labels, template_versions, templates
 from innkeeper.library.template import TemplateVersion
@@ -31,7 +31,7 @@ from innkeeper.prompt.frozen import freeze
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
-__all__ = ["Imported", "import_library", "items_of"]
+__all__ = ["Imported", "Progress", "import_library", "items_of"]
 
 Progress = Callable[[int], object]
 Path = tuple[str | int, ...]
@@ -60,7 +60,13 @@ def items_of(parsed: Parsed) -> int:
 
 
 def import_library(
-    db: Database, parsed: Parsed, *, who: str = "", dry_run: bool = False, progress: Progress = lambda _: None
+    db: Database,
+    parsed: Parsed,
+    *,
+    who: str = "",
+    dry_run: bool = False,
+    progress: Progress = lambda _: None,
+    validate: Validate | None = None,
 ) -> Imported:
     """Import a file that was read.
 
@@ -70,6 +76,7 @@ def import_library(
         who: who imports, for the history.
         dry_run: find out what would happen, and leave everything as it is.
         progress: is told how many more items are done.
+        validate: raises where a version may not hold a label; called inside the transaction, for labels that move.
 
     Raises:
         TransferError: something in the file cannot be; with its line.
@@ -81,6 +88,7 @@ def import_library(
     try:
         with db.publishing() as connection:
             work = _Import(db, connection, parsed, who, progress)
+            work.validate = validate
             work.run()
             if dry_run:
                 raise _Undo  # noqa: TRY301 - to leave the transaction is the point
@@ -107,6 +115,7 @@ class _Import:
         self.transfer, self.place = parsed
         self.who = who
         self.progress = progress
+        self.validate: Validate | None = None
         self.now = db.now()
         self.done = Imported()
         self.known = _known_templates(connection)
@@ -234,6 +243,9 @@ class _Import:
         answers = {_answer(row): key for key, row in self.held.items() if key not in {_key(move) for move in moves}}
         rows, events = [], []
         for version, label, path in moves:
+            if self.validate is not None:
+                with self._at(path):
+                    self.validate(version)
             row = checked(template_labels, label_values(version, label, who=self.who, at=self.now))
             if _answer(row) in answers:
                 message = f"another template answers what {version.name!r} answers under the label {label!r}"
@@ -282,8 +294,10 @@ class _Import:
             row = dict(given)
             with self._at(("models", index)):
                 provider, tasks = row.pop("provider", None), row.pop("default_for_tasks", [])
-                if provider not in providers:
-                    raise TransferError(f"there is no provider {provider!r}")
+                if not isinstance(provider, str) or provider not in providers:
+                    raise TransferError(f"there is no provider {str(provider)[:80]!r}")
+                if not isinstance(tasks, list) or not all(isinstance(task, str) for task in tasks):
+                    raise TransferError("default_for_tasks is a list of tasks")
                 self._put(store, {**row, "provider_id": providers[provider]})
                 for task in tasks:
                     if store.defaults().get(task) != row["model_key"]:

@@ -6,6 +6,7 @@ the label, its length in the window of the model that reads it, and its text, wh
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from innkeeper.library.admission import admit
@@ -15,6 +16,7 @@ from innkeeper.library.errors import (
     UnknownTemplateError,
     UnknownVersionError,
 )
+from innkeeper.library.importing import Imported, Progress, import_library
 from innkeeper.library.near import near_names
 from innkeeper.library.publish import Problem, problems_of, require_publishable
 from innkeeper.library.store import LabelEvent, TemplateStore
@@ -22,6 +24,7 @@ from innkeeper.library.stores import ModelStore
 from innkeeper.library.template import PRODUCTION, TemplateVersion
 from innkeeper.library.tier import Decision
 from innkeeper.library.tier_gate import Entry
+from innkeeper.library.transfer import Parsed
 
 if TYPE_CHECKING:
     from innkeeper.library.draft import TemplateDraft
@@ -95,6 +98,25 @@ class Shelving:
             chosen = self._before(name, label, held) if to is None else to
         return self.publish(name, chosen, label=label, who=who, why=why or f"back from version {held}")
 
+    def take_in(
+        self, parsed: Parsed, *, who: str = "", dry_run: bool = False, progress: Progress = lambda _: None
+    ) -> Imported:
+        """Import a file, all of it or nothing; versions that get a label are checked as by `publish`.
+
+        Raises as `import_library` and `publish` do, with the place in the file.
+        """
+        lookup, windows = cache(self._lookup), cache(self._window)
+
+        def check(target: TemplateVersion) -> None:
+            self._admit(target, who)
+            given = {"lookup": lookup, "window": windows(_reader(target)), "counter": self._library.counter}
+            require_publishable(target, **given)
+
+        done = import_library(self._library.db, parsed, who=who, dry_run=dry_run, progress=progress, validate=check)
+        if not dry_run:
+            self._changed()
+        return done
+
     def remove_label(self, name: str, label: str, *, who: str = "", why: str = "") -> LabelEvent:
         """Take a label off. Raises `UnknownTemplateError`, `UnknownLabelError`."""
         with near_names(name, self._names):
@@ -122,10 +144,11 @@ class Shelving:
 
     def _given(self, version: TemplateVersion, label: str) -> dict[str, Any]:
         """What a check is given; whether another template has the key is for the store to say, by its index."""
-        key = version.key.enhancer_model or version.key.target_model
-        rows = self._models.named((key,))
-        window = next((row["context_window"] for row in rows if row["is_active"]), None)
-        return {"lookup": self._lookup, "label": label, "window": window, "counter": self._library.counter}
+        window, counter = self._window(_reader(version)), self._library.counter
+        return {"lookup": self._lookup, "label": label, "window": window, "counter": counter}
+
+    def _window(self, key: str | None) -> int | None:
+        return next((row["context_window"] for row in self._models.named((key,)) if row["is_active"]), None)
 
     def _lookup(self, name: str, version: int) -> TemplateVersion | None:
         try:
@@ -149,6 +172,11 @@ class Shelving:
         except TierBlockedError as error:
             self._library.metrics.count("library_blocks_total", categories=",".join(error.categories))
             raise
+
+
+def _reader(version: TemplateVersion) -> str | None:
+    """The model that reads a template's text."""
+    return version.key.enhancer_model or version.key.target_model
 
 
 def _texts_of(version: TemplateVersion) -> dict[str, str]:
