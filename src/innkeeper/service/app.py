@@ -31,12 +31,10 @@ def create_app(settings: Settings | None = None, operations: Operations | None =
     checked = (settings or Settings()).checked()
     starlette, middleware = library("starlette.applications"), library("starlette.middleware")
     from innkeeper.service.gateway.gateway import Gateway
-    from innkeeper.service.gateway.prompt_operations import warm
     from innkeeper.service.gateway.surface import routes
     from innkeeper.service.guard import Guard, missing
     from innkeeper.service.work import Gate
 
-    warm()  # before there are threads that could import the same modules from two ends
     gate = Gate(
         calls=checked.max_calls, volume=checked.max_bodies, workers=checked.workers, seconds=checked.time_budget
     )

@@ -1,6 +1,8 @@
 """The gateway in this process: the recorded exchanges of the original, and the envelope around every outcome."""
 
 import json
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -332,6 +334,46 @@ def test_race(profile: str) -> None:
         answers = set(pool.map(lambda _: gateway.answer(asked).body, range(300)))
     [answer] = answers
     assert [message["content"] for message in json.loads(answer)["messages"]] == ["c0", "c1", "c2", "c3", "c4"]
+
+
+COLD = """
+import json, sys
+from concurrent.futures import ThreadPoolExecutor
+from innkeeper.service import Gateway, Request
+
+gateway, known = Gateway(), set(sys.modules)
+
+def ask(path, **body):
+    return json.loads(gateway.answer(Request.of("POST", "/api/" + path, json.loads(sys.argv[1]), json.dumps(body).encode())).body)
+
+smart, text = "modules/smarttavern/", "{{python:re.sub('a', 'b', 'a')}}<<keywords:a>>{{roll:1d6}}"
+said = [{"role": "user", "content": text}]
+book = [{"content": "x", "mode": "conditional", "condition": text}]
+rules = {"regex_rules": [{"enabled": True, "placement": "before_macro", "views": ["user_view"], "find_regex": "a{2}"}]}
+calls = [
+    (smart + "in_chat_constructor/construct", {"history": said, "presets_in_chat": [], "world_books": book}),
+    (smart + "framing_prompt/assemble", {"history": said, "world_books": book}),
+    (smart + "macro/process", {"messages": said}),
+    (smart + "macro/process_text_batch", {"texts": [text]}),
+    (smart + "python_sandbox/eval", {"code": "1 + 1"}),
+    (smart + "assets_normalizer/normalize", {"preset": {}, "world_books": {}, "character": {}, "regex_files": []}),
+    (smart + "chat_branches/branch_table", {"doc": {"roots": ["r"], "nodes": {"r": {}}}}),
+    ("workflow/smarttavern/prompt_raw/assemble_full", {"presets": {}, "history": said}),
+    ("workflow/smarttavern/prompt_postprocess/apply", {"messages": said, "view": "user_view", **rules}),
+]
+with ThreadPoolExecutor(16) as pool:
+    answers = list(pool.map(lambda call: ask(call[0], **call[1]), calls * 4))
+late = sorted(name for name in set(sys.modules) - known if name.partition(".")[0] in {"innkeeper", "regex"})
+print(json.dumps([late, [answer for answer in answers if answer.get("error") or "error_code" in answer]]))
+"""
+
+
+def test_calls_import_nothing() -> None:
+    """In a new process, calls of all kinds in many threads find what they need imported, and none is an error."""
+    done = subprocess.run(
+        [sys.executable, "-c", COLD, json.dumps(JSON_HEADERS)], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert json.loads(done.stdout) == [[], []]
 
 
 PLAIN = st.recursive(

@@ -12,6 +12,7 @@ from innkeeper.service.gateway.envelope import answer
 from innkeeper.service.gateway.house import House
 from innkeeper.service.gateway.operation import Operation, Operations
 from innkeeper.service.gateway.operations import OPERATIONS
+from innkeeper.service.gateway.prompt_operations import warm
 from innkeeper.service.gateway.system import SYSTEM
 from innkeeper.service.render import json_reply
 from innkeeper.service.settings import Settings
@@ -26,9 +27,17 @@ _LIGHT: Final = ("/api/health", "/api/info")
 
 
 class Gateway:
-    """The operations (those of the table unless others are given) over one house, whose settings say what they may do."""
+    """The operations (those of the table unless others are given) over one house, whose settings say what they may do.
 
-    def __init__(self, settings: Settings | None = None, operations: Operations | None = None) -> None:
+    What the operations need is imported now: Python raises an error where threads import parts of the same packages from two
+    ends, and the call that meets it would get another answer. Without ``threads`` each call imports what it needs.
+    """
+
+    def __init__(
+        self, settings: Settings | None = None, operations: Operations | None = None, *, threads: bool = True
+    ) -> None:
+        if threads:
+            warm()
         self.house = House((settings or Settings()).checked(), OPERATIONS if operations is None else operations)
 
     def answer(self, request: Request) -> Reply:

@@ -22,13 +22,16 @@ __all__ = [
 
 
 def warm() -> None:
-    """Import what these operations need, so that the first call is as fast as the others."""
+    """Import what the operations need, so that the first call is as fast as the others and no two threads import at once."""
     from importlib import import_module
 
-    for module in ("macros.smart.sandbox", "macros.smart.expansion", "taverns.smart.construction"):
-        import_module(f"innkeeper.{module}")
-    for module in ("framing", "full_assembly", "postprocess", "regex_rules", "assets_normalizer", "branches"):
+    for module in ("sandbox", "expansion", "operations", "conditions"):
+        import_module(f"innkeeper.macros.smart.{module}")
+    for module in ("construction", "framing", "full_assembly", "postprocess", "regex_rules", "assets_normalizer"):
         import_module(f"innkeeper.taverns.smart.{module}")
+    for module in ("branches", "variables_update"):
+        import_module(f"innkeeper.taverns.smart.{module}")
+    import_module("regex")  # the engine of patterns, which is imported with the first one
 
 
 def construct(call: Call, history: Any, presets_in_chat: Any, world_books: Any, variables: Any = None) -> Any:
