@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.prompt import InnkeeperError, Plan
+from innkeeper.prompt import InnkeeperError, NoteKind, Plan
 from innkeeper.taverns.silly.compat import DEFAULT_PROFILE, PROFILES, Compat, compat_of
 from tests.lore.books import entry
 from tests.taverns.silly.builds import book, build, contents, order, turns
@@ -86,6 +86,28 @@ def test_injections_need_main() -> None:
     theirs, ours = both(**fields)
     assert "BESIDE" not in contents(theirs)
     assert contents(ours)[0] == "BESIDE"
+
+
+@pytest.mark.parametrize(
+    ("said", "sent"),
+    [({}, False), ({"system_prompt": True}, False), ({"system_prompt": 0}, False), ({"system_prompt": False}, True),
+     ({"injection_position": 1}, True)],
+    ids=str,
+)  # fmt: skip
+def test_own_prompts_say_so(said: dict[str, Any], sent: bool) -> None:
+    """A prompt of the preset's own in its turn is sent when it says that it is one, else noted; fixed, it is always sent."""
+    prompt = {"identifier": "own", "content": "OWN", **said}
+    theirs, ours = both(message="hi", preset={"prompts": [prompt], "prompt_order": order("own", "chatHistory")})
+    assert "OWN" in contents(ours)
+    assert ("OWN" in contents(theirs)) is sent
+    noted = [note for note in theirs.notes if note.kind is NoteKind.QUIRK and "'own'" in note.message]
+    assert bool(noted) is not sent
+
+
+def test_prompts_in_other_words_need_not_say_so() -> None:
+    """Only SillyTavern's own spelling of a prompt is read as strictly as SillyTavern reads it."""
+    preset = {"prompts": [{"id": "own", "content": "OWN"}], "prompt_order": order("own", "chatHistory")}
+    assert "OWN" in contents(build(message="hi", preset=preset))
 
 
 def test_a_plan_names_its_profile() -> None:

@@ -36,6 +36,10 @@ class Compat(msgspec.Struct, frozen=True, kw_only=True):
     injections_need_main: bool = True
     """Injections beside the main prompt vanish when the order does not name it (`sillytavern.md` 45). Off: they come first."""
 
+    own_prompts_say_so: bool = True
+    """A preset's own prompt that does not say ``"system_prompt": false`` is sent only in the chat (measured on SillyTavern
+    1.19). Off: it is sent in its turn."""
+
 
 DEFAULT_PROFILE: Final = "sillytavern-1.19"
 """The profile of requests that name none."""
@@ -49,6 +53,7 @@ PROFILES: Final = MappingProxyType(
             ascii_words=False,
             note_lore_vanishes=False,
             injections_need_main=False,
+            own_prompts_say_so=False,
         ),
     }
 )

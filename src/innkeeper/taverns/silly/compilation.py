@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import Final
 
 import msgspec
 
 from innkeeper.content.preset import PromptItem
+from innkeeper.prompt.errors import Where
+from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
 from innkeeper.prompt.text import Origin
+from innkeeper.taverns.silly.entries import Turn
 from innkeeper.taverns.silly.examples import example_blocks, example_turns
 from innkeeper.taverns.silly.injection import Injections
 from innkeeper.taverns.silly.lore_texts import LoreTexts
@@ -39,12 +43,23 @@ class Compiled(msgspec.Struct, frozen=True, kw_only=True):
 def run(state: State, _config: NoConfig) -> None:
     """Turn prompts, injections beside the main prompt, and examples into drafts."""
     scene, prompts = scene_of(state), prompts_of(state)
-    fixed = [*_first(prompts), *_rest(scene, prompts), *_beside(scene, state.made_by("injection"), prompts)]
-    slots = tuple(prompts) if "main" in prompts else ("main", *prompts)
+    turns: tuple[Turn, ...] = state.made_by("entries")
+    items = {turn.item.identifier: turn.item for turn in turns}
+    unsent = _unsent(state, prompts, items)
+    rest = [fixed for fixed in _rest(prompts, items) if fixed.slot not in unsent]
+    fixed = [*_first(prompts), *rest, *_beside(scene, state.made_by("injection"), prompts)]
     state.scratch["compilation"] = Compiled(
-        slots=slots, fixed=tuple(fixed), examples=tuple(_examples(scene, state.made_by("lore")))
+        slots=_slots(prompts, items), fixed=tuple(fixed), examples=tuple(_examples(scene, state.made_by("lore")))
     )
     state.stat("blocks", len(fixed))
+
+
+def _slots(prompts: dict[str, Prompt], ordered: Collection[str]) -> tuple[str, ...]:
+    """Places in prompt order. A persona that the order does not name stands behind the user's bias, other texts before it."""
+    slots = [] if "main" in prompts else ["main"]
+    for name in prompts:
+        slots += ["bias", name] if name == "personaDescription" and name not in ordered else [name]
+    return tuple(slots)
 
 
 def _first(prompts: dict[str, Prompt]) -> list[Fixed]:
@@ -66,9 +81,8 @@ _PLACED_APART: Final = frozenset((*FIXED_FIRST, "dialogueExamples", "chatHistory
 _SYSTEM_AFTER: Final = ("nsfw", "jailbreak")
 
 
-def _rest(scene: Scene, prompts: dict[str, Prompt]) -> list[Fixed]:
+def _rest(prompts: dict[str, Prompt], items: Mapping[str, PromptItem]) -> list[Fixed]:
     """System prompts, then the preset's own in order, then the enhancing one, then the user's bias."""
-    items = {item.identifier: item for item in scene.inputs.preset.prompts}
     names: list[str] = [name for name in _SYSTEM_AFTER if name in prompts]
     names += [
         name for name in prompts if name not in _PLACED_APART and name not in _SYSTEM_AFTER and _own(items.get(name))
@@ -78,7 +92,30 @@ def _rest(scene: Scene, prompts: dict[str, Prompt]) -> list[Fixed]:
 
 
 def _own(item: PromptItem | None) -> bool:
-    return item is not None and not item.system_prompt
+    """Whether a prompt is the preset's own: SillyTavern asks for ``"system_prompt": false``, other spellings for nothing."""
+    if item is None:
+        return False
+    return item.raw.get("system_prompt") is False if "identifier" in item.raw else not item.system_prompt
+
+
+def _unsent(state: State, prompts: dict[str, Prompt], items: Mapping[str, PromptItem]) -> frozenset[str]:
+    """Prompts in their turn that SillyTavern takes for its own and, not knowing them, never sends; each is noted."""
+    if not scene_of(state).inputs.compat.own_prompts_say_so:
+        return frozenset()
+    unsent = frozenset(
+        name for name, item in items.items() if name not in _SENT and "identifier" in item.raw and not _own(item)
+    )
+    for name, prompt in prompts.items():
+        if name in unsent and _stands(prompt) and prompt.content:
+            what = 'without "system_prompt": false SillyTavern takes it for one of its own'
+            hint = 'write "system_prompt": false in it, or use the profile "fixed"'
+            where = Where(asset="preset", path=f"prompts.{name}")
+            state.note(NoteKind.QUIRK, f"the prompt {name!r} is not sent: {what}", where=where, hint=hint)
+    return unsent
+
+
+_SENT: Final = _PLACED_APART | frozenset((*_SYSTEM_AFTER, "enhanceDefinitions"))
+"""Prompts that SillyTavern knows by their identifiers."""
 
 
 def _beside(scene: Scene, injections: Injections, prompts: dict[str, Prompt]) -> list[Fixed]:
