@@ -34,6 +34,20 @@ def test_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert "\x1b" not in shown
 
 
+@pytest.mark.parametrize("words", [[], ["--json"], ["--model", "gpt-4o", "--seed", "1"]], ids=str)
+def test_nothing_to_build_from(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
+    """Without any asset or text there is no prompt to build, and the error says what to give."""
+    assert main(["build", *words]) == 2
+    told = capsys.readouterr()
+    assert "nothing to build a prompt from" in told.out + told.err
+    assert "--message" in told.out + told.err
+
+
+def test_a_message_alone_is_something(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody needs a card to see what becomes of a text."""
+    assert "Hello there." in out(capsys, ["build", "--message", "Hello there."])
+
+
 def test_explain_has_every_entry(capsys: pytest.CaptureFixture[str]) -> None:
     """With ``--explain`` each lorebook entry has its reason, those left out as well."""
     shown = out(capsys, [*ASKED, "--explain"])
@@ -95,7 +109,7 @@ def test_settings(capsys: pytest.CaptureFixture[str]) -> None:
     ("words", "code", "kind"),
     [
         (["no-such-file.png"], 69, "missing_file"),
-        (["--tavern", "nowhere"], 2, "unknown_name"),
+        (["--message", "x", "--tavern", "nowhere"], 2, "unknown_name"),
         ([CARD, "--dialect", "klingon"], 2, "unknown_name"),
         (["--set", "nonsense"], 2, "usage"),
         ([CARD, "--now", "tomorrow"], 65, "format"),

@@ -46,10 +46,20 @@ def build(files: tuple[str, ...], **options: Any) -> None:
         given = options[kind] or ()
         for name in (given,) if isinstance(given, str) else given:
             assets.add_as(kind, name)
+    _check_given(assets, options)
     plan = build_plan(assets.request(_fields(options), options["settings"]))
     if options["replay_out"] is not None:
         plan.replay(options["dialect"]).write(options["replay_out"])
     _deliver(_shown(plan, assets.findings, options), options["out"])
+
+
+def _check_given(assets: Assets, options: dict[str, Any]) -> None:
+    """Refuse to build a prompt of nothing but a preset's own words. Raises `UsageError`."""
+    if not assets.fields and not options["settings"] and options["message"] is None:
+        from innkeeper.prompt import UsageError
+
+        hint = "give a card, a chat or a build request, or --message; `innkeeper demo` shows a whole prompt"
+        raise UsageError("there is nothing to build a prompt from", hint=hint)
 
 
 def _fields(options: dict[str, Any]) -> dict[str, Any]:
