@@ -213,7 +213,9 @@ def test_ids_that_stand_twice_are_said() -> None:
     assert [finding.rule for finding in book.findings] == ["duplicate-id"]
 
 
-@pytest.mark.parametrize("value", [{}, {"entries": 5}, {"entries": None}, "[]x", "5", '"text"', "null"], ids=json.dumps)
+@pytest.mark.parametrize(
+    "value", [{}, [], "[]", {"entries": 5}, {"entries": None}, "[]x", "5", '"text"', "null"], ids=json.dumps
+)
 def test_what_is_no_lorebook(value: Any) -> None:
     """JSON without entries, and text that is no JSON, are typed errors."""
     with pytest.raises(FormatError):
