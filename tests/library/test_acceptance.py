@@ -43,7 +43,7 @@ from innkeeper.library.tier_policy import TierPolicy
 from innkeeper.library.tokenizer_spec import CLIP
 from innkeeper.library.vault import Vault
 from innkeeper.library.vault_keys import FileKeys, KeyRing, VaultKey
-from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.prompt.errors import InnkeeperError, UnknownNameError
 from innkeeper.prompt.message import Message
 from tests import shared
 from tests.library.drafts import draft
@@ -127,6 +127,23 @@ def test_1_no_policy_of_another_form_enables_it(library: Library, body: Any) -> 
     assert library.rules.policy.ceiling is Tier.SFW
     with pytest.raises(TierBlockedError):
         library.prepare(ask(text=BAD, content_mode="nsfw", ceilings=ADULT))
+
+
+@pytest.mark.parametrize("name", ["unheard-of", " small", "SMALL"])
+def test_1_no_name_gets_around_a_models_ceiling(library: Library, name: str) -> None:
+    """A model that the catalogue does not know, or a known one in another spelling, is for the general tier (S7)."""
+    provider = ProviderStore(library.db).add({"name": "p"})
+    ModelStore(library.db).add(
+        {"model_key": "small", "modality": "image", "provider_id": provider["id"], "tier_ceiling": "sfw"}
+    )
+    enable_adults(library)
+    published(library, name="adult", content_mode="nsfw", target_model=None, job_type=None)
+    for field in ("target_model", "target_family", "enhancer_model", "enhancer_family"):
+        request = ask(**{"target_model": None, "content_mode": "nsfw", "ceilings": ADULT, field: name})
+        try:
+            assert library.resolve(request).tier.effective is Tier.SFW
+        except UnknownNameError:
+            continue
 
 
 # ------------------------------------------------------------------------------------------------------------------ 2: blocks

@@ -53,9 +53,13 @@ def test_what_says_nothing() -> None:
 def test_ceilings() -> None:
     """The lowest of what is given and what rows say; rows can only lower."""
     given = Ceilings(account=Tier.NSFW, model=Tier.NSFW)
-    found = ceilings_of(catalogue(tier_ceiling="nsfw"), given, ("m", None, "other"))
+    found = ceilings_of(catalogue(tier_ceiling="nsfw"), given, ("m", None, " "))
     assert (found.model, found.provider, found.account) == (Tier.NSFW, Tier.SFW, Tier.NSFW)
     assert ceilings_of(Catalogue(), Ceilings(), ("m",)) == Ceilings()
+    for name in ("other", " m", "M"):
+        assert ceilings_of(catalogue(tier_ceiling="nsfw"), given, ("m", name)).model is Tier.SFW
+    family = catalogue(tier_ceiling="sfw", model_family="fam")
+    assert ceilings_of(family, given, ("fam",)).model is Tier.SFW
 
 
 def test_known_models() -> None:

@@ -214,3 +214,24 @@ def test_refused(db: Database, case: Refusal) -> None:
     with pytest.raises(case.error, match=case.says) as caught:
         case.do(db)
     assert caught.value.where is not None or case.error is UsageError
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("tasks", True),
+        ("tasks", {"a": 1}),
+        ("tasks", [None]),
+        ("capabilities", []),
+        ("pricing", 5),
+        ("tokenizer", "clip"),
+    ],
+    ids=str,
+)
+def test_json_columns_have_a_shape(db: Database, column: str, value: object) -> None:
+    """What is read as an object or a list is one."""
+    provider = ProviderStore(db).add({"name": "p"})
+    row = {"model_key": "m", "modality": "chat", "provider_id": provider["id"], column: value}
+    with pytest.raises(RowError, match=column):
+        ModelStore(db).add(row)
+    assert ModelStore(db).list() == ()

@@ -340,7 +340,7 @@ class Library:
     def ceilings(self, request: PrepareRequest) -> Ceilings:
         """The ceilings of a request with those of its models, where any of them could count."""
         above = Tier.of(request.content_mode) is not Tier.SFW and self.rules.policy.ceiling is not Tier.SFW
-        keys = (request.target_model, request.enhancer_model)
+        keys = (request.target_model, request.target_family, request.enhancer_model, request.enhancer_family)
         return ceilings_of(self.catalogue, request.ceilings, keys) if above else request.ceilings
 
     def _require_models(self, request: PrepareRequest) -> None:

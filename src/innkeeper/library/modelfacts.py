@@ -64,11 +64,22 @@ def facts_of(
 
 
 def ceilings_of(catalogue: Catalogue, given: Ceilings, keys: Iterable[str | None]) -> Ceilings:
-    """The ceilings with those of models and their providers, as their rows have them."""
-    models = [row for row in (_row(catalogue, key) for key in keys) if row is not None]
+    """The ceilings with those of models and their providers, as their rows have them; of a family, those of all its models.
+
+    A model that a catalogue with models does not know is for the general tier: a name nobody has entered gets around no ceiling.
+    """
+    named = [_models(catalogue, key) for key in keys if key and key.strip()]
+    models = [row for rows in named for row in rows]
+    unknown = bool(catalogue.models) and not all(named)
     owners = {row.get("provider_id") for row in models}
     providers = [row for row in catalogue.providers if row.get("id") in owners]
-    return msgspec.structs.replace(given, model=_least(given.model, models), provider=_least(given.provider, providers))
+    least = Tier.SFW if unknown else given.model
+    return msgspec.structs.replace(given, model=_least(least, models), provider=_least(given.provider, providers))
+
+
+def _models(catalogue: Catalogue, key: str) -> list[Mapping[str, Any]]:
+    row = _row(catalogue, key)
+    return [row] if row is not None else [row for row in catalogue.models if row.get("model_family") == key]
 
 
 def require_known(catalogue: Catalogue, key: str | None) -> None:

@@ -87,11 +87,27 @@ def _value(table: str, column: Column[Any], value: Any) -> Any:
             return None
         raise _refused(table, column.name, "is needed")
     try:
+        _check_shape(column, value)
         return _of_type(column.type, value)
     except RowError as error:
         raise _refused(table, column.name, error.message) from None
     except InnkeeperError as error:
         raise error.at(asset=table, path=column.name) from None
+
+
+def _check_shape(column: Column[Any], value: Any) -> None:
+    """A JSON column that is an object or a list unless something is given takes nothing else: whoever reads it counts on that."""
+    given = str(getattr(getattr(column.server_default, "arg", None), "text", ""))
+    kinds, name = _SHAPES.get(given, ((), "")) if isinstance(column.type, types.JSON) else ((), "")
+    if kinds and not isinstance(value, kinds):
+        raise RowError(f"must be {name}, not {type(value).__name__}")
+
+
+_SHAPES: Final[dict[str, tuple[tuple[type[Any], ...], str]]] = {
+    "'{}'": ((Mapping,), "an object"),
+    "'[]'": ((list, tuple), "a list"),
+}
+"""By the default of the column."""
 
 
 def _of_type(kind: types.TypeEngine[Any], value: Any) -> Any:

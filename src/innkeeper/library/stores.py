@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import NoneType
 from typing import Any, ClassVar, Final
 
 from sqlalchemy import delete, insert, select
@@ -62,6 +63,13 @@ class ModelStore(RowStore):
 
     table = api_models
     key = "model_key"
+
+    def _admit(self, row: FrozenDict, who: str) -> None:
+        super()._admit(row, who)
+        if not all(isinstance(task, str) for task in row["tasks"]):
+            raise RowError("tasks must be texts", where=Where(asset="api_models", path="tasks"))
+        if not isinstance(row["tokenizer"], (Mapping, NoneType)):
+            raise RowError("tokenizer must be an object", where=Where(asset="api_models", path="tokenizer"))
 
     def for_task(self, task: str, *, modality: str | None = None) -> tuple[FrozenDict, ...]:
         """The active models that do a task: its default first, then by priority."""
