@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from innkeeper.prompt.errors import FormatError
 
 __all__ = ["Policy"]
-
-_SHOWN: Final = 200
 
 
 class Policy(msgspec.Struct, frozen=True):
@@ -32,4 +30,4 @@ class Policy(msgspec.Struct, frozen=True):
 
     def undefined(self, name: str) -> str:
         """What stands for the variable of that name."""
-        return self.error_token.replace("{name}", name[:_SHOWN]) if self.undefined_get.lower() == "error" else ""
+        return self.error_token.replace("{name}", name) if self.undefined_get.lower() == "error" else ""
