@@ -1,69 +1,47 @@
-"""Example dialogues: blocks, turns, and who speaks them."""
+"""Example dialogues in a prompt: under separators, as turns, with those of lore around them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from innkeeper.taverns.silly.examples import example_blocks, example_turns
-from tests.taverns.silly.builds import build, card
+from innkeeper.prompt import Plan
+from tests.taverns.silly.builds import book, build, card
 
 
-@dataclass(frozen=True)
-class Case:
-    """A text and its blocks."""
-
-    name: str
-    text: str
-    blocks: list[str]
+def _shown(plan: Plan) -> list[str]:
+    return [block.content for block in plan.enabled_blocks if block.slot == "dialogueExamples"]
 
 
-BLOCKS = (
-    Case("empty", "", []),
-    Case("only a start", "<START>", []),
-    Case("without a start", "Mira: hi", ["Mira: hi"]),
-    Case("two, in any case", "<START>\na\n<start>\nb", ["a", "b"]),
-    Case("text on the line of the start", "<START> a", ["a"]),
-    Case("carriage returns", "<START>\r\na\r\nb", ["a\nb"]),
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("", []),
+        ("<START>", []),
+        ("\r\n<START>\r\n{{char}}: a\r\nb\r\n", ["EX", "a\nb"]),
+        ("{{char}}: a <start>{{user}}: b", ["EX", "a", "EX", "b"]),
+    ],
+    ids=["none", "only a start", "carriage returns", "two, in any case"],
 )
+def test_blocks(text: str, shown: list[str]) -> None:
+    """Each start begins a block; blanks around and carriage returns are no text."""
+    plan = build(character=card(mes_example=text), message="hi", preset={"new_example_chat_prompt": "EX"})
+    assert _shown(plan) == shown
 
 
-@pytest.mark.parametrize("case", BLOCKS, ids=lambda case: case.name)
-def test_blocks(case: Case) -> None:
-    """Each start begins a block."""
-    assert example_blocks(case.text) == case.blocks
-
-
-def said(block: str, *members: str) -> list[tuple[str, str]]:
-    """Who says what."""
-    return [(turn.speaker, turn.text) for turn in example_turns(block, "Sam", "Mira", members)]
-
-
-def test_turns() -> None:
-    """A line that begins with a name begins a turn; others go on with it; only the first name is cut."""
-    assert said("Sam: a\nb\nMira: Mira: c") == [("user", "a\nb"), ("char", "Mira: c")]
-    assert said("  Mira: indented") == []
-    assert said("nobody speaks") == []
-
-
-def test_text_before_the_first_name_joins_it() -> None:
-    """Narration at the beginning is the first speaker's."""
-    assert said("It rains.\nMira: hi") == [("char", "It rains.\n hi")]
-
-
-def test_other_members_speak_as_the_character() -> None:
-    """In a group."""
-    assert said("Bram: a\nSam: b", "Bram") == [("char", "a"), ("user", "b")]
-
-
-@given(st.text(alphabet="SamMira:<START>\n ", max_size=80))
-def test_any_text_can_be_read(text: str) -> None:
-    """No text stops the reading; a speaker is one of two."""
-    for block in example_blocks(text):
-        assert {turn.speaker for turn in example_turns(block, "Sam", "Mira")} <= {"user", "char"}
+def test_lore_stands_around_the_cards_own() -> None:
+    """Entries at the top come before the card's examples, those at the bottom behind."""
+    entries: list[dict[str, Any]] = [
+        {"uid": n, "key": [], "constant": True, "position": n, "content": f"{{{{char}}}}: {n}"} for n in (5, 6)
+    ]
+    plan = build(
+        character=card(mes_example="{{char}}: own"),
+        lorebooks=[book(*entries)],
+        message="hi",
+        preset={"new_example_chat_prompt": ""},
+    )
+    assert _shown(plan) == ["5", "own", "6"]
 
 
 def test_in_a_prompt() -> None:

@@ -1,9 +1,12 @@
-"""The example dialogue of a card as the prompt shows it: blocks under a heading, as turns when instruct mode is on."""
+"""The example dialogue of a card: its blocks, their turns, and how ``{{mesExamples}}`` shows them.
+
+The rules are SillyTavern's (`sillytavern.md` 50), measured on 1.19 where it does not say.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -75,46 +78,43 @@ def _spoken(text: str, name: str) -> str:
     return _NAME.sub(lambda _found: name, text)
 
 
-def example_turns(block: str, env: MacroEnvironment) -> list[ExampleTurn]:
-    """The turns of one block. A line that begins with a name and a colon begins that speaker's turn, unless it is theirs.
+def example_turns(block: str, user: str, char: str, members: Sequence[str] = ()) -> list[ExampleTurn]:
+    """The turns of one block. A line that begins with a name and a colon begins that side's turn, unless it is theirs.
 
-    Another member of the group who speaks takes the character's place until the end of the block.
+    Text before the first name joins the first turn. Another of the group's ``members`` who speaks gives their name to the
+    character's turns from then on, to the end of the block; a turn has the name that counts when it ends.
     """
     turns: list[ExampleTurn] = []
     lines: list[str] = []
-    speaker, said = env.char, ""
-
-    def close(whose: str) -> None:
-        name = env.user if whose == "user" else speaker
-        text = strip("\n".join(lines).replace(f"{name}:", "", 1))
-        turns.append(ExampleTurn(name, whose == "user", text))
-        lines.clear()
-
-    others = [name for name in env.group if name != env.char]
+    names = {True: user, False: char}
+    side: bool | None = None
     for line in block.split("\n"):
-        whose = ""
-        for name in others:
-            if line.startswith(f"{name}:"):
-                speaker = name
-        if line.startswith(f"{env.user}:"):
-            whose = "user"
-        elif line.startswith(f"{speaker}:"):
-            whose = "character"
-        if whose and said and whose != said:
-            close(said)
-        said = whose or said
+        whose = True if line.startswith(f"{user}:") else False if _speaks(line, char, members) else side
+        if side is not None and whose is not side:
+            turns.append(_turn(names[side], side, lines))
+            lines = []
+        if whose is False and line.startswith(tuple(f"{name}:" for name in members if name != char)):
+            names[False] = line.partition(":")[0]
+        side = whose
         lines.append(line)
-    if said:
-        close(said)
-    return turns
+    return turns if side is None else [*turns, _turn(names[side], side, lines)]
+
+
+def _speaks(line: str, char: str, members: Sequence[str]) -> bool:
+    return line.startswith(tuple(f"{name}:" for name in (char, *members)))
+
+
+def _turn(name: str, is_user: bool, lines: list[str]) -> ExampleTurn:  # noqa: FBT001 - the field of this name
+    return ExampleTurn(name, is_user, strip("\n".join(lines).replace(f"{name}:", "", 1)))
 
 
 def instruct_examples(block: str, env: MacroEnvironment, sequences: Mapping[str, str]) -> str:
     """One block as turns in the (resolved) sequences of instruct mode; empty when nobody known speaks in it."""
-    return "".join(_turn(turn, env, sequences) for turn in example_turns(block, env))
+    turns = example_turns(block, env.user, env.char, env.group)
+    return "".join(_written(turn, env, sequences) for turn in turns)
 
 
-def _turn(turn: ExampleTurn, env: MacroEnvironment, sequences: Mapping[str, str]) -> str:
+def _written(turn: ExampleTurn, env: MacroEnvironment, sequences: Mapping[str, str]) -> str:
     side = "input" if turn.is_user else "output"
     wrap = "\n" if env.instruct.get("wrap") else ""
     prefix = sequences[f"{side}_sequence"]

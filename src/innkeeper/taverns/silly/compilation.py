@@ -14,7 +14,7 @@ from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
 from innkeeper.prompt.text import Origin
 from innkeeper.taverns.silly.entries import Turn
-from innkeeper.taverns.silly.examples import example_blocks, example_turns
+from innkeeper.taverns.silly.examples import example_blocks, turns_of
 from innkeeper.taverns.silly.injection import Injections
 from innkeeper.taverns.silly.lore_texts import LoreTexts
 from innkeeper.taverns.silly.pinned_groups import FIXED_FIRST, Prompt, prompts_of
@@ -136,11 +136,7 @@ def _examples(scene: Scene, lore: LoreTexts) -> list[tuple[Draft, ...]]:
     """The example blocks: each its separator and its turns."""
     if scene.inputs.power.strip_examples:
         return []
-    blocks = example_blocks(scene.texts.examples)
-    for text in lore.em_top:
-        blocks = [*example_blocks(scene.expand(text)), *blocks]
-    for text in lore.em_bottom:
-        blocks = [*blocks, *example_blocks(scene.expand(text))]
+    blocks = example_blocks(scene, lore)
     heading = scene.expand(scene.inputs.preset.new_example_chat_prompt) if blocks else ""
     return [_example(scene, heading, block, place) for place, block in enumerate(blocks)]
 
@@ -156,20 +152,19 @@ def _example(scene: Scene, heading: str, block: str, place: int) -> tuple[Draft,
         apart=True,
         origin=origin,
     )
-    group = scene.inputs.group
-    turns = example_turns(block, scene.inputs.user, scene.inputs.char, group.names if group else ())
+    group = scene.inputs.group is not None
     said = [
         Draft(
             role="system",
             content=f"{turn.name}: {turn.text}" if group else turn.text,
-            name=f"example_{'user' if turn.speaker == 'user' else 'assistant'}",
+            name=f"example_{'user' if turn.is_user else 'assistant'}",
             source="examples",
             kind="examples",
             bundle=bundle,
             apart=True,
             origin=origin,
         )
-        for turn in turns
+        for turn in turns_of(scene, block)
     ]
     return (separator, *(draft for draft in said if draft.content))
 

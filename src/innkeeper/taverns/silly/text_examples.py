@@ -7,9 +7,8 @@ from collections.abc import Iterator
 import msgspec
 
 from innkeeper.prompt.state import State
-from innkeeper.taverns.silly.examples import example_blocks, example_turns
+from innkeeper.taverns.silly.examples import example_blocks, turns_of
 from innkeeper.taverns.silly.instruct import Instruct, instruct_of
-from innkeeper.taverns.silly.lore_texts import LoreTexts
 from innkeeper.taverns.silly.scene import Scene
 from innkeeper.taverns.silly.story_string import text_of
 
@@ -26,7 +25,7 @@ class Example(msgspec.Struct, frozen=True):
 
 def text_examples(state: State, scene: Scene) -> tuple[list[Example], str]:
     """The pieces in order, and the examples as ``mesExamplesRaw`` has them."""
-    blocks, instruct = _blocks(scene, state.made_by("lore")), instruct_of(scene)
+    blocks, instruct = example_blocks(scene, state.made_by("lore")), instruct_of(scene)
     separator = text_of(scene).context.example_separator
     heading = scene.expand(separator) + "\n" if separator else ""
     plain = [Example(place, f"{heading}{block}\n") for place, block in enumerate(blocks)]
@@ -38,22 +37,12 @@ def text_examples(state: State, scene: Scene) -> tuple[list[Example], str]:
     return list(_instructed(scene, instruct, blocks, heading)) or plain, raw
 
 
-def _blocks(scene: Scene, lore: LoreTexts) -> list[str]:
-    blocks = example_blocks(scene.texts.examples)
-    for text in lore.em_top:
-        blocks = [*example_blocks(scene.expand(text)), *blocks]
-    for text in lore.em_bottom:
-        blocks = [*blocks, *example_blocks(scene.expand(text))]
-    return blocks
-
-
 def _instructed(scene: Scene, instruct: Instruct, blocks: list[str], heading: str) -> Iterator[Example]:
     """A heading and its lines, for each block in which somebody speaks."""
-    group = scene.inputs.group
     for place, block in enumerate(blocks):
-        turns = example_turns(block, scene.inputs.user, scene.inputs.char, group.names if group else ())
+        turns = turns_of(scene, block)
         if turns and heading:
             yield Example(place, heading)
         for turn in turns:
-            role = "user" if turn.speaker == "user" else "assistant"
+            role = "user" if turn.is_user else "assistant"
             yield Example(place, instruct.example(role, turn.name, turn.text), role)
