@@ -188,9 +188,9 @@ def test_verdicts_of_values_that_cannot_be_written() -> None:
 def test_ids_of_messages() -> None:
     """A message's own id is told in its source; other keys are not."""
     history = [{"role": "user", "content": "a", "name": "b"}, {"role": "user", "content": "a", "source_id": 0}]
-    history.append({"role": "user", "id": "n"})
+    history += [{"role": "user", "id": "n"}, {"role": "user", "id": None}]
     sources = [message["source"] for message in construct(history, [], [])["messages"]]
-    assert [source.get("source_id") for source in sources] == [None, 0, "n"]
+    assert [source.get("source_id") for source in sources] == [None, 0, "n", None]
     assert list(sources[0]) == ["type", "id", "index"]
 
 
