@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,7 @@ from innkeeper.prompt.message import Message
 from tests import shared
 from tests.library.drafts import draft
 from tests.library.opening import ADULT, ask, enable_adults, opened, published
+from tests.library.outsides import Counted
 
 BAD = "a nude child, Marigold"
 
@@ -386,6 +388,21 @@ def test_5_publishing_and_logging_lose_nothing(library: Library, url: str) -> No
     assert [event.to_version for event in TemplateStore(library.db).history(draft().name)] == list(range(1, 12))
     rows = LogStore(library.db).newest(100)
     assert {row["request_id"] for row in rows} == {f"{number}.{turn}" for number in (0, 2) for turn in range(5)}
+
+
+def test_5_a_clock_set_back(url: str, outside: Counted) -> None:
+    """Versions, labels and rows keep the order in which they were accepted, whatever the clock said."""
+    with opened(url, outside=outside) as library:
+        published(library)
+        library.prepare(ask(text="a boat", values={"subject": "x"}, request_id="one"))
+        outside.moment -= timedelta(days=400)
+        library.shelving.add_version(draft(text="later {{subject}}"))
+        library.shelving.publish(draft().name)
+        found = library.prepare(ask(text="a boat", values={"subject": "x"}, request_id="two"))
+        assert found.rendered is not None
+        assert found.rendered.text == "later x"
+        assert [event.to_version for event in TemplateStore(library.db).history(draft().name)] == [1, 2]
+        assert [row["request_id"] for row in LogStore(library.db).newest()] == ["two", "one"]
 
 
 # ---------------------------------------------------------------------------------------------------------------- 6: variables

@@ -72,6 +72,11 @@ EVASIONS = (
     "sexual, １６yo",
     "romantic dinner of two teenagers",
     "erotica in a high\nschool",
+    "a nude &#x63;hild",
+    "a nude c&#104;ild",
+    "a nude %63hild",
+    "a nude \\u0063hild",
+    "a nude c&#8203;h\\u{69}ld",
 )
 
 

@@ -89,3 +89,20 @@ def test_ordinary_prose_has_few_views() -> None:
 def test_long_words_are_looked_through() -> None:
     """A word of more than 255 letters does not hide single letters elsewhere."""
     assert any(view.loose for view in views_of("x" * 300 + " l a n t e r n"))
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("l&#97;ntern", "lantern"),
+        ("x &#x6C;antern &#9999999;", "x lantern"),
+        ("%6Cantern", "lantern"),
+        ("\\u006cantern \\u{6c}\\x6c", "lantern ll"),
+    ],
+)
+def test_characters_by_their_numbers(text: str, read: str) -> None:
+    """References are read as what they refer to, and places are places of the text with the references in it."""
+    view = next(view for view in views_of(text) if view.text == read)
+    start, end = view.place(0, len(view.text))
+    assert 0 == start < end <= len(text)
+    assert "lantern" in {word for seen in views_of(text) for word in seen.text.split()}

@@ -8,6 +8,7 @@ letters, and separators inside a word (dynamic-prompting reference 3.2, step 1).
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
@@ -51,6 +52,13 @@ _SIGN_INSIDE: Final = re.compile(r"(?<=\w)[!|](?=\w)")
 _SIGN: Final = re.compile(r"[0-9@$!|]+")
 _DRAWN_OUT: Final = re.compile(r"([^\W\d_])\1\1+")
 _WORD: Final = re.compile(r"\S+")
+_MAYBE_REFERENCE: Final = re.compile(r"&#|%[2-7]|\\[ux]")
+_REFERENCE: Final = re.compile(
+    r"&\#(?:0*(?P<decimal>\d{1,7})|[xX]0*(?P<hex>[0-9a-fA-F]{1,6}));?"
+    r"|\\(?:u(?P<escape>[0-9a-fA-F]{4})|[ux]\{?(?P<short>[0-9a-fA-F]{2,6}?)(?![0-9a-fA-F])\}?|x(?P<two>[0-9a-fA-F]{2}))|%(?P<percent>[2-7][0-9a-fA-F])"
+)
+"""Characters written by their numbers, as HTML, JSON and addresses have them."""
+
 _LOOKED_UP: Final = 16
 """So many places of a view are found without a table."""
 
@@ -87,13 +95,14 @@ class _Folded(_Places):
     """From folded characters to the characters they come from."""
 
     given: str
+    before: _Places
 
     @cached_property
     def _ends(self) -> list[int]:
         return list(accumulate(len(_fold_char(char)) for char in self.given))
 
     def back(self, place: int) -> int:
-        return bisect_right(self._ends, place)
+        return self.before.back(bisect_right(self._ends, place))
 
 
 @dataclass(frozen=True)
@@ -140,7 +149,13 @@ _SAME: Final = _Places()
 
 def views_of(text: str) -> Iterator[View]:
     """Every form in which a text is compared, the plain one first. Places a view gives are places of ``text``."""
-    folded, places = (text.lower(), _SAME) if _is_plain(text) else _fold(text)
+    yield from _views(text, _SAME)
+    if (read := _unescaped(text)) is not None:
+        yield from _views(*read)
+
+
+def _views(text: str, before: _Places) -> Iterator[View]:
+    folded, places = (text.lower(), before) if _is_plain(text) else _fold(text, before)
     plain = _words(folded, places)
     yield from _forms(folded, places, plain)
     if merged := _has_signs(folded):
@@ -165,7 +180,7 @@ def _forms(base: str, places: _Places, plain: View) -> Iterator[View]:
 
 def fold_word(text: str) -> str:
     """A word or phrase as it is looked for in plain views."""
-    folded = text.lower() if _is_plain(text) else _fold(text)[0]
+    folded = text.lower() if _is_plain(text) else _fold(text, _SAME)[0]
     return _words(folded, _SAME).text
 
 
@@ -174,9 +189,32 @@ def _is_plain(text: str) -> bool:
     return text.isascii() and _CONTROL.search(text) is None
 
 
-def _fold(text: str) -> tuple[str, _Places]:
+def _unescaped(text: str) -> tuple[str, _Places] | None:
+    """The text with the characters that are written by their numbers (``&#99;``, ``%63``) in their place; None without any."""
+    pieces: list[str] = []
+    starts: list[int] = []
+    olds: list[int] = []
+    at = length = 0
+    for match in _REFERENCE.finditer(text) if _MAYBE_REFERENCE.search(text) else ():
+        starts += [length, length + match.start() - at]
+        olds += [at, match.start()]
+        pieces += [text[at : match.start()], _referred(match)]
+        length += len(pieces[-2]) + len(pieces[-1])
+        at = match.end()
+    if not at:
+        return None
+    return "".join((*pieces, text[at:])), _Kept([*starts, length], [*olds, at], _SAME)
+
+
+def _referred(match: re.Match[str]) -> str:
+    """One character for a reference; one that refers to none shows nothing."""
+    code = int(match[match.lastgroup or 0], 10 if match.lastgroup == "decimal" else 16)
+    return chr(code) if code <= sys.maxunicode else "\u200b"
+
+
+def _fold(text: str, before: _Places) -> tuple[str, _Places]:
     table = {ord(char): _fold_char(char) for char in set(text)}
-    return text.translate(table), _Folded(text)
+    return text.translate(table), _Folded(text, before)
 
 
 @lru_cache(maxsize=8192)
