@@ -131,7 +131,7 @@ def converse(messages: Sequence[Message], options: Mapping[str, Any], rules: Rul
     if rich:
         turns = _sorted_out(turns, rules, style, report)
     system, turns = _split(turns, style, report)
-    if rich:
+    if rich and any(message.attachments for message in messages):
         turns = [_with_legal_media(turn, rules.media, report) for turn in turns]
         system = tuple(_with_legal_media(turn, frozenset(), report) for turn in system)
     if style.repair and not rules.blank:
@@ -163,15 +163,21 @@ def _annotated(turn: Turn, rules: Rules, style: Style, report: Report) -> Turn:
             report.loss(f"metadata {scalar_text(str(key))[:60]!r} is not sent", turn.index)
     if turn.cache and not rules.cache and "cache_control" not in style.keys:
         report.loss("the cache mark is not sent", turn.index)
-    legible = tuple(part for part in turn.reasoning if rules.reasoning and (rules.sealed or part.get("text")))
-    if len(legible) < len(turn.reasoning):
-        report.loss("the thoughts behind an answer are not sent", turn.index)
-        turn = replace(turn, reasoning=legible)
+    if turn.reasoning:
+        turn = _with_legible_thoughts(turn, rules, report)
     if turn.signature and not rules.signature:
         report.loss("the signature is not sent", turn.index)
     if turn.failed and not rules.errors:
         report.loss("that a tool failed is not sent", turn.index)
     return turn
+
+
+def _with_legible_thoughts(turn: Turn, rules: Rules, report: Report) -> Turn:
+    legible = tuple(part for part in turn.reasoning if rules.reasoning and (rules.sealed or part.get("text")))
+    if len(legible) == len(turn.reasoning):
+        return turn
+    report.loss("the thoughts behind an answer are not sent", turn.index)
+    return replace(turn, reasoning=legible)
 
 
 def _without_calls(turns: list[Turn], report: Report) -> list[Turn]:

@@ -152,7 +152,11 @@ class OpenAI(Family):
         body["tools"] = [definition(tool) for tool in tools]
 
     def _rich(self, turn: Turn, style: Style, report: Report) -> dict[str, Any]:
-        message: dict[str, Any] = {"role": turn.role, "content": self._content(turn, style, report)}
+        plain = turn.cache is None and not turn.attachments
+        message: dict[str, Any] = {
+            "role": turn.role,
+            "content": turn.text if plain else self._content(turn, style, report),
+        }
         if turn.name:
             message["name"] = _legal_name(turn, report)
         if turn.calls:
@@ -163,7 +167,8 @@ class OpenAI(Family):
             message["signature"] = turn.signature
         if turn.reasoning and self.rules.reasoning:
             message["reasoning_content"] = turn.thoughts
-        message.update((key, jsonable(value)) for key, value in turn.rest.items() if key in style.keys)
+        if turn.rest:
+            message.update((key, jsonable(value)) for key, value in turn.rest.items() if key in style.keys)
         return message
 
     def _content(self, turn: Turn, style: Style, report: Report) -> Any:

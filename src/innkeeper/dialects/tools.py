@@ -36,7 +36,8 @@ def paired(turns: list[Turn], report: Report, *, repair: bool, functions: bool =
     for place, turn in enumerate(turns):
         if turn.role not in RESULTS:
             kept.append(turn)
-            kept += _answers(place, turns, answers, others, report, repair=repair) if turn.calls else ()
+            if turn.calls:
+                kept += _answers(place, turns, answers, others, report, repair=repair)
         elif place not in matched:
             kept.append(_orphan(turn, report, repair=repair, functions=functions))
         elif not repair:
@@ -49,7 +50,7 @@ def _distinct(turns: list[Turn], report: Report, *, everywhere: bool) -> list[Tu
     seen: set[str] = set()
     kept = []
     for turn in turns:
-        if turn.calls:
+        if len(turn.calls) > 1 or (everywhere and turn.calls):
             seen = seen if everywhere else set()
             calls = tuple(_renamed(call, turn, place, seen, report) for place, call in enumerate(turn.calls))
             turn = turn if calls == turn.calls else replace(turn, calls=calls)  # noqa: PLW2901 - the same turn

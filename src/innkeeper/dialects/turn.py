@@ -36,7 +36,7 @@ _READ: Final = frozenset({"tool_calls", "tool_call_id", "is_error", "signature",
 replace = msgspec.structs.replace
 
 
-class ToolCall(msgspec.Struct, frozen=True):
+class ToolCall(msgspec.Struct, frozen=True, gc=False):
     """A call the model made. ``arguments`` is as it was found; ``raw`` is the whole mapping."""
 
     id: str
@@ -67,7 +67,7 @@ class ToolCall(msgspec.Struct, frozen=True):
         return found
 
 
-class Turn(msgspec.Struct, frozen=True):
+class Turn(msgspec.Struct, frozen=True, gc=False):
     """One message, read. ``index`` is its place among the messages given, -1 for one that a repair put in."""
 
     index: int
@@ -133,21 +133,22 @@ def _rich(index: int, message: Message, text: str, report: Report) -> Turn:
     if not data:
         return Turn(index, role, text, name, message.attachments, rich=True)
     rest = EMPTY if data.keys() <= _READ else {key: it for key, it in data.items() if key not in _READ and it}
-    return Turn(
+    return Turn(  # by position, which is quicker: chats have thousands
         index,
         role,
         text,
         name,
         message.attachments,
-        calls=_calls(data["tool_calls"], index, report) if "tool_calls" in data else (),
-        call_id=_text(data.get("tool_call_id")),
-        failed=bool(data.get("is_error")),
-        signature=_text(data.get("signature")),
-        reasoning=_reasoning(data["reasoning"]) if "reasoning" in data else (),
-        cache=_cache(data["cache_control"]) if "cache_control" in data else None,
-        rest=rest,
-        rich=True,
-        annotated=True,
+        _calls(data["tool_calls"], index, report) if "tool_calls" in data else (),
+        _text(data["tool_call_id"]) if "tool_call_id" in data else None,
+        None,
+        bool(data.get("is_error")),
+        _text(data["signature"]) if "signature" in data else None,
+        _reasoning(data["reasoning"]) if "reasoning" in data else (),
+        _cache(data["cache_control"]) if "cache_control" in data else None,
+        rest,
+        True,  # noqa: FBT003 - rich
+        True,  # noqa: FBT003 - annotated
     )
 
 
