@@ -185,5 +185,5 @@ def _until_moves(moves: Sequence[Sequence[Unit]], over: int) -> list[Sequence[Un
         if over <= 0:
             break
         made.append(move)
-        over -= sum(unit.tokens for unit in move)
+        over -= move[0].tokens if len(move) == 1 else sum([unit.tokens for unit in move])
     return made

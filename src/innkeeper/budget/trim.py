@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from typing import Final
 
 import msgspec
@@ -146,7 +145,7 @@ def _result(
 
 def _disabled(block: Block) -> Block:
     """A copy that is off. Made without checking its fields again: chats have thousands of blocks."""
-    twin = copy(block)
+    twin: Block = block.__copy__()  # type: ignore[attr-defined]
     msgspec.structs.force_setattr(twin, "enabled", False)  # noqa: FBT003 - the function's own signature
     return twin
 
@@ -194,12 +193,17 @@ def _groups(
 ) -> tuple[GroupTotal, ...]:
     sums: dict[str, list[int]] = {}
     for index, block in enumerate(enabled):
-        entry = sums.setdefault(str(block.group), [0, 0, 0, 0])
-        count, gone = tokens[index], index in evicted
+        entry = sums.get(block.group)
+        if entry is None:
+            entry = sums[block.group] = [0, 0, 0, 0]
+        count = tokens[index]
         entry[0] += count
-        entry[1] += 0 if gone else count
-        entry[3 if gone else 2] += 1
-    return tuple(GroupTotal(group, *numbers) for group, numbers in sums.items())
+        if index in evicted:
+            entry[3] += 1
+        else:
+            entry[1] += count
+            entry[2] += 1
+    return tuple(GroupTotal(str(group), *numbers) for group, numbers in sums.items())
 
 
 def _described(report: TrimReport, costing: Costing) -> TrimReport:
