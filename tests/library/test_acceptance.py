@@ -21,7 +21,7 @@ from innkeeper.library.catalogue import Catalogue
 from innkeeper.library.compression import compress
 from innkeeper.library.conversations import ConversationStore
 from innkeeper.library.database_source import DatabaseSource
-from innkeeper.library.enhancement_log import Done
+from innkeeper.library.enhancement_log import Done, EnhancementLog
 from innkeeper.library.errors import (
     AmbiguousTemplateError,
     InvalidTemplateError,
@@ -256,6 +256,25 @@ def test_2_output(library: Library, text: str, output: str) -> None:
     assert query(library.db, "SELECT count(*) FROM enhancement_contents").rows == ((0,),)
 
 
+def test_2_a_block_stands_without_its_records(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A block that can be written nowhere is a block all the same, for cards and for outputs."""
+    published(library)
+    prepared = library.prepare(ask(text="a boat", values={"subject": "x"}), log=False)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise InnkeeperError("away")
+
+    monkeypatch.setattr(AuditStore, "append", refuse)
+    monkeypatch.setattr(EnhancementLog, "add", refuse)
+    with pytest.raises(TierBlockedError):
+        CharacterStore(library.db).add({"name": "Wren", "persona": BAD})
+    with pytest.raises(TierBlockedError):
+        library.record(prepared, Done(output=BAD))
+    assert library.metrics.value("library_log_failures_total") == 1
+    monkeypatch.undo()
+    assert ConversationStore(library.db).create({"title": ""})["title"] == ""
+
+
 def test_2_texts_are_not_changed(library: Library) -> None:
     """What passes arrives as it was written, whatever was looked for in it."""
     text = "Ａ naked\u200b eye: n\u200bude, in the mооnlight"
@@ -303,7 +322,7 @@ def test_4_ambiguity_is_never_published(library: Library) -> None:
     """Two templates with one key cannot both hold a label, by whatever way it is tried."""
     published(library)
     library.shelving.create(draft("other"))
-    with pytest.raises(InvalidTemplateError, match="same key"):
+    with pytest.raises(AmbiguousTemplateError):
         library.shelving.publish("other")
     with pytest.raises(AmbiguousTemplateError):
         TemplateStore(library.db).move_label("other", "production", 1)

@@ -27,6 +27,15 @@ def test_texts(kind: Any, field: str) -> None:
         assert caught.value.where.path == field
 
 
+@pytest.mark.parametrize("field", [*TEXTS, "request_id", "user_id", "conversation_id", "job_id", "variant"])
+def test_texts_that_no_row_holds(field: str) -> None:
+    """A name that could not be stored is refused at once: no record of a request fails because of it."""
+    for value in ("a\0", "\ud800"):
+        given: dict[str, Any] = {"use_case": "chat", field: value}
+        with pytest.raises(RequestError, match=field):
+            PrepareRequest(**given)
+
+
 @pytest.mark.parametrize("value", [None, "sfw", "nsfw", 1], ids=str)
 def test_the_resolver_takes_tiers_only(value: Any) -> None:
     """What looks like a tier is none: it was not granted."""
