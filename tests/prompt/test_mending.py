@@ -58,10 +58,22 @@ def test_clean_text_has_no_note() -> None:
 def test_a_field_that_is_given_anew_is_forgotten() -> None:
     """What was mended in a field goes with its value, and other fields keep theirs."""
     request = _request(message=HALF, history=[Message("user", "a"), {"role": "user", "content": HALF}])
-    assert [found.field for found in request.mended] == ["message", "history"]
+    assert [found.field for found in request.mended] == ["history", "message"]
     assert request.with_(message="b").mended == (Mended("history", 1, "history[1].content"),)
     assert request.with_(message=HALF).mended[1] == Mended("message", 1, "message")
     assert request.with_(mended=()).mended == ()
+
+
+def test_the_order_of_the_fields_does_not_matter() -> None:
+    """What was mended is told in one order, whether it came at once or one after the other."""
+    fields = {"options": {"a": HALF}, "message": HALF, "history": [{"role": "user", "content": HALF}]}
+    mended = BuildRequest.of(fields).mended
+    assert [found.field for found in mended] == ["history", "message", "options"]
+    one_by_one = BuildRequest()
+    for name, value in fields.items():
+        one_by_one = one_by_one.with_(**{name: value})
+    assert one_by_one.mended == mended
+    assert BuildRequest.of({**fields, "mended": [Mended("meta", 1, "meta.a")]}).mended[-2].field == "meta"
 
 
 def test_what_is_not_plain_data_is_named_by_its_field() -> None:

@@ -7,7 +7,7 @@ builds prompts. Two equal requests give equal bytes. What is not data (hooks, co
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -82,13 +82,14 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
         if not isinstance(value, Mapping):
             msg = f"a build request must be a mapping, not {type(value).__name__}"
             raise FormatError(msg, where=Where(asset="request"))
-        fields = _fields(value)
+        fields, mended = _fields(value)
         try:
-            return msgspec.convert(fields, cls, dec_hook=_decode)
+            request = msgspec.convert(fields, cls, dec_hook=_decode)
         except msgspec.ValidationError as error:
             raise _format_error(error) from error
         except RecursionError as error:
             raise LimitError("the nesting of the request", limit="MAX_DEPTH", allowed=MAX_DEPTH) from error
+        return _also_mended(request, mended)
 
     @classmethod
     def from_json(cls, text: str | bytes, *, asset: str = "request") -> BuildRequest:
@@ -129,10 +130,20 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
             raise UsageError(msg, hint=f"inputs: {', '.join(self.__struct_fields__)}")
         read = BuildRequest.of(fields)
         changed = {name: getattr(read, name) for name in fields}
-        if "mended" not in fields and (self.mended or read.mended):
-            kept = [found for found in self.mended if found.field not in fields]
-            changed["mended"] = (*kept, *read.mended)
-        return msgspec.structs.replace(self, **changed)
+        if "mended" in fields:
+            return msgspec.structs.replace(self, **changed)
+        if self.mended:
+            changed["mended"] = tuple([found for found in self.mended if found.field not in fields])
+        return _also_mended(msgspec.structs.replace(self, **changed), read.mended)
+
+
+def _also_mended(request: BuildRequest, found: Sequence[Mended]) -> BuildRequest:
+    """The request telling of these as well, in the order of its fields."""
+    if not found:
+        return request
+    places = {name: place for place, name in enumerate(request.__struct_fields__)}
+    mended = sorted((*request.mended, *found), key=lambda one: places.get(one.field, -1))
+    return msgspec.structs.replace(request, mended=tuple(mended))
 
 
 ASSET_FIELDS: Final = ("character", "user", "group", "preset", "lorebooks", "authors_note")
@@ -152,7 +163,7 @@ def _format_error(error: msgspec.ValidationError) -> FormatError:
     return FormatError(f"build request: {what}", where=Where(asset="request", path=path))
 
 
-def _fields(value: Mapping[str, Any]) -> dict[str, Any]:
+def _fields(value: Mapping[str, Any]) -> tuple[dict[str, Any], list[Mended]]:
     """Each field as its reader reads it, and what was mended in them."""
     with watching() as watch:
         fields: dict[str, Any] = {}
@@ -162,9 +173,7 @@ def _fields(value: Mapping[str, Any]) -> dict[str, Any]:
             fields[name] = _read(name, item)
             if watch.count:
                 found.append(mended_in(name, item, watch))
-    if found:
-        fields["mended"] = (*fields.get("mended", ()), *found)
-    return fields
+    return fields, found
 
 
 def _read(name: str, item: Any) -> Any:
