@@ -65,7 +65,9 @@ def test_every_vocabulary_counts_every_text(name: str, text: str) -> None:
     engine = engine_of(VOCABULARIES[name])
     content = (HOSTILE | LANGUAGES)[text].encode("utf-8", "replace").decode()
     count = engine.count(content)
-    shown = content if name != "clip" else re.sub(r"[\s\x00-\x1f\x7f]", "", content)  # CLIP drops white space and controls
+    shown = (
+        content if name != "clip" else re.sub(r"[\s\x00-\x1f\x7f]", "", content)
+    )  # CLIP drops white space and controls
     assert (count == 0) is (shown == "")
     assert engine.count_many([content, "a", content])[::2] == [count, count]
     if len(content) < 10_000:
