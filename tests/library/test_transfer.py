@@ -353,6 +353,8 @@ def test_wrong_files_say_where(db: Database, case: Wrong, form: str) -> None:
     [
         (b'{"format": "innkeeper-library",\n "schema": 1,}', TransferError, "JSON", 2),
         (b"{", TransferError, "JSON", 1),
+        (b'{"schema": 1, "schema": 1}', TransferError, "more than once", None),
+        (b"format: innkeeper-library\nschema: 1\nschema: 1", TransferError, "twice", 3),
         (b"[]", TransferError, "no export", 1),
         (b"", TransferError, "no export", 1),
         (b'{"format": "other"}', TransferError, "no export", 1),

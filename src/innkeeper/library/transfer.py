@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 import msgspec
 
+from innkeeper.content.finding import Finding
 from innkeeper.content.jsontext import decode_json
 from innkeeper.content.limits import LIMITS as CONTENT_LIMITS
 from innkeeper.content.splice import locate
@@ -172,12 +173,15 @@ def _text(data: bytes, asset: str) -> str:
 
 
 def _json(text: str, asset: str) -> tuple[Any, Place]:
+    findings: list[Finding] = []
     try:
-        tree = decode_json(text, _LIMITS, name=asset)
+        tree = decode_json(text, _LIMITS, name=asset, findings=findings)
     except LimitError:
         raise
     except FormatError as error:
         raise TransferError(error.message, where=error.where) from error
+    if findings:  # a key that stands twice, or half a character
+        raise TransferError(findings[0].message, where=findings[0].where(asset))
 
     def place(path: tuple[str | int, ...]) -> Where:
         span = locate(text, path)
