@@ -91,9 +91,13 @@ def _reachable(install: Path, home: Path, user: int | None) -> Path:
     try:
         subprocess.run([install / "bin" / "postgres", "--version"], check=True, capture_output=True, user=user, cwd="/")
     except (OSError, subprocess.CalledProcessError):
-        shutil.copytree(install, home / "pginstall", symlinks=True)
-        (home).chmod(0o755)
-        for path in (home / "pginstall").rglob("*"):
+        # The programs look for their libraries beside the package.
+        package, copy = install.parent, home / install.parent.name
+        libraries = package.with_name(f"{package.name}.libs")
+        shutil.copytree(install, copy / install.name, symlinks=True)
+        if libraries.exists():
+            shutil.copytree(libraries, home / libraries.name, symlinks=True)
+        for path in (home, copy, *(found for part in home.iterdir() for found in part.rglob("*"))):
             path.chmod(path.stat().st_mode | (0o755 if path.is_dir() else 0o555))
-        return home / "pginstall"
+        return copy / install.name
     return install
