@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from innkeeper.library.resolver import ResolveRequest
 
 __all__ = ["DatabaseSnapshots", "DatabaseSource"]
-
-_TRIES: Final = 5
-"""How often a catalogue is read again because somebody published meanwhile; the last one is taken as it is."""
 
 
 class DatabaseSource:
@@ -39,23 +36,14 @@ class DatabaseSource:
         self._providers = ProviderStore(db)
 
     def load(self) -> Catalogue:
-        """Everything. Raises `DatabaseError`."""
-        return self._steady(self._load)
+        """Everything, of one revision. Raises `DatabaseError`."""
+        with self.db.snapshot():
+            return self._load(self.db.revision())
 
     def point(self, request: ResolveRequest) -> Catalogue:
-        """The rows that can answer one request, and what they take in. Raises `DatabaseError`."""
-        return self._steady(lambda revision: self._point(request, revision))
-
-    def _steady(self, read: Callable[[int], Catalogue]) -> Catalogue:
-        """Read until nothing was published meanwhile, so that a catalogue is of one revision."""
-        revision = self.db.revision()
-        for _ in range(_TRIES):
-            found = read(revision)
-            after = self.db.revision()
-            if after == revision:
-                break
-            revision = after
-        return found
+        """The rows that can answer one request, and what they take in, of one revision. Raises `DatabaseError`."""
+        with self.db.snapshot():
+            return self._point(request, self.db.revision())
 
     def _load(self, revision: int) -> Catalogue:
         tables = {

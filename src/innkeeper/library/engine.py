@@ -152,10 +152,10 @@ class Database:
             with self.reading() as connection:
                 yield connection
             return
-        with self._located(), self.engine.connect() as plain:
-            connection = (
-                plain if self.dialect == "sqlite" else plain.execution_options(isolation_level="REPEATABLE READ")
-            )
+        with self._located(), self.engine.connect() as connection:
+            if self.dialect != "sqlite":
+                # One statement; the option of the driver sets the session and sets it back, in four.
+                connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             self._local.looking = connection
             try:
                 yield connection
