@@ -183,6 +183,19 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("writes") else "BEGIN")
 
 
+_ENDING: Final = "57P0"
+"""What the SQLSTATE begins with of a server that ends a connection, or itself."""
+
+
+def _note_end(context: Any) -> None:
+    """Give up a connection that the server has ended, also where the driver lets the socket's own error through."""
+    error = context.original_exception
+    said = (*error.args, None)[0]
+    code = said.get("C") if isinstance(said, dict) else getattr(error, "sqlstate", None)
+    if isinstance(error, OSError) or str(code).startswith(_ENDING):
+        context.is_disconnect = True
+
+
 def _postgresql(target: Target, timeout: float, read_only: bool) -> Engine:  # noqa: FBT001 - our own call only
     from sqlalchemy import create_engine, event
     from sqlalchemy.engine import make_url
@@ -200,6 +213,7 @@ def _postgresql(target: Target, timeout: float, read_only: bool) -> Engine:  # n
         max_overflow=-1,
         json_serializer=_json,
     )
+    event.listen(engine, "handle_error", _note_end)
     event.listen(engine.pool, "checkin", _note_rest)
     event.listen(engine.pool, "checkout", partial(_wake, engine.dialect))
     return engine
