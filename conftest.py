@@ -18,7 +18,7 @@ _pages = Sybil(
 _docstrings = Sybil(
     parsers=[DocTestParser(), PythonCodeBlockParser(), SkipParser()],
     # Before Python 3.13 `**` in a pattern stands for one folder, so each depth has its own.
-    patterns=["src/*/*.py", "src/*/*/*.py", "src/*/*/*/*.py"],
+    patterns=["src/*/*.py", "src/*/*/*.py", "src/*/*/*/*.py", "src/*/*/*/*/*.py"],
     document_types={".py": PythonDocStringDocument},
 )
 

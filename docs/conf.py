@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from innkeeper.cli.root import root
+from innkeeper.cli.app.root import root
 
 project = "Innkeeper"
 author = "The Innkeeper authors"

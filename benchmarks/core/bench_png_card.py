@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.case import Case
 from innkeeper.content import Chat, Document, load_character, load_chat, load_lorebook
-from innkeeper.content.character_reading import read_character
+from innkeeper.content.character import read_character
 
 IMAGE_BYTES = 2 * 1024 * 1024
 CARD_ENTRIES = 200

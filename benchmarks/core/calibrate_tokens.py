@@ -1,4 +1,4 @@
-"""Fit the weights of `innkeeper.tokens.calibration` to exact tokenizers, and measure how far the estimates are off.
+"""Fit the weights of `innkeeper.tokens.table.calibration` to exact tokenizers, and measure how far the estimates are off.
 
     python -m benchmarks.core.calibrate_tokens passages.json
 
@@ -15,9 +15,9 @@ from typing import Any, Final
 import numpy as np
 
 from innkeeper.prompt.errors import InnkeeperError
-from innkeeper.tokens.carriers import engine_of
-from innkeeper.tokens.features import FEATURES, features
-from innkeeper.tokens.vocabulary import VOCABULARIES
+from innkeeper.tokens.engines.heuristic import FEATURES, features
+from innkeeper.tokens.engines.loading import engine_of
+from innkeeper.tokens.table.vocabulary import VOCABULARIES
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 

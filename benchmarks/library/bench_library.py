@@ -10,17 +10,17 @@ from typing import Final
 
 from benchmarks.case import Case
 from benchmarks.library.inputs import REQUESTS, VALUES, catalogue, filled, page
-from innkeeper.library.catalogue import Catalogue
-from innkeeper.library.database_source import DatabaseSource
-from innkeeper.library.engine import Database
-from innkeeper.library.key import Level
+from innkeeper.library.catalogue.catalogue import Catalogue
+from innkeeper.library.catalogue.database_source import DatabaseSource
+from innkeeper.library.catalogue.resolver import resolve
+from innkeeper.library.catalogue.snapshot import catalogue_of, snapshot_of
+from innkeeper.library.catalogue.sources import Sources
+from innkeeper.library.db.engine import Database
 from innkeeper.library.mapping import template_values
-from innkeeper.library.publish import problems_of
-from innkeeper.library.render import render
-from innkeeper.library.rendered_cache import RenderedCache, RenderedKey, content_digest
-from innkeeper.library.resolver import resolve
-from innkeeper.library.snapshot import catalogue_of, snapshot_of
-from innkeeper.library.sources import Sources
+from innkeeper.library.templates.cache import RenderedCache, RenderedKey, content_digest
+from innkeeper.library.templates.publish import problems_of
+from innkeeper.library.templates.rendering import render
+from innkeeper.library.templates.template import MatchLevel
 from innkeeper.tokens import default_counter
 
 SMALL: Final = 200
@@ -39,7 +39,7 @@ def cases() -> Iterator[Case]:
 
 def _resolving(small: Catalogue, large: Catalogue) -> Iterator[Case]:
     for name, request in REQUESTS.items():
-        assert resolve(request, large).level is not Level.PASSTHROUGH
+        assert resolve(request, large).level is not MatchLevel.PASSTHROUGH
         few = partial(resolve, request, small)
         yield Case(f"resolve: {name}, {LARGE:,} templates", partial(resolve, request, large), few, f"among {SMALL}")
     chain = Sources(_Ready(large), start=lambda work: work())
@@ -106,9 +106,9 @@ def _open(url: str) -> None:
 
 
 def _start(url: str) -> Callable[[], object]:
-    def run() -> Level:
+    def run() -> MatchLevel:
         with Database.open(url) as db:
             return Sources(DatabaseSource(db), start=lambda _work: None).resolve(REQUESTS["exact"]).level
 
-    assert run() is Level.EXACT
+    assert run() is MatchLevel.EXACT
     return run

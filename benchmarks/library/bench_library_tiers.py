@@ -5,12 +5,12 @@ from typing import Final
 
 from benchmarks.case import Case
 from innkeeper.library.compression import compress
-from innkeeper.library.detector import default_detector
-from innkeeper.library.negatives import NegativeRow, join_negatives
+from innkeeper.library.models.measure import CLIP
+from innkeeper.library.models.negatives import NegativeRow, join_negatives
 from innkeeper.library.segments import Role, Segment
 from innkeeper.library.tier import Ceilings, Tier, effective_tier
-from innkeeper.library.tier_policy import TierPolicy
-from innkeeper.library.tokenizer_spec import CLIP
+from innkeeper.library.tiers.detector import default_detector
+from innkeeper.library.tiers.policy import TierPolicy
 from innkeeper.library.window import fit_chat
 from innkeeper.prompt.message import Message
 

@@ -13,10 +13,10 @@ from typing import Final
 
 from benchmarks.case import Case
 from benchmarks.library.inputs import REQUESTS, VALUES, filled
-from innkeeper.library.asking import PrepareRequest
 from innkeeper.library.library import Library
-from innkeeper.library.vault import Vault
-from innkeeper.library.vault_keys import EnvironmentKeys, VaultKey
+from innkeeper.library.prepare.request import PrepareRequest
+from innkeeper.library.vault.keys import EnvironmentKeys, VaultKey
+from innkeeper.library.vault.vault import Vault
 
 TEMPLATES: Final = 1_000
 STEADY: Final = 2_000

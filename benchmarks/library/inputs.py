@@ -7,15 +7,20 @@ from typing import Any, Final
 
 from sqlalchemy import insert
 
-from innkeeper.library.catalogue import Catalogue
-from innkeeper.library.draft import TemplateDraft
-from innkeeper.library.engine import Database
-from innkeeper.library.key import TemplateKey
-from innkeeper.library.resolver import ResolveRequest
-from innkeeper.library.rows import checked
-from innkeeper.library.tables import template_labels, template_versions, templates
-from innkeeper.library.template import PRODUCTION, Labelled, TemplateVersion, Variable
-from innkeeper.library.template_rows import label_values, version_values
+from innkeeper.library.catalogue.catalogue import Catalogue
+from innkeeper.library.catalogue.resolver import ResolveRequest
+from innkeeper.library.db.engine import Database
+from innkeeper.library.db.rows import checked
+from innkeeper.library.db.tables import template_labels, template_versions, templates
+from innkeeper.library.templates.rows import label_values, version_values
+from innkeeper.library.templates.template import (
+    PRODUCTION,
+    Labelled,
+    TemplateDraft,
+    TemplateKey,
+    TemplateVersion,
+    Variable,
+)
 from innkeeper.library.tier import Tier
 
 __all__ = ["REQUESTS", "VALUES", "catalogue", "drafts", "filled", "page"]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.budget import BudgetNumberError, Cost, Costing
+from innkeeper.budget import BudgetNumberError, Cost, Costing, framing_of
 from innkeeper.budget.costing import count_texts
 from innkeeper.prompt import Attachment, Block, FrozenDict, Message
 from innkeeper.tokens import FRAMINGS, NO_FRAMING, OPENAI, default_counter
@@ -97,3 +97,21 @@ def test_metadata_of_odd_objects_is_counted_somehow() -> None:
     assert Costing(counter=Characters(), include_message_metadata_tokens=True).totals([odd]) == [
         len('{"x":"<class \'object\'>"}')
     ]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "framing"),
+    [
+        (None, "openai"),
+        ("openai", "openai"),
+        ("responses", "openai"),
+        ("mistral", "openai"),
+        ("a dialect of one's own", "openai"),
+        ("anthropic", "anthropic"),
+        ("gemini", "google"),
+        ("text", "none"),
+    ],
+)
+def test_a_dialect_is_counted_as_its_provider_does(dialect: str | None, framing: str) -> None:
+    """Measured providers by their own rule, one text for all messages by none, others as OpenAI."""
+    assert framing_of(dialect).name == framing

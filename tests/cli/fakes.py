@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from innkeeper.inference.chat import ChatReply
-from innkeeper.inference.response import Response
+from innkeeper.inference.client.chat import ChatReply
+from innkeeper.inference.client.wire import Response
 
 __all__ = ["FakeSpeaker"]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.cli.root import main
+from innkeeper.cli.app.root import main
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from innkeeper.content import (
     Lorebook,
     WrongKindError,
 )
-from innkeeper.content.character_reading import read_character
+from innkeeper.content.character import read_character
 from innkeeper.prompt.errors import FormatError, LimitError, UnknownNameError, UsageError
 from innkeeper.prompt.request import BuildRequest
 from tests import shared

@@ -20,7 +20,7 @@ from innkeeper.content import (
     load_preset,
     load_preset_file,
 )
-from innkeeper.content.json_asset import JsonAsset
+from innkeeper.content.json.json_asset import JsonAsset
 from innkeeper.prompt.errors import FormatError, LimitError
 from tests import shared
 from tests.content.builders import attempt, objects, values

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from innkeeper.dialects import DIALECTS, DialectOptionError
-from innkeeper.dialects.options import neutral, stop_list
+from innkeeper.dialects.options import ResponseFormat, neutral, stop_list
 from innkeeper.prompt import FrozenDict
 from tests.dialects.talks import ALL, message, said
 
@@ -97,3 +97,32 @@ def test_tools_may_come_as_extra() -> None:
 def test_numbers_that_json_has_not() -> None:
     """Infinities and not-a-numbers are null."""
     assert body(temperature=float("inf"), top_p=float("nan")) == {"temperature": None, "top_p": None}
+
+
+SCHEMA = {"type": "object", "properties": {}}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("json", ResponseFormat("json_object")),
+        ("text", ResponseFormat("text")),
+        ({"type": "json_object"}, ResponseFormat("json_object")),
+        ({"type": "json_schema", "schema": SCHEMA}, ResponseFormat("json_schema", schema=SCHEMA)),
+        (
+            {"type": "json_schema", "json_schema": {"name": "n", "schema": SCHEMA, "strict": True, "description": "d"}},
+            ResponseFormat("json_schema", "n", SCHEMA, strict=True, description="d"),
+        ),
+        ({"type": "json_schema", "json_schema": "odd"}, ResponseFormat("json_schema", schema={})),
+        (SCHEMA, ResponseFormat("json_schema", schema=SCHEMA)),
+    ],
+    ids=["word", "text", "object", "flat", "nested", "odd", "bare-schema"],
+)
+def test_spellings(given: Any, expected: ResponseFormat) -> None:
+    """Chat Completions' shape, Responses' shape, a word or a bare schema: all are read."""
+    assert ResponseFormat.of(given) == expected
+
+
+def test_fields() -> None:
+    """Only what was given is written."""
+    assert ResponseFormat("json_schema", "n", SCHEMA).fields() == {"name": "n", "schema": SCHEMA}

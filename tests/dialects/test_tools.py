@@ -7,7 +7,7 @@ import pytest
 from innkeeper.dialects import DIALECTS
 from innkeeper.dialects.report import Report
 from innkeeper.dialects.tools import chosen, paired, schema
-from innkeeper.dialects.turn import Turn, read
+from innkeeper.dialects.turn import Turn, read_turn
 from innkeeper.prompt import Message, Tool
 from tests.dialects.talks import call, message
 
@@ -15,7 +15,7 @@ from tests.dialects.talks import call, message
 def pair(*talk: Message, repair: bool = True, functions: bool = False) -> tuple[list[str], list[str]]:
     """The turns after pairing as ``role:text:id``, and the sentences of the notes."""
     report = Report("d")
-    turns: list[Turn] = paired(read(talk, report), report, repair=repair, functions=functions)
+    turns: list[Turn] = paired(read_turn(talk, report), report, repair=repair, functions=functions)
     shown = [f"{turn.role}:{turn.text}" + (f":{turn.call_id}" if turn.call_id else "") for turn in turns]
     return shown, [note.message for note in report.notes()]
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from innkeeper.dialects.report import Report
-from innkeeper.dialects.turn import Turn, read
+from innkeeper.dialects.turn import Turn, read_turn
 from innkeeper.prompt import FrozenDict, Message
 from tests.dialects.talks import call, message
 
@@ -13,7 +13,7 @@ from tests.dialects.talks import call, message
 def turn(given: Message) -> tuple[Turn, list[str]]:
     """One message, read, and the notes."""
     report = Report("d")
-    (found,) = read([given], report)
+    (found,) = read_turn([given], report)
     return found, [note.message for note in report.notes()]
 
 

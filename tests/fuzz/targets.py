@@ -14,14 +14,12 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from innkeeper import content
-from innkeeper.library.detector import default_detector
-from innkeeper.library.folding import fold_word, views_of
-from innkeeper.library.key import TemplateKey
-from innkeeper.library.render import Programs, render
-from innkeeper.library.template import TemplateVersion, Variable, sealed
+from innkeeper.library.templates.rendering import Programs, render
+from innkeeper.library.templates.template import TemplateKey, TemplateVersion, Variable, sealed
 from innkeeper.library.tier import TierDecision, effective_tier
-from innkeeper.library.tier_policy import TierPolicy
-from innkeeper.library.transfer import parse
+from innkeeper.library.tiers.detector import default_detector
+from innkeeper.library.tiers.policy import TierPolicy
+from innkeeper.library.transfer.format import parse
 from innkeeper.macros import pyregex
 from innkeeper.macros.environment import MacroEnvironment
 from innkeeper.macros.errors import MacroError
@@ -30,6 +28,7 @@ from innkeeper.macros.smart import sandbox
 from innkeeper.macros.smart.environment import MacroEnvironment as SmartEnvironment
 from innkeeper.macros.smart.expansion import expand as expand_smart
 from innkeeper.prompt.note import Note
+from innkeeper.text.confusables import fold_word, views_of
 from tests.content.builders import archive, card, card_json, card_png, chunk, png, text_chunk
 from tests.fuzz.engine import Target
 

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from innkeeper.inference.chat import ChatReply
-from innkeeper.inference.client import Client
+from innkeeper.inference.client.chat import ChatReply
+from innkeeper.inference.client.sync_client import Client
 from innkeeper.inference.errors import DecodeError, ReplyError
-from innkeeper.inference.tools.arguments import parse_arguments
-from innkeeper.inference.tools.call import calls_of
+from innkeeper.inference.tools.calls import calls_of, parse_arguments
 from innkeeper.prompt import ProviderError
 from tests import shared
 from tests.inference.cassettes import interactions

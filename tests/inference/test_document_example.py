@@ -5,7 +5,7 @@ import os
 import pytest
 
 from innkeeper import Client, PromptRunner, RunnerConfig
-from innkeeper.inference.fake import EchoServer
+from innkeeper.inference.fake.provider import EchoServer
 
 
 def test_example(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from innkeeper.inference.async_client import AsyncClient
-from innkeeper.inference.client import Client
+from innkeeper.inference.client.async_client import AsyncClient
+from innkeeper.inference.client.sync_client import Client
 from innkeeper.inference.errors import (
     DecodeError,
     HttpError,
@@ -18,7 +18,8 @@ from innkeeper.inference.errors import (
     ReplyError,
     StreamCutError,
 )
-from innkeeper.inference.fake import EchoServer, FakeClient, Fault
+from innkeeper.inference.fake.provider import EchoServer, FakeClient
+from innkeeper.inference.fake.script import Fault
 from innkeeper.prompt import ProviderError
 
 HELLO = [{"role": "user", "content": "Hello"}]

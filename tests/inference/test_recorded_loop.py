@@ -6,9 +6,9 @@ from typing import Any
 import httpx
 
 from innkeeper import RunnerConfig
-from innkeeper.inference.client import Client
-from innkeeper.inference.tool_loop import ToolLoopRunner
-from innkeeper.inference.tools.arguments import parse_arguments
+from innkeeper.inference.client.sync_client import Client
+from innkeeper.inference.run.tool_loop import ToolLoopRunner
+from innkeeper.inference.tools.calls import parse_arguments
 from tests import shared
 from tests.inference.cassettes import interactions
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine
 
-from innkeeper.library.engine import Database
+from innkeeper.library.db.engine import Database
 from tests.library.outsides import Counted
 from tests.postgres import Server, running_server
 

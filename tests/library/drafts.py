@@ -2,9 +2,7 @@
 
 from typing import Any
 
-from innkeeper.library.draft import TemplateDraft
-from innkeeper.library.key import TemplateKey
-from innkeeper.library.template import Variable
+from innkeeper.library.templates.template import TemplateDraft, TemplateKey, Variable
 
 
 def draft(name: str = "enhancement_sdxl_sfw", text: str = "Describe {{subject}}.", **fields: Any) -> TemplateDraft:

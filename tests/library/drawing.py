@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from innkeeper.library.resolver import ResolveRequest
-from innkeeper.library.template import Labelled
+from innkeeper.library.catalogue.resolver import ResolveRequest
+from innkeeper.library.templates.template import Labelled
 from innkeeper.library.tier import Tier
 from tests.library.making import made
 

@@ -1,12 +1,9 @@
 """A library with a little of everything."""
 
 from innkeeper.library.conversations import ConversationStore
-from innkeeper.library.documents import DetectionListStore, PolicyStore
-from innkeeper.library.engine import Database
-from innkeeper.library.key import PARTIAL
-from innkeeper.library.logs import LogStore
-from innkeeper.library.store import TemplateStore
-from innkeeper.library.stores import (
+from innkeeper.library.db.engine import Database
+from innkeeper.library.log.logs import LogStore
+from innkeeper.library.models.stores import (
     CharacterStore,
     ModelStore,
     NegativeStore,
@@ -15,7 +12,9 @@ from innkeeper.library.stores import (
     SettingsStore,
     ToolStore,
 )
-from innkeeper.library.template import Variable
+from innkeeper.library.templates.store import TemplateStore
+from innkeeper.library.templates.template import PARTIAL, Variable
+from innkeeper.library.tiers.documents import DetectionListStore, PolicyStore
 from innkeeper.prompt.frozen import freeze
 from tests.library.drafts import draft
 

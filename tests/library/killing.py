@@ -13,10 +13,10 @@ import signal
 import sys
 import time
 
-from innkeeper.library.engine import Database
+from innkeeper.library.db.engine import Database
 from innkeeper.library.errors import DatabaseError
-from innkeeper.library.logs import LogStore
-from innkeeper.library.store import TemplateStore
+from innkeeper.library.log.logs import LogStore
+from innkeeper.library.templates.store import TemplateStore
 from tests.library.drafts import draft
 
 LONGEST = 0.012

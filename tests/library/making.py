@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from innkeeper.library.catalogue import Catalogue
-from innkeeper.library.key import TemplateKey
-from innkeeper.library.partials import Lookup
-from innkeeper.library.template import PRODUCTION, Labelled, TemplateVersion, Variable, sealed
+from innkeeper.library.catalogue.catalogue import Catalogue
+from innkeeper.library.templates.partials import Lookup
+from innkeeper.library.templates.template import PRODUCTION, Labelled, TemplateKey, TemplateVersion, Variable, sealed
 from innkeeper.library.tier import Tier
 from innkeeper.prompt.frozen import freeze
 

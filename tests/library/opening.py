@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from innkeeper.library.asking import PrepareRequest
-from innkeeper.library.documents import PolicyStore
-from innkeeper.library.draft import TemplateDraft
 from innkeeper.library.library import Library
-from innkeeper.library.rules import POLICY_NAME
+from innkeeper.library.prepare.request import PrepareRequest
+from innkeeper.library.templates.template import TemplateDraft
 from innkeeper.library.tier import Ceilings, Tier
-from innkeeper.library.tier_policy import AgeVerification
+from innkeeper.library.tiers.documents import PolicyStore
+from innkeeper.library.tiers.policy import AgeVerification
+from innkeeper.library.tiers.rules import POLICY_NAME
 from tests.library.drafts import draft
 
 ADULT = Ceilings(account=Tier.NSFW)

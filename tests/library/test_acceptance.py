@@ -15,13 +15,15 @@ from typing import Any
 
 import pytest
 
-from innkeeper.library.audit import AuditStore
 from innkeeper.library.builtins import packaged
-from innkeeper.library.catalogue import Catalogue
+from innkeeper.library.catalogue.catalogue import Catalogue
+from innkeeper.library.catalogue.database_source import DatabaseSource
+from innkeeper.library.catalogue.resolver import ResolveRequest, resolve
+from innkeeper.library.catalogue.snapshot import SnapshotFile
 from innkeeper.library.compression import compress
 from innkeeper.library.conversations import ConversationStore
-from innkeeper.library.database_source import DatabaseSource
-from innkeeper.library.enhancement_log import Done, EnhancementLog
+from innkeeper.library.db.audit import AuditStore
+from innkeeper.library.db.queries import query
 from innkeeper.library.errors import (
     AmbiguousTemplateError,
     InvalidTemplateError,
@@ -29,21 +31,18 @@ from innkeeper.library.errors import (
     SnapshotError,
     TierBlockedError,
 )
-from innkeeper.library.key import TemplateKey
 from innkeeper.library.library import Library
-from innkeeper.library.logs import LogStore
-from innkeeper.library.query import query
-from innkeeper.library.resolver import ResolveRequest, resolve
+from innkeeper.library.log.enhancements import Done, EnhancementLog
+from innkeeper.library.log.logs import LogStore
+from innkeeper.library.models.measure import CLIP
+from innkeeper.library.models.stores import CharacterStore, ModelStore, ProviderStore
 from innkeeper.library.segments import Role, Segment
-from innkeeper.library.snapshot import SnapshotFile
-from innkeeper.library.store import TemplateStore
-from innkeeper.library.stores import CharacterStore, ModelStore, ProviderStore
-from innkeeper.library.template import Variable
+from innkeeper.library.templates.store import TemplateStore
+from innkeeper.library.templates.template import TemplateKey, Variable
 from innkeeper.library.tier import Ceilings, Decision, Tier, effective_tier
-from innkeeper.library.tier_policy import TierPolicy
-from innkeeper.library.tokenizer_spec import CLIP
-from innkeeper.library.vault import Vault
-from innkeeper.library.vault_keys import FileKeys, KeyRing, VaultKey
+from innkeeper.library.tiers.policy import TierPolicy
+from innkeeper.library.vault.keys import FileKeys, KeyRing, VaultKey
+from innkeeper.library.vault.vault import Vault
 from innkeeper.prompt.errors import InnkeeperError, UnknownNameError
 from innkeeper.prompt.message import Message
 from tests import shared
@@ -122,7 +121,7 @@ def test_1_no_adult_row_without_the_word(library: Library, asked: Any) -> None:
 @pytest.mark.parametrize("body", [{}, {"adult_enabled": "true"}, {"adult_enabled": 1}, {"absolute": []}, {"sfw": {}}])
 def test_1_no_policy_of_another_form_enables_it(library: Library, body: Any) -> None:
     """Only ``true`` enables the adult tier; a policy that is none allows nothing."""
-    from innkeeper.library.documents import PolicyStore
+    from innkeeper.library.tiers.documents import PolicyStore
 
     PolicyStore(library.db).add("default", body, activate=True)
     library.refresh()
@@ -241,7 +240,7 @@ def test_2_scenes(library: Library) -> None:
 )
 def test_2_output(library: Library, text: str, output: str) -> None:
     """What a model answers is judged with what it answered to; a block is recorded, and no text is kept."""
-    from innkeeper.library.stores import SettingsStore
+    from innkeeper.library.models.stores import SettingsStore
 
     SettingsStore(library.db).set("store_content_days", 30)
     published(library)
@@ -538,8 +537,8 @@ def test_8_five_hundred_messages(library: Library) -> None:
 
 def test_12_secrets_are_nowhere(library: Library, tmp_path: Path) -> None:
     """A secret is in no row, log, error, export or snapshot, nor in the database's bytes."""
-    from innkeeper.library.exporting import export_library
-    from innkeeper.library.transfer import dumps
+    from innkeeper.library.transfer.exporting import export_library
+    from innkeeper.library.transfer.format import dumps
 
     secret = "sk-very-secret-8472"
     keys = FileKeys(tmp_path / "key")
@@ -570,7 +569,7 @@ def test_12_the_password_of_a_database_is_nowhere() -> None:
 
 def test_no_function_of_the_gate_takes_a_way_around() -> None:
     """Whatever a caller says of a tier, a policy and ceilings: ages in an adult context are a block (S1)."""
-    from innkeeper.library.detector import default_detector
+    from innkeeper.library.tiers.detector import default_detector
 
     found = default_detector().scan(BAD)
     for enabled, asked in itertools.product((True, False), ("sfw", "nsfw", None, object())):

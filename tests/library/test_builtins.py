@@ -6,10 +6,9 @@ import pytest
 
 from innkeeper.library.builtins import packaged, packaged_labels, packaged_versions, read_builtins
 from innkeeper.library.errors import MissingVariablesError, SnapshotError
-from innkeeper.library.key import PARTIAL, TemplateKey
 from innkeeper.library.mapping import template_values
-from innkeeper.library.render import render
-from innkeeper.library.template import TemplateVersion, content_hash
+from innkeeper.library.templates.rendering import render
+from innkeeper.library.templates.template import PARTIAL, TemplateKey, TemplateVersion, content_hash
 from innkeeper.library.tier import Tier
 from tests.library.making import lookup_of
 

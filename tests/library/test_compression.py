@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.library.budgets import Budget
 from innkeeper.library.compression import Repair, compress, fit_segments
 from innkeeper.library.errors import OverBudgetError
+from innkeeper.library.models.measure import CLIP, Measure
+from innkeeper.library.prepare.budgets import Budget
 from innkeeper.library.segments import Role, Segment
-from innkeeper.library.tokenizer_spec import CLIP, Measure
 from innkeeper.prompt.errors import ProviderError
 
 WORDS = Measure("words", lambda text: len(text.split()))

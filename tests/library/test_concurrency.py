@@ -8,12 +8,12 @@ from collections.abc import Callable
 import pytest
 
 from innkeeper.library.conversations import ConversationStore
-from innkeeper.library.engine import Database
+from innkeeper.library.db.engine import Database
+from innkeeper.library.db.queries import query
 from innkeeper.library.errors import ConflictError
-from innkeeper.library.logs import LogStore
-from innkeeper.library.query import query
-from innkeeper.library.store import TemplateStore
-from innkeeper.library.stores import ProviderStore
+from innkeeper.library.log.logs import LogStore
+from innkeeper.library.models.stores import ProviderStore
+from innkeeper.library.templates.store import TemplateStore
 from tests import shared
 from tests.library.drafts import draft
 
@@ -145,9 +145,9 @@ def test_only_one_answers(db: Database) -> None:
 
 PROGRAM = """
 import sys
-from innkeeper.library.engine import Database
-from innkeeper.library.logs import LogStore
-from innkeeper.library.store import TemplateStore
+from innkeeper.library.db.engine import Database
+from innkeeper.library.log.logs import LogStore
+from innkeeper.library.templates.store import TemplateStore
 from tests.library.drafts import draft
 with Database.open(sys.argv[1]) as db:
     for turn in range(15):

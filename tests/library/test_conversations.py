@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from innkeeper.library.conversations import ConversationStore
-from innkeeper.library.engine import Database
+from innkeeper.library.db.engine import Database
 from innkeeper.library.errors import RowError, UnknownRowError
 
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from innkeeper.library.engine import Database
+from innkeeper.library.db.engine import Database
 from innkeeper.library.errors import DatabaseUnreachableError
-from innkeeper.library.store import TemplateStore
+from innkeeper.library.templates.store import TemplateStore
 from tests.library.drafts import draft
 from tests.library.opening import ask, opened, published
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import time
 
-from innkeeper.library.database_source import DatabaseSnapshots, DatabaseSource
-from innkeeper.library.engine import Database
+from tests.library.catalogue.test_sources import Shelf
+
+from innkeeper.library.catalogue.database_source import DatabaseSnapshots, DatabaseSource
+from innkeeper.library.catalogue.follower import Watcher
+from innkeeper.library.catalogue.resolver import ResolveRequest
+from innkeeper.library.catalogue.sources import Sources
+from innkeeper.library.db.engine import Database
 from innkeeper.library.errors import DatabaseUnreachableError
 from innkeeper.library.following import Follower
-from innkeeper.library.resolver import ResolveRequest
-from innkeeper.library.sources import Sources
-from innkeeper.library.store import TemplateStore
-from innkeeper.library.watch import Watcher
+from innkeeper.library.templates.store import TemplateStore
 from tests.library.drafts import draft
 from tests.library.making import catalogue, made
-from tests.library.test_sources import Shelf
 
 ASK = ResolveRequest(use_case="enhancement", job_type="image", target_model="sdxl")
 

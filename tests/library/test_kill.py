@@ -7,9 +7,9 @@ from collections import Counter
 
 import pytest
 
-from innkeeper.library.engine import Database
-from innkeeper.library.query import query
-from innkeeper.library.store import TemplateStore
+from innkeeper.library.db.engine import Database
+from innkeeper.library.db.queries import query
+from innkeeper.library.templates.store import TemplateStore
 from tests import shared
 from tests.library.drafts import draft
 

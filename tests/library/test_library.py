@@ -14,11 +14,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from innkeeper.library.audit import AuditStore
 from innkeeper.library.builtins import packaged_labels
-from innkeeper.library.documents import DetectionListStore, PolicyStore
-from innkeeper.library.engine import Database
-from innkeeper.library.enhancement_log import Done, EnhancementLog
+from innkeeper.library.catalogue.library_database import LibrarySnapshot
+from innkeeper.library.db.audit import AuditStore
+from innkeeper.library.db.engine import Database
+from innkeeper.library.db.queries import query
 from innkeeper.library.errors import (
     DatabaseError,
     DatabaseMissingError,
@@ -29,15 +29,14 @@ from innkeeper.library.errors import (
     TierBlockedError,
     UnknownPartialError,
 )
-from innkeeper.library.key import PARTIAL
 from innkeeper.library.library import Library
-from innkeeper.library.logs import LogStore
-from innkeeper.library.query import query
-from innkeeper.library.rules import OPERATOR_VALUES, POLICY_NAME, STORE_CONTENT_DAYS
-from innkeeper.library.shelf import KeptShelf
-from innkeeper.library.stores import ModelStore, NegativeStore, ProviderStore, SettingsStore
-from innkeeper.library.template import Variable
+from innkeeper.library.log.enhancements import Done, EnhancementLog
+from innkeeper.library.log.logs import LogStore
+from innkeeper.library.models.stores import ModelStore, NegativeStore, ProviderStore, SettingsStore
+from innkeeper.library.templates.template import PARTIAL, Variable
 from innkeeper.library.tier import Ceilings, Decision, Tier
+from innkeeper.library.tiers.documents import DetectionListStore, PolicyStore
+from innkeeper.library.tiers.rules import OPERATOR_VALUES, POLICY_NAME, STORE_CONTENT_DAYS
 from innkeeper.prompt.errors import ConfigError, InnkeeperError, MaxTokensExceededError, UnknownNameError
 from innkeeper.prompt.message import Message
 from tests.library.drafts import draft
@@ -166,7 +165,7 @@ def test_the_snapshot_stands_in(kept: Library, tmp_path: Path) -> None:
         assert found.resolution.source == "snapshot"
         assert found.degraded
         assert library.prepare(ask(values={"subject": "a cat"})).rendered is not None
-        assert KeptShelf(snapshot, library._shelf).point(ask().asked(Tier.SFW)).labelled
+        assert LibrarySnapshot(snapshot, library._shelf).point(ask().asked(Tier.SFW)).labelled
     snapshot.write_bytes(snapshot.read_bytes().replace(b"Describe", b"Descripe"))
     with opened(str(tmp_path / "gone.db"), create=False, snapshot=snapshot) as library:
         assert library.resolve(ask()).resolution.level == "builtin"
@@ -425,7 +424,7 @@ TIERS = st.sampled_from([None, Tier.SFW, Tier.NSFW])
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_no_answer_is_above_any_ceiling(tmp_path: Path, ceilings: Ceilings, requested: Any, *, adult: bool) -> None:
     """Whatever is asked and allowed, the template that answers is of a tier that each ceiling allows."""
-    from innkeeper.library.tier_policy import TierPolicy
+    from innkeeper.library.tiers.policy import TierPolicy
 
     path = tmp_path / "lattice.db"
     if not path.exists():

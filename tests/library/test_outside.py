@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.library.columns import moment_text
-from innkeeper.library.engine import Database
+from innkeeper.library.db.columns import moment_text
+from innkeeper.library.db.engine import Database
+from innkeeper.library.models.stores import ToolStore
 from innkeeper.library.outside import MACHINE, ulid
-from innkeeper.library.stores import ToolStore
 from innkeeper.prompt.errors import FormatError
 
 

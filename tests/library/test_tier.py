@@ -8,21 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.library.errors import TierBlockedError
-from innkeeper.library.findings import Findings
-from innkeeper.library.tier import Ceilings, Decision, Tier, TierDecision, effective_tier
-from innkeeper.library.tier_policy import Thresholds, TierPolicy
+from innkeeper.library.tier import Ceilings, Decision, ScanFindings, Tier, TierDecision, effective_tier
+from innkeeper.library.tiers.policy import Thresholds, TierPolicy
 
 SIDES = Ceilings.__struct_fields__
 OPEN = TierPolicy(adult_enabled=True)
 ADULT = Ceilings(account=Tier.NSFW)
-CLEAN = Findings(detector_version="1", lexicon_version="t@1")
+CLEAN = ScanFindings(detector_version="1", lexicon_version="t@1")
 
 categories = st.sampled_from(["age", "age_setting", "romantic", "sexual", "trafficking", "violence", "other"])
 levels = st.none() | st.floats(0, 1)
 thresholds = st.dictionaries(categories, st.builds(Thresholds, lower=levels, review=levels, block=levels), max_size=4)
 policies = st.builds(TierPolicy, adult_enabled=st.booleans(), sfw=thresholds, nsfw=thresholds)
 findings = st.builds(
-    Findings,
+    ScanFindings,
     scores=st.dictionaries(categories, st.floats(0, 1), max_size=4),
     detector_version=st.sampled_from(["", "1"]),
     failed=st.sampled_from(["", "classifier_timeout"]),
@@ -45,7 +44,7 @@ def test_every_combination_of_ceilings(requested: str | None, enabled: bool) -> 
 
 @given(asked, st.lists(st.sampled_from([None, *Tier]), min_size=len(SIDES), max_size=len(SIDES)), policies, findings)
 def test_detection_never_raises_a_tier(
-    requested: object, values: list[Tier | None], policy: TierPolicy, found: Findings
+    requested: object, values: list[Tier | None], policy: TierPolicy, found: ScanFindings
 ) -> None:
     """Whatever is asked, allowed and found: the tier is at most each ceiling, and at most what it is without detection."""
     ceilings = Ceilings(*values)
@@ -59,7 +58,7 @@ def test_detection_never_raises_a_tier(
 
 @given(policies, st.sampled_from(["age", "age_setting"]), st.sampled_from(["romantic", "sexual"]), findings)
 def test_no_setting_lets_ages_pass_in_an_adult_context(
-    policy: TierPolicy, age: str, context: str, found: Findings
+    policy: TierPolicy, age: str, context: str, found: ScanFindings
 ) -> None:
     """Age-indicating with sexual or romantic content is blocked in every tier, whatever the policy."""
     scores = {**found.scores, age: 0.5, context: 0.5}
@@ -80,7 +79,7 @@ def test_no_setting_lets_ages_pass_in_the_adult_tier(policy: TierPolicy, age: st
 
 
 @given(findings, policies)
-def test_absolute_categories_block(found: Findings, policy: TierPolicy) -> None:
+def test_absolute_categories_block(found: ScanFindings, policy: TierPolicy) -> None:
     """An absolute category blocks in both tiers whatever the other scores."""
     found = msgspec.structs.replace(found, scores={**found.scores, "non_consent": 0.6})
     assert all(effective_tier(tier, ADULT, policy=policy, detection=found).decision is Decision.BLOCK for tier in Tier)
@@ -94,7 +93,7 @@ def test_what_names_no_tier_is_the_general_one(value: object) -> None:
 
 def test_a_failed_scan_closes_the_adult_tier_only() -> None:
     """What could not be scanned needs review: the general tier goes on, the adult tier does not."""
-    failed = Findings(detector_version="1", failed="classifier_timeout")
+    failed = ScanFindings(detector_version="1", failed="classifier_timeout")
     low = effective_tier("sfw", ADULT, policy=OPEN, detection=failed)
     high = effective_tier("nsfw", ADULT, policy=OPEN, detection=failed)
     assert (low.decision, low.passed, low.reasons) == (Decision.REVIEW, True, ("detector:classifier_timeout",))

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from innkeeper.library.asking import PrepareRequest, texts_of
+from innkeeper.library.catalogue.resolver import ResolveRequest
 from innkeeper.library.errors import RequestError
-from innkeeper.library.resolver import ResolveRequest
+from innkeeper.library.prepare.request import PrepareRequest, texts_of
 from innkeeper.library.tier import Ceilings, Tier
 from innkeeper.prompt.message import Message
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.parity import Case, Verdict, load_cases, run_case, run_cases, smart
+from innkeeper.parity import Case, CaseVerdict, load_cases, run_case, run_cases, smart
 from innkeeper.parity.run import default_runners
 from innkeeper.parity.smart import HTTP, SmartCases
 from innkeeper.prompt.errors import UnavailableError
@@ -27,13 +27,13 @@ def _shown(differences: Any) -> str:
 def test_agrees(case: Case) -> None:
     """Same call, same answer, with the profile of the original."""
     outcome = run_case(case)
-    assert outcome.verdict is Verdict.AGREED, f"{outcome.error or ''}\n{_shown(outcome.differences)}"
+    assert outcome.verdict is CaseVerdict.AGREED, f"{outcome.error or ''}\n{_shown(outcome.differences)}"
 
 
 def test_requests_agree_in_their_order() -> None:
     """Requests to one service, where each meets what the ones before it left."""
     requests = [case for case in CASES if case.area == HTTP]
-    wrong = [outcome for outcome in run_cases(requests) if outcome.verdict is not Verdict.AGREED]
+    wrong = [outcome for outcome in run_cases(requests) if outcome.verdict is not CaseVerdict.AGREED]
     assert len(requests) == 27
     assert not wrong, "\n".join(f"{outcome.case.name}\n{_shown(outcome.differences)}" for outcome in wrong)
 
@@ -103,7 +103,7 @@ DISAGREEMENTS = [
 @pytest.mark.parametrize("wrong", DISAGREEMENTS, ids=lambda wrong: wrong.name)
 def test_sees_disagreements(wrong: Wrong) -> None:
     """What must agree and does not is told."""
-    assert run_case(wrong.case).verdict is Verdict.DIFFERENT
+    assert run_case(wrong.case).verdict is CaseVerdict.DIFFERENT
 
 
 def test_accepts_any_of_several_texts() -> None:
@@ -114,13 +114,13 @@ def test_accepts_any_of_several_texts() -> None:
         expected={"text": "b", "variables": {"initial": {}, "final": {}}},
         accept_text=["a", "b"],
     )
-    assert run_case(case).verdict is Verdict.AGREED
+    assert run_case(case).verdict is CaseVerdict.AGREED
 
 
 def test_words_of_other_errors_are_ours() -> None:
     """Beyond the constructor, a ValueError agrees whatever it says."""
     case = _case("chat_branches.openai_messages", {"doc": None}, error={"type": "ValueError", "message": "other words"})
-    assert run_case(case).verdict is Verdict.AGREED
+    assert run_case(case).verdict is CaseVerdict.AGREED
 
 
 def test_a_request_that_changes_things_is_seen_by_the_next() -> None:
@@ -154,7 +154,7 @@ def test_what_is_missing_here_is_no_disagreement(monkeypatch: pytest.MonkeyPatch
         raise UnavailableError(msg)
 
     monkeypatch.setattr(smart, "_function", lambda _area: missing)
-    assert run_case(_case("macro.process_text", {}, expected={})).verdict is Verdict.UNAVAILABLE
+    assert run_case(_case("macro.process_text", {}, expected={})).verdict is CaseVerdict.UNAVAILABLE
 
 
 @pytest.mark.parametrize("body", ["a page", [1], {"messages": [1, {"role": "user"}]}])
@@ -185,7 +185,7 @@ def test_answers_are_compared_as_json() -> None:
     variables = {"initial": {}, "final": {"w": [1, [2]]}}
     expected = {"success": True, "result": "", "error": None, "variables": variables}
     case = _case("python_sandbox.eval", {"code": "setvar('w', (1, (2,)))"}, expected=expected)
-    assert run_case(case).verdict is Verdict.AGREED
+    assert run_case(case).verdict is CaseVerdict.AGREED
 
 
 @pytest.mark.parametrize(
@@ -217,9 +217,9 @@ def test_words_of_the_sandbox_over_http_are_ours() -> None:
     }
     variables: dict[str, Any] = {"initial": {}, "final": {}}
     body = {"success": False, "result": "", "error": "RuntimeError: division by zero", "variables": variables}
-    assert run_case(_case(HTTP, request, expected={"status": 200, "body": body})).verdict is Verdict.AGREED
+    assert run_case(_case(HTTP, request, expected={"status": 200, "body": body})).verdict is CaseVerdict.AGREED
     missing = {"error_code": "MISSING_REQUIRED", "message": "缺少必填字段", "missing": ["code"]}
     empty = _case(HTTP, {**request, "body": {}}, expected={"status": 400, "body": missing})
-    assert run_case(empty).verdict is Verdict.AGREED
+    assert run_case(empty).verdict is CaseVerdict.AGREED
     other = {**body, "error": None}
-    assert run_case(_case(HTTP, request, expected={"status": 200, "body": other})).verdict is not Verdict.AGREED
+    assert run_case(_case(HTTP, request, expected={"status": 200, "body": other})).verdict is not CaseVerdict.AGREED

@@ -1,13 +1,15 @@
 """Text without lone surrogates, origins, pieces."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.prompt import Origin, Piece
-from innkeeper.prompt.text import join_pieces, scalar_text, strip_pieces
+from innkeeper.prompt import BuildRequest, FormatError, Message, Note, NoteKind, Origin, Piece, Plan, ReplayBundle
+from innkeeper.prompt.text import Mended, join_pieces, lone_in, mended_in, scalar_text, strip_pieces, watching
+from innkeeper.taverns import build
 from tests.prompt.doubles import ANY_TEXT
 
 A, B = Origin("a"), Origin("b")
@@ -66,3 +68,94 @@ def test_joined_pieces_say_what_joined_text_says(parts: list[list[Piece]]) -> No
 def test_stripped_pieces_say_what_stripped_text_says(pieces: list[Piece]) -> None:
     """Stripping pieces gives the same text as stripping their text."""
     assert _text(strip_pieces(pieces)) == _text(pieces).strip()
+
+
+HALF = "\ud800"
+
+
+def _notes(plan: Plan) -> list[Note]:
+    return [note for note in plan.notes if note.kind is NoteKind.REPAIR and "surrogate" in note.message]
+
+
+def _request(**fields: Any) -> BuildRequest:
+    return BuildRequest.of({"tavern": "silly", "now": "2026-01-15T12:00:00Z", "model": "gpt-4o", **fields})
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    fields: dict[str, Any]
+    count: int
+    first: str
+
+
+CASES = [
+    Case("a message", {"message": f"a{HALF}b"}, 1, "message"),
+    Case("a chat", {"history": [Message("user", "a"), {"role": "user", "content": HALF * 2}]}, 2, "history[1].content"),
+    Case("a name of a field", {"meta": {f"x{HALF}": f"{HALF}y"}}, 2, "meta.x\ufffd"),
+    Case("a card", {"character": {"name": "Mira", "description": HALF, "first_mes": HALF}}, 2, "character.description"),
+    Case("a persona's name", {"user": f"Sam{HALF}"}, 1, "user"),
+    Case("a book", {"lorebooks": [{"entries": [{"keys": ["a"], "content": HALF}]}]}, 1, "lorebooks[0].entries[0].content"),
+    Case("both kinds", {"message": HALF, "user": {"name": "Sam", "description": HALF}}, 2, "message"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_plan_says_what_was_mended(case: Case) -> None:
+    """One note, with how many and the first place; the same in a second build, and in one of the recorded request."""
+    request = _request(**case.fields)
+    plan = build(request)
+    (note,) = _notes(plan)
+    assert (note.data["count"], note.where and note.where.path) == (case.count, case.first)
+    bundle = ReplayBundle.from_json(plan.replay().to_json())
+    assert _notes(build(request)) == _notes(build(bundle.request)) == [note]
+
+
+def test_clean_text_has_no_note() -> None:
+    """Text outside ASCII is no repair."""
+    assert not _notes(build(_request(message="Grüße 😀", user="Zoë")))
+
+
+def test_a_field_that_is_given_anew_is_forgotten() -> None:
+    """What was mended in a field goes with its value, and other fields keep theirs."""
+    request = _request(message=HALF, history=[Message("user", "a"), {"role": "user", "content": HALF}])
+    assert [found.field for found in request.mended] == ["history", "message"]
+    assert request.with_(message="b").mended == (Mended("history", 1, "history[1].content"),)
+    assert request.with_(message=HALF).mended[1] == Mended("message", 1, "message")
+    assert request.with_(mended=()).mended == ()
+
+
+def test_the_order_of_the_fields_does_not_matter() -> None:
+    """What was mended is told in one order, whether it came at once or one after the other."""
+    fields = {"options": {"a": HALF}, "message": HALF, "history": [{"role": "user", "content": HALF}]}
+    mended = BuildRequest.of(fields).mended
+    assert [found.field for found in mended] == ["history", "message", "options"]
+    one_by_one = BuildRequest()
+    for name, value in fields.items():
+        one_by_one = one_by_one.with_(**{name: value})
+    assert one_by_one.mended == mended
+    assert BuildRequest.of({**fields, "mended": [Mended("meta", 1, "meta.a")]}).mended[-2].field == "meta"
+
+
+def test_what_is_not_plain_data_is_named_by_its_field() -> None:
+    """Where the place cannot be found again, the field is it."""
+    request = _request(history=iter([{"role": "user", "content": HALF}]))
+    assert request.mended == (Mended("history", 1, "history"),)
+
+
+def test_a_wrong_record_is_refused() -> None:
+    """``mended`` is data of a request like any other."""
+    with pytest.raises(FormatError, match="mended"):
+        BuildRequest.of({"mended": [{"field": "message"}]})
+
+
+def test_watches_count_what_happens_inside() -> None:
+    """An outer watch does not see an inner one's; taking stock begins anew."""
+    with watching() as outer:
+        scalar_text(f"{HALF}a{HALF}")
+        with watching() as inner:
+            scalar_text(HALF)
+        assert (outer.count, inner.count) == (2, 1)
+        assert mended_in("a", ["b", HALF], outer) == Mended("a", 2, "a[1]")
+        assert outer.count == 0
+    assert list(lone_in({"a": (HALF, 1, None)}, "x")) == [("x.a[0]", 1)]

@@ -6,9 +6,9 @@ import sys
 from typing import Any
 
 from innkeeper.service import Settings, serve
-from innkeeper.service.gateway.house import Call
 from innkeeper.service.gateway.operation import operation
 from innkeeper.service.gateway.operations import OPERATIONS
+from innkeeper.service.gateway.state import Call
 
 
 def spin(call: Call, rounds: int) -> dict[str, Any]:

@@ -6,8 +6,8 @@ import sys
 import pytest
 
 from innkeeper.service import Gateway, Request, Settings, create_app, serve
+from innkeeper.service.app import library
 from innkeeper.service.errors import ExtraMissingError, ServiceConfigError
-from innkeeper.service.extra import library
 from innkeeper.service.server import address, listen
 
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from innkeeper.service import Keys, Settings, create_app
 from innkeeper.service.errors import OriginRefusedError
-from innkeeper.service.guard import Guard
-from innkeeper.service.origins import check_origin
+from innkeeper.service.guard import Guard, check_origin
 from innkeeper.service.work import Gate
 from tests.service.programs import CONSTRUCT, DOCUMENT
 

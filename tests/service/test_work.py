@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from innkeeper.service.body import Intake, announced
 from innkeeper.service.errors import BodyLimitError, OverloadError, SlowBodyError, TimeBudgetError
+from innkeeper.service.guard import BodyReader, announced
 from innkeeper.service.settings import Settings
 from innkeeper.service.work import Expired, Gate, Work
 
@@ -157,7 +157,7 @@ GONE = {"type": "http.disconnect"}
 def test_body(events: list[Any], headers: dict[str, str], error: type[Exception] | None) -> None:
     """A body is whole, or there is an error that says why not; what was charged is known either way."""
     door, settings = gate(), Settings(max_body=10, body_seconds=0.05)
-    intake = Intake(receiver(*events), settings, door)
+    intake = BodyReader(receiver(*events), settings, door)
     if error is None:
         assert asyncio.run(intake.read(headers)) == b"1234567"
     else:

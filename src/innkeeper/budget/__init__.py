@@ -11,8 +11,7 @@ Trimming is pure: blocks go in, blocks come out, some of them disabled. The step
 """
 
 from innkeeper.budget.accounting import Accounting, Line, accounting
-from innkeeper.budget.costing import Cost, Costing
-from innkeeper.budget.dialect_framing import framing_of
+from innkeeper.budget.costing import Cost, Costing, framing_of
 from innkeeper.budget.errors import BudgetError, BudgetMissingError, BudgetNumberError
 from innkeeper.budget.explanation import Explanation, Row, explain
 from innkeeper.budget.max_tokens import MAX_TOKENS, MaxTokensConfig

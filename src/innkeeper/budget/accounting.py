@@ -6,8 +6,7 @@ from typing import Any
 
 import msgspec
 
-from innkeeper.budget.costing import Cost, Costing
-from innkeeper.budget.dialect_framing import framing_of
+from innkeeper.budget.costing import Cost, Costing, framing_of
 from innkeeper.budget.report import TrimReport
 from innkeeper.prompt import Block, Plan, TokenCounter
 from innkeeper.prompt.text import Origin

@@ -1,4 +1,4 @@
-"""Costing: what a message or block costs in tokens, all texts counted in one batch."""
+"""Costing: what a message or block costs in tokens, all texts counted in one batch, and the framing that goes with a dialect."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from innkeeper.budget.errors import whole
 from innkeeper.prompt import Block, Message, TokenCounter
 from innkeeper.prompt.frozen import EMPTY
 from innkeeper.tokens.counter import Counter
-from innkeeper.tokens.framing import NO_FRAMING, Framing, fields_of
+from innkeeper.tokens.framing import FRAMINGS, NO_FRAMING, OPENAI, Framing, fields_of
 
-__all__ = ["Cost", "Costing", "count_texts"]
+__all__ = ["Cost", "Costing", "count_texts", "framing_of"]
 
 _TOOL_FIELDS: Final = ("tool_calls", "tool_call_id")
 
@@ -177,3 +177,17 @@ def _metadata(item: Block | Message) -> Any:
 
 def _message(item: Block | Message) -> Message:
     return item.message() if isinstance(item, Block) else item
+
+
+_SAME_AS: Final = {"gemini": "google", "responses": "openai"}
+_BARE: Final = frozenset({"text", "instruct", "chat_template"})
+
+
+def framing_of(dialect: str | None) -> Framing:
+    """The counting rule of a dialect's provider.
+
+    Dialects that make one text out of all messages have none. Others that nobody has measured are counted as OpenAI's: chat
+    templates cost three to five tokens a message.
+    """
+    name = dialect or "openai"
+    return NO_FRAMING if name in _BARE else FRAMINGS.get(_SAME_AS.get(name, name), OPENAI)

@@ -8,8 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.budget.accounting import Accounting, accounting
-from innkeeper.budget.costing import Costing
-from innkeeper.budget.dialect_framing import framing_of
+from innkeeper.budget.costing import Costing, framing_of
 from innkeeper.budget.report import EvictionRecord, TrimReport
 from innkeeper.prompt import Block, Note, Plan, TokenCounter
 from innkeeper.prompt.display import escaped, shorten

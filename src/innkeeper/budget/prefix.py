@@ -8,8 +8,7 @@ from typing import Any
 
 import msgspec
 
-from innkeeper.budget.costing import Costing
-from innkeeper.budget.dialect_framing import framing_of
+from innkeeper.budget.costing import Costing, framing_of
 from innkeeper.prompt import Block, Plan, TokenCounter
 from innkeeper.prompt.canonical import to_json
 from innkeeper.prompt.text import Origin

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from innkeeper.budget.dialect_framing import framing_of
+from innkeeper.budget.costing import framing_of
 from innkeeper.budget.errors import whole
 from innkeeper.prompt import State, TokenCounter
 from innkeeper.prompt.errors import UsageError

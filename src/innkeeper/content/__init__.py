@@ -10,22 +10,24 @@ from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
     from innkeeper.content.asset import Asset as Asset
-    from innkeeper.content.card_file import CardFile as CardFile
-    from innkeeper.content.card_file import open_card as open_card
     from innkeeper.content.character import CardVersion as CardVersion
     from innkeeper.content.character import Character as Character
     from innkeeper.content.character import DepthPrompt as DepthPrompt
     from innkeeper.content.chat import BadLine as BadLine
     from innkeeper.content.chat import Chat as Chat
+    from innkeeper.content.chat import read_chat as read_chat
     from innkeeper.content.chat_message import ChatMessage as ChatMessage
     from innkeeper.content.chat_message import ToolInvocation as ToolInvocation
-    from innkeeper.content.chat_reading import read_chat as read_chat
-    from innkeeper.content.decorators import Decorator as Decorator
-    from innkeeper.content.decorators import split_decorators as split_decorators
     from innkeeper.content.diffing import Difference as Difference
     from innkeeper.content.diffing import diff as diff
     from innkeeper.content.diffing import diff_trees as diff_trees
-    from innkeeper.content.document import Document as Document
+    from innkeeper.content.entry import CharacterFilter as CharacterFilter
+    from innkeeper.content.entry import Decorator as Decorator
+    from innkeeper.content.entry import LorebookEntry as LorebookEntry
+    from innkeeper.content.entry import LorePosition as LorePosition
+    from innkeeper.content.entry import SelectiveLogic as SelectiveLogic
+    from innkeeper.content.entry import Spelling as Spelling
+    from innkeeper.content.entry import split_decorators as split_decorators
     from innkeeper.content.errors import ArchiveError as ArchiveError
     from innkeeper.content.errors import CardError as CardError
     from innkeeper.content.errors import CardNameError as CardNameError
@@ -44,32 +46,40 @@ if TYPE_CHECKING:
     from innkeeper.content.errors import PresetError as PresetError
     from innkeeper.content.errors import TruncatedError as TruncatedError
     from innkeeper.content.errors import WrongKindError as WrongKindError
+    from innkeeper.content.files.card_file import CardFile as CardFile
+    from innkeeper.content.files.card_file import open_card as open_card
+    from innkeeper.content.files.loading import PresetFile as PresetFile
+    from innkeeper.content.files.loading import load_character as load_character
+    from innkeeper.content.files.loading import load_chat as load_chat
+    from innkeeper.content.files.loading import load_lorebook as load_lorebook
+    from innkeeper.content.files.loading import load_persona as load_persona
+    from innkeeper.content.files.loading import load_personas as load_personas
+    from innkeeper.content.files.loading import load_preset as load_preset
+    from innkeeper.content.files.loading import load_preset_file as load_preset_file
+    from innkeeper.content.files.png import blank_png as blank_png
+    from innkeeper.content.files.png import embed_in_png as embed_in_png
+    from innkeeper.content.files.reader import Reader as Reader
+    from innkeeper.content.files.saving import append_to_chat as append_to_chat
+    from innkeeper.content.files.saving import card_bytes as card_bytes
+    from innkeeper.content.files.saving import save_bytes as save_bytes
+    from innkeeper.content.files.saving import save_card as save_card
+    from innkeeper.content.files.saving import save_chat as save_chat
+    from innkeeper.content.files.saving import save_lorebook as save_lorebook
+    from innkeeper.content.files.sniffing import Sniffed as Sniffed
+    from innkeeper.content.files.sniffing import sniff as sniff
     from innkeeper.content.finding import Finding as Finding
     from innkeeper.content.finding import Level as Level
     from innkeeper.content.finding import refuse_findings as refuse_findings
-    from innkeeper.content.jsontext import decode_json as decode_json
-    from innkeeper.content.jsontext import encode_json as encode_json
+    from innkeeper.content.json.document import Document as Document
+    from innkeeper.content.json.splice import ABSENT as ABSENT
+    from innkeeper.content.json.text import decode_json as decode_json
+    from innkeeper.content.json.text import encode_json as encode_json
     from innkeeper.content.limits import LIMITS as LIMITS
     from innkeeper.content.limits import Limits as Limits
-    from innkeeper.content.loading import load_character as load_character
-    from innkeeper.content.loading import load_chat as load_chat
-    from innkeeper.content.loading import load_lorebook as load_lorebook
-    from innkeeper.content.loading import load_persona as load_persona
-    from innkeeper.content.loading import load_personas as load_personas
-    from innkeeper.content.loading import load_preset as load_preset
-    from innkeeper.content.loading import load_preset_file as load_preset_file
-    from innkeeper.content.lore_entry import CharacterFilter as CharacterFilter
-    from innkeeper.content.lore_entry import LorebookEntry as LorebookEntry
-    from innkeeper.content.lore_entry import LorePosition as LorePosition
-    from innkeeper.content.lore_entry import SelectiveLogic as SelectiveLogic
-    from innkeeper.content.lore_entry import Spelling as Spelling
-    from innkeeper.content.lore_reading import split_keys as split_keys
     from innkeeper.content.lorebook import Lorebook as Lorebook
     from innkeeper.content.persona import Persona as Persona
     from innkeeper.content.persona import PersonaPosition as PersonaPosition
     from innkeeper.content.persona import read_personas as read_personas
-    from innkeeper.content.png_card import blank_png as blank_png
-    from innkeeper.content.png_card import embed_in_png as embed_in_png
     from innkeeper.content.preset import GLOBAL_ORDER as GLOBAL_ORDER
     from innkeeper.content.preset import NamesBehavior as NamesBehavior
     from innkeeper.content.preset import OrderItem as OrderItem
@@ -77,47 +87,37 @@ if TYPE_CHECKING:
     from innkeeper.content.preset import PromptItem as PromptItem
     from innkeeper.content.preset import PromptOrder as PromptOrder
     from innkeeper.content.preset import PromptPosition as PromptPosition
-    from innkeeper.content.preset_file import PresetFile as PresetFile
-    from innkeeper.content.reader import Reader as Reader
-    from innkeeper.content.saving import append_to_chat as append_to_chat
-    from innkeeper.content.saving import card_bytes as card_bytes
-    from innkeeper.content.saving import save_bytes as save_bytes
-    from innkeeper.content.saving import save_card as save_card
-    from innkeeper.content.saving import save_chat as save_chat
-    from innkeeper.content.saving import save_lorebook as save_lorebook
-    from innkeeper.content.sniffing import Sniffed as Sniffed
-    from innkeeper.content.sniffing import sniff as sniff
-    from innkeeper.content.splice import ABSENT as ABSENT
+    from innkeeper.content.preset import TextPreset as TextPreset
+    from innkeeper.content.spellings.reading import split_keys as split_keys
     from innkeeper.content.templates import ContextTemplate as ContextTemplate
     from innkeeper.content.templates import InstructNames as InstructNames
     from innkeeper.content.templates import InstructTemplate as InstructTemplate
     from innkeeper.content.templates import ReasoningTemplate as ReasoningTemplate
     from innkeeper.content.templates import StoryPosition as StoryPosition
     from innkeeper.content.templates import SystemPrompt as SystemPrompt
-    from innkeeper.content.text_preset import TextPreset as TextPreset
     from innkeeper.content.validation import validate as validate
 
 _HOMES: Final = {
-    "ABSENT": "splice",
+    "ABSENT": "json.splice",
     "ArchiveError": "errors",
     "Asset": "asset",
     "BadLine": "chat",
     "CardError": "errors",
-    "CardFile": "card_file",
+    "CardFile": "files.card_file",
     "CardNameError": "errors",
     "CardVersion": "character",
     "CardVersionError": "errors",
     "Character": "character",
-    "CharacterFilter": "lore_entry",
+    "CharacterFilter": "entry",
     "Chat": "chat",
     "ChatError": "errors",
     "ChatMessage": "chat_message",
     "ContentLimitError": "errors",
     "ContextTemplate": "templates",
-    "Decorator": "decorators",
+    "Decorator": "entry",
     "DepthPrompt": "character",
     "Difference": "diffing",
-    "Document": "document",
+    "Document": "json.document",
     "EncodingError": "errors",
     "Finding": "finding",
     "GLOBAL_ORDER": "preset",
@@ -127,9 +127,9 @@ _HOMES: Final = {
     "LIMITS": "limits",
     "Level": "finding",
     "Limits": "limits",
-    "LorePosition": "lore_entry",
+    "LorePosition": "entry",
     "Lorebook": "lorebook",
-    "LorebookEntry": "lore_entry",
+    "LorebookEntry": "entry",
     "LorebookError": "errors",
     "MissingFileError": "errors",
     "NamesBehavior": "preset",
@@ -143,47 +143,47 @@ _HOMES: Final = {
     "PngError": "errors",
     "Preset": "preset",
     "PresetError": "errors",
-    "PresetFile": "preset_file",
+    "PresetFile": "files.loading",
     "PromptItem": "preset",
     "PromptOrder": "preset",
     "PromptPosition": "preset",
-    "Reader": "reader",
+    "Reader": "files.reader",
     "ReasoningTemplate": "templates",
-    "SelectiveLogic": "lore_entry",
-    "Sniffed": "sniffing",
-    "Spelling": "lore_entry",
+    "SelectiveLogic": "entry",
+    "Sniffed": "files.sniffing",
+    "Spelling": "entry",
     "StoryPosition": "templates",
     "SystemPrompt": "templates",
-    "TextPreset": "text_preset",
+    "TextPreset": "preset",
     "ToolInvocation": "chat_message",
     "TruncatedError": "errors",
     "WrongKindError": "errors",
-    "append_to_chat": "saving",
-    "blank_png": "png_card",
-    "card_bytes": "saving",
-    "decode_json": "jsontext",
+    "append_to_chat": "files.saving",
+    "blank_png": "files.png",
+    "card_bytes": "files.saving",
+    "decode_json": "json.text",
     "diff": "diffing",
     "diff_trees": "diffing",
-    "embed_in_png": "png_card",
-    "encode_json": "jsontext",
-    "load_character": "loading",
-    "load_chat": "loading",
-    "load_lorebook": "loading",
-    "load_persona": "loading",
-    "load_personas": "loading",
-    "load_preset": "loading",
-    "load_preset_file": "loading",
-    "open_card": "card_file",
-    "read_chat": "chat_reading",
+    "embed_in_png": "files.png",
+    "encode_json": "json.text",
+    "load_character": "files.loading",
+    "load_chat": "files.loading",
+    "load_lorebook": "files.loading",
+    "load_persona": "files.loading",
+    "load_personas": "files.loading",
+    "load_preset": "files.loading",
+    "load_preset_file": "files.loading",
+    "open_card": "files.card_file",
+    "read_chat": "chat",
     "read_personas": "persona",
     "refuse_findings": "finding",
-    "save_bytes": "saving",
-    "save_card": "saving",
-    "save_chat": "saving",
-    "save_lorebook": "saving",
-    "sniff": "sniffing",
-    "split_decorators": "decorators",
-    "split_keys": "lore_reading",
+    "save_bytes": "files.saving",
+    "save_card": "files.saving",
+    "save_chat": "files.saving",
+    "save_lorebook": "files.saving",
+    "sniff": "files.sniffing",
+    "split_decorators": "entry",
+    "split_keys": "spellings.reading",
     "validate": "validation",
 }
 """Where each public name lives: name -> module of this package."""

@@ -1,4 +1,9 @@
-"""Character: a character card of any version as one typed, unchangeable value."""
+"""Character: a character card of any version as one typed value that never changes; reading and editing it.
+
+Cards of V1, V2 and V3 are read into the same fields (`read_character`), and the card's JSON is kept whole in ``document``.
+An edit (`Character.replace`) writes only the places that change, and `Character.to_version` takes a card from one
+specification to another; whatever else the card holds keeps its bytes.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +16,27 @@ import msgspec
 
 from innkeeper.content.asset import DEFAULT_ASSETS, Asset
 from innkeeper.content.cache import Cache
-from innkeeper.content.document import Document, remembered
-from innkeeper.content.finding import Finding
-from innkeeper.content.jsontext import encode_json
-from innkeeper.content.lorebook import Lorebook
-from innkeeper.content.record import as_integer, as_number, as_role
-from innkeeper.prompt.errors import UsageError
+from innkeeper.content.errors import CardError, CardNameError, CardVersionError, LorebookError, WrongKindError
+from innkeeper.content.finding import Finding, Level, Path, shown
+from innkeeper.content.json.document import Document, remembered
+from innkeeper.content.json.kinds import kind_of_json
+from innkeeper.content.json.record import FindingCollector, Record, as_integer, as_number, as_role
+from innkeeper.content.json.splice import ABSENT
+from innkeeper.content.json.text import encode_json
+from innkeeper.content.limits import LIMITS, Limits
+from innkeeper.content.lorebook import Lorebook, read_lorebook
+from innkeeper.prompt.errors import UnknownNameError, UsageError, Where
 
-__all__ = ["CardVersion", "Character", "DepthPrompt"]
+__all__ = [
+    "TEXT_FIELDS",
+    "V1_NAMES",
+    "CardVersion",
+    "Character",
+    "DepthPrompt",
+    "convert_card",
+    "read_character",
+    "replace_fields",
+]
 
 TALKATIVENESS: Final = 0.5
 """How readily a character speaks in a group where the card does not say."""
@@ -83,8 +101,6 @@ class Character(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             FormatError: the text is not JSON.
             ContentLimitError: it is beyond a limit.
         """
-        from innkeeper.content.character_reading import read_character
-
         return value if isinstance(value, Character) else remembered(_CACHE, value, read_character, what="a character")
 
     @property
@@ -160,15 +176,11 @@ class Character(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             UnknownNameError: a card has no such field.
             UsageError: a V1 card has no such field; convert it first.
         """
-        from innkeeper.content.character_writing import replace_fields
-
         return replace_fields(self, fields)
 
     def to_version(self, version: CardVersion | str) -> Character:
         """The character as a V2 or V3 card. Fields that only V3 knows stay in a V2 card, where V2 readers pass them by."""
-        from innkeeper.content.character_writing import convert
-
-        return convert(self, CardVersion(version))
+        return convert_card(self, CardVersion(version))
 
     def to_dict(self) -> dict[str, Any]:
         """The card as read, as data of the caller's own."""
@@ -181,3 +193,279 @@ class Character(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
 
 _CACHE: Final[Cache[Character]] = Cache()
+
+
+V1_KINDS: Final = frozenset({"character", "persona", "unknown"})
+"""Kinds of JSON that can be a V1 card: it has no mark of its own, only a name and some texts."""
+
+SPECS: Final[Mapping[str, CardVersion]] = {"chara_card_v2": CardVersion.V2, "chara_card_v3": CardVersion.V3}
+
+V1_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+    "name": ("name", "char_name"),
+    "description": ("description", "char_persona"),
+    "personality": ("personality",),
+    "scenario": ("scenario", "world_scenario"),
+    "first_mes": ("first_mes", "char_greeting"),
+    "mes_example": ("mes_example", "example_dialogue"),
+    "creator_notes": ("creatorcomment", "creator_notes"),
+}
+"""The fields of a V1 card, with the names that other early formats have for them."""
+
+TEXT_FIELDS: Final = (
+    "name",
+    "description",
+    "personality",
+    "scenario",
+    "first_mes",
+    "mes_example",
+    "creator_notes",
+    "system_prompt",
+    "post_history_instructions",
+    "creator",
+    "character_version",
+    "nickname",
+)
+
+
+def read_character(document: Document, *, limits: Limits = LIMITS, lenient: bool = False) -> Character:
+    """The character in a card.
+
+    Args:
+        document: the card.
+        limits: the limits to hold.
+        lenient: accept a card without ``spec`` or of an unknown one, with a finding.
+
+    Raises:
+        CardError: it is no card.
+        CardNameError: the character has no name.
+        CardVersionError: it follows a specification that is not read.
+        WrongKindError: it is something else that is read elsewhere.
+    """
+    findings = FindingCollector(limits.findings, document.findings)
+    tree = document.tree
+    if not isinstance(tree, dict):
+        raise CardError(f"a card is a JSON object, not {shown(tree)}")
+    version = _version(tree, findings, lenient=lenient)
+    if version is CardVersion.V1:
+        return _read_v1(document, findings)
+    return _read_data(document, version, findings, limits)
+
+
+def _version(tree: dict[str, Any], findings: FindingCollector, *, lenient: bool) -> CardVersion:
+    spec, data = tree.get("spec"), tree.get("data")
+    if isinstance(spec, str) and spec in SPECS:
+        return SPECS[spec]
+    if spec is None and not isinstance(data, dict) and _is_v1(tree) and kind_of_json(tree) in V1_KINDS:
+        return CardVersion.V1
+    if lenient and isinstance(data, dict):
+        findings.add("unknown-spec", f"{shown(spec)} is no known specification; read as V3", ("spec",))
+        return CardVersion.V3
+    raise _refusal(tree, spec)
+
+
+def _is_v1(tree: Mapping[str, Any]) -> bool:
+    """Whether there is a name and at least one more of the fields of an early card."""
+    present = [name for name, names in V1_NAMES.items() if any(isinstance(tree.get(other), str) for other in names)]
+    return "name" in present and len(present) > 1
+
+
+def _refusal(tree: dict[str, Any], spec: Any) -> CardError | CardVersionError | WrongKindError:
+    where = Where(path="spec")
+    if isinstance(spec, str) and spec.startswith("chara_card"):
+        hint = "V1, V2 and V3 are read; lenient=True reads the rest as V3"
+        return CardVersionError(f"cards of {shown(spec)} are not read", where=where, hint=hint)
+    kind = kind_of_json(tree)
+    if kind not in {"character", "unknown"}:
+        return WrongKindError(f"this is not a character card but a {kind}", found=kind)
+    if isinstance(tree.get("data"), dict):
+        hint = 'add "spec": "chara_card_v2" and "spec_version": "2.0", or read it with lenient=True'
+        return CardError(f"the card does not say its specification: spec is {shown(spec)}", where=where, hint=hint)
+    if _is_v1({**tree, "name": "?"}):
+        return CardNameError("the character has no name", where=Where(path="name"), hint="give it a name")
+    return CardError(
+        "this JSON is no character card", hint="a card has `spec` and `data`, or at least name and description"
+    )
+
+
+def _read_v1(document: Document, findings: FindingCollector) -> Character:
+    record = Record(document.tree, (), findings)
+    texts: dict[str, Any] = {name: record.text(*names) for name, names in V1_NAMES.items()}
+    _demand_name(texts["name"], ("name",))
+    tags = document.tree.get("tags")
+    return Character(
+        **texts,
+        tags=tuple(filter(None, map(str.strip, tags.split(",")))) if isinstance(tags, str) else record.texts("tags"),
+        extensions={name: document.tree[name] for name in ("talkativeness", "fav") if name in document.tree},
+        version=CardVersion.V1,
+        document=document,
+        findings=findings.done(),
+    )
+
+
+def _read_data(document: Document, version: CardVersion, findings: FindingCollector, limits: Limits) -> Character:
+    data = _data(document.tree, findings)
+    record = Record(data, ("data",), findings)
+    texts: dict[str, Any] = {name: record.text(name) for name in TEXT_FIELDS}
+    _demand_name(texts["name"], ("data", "name"))
+    spec_version = Record(document.tree, (), findings).text("spec_version")
+    _note_newer(spec_version, version, findings)
+    return Character(
+        **texts,
+        alternate_greetings=record.texts("alternate_greetings"),
+        group_only_greetings=record.texts("group_only_greetings"),
+        source=record.texts("source"),
+        tags=record.texts("tags"),
+        creator_notes_multilingual=_texts_by_name(record, "creator_notes_multilingual"),
+        creation_date=record.number("creation_date"),
+        modification_date=record.number("modification_date"),
+        assets=_assets(record) if record.has("assets") else DEFAULT_ASSETS,
+        extensions=record.mapping("extensions"),
+        book=_book(document, record, limits),
+        version=version,
+        spec_version=spec_version,
+        document=document,
+        findings=findings.done(),
+    )
+
+
+def _data(tree: dict[str, Any], findings: FindingCollector) -> dict[str, Any]:
+    """The card's ``data``; a text that is missing there is taken from the V1 fields beside it."""
+    data = tree.get("data")
+    if not isinstance(data, dict):
+        if not _is_v1(tree):
+            raise CardError(f"the card's data is {shown(data)}, not an object", where=Where(path="data"))
+        findings.add("no-data", "the card has no data; its V1 fields are used", ("data",))
+        data = {}
+    spare = {name: tree[name] for name in V1_NAMES if data.get(name) is None and isinstance(tree.get(name), str)}
+    for name in spare:
+        findings.add("v1-fallback", "taken from the V1 field of this name", ("data", name), level=Level.INFO)
+    return {**data, **spare} if spare else data
+
+
+def _demand_name(name: str, path: Path) -> None:
+    if not name.strip():
+        raise CardNameError(
+            "the character has no name", where=Where(path=".".join(map(str, path))), hint="give it a name"
+        )
+
+
+def _note_newer(spec_version: str, version: CardVersion, findings: FindingCollector) -> None:
+    """A newer minor version is read all the same, and said (Character Card V3, *spec_version*)."""
+    try:
+        newer = float(spec_version) > float(version.value[1:])
+    except ValueError:
+        message = f"{shown(spec_version)} is not the version of a card"
+        findings.add("spec-version", message, ("spec_version",))
+    else:
+        if newer:
+            findings.add("newer-spec", f"made for version {spec_version}; new features are not used", ("spec_version",))
+
+
+def _texts_by_name(record: Record, name: str) -> dict[str, str]:
+    found = record.mapping(name)
+    inner = Record(found, (*record.path, name), record.findings)
+    return {key: inner.text(key) for key in found}
+
+
+def _assets(record: Record) -> tuple[Asset, ...]:
+    return tuple(
+        Asset(item.text("type"), item.text("uri"), item.text("name"), item.text("ext", default="unknown"))
+        for item in record.records("assets")
+    )
+
+
+def _book(document: Document, record: Record, limits: Limits) -> Lorebook | None:
+    """The card's lorebook. One that cannot be read is a finding, and the card is read without it."""
+    if not record.has("character_book"):
+        return None
+    path = (*record.path, "character_book")
+    try:
+        return read_lorebook(document, path, limits=limits, findings=record.findings)
+    except LorebookError as error:
+        record.findings.add("bad-lorebook", f"{error.message}; the card is read without it", path)
+        return None
+
+
+_LISTS: Final = ("alternate_greetings", "group_only_greetings", "tags", "source")
+_OTHERS: Final = ("creator_notes_multilingual", "creation_date", "modification_date", "assets", "extensions", "book")
+FIELDS: Final = (*TEXT_FIELDS, *_LISTS, *_OTHERS)
+"""Every field that can be replaced."""
+
+V2_DEFAULTS: Final[Mapping[str, Any]] = {
+    **dict.fromkeys((name for name in TEXT_FIELDS if name not in {"name", "nickname"}), ""),
+    "alternate_greetings": [],
+    "tags": [],
+    "extensions": {},
+}
+"""What V2 demands to be there, and what stands for "nothing"."""
+
+_SPECS: Final = {CardVersion.V2: ("chara_card_v2", "2.0"), CardVersion.V3: ("chara_card_v3", "3.0")}
+
+
+def replace_fields(character: Character, fields: Mapping[str, Any]) -> Character:
+    """The character with other values in some fields."""
+    edits: dict[Path, Any] = {}
+    for name, value in fields.items():
+        if name not in FIELDS:
+            raise UnknownNameError("field of a character", name, FIELDS)
+        edits.update(_edits(character, name, _plain(name, value)))
+    return _read(character.document.replace(edits))
+
+
+def convert_card(character: Character, version: CardVersion) -> Character:
+    """The character as a card of another version."""
+    if version is character.version:
+        return character
+    if version is CardVersion.V1:
+        raise UsageError("a card is not taken back to V1", hint="V2 cards keep the V1 fields for old readers")
+    spec, number = _SPECS[version]
+    edits: dict[Path, Any] = {("spec",): spec, ("spec_version",): number}
+    if character.version is CardVersion.V1:
+        edits.update(_from_v1(character))
+    else:
+        given = character.document.at(("data",))
+        edits.update({("data", key): value for key, value in V2_DEFAULTS.items() if key not in given})
+    if version is CardVersion.V3 and character.document.at(("data", "group_only_greetings")) is ABSENT:
+        edits["data", "group_only_greetings"] = []
+    return _read(character.document.replace(edits))
+
+
+def _read(document: Document) -> Character:
+    return read_character(document, lenient=True)
+
+
+def _from_v1(character: Character) -> dict[Path, Any]:
+    """The V1 fields moved into ``data``; fields that no V1 reader knows stay beside it."""
+    data: dict[str, Any] = {"name": character.name, **V2_DEFAULTS}
+    data |= {name: getattr(character, name) for name in V1_NAMES}
+    data |= {"tags": list(character.tags), "extensions": dict(character.extensions)}
+    moved = {spelling for names in V1_NAMES.values() for spelling in names} | {"tags", *character.extensions}
+    return {("data",): data} | {(name,): ABSENT for name in moved if name in character.raw}
+
+
+def _edits(character: Character, name: str, value: Any) -> dict[Path, Any]:
+    if character.version is CardVersion.V1:
+        return {_v1_place(character, name): value}
+    key = "character_book" if name == "book" else name
+    edits: dict[Path, Any] = {("data", key): ABSENT if value is None else value}
+    old = getattr(character, name)
+    for mirror in V1_NAMES.get(name, ())[:1]:
+        if mirror in character.raw and character.raw[mirror] == old:
+            edits[mirror,] = value
+    return edits
+
+
+def _v1_place(character: Character, name: str) -> Path:
+    names = V1_NAMES.get(name)
+    if names is None:
+        hint = "convert it first: character.to_version('v2')"
+        raise UsageError(f"a V1 card has no field {name!r}", hint=hint)
+    return (next((spelling for spelling in names if spelling in character.raw), names[0]),)
+
+
+def _plain(name: str, value: Any) -> Any:
+    if isinstance(value, Lorebook):
+        return value.to_card_book()
+    if name == "assets" and value is not None:
+        return [msgspec.to_builtins(item) if isinstance(item, Asset) else item for item in value]
+    return list(value) if isinstance(value, tuple) else value

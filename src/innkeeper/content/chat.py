@@ -1,4 +1,8 @@
-"""Chat: a stored conversation: SillyTavern's JSON lines, or a JSON list of messages."""
+"""Chat: a stored conversation, read from SillyTavern's JSON lines or a JSON list of messages, and written back.
+
+`read_chat` finds out which shape a file has and says what is wrong with which line. A chat that was not edited is written
+back byte for byte.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +11,17 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.content.chat_message import ChatMessage
-from innkeeper.content.errors import ChatError
-from innkeeper.content.finding import Finding
-from innkeeper.content.jsontext import encode_json
-from innkeeper.content.record import as_text
-from innkeeper.prompt.errors import UsageError
+from innkeeper.content.chat_message import ChatMessage, read_message
+from innkeeper.content.errors import ChatError, WrongKindError
+from innkeeper.content.finding import Finding, show_path
+from innkeeper.content.json.kinds import kind_of_json
+from innkeeper.content.json.record import as_text
+from innkeeper.content.json.text import decode_json, decode_text, encode_json
+from innkeeper.content.limits import LIMITS, Limits, check_limit, limit_error
+from innkeeper.prompt.errors import FormatError, InputError, LimitError, UsageError, Where
 from innkeeper.prompt.message import Message
 
-__all__ = ["BadLine", "Chat"]
+__all__ = ["BadLine", "Chat", "read_chat"]
 
 
 class BadLine(msgspec.Struct, frozen=True):
@@ -50,8 +56,6 @@ class Chat(msgspec.Struct, frozen=True, kw_only=True):
             FormatError: the text is not JSON.
             ContentLimitError: it is beyond a limit.
         """
-        from innkeeper.content.chat_reading import read_chat
-
         if isinstance(value, Chat):
             return value
         if isinstance(value, str):
@@ -142,3 +146,173 @@ def _plain(item: Any) -> Any:
 
 EMPTY_HEADER: Final[Mapping[str, Any]] = {"user_name": "unused", "character_name": "unused", "chat_metadata": {}}
 """The header of a chat that has none: SillyTavern needs one, and does not read the names in it."""
+
+
+LINE_FACTOR = 8
+"""A line may have so many times the bytes of a message's text: alternatives and extras are on it."""
+
+
+def read_chat(data: bytes, *, limits: Limits = LIMITS, name: str | None = None, lenient: bool = False) -> Chat:
+    """A chat from the bytes of a file.
+
+    Args:
+        data: JSON lines, or JSON: a list of messages, or an object with ``messages``.
+        limits: the limits to hold.
+        name: what errors call the file.
+        lenient: keep a line that is no message as it is, with a finding, instead of refusing the file.
+
+    Raises:
+        ChatError: something in it is no message; ``where`` has its line or its place in the list.
+        WrongKindError: it is something else that is read elsewhere.
+        ContentLimitError: too many messages, or one that is too long.
+    """
+    check_limit(limits, "chat_bytes", len(data), "the chat", asset=name)
+    findings: list[Finding] = []
+    text = data if _is_utf8(data) else decode_text(data, name, findings).encode()
+    if text.lstrip().startswith(b"["):
+        return _read_list(decode_json(text, limits, name=name, findings=findings), data, findings, limits, name)
+    whole = _whole(text, limits)
+    if isinstance(whole, dict):
+        return _read_object(whole, data, findings, limits, name)
+    return _Lines(limits, name, lenient=lenient).read(text, data, findings)
+
+
+def _is_utf8(data: bytes) -> bool:
+    return not data.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"))
+
+
+def _whole(text: bytes, limits: Limits) -> Any:
+    """The one JSON object that the text is, if it is one; JSON lines have several."""
+    first, _, rest = text.strip().partition(b"\n")
+    if first.rstrip().endswith(b"}") and rest:
+        return None
+    try:
+        return decode_json(text, limits)
+    except InputError:
+        return None
+
+
+def _read_object(tree: dict[str, Any], data: bytes, findings: list[Finding], limits: Limits, name: str | None) -> Chat:
+    if isinstance(tree.get("messages"), list):
+        chat = _read_list(tree["messages"], data, findings, limits, name)
+        system = tree.get("system")
+        if isinstance(system, str) and system:
+            return chat_with_system(chat, system)
+        return chat
+    kind = kind_of_json(tree)
+    if kind == "chat header":
+        line = data.strip() if _is_utf8(data) and b"\n" not in data.strip() else None
+        return Chat(header=tree, header_data=line, findings=tuple(findings), data=data, is_lines=True)
+    if kind == "chat message" or "mes" in tree or "role" in tree:
+        return Chat(
+            messages=(_message(tree, data.strip(), limits, Where(asset=name, line=1)),), data=data, is_lines=True
+        )
+    if kind == "unknown":
+        raise ChatError(
+            "this JSON is no chat", where=Where(asset=name), hint="a chat is a list of messages, or JSON lines"
+        )
+    raise WrongKindError(f"this is not a chat but a {kind}", found=kind, where=Where(asset=name))
+
+
+def chat_with_system(chat: Chat, system: str) -> Chat:
+    """The chat with a system text of its own (as one provider keeps it) as its first message."""
+    from msgspec.structs import replace
+
+    return replace(chat, messages=(read_message({"role": "system", "content": system}), *chat.messages), data=None)
+
+
+def _read_list(items: Any, data: bytes, findings: list[Finding], limits: Limits, name: str | None) -> Chat:
+    check_limit(limits, "chat_messages", len(items), "the number of messages", asset=name)
+    messages = []
+    for index, item in enumerate(items):
+        where = Where(asset=name, path=show_path(("messages", index)))
+        if not isinstance(item, dict):
+            raise ChatError(f"a message is an object, not {type(item).__name__}", where=where)
+        messages.append(_message(item, None, limits, where))
+    return Chat(messages=tuple(messages), findings=tuple(findings), data=data)
+
+
+def _message(raw: dict[str, Any], line: bytes | None, limits: Limits, where: Where) -> ChatMessage:
+    """A message, held against the limit on its text."""
+    try:
+        message = read_message(raw, line)
+    except FormatError as error:
+        raise ChatError(error.message, where=where, hint=error.hint) from error
+    if len(message.text) * 4 > limits.message_bytes:
+        size = len(message.text.encode(errors="replace"))
+        check_limit(limits, "message_bytes", size, f"the text of a message ({where})", asset=where.asset)
+    return message
+
+
+class _Lines:
+    """Reads JSON lines one after the other."""
+
+    def __init__(self, limits: Limits, name: str | None, *, lenient: bool) -> None:
+        self.limits = limits
+        self.name = name
+        self.lenient = lenient
+        self.header: dict[str, Any] | None = None
+        self.header_data: bytes | None = None
+        self.messages: list[ChatMessage] = []
+        self.bad: list[BadLine] = []
+        self.findings: list[Finding] = []
+
+    def read(self, text: bytes, data: bytes, findings: list[Finding]) -> Chat:
+        """The chat that the text is."""
+        self.findings = findings
+        lines = text.split(b"\n")
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                self._line(line, number, is_last=number == len(lines))
+        if self.header is None and not self.messages:
+            raise ChatError("there is no message in this file", where=Where(asset=self.name))
+        return Chat(
+            messages=tuple(self.messages),
+            header=self.header,
+            header_data=self.header_data,
+            findings=tuple(self.findings),
+            bad_lines=tuple(self.bad),
+            data=data,
+            is_lines=True,
+        )
+
+    def _line(self, line: bytes, number: int, *, is_last: bool) -> None:
+        """One line. A last line without its end is what a broken write leaves; it is kept, whatever the mode."""
+        try:
+            self._take(line, number)
+        except LimitError as error:
+            raise error.at(asset=self.name, line=number) from None
+        except InputError as error:
+            torn = is_last and (self.header is not None or bool(self.messages))
+            if not (self.lenient or torn):
+                hint = error.hint or "lenient=True keeps lines that are no messages"
+                raise ChatError(error.message, where=_at_line(error.where, number, self.name), hint=hint) from error
+            rule = "torn-line" if torn else "bad-line"
+            self.findings.append(Finding(rule, f"kept, but not read: {error.message}", line=number))
+            self.bad.append(BadLine(number, len(self.messages), line))
+
+    def _take(self, line: bytes, number: int) -> None:
+        allowed = self.limits.message_bytes * LINE_FACTOR
+        if len(line) > allowed:
+            raise limit_error("message_bytes", f"line {number}", allowed, len(line)).at(asset=self.name, line=number)
+        tree = decode_json(line, self.limits)
+        if not isinstance(tree, dict):
+            raise ChatError(f"a message is an object, not {type(tree).__name__}")
+        if "mes" not in tree and "role" not in tree and not self.messages and self.header is None:
+            self._take_header(tree, line)
+            return
+        check_limit(self.limits, "chat_messages", len(self.messages) + 1, "the number of messages", asset=self.name)
+        self.messages.append(_message(tree, line, self.limits, Where(asset=self.name, line=number)))
+
+    def _take_header(self, tree: dict[str, Any], line: bytes) -> None:
+        kind = kind_of_json(tree)
+        is_header = kind == "chat header" or "chat_metadata" in tree or "user_name" in tree
+        if not is_header:
+            raise ChatError("the first line is neither a header nor a message")
+        self.header, self.header_data = tree, line.rstrip(b"\r")
+
+
+def _at_line(where: Where | None, number: int, name: str | None) -> Where:
+    if where is None:
+        return Where(asset=name, line=number)
+    return Where(name, None, number, where.column, where.excerpt, where.cut)

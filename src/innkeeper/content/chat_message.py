@@ -7,12 +7,12 @@ from typing import Any, Final, Self
 
 import msgspec
 
-from innkeeper.content.document import Document
 from innkeeper.content.errors import ChatError
 from innkeeper.content.finding import Path
-from innkeeper.content.jsontext import encode_json
-from innkeeper.content.record import as_flag, as_integer, as_text
-from innkeeper.content.splice import ABSENT
+from innkeeper.content.json.document import Document
+from innkeeper.content.json.record import as_flag, as_integer, as_text
+from innkeeper.content.json.splice import ABSENT
+from innkeeper.content.json.text import encode_json
 from innkeeper.prompt.errors import UnknownNameError
 from innkeeper.prompt.message import Attachment, Message
 

@@ -11,15 +11,15 @@ from typing import Any, Final, Self
 import msgspec
 
 from innkeeper.content.cache import Cache
-from innkeeper.content.document import Document, remembered
+from innkeeper.content.entry import LorebookEntry, Spelling
 from innkeeper.content.errors import LorebookError
 from innkeeper.content.finding import Finding, Level, Path
-from innkeeper.content.foreign_lore import foreign_shape
-from innkeeper.content.jsontext import encode_json
+from innkeeper.content.json.document import Document, remembered
+from innkeeper.content.json.record import FindingCollector, Record
+from innkeeper.content.json.text import encode_json
 from innkeeper.content.limits import LIMITS, Limits, limit_error
-from innkeeper.content.lore_entry import LorebookEntry, Spelling
-from innkeeper.content.lore_reading import read_entry, spelling_of
-from innkeeper.content.record import Findings, Record
+from innkeeper.content.spellings.foreign import foreign_shape
+from innkeeper.content.spellings.reading import read_entry, spelling_of
 from innkeeper.prompt.errors import UsageError, Where
 
 __all__ = ["Lorebook"]
@@ -79,13 +79,13 @@ class Lorebook(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def replace(self, **fields: Any) -> Self:
         """The book with other values of its own fields, everything else as it was. Raises `UsageError` for a name it has not."""
-        from innkeeper.content.lore_writing import book_edits
+        from innkeeper.content.spellings.writing import book_edits
 
         return self._edited(book_edits(self, fields))
 
     def replace_entry(self, id: int | str, /, **fields: Any) -> Self:  # noqa: A002 - the field's name
         """The book with other values in one entry. Raises `UsageError` for an entry or a name it has not."""
-        from innkeeper.content.lore_writing import entry_edits
+        from innkeeper.content.spellings.writing import entry_edits
 
         return self._edited(entry_edits(self, self.entry(id), fields))
 
@@ -99,13 +99,13 @@ class Lorebook(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def to_card_book(self) -> dict[str, Any]:
         """The book in the words of a V2 or V3 card; what those have no word for goes to ``extensions``."""
-        from innkeeper.content.lore_writing import to_card_book
+        from innkeeper.content.spellings.writing import to_card_book
 
         return to_card_book(self)
 
     def to_world(self) -> dict[str, Any]:
         """The book in the words of SillyTavern world info."""
-        from innkeeper.content.lore_writing import to_world
+        from innkeeper.content.spellings.writing import to_world
 
         return to_world(self)
 
@@ -115,7 +115,7 @@ class Lorebook(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
 
 def read_lorebook(
-    document: Document, path: Path = (), *, limits: Limits = LIMITS, findings: Findings | None = None
+    document: Document, path: Path = (), *, limits: Limits = LIMITS, findings: FindingCollector | None = None
 ) -> Lorebook:
     """The book at ``path`` of a document; (``findings`` also collects for the asset around it).
 
@@ -123,7 +123,7 @@ def read_lorebook(
         LorebookError: there are no entries in any known shape.
         ContentLimitError: more entries, keys or text than a limit allows.
     """
-    inner = Findings(limits.findings, () if path else document.findings)
+    inner = FindingCollector(limits.findings, () if path else document.findings)
     raw = document.at(path)
     if isinstance(raw, dict) and str(raw.get("spec", "")).startswith("lorebook") and isinstance(raw.get("data"), dict):
         path, raw = (*path, "data"), raw["data"]
@@ -195,7 +195,7 @@ def _identity(key: int | str) -> int | str:
     )
 
 
-def _check_entry(entry: LorebookEntry, path: Path, findings: Findings, limits: Limits) -> None:
+def _check_entry(entry: LorebookEntry, path: Path, findings: FindingCollector, limits: Limits) -> None:
     keys = len(entry.keys) + len(entry.secondary_keys)
     if keys > limits.lore_keys:
         _limit(keys, "lore_keys", ENTRY_FACTOR, "an entry's keys", path, findings, limits)
@@ -206,7 +206,9 @@ def _check_entry(entry: LorebookEntry, path: Path, findings: Findings, limits: L
         findings.add("no-keys", "the entry has no keys and is not constant", path, level=Level.INFO)
 
 
-def _limit(found: int, limit: str, factor: int, what: str, path: Path, findings: Findings, limits: Limits) -> None:
+def _limit(
+    found: int, limit: str, factor: int, what: str, path: Path, findings: FindingCollector, limits: Limits
+) -> None:
     """Warn above the limit, refuse above ``factor`` times as much."""
     allowed: int = getattr(limits, limit)
     if found > allowed * factor:
@@ -215,7 +217,7 @@ def _limit(found: int, limit: str, factor: int, what: str, path: Path, findings:
         findings.add("beyond-limit", f"{what} exceeds {limit} ({found:,} > {allowed:,})", path)
 
 
-def _note_doubles(entries: tuple[LorebookEntry, ...], findings: Findings) -> None:
+def _note_doubles(entries: tuple[LorebookEntry, ...], findings: FindingCollector) -> None:
     for id_, count in Counter(entry.id for entry in entries).items():
         if count > 1:
             findings.add("duplicate-id", f"{count} entries have the id {id_!r}", ("entries",), level=Level.INFO)

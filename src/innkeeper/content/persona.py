@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from innkeeper.content.document import Document
 from innkeeper.content.errors import PersonaError
-from innkeeper.content.json_asset import JsonAsset
+from innkeeper.content.json.document import Document
+from innkeeper.content.json.json_asset import JsonAsset
 from innkeeper.content.limits import LIMITS, Limits
 from innkeeper.prompt.errors import FormatError, Where
 

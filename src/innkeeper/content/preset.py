@@ -1,4 +1,8 @@
-"""Preset: a chat-completion preset: prompts and their order, formats, behaviour, sampling. In SillyTavern's fields."""
+"""Preset: a chat-completion preset, and TextPreset, the sampling settings for text completion. In SillyTavern's fields.
+
+A `Preset` has prompts and their order, formats, behaviour and sampling. Presets from before the prompt manager, and
+TavernKit's two-part ones, are read as today's (`migrate_preset`), each old field with a finding.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,20 @@ from typing import Any, ClassVar, Final
 import msgspec
 
 from innkeeper.content.finding import Level
-from innkeeper.content.json_asset import JsonAsset
-from innkeeper.content.record import Findings, Record, as_flag, as_integer
+from innkeeper.content.json.json_asset import JsonAsset
+from innkeeper.content.json.record import FindingCollector, Record, as_flag, as_integer, as_text
 
-__all__ = ["GLOBAL_ORDER", "NamesBehavior", "OrderItem", "Preset", "PromptItem", "PromptOrder", "PromptPosition"]
+__all__ = [
+    "GLOBAL_ORDER",
+    "NamesBehavior",
+    "OrderItem",
+    "Preset",
+    "PromptItem",
+    "PromptOrder",
+    "PromptPosition",
+    "TextPreset",
+    "migrate_preset",
+]
 
 GLOBAL_ORDER: Final = 100001
 """The character id under which SillyTavern keeps the order that holds for all characters."""
@@ -173,10 +187,8 @@ class Preset(JsonAsset, frozen=True, kw_only=True, dict=True):
     extensions: dict[str, Any] = msgspec.field(default_factory=dict)
 
     @classmethod
-    def migrated(cls, raw: dict[str, Any], findings: Findings) -> dict[str, Any]:
+    def migrated(cls, raw: dict[str, Any], findings: FindingCollector) -> dict[str, Any]:
         """Old names, and presets of the prompt manager's predecessors (see `preset_migration`)."""
-        from innkeeper.content.preset_migration import migrate_preset
-
         return migrate_preset(raw, findings)
 
     @classmethod
@@ -258,3 +270,93 @@ def _order_item(record: Record) -> OrderItem:
 def _character_id(record: Record) -> int | str:
     number = as_integer(record.raw.get("character_id"))
     return record.text("character_id") if number is None else number
+
+
+class TextPreset(JsonAsset, frozen=True, kw_only=True, dict=True):
+    """Sampling settings of a text-completion backend. ``samplers`` has every number and flag under its own name.
+
+    ``context_window`` and ``max_tokens`` are in tokens.
+    """
+
+    WHAT: ClassVar[str] = "a text-completion preset"
+    NAMES: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "context_window": ("max_length",),
+        "max_tokens": ("genamt", "amount_gen"),
+        "temperature": ("temp",),
+        "repetition_penalty": ("rep_pen",),
+        "frequency_penalty": ("freq_pen",),
+        "presence_penalty": ("presence_pen",),
+        "banned_strings": ("banned_tokens",),
+    }
+
+    name: str = ""
+    context_window: int | None = None
+    max_tokens: int | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: float | None = None
+    min_p: float | None = None
+    repetition_penalty: float | None = None
+    frequency_penalty: float | None = None
+    presence_penalty: float | None = None
+    banned_strings: str = ""
+    samplers: dict[str, Any] = msgspec.field(default_factory=dict)
+
+    @classmethod
+    def derived(cls, record: Record) -> dict[str, Any]:
+        """Every setting that is a number or flag."""
+        return {"samplers": {key: value for key, value in record.raw.items() if isinstance(value, (bool, int, float))}}
+
+
+POSTFIXES: Final = ("", " ", "\n", "\n\n")
+"""What the numbers 0 to 3 stood for in ``continue_postfix``."""
+
+OLD_PROMPTS: Final[Mapping[str, str]] = {
+    "main_prompt": "main",
+    "nsfw_prompt": "nsfw",
+    "auxiliary_prompt": "nsfw",
+    "jailbreak_prompt": "jailbreak",
+    "post_history_instructions": "jailbreak",
+    "enhance_definitions_prompt": "enhanceDefinitions",
+}
+"""Texts that stood on the preset itself before there was a list of prompts, and the prompts they became."""
+
+
+def migrate_preset(raw: dict[str, Any], findings: FindingCollector) -> dict[str, Any]:
+    """A preset in today's fields: TavernKit's two parts in one, single texts as prompts, numbers and flags as words."""
+    told = _joined(raw)
+    _migrate_prompts(told, findings)
+    _migrate_names(told, findings)
+    postfix = as_integer(told.get("continue_postfix")) if not isinstance(told.get("continue_postfix"), str) else None
+    if postfix is not None and 0 <= postfix < len(POSTFIXES):
+        told["continue_postfix"] = POSTFIXES[postfix]
+        findings.add("old-field", "a number is read as the text it stood for", ("continue_postfix",), level=Level.INFO)
+    return told
+
+
+def _joined(raw: dict[str, Any]) -> dict[str, Any]:
+    """TavernKit keeps sampling and prompts in two objects."""
+    if "tavernkit_preset_version" not in raw:
+        return dict(raw)
+    parts = [raw.get(name) for name in ("generation_settings", "preset_settings")]
+    inner = {key: value for part in parts if isinstance(part, dict) for key, value in part.items()}
+    return inner | raw
+
+
+def _migrate_prompts(told: dict[str, Any], findings: FindingCollector) -> None:
+    if isinstance(told.get("prompts"), list):
+        return
+    prompts = []
+    for old, identifier in OLD_PROMPTS.items():
+        text = as_text(told.get(old))
+        if text is not None:
+            prompts.append({"identifier": identifier, "name": identifier, "content": text, "system_prompt": True})
+            findings.add("old-field", f"read as the prompt {identifier!r}", (old,), level=Level.INFO)
+    if prompts:
+        told["prompts"] = prompts
+
+
+def _migrate_names(told: dict[str, Any], findings: FindingCollector) -> None:
+    if told.get("names_behavior") is None and "names_in_completion" in told:
+        told["names_behavior"] = int(bool(as_flag(told["names_in_completion"])))
+        findings.add("old-field", "read as names_behavior", ("names_in_completion",), level=Level.INFO)

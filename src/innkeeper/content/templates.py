@@ -10,8 +10,8 @@ from enum import StrEnum
 from typing import Any, ClassVar, Final
 
 from innkeeper.content.finding import Level
-from innkeeper.content.json_asset import JsonAsset
-from innkeeper.content.record import Findings, as_flag
+from innkeeper.content.json.json_asset import JsonAsset
+from innkeeper.content.json.record import FindingCollector, as_flag
 
 __all__ = [
     "ContextTemplate",
@@ -109,7 +109,7 @@ class InstructTemplate(JsonAsset, frozen=True, kw_only=True, dict=True):
     skip_examples: bool = False
 
     @classmethod
-    def migrated(cls, raw: dict[str, Any], findings: Findings) -> dict[str, Any]:
+    def migrated(cls, raw: dict[str, Any], findings: FindingCollector) -> dict[str, Any]:
         """Old names: a separator for both suffixes, flags for names, the system prompt's own prefix and suffix."""
         told = dict(raw)
         for old, new in _RENAMED.items():

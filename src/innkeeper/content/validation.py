@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from innkeeper.content.asset import EMBEDDED, PNG_EMBEDDED
-from innkeeper.content.character import CardVersion, Character
-from innkeeper.content.character_reading import V1_NAMES
+from innkeeper.content.character import V1_NAMES, CardVersion, Character
 from innkeeper.content.finding import Finding, Level, Path, show_path, shown
 
 __all__ = ["validate"]

@@ -13,17 +13,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from innkeeper.dialects.ai21 import AI21
-from innkeeper.dialects.anthropic import Anthropic
-from innkeeper.dialects.cohere import Cohere
 from innkeeper.dialects.errors import ChatTemplateError, ChatTemplateLimitError, DialectOptionError
-from innkeeper.dialects.gemini import Gemini
 from innkeeper.dialects.instruct import INSTRUCTS, Instruct
-from innkeeper.dialects.mistral import Mistral
-from innkeeper.dialects.openai import Compatible, OpenAI, OpenRouter
-from innkeeper.dialects.responses import Responses
+from innkeeper.dialects.providers.ai21 import AI21
+from innkeeper.dialects.providers.anthropic import Anthropic
+from innkeeper.dialects.providers.cohere import Cohere
+from innkeeper.dialects.providers.gemini import Gemini
+from innkeeper.dialects.providers.mistral import Mistral
+from innkeeper.dialects.providers.openai import Compatible, OpenAI, OpenRouter
+from innkeeper.dialects.providers.responses import Responses
+from innkeeper.dialects.providers.xai import XAI
 from innkeeper.dialects.text import Text
-from innkeeper.dialects.xai import XAI
 from innkeeper.prompt.dialect import Dialects
 from innkeeper.prompt.message import Message, messages_of
 

@@ -24,7 +24,7 @@ from innkeeper.dialects.errors import DialectOptionError
 from innkeeper.dialects.media import unsupported
 from innkeeper.dialects.report import Report
 from innkeeper.dialects.tools import paired
-from innkeeper.dialects.turn import ASSISTANT, RESULTS, SYSTEM, USER, Turn, read, replace
+from innkeeper.dialects.turn import ASSISTANT, RESULTS, SYSTEM, USER, Turn, read_turn, replace
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.text import scalar_text
 
@@ -126,7 +126,7 @@ def _one_of(dialect: str, options: Mapping[str, Any], name: str, allowed: Sequen
 def converse(messages: Sequence[Message], options: Mapping[str, Any], rules: Rules, report: Report) -> Conversation:
     """Read the messages and bring them into an order and shape that the provider takes."""
     style = Style.of(options, rules, report.dialect)
-    turns = read(messages, report)
+    turns = read_turn(messages, report)
     rich = any(turn.rich for turn in turns)
     if rich:
         turns = _sorted_out(turns, rules, style, report)

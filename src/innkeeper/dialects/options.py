@@ -3,7 +3,8 @@
 Neutral names are those of OpenAI's Chat Completions where it has one, else the most common: ``temperature``, ``top_p``,
 ``top_k``, ``min_p``, ``max_tokens``, ``stop``, ``seed``, ``frequency_penalty``, ``presence_penalty``, ``repetition_penalty``,
 ``response_format``, ``tool_choice``, ``parallel_tool_calls``, ``stream``, ``reasoning_effort``, ``n``, ``logprobs``, ``user``.
-``extra`` is merged over the finished body: whatever a provider has that has no name here.
+``extra`` is merged over the finished body: whatever a provider has that has no neutral name. `ResponseFormat` reads the
+shapes in which callers write ``response_format``.
 """
 
 from __future__ import annotations
@@ -12,13 +13,26 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
+import msgspec
+
 from innkeeper.dialects.errors import DialectOptionError
 from innkeeper.dialects.jsonable import jsonable
 from innkeeper.dialects.report import Report
 from innkeeper.prompt.frozen import deep_merge
 from innkeeper.prompt.note import NoteKind
 
-__all__ = ["Table", "Writer", "apply", "as_is", "neutral", "put", "report_unknown", "stop_list", "stops"]
+__all__ = [
+    "ResponseFormat",
+    "Table",
+    "Writer",
+    "apply",
+    "as_is",
+    "neutral",
+    "put",
+    "report_unknown",
+    "stop_list",
+    "stops",
+]
 
 Writer = Callable[[dict[str, Any], Any, Report], None]
 """Writes one option's value into a request body."""
@@ -115,3 +129,43 @@ def report_unknown(options: Mapping[str, Any], table: Table, known: Sequence[str
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else None
         report.add(NoteKind.IGNORED, f"option {jsonable(name)[:60]!r} is not known", hint=hint)
+
+
+DEFAULT_NAME = "response"
+
+
+class ResponseFormat(msgspec.Struct, frozen=True):
+    """``kind`` is text, json_object, json_schema, or the word that was found; the rest belongs to json_schema."""
+
+    kind: str
+    name: str = DEFAULT_NAME
+    schema: Mapping[str, Any] | None = None
+    strict: bool | None = None
+    description: str | None = None
+
+    @classmethod
+    def of(cls, value: Any) -> ResponseFormat:
+        """Read ``"json"``, ``{"type": ...}`` in the shape of Chat Completions or Responses, or a bare JSON Schema."""
+        if not isinstance(value, Mapping):
+            text = str(value)
+            return cls({"json": "json_object"}.get(text, text))
+        kind = str(value.get("type", "json_schema"))
+        if kind not in ("text", "json_object", "json_schema"):
+            return cls("json_schema", schema=jsonable(value))
+        if kind != "json_schema":
+            return cls(kind)
+        found = value.get("json_schema")
+        body = found if isinstance(found, Mapping) else value
+        shape = body.get("schema")
+        return cls(
+            kind,
+            name=str(body.get("name") or DEFAULT_NAME),
+            schema=jsonable(shape) if isinstance(shape, Mapping) else {},
+            strict=body.get("strict"),
+            description=body.get("description"),
+        )
+
+    def fields(self) -> dict[str, Any]:
+        """Name, description, schema and strictness, as OpenAI has them; without those that were not given."""
+        known = {"name": self.name, "description": self.description, "schema": self.schema, "strict": self.strict}
+        return {key: value for key, value in known.items() if value is not None}

@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
+from innkeeper.dialects.base import BaseDialect
 from innkeeper.dialects.conversation import Conversation, Rules, converse, merged, with_system
 from innkeeper.dialects.errors import DialectOptionError
-from innkeeper.dialects.family import Family
 from innkeeper.dialects.instruct import Instruct
 from innkeeper.dialects.jsonable import jsonable
-from innkeeper.dialects.openai import definition
 from innkeeper.dialects.options import Table, as_is, neutral, stop_list
+from innkeeper.dialects.providers.openai import definition
 from innkeeper.dialects.report import Report
 from innkeeper.dialects.turn import ASSISTANT, SYSTEM, USER, Turn
 from innkeeper.prompt.dialect import Tool
@@ -35,7 +35,7 @@ _INSTRUCT: Final = Rules(prefill=True, calls=False, merge=True, media=_NOBODY, n
 _TEMPLATE: Final = Rules(prefill=True, merge=True, media=_NOBODY, names=True, reasoning=True)
 
 
-class Text(Family):
+class Text(BaseDialect):
     """The prompt as one text, and a request body as text-completion servers take it."""
 
     rules: ClassVar[Rules] = _NO_CALLS

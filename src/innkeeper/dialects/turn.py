@@ -22,7 +22,7 @@ from innkeeper.prompt.frozen import EMPTY
 from innkeeper.prompt.message import Attachment, Message
 from innkeeper.prompt.text import scalar_text
 
-__all__ = ["RESULTS", "ToolCall", "Turn", "read", "replace"]
+__all__ = ["RESULTS", "ToolCall", "Turn", "read_turn", "replace"]
 
 SYSTEM, USER, ASSISTANT, TOOL, FUNCTION = "system", "user", "assistant", "tool", "function"
 _KNOWN: Final = frozenset({SYSTEM, USER, ASSISTANT, TOOL, FUNCTION})
@@ -95,7 +95,7 @@ class Turn(msgspec.Struct, frozen=True, gc=False):
         return "\n".join(scalar_text(str(part.get("text") or "")) for part in self.reasoning)
 
 
-def read(messages: Sequence[Message], report: Report) -> list[Turn]:
+def read_turn(messages: Sequence[Message], report: Report) -> list[Turn]:
     """The messages as turns, text made safe to encode. Roles that no provider has become ``user``, and are reported."""
     turns = []
     for index, message in enumerate(messages):

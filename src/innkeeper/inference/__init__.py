@@ -9,42 +9,42 @@ from typing import TYPE_CHECKING, Final
 from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from innkeeper.inference.async_client import AsyncClient as AsyncClient
     from innkeeper.inference.capabilities import Capabilities as Capabilities
-    from innkeeper.inference.chat import ChatReply as ChatReply
-    from innkeeper.inference.client import Client as Client
-    from innkeeper.inference.directives_runner import DirectivesRunner as DirectivesRunner
-    from innkeeper.inference.fake import EchoServer as EchoServer
-    from innkeeper.inference.fake import FakeClient as FakeClient
-    from innkeeper.inference.fake import FakeReply as FakeReply
-    from innkeeper.inference.fake import Fault as Fault
+    from innkeeper.inference.client.async_client import AsyncClient as AsyncClient
+    from innkeeper.inference.client.chat import ChatReply as ChatReply
+    from innkeeper.inference.client.sync_client import Client as Client
+    from innkeeper.inference.client.wire import Response as Response
+    from innkeeper.inference.fake.provider import EchoServer as EchoServer
+    from innkeeper.inference.fake.provider import FakeClient as FakeClient
+    from innkeeper.inference.fake.script import FakeReply as FakeReply
+    from innkeeper.inference.fake.script import Fault as Fault
     from innkeeper.inference.output_tags import transform_tags as transform_tags
-    from innkeeper.inference.prompt_request import PromptRequest as PromptRequest
-    from innkeeper.inference.prompt_request import PromptResult as PromptResult
-    from innkeeper.inference.response import Response as Response
-    from innkeeper.inference.runner import PromptRunner as PromptRunner
-    from innkeeper.inference.runner_config import RunnerConfig as RunnerConfig
-    from innkeeper.inference.tool_loop import ToolLoopRunner as ToolLoopRunner
+    from innkeeper.inference.run.config import RunnerConfig as RunnerConfig
+    from innkeeper.inference.run.directives import DirectivesRunner as DirectivesRunner
+    from innkeeper.inference.run.request import PromptRequest as PromptRequest
+    from innkeeper.inference.run.request import PromptResult as PromptResult
+    from innkeeper.inference.run.runner import PromptRunner as PromptRunner
+    from innkeeper.inference.run.tool_loop import ToolLoopRunner as ToolLoopRunner
     from innkeeper.inference.tools.definition import ToolDefinition as ToolDefinition
     from innkeeper.inference.tools.definition import ToolRegistry as ToolRegistry
 
 _HOMES: Final = {
-    "AsyncClient": "async_client",
+    "AsyncClient": "client.async_client",
     "Capabilities": "capabilities",
-    "ChatReply": "chat",
-    "Client": "client",
-    "DirectivesRunner": "directives_runner",
-    "EchoServer": "fake",
-    "FakeClient": "fake",
-    "FakeReply": "fake",
-    "Fault": "fake",
-    "PromptRequest": "prompt_request",
-    "PromptResult": "prompt_request",
-    "PromptRunner": "runner",
-    "Response": "response",
-    "RunnerConfig": "runner_config",
+    "ChatReply": "client.chat",
+    "Client": "client.sync_client",
+    "DirectivesRunner": "run.directives",
+    "EchoServer": "fake.provider",
+    "FakeClient": "fake.provider",
+    "FakeReply": "fake.provider",
+    "Fault": "fake.provider",
+    "PromptRequest": "run.request",
+    "PromptResult": "run.request",
+    "PromptRunner": "run.runner",
+    "Response": "client.wire",
+    "RunnerConfig": "run.config",
     "ToolDefinition": "tools.definition",
-    "ToolLoopRunner": "tool_loop",
+    "ToolLoopRunner": "run.tool_loop",
     "ToolRegistry": "tools.definition",
     "transform_tags": "output_tags",
 }

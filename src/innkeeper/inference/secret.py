@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from innkeeper.prompt.secret import REDACTED, Secret, redact
+from innkeeper.prompt.machine import REDACTED, Secret, redact
 
 __all__ = ["REDACTED", "Secret", "redact"]

@@ -12,11 +12,11 @@ from typing import Final
 
 import msgspec
 
-from innkeeper.library.budgets import Budget
 from innkeeper.library.cutting import cut_text
 from innkeeper.library.errors import OverBudgetError
+from innkeeper.library.models.measure import Measure
+from innkeeper.library.prepare.budgets import Budget
 from innkeeper.library.segments import DROP_ORDER, Role, Segment
-from innkeeper.library.tokenizer_spec import Measure
 from innkeeper.prompt.errors import InnkeeperError
 
 __all__ = ["Compressed", "Dropped", "Repair", "compress", "fit_segments"]

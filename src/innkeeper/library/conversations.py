@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import insert, select, update
 
-from innkeeper.library.admission import admit, row_texts
-from innkeeper.library.engine import Database
+from innkeeper.library.db.engine import Database
+from innkeeper.library.db.rows import checked, frozen_row, frozen_rows
+from innkeeper.library.db.tables import conversations, messages
 from innkeeper.library.errors import UnknownRowError
-from innkeeper.library.rows import checked, frozen_row, frozen_rows
-from innkeeper.library.tables import conversations, messages
-from innkeeper.library.tier_gate import Entry, TierGate
+from innkeeper.library.tiers.gate import TextKind, TierGate
+from innkeeper.library.tiers.moderation import moderate, row_texts
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.frozen import FrozenDict
 
@@ -120,7 +120,7 @@ class ConversationStore:
     def _admitted(self, row: FrozenDict) -> FrozenDict:
         texts = row_texts({name: row[name] for name in _SCENE}, ())
         resource, who = ("conversations", row["id"]), row["user_id"] or ""
-        admit(self.db, Entry.SCENE, texts, None, resource=resource, who=who, gate=self._gate)
+        moderate(self.db, TextKind.SCENE, texts, None, resource=resource, who=who, gate=self._gate)
         return row
 
     def _next(self, connection: Connection, conversation_id: str, now: str) -> int:

@@ -51,12 +51,17 @@
     ├── DegradedError               a makeshift, where ``strict`` was asked for (422)
     ├── OverBudgetError             what must stay does not fit (422)
     └── TierBlockedError            a request whose tier decision does not let it pass (403)
+
+`with_near` and `near_names` add to the error of an unknown name the known names that were probably meant.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+import difflib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any, Final, TypeVar
 
 from innkeeper.prompt.errors import (
     FormatError,
@@ -113,6 +118,8 @@ __all__ = [
     "VaultKeyError",
     "VaultKeyMissingError",
     "WrongVaultKeyError",
+    "near_names",
+    "with_near",
 ]
 
 # ------------------------------------------------------------------------------------------------------ mistakes of callers
@@ -425,3 +432,27 @@ class SpecError(UsageError):
     """A limit, reserve or budget that leaves no room."""
 
     HINT = "a limit is above 0 and larger than what is reserved of it"
+
+
+E = TypeVar("E", bound=InnkeeperError)
+
+_OFFERED: Final = 3
+_COMPARED: Final = 5_000
+
+
+def with_near(error: E, name: str, known: Iterable[str]) -> E:
+    """The error, its hint naming up to three known names that are like ``name``, where there are such."""
+    near = difflib.get_close_matches(name[:200], list(islice(known, _COMPARED)), n=_OFFERED)
+    if near:
+        error.hint = f"did you mean {' or '.join(map(repr, near))}?"
+        error.details["near"] = near
+    return error
+
+
+@contextmanager
+def near_names(name: str, known: Callable[[], Iterable[str]]) -> Iterator[None]:
+    """Give errors about an unknown template or row near names; ``known`` is asked only then."""
+    try:
+        yield
+    except (UnknownTemplateError, UnknownRowError) as error:
+        raise with_near(error, name, known()) from error.__cause__

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from typing import Final, Protocol, Self
 
-from innkeeper.library.sources import Sources
+from innkeeper.library.catalogue.sources import Sources
 from innkeeper.prompt.errors import InnkeeperError
 
 __all__ = ["Follower", "Watch"]
@@ -22,7 +22,7 @@ _PAUSE: Final = 0.5
 
 
 class Watch(Protocol):
-    """Tells of changes: `innkeeper.library.watch.Watcher` does."""
+    """Tells of changes: `innkeeper.library.catalogue.follower.Watcher` does."""
 
     def wait(self, timeout: float) -> int | None:
         """The new revision, or None after so many seconds."""

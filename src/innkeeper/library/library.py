@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import msgspec
 
-from innkeeper.library.answers import Prepared, RenderedAnswer, Resolved
-from innkeeper.library.asking import PrepareRequest, texts_of
 from innkeeper.library.builtins import packaged
-from innkeeper.library.catalogue import Catalogue, Source
+from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
+from innkeeper.library.catalogue.library_database import LibraryDatabase, LibrarySnapshot, snapshot_path
+from innkeeper.library.catalogue.resolver import Resolution
+from innkeeper.library.catalogue.sources import Sources, Timing
 from innkeeper.library.errors import (
     DegradedError,
     TemplateNotFoundError,
@@ -26,31 +27,30 @@ from innkeeper.library.errors import (
     UnknownTemplateError,
     UnknownVersionError,
 )
-from innkeeper.library.metrics import Metrics
-from innkeeper.library.modelfacts import ModelFacts, ceilings_of, facts_of, require_known
-from innkeeper.library.negatives import NegativePrompt
+from innkeeper.library.log.metrics import Metrics
+from innkeeper.library.models.facts import ModelFacts, ceilings_of, facts_of, require_known
+from innkeeper.library.models.negatives import NegativePrompt
 from innkeeper.library.options import Options
 from innkeeper.library.outside import MACHINE
-from innkeeper.library.preparing import Preparation, joined_negative, values_for, with_log
-from innkeeper.library.render import Rendered, render
-from innkeeper.library.rendered_cache import RenderedCache, RenderedKey, content_digest
-from innkeeper.library.resolver import Resolution
-from innkeeper.library.rules import Rules
-from innkeeper.library.shelf import KeptShelf, Shelf, snapshot_path
-from innkeeper.library.sources import Sources, Timing
-from innkeeper.library.template import TemplateVersion
+from innkeeper.library.prepare.answers import PreparedPrompt, RenderedAnswer, Resolved
+from innkeeper.library.prepare.preparation import Preparation, joined_negative, values_for, with_log
+from innkeeper.library.prepare.request import PrepareRequest, texts_of
+from innkeeper.library.templates.cache import RenderedCache, RenderedKey, content_digest
+from innkeeper.library.templates.rendering import RenderedTemplate, render
+from innkeeper.library.templates.template import TemplateVersion
 from innkeeper.library.tier import Ceilings, Decision, Tier, TierDecision, effective_tier
-from innkeeper.library.tier_gate import Checked, Entry
+from innkeeper.library.tiers.gate import Checked, TextKind
+from innkeeper.library.tiers.rules import OperatorRules
 from innkeeper.prompt.clock import Clock
 from innkeeper.prompt.errors import InnkeeperError
 
 if TYPE_CHECKING:
-    from innkeeper.library.cache_view import CacheView
-    from innkeeper.library.engine import Database
-    from innkeeper.library.enhancement_log import Done
-    from innkeeper.library.follower import Follower
-    from innkeeper.library.shelving import Shelving
-    from innkeeper.library.vault import Vault
+    from innkeeper.library.authoring import Authoring
+    from innkeeper.library.catalogue.follower import Follower
+    from innkeeper.library.catalogue.library_database import CacheView
+    from innkeeper.library.db.engine import Database
+    from innkeeper.library.log.enhancements import Done
+    from innkeeper.library.vault.vault import Vault
     from innkeeper.prompt.ports import TokenCounter
 
 __all__ = ["Library"]
@@ -62,7 +62,7 @@ class Library:
     ``sources`` is the chain that answers, ``metrics`` what was counted, ``texts`` the cache of rendered templates.
     """
 
-    def __init__(self, shelf: Shelf, sources: Sources, snapshot: Path, options: Options) -> None:
+    def __init__(self, shelf: LibraryDatabase, sources: Sources, snapshot: Path, options: Options) -> None:
         self._shelf = shelf
         self.sources = sources
         self.snapshot = snapshot
@@ -91,12 +91,12 @@ class Library:
         timer, watch = options.get("timer", time.monotonic), options.get("watch", True)
         given = options.get("snapshot")
         path = snapshot_path(url) if given is None else Path(given)
-        shelf = Shelf(
+        shelf = LibraryDatabase(
             _opener(url, options), {"policy": options.get("policy"), "detector": options.get("detector")}, timer
         )
         start: dict[str, Any] = {} if watch else {"start": _never}
         timing = options.get("timing") or Timing()
-        sources = Sources(shelf, KeptShelf(path, shelf), timing=timing, clock=timer, **start)
+        sources = Sources(shelf, LibrarySnapshot(path, shelf), timing=timing, clock=timer, **start)
         found = cls(shelf, sources, path, options)
         if found.strict:
             found.db.revision()
@@ -119,7 +119,7 @@ class Library:
         self.close()
 
     def _follow(self) -> None:
-        from innkeeper.library.follower import Follower
+        from innkeeper.library.catalogue.follower import Follower
 
         self._follower = Follower(lambda: self._shelf.db, self.refresh)
         self._follower.start()
@@ -132,7 +132,7 @@ class Library:
         return self._shelf.db
 
     @property
-    def rules(self) -> Rules:
+    def rules(self) -> OperatorRules:
         """The operator's rules that count now."""
         return self._shelf.rules
 
@@ -151,23 +151,23 @@ class Library:
         return self._counter
 
     @property
-    def shelving(self) -> Shelving:
+    def shelving(self) -> Authoring:
         """Making, publishing and rolling back templates."""
-        from innkeeper.library.shelving import Shelving
+        from innkeeper.library.authoring import Authoring
 
-        return Shelving(self)
+        return Authoring(self)
 
     @property
     def cache(self) -> CacheView:
         """The catalogue in memory and its snapshot, to look at and to build anew."""
-        from innkeeper.library.cache_view import CacheView
+        from innkeeper.library.catalogue.library_database import CacheView
 
         return CacheView(self)
 
     @property
     def vault(self) -> Vault:
         """The vault. Raises `DatabaseError`."""
-        from innkeeper.library.vault import Vault
+        from innkeeper.library.vault.vault import Vault
 
         return Vault(self.db, self._keys)
 
@@ -235,12 +235,12 @@ class Library:
         work = self._begin(request, strict=False)
         tier = work.judge({})
         _refuse_above(version, tier)
-        rendered, cached = self.rendered(version, Source.DATABASE, request.values, tier.effective)
-        tier = work.judge({Entry.SYSTEM_PROMPT.value: rendered.text})
+        rendered, cached = self.rendered(version, AnswerSource.DATABASE, request.values, tier.effective)
+        tier = work.judge({TextKind.SYSTEM_PROMPT.value: rendered.text})
         _refuse_above(version, tier)
         return RenderedAnswer(tier=tier, resolution=None, rendered=rendered, cached=cached)
 
-    def prepare(self, request: PrepareRequest, *, strict: bool | None = None, log: bool = True) -> Prepared:
+    def prepare(self, request: PrepareRequest, *, strict: bool | None = None, log: bool = True) -> PreparedPrompt:
         """A prompt, ready to be sent, with its report; no model is called. Writes its row in the log.
 
         With ``log`` off the row is for the caller to write, by `record`, once a model has answered; what is blocked or fails is
@@ -262,24 +262,26 @@ class Library:
         self.metrics.observe("library_input_tokens", done.input_tokens)
         return self.record(done, strict=work.strict) if log else done
 
-    def check_output(self, prepared: Prepared, output: str) -> TierDecision:
+    def check_output(self, prepared: PreparedPrompt, output: str) -> TierDecision:
         """The decision about what a model answered, together with the texts that it answered to. `record` asks it as well.
 
         Raises `TierBlockedError`, after the block was recorded: the answer is for nobody then.
         """
         request, rendered = prepared.request, prepared.rendered
-        system = {} if rendered is None else {Entry.SYSTEM_PROMPT.value: rendered.text}
-        texts = {**texts_of(request), **system, Entry.MODEL_OUTPUT.value: output}
+        system = {} if rendered is None else {TextKind.SYSTEM_PROMPT.value: rendered.text}
+        texts = {**texts_of(request), **system, TextKind.MODEL_OUTPUT.value: output}
         ceilings, who = self.ceilings(request), request.user_id or ""
         asked = prepared.tier.effective
         return self.judged(texts, asked, ceilings, request_id=prepared.request_id, actor=who).require()
 
-    def record(self, prepared: Prepared, done: Done | None = None, *, strict: bool | None = None) -> Prepared:
+    def record(
+        self, prepared: PreparedPrompt, done: Done | None = None, *, strict: bool | None = None
+    ) -> PreparedPrompt:
         """Write the row of a call. A log that cannot be written is a reason to flag the answer; with ``strict`` an error.
 
         Raises `TierBlockedError` where the output does not pass; its row says so and keeps no text.
         """
-        from innkeeper.library.enhancement_log import prepared_row
+        from innkeeper.library.log.enhancements import prepared_row
 
         if done is not None and done.output is not None:
             self._require_output(prepared, done)
@@ -323,8 +325,8 @@ class Library:
         return decision
 
     def rendered(
-        self, version: TemplateVersion, source: Source, given: Mapping[str, Any], tier: Tier
-    ) -> tuple[Rendered, bool]:
+        self, version: TemplateVersion, source: AnswerSource, given: Mapping[str, Any], tier: Tier
+    ) -> tuple[RenderedTemplate, bool]:
         """A version with values, from the cache of texts where it is there; and whether it was."""
         values = values_for(version, given, self.rules.operator_values)
         moment = self.outside.now() if version.syntax == "liquid" else None
@@ -360,19 +362,19 @@ class Library:
     def _granted(self, request: PrepareRequest) -> TierDecision:
         return effective_tier(request.content_mode, self.ceilings(request), policy=self.rules.policy)
 
-    def _lookup(self, source: Source) -> Callable[[str, int], TemplateVersion | None]:
+    def _lookup(self, source: AnswerSource) -> Callable[[str, int], TemplateVersion | None]:
         """Finds parts where the template came from: a name may mean another template in what comes with Innkeeper."""
-        if source is Source.BUILTIN:
+        if source is AnswerSource.BUILTIN:
             return packaged().version
 
         def lookup(name: str, version: int) -> TemplateVersion | None:
-            memory = None if source is Source.DATABASE else self.catalogue.version(name, version)
+            memory = None if source is AnswerSource.DATABASE else self.catalogue.version(name, version)
             return memory or self._stored(name, version)
 
         return lookup
 
     def _stored(self, name: str, version: int) -> TemplateVersion | None:
-        from innkeeper.library.store import TemplateStore
+        from innkeeper.library.templates.store import TemplateStore
 
         try:
             return TemplateStore(self.db).get(name, version=version)
@@ -387,7 +389,7 @@ class Library:
 
     def _audit_block(self, checked: Checked, request_id: str, actor: str) -> None:
         """Record a block. That it cannot be recorded lets nothing pass: it is counted, and the block stands."""
-        from innkeeper.library.audit import AuditStore
+        from innkeeper.library.db.audit import AuditStore
 
         self.metrics.count("library_blocks_total", categories=",".join(checked.decision.categories))
         try:
@@ -396,8 +398,8 @@ class Library:
         except InnkeeperError:
             self.metrics.count("library_audit_failures_total")
 
-    def _require_output(self, prepared: Prepared, done: Done) -> None:
-        from innkeeper.library.enhancement_log import prepared_row
+    def _require_output(self, prepared: PreparedPrompt, done: Done) -> None:
+        from innkeeper.library.log.enhancements import prepared_row
 
         try:
             self.check_output(prepared, done.output or "")
@@ -410,7 +412,7 @@ class Library:
             raise
 
     def _log_failure(self, work: Preparation, error: InnkeeperError) -> None:
-        from innkeeper.library.enhancement_log import failed_row
+        from innkeeper.library.log.enhancements import failed_row
 
         kind = "blocked" if isinstance(error, TierBlockedError) else "error"
         self.metrics.count("library_failures_total", kind=kind, error=error.kind)
@@ -428,7 +430,7 @@ class Library:
             self.metrics.count("library_log_failures_total")
 
     def _log(self, row: Mapping[str, Any], contents: Mapping[str, str | None]) -> int:
-        from innkeeper.library.enhancement_log import EnhancementLog
+        from innkeeper.library.log.enhancements import EnhancementLog
 
         texts = {kind: text for kind, text in contents.items() if text}
         return EnhancementLog(self.db).add(row, texts, days=self.rules.store_content_days)
@@ -436,7 +438,7 @@ class Library:
 
 def _opener(url: str | os.PathLike[str] | None, options: Options) -> Callable[[], Database]:
     def opener() -> Database:
-        from innkeeper.library.engine import Database
+        from innkeeper.library.db.engine import Database
 
         return Database.open(
             url,
@@ -452,7 +454,7 @@ def _never(_work: Callable[[], None]) -> None:
     """Nothing runs in the background."""
 
 
-def _refuse_degraded(answer: Resolved | RenderedAnswer | Prepared) -> None:
+def _refuse_degraded(answer: Resolved | RenderedAnswer | PreparedPrompt) -> None:
     if answer.degraded:
         raise DegradedError(answer.reasons)
 

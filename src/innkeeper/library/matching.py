@@ -7,10 +7,10 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from innkeeper.library.folding import View, fold_word
-from innkeeper.library.lexicon import LexiconEntry
 from innkeeper.library.limits import REGEX_SCAN_SECONDS
+from innkeeper.library.tiers.lexicon import LexiconEntry
 from innkeeper.macros.pyregex import Deadline, Pattern, compile_pattern
+from innkeeper.text.confusables import View, fold_word
 
 __all__ = ["Find", "Matcher"]
 

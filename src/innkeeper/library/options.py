@@ -6,13 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
+from innkeeper.library.catalogue.sources import Timing
 from innkeeper.library.outside import Outside
-from innkeeper.library.sources import Timing
 
 if TYPE_CHECKING:
-    from innkeeper.library.detector import Detector
-    from innkeeper.library.tier_policy import TierPolicy
-    from innkeeper.library.vault_keys import KeySource
+    from innkeeper.library.tiers.detector import Detector
+    from innkeeper.library.tiers.policy import TierPolicy
+    from innkeeper.library.vault.keys import KeySource
     from innkeeper.prompt.ports import TokenCounter
 
 __all__ = ["Options"]

@@ -1,25 +1,27 @@
 """Tier: which audience a request may be served for, and the one function that decides it for every way in.
 
 The tier that counts is the lowest of what was asked for and of every ceiling. What a detector found may lower it or block
-the request, and can never raise it (dynamic-prompting reference, S5, S6 and 3.1).
+the request, and can never raise it (dynamic-prompting reference, S5, S6 and 3.1). A decision carries what was found in the
+texts as categories, scores and positions, never the text itself.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from innkeeper.library.errors import TierBlockedError
-from innkeeper.library.findings import Findings, Span
+from innkeeper.prompt.frozen import EMPTY, FrozenDict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from innkeeper.library.tier_policy import TierPolicy
+    from innkeeper.library.tiers.policy import TierPolicy
 
-__all__ = ["Ceilings", "Decision", "Tier", "TierDecision", "effective_tier"]
+__all__ = ["Ceilings", "Decision", "ScanFindings", "Span", "Tier", "TierDecision", "combined", "effective_tier"]
 
 
 class Tier(StrEnum):
@@ -112,7 +114,7 @@ class TierDecision(msgspec.Struct, frozen=True):
 
 
 def effective_tier(
-    requested: Any, ceilings: Ceilings | None = None, *, policy: TierPolicy, detection: Findings | None = None
+    requested: Any, ceilings: Ceilings | None = None, *, policy: TierPolicy, detection: ScanFindings | None = None
 ) -> TierDecision:
     """The tier of a request and what becomes of it. Raises nothing: a block is part of the decision.
 
@@ -129,7 +131,7 @@ def effective_tier(
     return base if detection is None else _with_detection(base, policy, detection)
 
 
-def _with_detection(base: TierDecision, policy: TierPolicy, found: Findings) -> TierDecision:
+def _with_detection(base: TierDecision, policy: TierPolicy, found: ScanFindings) -> TierDecision:
     """The decision with what was found: the verdict for the tier, or lowered to ``sfw`` and its verdict there."""
     verdict = policy.judge(found, base.effective)
     effective, reasons = base.effective, (*base.reasons, *verdict.reasons)
@@ -148,3 +150,72 @@ def _with_detection(base: TierDecision, policy: TierPolicy, found: Findings) -> 
         detector_version=found.detector_version,
         lexicon_version=found.lexicon_version,
     )
+
+
+class Span(msgspec.Struct, frozen=True):
+    """One find: ``start`` and ``end`` count characters of the text as it was given; ``entry`` is the id in its list.
+
+    ``weight`` is the entry's, from 0 to 1. The text itself is never part of a find.
+    """
+
+    start: int
+    end: int
+    category: str
+    entry: str
+    weight: float
+    source: str = ""
+    """Which of several texts it is in, where they were judged together."""
+
+
+class ScanFindings(msgspec.Struct, frozen=True):
+    """What was found in one text: a score from 0 to 1 for each category, and where.
+
+    ``text_sha256`` names the text without telling it. ``failed`` says why the text could not be looked at in full
+    (``classifier_timeout``, ``regex_timeout`` …), and is empty where it could. ``whole`` says that the words of the lists were
+    looked for in all of it.
+    """
+
+    scores: Mapping[str, float] = EMPTY
+    spans: tuple[Span, ...] = ()
+    detector_version: str = ""
+    lexicon_version: str = ""
+    text_sha256: str = ""
+    failed: str = ""
+    whole: bool = True
+
+    def score(self, category: str) -> float:
+        """The score of a category, 0 where nothing was found."""
+        return self.scores.get(category, 0.0)
+
+
+def combined(findings: Iterable[tuple[str, ScanFindings]]) -> ScanFindings:
+    """The findings of several texts of one request, by name, as one: what none of them says alone, they may say together."""
+    named = list(findings)
+    spans = tuple(msgspec.structs.replace(span, source=name) for name, found in named for span in found.spans)
+    return ScanFindings(
+        scores=FrozenDict(_together(found for _, found in named)),
+        spans=spans,
+        detector_version=_all_of(found.detector_version for _, found in named),
+        lexicon_version=_all_of(found.lexicon_version for _, found in named),
+        text_sha256=",".join(found.text_sha256 for _, found in named),
+        failed=_all_of(found.failed for _, found in named),
+        whole=all(found.whole for _, found in named),
+    )
+
+
+def _together(findings: Iterable[ScanFindings]) -> dict[str, float]:
+    """The scores of all entries that were found in any text, each once: the same words in two places say no more than in one."""
+    left: dict[str, float] = {}
+    most: dict[str, float] = {}
+    entries: set[tuple[str, str, float]] = set()
+    for found in findings:
+        entries.update((span.category, span.entry, span.weight) for span in found.spans)
+        for category, score in found.scores.items():
+            most[category] = max(score, most.get(category, 0.0))
+    for category, _, weight in sorted(entries):
+        left[category] = left.get(category, 1.0) * (1 - weight)
+    return {category: round(max(score, 1 - left.get(category, 1.0)), 6) for category, score in sorted(most.items())}
+
+
+def _all_of(values: Iterable[str]) -> str:
+    return ",".join(dict.fromkeys(value for value in values if value))

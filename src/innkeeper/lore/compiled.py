@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from innkeeper.content.lore_entry import LorebookEntry, SelectiveLogic
+from innkeeper.content.entry import LorebookEntry, SelectiveLogic
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.lore.decorators import split
 from innkeeper.lore.jsregex import RegexRunner

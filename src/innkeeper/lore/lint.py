@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
+from innkeeper.content.entry import LorebookEntry, LorePosition, SelectiveLogic
 from innkeeper.content.finding import Finding, Level, show_path
-from innkeeper.content.lore_entry import LorebookEntry, LorePosition, SelectiveLogic
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.lore.decorators import ACTIVATE, SUPPRESS, split
 from innkeeper.lore.jsregex import RegexRunner

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.content.lore_entry import SelectiveLogic
+from innkeeper.content.entry import SelectiveLogic
 from innkeeper.lore.compiled import CompiledEntry, CompiledLore, Test, key_tests, pattern_of, selective
 from innkeeper.lore.decorators import ACTIVATE, SUPPRESS
 from innkeeper.lore.groups import GroupRules, choose

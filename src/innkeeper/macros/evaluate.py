@@ -17,7 +17,6 @@ import msgspec
 
 from innkeeper.macros.environment import MacroEnvironment
 from innkeeper.macros.errors import MacroArgumentError, MacroError, MacroLimitError, UnknownMacroError
-from innkeeper.macros.javascript import Offsets, strip
 from innkeeper.macros.limits import MAX_EXPANSIONS, MAX_NESTING, MAX_OUTPUT, MAX_REPORTS
 from innkeeper.macros.place import place_in
 from innkeeper.macros.scanner import Grammar
@@ -25,6 +24,7 @@ from innkeeper.macros.syntax import Run, Tag, parse
 from innkeeper.prompt.errors import InnkeeperError, LimitError
 from innkeeper.prompt.frozen import EMPTY, FrozenDict
 from innkeeper.prompt.note import Note, NoteKind
+from innkeeper.text.javascript.values import Offsets, strip
 
 __all__ = [
     "KEEP",

@@ -19,10 +19,10 @@ from liquid.filter import sequence_filter, string_filter, with_context
 from liquid.undefined import is_undefined
 
 from innkeeper.macros.liquid_session import LiquidSession, limit_error, text_of
-from innkeeper.macros.moments import epoch_seconds, format_moment, moment_of, strftime
-from innkeeper.macros.wordchance import chance, utf8_units
 from innkeeper.prompt.clock import EPOCH
 from innkeeper.prompt.variables import number_of
+from innkeeper.text.javascript.random_numbers import chance, utf8_units
+from innkeeper.text.javascript.template_dates import epoch_seconds, format_moment, moment_of, strftime
 
 __all__ = ["FILTERS", "GROWTH", "TEXT_FILTERS"]
 

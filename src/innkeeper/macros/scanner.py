@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from innkeeper.macros.javascript import SPACES
+from innkeeper.text.javascript.values import SPACES
 
 __all__ = ["Grammar", "Head", "Shorthand", "marks_of"]
 

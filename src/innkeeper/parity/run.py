@@ -1,7 +1,12 @@
-"""Outcome: what came of one case: agreed, different, crashed, or not to be had here."""
+"""Running golden cases: our answer beside the original's, each `Difference` between them, and the `Outcome`.
+
+A case agreed, differed, crashed, or could not be run here. Values are compared as JSON, lists element by element.
+"""
 
 from __future__ import annotations
 
+import difflib
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any, Final
@@ -9,13 +14,12 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.parity.case import Case
-from innkeeper.parity.compare import Difference, differences
 from innkeeper.prompt.errors import InnkeeperError, UnavailableError
 
-__all__ = ["Outcome", "Runner", "Verdict", "default_runners", "run_case", "run_cases"]
+__all__ = ["CaseVerdict", "Difference", "Outcome", "Runner", "default_runners", "differences", "run_case", "run_cases"]
 
 
-class Verdict(StrEnum):
+class CaseVerdict(StrEnum):
     """How a case came out."""
 
     AGREED = "agreed"
@@ -30,7 +34,7 @@ class Outcome(msgspec.Struct, frozen=True):
     """A case, its verdict, the differences, and what is shown but not counted."""
 
     case: Case
-    verdict: Verdict
+    verdict: CaseVerdict
     differences: tuple[Difference, ...] = ()
     error: str | None = None
     shown: Mapping[str, Any] = {}
@@ -62,20 +66,20 @@ def run_case(case: Case, runners: Mapping[str, Runner] | None = None) -> Outcome
     """Run one case. Never raises: a bug becomes `Verdict.CRASHED` with its text."""
     runner = (runners or default_runners()).get(case.tavern)
     if runner is None:
-        return Outcome(case, Verdict.UNAVAILABLE, error=f"no runner for the {case.tavern} tavern")
+        return Outcome(case, CaseVerdict.UNAVAILABLE, error=f"no runner for the {case.tavern} tavern")
     try:
         found = runner.answer(case)
     except UnavailableError as error:
-        return Outcome(case, Verdict.UNAVAILABLE, error=error.render())
+        return Outcome(case, CaseVerdict.UNAVAILABLE, error=error.render())
     except InnkeeperError as error:
         if isinstance(error.__cause__, UnavailableError):
-            return Outcome(case, Verdict.UNAVAILABLE, error=error.__cause__.render())
+            return Outcome(case, CaseVerdict.UNAVAILABLE, error=error.__cause__.render())
         found = {"error": error.to_dict()}
     except Exception as error:  # noqa: BLE001 - a report must name every crash, whatever it is
-        return Outcome(case, Verdict.CRASHED, error=f"{type(error).__name__}: {error}")
+        return Outcome(case, CaseVerdict.CRASHED, error=f"{type(error).__name__}: {error}")
     expected, ours = runner.counted(case, found)
     different = tuple(differences(expected, ours))
-    verdict = Verdict.DIFFERENT if different else Verdict.AGREED
+    verdict = CaseVerdict.DIFFERENT if different else CaseVerdict.AGREED
     return Outcome(case, verdict, different, _error_text(found), _shown(found), runner.decided(case))
 
 
@@ -96,3 +100,50 @@ def run_cases(cases: Iterable[Case], runners: Mapping[str, Runner] | None = None
     known = default_runners() if runners is None else runners
     for case in cases:
         yield run_case(case, known)
+
+
+_LONGEST: Final = 400
+_MISSING: Final = "(missing)"
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """One place (a path such as ``messages[3].content``) where ``found`` is not ``expected``."""
+
+    path: str
+    expected: Any
+    found: Any
+
+    def render(self) -> str:
+        """A few lines: the path, then texts as a line diff and other values one over the other."""
+        if isinstance(self.expected, str) and isinstance(self.found, str) and "\n" in self.expected + self.found:
+            lines = difflib.unified_diff(
+                self.expected.splitlines(), self.found.splitlines(), "expected", "found", lineterm="", n=2
+            )
+            return "\n".join([f"  {self.path}:", *("    " + line for line in list(lines)[2:40])])
+        return f"  {self.path}:\n    - {_short(self.expected)}\n    + {_short(self.found)}"
+
+
+def _short(value: Any) -> str:
+    text = value if value == _MISSING else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + " …"
+
+
+def differences(expected: Any, found: Any, path: str = "") -> Iterator[Difference]:
+    """Every place where two JSON values differ, by value; lists are compared element by element, in order."""
+    if isinstance(expected, dict) and isinstance(found, dict):
+        for key in expected | found:
+            below = f"{path}.{key}" if path else str(key)
+            yield from differences(expected.get(key, _MISSING), found.get(key, _MISSING), below)
+    elif isinstance(expected, (list, tuple)) and isinstance(found, (list, tuple)):
+        if len(expected) != len(found):
+            yield Difference(f"{path}.length", len(expected), len(found))
+        for index, (left, right) in enumerate(zip(expected, found, strict=False)):
+            yield from differences(left, right, f"{path}[{index}]")
+    elif not _equal(expected, found):
+        yield Difference(path, expected, found)
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if isinstance(a, bool) or isinstance(b, bool):
+        return a is b
+    return bool(a == b)

@@ -125,7 +125,7 @@ def _build(request: BuildRequest, chance: Any = None) -> Plan:
 
 
 def _converted(given: Mapping[str, Any]) -> Any:
-    from innkeeper.taverns.silly import conversion
+    from innkeeper.dialects.sillytavern import converters as conversion
 
     texts = conversion.Texts(placeholder=_TEXTS["prompt_placeholder"], tool_call=_TEXTS["tool_call_text"])
     return conversion.convert(given, texts)

@@ -25,9 +25,9 @@ from innkeeper.prompt.errors import (
 from innkeeper.prompt.frozen import FrozenDict, deep_merge, freeze, thaw
 from innkeeper.prompt.hooks import HookContext, HookRegistry, InMemoryHooks
 from innkeeper.prompt.injections import Injection, InjectionPosition, InjectionRegistry, InMemoryInjections
+from innkeeper.prompt.machine import fresh_seed, utc_now
 from innkeeper.prompt.message import Attachment, Message
 from innkeeper.prompt.note import Note, NoteKind
-from innkeeper.prompt.outside import fresh_seed, utc_now
 from innkeeper.prompt.pipeline import Pipeline
 from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.ports import Ports, TokenCounter

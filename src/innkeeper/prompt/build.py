@@ -11,13 +11,13 @@ from innkeeper.prompt.context import Context
 from innkeeper.prompt.dialect import Tool
 from innkeeper.prompt.errors import FormatError, UsageError, Where
 from innkeeper.prompt.frozen import FrozenDict, freeze
-from innkeeper.prompt.mending import Watch, lone_in, watching
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.ports import Ports
 from innkeeper.prompt.randomness import Randomness
 from innkeeper.prompt.request import ASSET_FIELDS, BuildRequest
 from innkeeper.prompt.state import Inputs, State
+from innkeeper.prompt.text import Watch, lone_in, watching
 from innkeeper.prompt.variables import InMemoryVariables, StagedVariables
 
 if TYPE_CHECKING:

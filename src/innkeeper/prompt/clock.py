@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from innkeeper.prompt.errors import FormatError
-from innkeeper.prompt.outside import utc_now
+from innkeeper.prompt.machine import utc_now
 
 if TYPE_CHECKING:
     from datetime import tzinfo

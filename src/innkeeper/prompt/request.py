@@ -18,9 +18,8 @@ from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError, Usa
 from innkeeper.prompt.frozen import EMPTY, FrozenDict, check_depth, freeze, key_text
 from innkeeper.prompt.injections import Injection
 from innkeeper.prompt.limits import MAX_DEPTH
-from innkeeper.prompt.mending import Mended, mended_in, watching
 from innkeeper.prompt.message import Message, messages_of
-from innkeeper.prompt.text import scalar_text
+from innkeeper.prompt.text import Mended, mended_in, scalar_text, watching
 
 __all__ = ["ASSET_FIELDS", "GENERATION_TYPES", "BuildRequest", "to_json"]
 

@@ -1,21 +1,35 @@
 """Text as the engine accepts it, and Piece: a run of text that knows where it came from.
 
-Lone surrogates become U+FFFD one for one (`innkeeper.prompt.mending`), so offsets stay right; everything else, NUL
-included, is kept as it is.
+Lone surrogates (halves of UTF-16 pairs, which JSON can spell) become U+FFFD one for one, so offsets stay right, and a `Watch`
+counts them; everything else, NUL included, is kept as it is. Text without any costs nothing more; where some were found, the
+data are searched once more for their places.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-
-from innkeeper.prompt.mending import scalar_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Origin", "Piece", "join_pieces", "scalar_text", "strip_pieces"]
+__all__ = [
+    "Mended",
+    "Origin",
+    "Piece",
+    "Watch",
+    "join_pieces",
+    "lone_in",
+    "mended_in",
+    "scalar_text",
+    "strip_pieces",
+    "watching",
+]
 
 
 class Origin(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -64,3 +78,72 @@ def strip_pieces(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
         run[0] = Piece(run[0].text.lstrip(), run[0].origin)
         run[-1] = Piece(run[-1].text.rstrip(), run[-1].origin)
     return tuple(run)
+
+
+_LONE: Final = re.compile("[\ud800-\udfff]")
+
+
+class Mended(msgspec.Struct, frozen=True):
+    """What was mended in one field of a request: how many halves, and the place of the first."""
+
+    field: str
+    count: int
+    first: str
+
+
+class Watch:
+    """Counts the halves mended while it watches."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
+_WATCH: Final[ContextVar[Watch | None]] = ContextVar("innkeeper_mending", default=None)
+
+
+@contextmanager
+def watching() -> Iterator[Watch]:
+    """A watch over everything mended inside the block, in this thread; an outer watch does not see it."""
+    watch = Watch()
+    token = _WATCH.set(watch)
+    try:
+        yield watch
+    finally:
+        _WATCH.reset(token)
+
+
+def scalar_text(text: str) -> str:
+    """``text`` with each lone surrogate as U+FFFD; the same object when there is none."""
+    if text.isascii() or not _LONE.search(text):
+        return text
+    mended, count = _LONE.subn("\ufffd", text)
+    watch = _WATCH.get()
+    if watch is not None:
+        watch.count += count
+    return mended
+
+
+def mended_in(field: str, value: Any, watch: Watch) -> Mended:
+    """What ``watch`` saw while ``value`` was read for ``field``, with the place in it. Sets the watch to zero."""
+    count, watch.count = watch.count, 0
+    places = lone_in(value, field)
+    return Mended(field, count, next((place for place, _ in places), field))
+
+
+def lone_in(value: Any, path: str) -> Iterator[tuple[str, int]]:
+    """The places in plain data (keys too) with lone surrogates, in order, each with how many."""
+    if isinstance(value, str):
+        count = 0 if value.isascii() else len(_LONE.findall(value))
+        if count:
+            yield path, count
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            name = str(key)
+            place = f"{path}." + _LONE.sub("\ufffd", name)
+            yield from lone_in(name, place)
+            yield from lone_in(item, place)
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            yield from lone_in(item, f"{path}[{index}]")

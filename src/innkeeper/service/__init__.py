@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from innkeeper.service.exchange import Reply as Reply
     from innkeeper.service.exchange import Request as Request
     from innkeeper.service.gateway.gateway import Gateway as Gateway
-    from innkeeper.service.keys import Keys as Keys
     from innkeeper.service.server import serve as serve
+    from innkeeper.service.settings import Keys as Keys
     from innkeeper.service.settings import Settings as Settings
 
 _HOMES: Final = {
     "Gateway": "gateway.gateway",
-    "Keys": "keys",
+    "Keys": "settings",
     "Reply": "exchange",
     "Request": "exchange",
     "Settings": "settings",

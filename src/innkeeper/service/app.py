@@ -1,10 +1,14 @@
-"""The application: surfaces beside one another behind one guard."""
+"""The application: surfaces beside one another behind one guard.
+
+The libraries that only the service needs (the extra ``serve``) are imported here, with an error that names what to install.
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from innkeeper.service.extra import library
+from innkeeper.service.errors import ExtraMissingError
 from innkeeper.service.settings import Settings
 
 if TYPE_CHECKING:
@@ -12,7 +16,7 @@ if TYPE_CHECKING:
 
     from innkeeper.service.gateway.operation import Operations
 
-__all__ = ["create_app"]
+__all__ = ["create_app", "library"]
 
 
 def create_app(settings: Settings | None = None, operations: Operations | None = None) -> Starlette:
@@ -31,7 +35,7 @@ def create_app(settings: Settings | None = None, operations: Operations | None =
     checked = (settings or Settings()).checked()
     starlette, middleware = library("starlette.applications"), library("starlette.middleware")
     from innkeeper.service.gateway.gateway import Gateway
-    from innkeeper.service.gateway.surface import routes
+    from innkeeper.service.gateway.routes import routes
     from innkeeper.service.guard import Guard, missing
     from innkeeper.service.work import Gate
 
@@ -49,3 +53,20 @@ def create_app(settings: Settings | None = None, operations: Operations | None =
 
 def _typed(app: Any) -> Starlette:
     return app  # type: ignore[no-any-return]
+
+
+def library(name: str) -> Any:
+    """The module ``name`` of a library of the extra ``serve``.
+
+    Raises:
+        ExtraMissingError: the library is not installed.
+    """
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        missing = name.partition(".")[0]
+        if error.name != missing:
+            raise
+        raise ExtraMissingError(
+            f"the service needs the library {missing}, which is not installed", hint="pip install 'innkeeper[serve]'"
+        ) from error

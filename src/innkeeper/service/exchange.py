@@ -1,13 +1,21 @@
-"""Exchange: one request and its reply as values, so that HTTP, the command line and tests ask the same surface."""
+"""One request and its reply as values, so that HTTP, the command line and tests ask the same surface.
+
+Values and errors are rendered here as the bodies of replies. This is the one place where an error becomes an HTTP status.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from typing import Any
 from urllib.parse import unquote
 
 import msgspec
 
-__all__ = ["JSON", "Reply", "Request"]
+from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.prompt.text import scalar_text
+
+__all__ = ["JSON", "Reply", "Request", "UnwritableError", "encode", "error_facts", "error_reply", "json_reply"]
 
 JSON = "application/json"
 
@@ -36,3 +44,55 @@ class Reply(msgspec.Struct, frozen=True):
     body: bytes
     headers: Mapping[str, str] = {}
     media_type: str = JSON
+
+
+class UnwritableError(Exception):
+    """A value that JSON has no form for; the text says why. Stays inside: callers get a reply that says so."""
+
+
+def json_reply(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Reply:
+    """A reply with ``value`` as its body. Raises `UnwritableError`."""
+    return Reply(status, encode(value), headers or {})
+
+
+def encode(value: Any) -> bytes:
+    """``value`` as the bytes every door gives: UTF-8, no blanks, keys in their order; lone surrogates become U+FFFD.
+
+    What is no data (a function that was stored in a variable) becomes an empty object, as the original's framework has it.
+
+    Raises:
+        UnwritableError: NaN, an infinity, a cycle, too deep a nesting, or a number too long to write.
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_data)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise UnwritableError(str(error) or type(error).__name__) from error
+    return scalar_text(text).encode()
+
+
+def error_reply(error: InnkeeperError, *, code: str | None = None) -> Reply:
+    """A reply for an error of the service itself, with its HTTP status; ``problem`` is the error as it shows everywhere."""
+    facts = error_facts(error)
+    body = {"error_code": code or facts["kind"].upper(), "message": facts["message"], "problem": facts}
+    return Reply(error.http_status, encode(body), _headers(error))
+
+
+def error_facts(error: InnkeeperError) -> dict[str, Any]:
+    """`InnkeeperError.to_dict`."""
+    return error.to_dict()
+
+
+def _headers(error: InnkeeperError) -> dict[str, str]:
+    headers = {}
+    if "retry_after" in error.details:
+        headers["retry-after"] = str(error.details["retry_after"])
+    if error.http_status == 401:  # noqa: PLR2004 - the status that asks for a key
+        headers["www-authenticate"] = "Bearer"
+    return headers
+
+
+def _data(value: Any) -> Any:
+    try:
+        return msgspec.to_builtins(value, str_keys=True)
+    except (TypeError, ValueError, RecursionError):
+        return {}

@@ -1,7 +1,12 @@
 """The guard: what happens to every request before a surface sees it, and to every reply on its way out.
 
 In order: a number for the request, the origin, permission questions of browsers, the key, how many calls there are. Bodies
-are read here too, so that no surface can forget the limits.
+are read here too, counted while they arrive and within a time, so that no surface can forget the limits.
+
+Origins: a page of another origin can send simple requests without permission, and can make its own host name point to this
+machine (DNS rebinding). Browsers say where a request comes from in ``Origin``, ``Sec-Fetch-Site`` and ``Host``; programs such as
+curl send no ``Origin`` and are not asked for one. With a key configured a foreign page cannot do anything, since it does not
+know the key; then only the permission headers (CORS) stay closed.
 """
 
 from __future__ import annotations
@@ -9,24 +14,32 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from time import monotonic
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from starlette.requests import Request as WebRequest
 from starlette.responses import Response
 
 from innkeeper.prompt.errors import InnkeeperError
-from innkeeper.prompt.outside import fresh_seed
-from innkeeper.service.body import Intake
-from innkeeper.service.errors import OriginRefusedError
-from innkeeper.service.exchange import Reply
-from innkeeper.service.origins import check_origin, is_preflight, permissions
-from innkeeper.service.render import error_reply, json_reply
-from innkeeper.service.settings import Settings
+from innkeeper.prompt.machine import fresh_seed
+from innkeeper.service.errors import BodyLimitError, OriginRefusedError, SlowBodyError
+from innkeeper.service.exchange import Reply, error_reply, json_reply
+from innkeeper.service.settings import Settings, is_loopback
 from innkeeper.service.work import Gate
 
-__all__ = ["Guard", "lower_headers", "missing", "response"]
+__all__ = [
+    "BodyReader",
+    "Guard",
+    "announced",
+    "check_origin",
+    "is_preflight",
+    "lower_headers",
+    "missing",
+    "permissions",
+    "response",
+]
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -75,7 +88,7 @@ class Guard:
         if is_preflight(scope["method"], headers):
             await outlet.reply(self._permission(headers))
             return
-        intake = Intake(receive, self._settings, self._gate)
+        intake = BodyReader(receive, self._settings, self._gate)
         try:
             check_origin(headers, self._settings)
             self._settings.keys.check(headers)
@@ -176,3 +189,109 @@ def _once(body: bytes, receive: Receive) -> Receive:
         return await receive()
 
     return take
+
+
+_METHODS: Final = "GET, POST"
+_HEADERS: Final = (
+    "authorization, content-type, x-api-key, x-request-id, x-innkeeper-now, x-innkeeper-seed, x-innkeeper-explain"
+)
+_FOREIGN: Final = frozenset({"cross-site", "same-site"})
+
+
+def check_origin(headers: Mapping[str, str], settings: Settings) -> None:
+    """Let a request pass that no foreign web page made. ``headers`` have lower-case names.
+
+    Raises:
+        OriginRefusedError: another origin, or a host name that is not this machine's, and no key guards the service.
+    """
+    if settings.keys:
+        return
+    host = headers.get("host", "")
+    if host and not _own_host(host, settings):
+        raise OriginRefusedError(
+            "the host name of this request is not this service's", hint="call it as 127.0.0.1 or localhost"
+        )
+    origin = headers.get("origin")
+    if origin is None:
+        if headers.get("sec-fetch-site", "").lower() in _FOREIGN:
+            raise OriginRefusedError("a web page of another origin made this request")
+    elif not (origin in settings.cors_origins or origin.lower() == f"http://{host.lower()}"):
+        raise OriginRefusedError("a web page of another origin made this request")
+
+
+def is_preflight(method: str, headers: Mapping[str, str]) -> bool:
+    """Whether a browser asks what a page may do."""
+    return method == "OPTIONS" and "origin" in headers and "access-control-request-method" in headers
+
+
+def permissions(headers: Mapping[str, str], settings: Settings, *, preflight: bool = False) -> dict[str, str]:
+    """The permission headers for the page that asks: none unless its origin was allowed when the service started."""
+    origin = headers.get("origin")
+    if origin is None or origin not in settings.cors_origins:
+        return {}
+    given = {"access-control-allow-origin": origin, "vary": "Origin"}
+    if preflight:
+        given |= {
+            "access-control-allow-methods": _METHODS,
+            "access-control-allow-headers": _HEADERS,
+            "access-control-max-age": "600",
+        }
+    return given
+
+
+def _own_host(host: str, settings: Settings) -> bool:
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return False
+    return is_loopback(name) or name == settings.host.lower()
+
+
+class BodyReader:
+    """One request's body. ``size`` is what the gate was charged for it so far, also when reading failed."""
+
+    def __init__(self, receive: Callable[[], Awaitable[Any]], settings: Settings, gate: Gate) -> None:
+        self._receive = receive
+        self._settings = settings
+        self._gate = gate
+        self.size = 0
+
+    async def read(self, headers: Mapping[str, str]) -> bytes:
+        """The whole body.
+
+        Raises:
+            BodyLimitError: it is larger than allowed, by its announcement or by what arrived.
+            OverloadError: all bodies together are.
+            SlowBodyError: it did not arrive in time, or the client went away.
+        """
+        self._allow(announced(headers))
+        try:
+            async with asyncio.timeout(self._settings.body_seconds):
+                return await self._collect()
+        except TimeoutError:
+            raise SlowBodyError("the body did not arrive in time", hint="send it at once") from None
+
+    async def _collect(self) -> bytes:
+        parts: list[bytes] = []
+        while True:
+            event = await self._receive()
+            if event["type"] != "http.request":
+                raise SlowBodyError("the client went away in the middle of the body")
+            part = event.get("body", b"")
+            self._allow(self.size + len(part))
+            self._gate.carry(len(part))
+            self.size += len(part)
+            parts.append(part)
+            if not event.get("more_body"):
+                return b"".join(parts)
+
+    def _allow(self, size: int) -> None:
+        allowed = self._settings.max_body
+        if size > allowed:
+            raise BodyLimitError("the body", limit="MAX_BODY", allowed=allowed, found=size, hint="send less at once")
+
+
+def announced(headers: Mapping[str, str]) -> int:
+    """What ``content-length`` says, or 0."""
+    text = headers.get("content-length", "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0  # noqa: PLR2004 - digits of 2**63

@@ -1,7 +1,8 @@
-"""The server: uvicorn with the limits that it does not set by itself."""
+"""The server: uvicorn with the limits that it does not set by itself, idle connections among them."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import signal
 import socket
@@ -9,17 +10,15 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from innkeeper.service.app import create_app
+from innkeeper.service.app import create_app, library
 from innkeeper.service.errors import ServiceConfigError
-from innkeeper.service.extra import library
 from innkeeper.service.limits import MAX_CONNECTIONS, MAX_HEADERS, MAX_SOCKET_MESSAGE, STOP_SECONDS
-from innkeeper.service.patience import Patience
 from innkeeper.service.settings import Settings
 
 if TYPE_CHECKING:
     from innkeeper.service.gateway.operation import Operations
 
-__all__ = ["address", "listen", "serve"]
+__all__ = ["IdleTimer", "address", "listen", "serve"]
 
 
 def serve(settings: Settings, ready: Callable[[str], None], operations: Operations | None = None) -> None:
@@ -108,11 +107,11 @@ def _protocol(seconds: float) -> type:
     class Impatient(h11_protocol):  # type: ignore[misc]  # uvicorn is imported only where it is needed
         """Counts the time from a connection's beginning, or the end of a reply, to the end of the next headers."""
 
-        patience: Patience
+        patience: IdleTimer
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
-            self.patience = Patience(transport, seconds)
+            self.patience = IdleTimer(transport, seconds)
             self.patience.wait()
 
         def connection_lost(self, exc: Exception | None) -> None:
@@ -131,3 +130,34 @@ def _protocol(seconds: float) -> type:
                 self.patience.wait()
 
     return Impatient
+
+
+class IdleTimer:
+    """One connection's. `wait` begins to count, `stop` ends it; a client that still takes its reply is waited for."""
+
+    def __init__(self, transport: asyncio.Transport, seconds: float) -> None:
+        self._transport = transport
+        self._seconds = seconds
+        self._unsent = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def wait(self) -> None:
+        """Hang up in so many seconds, unless stopped."""
+        self.stop()
+        self._unsent = self._transport.get_write_buffer_size()
+        self._timer = asyncio.get_running_loop().call_later(self._seconds, self._late)
+
+    def stop(self) -> None:
+        """Count no more."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _late(self) -> None:
+        left = self._transport.get_write_buffer_size()
+        if not left:
+            self._transport.close()
+        elif left < self._unsent:
+            self.wait()  # a slow reader of a large reply
+        else:
+            self._transport.abort()

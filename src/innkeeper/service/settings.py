@@ -1,7 +1,12 @@
-"""Settings: what the service is told when it starts, checked as a whole."""
+"""Settings: what the service is started with, checked as a whole; and the keys that callers must present.
+
+Keys are kept as digests, compared in constant time, and shown nowhere.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import ipaddress
 import os
 from collections.abc import Mapping
@@ -10,8 +15,7 @@ from typing import Final
 
 import msgspec
 
-from innkeeper.service.errors import ServiceConfigError
-from innkeeper.service.keys import Keys
+from innkeeper.service.errors import KeyMissingError, ServiceConfigError
 from innkeeper.service.limits import (
     BODY_SECONDS,
     HEADER_SECONDS,
@@ -24,7 +28,50 @@ from innkeeper.service.limits import (
     WORKERS,
 )
 
-__all__ = ["DEFAULT_PORT", "KEY_VARIABLE", "PROFILES", "Settings", "is_loopback", "read_keys"]
+__all__ = ["DEFAULT_PORT", "KEY_VARIABLE", "PROFILES", "Keys", "Settings", "is_loopback", "presented_key", "read_keys"]
+
+
+class Keys:
+    """The accepted keys; false where there are none."""
+
+    __slots__ = ("_digests",)
+
+    def __init__(self, *keys: str) -> None:
+        self._digests = tuple(_digest(key.encode("utf-8", "surrogateescape")) for key in keys)
+
+    def __bool__(self) -> bool:
+        return bool(self._digests)
+
+    def __repr__(self) -> str:
+        return f"Keys({len(self._digests)} set)"
+
+    def accept(self, key: bytes) -> bool:
+        """Whether ``key`` is one of them; takes the same time for all wrong ones."""
+        digest, found = _digest(key), False
+        for known in self._digests:
+            found |= hmac.compare_digest(digest, known)
+        return found
+
+    def check(self, headers: Mapping[str, str]) -> None:
+        """Let a call pass that brings a key, or any where there are no keys.
+
+        Raises:
+            KeyMissingError: it brings none, or a wrong one.
+        """
+        if self and not self.accept(presented_key(headers)):
+            raise KeyMissingError("this service needs a key")
+
+
+def presented_key(headers: Mapping[str, str]) -> bytes:
+    """The key that a request's headers (lower-case names, Latin-1 texts) bring: a bearer token or ``x-api-key``; else empty."""
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    key = token.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "").strip()
+    return key.encode("latin-1", "replace")
+
+
+def _digest(key: bytes) -> bytes:
+    return hashlib.sha256(key).digest()
+
 
 DEFAULT_PORT: Final = 8050
 """Where SmartTavern's gateway listens, and so do we."""

@@ -9,9 +9,10 @@
 Importing this package loads no tokenizer; the first count does. Nothing is ever downloaded.
 """
 
-from innkeeper.tokens.calibration import PROFILES, Profile
 from innkeeper.tokens.counter import Choice, Counter, Preloaded, default_counter
-from innkeeper.tokens.engine import Engine
+from innkeeper.tokens.engines.engine import Engine, Foreign, Tokenization
+from innkeeper.tokens.engines.heuristic import CharsPerToken, Estimate, Utf8Bytes, estimator
+from innkeeper.tokens.engines.server import SERVER_RULES, AskServer, ServerRule
 from innkeeper.tokens.errors import (
     PreloadError,
     TokenizerFileError,
@@ -22,19 +23,15 @@ from innkeeper.tokens.errors import (
     VocabularyMismatchError,
 )
 from innkeeper.tokens.estimators import EstimatorCounter, counter_of
-from innkeeper.tokens.foreign import Foreign
 from innkeeper.tokens.framing import ANTHROPIC, FRAMINGS, GOOGLE, NO_FRAMING, OPENAI, Framing, framing
-from innkeeper.tokens.heuristic import CharsPerToken, Estimate, Utf8Bytes, estimator
-from innkeeper.tokens.hints import bare_model_id, canonical_model_hint
 from innkeeper.tokens.inspector import Inspection, MessageInspection, Totals, inspect_messages
 from innkeeper.tokens.memo import SHARED_MEMO, Memo
-from innkeeper.tokens.models import FAMILIES, MODELS, Family, ModelTable, Way
 from innkeeper.tokens.registry import Entry
-from innkeeper.tokens.server import SERVER_RULES, AskServer, ServerRule
 from innkeeper.tokens.sillytavern import SILLYTAVERN_TOKENIZERS, SillyTavernTokenizer, sillytavern_tokenizer
-from innkeeper.tokens.tokenization import Tokenization
+from innkeeper.tokens.table.calibration import PROFILES, Profile
+from innkeeper.tokens.table.models import FAMILIES, MODELS, Family, ModelTable, Way, bare_model_id, canonical_model_hint
+from innkeeper.tokens.table.vocabulary import VOCABULARIES, Carrier, Vocabularies, Vocabulary
 from innkeeper.tokens.tools import TOOL_RULES, ToolCount, ToolRule, count_tools
-from innkeeper.tokens.vocabulary import VOCABULARIES, Carrier, Vocabularies, Vocabulary
 
 __all__ = [
     "ANTHROPIC",

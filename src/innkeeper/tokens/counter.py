@@ -8,20 +8,18 @@ import msgspec
 
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.text import scalar_text
-from innkeeper.tokens.calibration import PROFILES
-from innkeeper.tokens.carriers import engine_of
-from innkeeper.tokens.engine import Engine
+from innkeeper.tokens.engines.engine import Engine, Tokenization
+from innkeeper.tokens.engines.heuristic import CharsPerToken, estimator
+from innkeeper.tokens.engines.loading import engine_of
+from innkeeper.tokens.engines.model_files import file_tokenizer
+from innkeeper.tokens.engines.server import AskServer
 from innkeeper.tokens.errors import PreloadError
-from innkeeper.tokens.filetokenizer import file_tokenizer
-from innkeeper.tokens.heuristic import CharsPerToken, estimator
-from innkeeper.tokens.hints import canonical_model_hint
 from innkeeper.tokens.limits import ROUTES
 from innkeeper.tokens.memo import SHARED_MEMO, Memo, key
-from innkeeper.tokens.models import MODELS, Family, ModelTable, Way
 from innkeeper.tokens.registry import Entry, entries_of, lookup_of
-from innkeeper.tokens.server import AskServer
-from innkeeper.tokens.tokenization import Tokenization
-from innkeeper.tokens.vocabulary import VOCABULARIES, Vocabularies
+from innkeeper.tokens.table.calibration import PROFILES
+from innkeeper.tokens.table.models import MODELS, Family, ModelTable, Way, canonical_model_hint
+from innkeeper.tokens.table.vocabulary import VOCABULARIES, Vocabularies
 
 __all__ = ["Choice", "Counter", "Preloaded", "default_counter"]
 

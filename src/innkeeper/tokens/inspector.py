@@ -7,8 +7,8 @@ import msgspec
 from innkeeper.prompt.frozen import EMPTY
 from innkeeper.prompt.message import Message, messages_of
 from innkeeper.tokens.counter import Counter, default_counter
+from innkeeper.tokens.engines.engine import Tokenization
 from innkeeper.tokens.framing import NO_FRAMING, Framing
-from innkeeper.tokens.tokenization import Tokenization
 
 __all__ = ["Inspection", "MessageInspection", "Totals", "inspect_messages"]
 

@@ -32,7 +32,7 @@ TOKENIZER_FILE_BYTES: Final = 64 * 1024 * 1024
 """The largest tokenizer file that is read, in bytes (`TokenizerFileTooLargeError`)."""
 
 CHUNK_CHARS: Final = 64_000
-"""Longer texts are counted in pieces of at most this many characters (`innkeeper.tokens.chunk`)."""
+"""Longer texts are counted in pieces of at most this many characters (`innkeeper.tokens.engines.engine`)."""
 
 BATCH_CHARS: Final = 40_000
 """From this many characters on, a batch is worth the start of threads."""

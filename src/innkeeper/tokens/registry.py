@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.tokens.engine import Engine
+from innkeeper.tokens.engines.engine import Engine
 from innkeeper.tokens.errors import TokenRegistryError
 
 __all__ = ["Entry", "Lookup", "entries_of", "lookup_of"]

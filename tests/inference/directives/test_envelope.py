@@ -1,9 +1,26 @@
 """The envelope: its schema accepts what the validator accepts, and the model is told the same."""
 
+from typing import Any
+
 import jsonschema
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from innkeeper.inference.directives.envelope import SCHEMA_NAME, instruction, repair_note, response_format, schema
+from innkeeper.inference.directives.envelope import (
+    SCHEMA_NAME,
+    Directive,
+    DirectiveRules,
+    DirectiveWarning,
+    instruction,
+    reasons_of,
+    repair_note,
+    response_format,
+    schema,
+    validate,
+)
+from innkeeper.inference.errors import DirectivesError
+from innkeeper.prompt import FrozenDict
 
 GOOD = {"assistant_text": "Hi.", "directives": [{"type": "a", "payload": {"x": 1}}]}
 
@@ -40,3 +57,136 @@ def test_texts() -> None:
     note = repair_note("INVALID_JSON", ["too short"])
     assert "INVALID_JSON" in note
     assert "- too short" in note
+
+
+KEYS = {
+    "exact": ("assistant_text", True),
+    "dashes": ("Assistant-Text", True),
+    "spaces": ("ASSISTANT  text", True),
+    "camel": ("assistantText", False),
+    "other": ("text", False),
+}
+
+
+@pytest.mark.parametrize(("key", "found"), KEYS.values(), ids=KEYS)
+def test_keys(key: str, found: bool) -> None:
+    """Keys match regardless of case and of what separates words; not camel case, which has no separators."""
+    value = {key: "Hi.", "Directives": []}
+    if found:
+        assert validate(value).assistant_text == "Hi."
+        return
+    with pytest.raises(DirectivesError) as caught:
+        validate(value)
+    assert caught.value.code == "MISSING_ASSISTANT_TEXT"
+
+
+def test_exact_keys_win() -> None:
+    """A key that matches exactly wins over one that matches loosely."""
+    assert validate({"Assistant-Text": "a", "assistant_text": "b", "directives": ()}).assistant_text == "b"
+
+
+MISSING = {
+    "no_text": ({"directives": []}, "MISSING_ASSISTANT_TEXT"),
+    "text_of_another_kind": ({"assistant_text": 3, "directives": []}, "MISSING_ASSISTANT_TEXT"),
+    "no_directives": ({"assistant_text": ""}, "MISSING_DIRECTIVES"),
+    "directives_of_another_kind": ({"assistant_text": "", "directives": {}}, "MISSING_DIRECTIVES"),
+}
+
+
+@pytest.mark.parametrize(("value", "code"), MISSING.values(), ids=MISSING)
+def test_missing(value: dict[str, Any], code: str) -> None:
+    """An envelope without its parts is refused by code."""
+    with pytest.raises(DirectivesError) as caught:
+        validate(value)
+    assert caught.value.code == code
+
+
+def failing(kind: str, payload: Any) -> Any:
+    """A payload validator that has its opinions, and a defect."""
+    if kind == "defect":
+        raise KeyError("secret")
+    return {"good": True, "fine": None, "clean": [], "bad": False, "why": "too long", "whys": ["a", "b"]}[kind]
+
+
+RULES = {
+    "open": DirectiveRules(),
+    "allowed": DirectiveRules(allowed=("set_mood", "show")),
+    "known": DirectiveRules(allowed=("show",), known=("show", "set_mood")),
+    "aliases": DirectiveRules(allowed=("set_mood",), aliases={"mood": "set_mood"}),
+    "none_allowed": DirectiveRules(allowed=()),
+    "judged": DirectiveRules(payload_validator=failing),
+}
+
+ITEMS: dict[str, tuple[str, Any, Any]] = {
+    "any_type": ("open", {"type": "x", "payload": {"a": 1}}, Directive("x", FrozenDict(a=1))),
+    "type_is_stripped": ("open", {"Type": " x ", "PAYLOAD": {}}, Directive("x")),
+    "not_an_object": ("open", "x", DirectiveWarning("DIRECTIVE_NOT_OBJECT", 0)),
+    "no_type": ("open", {"payload": {}}, DirectiveWarning("MISSING_TYPE", 0)),
+    "blank_type": ("open", {"type": " ", "payload": {}}, DirectiveWarning("MISSING_TYPE", 0)),
+    "type_of_another_kind": ("open", {"type": 3, "payload": {}}, DirectiveWarning("MISSING_TYPE", 0)),
+    "no_payload": ("open", {"type": "x"}, DirectiveWarning("MISSING_PAYLOAD", 0, "x")),
+    "null_payload": ("open", {"type": "x", "payload": None}, DirectiveWarning("MISSING_PAYLOAD", 0, "x")),
+    "payload_of_another_kind": ("open", {"type": "x", "payload": [1]}, DirectiveWarning("PAYLOAD_INVALID", 0, "x")),
+    "allowed": ("allowed", {"type": "Set-Mood", "payload": {}}, Directive("set_mood")),
+    "unknown": ("allowed", {"type": "fly", "payload": {}}, DirectiveWarning("UNKNOWN_DIRECTIVE_TYPE", 0, "fly")),
+    "disallowed": (
+        "known",
+        {"type": "set mood", "payload": {}},
+        DirectiveWarning("DISALLOWED_DIRECTIVE_TYPE", 0, "set mood"),
+    ),
+    "alias": ("aliases", {"type": "MOOD", "payload": {}}, Directive("set_mood")),
+    "nothing_allowed": (
+        "none_allowed",
+        {"type": "x", "payload": {}},
+        DirectiveWarning("UNKNOWN_DIRECTIVE_TYPE", 0, "x"),
+    ),
+    "good": ("judged", {"type": "good", "payload": {}}, Directive("good")),
+    "fine": ("judged", {"type": "fine", "payload": {}}, Directive("fine")),
+    "clean": ("judged", {"type": "clean", "payload": {}}, Directive("clean")),
+    "bad": ("judged", {"type": "bad", "payload": {}}, DirectiveWarning("PAYLOAD_INVALID", 0, "bad", ("invalid",))),
+    "why": ("judged", {"type": "why", "payload": {}}, DirectiveWarning("PAYLOAD_INVALID", 0, "why", ("too long",))),
+    "whys": ("judged", {"type": "whys", "payload": {}}, DirectiveWarning("PAYLOAD_INVALID", 0, "whys", ("a", "b"))),
+    "defect": (
+        "judged",
+        {"type": "defect", "payload": {}},
+        DirectiveWarning("PAYLOAD_VALIDATOR_ERROR", 0, "defect", ("KeyError",)),
+    ),
+}
+
+
+@pytest.mark.parametrize(("rules", "item", "expected"), ITEMS.values(), ids=ITEMS)
+def test_items(rules: str, item: Any, expected: Any) -> None:
+    """Each item is a directive, or a warning that says why it is none."""
+    found = validate({"assistant_text": "", "directives": [item]}, RULES[rules])
+    assert [*found.directives, *found.warnings] == [expected]
+
+
+def test_the_good_ones_stay() -> None:
+    """One bad directive does not spoil the others; warnings know its place."""
+    items = [{"type": "a", "payload": {}}, None, {"type": "b", "payload": {"x": [1]}}]
+    found = validate({"assistant_text": "Hi.", "directives": items})
+    assert [(warning.code, warning.index) for warning in found.warnings] == [("DIRECTIVE_NOT_OBJECT", 1)]
+    assert found.to_dict() == {"assistant_text": "Hi.", "directives": [items[0], items[2]]}
+
+
+@pytest.mark.parametrize(
+    ("verdict", "reasons"),
+    [(None, ()), (True, ()), (False, ("invalid",)), ("a", ("a",)), ([1], ("1",)), ([], ()), (3, ("3",))],
+)
+def test_reasons(verdict: Any, reasons: tuple[str, ...]) -> None:
+    """A validator may answer with nothing, a boolean, a reason or several."""
+    assert reasons_of(verdict) == reasons
+
+
+JSON = st.recursive(
+    st.none() | st.text(max_size=4) | st.integers(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(st.lists(JSON | st.fixed_dictionaries({}, optional={"type": JSON, "payload": JSON})))
+def test_any_items(items: list[Any]) -> None:
+    """Whatever the items, each is a directive or a warning."""
+    found = validate({"assistant_text": "", "directives": items}, RULES["aliases"])
+    assert len(found.directives) + len(found.warnings) == len(items)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.inference.directives.parser import parse_object
+from innkeeper.inference.directives.envelope import parse_object
 from innkeeper.inference.errors import DirectivesError
 
 GOOD = {

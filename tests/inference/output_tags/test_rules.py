@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.inference.output_tags.rules import TagRule, apply_rule
+from innkeeper.inference.output_tags.transform import TagRule, apply_rule
 from innkeeper.prompt import FrozenDict
 
 STRIP = TagRule("think", "strip")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.inference.tools.output_limit import OutputLimits, excess
+from innkeeper.inference.tools.results import OutputLimits, excess
 
 SMALL = OutputLimits(depth=4, nodes=20, items=8, bytes=200)
 

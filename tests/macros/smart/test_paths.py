@@ -66,7 +66,7 @@ TABLE = {"a": {"b": [1, {"c": None}], "0": "x"}, "n": 5}
         ("n.x", paths.MISSING),
         ("z", paths.MISSING),
     ],
-    ids=str,
+    ids=lambda value: "missing" if value is paths.MISSING else str(value),
 )
 def test_read(path: str, value: Any) -> None:
     """An index needs a list that has it, a key a dictionary that has it."""

@@ -293,7 +293,7 @@ def test_what_is_read_is_a_copy() -> None:
     assert table == {"l": list(range(50))}
 
 
-@pytest.mark.parametrize("odd", [{1, 2}, b"a", object(), 1j, [{"a": {3}}], {b"k": 1}], ids=repr)
+@pytest.mark.parametrize("odd", [{1, 2}, b"a", Ellipsis, 1j, [{"a": {3}}], {b"k": 1}], ids=repr)
 def test_odd_variables(odd: object) -> None:
     """A variable that holds no data is a typed error, inside of containers too."""
     error = failure("getvar('a')", {"a": odd})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from innkeeper.parity import Case, Verdict, load_cases, run_case
+from innkeeper.parity import Case, CaseVerdict, load_cases, run_case
 from tests.shared import VECTORS
 
 AREAS = ("chat_completion", "text_completion", "world_info", "carry_over", "macros")
@@ -20,7 +20,7 @@ def _cases() -> list[Case]:
 def test_agrees(case: Case) -> None:
     """Same inputs, same prompt, as far as the case counts."""
     outcome = run_case(case)
-    if outcome.verdict is Verdict.UNAVAILABLE:
+    if outcome.verdict is CaseVerdict.UNAVAILABLE:
         pytest.skip(f"{UNSHIPPED}: {outcome.error}")
     shown = "\n".join(difference.render() for difference in outcome.differences[:6])
-    assert outcome.verdict is Verdict.AGREED, f"{outcome.error or ''}\n{shown}"
+    assert outcome.verdict is CaseVerdict.AGREED, f"{outcome.error or ''}\n{shown}"

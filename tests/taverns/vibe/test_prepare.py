@@ -84,7 +84,7 @@ def test_defect_b24_no_tokenizer_is_needed() -> None:
 
 
 @pytest.mark.parametrize(
-    "settings", [5, "text", {"token_estimator": object()}, {"registry": ["a"]}, {"token_estimator": "text"}], ids=str
+    "settings", [5, "text", {"token_estimator": Ellipsis}, {"registry": ["a"]}, {"token_estimator": "text"}], ids=str
 )
 def test_wrong_token_settings(settings: Any) -> None:
     """Token settings that cannot be meant are refused, with their place."""

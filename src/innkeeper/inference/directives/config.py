@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.inference.capabilities import Capabilities, provider_id
-from innkeeper.inference.config import read_config, refuse_config, section_of
+from innkeeper.inference.sections import read_config, refuse_config, section_of
 from innkeeper.prompt import FrozenDict, deep_merge, freeze, thaw
 from innkeeper.prompt.frozen import EMPTY
 

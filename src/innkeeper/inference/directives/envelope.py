@@ -1,15 +1,38 @@
-"""The directives envelope: ``{assistant_text, directives: [{type, payload}]}``, as a schema and as an instruction."""
+"""The directives envelope ``{assistant_text, directives: [{type, payload}]}``: asked for, found in an answer, checked.
+
+It is asked for as a JSON Schema and as an instruction. `parse_object` finds the JSON object in a model's text: bare, fenced, in
+``<directives>`` or ``<json>`` tags, or among prose. `validate` turns the object into directives: keys and types are read
+generously, what cannot be used is dropped with a warning.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NoReturn
 
 import msgspec
 
+from innkeeper.inference.errors import DirectivesError
+from innkeeper.inference.limits import MAX_DIRECTIVE_BYTES, SAMPLE_CHARACTERS
+from innkeeper.inference.tools.calls import unfenced
+from innkeeper.prompt import freeze
 from innkeeper.prompt.frozen import EMPTY, FrozenDict, thaw
 
-__all__ = ["SCHEMA_NAME", "Directive", "instruction", "repair_note", "response_format", "schema"]
+__all__ = [
+    "SCHEMA_NAME",
+    "Directive",
+    "DirectiveRules",
+    "DirectiveWarning",
+    "Envelope",
+    "instruction",
+    "parse_object",
+    "repair_note",
+    "response_format",
+    "schema",
+    "validate",
+]
 
 SCHEMA_NAME: Final = "tavern_directives"
 
@@ -68,3 +91,218 @@ def repair_note(code: str, reasons: Sequence[str] = ()) -> str:
     lines = [f"Your last answer could not be used ({code})."]
     lines += [f"- {reason}" for reason in reasons]
     return "\n".join([*lines, "Answer again, with a valid JSON object only."])
+
+
+_WRAPPER: Final = re.compile(r"<(/?)(directives|json)>", re.IGNORECASE)
+_MARK: Final = re.compile(r'["{}\\]')
+_OBJECT: Final = re.compile(r'\{\s*+"')
+_MAX_STARTS: Final = 8
+"""Opening braces that are tried before the text counts as holding no object."""
+
+
+def parse_object(content: Any, max_bytes: int = MAX_DIRECTIVE_BYTES) -> dict[str, Any]:
+    """The object in ``content`` (text, or a mapping already).
+
+    Raises `DirectivesError` with code ``EMPTY``, ``TOO_LARGE``, ``NOT_OBJECT`` or ``INVALID_JSON`` (with a sample).
+    """
+    if isinstance(content, Mapping):
+        return dict(content)
+    text = content.strip() if isinstance(content, str) else ""
+    if not text:
+        _refuse("EMPTY", "the answer is empty")
+    if len(text) > max_bytes or len(text.encode("utf-8", "replace")) > max_bytes:
+        _refuse("TOO_LARGE", f"the answer is larger than {max_bytes:,} bytes")
+    value = next(_values(text), text)
+    if value is text:
+        _refuse("INVALID_JSON", "the answer holds no JSON object", sample=text[:SAMPLE_CHARACTERS])
+    if not isinstance(value, dict):
+        _refuse("NOT_OBJECT", f"the answer is a JSON {type(value).__name__}, not an object")
+    return value
+
+
+def _values(text: str) -> Iterator[Any]:
+    """What the text can be read as, the likeliest first."""
+    for candidate in (text, unfenced(text), _unwrapped(text)):
+        yield from _read(candidate)
+    for candidate in _balanced(text):
+        yield from (value for value in _read(candidate) if isinstance(value, dict))
+
+
+def _read(text: str) -> Iterator[Any]:
+    try:
+        yield json.loads(text)
+    except (ValueError, RecursionError):
+        return
+
+
+def _unwrapped(text: str) -> str:
+    """What stands between the first opening wrapper and the last closing one of its name."""
+    tags = list(_WRAPPER.finditer(text))
+    first = next((tag for tag in tags if not tag[1]), None)
+    if first is None:
+        return ""
+    ends = [tag.start() for tag in tags if tag[1] and tag[2].lower() == first[2].lower() and tag.start() >= first.end()]
+    return unfenced(text[first.end() : ends[-1]]) if ends else ""
+
+
+def _balanced(text: str) -> Iterator[str]:
+    """Stretches from a brace to the one that closes it, from the first braces on; linear for each of them.
+
+    A brace that begins an object and is never closed ends the search: the answer was cut, and what is inside is not it.
+    """
+    start = text.find("{")
+    for _ in range(_MAX_STARTS):
+        end = _end(text, start) if start >= 0 else None
+        if start < 0 or (end is None and _OBJECT.match(text, start)):
+            return
+        if end is not None:
+            yield text[start:end]
+        start = text.find("{", start + 1 if end is None else end)
+
+
+def _end(text: str, start: int) -> int | None:
+    """Where the object that begins at ``start`` ends; braces in strings do not count."""
+    depth, quoted, skip = 0, False, -1
+    for found in _MARK.finditer(text, start):
+        mark, place = found[0], found.start()
+        if place == skip:
+            continue
+        if mark == "\\":
+            skip = place + 1
+        elif mark == '"':
+            quoted = not quoted
+        elif not quoted:
+            depth += 1 if mark == "{" else -1
+            if depth == 0:
+                return place + 1
+    return None
+
+
+def _refuse(code: str, message: str, **details: Any) -> NoReturn:
+    raise DirectivesError(message, code=code, **details)
+
+
+_PUNCTUATION: Final = re.compile(r"[^a-z0-9]+")
+
+PayloadValidator = Callable[[str, Mapping[str, Any]], Any]
+"""``(type, payload)`` → nothing or true when it is good; false, a reason, or a list of reasons when it is not."""
+
+
+class DirectiveRules(msgspec.Struct, frozen=True, kw_only=True):
+    """What counts as a directive.
+
+    ``allowed`` are the types that may be used (all when ``None``), ``known`` those there are, ``aliases`` lead from a model's
+    word to ours; ``payload_validator`` is the application's.
+    """
+
+    allowed: tuple[str, ...] | None = None
+    known: tuple[str, ...] = ()
+    aliases: Mapping[str, str] = {}
+    payload_validator: PayloadValidator | None = None
+
+    def canonical(self, name: str) -> str | None:
+        """Our spelling of a type, regardless of case and punctuation; ``None`` when nobody knows it."""
+        names = (*(self.allowed or ()), *self.known, *self.aliases.values())
+        spellings = {_folded(alias): target for alias, target in self.aliases.items()}
+        spellings |= {_folded(known): known for known in reversed(names)}
+        found = spellings.get(_folded(name))
+        return name if found is None and not (names or self.allowed is not None) else found
+
+    def permits(self, name: str) -> bool:
+        """Whether directives of this type may be used."""
+        return self.allowed is None or name in self.allowed
+
+
+class DirectiveWarning(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Why the directive at ``index`` was dropped."""
+
+    code: str
+    index: int
+    type: str | None = None
+    reasons: tuple[str, ...] = ()
+
+
+class Envelope(msgspec.Struct, frozen=True):
+    """What an answer said and asked for."""
+
+    assistant_text: str
+    directives: tuple[Directive, ...] = ()
+    warnings: tuple[DirectiveWarning, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The envelope as JSON data, without the warnings."""
+        return {"assistant_text": self.assistant_text, "directives": [item.to_dict() for item in self.directives]}
+
+
+def validate(value: Mapping[str, Any], rules: DirectiveRules = DirectiveRules()) -> Envelope:  # noqa: B008 - frozen
+    """The envelope in ``value``.
+
+    Keys match exactly, else regardless of case and of what separates words (``Assistant-Text``). Raises `DirectivesError`
+    with code ``MISSING_ASSISTANT_TEXT`` or ``MISSING_DIRECTIVES``; single bad directives become warnings.
+    """
+    text, items = _field(value, "assistant_text"), _field(value, "directives")
+    if not isinstance(text, str):
+        msg = "assistant_text is missing or no text"
+        raise DirectivesError(msg, code="MISSING_ASSISTANT_TEXT")
+    if not isinstance(items, (list, tuple)):
+        msg = "directives is missing or no list"
+        raise DirectivesError(msg, code="MISSING_DIRECTIVES")
+    found = [_directive(item, index, rules) for index, item in enumerate(items)]
+    return Envelope(
+        text,
+        tuple(item for item in found if isinstance(item, Directive)),
+        tuple(item for item in found if isinstance(item, DirectiveWarning)),
+    )
+
+
+def _directive(item: Any, index: int, rules: DirectiveRules) -> Directive | DirectiveWarning:
+    if not isinstance(item, Mapping):
+        return DirectiveWarning("DIRECTIVE_NOT_OBJECT", index)
+    written = _field(item, "type")
+    if not isinstance(written, str) or not written.strip():
+        return DirectiveWarning("MISSING_TYPE", index)
+    name = rules.canonical(written.strip())
+    if name is None or not rules.permits(name):
+        code = "UNKNOWN_DIRECTIVE_TYPE" if name is None else "DISALLOWED_DIRECTIVE_TYPE"
+        return DirectiveWarning(code, index, written.strip())
+    payload = _field(item, "payload")
+    if not isinstance(payload, Mapping):
+        code = "MISSING_PAYLOAD" if payload is None else "PAYLOAD_INVALID"
+        return DirectiveWarning(code, index, name)
+    return _judged(Directive(name, freeze(dict(payload))), index, rules)
+
+
+def _judged(directive: Directive, index: int, rules: DirectiveRules) -> Directive | DirectiveWarning:
+    if rules.payload_validator is None:
+        return directive
+    try:
+        verdict = rules.payload_validator(directive.type, directive.payload)
+    except Exception as error:  # noqa: BLE001 - the application's function may raise anything
+        return DirectiveWarning("PAYLOAD_VALIDATOR_ERROR", index, directive.type, (type(error).__name__,))
+    if verdict is None or verdict is True:
+        return directive
+    return (
+        DirectiveWarning("PAYLOAD_INVALID", index, directive.type, reasons_of(verdict)) if verdict != [] else directive
+    )
+
+
+def reasons_of(verdict: Any) -> tuple[str, ...]:
+    """A validator's answer as reasons: none for nothing or true, one for text, its items for a list."""
+    if verdict is None or verdict is True:
+        return ()
+    if verdict is False:
+        return ("invalid",)
+    items: Sequence[Any] = (
+        list(verdict) if isinstance(verdict, Iterable) and not isinstance(verdict, str) else [verdict]
+    )
+    return tuple(str(item) for item in items)
+
+
+def _field(value: Mapping[str, Any], name: str) -> Any:
+    if name in value:
+        return value[name]
+    return next((item for key, item in value.items() if _folded(key) == _folded(name)), None)
+
+
+def _folded(name: Any) -> str:
+    return _PUNCTUATION.sub("_", str(name).strip().lower())

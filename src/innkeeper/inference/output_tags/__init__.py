@@ -1,9 +1,16 @@
 """Control tags in answers: rules that strip, drop or rename them, sanitizers that make them regular."""
 
-from innkeeper.inference.output_tags.config import EscapeHatch, OutputTagsConfig
 from innkeeper.inference.output_tags.lang_spans import LangSpans, language_code, sanitize_lang_spans
-from innkeeper.inference.output_tags.rules import TagRule, apply_rule
-from innkeeper.inference.output_tags.transform import SANITIZERS, Sanitizer, TagResult, transform_tags
+from innkeeper.inference.output_tags.transform import (
+    SANITIZERS,
+    EscapeHatch,
+    OutputTagsConfig,
+    Sanitizer,
+    TagResult,
+    TagRule,
+    apply_rule,
+    transform_tags,
+)
 
 __all__ = [
     "SANITIZERS",

@@ -1,24 +1,35 @@
-"""Output tags: control tags in an answer are made regular, renamed or taken out, while code and escaped tags stay.
+"""Control tags in answers are made regular, renamed or taken out, while code and escaped tags stay (``context.output_tags``).
 
-For finished answers (the tool loop's and the directives'), never for what a single request gives: a caller who wants the
-text as the model wrote it gets it from `PromptRunner`.
+Sanitizers run first, then the rules, which strip a tag, drop it with its content, or rename it. This is for finished answers (the
+tool loop's and the directives'), never for the answer to a single request: a caller who wants the text as the model wrote it gets
+it from `PromptRunner`.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, Literal
 
 import msgspec
 
-from innkeeper.inference.output_tags.config import OutputTagsConfig
 from innkeeper.inference.output_tags.lang_spans import LangSpans, sanitize_lang_spans
-from innkeeper.inference.output_tags.rules import apply_rule
+from innkeeper.inference.output_tags.markup import Tag, attributes, scan, write_attributes
+from innkeeper.inference.sections import read_config, refuse_config, section_of
 from innkeeper.macros.verbatim import CODE_ZONES, Escape, Zone, mask, unmask
 from innkeeper.prompt import thaw
+from innkeeper.prompt.frozen import EMPTY, FrozenDict
 
-__all__ = ["SANITIZERS", "Sanitizer", "TagResult", "transform_tags"]
+__all__ = [
+    "SANITIZERS",
+    "EscapeHatch",
+    "OutputTagsConfig",
+    "Sanitizer",
+    "TagResult",
+    "TagRule",
+    "apply_rule",
+    "transform_tags",
+]
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -79,3 +90,103 @@ def _report(warnings: list[str], config: OutputTagsConfig) -> None:
     if tell is not None:
         for warning in warnings:
             tell(warning)
+
+
+_SECTION: Final = "output_tags"
+
+
+class EscapeHatch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    r"""Whether ``\<`` keeps a tag from being one, and what it becomes: ``&lt;``, ``<`` or itself."""
+
+    enabled: bool = False
+    mode: Literal["html_entity", "literal", "keep_backslash"] = "html_entity"
+
+
+class OutputTagsConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """``rules`` in the order they apply; ``sanitizers`` by name with their options, applied before the rules.
+
+    ``warner`` is called with each warning; without one ``warn`` sends them to the log.
+    """
+
+    enabled: bool = False
+    escape_hatch: EscapeHatch = EscapeHatch(enabled=True)
+    rules: tuple[TagRule, ...] = ()
+    sanitizers: FrozenDict = EMPTY
+    warn: bool = False
+    warner: Callable[[str], Any] | None = None
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any] | None = None) -> OutputTagsConfig:
+        """A config from plain values; ``None`` is the default, which does nothing. Raises `ConfigError`."""
+        if isinstance(values, cls):
+            return values
+        fields = dict(section_of(values, _SECTION))
+        warner = fields.pop("warner", None)
+        config = read_config(cls, fields, _SECTION)
+        _check(config, warner)
+        return msgspec.structs.replace(config, warner=warner)
+
+
+def _check(config: OutputTagsConfig, warner: Any) -> None:
+    if warner is not None and not callable(warner):
+        refuse_config(_SECTION, "warner must be callable")
+    for rule in config.rules:
+        if not rule.tag.strip() or (rule.action == "rename" and not (rule.to or "").strip()):
+            refuse_config(_SECTION, f"a rule needs a tag, and to rename it also `to`: {rule.tag!r} {rule.action}")
+    if not all(isinstance(options, Mapping) for options in config.sanitizers.values()):
+        refuse_config(_SECTION, "sanitizers map names to mappings of options")
+
+
+class TagRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What happens to ``<tag …>…</tag>``, written in any case.
+
+    ``strip`` keeps what is inside, ``drop`` does not, ``rename`` makes it ``<to …>`` with attribute names mapped through
+    ``attrs``.
+    """
+
+    tag: str
+    action: Literal["strip", "drop", "rename"]
+    to: str | None = None
+    attrs: FrozenDict = EMPTY
+
+
+def apply_rule(text: str, rule: TagRule) -> str:
+    """``text`` after one rule. Linear in the text."""
+    pieces = scan(text, {rule.tag.lower()})
+    if rule.action == "strip":
+        return "".join(piece for piece in pieces if isinstance(piece, str))
+    return "".join(_kept(pieces) if rule.action == "drop" else _renamed(pieces, rule.to or rule.tag, rule.attrs))
+
+
+def _kept(pieces: Iterable[str | Tag]) -> Iterable[str]:
+    """The text outside all spans; a span that is not closed reaches to the end, a stray closer is nothing."""
+    depth = 0
+    for piece in pieces:
+        if isinstance(piece, str):
+            if not depth:
+                yield piece
+        elif piece.closing:
+            depth = max(depth - 1, 0)
+        elif not piece.empty:
+            depth += 1
+
+
+def _renamed(pieces: Iterable[str | Tag], to: str, names: Mapping[str, str]) -> Iterable[str]:
+    """Tags under their new name; stray closers go, missing ones come at the end."""
+    open_tags = 0
+    lower = {name.lower(): new for name, new in names.items()}
+    for piece in pieces:
+        if isinstance(piece, str):
+            yield piece
+        elif not piece.closing:
+            open_tags += not piece.empty
+            yield _opener(piece, to, lower)
+        elif open_tags:
+            open_tags -= 1
+            yield f"</{to}>"
+    yield f"</{to}>" * open_tags
+
+
+def _opener(tag: Tag, to: str, names: Mapping[str, str]) -> str:
+    pairs = [(names.get(name.lower(), name), value) for name, value in attributes(tag)]
+    return f"<{to}{write_attributes(pairs)}{'/' if tag.empty else ''}>"

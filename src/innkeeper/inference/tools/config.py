@@ -9,8 +9,8 @@ from typing import Any, Final, Literal
 import msgspec
 
 from innkeeper.inference.capabilities import provider_id
-from innkeeper.inference.config import read_config, refuse_config, section_of
 from innkeeper.inference.limits import DEFAULT_MAX_TOOL_BYTES
+from innkeeper.inference.sections import read_config, refuse_config, section_of
 from innkeeper.prompt import FrozenDict, deep_merge, freeze, thaw
 from innkeeper.prompt.frozen import EMPTY
 

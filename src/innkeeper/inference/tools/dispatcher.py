@@ -10,7 +10,7 @@ from typing import Any
 
 from innkeeper.inference.errors import ToolArgumentsError
 from innkeeper.inference.tools.definition import ToolRegistry
-from innkeeper.inference.tools.envelope import failure, normalised
+from innkeeper.inference.tools.results import failure, normalised
 from innkeeper.prompt import UsageError
 
 __all__ = ["ToolDispatcher"]

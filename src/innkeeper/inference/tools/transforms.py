@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from innkeeper.inference.tools.tag_calls import take_tag_calls
+from innkeeper.inference.tools.calls import take_tag_calls
 from innkeeper.prompt import UnknownNameError, UsageError
 
 __all__ = [

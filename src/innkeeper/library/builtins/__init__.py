@@ -11,10 +11,9 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Any, Final
 
-from innkeeper.library.catalogue import Catalogue, Source
+from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
 from innkeeper.library.errors import SnapshotError
-from innkeeper.library.reading import read_version
-from innkeeper.library.template import Labelled, TemplateVersion, sealed
+from innkeeper.library.templates.template import Labelled, TemplateVersion, read_version, sealed
 from innkeeper.prompt.canonical import parse_json
 from innkeeper.prompt.errors import Where
 
@@ -29,7 +28,7 @@ _FILE: Final = "templates.json"
 @cache
 def packaged() -> Catalogue:
     """The active built-in templates: those of the general tier. Raises `SnapshotError` where the file is not its own."""
-    return Catalogue.build(packaged_labels(), pinned=packaged_versions(), source=Source.BUILTIN)
+    return Catalogue.build(packaged_labels(), pinned=packaged_versions(), source=AnswerSource.BUILTIN)
 
 
 def packaged_versions() -> tuple[TemplateVersion, ...]:

@@ -1,1 +1,1 @@
-"""The migrations of the library's schema, run by `innkeeper.library.schema`."""
+"""The migrations of the library's schema, run by `innkeeper.library.db.schema`."""

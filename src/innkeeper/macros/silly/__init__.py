@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from innkeeper.macros.environment import MacroEnvironment
 from innkeeper.macros.evaluate import Evaluation, Trace
-from innkeeper.macros.javascript import text_of
 from innkeeper.macros.silly.card import BARE
+from innkeeper.text.javascript.values import text_of
 
 __all__ = ["Trace", "substitute"]
 

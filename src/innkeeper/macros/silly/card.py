@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 from innkeeper.macros.environment import Field, MacroEnvironment
 from innkeeper.macros.evaluate import Call, Macro
-from innkeeper.macros.javascript import strip
 from innkeeper.macros.silly.examples import examples_text
+from innkeeper.text.javascript.values import strip
 
 __all__ = ["BARE", "MACROS", "resolved_field", "tidied"]
 

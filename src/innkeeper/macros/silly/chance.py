@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 
-from innkeeper.macros.dice import Dice, read_dice, throw
 from innkeeper.macros.environment import MacroEnvironment
 from innkeeper.macros.errors import MacroLimitError
 from innkeeper.macros.evaluate import Call, Macro
-from innkeeper.macros.javascript import number_text, strip
 from innkeeper.macros.limits import MAX_DICE
-from innkeeper.macros.seedrandom import SeedRandom, string_hash
+from innkeeper.text.javascript.random_numbers import Dice, SeedRandom, read_dice, string_hash, throw
+from innkeeper.text.javascript.values import number_text, strip
 
 __all__ = ["MACROS", "chat_hash", "picked", "roll"]
 

@@ -7,8 +7,8 @@ import re
 from msgspec import structs
 
 from innkeeper.macros.evaluate import KEEP, Call, Macro, Span, dedent
-from innkeeper.macros.javascript import strip
 from innkeeper.macros.silly.values import falsy
+from innkeeper.text.javascript.values import strip
 
 __all__ = ["ELSE", "MACROS", "TRIM"]
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from innkeeper.macros.environment import MacroEnvironment
-from innkeeper.macros.javascript import strip
+from innkeeper.text.javascript.values import strip
 
 __all__ = ["ExampleTurn", "example_blocks", "example_turns", "examples_text", "instruct_examples"]
 

@@ -15,9 +15,7 @@ from typing import Any, Final
 from innkeeper.macros.environment import Field, MacroEnvironment
 from innkeeper.macros.errors import MacroError, UnknownMacroError
 from innkeeper.macros.evaluate import Trace, limit_error, report, within_limits
-from innkeeper.macros.javascript import Offsets, json_text, strip, text_of
 from innkeeper.macros.limits import MAX_NESTING, MAX_REPORTS
-from innkeeper.macros.seedrandom import string_hash
 from innkeeper.macros.silly import chat, instruct, time
 from innkeeper.macros.silly.card import resolved_field
 from innkeeper.macros.silly.chance import chat_hash, picked, roll
@@ -36,6 +34,8 @@ from innkeeper.macros.silly.state import unquoted
 from innkeeper.macros.silly.trimming import without_trims
 from innkeeper.macros.silly.values import add, named, read
 from innkeeper.prompt.errors import LimitError
+from innkeeper.text.javascript.random_numbers import string_hash
+from innkeeper.text.javascript.values import Offsets, json_text, strip, text_of
 
 __all__ = ["NAMES", "substitute_legacy"]
 

@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, timedelta, tzinfo
 
-from innkeeper.macros.datetext import read_moment, read_send_date
 from innkeeper.macros.environment import ChatLine, MacroEnvironment
 from innkeeper.macros.errors import MacroArgumentError
 from innkeeper.macros.evaluate import Call, Macro
-from innkeeper.macros.javascript import strip
-from innkeeper.macros.timefmt import format_moment, in_words
+from innkeeper.text.javascript.date_parsing import read_moment, read_send_date
+from innkeeper.text.javascript.momentjs import format_momentjs, in_words
+from innkeeper.text.javascript.values import strip
 
 __all__ = ["INVALID", "MACROS", "formatted", "idle", "time_difference", "time_in_zone"]
 
@@ -27,14 +27,14 @@ def formatted(env: MacroEnvironment, form: str) -> str:
     """Now, in a moment.js format. Raises `MacroArgumentError` for one of nothing but line ends, as moment.js does."""
     if form and not form.strip("\n\r\u2028\u2029"):
         raise MacroArgumentError("a format needs more than line ends", macro="datetimeformat")
-    return format_moment(env.clock.now, form)
+    return format_momentjs(env.clock.now, form)
 
 
 def time_in_zone(env: MacroEnvironment, offset: int) -> str:
     """The time of day at an offset from UTC: hours below 16, minutes from there on."""
     minutes = offset * 60 if abs(offset) < _HOURS_BELOW else offset
     moment = env.clock.now.astimezone(UTC).replace(tzinfo=None) + timedelta(minutes=minutes)
-    return format_moment(moment.replace(tzinfo=UTC), "LT")
+    return format_momentjs(moment.replace(tzinfo=UTC), "LT")
 
 
 def _time(call: Call) -> str:

@@ -11,9 +11,9 @@ import math
 from typing import Any
 
 from innkeeper.macros.errors import MacroArgumentError, MacroLimitError
-from innkeeper.macros.javascript import json_text, number_text, strip, text_of, to_number
 from innkeeper.macros.limits import MAX_LIST_INDEX
 from innkeeper.prompt.variables import VariablesStore
+from innkeeper.text.javascript.values import json_text, number_text, strip, text_of, to_number
 
 __all__ = ["add", "falsy", "index_of", "item_text", "named", "read", "set_item", "value_text"]
 

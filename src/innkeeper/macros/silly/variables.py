@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from innkeeper.macros.errors import MacroError
 from innkeeper.macros.evaluate import Call, Evaluation, Macro, whole
-from innkeeper.macros.javascript import to_number
 from innkeeper.macros.silly.values import add, falsy, item_text, named, read, set_item, value_text
 from innkeeper.macros.syntax import Tag
+from innkeeper.text.javascript.values import to_number
 
 __all__ = ["MACROS", "OPERATORS", "VALUED", "shorthand"]
 

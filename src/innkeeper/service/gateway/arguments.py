@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from innkeeper.content.errors import JsonError
-from innkeeper.content.jsontext import decode_json
+from innkeeper.content.json.text import decode_json
 from innkeeper.content.limits import LIMITS
 from innkeeper.service.exchange import JSON, Request
 from innkeeper.service.gateway.form import form_fields

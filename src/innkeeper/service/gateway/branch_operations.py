@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from innkeeper.service.gateway.data_folder import DataError, read_json, shown, within, write_json
-from innkeeper.service.gateway.house import Call
+from innkeeper.service.gateway.state import Call
 
 __all__ = ["Change", "Look", "settings", "update_variables", "variables"]
 

@@ -20,7 +20,7 @@ from innkeeper.service.gateway.data_folder import (
     shown,
     within,
 )
-from innkeeper.service.gateway.house import Call, House
+from innkeeper.service.gateway.state import AppState, Call
 
 __all__ = ["SECRET", "Detail", "Listing", "asset", "supported_types", "without_secrets"]
 
@@ -118,7 +118,7 @@ def _container(content: Any) -> Any:
     return content
 
 
-def _open_to_all(house: House, path: Path) -> Path:
+def _open_to_all(house: AppState, path: Path) -> Path:
     if path.relative_to(root_of(house)).parts[0].lower() == _SECRETS:
         raise DataError("OUT_OF_SCOPE", "model configurations are not given as files")
     return path

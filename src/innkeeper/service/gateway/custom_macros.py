@@ -19,8 +19,8 @@ from innkeeper.service.errors import Problem, RequestError
 from innkeeper.service.limits import MAX_MACRO_NAME, MAX_MACROS
 
 if TYPE_CHECKING:
-    from innkeeper.service.gateway.house import Call
     from innkeeper.service.gateway.operation import Operation
+    from innkeeper.service.gateway.state import Call
 
 __all__ = ["CustomMacros", "bound", "clear", "listed", "register"]
 
@@ -97,9 +97,9 @@ class _Bound:
 
 
 def _alone(call: Call) -> Call:
-    from innkeeper.service.gateway.house import Call, House
+    from innkeeper.service.gateway.state import AppState, Call
 
-    return Call(House(call.house.settings, call.house.operations), call.now, call.seed)
+    return Call(AppState(call.house.settings, call.house.operations), call.now, call.seed)
 
 
 def _name(name: str, index: int) -> str:

@@ -12,10 +12,10 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any, Final
 
-from innkeeper.content.jsontext import decode_json, encode_json
-from innkeeper.content.saving import save_bytes
+from innkeeper.content.files.saving import save_bytes
+from innkeeper.content.json.text import decode_json, encode_json
 from innkeeper.prompt.errors import InnkeeperError
-from innkeeper.service.gateway.house import House
+from innkeeper.service.gateway.state import AppState
 
 __all__ = ["MAIN_FILES", "PREFIX", "DataError", "read_bytes", "read_json", "root_of", "shown", "within", "write_json"]
 
@@ -52,14 +52,14 @@ class DataError(Exception):
         return {"error": self.code, "message": self.message}
 
 
-def root_of(house: House) -> Path:
+def root_of(house: AppState) -> Path:
     """The data folder. Raises `DataError` where the service has none."""
     if house.settings.data is None:
         raise DataError("NO_DATA_FOLDER", "this service was started without a data folder (--data)")
     return house.settings.data
 
 
-def within(house: House, name: str, folder: str | None = None) -> Path:
+def within(house: AppState, name: str, folder: str | None = None) -> Path:
     """The path of a file that a request names, in ``folder`` of the data folder or anywhere below it.
 
     Raises:
@@ -79,7 +79,7 @@ def within(house: House, name: str, folder: str | None = None) -> Path:
     return path
 
 
-def shown(house: House, path: Path) -> str:
+def shown(house: AppState, path: Path) -> str:
     """How replies name a file."""
     return f"{PREFIX}/{path.relative_to(root_of(house)).as_posix()}"
 

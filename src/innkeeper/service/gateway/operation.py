@@ -8,8 +8,8 @@ from typing import Any, Literal
 import msgspec
 
 from innkeeper.prompt.registry import Registry
-from innkeeper.service.gateway.house import Call
 from innkeeper.service.gateway.shape import schema_of
+from innkeeper.service.gateway.state import Call
 
 __all__ = ["Effect", "Namespace", "Operation", "Operations", "operation"]
 

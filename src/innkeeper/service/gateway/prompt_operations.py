@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from innkeeper.service.gateway.house import Call
+from innkeeper.service.gateway.state import Call
 
 __all__ = [
     "apply_messages",

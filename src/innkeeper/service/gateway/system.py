@@ -1,27 +1,32 @@
-"""System pages and the operations about the gateway itself: health, info, the list of operations, OpenAPI."""
+"""System pages and the operations about the gateway itself: health, info, the list of operations, OpenAPI, ``/docs``.
+
+The page ``/docs`` shows all operations in plain HTML without scripts.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
+from html import escape
 from types import MappingProxyType
 from typing import Any, Final
 
 from innkeeper import __version__
-from innkeeper.prompt.outside import utc_now
-from innkeeper.service.gateway.house import Call, House
-from innkeeper.service.gateway.operation import Operation
+from innkeeper.prompt.machine import utc_now
+from innkeeper.service.gateway.operation import Operation, Operations
+from innkeeper.service.gateway.state import AppState, Call
 
-__all__ = ["SYSTEM", "gateway_info", "list_apis", "openapi"]
+__all__ = ["SYSTEM", "gateway_info", "list_apis", "openapi", "page"]
 
 TITLE: Final = "Innkeeper"
 
 
-def health(house: House) -> dict[str, Any]:
+def health(house: AppState) -> dict[str, Any]:
     """That the service answers."""
     return {"status": "healthy", "timestamp": utc_now().isoformat()}
 
 
-def info(house: House) -> dict[str, Any]:
+def info(house: AppState) -> dict[str, Any]:
     """What this service is."""
     return {
         "title": TITLE,
@@ -56,7 +61,7 @@ def gateway_info(call: Call, config_file: str | None = None) -> dict[str, Any]:
     return {name: facts[name] for name in ("endpoints", "middlewares", "websocket_connections")} | {"config": config}
 
 
-def openapi(house: House) -> dict[str, Any]:
+def openapi(house: AppState) -> dict[str, Any]:
     """The description of all paths, in OpenAPI 3.1."""
     paths: dict[str, Any] = {f"/api/{name}": _path(operation) for name, operation in house.operations.items()}
     for page, words in (("/api/health", "That the service answers."), ("/api/info", "What this service is.")):
@@ -113,7 +118,26 @@ def _replies(schema: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-SYSTEM: Final[Mapping[str, Callable[[House], dict[str, Any]]]] = MappingProxyType(
+SYSTEM: Final[Mapping[str, Callable[[AppState], dict[str, Any]]]] = MappingProxyType(
     {"/api/health": health, "/api/info": info, "/openapi.json": openapi}
 )
 """Pages that are answered to GET, by path."""
+
+
+def page(operations: Operations) -> str:
+    """The page."""
+    parts = "".join(_section(operation) for operation in operations.values())
+    return (
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>Innkeeper gateway</title>'
+        "<style>body{font:15px sans-serif;max-width:60em;margin:2em auto}pre{background:#eee;padding:1em;overflow:auto}"
+        f"</style><h1>Innkeeper gateway</h1><p>{len(operations)} operations, each for GET and POST. "
+        f'<a href="/openapi.json">OpenAPI</a></p>{parts}</html>'
+    )
+
+
+def _section(operation: Operation) -> str:
+    schema = escape(json.dumps(operation.input_schema, ensure_ascii=False, indent=1))
+    return (
+        f"<h2>/api/{escape(operation.name)}</h2><p>{escape(operation.description)}</p>"
+        f"<details><summary>arguments</summary><pre>{schema}</pre></details>"
+    )

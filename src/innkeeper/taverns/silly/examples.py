@@ -5,11 +5,11 @@ What a block and a turn are is said in `innkeeper.macros.silly.examples`.
 
 from __future__ import annotations
 
-from innkeeper.macros.javascript import strip
 from innkeeper.macros.silly.examples import ExampleTurn, example_turns
 from innkeeper.macros.silly.examples import example_blocks as blocks_of
 from innkeeper.taverns.silly.lore_texts import LoreTexts
 from innkeeper.taverns.silly.scene import Scene
+from innkeeper.text.javascript.values import strip
 
 __all__ = ["example_blocks", "turns_of"]
 

@@ -12,7 +12,7 @@ from innkeeper.content.lorebook import Lorebook
 from innkeeper.content.persona import Persona
 from innkeeper.content.preset import Preset
 from innkeeper.content.templates import ContextTemplate, InstructTemplate, SystemPrompt
-from innkeeper.dialects.post_processing import MODES
+from innkeeper.dialects.sillytavern.post_processing import MODES
 from innkeeper.lore import LoreScope, LoreSettings, ScopedBook
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.frozen import EMPTY, thaw

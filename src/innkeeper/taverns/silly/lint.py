@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from innkeeper.content.character import Character
+from innkeeper.content.entry import LorePosition
 from innkeeper.content.finding import Finding, Level, show_path
-from innkeeper.content.lore_entry import LorePosition
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.content.preset import Preset
 from innkeeper.taverns.silly.entries import DEFAULT_ORDER, MARKERS

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from innkeeper.content.lore_entry import LorePosition
+from innkeeper.content.entry import LorePosition
 from innkeeper.lore import Activated
 
 __all__ = ["DepthLore", "LoreTexts", "lore_texts"]

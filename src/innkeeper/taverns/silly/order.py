@@ -8,13 +8,14 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.content.preset import Preset
-from innkeeper.dialects.openai import definition
+from innkeeper.dialects.providers.openai import definition
 from innkeeper.dialects.report import Report
-from innkeeper.dialects.speakers import Speakers
+from innkeeper.dialects.sillytavern.conversion import ChatConversion, Texts
+from innkeeper.dialects.sillytavern.converters import post_processed
+from innkeeper.dialects.sillytavern.messages import Speakers
 from innkeeper.prompt import Plan, Ports
 from innkeeper.prompt.build import start
 from innkeeper.prompt.errors import UsageError
-from innkeeper.taverns.silly.conversion import Talk, Texts, post_processed
 from innkeeper.taverns.silly.inputs import SillyInputs, read_inputs
 
 __all__ = ["DEFAULT_SOURCE", "Order", "order_of"]
@@ -27,7 +28,7 @@ _DEFAULT_TOKENS: Final = 300
 class Order(msgspec.Struct, frozen=True, kw_only=True):
     """A request before it has a provider's shape. ``options`` have SillyTavern's defaults; ``tools`` are definitions."""
 
-    talk: Talk
+    talk: ChatConversion
     preset: Preset
     model: str
     options: Mapping[str, Any]
@@ -77,7 +78,7 @@ def order_of(plan: Plan) -> Order:
         msg = "the plan does not say which request made it"
         raise UsageError(msg, hint="build it with innkeeper.taverns.silly")
     inputs = read_inputs(start(plan.request, Ports()))
-    talk = Talk.of(_sent(plan), _speakers(inputs), _texts(plan), Report("silly"))
+    talk = ChatConversion.of(_sent(plan), _speakers(inputs), _texts(plan), Report("silly"))
     mode = inputs.preset.custom_prompt_post_processing
     return Order(
         talk=msgspec.structs.replace(talk, messages=post_processed(talk, mode)),

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+from innkeeper.dialects.sillytavern.converters import convert_ai21, convert_cohere, convert_xai
 from innkeeper.prompt import Plan
 from innkeeper.prompt.dialect import Payload
 from innkeeper.prompt.note import NoteKind
-from innkeeper.taverns.silly.conversion import convert_ai21, convert_cohere, convert_xai
 from innkeeper.taverns.silly.order import Order, order_of
 from innkeeper.taverns.silly.provider_claude import claude_body
 from innkeeper.taverns.silly.provider_google import google_body

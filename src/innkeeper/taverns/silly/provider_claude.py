@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from innkeeper.taverns.silly.conversion import convert_claude
+from innkeeper.dialects.sillytavern.claude import convert_claude
 from innkeeper.taverns.silly.order import Order
 
 __all__ = ["claude_body"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from innkeeper.taverns.silly.conversion import convert_google
+from innkeeper.dialects.sillytavern.google import convert_google
 from innkeeper.taverns.silly.order import Order
 
 __all__ = ["google_body"]

@@ -9,7 +9,7 @@ import re
 import sys
 from typing import Any, Final
 
-from innkeeper.taverns.silly.conversion import convert_mistral, mark_prefix, post_processed
+from innkeeper.dialects.sillytavern.converters import convert_mistral, mark_prefix, post_processed
 from innkeeper.taverns.silly.order import Order
 
 __all__ = ["chat_body", "deepseek_body", "mistral_body", "openai_body"]

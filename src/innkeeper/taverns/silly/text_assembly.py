@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.content.text_preset import TextPreset
+from innkeeper.content.preset import TextPreset
 from innkeeper.prompt.frozen import thaw
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step

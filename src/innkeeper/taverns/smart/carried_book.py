@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from innkeeper.content.lore_entry import LorebookEntry, LorePosition
+from innkeeper.content.entry import LorebookEntry, LorePosition
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.note import NoteKind

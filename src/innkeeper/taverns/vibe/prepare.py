@@ -110,7 +110,7 @@ def _model_hint(state: State, settings: Mapping[str, Any]) -> tuple[str | None, 
 
 
 def _canonical(hint: str) -> str:
-    from innkeeper.tokens.hints import canonical_model_hint
+    from innkeeper.tokens.table.models import canonical_model_hint
 
     return canonical_model_hint(hint)
 

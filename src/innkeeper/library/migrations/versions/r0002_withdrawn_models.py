@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from innkeeper.library.columns import Moment, moment_now
+from innkeeper.library.db.columns import Moment, moment_now
 
 revision = "0002"
 down_revision = "0001"

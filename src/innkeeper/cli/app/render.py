@@ -1,0 +1,225 @@
+"""Plans on a terminal: a table of blocks, a bar of the window, notes, verdicts, and the reasons behind them.
+
+Explained is the whole plan, one message, or one lorebook entry. Texts of cards and chats never reach the terminal as they are:
+control characters are shown as pictures, markup is plain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import IO, TYPE_CHECKING, Any, Final
+
+from innkeeper.prompt import UnknownNameError
+from innkeeper.prompt.display import printable, shorten
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from innkeeper.budget import Accounting
+    from innkeeper.prompt import Block, Note, Plan
+
+__all__ = [
+    "bar",
+    "console",
+    "explain_block",
+    "explain_entries",
+    "explain_entry",
+    "explain_plan",
+    "first_words",
+    "note_lines",
+    "plan_table",
+    "source_of",
+    "verdicts_of",
+    "window_line",
+]
+
+PLAIN_WIDTH: Final = 100
+"""Columns where the output is no terminal."""
+
+BAR_CELLS: Final = 40
+SHARE_CELLS: Final = 10
+
+_STYLES: Final = {"system": "cyan", "user": "green", "assistant": "magenta", "tool": "yellow"}
+_FULL: Final = ("█", "▒", "░")
+_ASCII: Final = ("#", "=", ".")
+
+
+def console(file: IO[str] | None = None, *, err: bool = False) -> Console:
+    """A console on stdout, stderr or ``file``; one of a fixed width where that is no terminal."""
+    from rich.console import Console
+
+    made = Console(file=file, stderr=err, highlight=False)
+    return made if made.is_terminal else Console(file=file, stderr=err, highlight=False, width=PLAIN_WIDTH)
+
+
+def plan_table(blocks: Sequence[Block], figures: Accounting, *, ascii_only: bool = False) -> Table:
+    """One row a block: number, role, where it comes from, tokens, its share, how it begins."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.ASCII2 if ascii_only else box.SIMPLE_HEAD, show_edge=False, pad_edge=False, expand=True)
+    table.add_column("#", justify="right", no_wrap=True)
+    table.add_column("role", no_wrap=True)
+    table.add_column("from", no_wrap=True, max_width=30)
+    table.add_column("tokens", justify="right", no_wrap=True)
+    table.add_column("share", no_wrap=True)
+    table.add_column("begins", no_wrap=True, overflow="ellipsis", ratio=1)
+    counts = [line.tokens for line in figures.lines]
+    largest = max(counts, default=0) or 1
+    for number, (block, tokens) in enumerate(zip(blocks, counts, strict=True), start=1):
+        share = bar([tokens], largest, SHARE_CELLS, ascii_only=ascii_only, rest=" ")
+        cells = (
+            str(number),
+            _role(block.role),
+            _text(source_of(block)),
+            str(tokens),
+            _text(share),
+            _text(first_words(block)),
+        )
+        table.add_row(*cells)
+    return table
+
+
+def window_line(figures: Accounting, *, ascii_only: bool = False) -> str:
+    """The window as a bar and in words."""
+    how = f"counted by {figures.tokenizer or 'nobody knows what'}{_margin(figures)}"
+    if figures.window is None:
+        return f"{figures.total:,} tokens, {how}; no window given"
+    shown = bar([figures.total, figures.reserve], figures.window, BAR_CELLS, ascii_only=ascii_only)
+    words = f"used {figures.total:,} + reserved {figures.reserve:,} + free {figures.free:,} = {figures.window:,} tokens"
+    return f"[{shown}] {words}, {how}"
+
+
+def _margin(figures: Accounting) -> str:
+    if figures.exact or figures.error_percent == 0:
+        return ""
+    return f" (± {figures.error_percent:g} %)" if figures.error_percent else " (not known to be exact)"
+
+
+def bar(parts: Iterable[int], whole: int, cells: int, *, ascii_only: bool = False, rest: str | None = None) -> str:
+    """``parts`` of ``whole`` as a bar of ``cells`` characters. Any part that is not 0 is seen; no bar is too long."""
+    marks = _ASCII if ascii_only else _FULL
+    drawn = ""
+    for part, mark in zip(parts, marks, strict=False):
+        room = cells - len(drawn)
+        drawn += mark * min(room, max(1, round(part / max(whole, 1) * cells)) if part > 0 else 0)
+    return drawn + (marks[-1] if rest is None else rest) * (cells - len(drawn))
+
+
+def source_of(block: Block) -> str:
+    """Where a block comes from, in a few words: the asset and field of its text; of several, its place in the prompt."""
+    origins = dict.fromkeys(str(piece.origin) for piece in block.ranges() if piece.text.strip())
+    known = [origin for origin in origins if origin != "unknown"]
+    if len(known) == 1:
+        return _one_line(known[0])
+    return _one_line(block.slot or block.source or (f"{len(known)} sources" if known else "-"))
+
+
+def first_words(block: Block, length: int = 200) -> str:
+    """How a block's text begins, on one line."""
+    name = f"{block.name}: " if block.name else ""
+    return shorten(_one_line(name + block.content[: 4 * length]), length)
+
+
+def note_lines(notes: Iterable[Note]) -> list[str]:
+    """Notes and warnings, a line each."""
+    return [printable(f"{note.kind.value}: {note}" + (f" ({note.hint})" if note.hint else "")) for note in notes]
+
+
+def plan_title(plan: Plan) -> str:
+    """What was built, in a line."""
+    count = len(plan.sent_blocks())
+    parts = [plan.tavern, plan.profile, plan.model, "1 message" if count == 1 else f"{count} messages"]
+    return printable(" · ".join(part for part in parts if part))
+
+
+def _one_line(text: str) -> str:
+    return printable(" ".join(text.split()))
+
+
+def _role(role: str) -> Text:
+    from rich.text import Text
+
+    return Text(_one_line(role), style=_STYLES.get(role, ""))
+
+
+def _text(text: str) -> Text:
+    from rich.text import Text
+
+    return Text(text)
+
+
+EXCERPT: Final = 60
+
+
+def explain_plan(console: Console, plan: Plan, figures: Accounting) -> None:
+    """The blocks that are sent, the window, what was dropped, and what is to be said about the build."""
+    plain = console.options.ascii_only
+    console.print(plan_title(plan), style="bold", markup=False)
+    console.print(plan_table(plan.sent_blocks(), figures, ascii_only=plain))
+    _lines(console, [window_line(figures, ascii_only=plain)])
+    _lines(console, dropped_lines(plan), style="yellow")
+    _lines(console, note_lines((*plan.warnings, *plan.notes)), style="yellow")
+
+
+def explain_entries(console: Console, plan: Plan) -> None:
+    """Each lorebook entry with the decision about it, those in the prompt first."""
+    found = sorted(verdicts_of(plan), key=lambda verdict: not verdict.fired)
+    if not found:
+        _lines(console, ["no lorebook took part in this prompt"])
+    for verdict in found:
+        mark = "in " if verdict.fired else "out"
+        _lines(console, [printable(f"{mark} {_name(verdict)}: {verdict}")], style="green" if verdict.fired else "")
+    _lines(console, dropped_lines(plan), style="yellow")
+
+
+def explain_entry(console: Console, plan: Plan, name: str) -> None:
+    """The decisions about the entries called ``name`` (title, id, or part of a title). Raises `UnknownNameError`."""
+    wanted, found = name.casefold(), verdicts_of(plan)
+    exact = [v for v in found if wanted in {str(v.uid).casefold(), v.title.casefold()}]
+    chosen = exact or [v for v in found if wanted in v.title.casefold()]
+    if not chosen:
+        raise UnknownNameError("lorebook entry or message", name, sorted({_name(verdict) for verdict in found}))
+    for verdict in chosen:
+        _lines(console, [printable(f"{'in' if verdict.fired else 'out'}: {_name(verdict)}: {verdict}")])
+        _lines(console, [printable(f"  {key}: {value}") for key, value in verdict.facts.items()], style="dim")
+
+
+def explain_block(console: Console, plan: Plan, number: int) -> None:
+    """One sent message (from 1): where each part of its text came from."""
+    block = plan.sent_blocks()[number - 1]
+    console.print(
+        printable(f"message {number}: {block.role}, {block.slot or block.source or block.id}"),
+        style="bold",
+        markup=False,
+    )
+    for piece in block.ranges():
+        words = " ".join(piece.text.split())
+        _lines(console, [printable(f"  {piece.origin}: {words[:EXCERPT]}{'…' if len(words) > EXCERPT else ''}")])
+
+
+def dropped_lines(plan: Plan) -> list[str]:
+    """What is in the plan but not sent, a line each, with the reason where one is recorded."""
+    lines = []
+    for block in plan.blocks:
+        if not block.enabled:
+            reason = block.metadata.get("evicted") or block.metadata.get("reason") or "not sent"
+            lines.append(printable(f"left out ({reason}): {block.role}: {first_words(block, EXCERPT)}"))
+    return lines
+
+
+def verdicts_of(plan: Plan) -> tuple[Any, ...]:
+    """The decision about each lorebook entry; nothing where the tavern has no lore."""
+    return tuple(getattr(plan.lore, "verdicts", ()) or ())
+
+
+def _name(verdict: Any) -> str:
+    title = verdict.title or f"entry {verdict.uid}"
+    return f"{title} [{verdict.book}]" if verdict.book else title
+
+
+def _lines(console: Console, lines: Iterable[str], *, style: str = "") -> None:
+    for line in lines:
+        console.print(line, style=style, markup=False, emoji=False, highlight=False, soft_wrap=True)

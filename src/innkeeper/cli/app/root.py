@@ -1,0 +1,190 @@
+"""The `innkeeper` command: the root of all others, and the one way in and out of a run.
+
+Every exception that ends a run becomes words on stderr and an exit code here, and nowhere else.
+"""
+
+import io
+import json
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+import click
+
+from innkeeper import __version__
+from innkeeper.cli.app.commands import COMMANDS, LazyGroup
+from innkeeper.cli.app.options import CliSettings
+
+__all__ = ["BROKEN_PIPE", "INTERNAL", "INTERRUPTED", "UNAVAILABLE", "Failure", "describe", "main", "report", "root"]
+
+_DEBUG = "INNKEEPER_DEBUG"
+_COMPLETE = "_INNKEEPER_COMPLETE"
+
+
+@click.group(cls=LazyGroup, entries=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--json", "as_json", is_flag=True, help="Answer with JSON, also when a command fails.")
+@click.option("--debug", is_flag=True, envvar=_DEBUG, help="Show the traceback of an unexpected error.")
+@click.version_option(__version__, "-V", "--version", prog_name="innkeeper")
+@click.pass_context
+def root(ctx: click.Context, *, as_json: bool, debug: bool) -> None:
+    """Turn cards, lorebooks, presets and chats into prompts, and say why each token is there."""
+    ctx.obj = CliSettings(as_json=as_json, debug=debug)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run one command line and return its exit code; no exception leaves this function.
+
+    A command returns None or its exit code. Exit codes: 0 done; those of `innkeeper.prompt.errors`; 2 wrong usage;
+    70 a defect; 130 Ctrl-C; 141 the reader of the output went away.
+
+    Args:
+        args: the words after ``innkeeper``; those of the process where left out.
+    """
+    words = sys.argv[1:] if args is None else list(args)
+    _never_fail_to_print()
+    try:
+        code = _run(list(words))  # click takes words off the list that it is given
+        sys.stdout.flush()
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last stop: whatever it is gets reported
+        return report(error, _settings(words))
+    return code
+
+
+def _run(words: list[str]) -> int:
+    if _COMPLETE in os.environ:
+        root.main(words, prog_name="innkeeper", complete_var=_COMPLETE)
+    try:
+        with root.make_context("innkeeper", words) as ctx:
+            result = root.invoke(ctx)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.ctx.get_help(), err=True)
+        return error.exit_code
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    return result if isinstance(result, int) else 0
+
+
+def _settings(words: list[str]) -> CliSettings:
+    """What the words ask of an error report. Read by eye, since the words may be what is wrong."""
+    options = words[: words.index("--")] if "--" in words else words
+    debug = os.environ.get(_DEBUG, "").lower() not in {"", "0", "false", "f", "no", "n", "off"}
+    return CliSettings(as_json="--json" in options, debug=debug or "--debug" in options)
+
+
+def _never_fail_to_print() -> None:
+    """Print what the terminal's encoding lacks, and lone surrogates, as escapes."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+UNAVAILABLE: Final = 69
+"""Exit code: a library or service that is needed is missing."""
+
+INTERNAL: Final = 70
+"""Exit code: a defect of Innkeeper."""
+
+INTERRUPTED: Final = 130
+"""Exit code: stopped with Ctrl-C."""
+
+BROKEN_PIPE: Final = 141
+"""Exit code: whoever read the output went away, as `head` does."""
+
+MESSAGE_CHARS: Final = 500
+"""How much of an unexpected exception's text is shown, in characters."""
+
+_EXTRAS: Final = MappingProxyType(
+    {
+        "alembic": "library",
+        "anthropic_tokenizer": "vocab",
+        "cryptography": "library",
+        "dbos": "jobs",
+        "pydantic_monty": "python",
+        "ray": "ray",
+        "sqlalchemy": "library",
+        "starlette": "serve",
+        "tokenizers": "vocab",
+        "uvicorn": "serve",
+        "websockets": "serve",
+        "xllamacpp": "local",
+        "yaml": "library",
+    }
+)
+"""Which extra brings a library that is not always installed."""
+
+
+class Failure(NamedTuple):
+    """A failed run: its exit code, the text for people and the facts for machines."""
+
+    exit_code: int
+    text: str
+    facts: dict[str, Any]
+
+
+def report(error: BaseException, settings: CliSettings) -> int:
+    """Say on stderr what went wrong, in the way that ``settings`` ask for, and return the exit code."""
+    if isinstance(error, BrokenPipeError):
+        _forget_stdout()
+        return BROKEN_PIPE
+    if isinstance(error, KeyboardInterrupt | click.Abort):
+        return INTERRUPTED
+    failure = describe(error)
+    if settings.debug:
+        sys.stderr.write("".join(traceback.format_exception(error)))
+    sys.stderr.write(_as_json(failure) if settings.as_json else f"innkeeper: {_printable(failure.text)}\n")
+    return failure.exit_code
+
+
+def describe(error: BaseException) -> Failure:
+    """Put any exception into words: ours by their own account, click's by theirs, a missing library, or a defect."""
+    # Imported here since a run that succeeds has no use for it.
+    from innkeeper.prompt.errors import InnkeeperError
+
+    if isinstance(error, InnkeeperError):
+        return Failure(error.exit_code, error.render(), error.to_dict())
+    if isinstance(error, click.ClickException):
+        return _usage(error)
+    if isinstance(error, ModuleNotFoundError) and not (error.name or "innkeeper").startswith("innkeeper"):
+        return _missing(error.name or "")
+    return _defect(error)
+
+
+def _usage(error: click.ClickException) -> Failure:
+    message, context = error.format_message(), getattr(error, "ctx", None)
+    hint = f"try '{context.command_path} --help'" if context else ""
+    facts = {"kind": "usage", "message": message} | ({"hint": hint} if hint else {})
+    return Failure(error.exit_code, message + (f"\nhint: {hint}" if hint else ""), facts)
+
+
+def _missing(module: str) -> Failure:
+    library = module.partition(".")[0]
+    extra = _EXTRAS.get(library)
+    message = f"this needs the library {library}, which is not installed"
+    hint = f"pip install '{f'innkeeper[{extra}]' if extra else library}'"
+    facts = {"kind": "unavailable", "message": message, "hint": hint}
+    return Failure(UNAVAILABLE, f"{message}\nhint: {hint}", facts)
+
+
+def _defect(error: BaseException) -> Failure:
+    message = f"{type(error).__name__}: {error}"[:MESSAGE_CHARS]
+    hint = "this is a defect of Innkeeper; --debug before the command shows where"
+    return Failure(INTERNAL, f"internal error: {message}\nhint: {hint}", {"kind": "internal", "message": message})
+
+
+def _as_json(failure: Failure) -> str:
+    # Escaped to ASCII, so that no terminal or pipe can stumble over it.
+    return json.dumps({"error": {**failure.facts, "exit_code": failure.exit_code}}, default=str) + "\n"
+
+
+def _printable(text: str) -> str:
+    """Show control characters as escapes: an error may quote a card, and a card must not drive the terminal."""
+    return "".join(c if c in "\n\t" or c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def _forget_stdout() -> None:
+    """Point stdout at nothing, so that Python's own flush at exit does not complain about the broken pipe."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

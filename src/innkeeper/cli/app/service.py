@@ -1,0 +1,151 @@
+"""``innkeeper serve`` and ``innkeeper call``: the service on this machine, and one operation of its gateway.
+
+An operation is called in this process, or in a running service with ``--url``.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import IO, Any, Final
+
+import click
+
+from innkeeper.cli.app.options import json_option
+from innkeeper.service.limits import MAX_BODY
+
+__all__ = ["call", "serve"]
+
+_PORT = 8050
+
+
+@click.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; others need a key.")
+@click.option("--port", type=click.IntRange(0, 65_535), default=_PORT, show_default=True, help="0 takes any free one.")
+@click.option("--data", type=click.Path(path_type=Path), help="Folder with presets, characters, conversations ...")
+@click.option(
+    "--profile", default="fixed", show_default=True, help="fixed, or smarttavern: as the original, defects too."
+)
+@click.option("--key-file", type=click.Path(path_type=Path), help="Keys that callers need, one a line.")
+@click.option("--cors-origin", "cors_origins", multiple=True, help="A web origin that may call. May be repeated.")
+@click.option("--no-python", is_flag=True, help="Switch the {{python:...}} macro off.")
+@click.option("--max-body", type=click.IntRange(1), help="Bytes of one request.")
+@click.option("--max-calls", type=click.IntRange(1), help="Calls at once.")
+@click.option("--time-budget", type=click.FloatRange(0, min_open=True), help="Seconds of one call.")
+@json_option
+def serve(*, as_json: bool, key_file: Path | None, no_python: bool, **options: Any) -> None:
+    """Answer HTTP calls of prompt operations.
+
+    A key is read from INNKEEPER_SERVICE_KEY and --key-file. Without one the service is open, and only on this machine.
+    """
+    import json
+
+    from innkeeper.service import Settings
+    from innkeeper.service import serve as run
+    from innkeeper.service.settings import read_keys
+
+    given = {name: value for name, value in options.items() if value is not None}
+    settings = Settings(keys=read_keys(key_file, os.environ), python=not no_python, **given)
+
+    def ready(address: str) -> None:
+        words = f"Innkeeper listens on {address} ({_doors(settings)}). Ctrl-C stops it."
+        click.echo(json.dumps({"listening": address, "open": not settings.keys}) if as_json else words)
+
+    run(settings, ready)
+
+
+def _doors(settings: Any) -> str:
+    return "every call needs a key" if settings.keys else "open, for this machine only"
+
+
+_EXIT: Final = ((500, 70), (413, 65), (400, 2))
+_FAILED: Final = 65
+_UNAVAILABLE: Final = 69
+
+
+@click.command()
+@click.argument("path")
+@click.argument("file", type=click.File("rb"), required=False)
+@click.option("--namespace", type=click.Choice(["modules", "workflow", "plugins"]), help="Where the operation is.")
+@click.option("--url", help="Call the service at this address instead, such as http://127.0.0.1:8050.")
+@click.option("--data", type=click.Path(path_type=Path), help="The data folder, for operations on files.")
+@click.option("--profile", default="fixed", show_default=True, help="fixed, or smarttavern.")
+@click.option("--no-python", is_flag=True, help="Switch the {{python:...}} macro off.")
+@click.option("--now", help="The moment of the call, ISO 8601; the machine's where left out.")
+@click.option("--seed", type=click.IntRange(0), help="What chance is drawn from; a fresh one where left out.")
+@click.option("--explain", is_flag=True, help="Tell what was left out and why.")
+@json_option
+def call(path: str, file: IO[bytes] | None, namespace: str | None, *, as_json: bool, **options: Any) -> int:
+    """Run the operation at PATH, such as smarttavern/macro/process_text.
+
+    Its arguments are a JSON object in FILE (- for standard input), none where it is left out. With --json the reply is printed
+    byte for byte as the service sends it.
+
+    Exits with 65 where the operation answers with an error, 2 for arguments that do not fit it.
+    """
+    body = b"" if file is None else file.read(MAX_BODY + 1)  # one byte more than is taken tells that it is too large
+    status, reply = _answer(path, body, namespace, options)
+    click.echo(reply if as_json else _pretty(reply))
+    return _exit_code(status, reply)
+
+
+def _answer(path: str, body: bytes, namespace: str | None, options: dict[str, Any]) -> tuple[int, bytes]:
+    from innkeeper.service.client import NAMESPACES, checked_path
+    from innkeeper.service.exchange import JSON, Request
+
+    ask = _there if options["url"] else _here
+    headers = {"content-type": JSON, **_moment(options)}
+    names = NAMESPACES if namespace is None else (namespace,)
+    requests = [Request("POST", f"/api/{name}/{checked_path(path)}", headers=headers, body=body) for name in names]
+    for request in requests:
+        status, reply = ask(request, options)
+        if status != 404:  # noqa: PLR2004 - the one status that lets the search go on
+            break
+    return status, reply
+
+
+def _here(request: Any, options: dict[str, Any]) -> tuple[int, bytes]:
+    from innkeeper.service import Gateway, Settings
+
+    settings = Settings(data=options["data"], profile=options["profile"], python=not options["no_python"])
+    reply = Gateway(settings, threads=False).answer(request)
+    return reply.status, reply.body
+
+
+def _there(request: Any, options: dict[str, Any]) -> tuple[int, bytes]:
+    from innkeeper.service.client import exchange, key_headers
+
+    url = options["url"].rstrip("/") + request.path
+    return exchange("POST", url, key_headers(request.headers, os.environ), content=request.body)
+
+
+def _moment(options: dict[str, Any]) -> dict[str, str]:
+    from innkeeper.service.gateway.state import EXPLAIN_HEADER, NOW_HEADER, SEED_HEADER
+
+    explain = "1" if options["explain"] else None
+    given = {NOW_HEADER: options["now"], SEED_HEADER: options["seed"], EXPLAIN_HEADER: explain}
+    return {name: str(value) for name, value in given.items() if value is not None}
+
+
+def _pretty(reply: bytes) -> bytes:
+    import json
+
+    try:
+        return json.dumps(json.loads(reply), ensure_ascii=False, indent=2).encode("utf-8", "replace")
+    except (ValueError, RecursionError):
+        return reply
+
+
+def _exit_code(status: int, reply: bytes) -> int:
+    import json
+
+    if status == 0:
+        return _UNAVAILABLE
+    found = next((code for least, code in _EXIT if status >= least), 0)
+    if found:
+        return found
+    try:
+        body = json.loads(reply)
+    except (ValueError, RecursionError):
+        return _FAILED
+    return _FAILED if isinstance(body, dict) and body.get("error") else 0

@@ -1,0 +1,239 @@
+"""``innkeeper db`` and ``innkeeper cache``: where the library is kept, and what requests are answered from.
+
+The database: its state, its schema, backups, exports and imports, and questions to it. The cache: the catalogue that requests are
+answered from, and the snapshot that stands in for the database.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from innkeeper.cli.keep.library import STDIO, bar, database_options, opened, print_json, print_table, read_bytes
+
+if TYPE_CHECKING:
+    from innkeeper.library.db.engine import Database
+
+__all__ = ["cache", "db"]
+
+
+@click.group()
+def db() -> None:
+    """Look after the database of the library: a SQLite file, or PostgreSQL.
+
+    Which one is said by --database, else by $INNKEEPER_DATABASE_URL; else it is a file in Innkeeper's folder.
+    """
+
+
+@db.command()
+@database_options
+def upgrade(url: str | None, *, as_json: bool) -> None:
+    """Make the database, or bring its schema up to date."""
+    with _opened(url, upgrade=False, create=True, check=False) as library:
+        before, after = library.upgrade()
+        facts = {"database": library.place, "before": before, "after": after, "changed": before != after}
+    if as_json:
+        print_json(facts)
+    elif before == after:
+        click.echo(f"{facts['database']} is up to date (revision {after}).")
+    else:
+        click.echo(f"{facts['database']}: {'made' if before is None else f'upgraded from {before}'}, revision {after}.")
+
+
+@db.command()
+@database_options
+def status(url: str | None, *, as_json: bool) -> None:
+    """Show where the library is kept, its schema, its revision and how many rows its tables have."""
+    from innkeeper.library.db.engine import status_of
+
+    with _opened(url, create=False, upgrade=False, check=False) as library:
+        found = status_of(library)
+    if as_json:
+        print_json(found.to_dict())
+        return
+    click.echo(f"database  {found.place}")
+    click.echo(
+        f"schema    {found.schema}{'' if found.up_to_date else f' (upgrade to {found.head}: innkeeper db upgrade)'}"
+    )
+    click.echo(f"revision  {found.revision}")
+    print_table(("table", "rows"), [(name, count) for name, count in found.rows.items() if count])
+
+
+@db.command()
+@click.argument("path", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--force", is_flag=True, help="Overwrite the file.")
+@database_options
+def backup(path: Path, url: str | None, *, force: bool, as_json: bool) -> None:
+    """Write a backup of everything to PATH and verify it; others may go on writing.
+
+    From SQLite it is a copy of the database, with its checksum in a file beside it; from PostgreSQL lines of JSON.
+    """
+    from innkeeper.library.db.backup import back_up
+    from innkeeper.library.db.engine import status_of
+
+    with _opened(url, create=False) as library, bar("backup", sum(status_of(library).rows.values()), as_json) as step:
+        made = back_up(library, path, force=force, progress=step)
+    _tell_backup(made, "written", as_json=as_json)
+
+
+@db.command()
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--force", is_flag=True, help="Replace what the library holds.")
+@database_options
+def restore(path: Path, url: str | None, *, force: bool, as_json: bool) -> None:
+    """Put the backup PATH in place of what the library holds, in one step.
+
+    A backup from SQLite can be restored into PostgreSQL and the other way round.
+    """
+    from innkeeper.library.db.backup import restore as put_back
+
+    made = put_back(path, url, force=force)
+    _tell_backup(made, "restored", as_json=as_json)
+
+
+def _tell_backup(made: Any, done: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"path": made.path, "kind": made.kind, "sha256": made.sha256, "size": made.size})
+    else:
+        click.echo(f"{made.path}: {done}, {made.size:,} bytes, verified (sha256 {made.sha256[:16]}…).")
+
+
+@db.command("export")
+@click.argument("path", type=click.Path(dir_okay=False, path_type=Path), default=STDIO)
+@click.option("--form", type=click.Choice(["json", "yaml"]), help="The form; by PATH's ending, else JSON.")
+@click.option("--force", is_flag=True, help="Overwrite the file.")
+@database_options
+def export(path: Path, form: str | None, url: str | None, *, force: bool, as_json: bool) -> None:
+    """Write templates, negative prompts, providers, models, tools, policies, lists and settings to PATH, or to the output.
+
+    Equal libraries give equal bytes. Secrets, people's data and logs are not part of it: see `innkeeper db backup`.
+    """
+    from innkeeper.content.files.saving import save_bytes
+    from innkeeper.library.transfer.exporting import export_library
+    from innkeeper.library.transfer.format import dumps
+
+    with _opened(url, create=False) as library:
+        found = export_library(library)
+    data = dumps(found, form or ("yaml" if path.suffix in {".yaml", ".yml"} else "json"))
+    if str(path) == STDIO:
+        sys.stdout.buffer.write(data)
+        return
+    save_bytes(path, data, force=force)
+    facts = {"path": str(path), "templates": len(found.templates), "size": len(data)}
+    print_json(facts) if as_json else click.echo(f"{path}: {len(found.templates):,} templates, {len(data):,} bytes.")
+
+
+@db.command("import")
+@click.argument("path", type=click.Path(path_type=Path, allow_dash=True))
+@click.option("--form", type=click.Choice(["json", "yaml"]), help="The form; guessed from the text where left out.")
+@click.option("--who", default="", help="Who imports, for the history of labels.")
+@click.option("--dry-run", is_flag=True, help="Find out what would happen, and change nothing.")
+@database_options
+def import_(path: Path, form: str | None, who: str, url: str | None, *, dry_run: bool, as_json: bool) -> None:
+    """Take in the export PATH (`-`: the input), all of it or, where something is wrong with it, nothing."""
+    from innkeeper.library.transfer.format import parse
+    from innkeeper.library.transfer.importing import items_of
+
+    name = "<stdin>" if str(path) == STDIO else str(path)
+    parsed = parse(read_bytes(path), asset=name, form=form)
+    with opened(url) as library, bar("import", items_of(parsed), as_json) as step:
+        done = library.shelving.take_in(parsed, who=who, dry_run=dry_run, progress=step)
+    facts = {name: getattr(done, name) for name in done.__struct_fields__}
+    if as_json:
+        print_json(facts)
+        return
+    told = ", ".join(f"{facts[name]:,} {name}" for name in ("templates", "versions", "labels", "rows", "unchanged"))
+    click.echo(f"{'would import' if dry_run else 'imported'}: {told}.")
+
+
+@db.command()
+@click.argument("statement")
+@click.option("--limit", type=click.IntRange(min=1), default=1_000, show_default=True, help="How many rows to show.")
+@database_options
+def query(statement: str, limit: int, url: str | None, *, as_json: bool) -> None:
+    """Run one SQL STATEMENT that reads, and show its rows.
+
+    On SQLite, too, NOW() and INTERVAL '24 hours' mean what they mean on PostgreSQL.
+    """
+    from innkeeper.library.db.queries import query as ask
+
+    with _opened(url, create=False) as library:
+        found = ask(library, statement, limit=limit)
+    if as_json:
+        rows = [dict(zip(found.columns, row, strict=True)) for row in found.rows]
+        print_json({"columns": list(found.columns), "rows": rows, "truncated": found.truncated})
+        return
+    print_table(found.columns, found.rows)
+    click.echo(
+        f"{len(found.rows):,} row{'' if len(found.rows) == 1 else 's'}{' (there are more)' if found.truncated else ''}"
+    )
+
+
+# ----------------------------------------------------------------------------------------------------------------- helpers
+
+
+@contextmanager
+def _opened(url: str | None, *, check: bool = True, create: bool = True, upgrade: bool = True) -> Iterator[Database]:
+    from innkeeper.library.db.engine import Database
+
+    with Database.open(url, check=check, create=create, upgrade=upgrade) as library:
+        yield library
+
+
+@click.group()
+def cache() -> None:
+    """Look at what requests are answered from, and build it anew."""
+
+
+@cache.command()
+@database_options
+def show(url: str | None, *, as_json: bool) -> None:
+    """Show the catalogue as a process reads it now, and the snapshot."""
+    with opened(url) as library:
+        facts = library.cache.show()
+    if as_json:
+        print_json(facts)
+        return
+    kept = facts["snapshot"]
+    print_table(
+        ("", ""),
+        [
+            ("revision", facts["revision"]),
+            ("read from", facts["source"]),
+            ("degraded", facts["degraded"] or "no"),
+            (
+                "templates",
+                f"{facts['templates']:,} labelled: {', '.join(f'{k} {v}' for k, v in facts['labels'].items())}",
+            ),
+            ("negatives, models, providers", f"{facts['negatives']:,}, {facts['models']:,}, {facts['providers']:,}"),
+            ("up to the tier", facts["ceiling"]),
+            ("rules", f"policy {facts['rules']['policy']}, lists {facts['rules']['lexicon']}"),
+            ("problems", facts["problems"] or "none"),
+            ("snapshot", kept["path"]),
+            (
+                "",
+                kept["problem"]
+                or f"revision {kept['revision']}, {kept['templates']:,} templates, {kept['content_sha256'][:16]}…",
+            ),
+        ],
+    )
+
+
+@cache.command()
+@database_options
+def rebuild(url: str | None, *, as_json: bool) -> None:
+    """Read everything from the database and keep it as the snapshot, in its file and in the database."""
+    with opened(url) as library:
+        facts = library.cache.rebuild()
+    if as_json:
+        print_json(facts)
+        return
+    told = f"revision {facts['revision']}, {facts['templates']:,} templates, {facts['size']:,} bytes"
+    click.echo(f"{facts['path']}: {told} (sha256 {facts['content_sha256'][:16]}…).")
+    if facts["problem"]:
+        click.echo(f"not kept in the database: {facts['problem']}", err=True)

@@ -1,0 +1,199 @@
+"""What the commands of the library share: which database, how files are read, how answers are shown."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from innkeeper.cli.app.options import json_option
+
+if TYPE_CHECKING:
+    from innkeeper.library.library import Library
+    from innkeeper.library.options import Options
+    from innkeeper.library.tier import Ceilings
+
+__all__ = [
+    "STDIO",
+    "audience_options",
+    "bar",
+    "ceilings",
+    "database_options",
+    "opened",
+    "pairs",
+    "print_json",
+    "print_table",
+    "read_bytes",
+    "values_of",
+    "who_option",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+STDIO: Final = "-"
+"""The input or output of the command, where a file is named."""
+
+_BAR_FROM: Final = 200
+_WIDE: Final = 9
+
+
+def database_options(command: F) -> F:
+    """Give a command ``--database`` (as ``url``) and ``--json``."""
+    text = "The library's database: a file or a URL; $INNKEEPER_DATABASE_URL, else a file in Innkeeper's folder."
+    return json_option(click.option("--database", "url", metavar="URL|PATH", help=text)(command))
+
+
+def who_option(command: F) -> F:
+    """Give a command ``--who``."""
+    return click.option("--who", default="", help="Who does this, for the history.")(command)
+
+
+def audience_options(command: F) -> F:
+    """Give a command the tier asked for and what allows it."""
+    command = click.option(
+        "--age-record",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="JSON that a verifier wrote about the account: verified, method, expiry, verifier.",
+    )(command)
+    text = "The tier asked for (sfw, nsfw). What is granted depends on the operator's policy and the age record."
+    return click.option("--content-mode", default="sfw", show_default=True, help=text)(command)
+
+
+@contextmanager
+def opened(url: str | None, **options: Any) -> Iterator[Library]:
+    """The library, for one command: nothing is followed in the background."""
+    from innkeeper.library.library import Library
+
+    given: Options = {"watch": False, **options}  # type: ignore[typeddict-item]
+    with Library.open(url, **given) as library:
+        yield library
+
+
+def ceilings(library: Library, age_record: Path | None, **more: Any) -> Ceilings:
+    """The ceilings of the person at the terminal: of the account what the age record says, now."""
+    import msgspec
+
+    from innkeeper.library.tier import Ceilings
+    from innkeeper.library.tiers.policy import AgeVerification, account_ceiling
+    from innkeeper.prompt.errors import FormatError, Where
+
+    found = None
+    if age_record is not None:
+        try:
+            found = msgspec.json.decode(read_bytes(age_record), type=AgeVerification)
+        except (msgspec.DecodeError, UnicodeError) as error:
+            raise FormatError(f"not an age record: {error}", where=Where(asset=str(age_record))) from error
+    return Ceilings(account=account_ceiling(found, library.outside.now().now), **more)
+
+
+# ------------------------------------------------------------------------------------------------------------------ reading
+
+
+def read_bytes(path: Path | str) -> bytes:
+    """A file, or the input where it is `STDIO`. Raises `MissingFileError`."""
+    from innkeeper.content.errors import MissingFileError
+    from innkeeper.prompt.errors import Where
+
+    if str(path) == STDIO:
+        return sys.stdin.buffer.read()
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise MissingFileError(f"cannot read {str(path)!r}: {error.strerror}", where=Where(asset=str(path))) from error
+
+
+def read_text(path: Path | str) -> str:
+    """A file or the input as text. Raises `MissingFileError`, `FormatError`."""
+    from innkeeper.prompt.errors import FormatError, Where
+
+    try:
+        return read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FormatError("the text is not UTF-8", where=Where(asset=str(path))) from error
+
+
+def pairs(given: Iterable[str], option: str) -> dict[str, str]:
+    """``NAME=VALUE`` words as a mapping. Raises `click.UsageError`."""
+    found: dict[str, str] = {}
+    for word in given:
+        name, sign, value = word.partition("=")
+        if not sign or not name:
+            raise click.UsageError(f"{option} takes NAME=VALUE, not {word[:60]!r}")
+        found[name] = value
+    return found
+
+
+def values_of(given: Sequence[str], path: Path | None) -> dict[str, Any]:
+    """Values for variables: those of a JSON or YAML file, then those of the command line. Raises `TransferError`."""
+    found: dict[str, Any] = {}
+    if path is not None:
+        from innkeeper.library.errors import TransferError
+        from innkeeper.library.transfer.format import read_tree
+
+        tree, place = read_tree(read_bytes(path), asset=str(path))
+        if not isinstance(tree, Mapping):
+            raise TransferError("values are an object: a value for each name", where=place(()))
+        found = dict(tree)
+    return found | pairs(given, "--value")
+
+
+# ------------------------------------------------------------------------------------------------------------------ showing
+
+
+def print_json(facts: Any) -> None:
+    """One line of JSON."""
+    click.echo(json.dumps(facts, ensure_ascii=False, default=str))
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """A table; where it has too many columns for a screen, one line a value."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    wide = len(columns) > _WIDE
+    table = Table(box=None, pad_edge=False, show_header=not wide and any(columns))
+    for column in ("", "") if wide else columns:
+        table.add_column(Text(column), overflow="fold")
+    for row in rows:
+        cells = [Text(_shown(value)) for value in row]
+        if not wide:
+            table.add_row(*cells)
+            continue
+        for name, cell in zip(columns, cells, strict=True):
+            table.add_row(Text(name), cell)
+        table.add_row()
+    Console(width=None if sys.stdout.isatty() else int(os.environ.get("COLUMNS") or 160)).print(table)
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.3f}".rstrip("0").rstrip(".")
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(_shown, value))
+    text = json.dumps(value, ensure_ascii=False) if isinstance(value, Mapping) else str(value)
+    return "".join(sign if sign == "\n" or sign.isprintable() else ascii(sign)[1:-1] for sign in text)
+
+
+@contextmanager
+def bar(what: str, total: int, quiet: bool) -> Iterator[Callable[[int], None]]:  # noqa: FBT001 - our own call only
+    """A bar on the error stream for what takes long; nothing where nobody looks."""
+    if quiet or total < _BAR_FROM:
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what, total=total)
+        yield lambda count: progress.advance(task, count)

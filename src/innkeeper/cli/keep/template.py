@@ -1,0 +1,390 @@
+"""``innkeeper template``: the stored templates - what there is, what answers a request, and what it renders to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from innkeeper.cli.app.commands import CommandEntry, LazyGroup
+from innkeeper.cli.keep.library import (
+    audience_options,
+    ceilings,
+    database_options,
+    opened,
+    print_json,
+    print_table,
+    read_bytes,
+    read_text,
+    values_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from innkeeper.library.library import Library
+    from innkeeper.library.prepare.request import PrepareRequest
+    from innkeeper.library.templates.template import TemplateVersion
+
+__all__ = ["template"]
+
+_CHANGES = "innkeeper.cli.keep.template_changes"
+
+
+@click.group(
+    cls=LazyGroup,
+    entries={
+        "create": CommandEntry(f"{_CHANGES}:create", "Make a template with its first version."),
+        "edit": CommandEntry(f"{_CHANGES}:edit", "Make a new version, in an editor or from a file."),
+        "export": CommandEntry(f"{_CHANGES}:export", "Write templates to a file, or to the output."),
+        "import": CommandEntry(
+            f"{_CHANGES}:import_", "Take in templates from a file, or those that come with Innkeeper."
+        ),
+        "label": CommandEntry(f"{_CHANGES}:label", "Move a label, take it off, or show who holds it and since when."),
+        "publish": CommandEntry(f"{_CHANGES}:publish", "Check a version and let it answer requests."),
+        "rollback": CommandEntry(f"{_CHANGES}:rollback", "Go back to the version that was published before."),
+    },
+)
+def template() -> None:
+    """Keep prompt templates in versions, publish them, and see which answers a request and why.
+
+    Which database is said by --database, else by $INNKEEPER_DATABASE_URL; else it is a file in Innkeeper's folder.
+    """
+
+
+def key_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the parts of a request's key."""
+    for name, text in (
+        ("--enhancer-family", "The family of the enhancer, where the catalogue does not know it."),
+        ("--enhancer", "The model that writes the text."),
+        ("--target-family", "The family of the target, where the catalogue does not know it."),
+        ("--target", "The model that the text is for: its key, or a family."),
+        ("--job-type", "chat, image or video."),
+    ):
+        command = click.option(name, help=text)(command)
+    return command
+
+
+# ------------------------------------------------------------------------------------------------------------------ looking
+
+
+@template.command("list")
+@click.option("--use-case", help="Only those for this use case.")
+@click.option("--content-mode", help="Only those of this tier.")
+@click.option("--target", "target_model", help="Only those for this target.")
+@click.option("--enhancer", "enhancer_model", help="Only those for this enhancer.")
+@click.option("--job-type", help="Only those for this job type.")
+@click.option("--label", help="Only those that hold this label.")
+@click.option("--contains", help="Only those with this in their name.")
+@database_options
+def list_(url: str | None, *, as_json: bool, **where: str | None) -> None:
+    """List the templates with the version in production, else the latest."""
+    from innkeeper.library.templates.store import TemplateStore
+
+    with opened(url) as library:
+        found = TemplateStore(library.db).list(**where)
+    if as_json:
+        rows = [{**_facts(one.shown), "description": one.description, "labels": one.labels} for one in found]
+        print_json({"templates": rows})
+        return
+    print_table(
+        ("name", "version", "latest", "key", "labels"),
+        [
+            (
+                one.name,
+                one.shown.version,
+                one.latest_version,
+                one.shown.key,
+                [f"{k}={v}" for k, v in one.labels.items()],
+            )
+            for one in found
+        ],
+    )
+    click.echo(f"{len(found):,} template{'' if len(found) == 1 else 's'}")
+
+
+@template.command()
+@click.argument("name")
+@click.option("--version", type=int, help="This version; the latest where left out.")
+@click.option("--label", help="The version that holds this label.")
+@click.option("--history", is_flag=True, help="Show all versions and every move of a label.")
+@database_options
+def show(name: str, url: str | None, *, version: int | None, label: str | None, history: bool, as_json: bool) -> None:
+    """Show a version of the template NAME: its key, budgets, variables and text."""
+    import msgspec
+
+    with opened(url) as library:
+        shelving = library.shelving
+        found = shelving.get(name, version=version, label=label)
+        labels = shelving.store.labels(name)
+        versions = shelving.store.versions(name) if history else ()
+        moves = shelving.store.history(name) if history else ()
+    if as_json:
+        more = {"versions": [_facts(one) for one in versions], "history": msgspec.to_builtins(moves)} if history else {}
+        print_json({**whole_facts(found), "labels": labels, **more})
+        return
+    _print_version(found, labels)
+    if history:
+        print_table(
+            ("version", "made", "by", "why"), [(one.version, one.created_at, one.author, one.note) for one in versions]
+        )
+        print_table(
+            ("label", "from", "to", "when", "by", "why"),
+            [(move.label, move.from_version, move.to_version, move.at, move.who, move.why) for move in moves],
+        )
+
+
+def whole_facts(version: TemplateVersion) -> dict[str, Any]:
+    """Everything of a version, JSON-ready."""
+    from innkeeper.library.templates.template import write_version
+
+    return write_version(version)
+
+
+def _facts(version: TemplateVersion) -> dict[str, Any]:
+    from innkeeper.library.prepare.answers import template_facts
+
+    return {**template_facts(version), "created_at": version.created_at, "note": version.note}
+
+
+def _print_version(found: TemplateVersion, labels: dict[str, int]) -> None:
+    held = [f"{label}={number}" for label, number in labels.items()]
+    rows: list[tuple[str, Any]] = [
+        ("template", f"{found.name} version {found.version}"),
+        ("key", found.key),
+        ("labels", held),
+        ("budget", f"{found.token_limit} tokens; {found.max_output_tokens or found.token_limit} written at most"),
+        ("provider", found.provider),
+        ("syntax", found.syntax),
+        ("parts", [f"{name}@{number}" for name, number in found.partials]),
+        ("extends", "" if found.extends is None else "@".join(map(str, found.extends))),
+        ("made", f"{found.created_at} {found.author} {found.note}".strip()),
+        ("sha256", found.content_sha256),
+    ]
+    print_table(("", ""), [row for row in rows if row[1]])
+    if found.variables:
+        print_table(
+            ("variable", "type", "required", "default", "at most", "source"),
+            [(one.name, one.type, one.required, one.default, one.max_tokens, one.source) for one in found.variables],
+        )
+    click.echo()
+    click.echo(found.system_prompt)
+
+
+@template.command()
+@click.argument("name")
+@click.argument("before", required=False)
+@click.argument("after", required=False)
+@database_options
+def diff(name: str, before: str | None, after: str | None, url: str | None, *, as_json: bool) -> None:
+    """Show what changed in the template NAME from BEFORE to AFTER: text, variables, configuration, tokens.
+
+    Both are numbers of versions or labels. AFTER is the latest where left out, BEFORE the version in production, or else the one
+    before AFTER.
+    """
+    import msgspec
+
+    from innkeeper.library.templates.diffs import diff as compare
+
+    with opened(url) as library:
+        later = _named(library, name, after)
+        found = compare(_earlier(library, name, before, later), later, counter=library.counter)
+    if as_json:
+        print_json({**msgspec.to_builtins(found), "tokens": found.tokens, "same": found.same})
+        return
+    if found.same:
+        click.echo("no difference")
+        return
+    for line in found.text:
+        click.echo(line)
+    print_table(
+        ("", "before", "after"), [(one.path, one.before, one.after) for one in (*found.variables, *found.config)]
+    )
+    click.echo(f"tokens: {found.tokens_before:,} before, {found.tokens_after:,} after ({found.tokens:+,})")
+
+
+def _named(library: Library, name: str, wanted: str | None) -> TemplateVersion:
+    """A version by number or label; the latest where none is named."""
+    number = int(wanted) if wanted is not None and wanted.isdecimal() and len(wanted) < 10 else None  # noqa: PLR2004
+    return library.shelving.get(name, version=number, label=None if number is not None else wanted)
+
+
+def _earlier(library: Library, name: str, wanted: str | None, later: TemplateVersion) -> TemplateVersion:
+    if wanted is not None:
+        return _named(library, name, wanted)
+    held = library.shelving.store.labels(name).get("production")
+    if held is None or held == later.version:
+        held = max(later.version - 1, 1)
+    return library.shelving.get(name, version=held)
+
+
+@template.command()
+@click.argument("name", required=False)
+@click.option("--file", "path", type=click.Path(path_type=Path), help="Check this file instead (-: the input).")
+@click.option("--version", type=int, help="This version; the latest where left out.")
+@click.option("--label", default="production", show_default=True, help="The label that it is to hold.")
+@database_options
+def validate(
+    name: str | None, url: str | None, *, path: Path | None, version: int | None, label: str, as_json: bool
+) -> int:
+    """Find everything that is wrong with the template NAME, were it published. Exits with 65 where that is an error."""
+    import msgspec
+
+    from innkeeper.library.templates.publish import Severity
+
+    if (name is None) == (path is None):
+        raise click.UsageError("name a template, or a file with --file")
+    with opened(url) as library:
+        found = _of_file(library, path) if path is not None else library.shelving.get(name or "", version=version)
+        problems = library.shelving.validate(found, label)
+    bad = any(problem.severity is Severity.ERROR for problem in problems)
+    if as_json:
+        print_json(
+            {"template": found.name, "version": found.version, "ok": not bad, "problems": msgspec.to_builtins(problems)}
+        )
+        return 65 if bad else 0
+    for problem in problems:
+        click.echo(f"{problem.severity.value}: {problem}" + (f"\n  hint: {problem.hint}" if problem.hint else ""))
+    click.echo("may not be published" if bad else f"{found.name} version {found.version} may be published")
+    return 65 if bad else 0
+
+
+def _of_file(library: Library, path: Path) -> TemplateVersion:
+    from innkeeper.library.transfer.draft_file import parse_draft
+
+    draft = parse_draft(read_bytes(path), asset="<stdin>" if str(path) == "-" else str(path)).draft()
+    return draft.numbered("draft", 1, library.db.now())
+
+
+# --------------------------------------------------------------------------------------------------------------- answering
+
+
+@template.command()
+@click.option("--use-case", required=True, help="What the template is for: enhancement, chat, scene_generation …")
+@key_options
+@click.option("--label", default="production", show_default=True, help="The label that the template must hold.")
+@click.option("--no-lower-tier", is_flag=True, help="Take no template of a lower tier.")
+@click.option("--strict", is_flag=True, help="Fail where only a makeshift answers.")
+@audience_options
+@database_options
+def resolve(url: str | None, *, strict: bool, age_record: Path | None, as_json: bool, **given: Any) -> None:
+    """Show which template answers a request, and every level that was tried."""
+    with opened(url) as library:
+        answer = library.resolve(_request(library, age_record, given), strict=strict)
+        answer.resolution.require()
+    if as_json:
+        print_json(answer.to_dict())
+        return
+    found = answer.resolution
+    name = (
+        "none: the text stays as it is"
+        if found.template is None
+        else f"{found.template.name} version {found.template.version}"
+    )
+    print_table(
+        ("", ""),
+        [
+            ("template", name),
+            ("level", f"{found.level.value} ({found.fallback_level})"),
+            ("source", found.source.value),
+            ("execution", found.execution.value),
+            ("tier", _tier_text(answer.tier)),
+            ("degraded", answer.reasons or "no"),
+        ],
+    )
+    click.echo()
+    print_table(
+        ("level", "looked for", "outcome", "why"),
+        [(step.level.value, step.tried or "", step.outcome.value, step.reason) for step in found.trace],
+    )
+
+
+def _tier_text(tier: Any) -> str:
+    if tier.effective is tier.requested:
+        return str(tier.effective.value)
+    return f"{tier.effective.value}, where {tier.requested.value} was asked for ({', '.join(tier.reasons)})"
+
+
+def _request(library: Library, age_record: Path | None, given: dict[str, Any], **more: Any) -> PrepareRequest:
+    from innkeeper.library.prepare.request import PrepareRequest
+
+    return PrepareRequest(
+        use_case=given["use_case"],
+        job_type=given["job_type"],
+        target_model=given["target"],
+        target_family=given["target_family"],
+        enhancer_model=given["enhancer"],
+        enhancer_family=given["enhancer_family"],
+        label=given["label"],
+        lower_tier=not given["no_lower_tier"],
+        content_mode=given["content_mode"],
+        ceilings=ceilings(library, age_record),
+        **more,
+    )
+
+
+@template.command()
+@click.argument("name", required=False)
+@click.option("--version", type=int, help="This version of NAME; the latest where left out.")
+@click.option("--use-case", default="", help="Instead of NAME: the request whose template is wanted.")
+@key_options
+@click.option("--label", help="The version of NAME, or the templates, that hold this label.")
+@click.option("--no-lower-tier", is_flag=True, help="Take no template of a lower tier.")
+@click.option(
+    "--value", "given_values", multiple=True, metavar="NAME=VALUE", help="A value for a variable; may be repeated."
+)
+@click.option(
+    "--values", "values_path", type=click.Path(path_type=Path), help="Values in a JSON or YAML file (-: the input)."
+)
+@click.option("--text-from", type=click.Path(path_type=Path), help="What the user wrote, to be judged with the values.")
+@click.option("--strict", is_flag=True, help="Fail where only a makeshift answers.")
+@audience_options
+@database_options
+def render(
+    name: str | None,
+    url: str | None,
+    *,
+    version: int | None,
+    given_values: tuple[str, ...],
+    values_path: Path | None,
+    text_from: Path | None,
+    strict: bool,
+    age_record: Path | None,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Render the template NAME, or the one that answers a request, with values; print the text, and on stderr the report.
+
+    Values and text are judged before anything is rendered, and the result is judged too. What does not pass is not shown.
+    """
+    if bool(name) == bool(given["use_case"]):
+        raise click.UsageError("name a template, or a request with --use-case")
+    values = values_of(given_values, values_path)
+    text = "" if text_from is None else read_text(text_from)
+    with opened(url) as library:
+        label = given["label"]
+        request = _request(library, age_record, {**given, "label": label or "production"}, values=values, text=text)
+        if name:
+            found = library.shelving.get(name, version=version, label=label)
+            answer = library.render_version(found, request)
+        else:
+            answer = library.render(request, strict=strict)
+    if as_json:
+        print_json(answer.to_dict())
+        return
+    click.echo(answer.rendered.text)
+    _tell(answer)
+
+
+def _tell(answer: Any) -> None:
+    rendered = answer.rendered
+    told = [f"{rendered.version_id}: {rendered.tokens:,} tokens, tier {_tier_text(answer.tier)}"]
+    told += [
+        f"{one.name}: {one.given}, {one.tokens} tokens" + (f", {one.lost_chars} characters cut" if one.cut else "")
+        for one in rendered.variables
+    ]
+    told += [f"not declared, left aside: {', '.join(rendered.ignored)}"] if rendered.ignored else []
+    told += [f"makeshift: {', '.join(answer.reasons)}"] if answer.degraded else []
+    for line in told:
+        click.echo(line, err=True)

@@ -1,0 +1,395 @@
+"""The commands of ``innkeeper template`` that change something: versions are only ever added, labels move and leave a history."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from innkeeper.cli.keep.library import (
+    STDIO,
+    bar,
+    database_options,
+    opened,
+    print_json,
+    print_table,
+    read_bytes,
+    read_text,
+    who_option,
+)
+
+if TYPE_CHECKING:
+    from innkeeper.library.library import Library
+    from innkeeper.library.templates.store import LabelEvent
+    from innkeeper.library.templates.template import TemplateVersion
+    from innkeeper.library.transfer.draft_file import DraftFile
+    from innkeeper.library.transfer.format import Parsed
+
+__all__ = ["create", "edit", "export", "import_", "label", "publish", "rollback"]
+
+_CONTENT = ("use_case", "content_mode", "target_model", "enhancer_model", "job_type", "provider", "syntax")
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option(
+    "--file", "path", type=click.Path(path_type=Path), help="The whole template, as JSON or YAML (-: the input)."
+)
+@click.option("--text", help="The text of the template.")
+@click.option("--text-from", type=click.Path(path_type=Path), help="A file with the text (-: the input).")
+@click.option("--use-case", help="What it is for.")
+@click.option("--content-mode", type=click.Choice(["sfw", "nsfw"]), help="Its tier; sfw where left out.")
+@click.option("--target", "target_model", help="The model that the text is for; every model where left out.")
+@click.option("--enhancer", "enhancer_model", help="The model that writes the text; any where left out.")
+@click.option("--job-type", help="chat, image or video; any where left out.")
+@click.option("--provider", help="Who runs the enhancer.")
+@click.option(
+    "--syntax", type=click.Choice(["mustache", "liquid"]), help="How values are put in; mustache where left out."
+)
+@click.option(
+    "--variable",
+    "variables",
+    multiple=True,
+    metavar="NAME[?][=DEFAULT]",
+    help="A variable; ? where it is not required.",
+)
+@click.option("--token-limit", type=click.IntRange(min=1), help="The budget of what is made with it, in tokens.")
+@click.option("--max-output-tokens", type=click.IntRange(min=1), help="What the enhancer may write at most.")
+@click.option("--description", default="", help="What it is, for people.")
+@click.option("--note", default="", help="Why it is made.")
+@who_option
+@database_options
+def create(name: str | None, url: str | None, *, path: Path | None, who: str, as_json: bool, **given: Any) -> None:
+    """Make the template NAME with version 1. It answers nothing until it is published."""
+    file = _drafted(name, path, given)
+    with opened(url) as library:
+        made = library.shelving.create(file.draft(author=who))
+    _tell_version(made, as_json=as_json)
+
+
+def _drafted(name: str | None, path: Path | None, given: dict[str, Any]) -> DraftFile:
+    """The draft of a file, or of options; what options say counts over the file."""
+    import msgspec
+
+    from innkeeper.library.transfer.draft_file import DraftFile, parse_draft
+
+    said = {key: given[key] for key in (*_CONTENT, "token_limit", "max_output_tokens") if given[key] is not None}
+    said |= {key: given[key] for key in ("description", "note") if given[key]}
+    said |= {"system_prompt": _text(given)} if _has_text(given) else {}
+    said |= {"variables": [_variable(word) for word in given["variables"]]} if given["variables"] else {}
+    said |= {"name": name} if name else {}
+    if path is not None:
+        found = parse_draft(read_bytes(path), asset=_name_of(path))
+        return _named(msgspec.structs.replace(found, **said))
+    if "use_case" not in said or "system_prompt" not in said:
+        raise click.UsageError("give the template with --file, or --use-case and --text or --text-from")
+    return _named(DraftFile(**said))
+
+
+def _named(file: DraftFile) -> DraftFile:
+    if not file.name:
+        raise click.UsageError("the template needs a name")
+    return file
+
+
+def _has_text(given: dict[str, Any]) -> bool:
+    if given["text"] is not None and given["text_from"] is not None:
+        raise click.UsageError("give the text with --text or with --text-from, not with both")
+    return given["text"] is not None or given["text_from"] is not None
+
+
+def _text(given: dict[str, Any]) -> str:
+    return str(given["text"]) if given["text"] is not None else read_text(given["text_from"])
+
+
+def _variable(word: str) -> Any:
+    from innkeeper.library.templates.template import Variable
+
+    name, sign, default = word.partition("=")
+    required = not name.endswith("?") and not sign
+    return Variable(name=name.removesuffix("?"), required=required, default=default if sign else None)
+
+
+def _name_of(path: Path) -> str:
+    return "<stdin>" if str(path) == STDIO else str(path)
+
+
+def _tell_version(made: TemplateVersion, *, as_json: bool) -> None:
+    from innkeeper.library.prepare.answers import template_facts
+
+    if as_json:
+        print_json(template_facts(made))
+    else:
+        click.echo(f"{made.name}: version {made.version} ({made.content_sha256[:16]}…); publish it to have it answer.")
+
+
+# ------------------------------------------------------------------------------------------------------------------ editing
+
+
+@click.command()
+@click.argument("name")
+@click.option(
+    "--file", "path", type=click.Path(path_type=Path), help="Take the new version from this file (-: the input)."
+)
+@click.option("--from", "start", type=int, help="Begin with this version; the latest where left out.")
+@click.option("--note", help="Why it is changed.")
+@who_option
+@database_options
+def edit(
+    name: str, url: str | None, *, path: Path | None, start: int | None, note: str | None, who: str, as_json: bool
+) -> None:
+    """Make a new version of the template NAME: in $EDITOR, or from a file. What is equal to the latest makes none.
+
+    A version is never overwritten. Who added one meanwhile is not overruled: that is an error, and nothing is saved.
+    """
+    import msgspec
+
+    from innkeeper.library.transfer.draft_file import DraftFile, parse_draft
+
+    with opened(url) as library:
+        latest = library.shelving.get(name)
+        first = latest if start is None else library.shelving.get(name, version=start)
+        given = None if path is None else parse_draft(read_bytes(path), asset=_name_of(path))
+        file = given or _edited(DraftFile.of(first))
+        file = msgspec.structs.replace(
+            file, name=_same_name(name, file.name), **({} if note is None else {"note": note})
+        )
+        draft = file.draft(author=who)
+        if draft.numbered(latest.template_id, latest.version, "").content_sha256 == latest.content_sha256:
+            _tell_same(latest, as_json=as_json)
+            return
+        made = library.shelving.add_version(draft, base=latest.version)
+    _tell_version(made, as_json=as_json)
+
+
+def _same_name(name: str, found: str) -> str:
+    from innkeeper.prompt.errors import UsageError
+
+    if found not in {"", name}:
+        raise UsageError(f"the file is of the template {found!r}, not {name!r}", hint="a template keeps its name")
+    return name
+
+
+def _edited(file: DraftFile) -> DraftFile:
+    """The file after somebody has edited it; what they wrote is kept where it cannot be read."""
+    from innkeeper.library.transfer.draft_file import draft_text, parse_draft
+    from innkeeper.prompt.errors import InnkeeperError
+
+    text = draft_text(file).decode()
+    found = click.edit(text, extension=".yaml", require_save=False) or text
+    try:
+        return parse_draft(found.encode(), asset="what was edited", form="yaml")
+    except InnkeeperError:
+        click.echo(found, err=True)  # so that the work of an hour is not lost to a typing error
+        raise
+
+
+def _tell_same(latest: TemplateVersion, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"name": latest.name, "version": latest.version, "changed": False})
+    else:
+        click.echo(f"{latest.name}: nothing changed, version {latest.version} stays the latest.")
+
+
+# --------------------------------------------------------------------------------------------------------------- publishing
+
+
+@click.command()
+@click.argument("name")
+@click.option("--version", type=int, help="This version; the latest where left out.")
+@click.option("--label", "held", default="production", show_default=True, help="The label that it gets.")
+@click.option("--why", default="", help="For what reason, for the history.")
+@click.option("--dry-run", is_flag=True, help="Check it and say what would happen; change nothing.")
+@who_option
+@database_options
+def publish(
+    name: str, url: str | None, *, version: int | None, held: str, why: str, dry_run: bool, who: str, as_json: bool
+) -> None:
+    """Check a version of the template NAME and move the label to it. Every process answers with it within two seconds."""
+    with opened(url) as library:
+        if dry_run:
+            _would_publish(library, name, version, held, as_json=as_json)
+            return
+        moved = library.shelving.publish(name, version, label=held, who=who, why=why)
+    _tell_move(moved, as_json=as_json)
+
+
+def _would_publish(library: Library, name: str, version: int | None, held: str, *, as_json: bool) -> None:
+    from innkeeper.library.errors import InvalidTemplateError
+    from innkeeper.library.templates.publish import Severity
+
+    found = library.shelving.get(name, version=version)
+    problems = library.shelving.validate(found, held)
+    now = library.shelving.store.labels(name).get(held)
+    errors = [problem for problem in problems if problem.severity is Severity.ERROR]
+    if errors:
+        raise InvalidTemplateError(
+            f"{name} version {found.version} may not be published: {errors[0]}", problems=problems
+        )
+    if as_json:
+        print_json({"name": name, "label": held, "from_version": now, "to_version": found.version, "dry_run": True})
+    else:
+        click.echo(f"{name}: {held} would move from {_number(now)} to {found.version}; nothing was changed.")
+
+
+def _number(version: int | None) -> str:
+    return "no version" if version is None else f"version {version}"
+
+
+def _tell_move(moved: LabelEvent, *, as_json: bool) -> None:
+    import msgspec
+
+    if as_json:
+        print_json(msgspec.to_builtins(moved))
+    else:
+        after = _number(moved.to_version)
+        click.echo(f"{moved.name}: {moved.label} moved from {_number(moved.from_version)} to {after}.")
+
+
+@click.command()
+@click.argument("name")
+@click.argument("held", metavar="[LABEL]", required=False)
+@click.argument("version", type=int, required=False)
+@click.option("--remove", is_flag=True, help="Take the label off.")
+@click.option("--why", default="", help="For what reason, for the history.")
+@who_option
+@database_options
+def label(
+    name: str,
+    held: str | None,
+    version: int | None,
+    url: str | None,
+    *,
+    remove: bool,
+    why: str,
+    who: str,
+    as_json: bool,
+) -> None:
+    """Move LABEL of the template NAME to VERSION (checked as by `publish`), take it off, or show all labels and their history."""
+    if remove and (held is None or version is not None):
+        raise click.UsageError("--remove takes a label, and no version")
+    if held is not None and version is None and not remove:
+        raise click.UsageError("say which version gets the label, or --remove")
+    with opened(url) as library:
+        if held is None:
+            _show_labels(library, name, as_json=as_json)
+            return
+        if remove:
+            moved = library.shelving.remove_label(name, held, who=who, why=why)
+        else:
+            moved = library.shelving.publish(name, version, label=held, who=who, why=why)
+    _tell_move(moved, as_json=as_json)
+
+
+def _show_labels(library: Library, name: str, *, as_json: bool) -> None:
+    import msgspec
+
+    library.shelving.get(name)
+    labels, moves = library.shelving.store.labels(name), library.shelving.store.history(name)
+    if as_json:
+        print_json({"name": name, "labels": labels, "history": msgspec.to_builtins(moves)})
+        return
+    print_table(("label", "version"), labels.items())
+    click.echo()
+    print_table(
+        ("label", "from", "to", "when", "by", "why"),
+        [(move.label, move.from_version, move.to_version, move.at, move.who, move.why) for move in moves],
+    )
+
+
+@click.command()
+@click.argument("name")
+@click.option("--label", "held", default="production", show_default=True, help="The label that goes back.")
+@click.option("--to", type=int, help="To this version; the one that held it before where left out.")
+@click.option("--why", default="", help="For what reason, for the history.")
+@who_option
+@database_options
+def rollback(name: str, url: str | None, *, held: str, to: int | None, why: str, who: str, as_json: bool) -> None:
+    """Move the label of the template NAME back to the version that held it before."""
+    with opened(url) as library:
+        moved = library.shelving.rollback(name, label=held, to=to, who=who, why=why)
+    _tell_move(moved, as_json=as_json)
+
+
+# ---------------------------------------------------------------------------------------------------------------- transfers
+
+
+@click.command("import")
+@click.argument("path", type=click.Path(path_type=Path, allow_dash=True), required=False)
+@click.option("--builtin", is_flag=True, help="Take in the templates that come with Innkeeper.")
+@click.option("--form", type=click.Choice(["json", "yaml"]), help="The form; guessed from the text where left out.")
+@click.option("--dry-run", is_flag=True, help="Find out what would happen, and change nothing.")
+@who_option
+@database_options
+def import_(
+    path: Path | None, url: str | None, *, builtin: bool, form: str | None, dry_run: bool, who: str, as_json: bool
+) -> None:
+    """Take in the templates of PATH (`-`: the input), all of them or, where something is wrong, none."""
+    from innkeeper.library.transfer.importing import items_of
+
+    if (path is None) is not builtin:
+        raise click.UsageError("name a file, or say --builtin")
+    parsed = _packaged() if path is None else _templates_of(path, form)
+    with opened(url) as library, bar("import", items_of(parsed), as_json) as step:
+        done = library.shelving.take_in(parsed, who=who, dry_run=dry_run, progress=step)
+    facts = {name: getattr(done, name) for name in ("templates", "versions", "labels", "unchanged", "dry_run")}
+    if as_json:
+        print_json(facts)
+        return
+    told = ", ".join(f"{facts[name]:,} {name}" for name in ("templates", "versions", "labels", "unchanged"))
+    click.echo(f"{'would import' if dry_run else 'imported'}: {told}.")
+
+
+def _templates_of(path: Path, form: str | None) -> Parsed:
+    """The templates of a file; what else is in it is left aside."""
+    from innkeeper.library.transfer.format import Parsed, Transfer, parse
+
+    found = parse(read_bytes(path), asset=_name_of(path), form=form)
+    kept = Transfer(format=found.transfer.format, schema=found.transfer.schema, templates=found.transfer.templates)
+    return Parsed(kept, found.place)
+
+
+def _packaged() -> Parsed:
+    from innkeeper.library.builtins import packaged_labels, packaged_versions
+    from innkeeper.library.transfer.exporting import transferred
+    from innkeeper.library.transfer.format import FORMAT, SCHEMA, Parsed, Transfer
+    from innkeeper.prompt.errors import Where
+
+    labels: dict[str, dict[str, int]] = {}
+    for row in packaged_labels():
+        labels.setdefault(row.version.name, {})[row.label] = row.version.version
+    found = [transferred([version], labels.get(version.name, {})) for version in packaged_versions()]
+    return Parsed(Transfer(format=FORMAT, schema=SCHEMA, templates=found), lambda _: Where("built-in templates"))
+
+
+@click.command()
+@click.argument("path", type=click.Path(dir_okay=False, path_type=Path), default=STDIO)
+@click.argument("names", nargs=-1)
+@click.option("--form", type=click.Choice(["json", "yaml"]), help="The form; by PATH's ending, else JSON.")
+@click.option("--force", is_flag=True, help="Overwrite the file.")
+@database_options
+def export(
+    path: Path, names: tuple[str, ...], url: str | None, *, form: str | None, force: bool, as_json: bool
+) -> None:
+    """Write the templates NAMES, or all, with their versions and labels to PATH (`-`: the output)."""
+    import msgspec
+
+    from innkeeper.content.files.saving import save_bytes
+    from innkeeper.library.transfer.exporting import export_library
+    from innkeeper.library.transfer.format import Transfer, dumps
+
+    with opened(url) as library:
+        for name in names:
+            library.shelving.get(name)
+        found = export_library(library.db)
+    wanted = [one for one in found.templates if not names or one.name in names]
+    kept = Transfer(format=found.format, schema=found.schema, templates=wanted)
+    data = dumps(msgspec.structs.replace(kept), form or ("yaml" if path.suffix in {".yaml", ".yml"} else "json"))
+    if str(path) == STDIO:
+        sys.stdout.buffer.write(data)
+        return
+    save_bytes(path, data, force=force)
+    facts = {"path": str(path), "templates": len(wanted), "size": len(data)}
+    print_json(facts) if as_json else click.echo(f"{path}: {len(wanted):,} templates, {len(data):,} bytes.")

@@ -1,0 +1,85 @@
+"""``innkeeper tier``: which audience a text may be served for, and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from innkeeper.cli.keep.library import (
+    audience_options,
+    ceilings,
+    database_options,
+    opened,
+    print_json,
+    print_table,
+    read_text,
+)
+
+__all__ = ["tier"]
+
+
+@click.group()
+def tier() -> None:
+    """Ask the one function that decides about tiers: sfw for everyone, nsfw for verified adults where the operator allows it."""
+
+
+@tier.command()
+@click.argument("text", required=False)
+@click.option("--file", "path", type=click.Path(path_type=Path), help="The text in a file (-: the input).")
+@click.option("--as", "entry", default="user_text", show_default=True, help="Where the text enters.")
+@click.option("--character-rating", help="The rating of the character that speaks.")
+@click.option("--declared-age", type=int, help="The age that the character declares.")
+@audience_options
+@database_options
+def check(
+    text: str | None,
+    url: str | None,
+    *,
+    path: Path | None,
+    entry: str,
+    character_rating: str | None,
+    declared_age: int | None,
+    content_mode: str,
+    age_record: Path | None,
+    as_json: bool,
+) -> int:
+    """Decide about TEXT: the tier that is granted, what was found where, and whether it may go on. Exits with 65 where not.
+
+    The answer tells places and categories, never the text. A block is recorded as an audit event.
+    """
+    from innkeeper.library.prepare.answers import tier_facts
+    from innkeeper.library.tiers.gate import TextKind
+    from innkeeper.library.tiers.policy import character_ceiling
+    from innkeeper.prompt.errors import UnknownNameError
+
+    if text is not None and path is not None:
+        raise click.UsageError("give the text, or a file with --file, not both")
+    if entry not in set(TextKind):
+        raise UnknownNameError("entry", entry, list(TextKind))
+    given = read_text(path) if path is not None else text or ""
+    more = {} if character_rating is None else {"character": character_ceiling(character_rating, declared_age)}
+    with opened(url) as library:
+        found = library.tier_check({entry: given}, content_mode, ceilings(library, age_record, **more))
+    if as_json:
+        print_json(tier_facts(found))
+        return 0 if found.passed else 65
+    print_table(
+        ("", ""),
+        [
+            ("asked for", content_mode),
+            ("granted", found.effective.value),
+            ("decision", found.decision.value),
+            ("may go on", found.passed),
+            ("categories", found.categories or "none"),
+            ("reasons", found.reasons or "none"),
+            ("detector", f"{found.detector_version}, {found.lexicon_version}"),
+        ],
+    )
+    if found.spans:
+        click.echo()
+        print_table(
+            ("from", "to", "category", "entry", "weight"),
+            [(span.start, span.end, span.category, span.entry, span.weight) for span in found.spans],
+        )
+    return 0 if found.passed else 65

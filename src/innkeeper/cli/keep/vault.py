@@ -1,0 +1,168 @@
+"""``innkeeper vault``: secrets that can be set and used, and never shown."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from innkeeper.cli.keep.library import database_options, opened, print_json, print_table, who_option
+
+if TYPE_CHECKING:
+    from innkeeper.library.vault.vault import Vault
+    from innkeeper.prompt.machine import Secret
+
+__all__ = ["vault"]
+
+_KINDS = click.Choice(["environment", "file", "keyring"])
+
+
+@click.group()
+def vault() -> None:
+    """Keep secrets encrypted in the library's database. No command shows one.
+
+    The key is that of $INNKEEPER_VAULT_KEY, of the file $INNKEEPER_VAULT_KEY_FILE (`keyring:` is the keyring of the system), else
+    of the file vault.key in Innkeeper's folder.
+    """
+
+
+@contextmanager
+def _opened(url: str | None, kind: str | None = None) -> Iterator[Vault]:
+    from innkeeper.library.vault.keys import find_keys
+
+    with opened(url, keys=find_keys(kind=kind)) as library:
+        yield library.vault
+
+
+@vault.command()
+@click.option("--keys", "kind", type=_KINDS, help="Where the key is kept.")
+@database_options
+def init(url: str | None, *, kind: str | None, as_json: bool) -> None:
+    """Make the first key. Keep a copy of it apart from the database's backups: without it no secret can be opened."""
+    with _opened(url, kind) as found:
+        key_id, place = found.init(), found.keys.place
+    print_json({"key_id": key_id, "place": place}) if as_json else click.echo(f"{place}: made the key {key_id}.")
+
+
+@vault.command("set", context_settings={"ignore_unknown_options": True})
+@click.argument("name")
+@click.argument("more", nargs=-1, type=click.UNPROCESSED, metavar="")
+@who_option
+@database_options
+def set_(name: str, more: tuple[str, ...], url: str | None, *, who: str, as_json: bool) -> None:
+    """Set the secret NAME. Its value is asked for, or read from the input; it is never a word of the command."""
+    if more:  # not quoted: it may be the secret, and other users of this machine see a command's words already
+        raise click.UsageError("a secret is never a word of the command: it is asked for, or read from the input")
+    value = _asked(name)
+    with _opened(url) as found:
+        entry = found.set(name, value, who=who)
+    facts = {"name": entry.name, "is_set": True, "key_id": entry.key_id, "updated_at": entry.updated_at}
+    print_json(facts) if as_json else click.echo(f"{name}: set.")
+
+
+def _asked(name: str) -> Secret:
+    from innkeeper.prompt.errors import FormatError
+    from innkeeper.prompt.machine import Secret
+
+    if _is_terminal():
+        return Secret(click.prompt(f"Value of {name}", hide_input=True, confirmation_prompt=True, err=True))
+    try:
+        text = sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise FormatError("the value is not UTF-8") from None
+    return Secret(text.removesuffix("\n").removesuffix("\r"))
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty()
+
+
+@vault.command()
+@click.argument("name")
+@who_option
+@database_options
+def unset(name: str, url: str | None, *, who: str, as_json: bool) -> None:
+    """Forget the secret NAME."""
+    with _opened(url) as found:
+        found.unset(name, who=who)
+    print_json({"name": name, "is_set": False}) if as_json else click.echo(f"{name}: forgotten.")
+
+
+@vault.command("list")
+@database_options
+def list_(url: str | None, *, as_json: bool) -> None:
+    """List the secrets that are set or wanted: whether they are set, by which key, when. Needs no key."""
+    import msgspec
+
+    with _opened(url) as found:
+        entries = found.list()
+    if as_json:
+        print_json({"secrets": msgspec.to_builtins(entries)})
+        return
+    print_table(
+        ("name", "set", "key", "changed", "by", "wanted by"),
+        [(one.name, one.is_set, one.key_id, one.updated_at, one.updated_by, one.providers) for one in entries],
+    )
+
+
+@vault.command()
+@database_options
+def status(url: str | None, *, as_json: bool) -> None:
+    """Show where the key is, whether it can be used, and how many secrets there are."""
+    import msgspec
+
+    with _opened(url) as found:
+        facts = found.status()
+    if as_json:
+        print_json(msgspec.to_builtins(facts))
+        return
+    rows = [
+        ("keys from", facts.place),
+        ("key", facts.key_id or f"none: {facts.problem}"),
+        ("older keys", facts.keys[1:]),
+        ("secrets", facts.secrets),
+        ("sealed by keys that are not there", facts.sealed_by_others),
+    ]
+    print_table(("", ""), rows)
+
+
+@vault.command()
+@database_options
+def doctor(url: str | None, *, as_json: bool) -> int:
+    """Try whether every secret opens and every provider has its own. Exits with 69 where something must be done."""
+    import msgspec
+
+    with _opened(url) as found:
+        findings = found.doctor()
+    well = all(finding.ok for finding in findings)
+    if as_json:
+        print_json({"ok": well, "findings": msgspec.to_builtins(findings)})
+    else:
+        print_table(
+            ("", "secret", "what", "mend"),
+            [("ok" if one.ok else "!!", one.name, one.message, one.hint) for one in findings],
+        )
+    return 0 if well else 69
+
+
+@vault.command()
+@click.option("--drop-old", is_flag=True, help="Let older keys go. Backups made before cannot be opened without them.")
+@who_option
+@database_options
+def rotate(url: str | None, *, drop_old: bool, who: str, as_json: bool) -> None:
+    """Make a new key and seal every secret with it; older keys are kept for backups.
+
+    Keys in $INNKEEPER_VAULT_KEY are not made here: put a new one in front of the others, then rotate.
+    """
+    import msgspec
+
+    with _opened(url) as found:
+        done = found.rotate(who=who, drop_old=drop_old)
+    if as_json:
+        print_json(msgspec.to_builtins(done))
+        return
+    gone = f"; let go: {', '.join(done.dropped)}" if done.dropped else ""
+    click.echo(f"{done.secrets:,} secrets sealed with the key {done.key_id}{gone}.")

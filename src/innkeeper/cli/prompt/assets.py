@@ -1,0 +1,256 @@
+"""Assets of a command line: files, each told by its content, become the fields of a build request."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+import msgspec
+
+from innkeeper.prompt import BuildRequest, InnkeeperError, UsageError, Where, deep_merge
+from innkeeper.prompt.limits import MAX_DEPTH
+
+if TYPE_CHECKING:
+    from innkeeper.content.chat import Chat
+    from innkeeper.content.finding import Finding
+
+__all__ = ["STDIN", "Assets", "asset_options", "chat_fields", "setting"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+TAVERN: Final = "silly"
+"""Whose rules hold for files that name no tavern."""
+
+OURS: Final = "innkeeper"
+"""The key of a chat's metadata under which we keep what SillyTavern has no place for."""
+
+STDIN: Final = "-"
+"""The name of a file that stands for the standard input."""
+
+_PRESETS: Final = frozenset(
+    {
+        "chat preset",
+        "tavernkit preset",
+        "text preset",
+        "context template",
+        "instruct template",
+        "reasoning template",
+        "system prompt",
+        "master export",
+    }
+)
+_KINDS: Final[Mapping[str, str]] = {
+    "character": "card",
+    "byaf character": "card",
+    "byaf manifest": "card",
+    "persona": "persona",
+    "lorebook": "lorebook",
+    "chat": "chat",
+    "chat header": "chat",
+    "chat message": "chat",
+    **dict.fromkeys(_PRESETS, "preset"),
+}
+"""What is read as what, by the kind that its content shows."""
+
+
+def asset_options(command: F) -> F:
+    """Give a command the options that name assets and settle a build."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+_OPTIONS: Final = (
+    click.option("--card", metavar="FILE", help="The character: PNG, JSON, CHARX or BYAF."),
+    click.option("--persona", metavar="FILE", help="Who the user is."),
+    click.option("--lorebook", metavar="FILE", multiple=True, help="A lorebook beside the card's own; repeatable."),
+    click.option("--preset", metavar="FILE", multiple=True, help="A preset or a template; repeatable."),
+    click.option(
+        "--tavern", metavar="NAME", help=f"Whose rules to build by: {TAVERN}, unless a request's file says otherwise."
+    ),
+    click.option("--profile", metavar="NAME", help="A variant of the tavern's rules."),
+    click.option("--model", metavar="NAME", help="The model that the prompt is for."),
+    click.option("--now", metavar="TIME", help="The time of the build, as in 2026-01-15T12:34:56Z."),
+    click.option("--seed", type=int, help="What all chance is drawn from."),
+    click.option("--context-window", type=click.IntRange(min=0), metavar="TOKENS", help="The model's window."),
+    click.option("--reserve", type=click.IntRange(min=0), metavar="TOKENS", help="What is kept free for the reply."),
+    click.option(
+        "--set", "settings", metavar="FIELD=JSON", multiple=True, help="Any field of the request, as options.top_p=0.9."
+    ),
+)
+
+
+class Assets:
+    """The files of one command line. Add them, then ask for the request; ``findings`` say what was not right in them."""
+
+    def __init__(self, stdin: IO[bytes] | None = None) -> None:
+        self.fields: dict[str, Any] = {}
+        self.findings: list[Finding] = []
+        self._stdin = stdin
+        self._piped: bytes | None = None
+
+    def add(self, name: str) -> None:
+        """Add a file by what its content shows it to be; an unknown JSON object is read as a request.
+
+        Raises `UsageError` for a file that a build has no use for, and what the readers of content raise.
+        """
+        from innkeeper.content.files.sniffing import sniff
+
+        found = sniff(self._source(name))
+        if found.kind in _KINDS:
+            self.add_as(_KINDS[found.kind], name)
+        elif found.kind == "unknown" and found.container == "json" and not found.reason:
+            self.add_as("request", name)
+        else:
+            what = found.reason or f"a build has no use for this kind of file ({found.kind})"
+            raise UsageError(what, where=Where(asset=name))
+
+    def add_as(self, kind: str, name: str) -> None:
+        """Add a file as a ``card``, ``persona``, ``lorebook``, ``preset``, ``chat`` or ``request``."""
+        getattr(self, f"_add_{kind}")(name)
+
+    def request(self, given: Mapping[str, Any], settings: Iterable[str] = ()) -> BuildRequest:
+        """The request: the file's, with the assets over it, then ``given`` fields that are not None, then `setting` texts.
+
+        Without a request's file, the tavern is `TAVERN`: the one that cards, lorebooks and presets are made for.
+        """
+        fields = dict(self.fields)
+        base = fields.pop("request", None) or BuildRequest(tavern=TAVERN)
+        chosen = {key: value for key, value in given.items() if value is not None}
+        return _with_settings(base.with_(**fields, **chosen), tuple(settings))
+
+    def _source(self, name: str) -> str | bytes:
+        if name != STDIN:
+            return name
+        if self._piped is None:
+            from innkeeper.content.limits import LIMITS, check_limit
+
+            stream = self._stdin or sys.stdin.buffer
+            self._piped = stream.read(LIMITS.file_bytes + 1)
+            check_limit(LIMITS, "file_bytes", len(self._piped), "the standard input", asset="stdin")
+        return self._piped
+
+    def _put(self, field: str, value: Any, name: str) -> None:
+        if field in self.fields:
+            raise UsageError(f"a second {field} is given", where=Where(asset=name), hint="give one")
+        self.fields[field] = value
+        self.findings += getattr(value, "findings", ())
+
+    def _merge(self, field: str, value: Mapping[str, Any]) -> None:
+        self.fields[field] = deep_merge(self.fields.get(field, {}), value)
+
+    def _add_card(self, name: str) -> None:
+        from innkeeper.content.files.card_file import open_card
+
+        self._put("character", open_card(self._source(name)).character, name)
+
+    def _add_persona(self, name: str) -> None:
+        from innkeeper.content.files.loading import load_persona
+
+        self._put("user", load_persona(self._source(name)), name)
+
+    def _add_lorebook(self, name: str) -> None:
+        from innkeeper.content.files.loading import load_lorebook
+
+        book = load_lorebook(self._source(name))
+        self.fields["lorebooks"] = (*self.fields.get("lorebooks", ()), book)
+        self.findings += book.findings
+
+    def _add_preset(self, name: str) -> None:
+        """A preset, and templates of text completion, which are settings."""
+        from innkeeper.content.files.loading import load_preset_file
+
+        file = load_preset_file(self._source(name))
+        self.findings += file.findings
+        if file.preset is not None:
+            self._put("preset", file.preset, name)
+        parts = {
+            "context": file.context,
+            "instruct": file.instruct,
+            "sysprompt": file.sysprompt,
+            "textgen": file.text_preset,
+        }
+        text = {part: asset.to_dict() for part, asset in parts.items() if asset is not None}
+        if text:
+            self._merge("settings", {"text": text})
+        if file.reasoning is not None:
+            self._merge("settings", {"power_user": {"reasoning": file.reasoning.to_dict()}})
+
+    def _add_chat(self, name: str) -> None:
+        from innkeeper.content.files.loading import load_chat
+
+        chat = load_chat(self._source(name))
+        self._put("history", chat.to_messages(), name)
+        self.findings += chat.findings
+        for field, value in chat_fields(chat).items():
+            self._merge(field, value)
+
+    def _add_request(self, name: str) -> None:
+        from innkeeper.content.files.reader import Reader
+
+        with Reader(self._source(name)) as reader:
+            try:
+                request = BuildRequest.from_json(reader.all())
+            except InnkeeperError as error:
+                error.where = msgspec.structs.replace(error.where or Where(), asset=name)
+                raise
+        self._put("request", request, name)
+
+
+def chat_fields(chat: Chat) -> dict[str, dict[str, Any]]:
+    """What belongs to a chat beside its messages, as fields of a request: its note, its variables, what lasts."""
+    metadata = chat.metadata
+    note = {field: metadata[key] for key, field in _NOTE.items() if metadata.get(key) is not None}
+    variables = metadata.get("variables")
+    ours = metadata.get(OURS)
+    carry = ours.get("carry") if isinstance(ours, dict) else None
+    return {
+        **({"authors_note": note} if note.get("text") else {}),
+        **({"variables": {"local": variables}} if isinstance(variables, dict) and variables else {}),
+        **({"lore_state": carry} if isinstance(carry, dict) and carry else {}),
+        **({"settings": {"chat_metadata": dict(metadata)}} if metadata else {}),
+    }
+
+
+_NOTE: Final[Mapping[str, str]] = {
+    "note_prompt": "text",
+    "note_interval": "interval",
+    "note_position": "position",
+    "note_depth": "depth",
+    "note_role": "role",
+}
+"""SillyTavern's keys for the note of a chat, and the fields of ours."""
+
+
+def setting(text: str) -> tuple[list[str], Any]:
+    """``FIELD.KEY=JSON`` as a path and a value; what is not JSON is text. Raises `UsageError`."""
+    path, sign, value = text.partition("=")
+    keys = path.split(".")
+    if not sign or not all(keys) or len(keys) > MAX_DEPTH:
+        raise UsageError(f"not a setting: {text[:60]!r}", hint="write it like options.temperature=0.7")
+    try:
+        return keys, json.loads(value)
+    except ValueError:
+        return keys, value
+
+
+def _with_settings(request: BuildRequest, texts: tuple[str, ...]) -> BuildRequest:
+    for keys, value in map(setting, texts):
+        field, *rest = keys
+        if field not in request.__struct_fields__:
+            raise UsageError(
+                f"a request has no field {field!r}", hint=f"fields: {', '.join(request.__struct_fields__)}"
+            )
+        before = getattr(request, field)
+        request = request.with_(**{field: _placed(before, rest, value)})
+    return BuildRequest.of(request.to_dict()) if texts else request
+
+
+def _placed(before: Any, keys: list[str], value: Any) -> Any:
+    if not keys:
+        return value
+    inner = before if isinstance(before, Mapping) else {}
+    return {**inner, keys[0]: _placed(inner.get(keys[0]), keys[1:], value)}

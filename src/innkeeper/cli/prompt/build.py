@@ -1,0 +1,116 @@
+"""``innkeeper build``: a prompt from files, for people as a table, for programs as JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from innkeeper.cli.app.options import json_option
+from innkeeper.cli.prompt.assets import Assets, asset_options
+
+if TYPE_CHECKING:
+    from innkeeper.content.finding import Finding
+    from innkeeper.prompt import Plan
+
+__all__ = ["build"]
+
+
+@click.command()
+@click.argument("files", nargs=-1)
+@asset_options
+@click.option("--chat", metavar="FILE", help="The chat so far: JSON lines or JSON.")
+@click.option("--message", metavar="TEXT", help="What the user says now.")
+@click.option("--greeting", type=int, metavar="N", help="Which greeting a new chat begins with, from 0.")
+@click.option("--dialect", metavar="NAME", help="Print the request to a provider in this shape, as JSON.")
+@click.option("--messages", "only_messages", is_flag=True, help="Of the request, print the messages only.")
+@click.option("--explain", is_flag=True, help="Say why: each lorebook entry, each step.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write to this file instead of printing.")
+@click.option("--replay-out", type=click.Path(path_type=Path), help="Record the build for `innkeeper replay`.")
+@json_option
+def build(files: tuple[str, ...], **options: Any) -> None:
+    """Build a prompt and show it.
+
+    FILES are a build request, a card, a persona, lorebooks, presets, a chat, in any order, told apart by their content; "-" is
+    the standard input. The options name the same things. Printed is a table of the messages; with --dialect the request to a
+    provider; with --json everything that is known about the plan, with --explain down to each lorebook entry.
+    """
+    from innkeeper.taverns import build as build_plan
+
+    assets = Assets()
+    for name in files:
+        assets.add(name)
+    for kind in ("card", "persona", "lorebook", "preset", "chat"):
+        given = options[kind] or ()
+        for name in (given,) if isinstance(given, str) else given:
+            assets.add_as(kind, name)
+    _check_given(assets, options)
+    plan = build_plan(assets.request(_fields(options), options["settings"]))
+    if options["replay_out"] is not None:
+        plan.replay(options["dialect"]).write(options["replay_out"])
+    _deliver(_shown(plan, assets.findings, options), options["out"])
+
+
+def _check_given(assets: Assets, options: dict[str, Any]) -> None:
+    """Refuse to build a prompt of nothing but a preset's own words. Raises `UsageError`."""
+    if not assets.fields and not options["settings"] and options["message"] is None:
+        from innkeeper.prompt import UsageError
+
+        hint = "give a card, a chat or a build request, or --message; `innkeeper demo` shows a whole prompt"
+        raise UsageError("there is nothing to build a prompt from", hint=hint)
+
+
+def _fields(options: dict[str, Any]) -> dict[str, Any]:
+    """The options that are fields of the request."""
+    named = ("tavern", "profile", "model", "now", "seed", "context_window", "message", "greeting", "dialect")
+    return {name: options[name] for name in named} | {"reserved_tokens": options["reserve"]}
+
+
+def _shown(plan: Plan, findings: list[Finding], options: dict[str, Any]) -> str:
+    if options["as_json"]:
+        return json.dumps(_facts(plan, findings, explain=options["explain"]), ensure_ascii=False) + "\n"
+    if options["dialect"] or options["only_messages"]:
+        name = options["dialect"] or plan.dialect or "openai"
+        body = plan.to_messages(name) if options["only_messages"] else plan.to_request(name).body
+        return json.dumps(body, ensure_ascii=False, indent=2) + "\n"
+    return _for_people(plan, findings, explain=options["explain"])
+
+
+def _facts(plan: Plan, findings: list[Finding], *, explain: bool) -> dict[str, Any]:
+    from innkeeper.cli.fitting import count_plan
+
+    facts = plan.to_dict() if explain else {"notes": plan.to_dict().get("notes", [])}
+    return {
+        "messages": plan.to_messages("openai"),
+        "tokens": count_plan(plan).to_dict(),
+        "fingerprint": plan.fingerprint(),
+        "findings": [str(finding) for finding in findings],
+        **facts,
+    }
+
+
+def _for_people(plan: Plan, findings: list[Finding], *, explain: bool) -> str:
+    import io
+
+    from innkeeper.cli.app.render import console, explain_entries, explain_plan
+    from innkeeper.cli.fitting import count_plan
+
+    out = io.StringIO()
+    shown = console(out)
+    explain_plan(shown, plan, count_plan(plan))
+    if explain:
+        explain_entries(shown, plan)
+    for finding in findings:
+        shown.print(f"finding: {finding}", markup=False)
+    return out.getvalue()
+
+
+def _deliver(text: str, out: Path | None) -> None:
+    from innkeeper.content.files.saving import save_bytes
+
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        save_bytes(out, text.encode("utf-8", "replace"), force=True)

@@ -1,0 +1,323 @@
+"""``innkeeper card``: look into character cards, check them, take them apart, put them together, compare them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from innkeeper.cli.app.options import json_option
+
+if TYPE_CHECKING:
+    from innkeeper.content import CardFile, Character, Difference, Finding
+
+__all__ = ["card"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+SAME: Final = 0
+DIFFERENT: Final = 1
+"""Exit code of ``diff`` for cards that differ, as that of other tools of this name."""
+
+BROKEN: Final = 65
+"""Exit code of ``validate`` for a card that can be read but breaks its specification."""
+
+SHOWN_CHARS: Final = 60
+"""How much of a text the table shows."""
+
+TEXTS: Final = (
+    *("description", "personality", "scenario", "first_mes", "mes_example", "creator_notes", "system_prompt"),
+    "post_history_instructions",
+)
+
+out_option = click.option("--out", "-o", type=click.Path(path_type=Path), help="The file to write.")
+force_option = click.option("--force", is_flag=True, help="Overwrite files that exist.")
+lenient_option = click.option(
+    "--lenient", is_flag=True, help="Tolerate wrong checksums, early ends and a missing spec, and say so."
+)
+
+
+@click.group()
+def card() -> None:
+    """Look into character cards (JSON, PNG, APNG, CHARX, BYAF), check, convert and compare them.
+
+    A FILE may be - for standard input.
+    """
+
+
+@card.command()
+@click.argument("file")
+@click.option("--full", is_flag=True, help="Show texts in full.")
+@lenient_option
+@json_option
+def show(file: str, *, full: bool, lenient: bool, as_json: bool) -> None:
+    """Show what is in a card."""
+    opened = _open(file, lenient=lenient)
+    if as_json:
+        _print_json(_facts(opened))
+    else:
+        _print_card(opened, full=full)
+
+
+@card.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--strict", is_flag=True, help="Count warnings as errors.")
+@lenient_option
+@json_option
+def validate(files: tuple[str, ...], *, strict: bool, lenient: bool, as_json: bool) -> int:
+    """Check cards against their specification. Exits with 65 where one breaks it or cannot be read."""
+    reports = [_report(file, lenient=lenient, strict=strict) for file in files]
+    if as_json:
+        _print_json({"cards": reports})
+    else:
+        for report in reports:
+            click.echo("\n".join(_report_lines(report)))
+    return SAME if all(report["ok"] for report in reports) else BROKEN
+
+
+@card.command()
+@click.argument("file")
+@out_option
+@click.option("--assets", "folder", type=click.Path(path_type=Path), help="A folder to write the files inside to.")
+@force_option
+@lenient_option
+@json_option
+def extract(file: str, out: Path | None, folder: Path | None, *, force: bool, lenient: bool, as_json: bool) -> None:
+    """Write the JSON that is in a card, to a file or to standard output; with --assets its other files too."""
+    from innkeeper.content import save_bytes
+
+    opened = _open(file, lenient=lenient)
+    written = _write_assets(opened, folder, force=force) if folder else []
+    text = opened.character.to_json()
+    if out is not None:
+        save_bytes(out, text, force=force)
+        written.insert(0, str(out))
+    if as_json:
+        _print_json({"written": written} | ({} if out else {"card": opened.character.to_dict()}))
+    elif out is None:
+        sys.stdout.buffer.write(text.rstrip() + b"\n")
+    else:
+        click.echo("\n".join(f"wrote {name}" for name in written))
+
+
+@card.command()
+@click.argument("file")
+@click.argument("image")
+@click.option("--out", "-o", type=click.Path(path_type=Path), required=True, help="The PNG to write.")
+@click.option(
+    "--form", type=click.Choice(("both", "v2", "v3")), default="both", show_default=True, help="What to embed."
+)
+@force_option
+@lenient_option
+@json_option
+def embed(file: str, image: str, out: Path, form: str, *, force: bool, lenient: bool, as_json: bool) -> None:
+    """Put a card into a PNG image, in place of one that is there."""
+    from innkeeper.content import Reader, embed_in_png, save_bytes
+
+    with Reader(_source(image)) as reader:
+        picture = reader.all()
+    save_bytes(out, embed_in_png(picture, _open(file, lenient=lenient).character, form), force=force)
+    _say_written(out, as_json=as_json)
+
+
+@card.command()
+@click.argument("file")
+@click.option("--out", "-o", type=click.Path(path_type=Path), required=True, help="The .json, .png or .charx to write.")
+@click.option("--to", "version", type=click.Choice(("v2", "v3")), help="The version of the specification.")
+@force_option
+@lenient_option
+@json_option
+def convert(file: str, out: Path, version: str | None, *, force: bool, lenient: bool, as_json: bool) -> None:
+    """Write a card in another format, another version, or both. Nothing in it is lost."""
+    from innkeeper.content import save_card
+
+    opened = _open(file, lenient=lenient)
+    if version is not None:
+        opened = opened.with_character(opened.character.to_version(version))
+    save_card(out, opened, force=force)
+    _say_written(out, as_json=as_json)
+
+
+@card.command("diff")
+@click.argument("before")
+@click.argument("after")
+@lenient_option
+@json_option
+def diff_cards(before: str, after: str, *, lenient: bool, as_json: bool) -> int:
+    """Show where two cards differ. Exits with 1 where they do."""
+    from innkeeper.content import diff
+
+    found = diff(_open(before, lenient=lenient).character, _open(after, lenient=lenient).character)
+    if as_json:
+        _print_json({"differences": [item.to_dict() for item in found]})
+    else:
+        click.echo("\n".join(_difference_lines(found)) if found else "no difference")
+    return DIFFERENT if found else SAME
+
+
+def _source(file: str) -> str | bytes:
+    if file != "-":
+        return file
+    from innkeeper.content import LIMITS
+
+    return sys.stdin.buffer.read(LIMITS.archive_bytes + 1)
+
+
+def _open(file: str, *, lenient: bool) -> CardFile:
+    from innkeeper.content import open_card
+
+    return open_card(_source(file), lenient=lenient)
+
+
+def _print_json(value: Any) -> None:
+    click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def _say_written(out: Path, *, as_json: bool) -> None:
+    if as_json:
+        _print_json({"written": [str(out)]})
+    else:
+        click.echo(f"wrote {out}")
+
+
+def _facts(opened: CardFile) -> dict[str, Any]:
+    character = opened.character
+    return {
+        "kind": opened.kind,
+        "version": character.version.value,
+        "name": character.name,
+        "display_name": character.display_name,
+        "creator": character.creator,
+        "character_version": character.character_version,
+        "tags": list(character.tags),
+        "greetings": len(character.greetings(group=True)),
+        "lore_entries": len(character.book.entries) if character.book else 0,
+        "assets": [{"type": a.type, "name": a.name, "uri": a.uri, "ext": a.ext} for a in character.assets],
+        "files": list(opened.names),
+        "digest": character.digest,
+        "card": character.to_dict(),
+        "findings": [finding.to_dict() for finding in opened.findings],
+    }
+
+
+def _print_card(opened: CardFile, *, full: bool) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    character = opened.character
+    table = Table(
+        title=_plain(f"{character.name} ({opened.kind}, {character.version.value.upper()})"), title_justify="left"
+    )
+    table.add_column("field")
+    table.add_column("characters", justify="right")
+    table.add_column("text", overflow="fold")
+    for name, size, text in _rows(character, full=full):
+        table.add_row(name, size, _plain(text))
+    Console().print(table, markup=False)
+    for line in _finding_lines(opened.findings):
+        click.echo(line)
+
+
+def _rows(character: Character, *, full: bool) -> Iterable[tuple[str, str, str]]:
+    for name in TEXTS:
+        text = getattr(character, name)
+        if text:
+            yield name, f"{len(text):,}", text if full else _short(text)
+    for index, text in enumerate(character.alternate_greetings, 1):
+        yield f"greeting {index}", f"{len(text):,}", text if full else _short(text)
+    yield "tags", "", ", ".join(character.tags)
+    yield "creator", "", f"{character.creator} {character.character_version}".strip()
+    if character.book is not None:
+        entries = character.book.entries
+        yield "lorebook", "", f"{len(entries)} entries, {sum(entry.constant for entry in entries)} of them constant"
+    for asset in character.assets:
+        yield f"asset {asset.type}", "", f"{asset.name} ({asset.ext}) {_short(asset.uri)}"
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= SHOWN_CHARS else line[: SHOWN_CHARS - 1] + "…"
+
+
+def _plain(text: str) -> Any:
+    """Text of a card for the terminal: no markup, no control characters."""
+    from rich.text import Text
+
+    from innkeeper.prompt.display import printable
+
+    return Text(printable(text))
+
+
+def _report(file: str, *, lenient: bool, strict: bool) -> dict[str, Any]:
+    """What there is to say about one card: how it was read, and what it breaks."""
+    from innkeeper.content import validate as check
+    from innkeeper.prompt.errors import InnkeeperError
+
+    try:
+        opened = _open(file, lenient=lenient)
+    except InnkeeperError as error:
+        return {"file": file, "ok": False, "error": error.to_dict(), "findings": []}
+    findings = [finding.to_dict() for finding in (*opened.findings, *check(opened.character))]
+    bad = {"error", "warning"} if strict else {"error"}
+    ok = not any(finding["level"] in bad for finding in findings)
+    return {"file": file, "ok": ok, "version": opened.character.version.value, "findings": findings}
+
+
+def _report_lines(report: dict[str, Any]) -> list[str]:
+    from innkeeper.prompt.display import printable
+
+    lines = [f"{report['file']}: {'ok' if report['ok'] else 'not ok'}"]
+    if "error" in report:
+        lines.append(f"  error: {report['error']['message']}")
+    for finding in report["findings"]:
+        place = f"{finding['path']}: " if finding.get("path") else ""
+        lines.append(f"  {finding['level']}: {place}{finding['message']}")
+    return [printable(line) for line in lines]
+
+
+def _finding_lines(findings: Iterable[Finding]) -> list[str]:
+    from innkeeper.prompt.display import printable
+
+    return [printable(f"{finding.level.value}: {finding}") for finding in findings]
+
+
+def _difference_lines(found: Iterable[Difference]) -> list[str]:
+    from innkeeper.prompt.display import printable
+
+    lines = []
+    for item in found:
+        told = item.to_dict()
+        lines.append(f"{item.kind} {item.path}")
+        lines += [f"  - {_short(json.dumps(told['before'], ensure_ascii=False))}"] if "before" in told else []
+        lines += [f"  + {_short(json.dumps(told['after'], ensure_ascii=False))}"] if "after" in told else []
+    return [printable(line) for line in lines]
+
+
+def _write_assets(opened: CardFile, folder: Path, *, force: bool) -> list[str]:
+    """Write the files inside a card below ``folder``. Their names are not trusted: no part of one leaves the folder."""
+    from innkeeper.content import save_bytes
+
+    written: list[str] = []
+    for name in opened.names:
+        target = _free(folder.joinpath(*_safe_parts(name)), written)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        save_bytes(target, opened.read(name), force=force)
+        written.append(str(target))
+    return written
+
+
+def _free(target: Path, taken: list[str]) -> Path:
+    """The path itself, or one with a number where an earlier file of the same card has it."""
+    number, found = 1, target
+    while str(found) in taken:
+        number, found = number + 1, target.with_stem(f"{target.stem}-{number + 1}")
+    return found
+
+
+def _safe_parts(name: str) -> list[str]:
+    parts = ["".join(c if c.isalnum() or c in "-_. " else "_" for c in part) for part in name.split("/")]
+    return [part for part in parts if part.strip(". ")] or ["unnamed"]

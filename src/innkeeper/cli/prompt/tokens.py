@@ -1,0 +1,128 @@
+"""``innkeeper tokens``: how many tokens a text has, for one model or many, and how sure that is."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from innkeeper.cli.app.options import json_option
+
+__all__ = ["tokens"]
+
+COMPARED: Final = (
+    "gpt-4o",
+    "gpt-4",
+    "claude-2.1",
+    "claude-sonnet-4-5",
+    "claude-sonnet-5",
+    "gemini-2.5-pro",
+    "llama-3.3-70b-instruct",
+    "llama-4-maverick",
+    "qwen3-32b",
+    "qwen3.5-32b",
+    "deepseek-chat",
+    "mistral-nemo",
+    "mixtral-8x7b",
+    "glm-4.6",
+    "glm-5",
+    "kimi-k2",
+    "minimax-m2",
+    "grok-4",
+    "command-r",
+    "another-model",
+)
+"""One model of each family, for ``--all``."""
+
+FILE_BYTES: Final = 32 * 1024 * 1024
+"""The largest file or input that is counted, in bytes."""
+
+
+@click.command()
+@click.argument("text", metavar="[TEXT|FILE|-]", required=False)
+@click.option("--model", "-m", "models", multiple=True, help="A model's id; may be given several times.")
+@click.option("--all", "compare", is_flag=True, help="Compare one model of each family.")
+@click.option("--text", "as_text", is_flag=True, help="Count the words given, even if a file has that name.")
+@json_option
+def tokens(text: str | None, models: tuple[str, ...], *, compare: bool, as_text: bool, as_json: bool) -> None:
+    """Count the tokens of a text, a file, or what comes in on standard input (-, or nothing)."""
+    from innkeeper.prompt.text import scalar_text
+    from innkeeper.tokens.counter import Counter
+
+    content = scalar_text(_content(text, as_text=as_text))
+    counter = Counter()
+    asked: list[str | None] = [*models, *(COMPARED if compare else ())]
+    rows = [_row(counter, content, model) for model in dict.fromkeys(asked or [None])]
+    size = {"characters": len(content), "bytes": len(content.encode())}
+    if as_json:
+        click.echo(json.dumps({**size, "counts": rows}, ensure_ascii=False))
+    elif len(rows) == 1:
+        click.echo(_sentence(rows[0], size))
+    else:
+        _table(rows, size)
+
+
+def _content(text: str | None, *, as_text: bool) -> str:
+    """The text itself, or that of a file or of standard input. Raises `LimitError` where it is too large."""
+    if text is None or (text == "-" and not as_text):
+        return _decoded("standard input", sys.stdin.buffer.read(FILE_BYTES + 1))
+    path = None if as_text else _file(text)
+    if path is None:
+        return text
+    with path.open("rb") as file:
+        return _decoded(text, file.read(FILE_BYTES + 1))
+
+
+def _file(name: str) -> Path | None:
+    try:
+        path = Path(name)
+        return path if path.is_file() else None
+    except (OSError, ValueError):  # too long for a name, or with a NUL in it
+        return None
+
+
+def _decoded(name: str, data: bytes) -> str:
+    """The text of a file. Raises `EncodingError` where it is none: a picture has no tokens."""
+    from innkeeper.content.json.text import decode_text
+    from innkeeper.prompt.errors import LimitError, Where
+
+    if len(data) > FILE_BYTES:
+        raise LimitError("the text", limit="FILE_BYTES", allowed=FILE_BYTES, where=Where(asset=name))
+    return decode_text(data, name, [])
+
+
+def _row(counter: Any, content: str, model: str | None) -> dict[str, Any]:
+    return {"tokens": counter.count(content, model), **counter.describe(model)}
+
+
+def _sentence(row: dict[str, Any], size: dict[str, int]) -> str:
+    whose = f" for {row['model']}" if row["model"] else ""
+    return f"{row['tokens']:,} tokens{whose} ({row['tokenizer']}, {_sure(row)}) in {size['characters']:,} characters"
+
+
+def _sure(row: dict[str, Any]) -> str:
+    if row["exact"]:
+        return "exact"
+    error = row["error_percent"]
+    return "unknown error" if error is None else f"estimate ± {error:g} %"
+
+
+def _table(rows: list[dict[str, Any]], size: dict[str, int]) -> None:
+    from rich import box
+    from rich.table import Table
+
+    from innkeeper.cli.app.render import console
+    from innkeeper.prompt.display import printable
+
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column("model", no_wrap=True)
+    table.add_column("tokens", justify="right", no_wrap=True)
+    table.add_column("characters a token", justify="right", no_wrap=True)
+    table.add_column("tokenizer", no_wrap=True)
+    table.add_column("how sure", no_wrap=True)
+    for row in rows:
+        each = f"{size['characters'] / row['tokens']:.2f}" if row["tokens"] else "-"
+        cells = (row["model"] or "(none)", f"{row['tokens']:,}", each, row["tokenizer"], _sure(row))
+        table.add_row(*(printable(cell).replace("[", r"\[") for cell in cells))
+    console().print(table)

@@ -1,0 +1,128 @@
+"""``innkeeper chat``: a chat with a card in the terminal."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from innkeeper.cli.prompt.assets import Assets, asset_options, chat_fields
+from innkeeper.prompt.frozen import thaw
+
+if TYPE_CHECKING:
+    from innkeeper.cli.talk.conversation import Builder, Conversation, ModelHandle
+    from innkeeper.prompt import BuildRequest, Ports
+
+__all__ = ["chat", "conversation", "greetings_of"]
+
+ROOM: Final = 1_000_000
+"""A window in which everything has room, in tokens."""
+
+RESERVE: Final = 256
+"""Tokens kept free for a reply, unless the command line says otherwise."""
+
+
+@click.command()
+@click.argument("files", nargs=-1)
+@asset_options
+@click.option(
+    "--chat", "path", type=click.Path(path_type=Path), help="Keep the chat in this file, as JSON lines; go on with it."
+)
+@click.option("--greeting", type=int, default=0, metavar="N", help="Which greeting a new chat begins with, from 0.")
+@click.option("--base-url", metavar="URL", help="The provider's address; its key is taken from INNKEEPER_API_KEY.")
+def chat(files: tuple[str, ...], **options: Any) -> None:
+    """Chat with a character.
+
+    FILES are a card, a persona, lorebooks, presets, in any order. The model is the local one, unless --model and --base-url
+    name another; `innkeeper models install` brings it. /help lists what can be done beside talking.
+    """
+    from innkeeper.cli.talk.conversation import seat
+    from innkeeper.cli.talk.shell import Shell
+
+    assets = _assets(files, options)
+    request = assets.request(_fields(options), options["settings"])
+    with closing(seat(options["model"], options["base_url"], request.context_window)) as seated:
+        talk = conversation(request, seated, path=options["path"], greeting=options["greeting"])
+        shell = Shell(talk)
+        shell.run()
+    click.get_current_context().exit(shell.exit_code)
+
+
+def conversation(
+    request: BuildRequest, seated: ModelHandle, *, path: Path | None = None, greeting: int = 0
+) -> Conversation:
+    """The conversation of a request with what answers it; a new one begins with a greeting of the character."""
+    from innkeeper.cli.talk.conversation import Conversation, name_of
+    from innkeeper.content.chat import Chat
+    from innkeeper.prompt import UsageError, deep_merge, utc_now
+
+    base = request.with_(
+        model=seated.model,
+        context_window=request.context_window or seated.window,
+        reserved_tokens=request.reserved_tokens or RESERVE,
+    )
+    known = _stored(path)
+    if known is not None:
+        base = base.with_(
+            **{field: deep_merge(getattr(base, field) or {}, value) for field, value in chat_fields(known).items()}
+        )
+    names = {"user_name": name_of(base.user, "User"), "character_name": name_of(base.character, "Assistant")}
+    fresh = Chat(header={**names, "create_date": utc_now().isoformat(timespec="seconds"), "chat_metadata": {}})
+    talk = Conversation(base, known or fresh, seated, build_for(seated), path=path)
+    if known is None and base.character is not None:
+        greetings = greetings_of(base, seated.ports)
+        if not 0 <= greeting < len(greetings):
+            raise UsageError(f"there is no greeting {greeting}", hint=f"numbers go from 0 to {len(greetings) - 1}")
+        talk.greet(greetings, greeting)
+    return talk
+
+
+def build_for(seated: ModelHandle) -> Builder:
+    """What builds plans that fit the window of what answers."""
+    from innkeeper.cli.fitting import build_fitting
+
+    return lambda request, ports: build_fitting(request, ports, seated.framing)
+
+
+def greetings_of(request: BuildRequest, ports: Ports) -> tuple[str, ...]:
+    """The character's greetings as the tavern says them, macros expanded; a window that is too small for it does not matter."""
+    from innkeeper.content.character import Character
+    from innkeeper.taverns import build
+
+    greetings = Character.of(thaw(request.character)).greetings()
+    base = request.with_(history=(), message="", context_window=ROOM, reserved_tokens=0)
+    plans = (build(base.with_(greeting=number), ports, commit=False) for number in range(len(greetings)))
+    return tuple(plan.greeting or text for plan, text in zip(plans, greetings, strict=True))
+
+
+def _assets(files: tuple[str, ...], options: dict[str, Any]) -> Assets:
+    assets = Assets()
+    for name in files:
+        assets.add(name)
+    for kind in ("card", "persona", "lorebook", "preset"):
+        given = options[kind] or ()
+        for name in (given,) if isinstance(given, str) else given:
+            assets.add_as(kind, name)
+    return assets
+
+
+def _fields(options: dict[str, Any]) -> dict[str, Any]:
+    named = ("tavern", "profile", "now", "seed", "context_window")
+    return {name: options[name] for name in named} | {"reserved_tokens": options["reserve"]}
+
+
+def _stored(path: Path | None) -> Any:
+    """The chat in a file; None where there is none yet. Raises what `load_chat` raises, and `UsageError`."""
+    from innkeeper.content.files.loading import load_chat
+    from innkeeper.prompt import UsageError, Where
+
+    if path is None or not path.exists() or path.stat().st_size == 0:
+        return None
+    chat = load_chat(path, lenient=True)
+    if chat.header is None and not any(message.data for message in chat.messages):
+        raise UsageError(
+            "a JSON list cannot grow line by line", where=Where(asset=str(path)), hint="give a .jsonl file"
+        )
+    return chat

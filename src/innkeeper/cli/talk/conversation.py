@@ -1,0 +1,319 @@
+"""A chat that goes on: builds a plan for each turn, asks a model, keeps what was said.
+
+`seat` finds the model that answers by the name that a command line gives it: one in this process, or a provider's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import msgspec
+
+from innkeeper.cli.fitting import count_plan
+from innkeeper.cli.prompt.assets import OURS
+from innkeeper.content.chat import Chat
+from innkeeper.content.chat_message import ChatMessage
+from innkeeper.content.files.saving import append_to_chat, save_chat
+from innkeeper.prompt import BuildRequest, Plan, Ports, UsageError, thaw, utc_now
+
+if TYPE_CHECKING:
+    from innkeeper.budget import Accounting
+    from innkeeper.inference.client.chat import ChatReply
+    from innkeeper.prompt import TokenCounter
+    from innkeeper.tokens import Framing
+
+__all__ = ["LOCAL", "Builder", "ChatClient", "Conversation", "ModelHandle", "asked", "name_of", "seat"]
+
+TAKES_REPLY_AWAY: Final = frozenset({"silly"})
+"""Taverns that take the old reply out of the chat themselves when another is asked for; the others get a shorter chat."""
+
+Builder = Callable[[BuildRequest, Ports], Plan]
+"""What makes a plan of a request: ``innkeeper.taverns.build``."""
+
+
+class Conversation:
+    """One chat with one character, in memory and, with ``path``, on disk after each message.
+
+    ``base`` is the request all turns have in common. ``plan`` is that of the last turn. A reply that is interrupted keeps
+    what had come; one that fails before its first word leaves the user's message there, for `retry`.
+    """
+
+    def __init__(
+        self,
+        base: BuildRequest,
+        chat: Chat,
+        seated: ModelHandle,
+        build: Builder,
+        *,
+        path: Path | None = None,
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self.base = base
+        self.chat = chat
+        self.plan: Plan | None = None
+        self.path = path
+        self._header_is_new = False
+        self._seated = seated
+        self._build = build
+        self._now = now
+
+    def preview(self, text: str = "") -> Plan:
+        """The plan that a turn with ``text`` would have; nothing changes and nobody is asked."""
+        return self._planned(self.chat, text, "normal")
+
+    def greet(self, greetings: Sequence[str], shown: int = 0) -> None:
+        """Begin an empty chat with one of the character's greetings; the others are its alternatives."""
+        message = self._message("assistant", greetings[shown])
+        self._add(message.replace(swipes=tuple(greetings), swipe_id=shown) if len(greetings) > 1 else message)
+
+    def say(self, text: str, on_delta: Callable[[str], Any]) -> str:
+        """A turn: the user's words, the plan, the reply, which is returned. Nothing is kept when no plan can be made."""
+        plan = self._planned(self.chat, text, "normal")
+        self._add(self._message("user", text))
+        return self._answer(plan, on_delta)
+
+    def retry(self, on_delta: Callable[[str], Any]) -> str:
+        """The last turn again; the old reply is gone once the first word of the new one is there."""
+        plan = self._again("regenerate")
+        return self._answer(plan, on_delta, instead=self._has_reply())
+
+    def swipe(self, on_delta: Callable[[str], Any]) -> str:
+        """One more alternative to the last reply; the others are kept beside it."""
+        if not self._has_reply():
+            raise UsageError("there is no reply yet to give an alternative to")
+        last = self.chat.messages[-1]
+        said = self._heard(self._again("swipe"), on_delta)
+        swipes = (*(last.swipes or (last.text,)), said)
+        grown = last.replace(swipes=swipes, swipe_id=len(swipes) - 1, send_date=self._when())
+        self._amend(grown.replace(text=said))  # apart: the text is written over the alternative that is shown
+        return said
+
+    def choose(self, number: int) -> str:
+        """Show alternative ``number`` (from 1) of the last message instead. Raises `UsageError` where there is none."""
+        last = self.chat.messages[-1] if self.chat.messages else None
+        swipes = last.swipes if last is not None else ()
+        if last is None or not 1 <= number <= len(swipes):
+            raise UsageError(f"the last message has no alternative {number}", hint=f"it has {len(swipes)}")
+        self._amend(last.replace(swipe_id=number - 1).replace(text=swipes[number - 1]))
+        return swipes[number - 1]
+
+    @property
+    def user_name(self) -> str:
+        """What the user is called."""
+        return name_of(self.base.user, "User")
+
+    @property
+    def character_name(self) -> str:
+        """What the character is called."""
+        return name_of(self.base.character, "Assistant")
+
+    @property
+    def alternatives(self) -> tuple[str, ...]:
+        """The alternatives of the last message."""
+        return self.chat.messages[-1].swipes if self.chat.messages else ()
+
+    @property
+    def shown(self) -> int:
+        """Which of the alternatives is shown, from 1."""
+        return ((self.chat.messages[-1].swipe_id or 0) if self.chat.messages else 0) + 1
+
+    @property
+    def is_greeting(self) -> bool:
+        """Whether nobody but the character has spoken yet."""
+        return len(self.chat.messages) == 1 and self._has_reply()
+
+    def figures(self, plan: Plan) -> Accounting:
+        """The tokens of a plan, as the model of this conversation counts them."""
+        return count_plan(plan, self._seated.ports, self._seated.framing, window=self.base.context_window)
+
+    def save(self, path: Path) -> None:
+        """Write the chat to a new file, and keep it there from now on. Raises `OutputExistsError`."""
+        save_chat(path, self.chat)
+        self.path = path
+
+    def _planned(self, chat: Chat, text: str, generation: str) -> Plan:
+        request = self.base.with_(
+            history=chat.to_messages(), message=text, generation=generation, now=self.base.now or self._now()
+        )
+        return self._build(request, self._seated.ports)
+
+    def _answer(self, plan: Plan, on_delta: Callable[[str], Any], *, instead: bool = False) -> str:
+        said = self._heard(plan, on_delta)
+        message = self._message("assistant", said)
+        if instead:
+            self._amend(message)
+        else:
+            self._add(message)
+        return said
+
+    def _heard(self, plan: Plan, on_delta: Callable[[str], Any]) -> str:
+        """The reply. Ctrl-C ends it where it is; with nothing heard yet it comes through."""
+        self.plan = plan
+        heard: list[str] = []
+
+        def hear(piece: str) -> None:
+            heard.append(piece)
+            on_delta(piece)
+
+        model, messages, options = asked(plan)
+        try:
+            said = self._seated.speaker.chat(
+                model, messages, stream=True, include_usage=True, on_delta=hear, **options
+            ).content
+        except KeyboardInterrupt:
+            if not "".join(heard).strip():
+                raise
+            said = "".join(heard)
+        self._remember(plan)
+        return said.strip()
+
+    def _remember(self, plan: Plan) -> None:
+        """What the turn changed beside the chat: variables and lasting effects of lore; both are stored in its header."""
+        self.base = self.base.with_(variables=plan.variables, lore_state=plan.carry)
+        metadata = {key: value for key, value in self.chat.metadata.items() if key != OURS}
+        if plan.variables.get("local"):
+            metadata["variables"] = thaw(plan.variables["local"])
+        if not _is_empty(plan.carry):
+            metadata[OURS] = {"carry": thaw(plan.carry)}
+        if metadata != self.chat.metadata:
+            header = {**(self.chat.header or {}), "chat_metadata": metadata}
+            self.chat = msgspec.structs.replace(self.chat, header=header, data=None)
+            self._header_is_new = True
+
+    def _again(self, generation: str) -> Plan:
+        """The plan of the last turn, as ``generation`` makes it."""
+        chat = self.chat.without(-1) if self._has_reply() else self.chat
+        if not chat.messages or chat.messages[-1].role != "user":
+            raise UsageError("there is no message of yours yet to answer")
+        if self._has_reply() and self.base.tavern in TAKES_REPLY_AWAY:
+            return self._planned(self.chat, "", generation)
+        return self._planned(chat.without(-1), chat.messages[-1].text, "normal")
+
+    def _has_reply(self) -> bool:
+        return bool(self.chat.messages) and self.chat.messages[-1].role == "assistant"
+
+    def _message(self, role: str, text: str) -> ChatMessage:
+        name = self.user_name if role == "user" else self.character_name
+        return ChatMessage.create(role, text, name=name, send_date=self._when())
+
+    def _when(self) -> str:
+        return self._now().isoformat(timespec="seconds")
+
+    def _add(self, message: ChatMessage) -> None:
+        """One more message; the file, too, only grows, unless its header has changed."""
+        chat = self.chat.append(message)
+        if self._header_is_new:
+            self._rewrite(chat)
+        elif self.path is not None:
+            append_to_chat(self.path, message, chat=self.chat)
+        self.chat = chat
+
+    def _amend(self, message: ChatMessage) -> None:
+        """Another last message; the file is written anew and takes the old one's place in one step."""
+        chat = self.chat.replace_message(-1, message)
+        self._rewrite(chat)
+        self.chat = chat
+
+    def _rewrite(self, chat: Chat) -> None:
+        if self.path is not None:
+            save_chat(self.path, chat, force=True)
+        self._header_is_new = False
+
+
+def _is_empty(value: Any) -> bool:
+    """Whether there is nothing in ``value``, however deep."""
+    return not value or (isinstance(value, Mapping) and all(map(_is_empty, value.values())))
+
+
+def name_of(participant: Any, default: str) -> str:
+    """The name of a character or a persona, or of what stands for it in a request."""
+    if isinstance(participant, str):
+        return participant or default
+    if isinstance(participant, Mapping):
+        return str(participant.get("name") or name_of(participant.get("data"), default))
+    return str(getattr(participant, "name", None) or default)
+
+
+def asked(plan: Plan) -> tuple[str, list[dict[str, Any]], dict[str, Any]]:
+    """What a plan asks of a chat completions endpoint: the model, the messages, the options.
+
+    The reply may be as long as the tokens that were reserved for it, unless the plan's options say otherwise.
+    """
+    body = dict(plan.to_request("openai").body)
+    model, messages = body.pop("model", None), body.pop("messages")
+    reserved = plan.request.reserved_tokens if plan.request is not None else 0
+    bounded = body.keys() & {"max_tokens", "max_completion_tokens"}
+    limit = {"max_tokens": reserved} if reserved and not bounded else {}
+    return model or "local", messages, {**limit, **body}
+
+
+LOCAL: Final = "local"
+"""The model that means: the one in this process. ``local:NAME`` is another one that is installed."""
+
+
+class ChatClient(Protocol):
+    """What answers: `innkeeper.inference.Client`, a `LocalModel`, or a stand-in."""
+
+    def chat(
+        self,
+        model: str,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        stream: bool = ...,
+        include_usage: bool = ...,
+        on_delta: Callable[[str], Any] | None = ...,
+        **options: Any,
+    ) -> ChatReply:
+        """Answer messages; call ``on_delta`` with each piece."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what it holds."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ModelHandle:
+    """A speaker, the model's name, and, where known, its window in tokens and its way of counting texts and messages."""
+
+    speaker: ChatClient
+    model: str
+    window: int | None = None
+    counter: TokenCounter | None = None
+    framing: Framing | None = None
+
+    @property
+    def ports(self) -> Ports:
+        """The ports of builds for it."""
+        return Ports(token_counter=self.counter)
+
+    def close(self) -> None:
+        """Let the model or the connection go."""
+        self.speaker.close()
+
+
+def seat(model: str | None, base_url: str | None = None, window: int | None = None) -> ModelHandle:
+    """What answers for ``model``. Without a name: the provider's at ``base_url``, or the local one where none is given.
+
+    The key of a provider comes from ``INNKEEPER_API_KEY``. Raises `UsageError`, `ModelMissingError`, `LocalEngineError`.
+    """
+    kind, _, name = (model or LOCAL).partition(":")
+    if kind != LOCAL or base_url:
+        return _provider(model, base_url, window)
+    from innkeeper.inference.local.model import LocalModel
+    from innkeeper.inference.local.weights import DEFAULT_MODEL
+
+    opened = LocalModel.open(name or DEFAULT_MODEL, context_window=window)
+    return ModelHandle(opened, opened.name, opened.context_window, opened.counter(), opened.framing)
+
+
+def _provider(model: str | None, base_url: str | None, window: int | None) -> ModelHandle:
+    from innkeeper.inference.client.sync_client import Client
+
+    if not model:
+        raise UsageError("a provider needs the name of a model", hint="--model NAME")
+    return ModelHandle(Client(base_url), model, window)

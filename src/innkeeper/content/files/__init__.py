@@ -1,0 +1,1 @@
+"""Files that assets come in: PNG, CHARX, BYAF, JSON and JSON lines; how they are recognised, opened, read and saved."""

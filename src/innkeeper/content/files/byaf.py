@@ -1,0 +1,205 @@
+"""BYAF, the Backyard archive: a manifest, one character, its scenarios and images, read as a V3 card.
+
+Nothing is lost: the manifest, the character and the scenarios stay in the card under ``extensions.byaf``. Model settings
+and chat messages of the scenarios are kept there and not used.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+
+from innkeeper.content.character import Character, read_character
+from innkeeper.content.errors import CardError
+from innkeeper.content.files.archive import Archive
+from innkeeper.content.finding import Finding, Level
+from innkeeper.content.json.document import Document
+from innkeeper.content.json.record import FindingCollector, Record
+from innkeeper.content.spellings.reading import split_keys
+from innkeeper.prompt.errors import Where
+
+__all__ = ["byaf_files", "read_byaf"]
+
+MANIFEST: Final = "manifest.json"
+SCHEMA_VERSION: Final = 1
+
+_PLACEHOLDER: Final = re.compile(r"(?<!\{)#?\{(user|character)\}(?!\})")
+
+
+def read_byaf(archive: Archive) -> Character:
+    """The character of a BYAF archive, as a V3 card.
+
+    Raises:
+        CardError: the archive names no character, or one that is not there.
+        FormatError, ContentLimitError: as the archive and the JSON do.
+    """
+    findings = FindingCollector(archive.reader.limits.findings)
+    manifest = _record(archive, MANIFEST, findings)
+    _note_version(manifest, findings)
+    place = _character_place(archive, manifest, findings)
+    character = _record(archive, place, findings)
+    scenarios = [_record(archive, name, findings) for name in _scenario_places(archive, manifest, findings)]
+    card = _card(archive, manifest, character, scenarios, posixpath.dirname(place), findings)
+    read = read_character(Document.of(card), limits=archive.reader.limits)
+    return msgspec.structs.replace(read, findings=(*findings.done(), *read.findings))
+
+
+def byaf_files(archive: Archive) -> tuple[str, ...]:
+    """The files of the archive that are not its own JSON."""
+    return tuple(name for name in archive.names if not name.endswith(".json"))
+
+
+def _record(archive: Archive, name: str, findings: FindingCollector) -> Record:
+    found: list[Finding] = []
+    limits = archive.reader.limits
+    document = Document.parse(archive.read(name), limits, name=name)
+    found += document.findings
+    if not isinstance(document.tree, dict):
+        raise CardError("a JSON object must stand here", where=Where(asset=archive.reader.name, path=name))
+    for item in found:
+        findings.add(item.rule, item.message, (name,), level=item.level)
+    return Record(document.tree, (name,), findings)
+
+
+def _note_version(manifest: Record, findings: FindingCollector) -> None:
+    version = manifest.integer("schemaVersion", default=SCHEMA_VERSION)
+    if version != SCHEMA_VERSION:
+        findings.add("newer-spec", f"made for version {version} of the archive; new parts are not used", (MANIFEST,))
+
+
+def _character_place(archive: Archive, manifest: Record, findings: FindingCollector) -> str:
+    places = manifest.texts("characters")
+    if not places or places[0] not in archive.names:
+        where = Where(asset=archive.reader.name, path=f"{MANIFEST}: characters")
+        raise CardError("the archive names no character that is in it", where=where)
+    if len(places) > 1:
+        findings.add("more-characters", f"{len(places)} characters; the first one is read", (MANIFEST, "characters"))
+    return places[0]
+
+
+def _scenario_places(archive: Archive, manifest: Record, findings: FindingCollector) -> list[str]:
+    places = manifest.texts("scenarios")
+    for place in places:
+        if place not in archive.names:
+            findings.add("missing-scenario", f"{place!r} is not in the archive", (MANIFEST, "scenarios"))
+    return [place for place in places if place in archive.names]
+
+
+def _card(
+    archive: Archive,
+    manifest: Record,
+    character: Record,
+    scenarios: list[Record],
+    folder: str,
+    findings: FindingCollector,
+) -> dict[str, Any]:
+    first = scenarios[0] if scenarios else Record({}, (), findings)
+    greetings = _greetings(scenarios)
+    author = Record(manifest.mapping("author"), (MANIFEST, "author"), findings)
+    data: dict[str, Any] = {
+        "name": character.text("name") or character.text("displayName"),
+        "description": _macros(character.text("persona")),
+        "personality": "",
+        "scenario": _macros(first.text("narrative")),
+        "first_mes": greetings[0] if greetings else "",
+        "mes_example": _examples(first),
+        "creator_notes": author.text("backyardURL"),
+        "system_prompt": _macros(first.text("formattingInstructions")),
+        "post_history_instructions": "",
+        "alternate_greetings": greetings[1:],
+        "tags": ["NSFW"] if character.flag("isNSFW") else [],
+        "creator": author.text("name"),
+        "character_version": "",
+        "group_only_greetings": [],
+        "extensions": {"byaf": _kept(manifest, character, scenarios)},
+        "assets": _assets(archive, character, scenarios, folder, findings),
+    }
+    data |= _dates(character)
+    book = _book(character)
+    return {"spec": "chara_card_v3", "spec_version": "3.0", "data": data | ({"character_book": book} if book else {})}
+
+
+def _kept(manifest: Record, character: Record, scenarios: list[Record]) -> dict[str, Any]:
+    for scenario in scenarios:
+        if scenario.items("messages"):
+            count = len(scenario.items("messages"))
+            message = f"{count:,} chat messages are kept in the card, but not used"
+            scenario.findings.add("kept-not-read", message, (*scenario.path, "messages"), level=Level.INFO)
+    return {"manifest": manifest.raw, "character": character.raw, "scenarios": [item.raw for item in scenarios]}
+
+
+def _greetings(scenarios: list[Record]) -> list[str]:
+    """The first message of each scenario, each text once; one without a text gives none, except in the first place."""
+    texts = [_macros("\n".join(item.text("text") for item in scene.records("firstMessages"))) for scene in scenarios]
+    others = dict.fromkeys(text for text in texts[1:] if text and text != texts[0])
+    return [*texts[:1], *others]
+
+
+def _examples(scenario: Record) -> str:
+    lines = [_macros(item.text("text")) for item in scenario.records("exampleMessages")]
+    return "<START>\n" + "\n".join(lines) if lines else ""
+
+
+def _macros(text: str) -> str:
+    """Backyard's placeholders as macros: ``{user}`` and ``#{character}:`` become ``{{user}}`` and ``{{char}}:``."""
+    return _PLACEHOLDER.sub(lambda match: "{{user}}" if match[1] == "user" else "{{char}}", text)
+
+
+def _book(character: Record) -> dict[str, Any] | None:
+    items = character.records("loreItems")
+    entries = [
+        {
+            "id": index,
+            "keys": list(split_keys(item.text("key"))),
+            "content": _macros(item.text("value")),
+            "extensions": {},
+            "enabled": True,
+            "insertion_order": index,
+            "use_regex": False,
+            "position": "before_char",
+        }
+        for index, item in enumerate(items)
+    ]
+    return {"extensions": {}, "entries": entries} if entries else None
+
+
+def _assets(
+    archive: Archive, character: Record, scenarios: list[Record], folder: str, findings: FindingCollector
+) -> list[dict[str, str]]:
+    images = [(item.text("path"), item.text("label"), "icon") for item in character.records("images")]
+    images += [(scene.text("backgroundImage"), scene.text("title"), "background") for scene in scenarios]
+    assets: list[dict[str, str]] = []
+    for path, label, type_ in images:
+        place = _place(archive, path, folder)
+        if path and place is None:
+            findings.add("missing-asset", f"the image {path!r} is not in the archive", character.path)
+        elif place is not None:
+            is_first = not any(asset["type"] == type_ for asset in assets)
+            name = "main" if is_first else label or posixpath.basename(path)
+            ext = posixpath.splitext(path)[1].lower().removeprefix(".") or "unknown"
+            assets.append({"type": type_, "uri": f"embeded://{place}", "name": name, "ext": ext})
+    return assets
+
+
+def _place(archive: Archive, path: str, folder: str) -> str | None:
+    """Where an image stands: paths are relative to the character, to the scenarios, or to the root."""
+    candidates = (path, posixpath.join(folder, path), posixpath.join("scenarios", path))
+    return next((name for name in candidates if name in archive.names), None)
+
+
+def _dates(character: Record) -> dict[str, int]:
+    named = {"creation_date": character.text("createdAt"), "modification_date": character.text("updatedAt")}
+    return {name: seconds for name, text in named.items() if (seconds := _seconds(text)) is not None}
+
+
+def _seconds(text: str) -> int | None:
+    """An ISO 8601 time in seconds since 1970; ``None`` where it is none, or says no zone."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return int(moment.timestamp()) if moment.tzinfo else None

@@ -1,0 +1,126 @@
+"""CHARX: a zip with ``card.json`` and the card's assets (Character Card V3, *CHARX*)."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from innkeeper.content.asset import Asset, asset_folder
+from innkeeper.content.character import CardVersion, Character, read_character
+from innkeeper.content.files.archive import Archive
+from innkeeper.content.finding import Finding, Level
+from innkeeper.content.json.document import Document
+
+if TYPE_CHECKING:
+    from innkeeper.content.files.card_file import CardFile
+
+__all__ = ["CARD_NAME", "charx_bytes", "read_charx"]
+
+CARD_NAME: Final = "card.json"
+KEPT: Final = ("module.risum", "x_meta/")
+"""What other applications keep beside the card: a module, and notes on the assets."""
+
+MAX_LISTED: Final = 20
+"""How many missing or spare files get a finding each."""
+
+EPOCH: Final = (1980, 1, 1, 0, 0, 0)
+"""The time of every file in an archive written here, so that equal cards are equal bytes."""
+
+_PACKED: Final = frozenset({"png", "jpg", "jpeg", "webp", "avif", "gif", "mp3", "ogg", "mp4", "webm", "woff2"})
+
+
+def read_charx(archive: Archive, *, lenient: bool = False) -> tuple[Character, tuple[str, ...]]:
+    """The card of a CHARX, and the files beside it.
+
+    Raises:
+        FormatError, ContentLimitError: as the archive, the JSON and the card do.
+    """
+    reader = archive.reader
+    name = f"{reader.name}/{CARD_NAME}" if reader.name else CARD_NAME
+    document = Document.parse(archive.read(CARD_NAME), reader.limits, name=name)
+    character = read_character(document, limits=reader.limits, lenient=lenient)
+    files = tuple(name for name in archive.names if name != CARD_NAME)
+    findings = (*character.findings, *_version_finding(character), *_asset_findings(character, files))
+    return msgspec.structs.replace(character, findings=findings), files
+
+
+def charx_bytes(card: CardFile) -> bytes:
+    """The card and everything that came with it as a CHARX; the image that held it becomes its main icon.
+
+    Raises:
+        FormatError: one of the files inside cannot be read.
+    """
+    character, files = _with_embedded_assets(card)
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        _write(archive, CARD_NAME, character.to_json())
+        for name, data in files.items():
+            _write(archive, name, data)
+    return out.getvalue()
+
+
+def _with_embedded_assets(card: CardFile) -> tuple[Character, dict[str, bytes]]:
+    character = card.character.to_version(CardVersion.V3)
+    files = {name: card.read(name) for name in card.names} if card.kind in {"charx", "byaf"} else {}
+    assets = []
+    for asset in character.assets:
+        data = None if asset.path in files else card.read_asset(asset)
+        assets.append(asset if data is None else _embed(asset, data, files))
+    changed = tuple(assets) != character.assets
+    return (character.replace(assets=assets) if changed else character), files
+
+
+def _embed(asset: Asset, data: bytes, files: dict[str, bytes]) -> Asset:
+    """An asset with its bytes in the archive, under a name that is free."""
+    ext = asset.ext if asset.ext.isalnum() else "unknown"
+    stem = "".join(c if c.isalnum() or c in "-_" else "_" for c in asset.name) or "asset"
+    name = _free(f"{asset_folder(asset.type, ext)}/{stem}", ext, files)
+    files[name] = data
+    return Asset(asset.type, f"embeded://{name}", asset.name, ext)
+
+
+def _free(stem: str, ext: str, taken: Mapping[str, bytes]) -> str:
+    number, name = 1, f"{stem}.{ext}"
+    while name in taken:
+        number, name = number + 1, f"{stem}-{number + 1}.{ext}"
+    return name
+
+
+def _write(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
+    info = zipfile.ZipInfo(name, EPOCH)
+    is_packed = name.rpartition(".")[2].lower() in _PACKED
+    info.compress_type = zipfile.ZIP_STORED if is_packed else zipfile.ZIP_DEFLATED
+    info.external_attr = 0o644 << 16
+    archive.writestr(info, data)
+
+
+def _version_finding(character: Character) -> list[Finding]:
+    if character.version is CardVersion.V3:
+        return []
+    return [Finding("charx-version", "the card in a CHARX should be V3; it is read as what it is", path="spec")]
+
+
+def _asset_findings(character: Character, files: tuple[str, ...]) -> list[Finding]:
+    wanted = {asset.path for asset in character.assets} - {None}
+    missing = [
+        f"the asset {path!r} is not in the archive" for path in sorted(filter(None, wanted)) if path not in files
+    ]
+    kept = [f"{name} is kept, but not used" for name in files if name.startswith(KEPT)]
+    spare = [f"{name} belongs to no asset" for name in files if name not in wanted and not name.startswith(KEPT)]
+    return [
+        *_findings("missing-asset", missing, Level.WARNING),
+        *_findings("kept-not-read", kept, Level.INFO),
+        *_findings("spare-file", spare, Level.INFO),
+    ]
+
+
+def _findings(rule: str, messages: Iterable[str], level: Level) -> list[Finding]:
+    listed = list(messages)
+    found = [Finding(rule, message, level=level) for message in listed[:MAX_LISTED]]
+    if len(listed) > MAX_LISTED:
+        found.append(Finding(rule, f"and {len(listed) - MAX_LISTED:,} more", level=level))
+    return found

@@ -1,0 +1,207 @@
+"""Loading: the readers that take a path or bytes, one for each kind of asset.
+
+A `PresetFile` is what a JSON file of settings holds: one preset or template, or a master export of several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from innkeeper.content.character import Character
+from innkeeper.content.chat import Chat, read_chat
+from innkeeper.content.errors import PersonaError, PresetError, WrongKindError
+from innkeeper.content.files.card_file import open_card
+from innkeeper.content.files.reader import Reader, Source
+from innkeeper.content.files.sniffing import container_of
+from innkeeper.content.finding import Finding, Path
+from innkeeper.content.json.document import Document
+from innkeeper.content.json.json_asset import JsonAsset
+from innkeeper.content.json.kinds import kind_of_json
+from innkeeper.content.limits import LIMITS, Limits
+from innkeeper.content.lorebook import Lorebook, read_lorebook
+from innkeeper.content.persona import Persona, read_personas
+from innkeeper.content.preset import Preset, TextPreset
+from innkeeper.content.templates import ContextTemplate, InstructTemplate, ReasoningTemplate, SystemPrompt
+from innkeeper.prompt.errors import InputError, Where
+
+__all__ = [
+    "PresetFile",
+    "load_character",
+    "load_chat",
+    "load_lorebook",
+    "load_persona",
+    "load_personas",
+    "load_preset",
+    "load_preset_file",
+    "read_preset_file",
+]
+
+
+def load_character(source: Source, *, limits: Limits = LIMITS, lenient: bool = False) -> Character:
+    """The character in a JSON, PNG, APNG, CHARX or BYAF file. Raises what `open_card` raises."""
+    return open_card(source, limits=limits, lenient=lenient).character
+
+
+def load_lorebook(source: Source, *, limits: Limits = LIMITS) -> Lorebook:
+    """A lorebook from a JSON file of any known shape, or the one in a card.
+
+    Raises:
+        MissingFileError: the file cannot be opened.
+        LorebookError: it has no entries.
+        WrongKindError: a card without a book.
+        FormatError, ContentLimitError: it cannot be read, or is beyond a limit.
+    """
+    with Reader(source, limits, size_limit="archive_bytes") as reader:
+        if container_of(reader) == "json":
+            reader.check("file_bytes", reader.size, "the file")
+            document = Document.parse(reader.all(), limits, name=reader.name, keys_limit="lore_json_keys")
+            if kind_of_json(document.tree) != "character":
+                return _read_book(document, limits, reader.name)
+        name = reader.name
+    book = load_character(source, limits=limits).book
+    if book is None:
+        raise WrongKindError("the card has no lorebook in it", found="character", where=Where(asset=name))
+    return book
+
+
+def load_preset_file(source: Source, *, limits: Limits = LIMITS) -> PresetFile:
+    """The presets and templates in a JSON file.
+
+    Raises:
+        MissingFileError: the file cannot be opened.
+        PresetError: there is none.
+        WrongKindError: it is something else.
+        FormatError, ContentLimitError: it cannot be read, or is beyond a limit.
+    """
+    with Reader(source, limits) as reader:
+        document = Document.parse(reader.all(), limits, name=reader.name)
+        return read_preset_file(document, limits=limits, name=reader.name)
+
+
+def load_preset(source: Source, *, limits: Limits = LIMITS) -> Preset:
+    """The chat-completion preset in a JSON file. Raises what `load_preset_file` raises."""
+    file = load_preset_file(source, limits=limits)
+    if file.preset is None:
+        hint = "load_preset_file reads templates and master exports"
+        raise PresetError(f"this is not a chat preset but a {file.kind}", hint=hint)
+    return file.preset
+
+
+def load_personas(source: Source, *, limits: Limits = LIMITS) -> tuple[Persona, ...]:
+    """All personas in a JSON file: one, a list, or SillyTavern's backup of all.
+
+    Raises:
+        MissingFileError: the file cannot be opened.
+        PersonaError: there is none.
+        FormatError, ContentLimitError: it cannot be read, or is beyond a limit.
+    """
+    with Reader(source, limits) as reader:
+        document = Document.parse(reader.all(), limits, name=reader.name)
+        return read_personas(document, limits=limits, name=reader.name)
+
+
+def load_persona(source: Source, name: str | None = None, *, limits: Limits = LIMITS) -> Persona:
+    """One persona: by name, else the default one, else the only or first one. Raises what `load_personas` raises."""
+    personas = load_personas(source, limits=limits)
+    found = [p for p in personas if name in {p.name, p.avatar}] if name is not None else list(personas)
+    if not found:
+        known = ", ".join(sorted({persona.name for persona in personas}))
+        raise PersonaError(f"there is no persona {name!r}", hint=f"there are: {known}" if known else None)
+    return next((persona for persona in found if persona.is_default), found[0])
+
+
+def load_chat(source: Source, *, limits: Limits = LIMITS, lenient: bool = False) -> Chat:
+    """A chat from JSON lines or JSON. Raises what `read_chat` raises, and `MissingFileError`."""
+    with Reader(source, limits, size_limit="chat_bytes") as reader:
+        return read_chat(reader.all(), limits=limits, name=reader.name, lenient=lenient)
+
+
+def _read_book(document: Document, limits: Limits, name: str | None) -> Lorebook:
+    try:
+        return read_lorebook(document, limits=limits)
+    except InputError as error:
+        raise error.at(asset=name) from None
+
+
+class PresetFile(msgspec.Struct, frozen=True, kw_only=True):
+    """What a file of settings holds; ``None`` for what it does not."""
+
+    kind: str
+    preset: Preset | None = None
+    context: ContextTemplate | None = None
+    instruct: InstructTemplate | None = None
+    sysprompt: SystemPrompt | None = None
+    reasoning: ReasoningTemplate | None = None
+    text_preset: TextPreset | None = None
+    document: Document = Document(None)
+
+    @property
+    def parts(self) -> tuple[JsonAsset, ...]:
+        """Everything in it."""
+        found = (self.preset, self.context, self.instruct, self.sysprompt, self.reasoning, self.text_preset)
+        return tuple(part for part in found if part is not None)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What in any part was not as it should be."""
+        return tuple(dict.fromkeys(finding for part in self.parts for finding in part.findings))
+
+
+_SINGLE: Final[Mapping[str, tuple[str, type[JsonAsset]]]] = {
+    "chat preset": ("preset", Preset),
+    "tavernkit preset": ("preset", Preset),
+    "context template": ("context", ContextTemplate),
+    "instruct template": ("instruct", InstructTemplate),
+    "system prompt": ("sysprompt", SystemPrompt),
+    "reasoning template": ("reasoning", ReasoningTemplate),
+    "text preset": ("text_preset", TextPreset),
+}
+"""Kinds of JSON that are one preset or template."""
+
+_MASTER: Final[Mapping[str, tuple[str, type[JsonAsset]]]] = {
+    "instruct": ("instruct", InstructTemplate),
+    "context": ("context", ContextTemplate),
+    "sysprompt": ("sysprompt", SystemPrompt),
+    "reasoning": ("reasoning", ReasoningTemplate),
+    "preset": ("text_preset", TextPreset),
+}
+"""The parts of a master export."""
+
+
+def read_preset_file(document: Document, *, limits: Limits = LIMITS, name: str | None = None) -> PresetFile:
+    """The presets and templates of a document.
+
+    Raises:
+        PresetError: there is none.
+        WrongKindError: it is something else that is read elsewhere.
+    """
+    kind = kind_of_json(document.tree)
+    if kind == "master export":
+        parts = {
+            attribute: cls.read(document, (key,), limits=limits)
+            for key, (attribute, cls) in _MASTER.items()
+            if isinstance(document.tree.get(key), dict)
+        }
+        return _file(kind, parts, document)
+    if kind in _SINGLE:
+        attribute, cls = _SINGLE[kind]
+        return _file(kind, {attribute: cls.read(document, limits=limits)} | _old_sysprompt(document, kind), document)
+    if kind != "unknown":
+        raise WrongKindError(f"this is not a preset but a {kind}", found=kind, where=Where(asset=name))
+    hint = "a chat preset has `prompts`, a context template `story_string`, an instruct template sequences"
+    raise PresetError("this JSON is no preset or template", where=Where(asset=name), hint=hint)
+
+
+def _old_sysprompt(document: Document, kind: str) -> dict[str, Any]:
+    """The system prompt that instruct templates had in them before it became a template of its own."""
+    path: Path = ()
+    if kind != "instruct template" or not isinstance(document.tree.get("system_prompt"), str):
+        return {}
+    return {"sysprompt": SystemPrompt.read(document, path)}
+
+
+def _file(kind: str, parts: Mapping[str, Any], document: Document) -> PresetFile:
+    return PresetFile(kind=kind, document=document, **parts)

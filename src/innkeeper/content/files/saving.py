@@ -1,0 +1,160 @@
+"""Saving: writers that leave either the old file or the whole new one.
+
+The bytes go to a file beside the target, reach the disk, and then take its name.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Final
+
+from innkeeper.content.character import Character
+from innkeeper.content.chat import EMPTY_HEADER, LINE_FACTOR, Chat
+from innkeeper.content.chat_message import ChatMessage
+from innkeeper.content.errors import MissingFileError, OutputExistsError
+from innkeeper.content.files.card_file import CardFile
+from innkeeper.content.files.charx import charx_bytes
+from innkeeper.content.files.png import blank_png, embed_in_png
+from innkeeper.content.json.text import decode_json, encode_json
+from innkeeper.content.limits import LIMITS
+from innkeeper.content.lorebook import Lorebook
+from innkeeper.prompt.errors import InputError, UsageError, Where
+
+__all__ = ["CARD_FORMATS", "append_to_chat", "card_bytes", "save_bytes", "save_card", "save_chat", "save_lorebook"]
+
+CARD_FORMATS: Final = {"json": "json", "png": "png", "apng": "png", "charx": "charx"}
+"""File extensions a card can be written to, and the format each stands for."""
+
+
+def card_bytes(card: CardFile, format: str, *, image: bytes | None = None, form: str = "both") -> bytes:  # noqa: A002
+    """A card as a file: ``json``, ``png`` or ``charx``.
+
+    Args:
+        card: the card, and the files it came with.
+        format: what to write.
+        image: the PNG to put it into; the card's own, or a plain one, where left out.
+        form: what a PNG gets: see `PNG_FORMS`.
+
+    Raises:
+        UsageError: a format that is not written.
+        PngError: ``image`` is no PNG.
+    """
+    if format == "json":
+        return card.character.to_json()
+    if format == "charx":
+        return charx_bytes(card)
+    if format == "png":
+        return embed_in_png(image or _own_png(card) or blank_png(), card.character, form)
+    raise UsageError(f"cards are not written as {format!r}", hint="formats: json, png, charx")
+
+
+def save_card(
+    path: str | os.PathLike[str], card: CardFile | Character, *, image: bytes | None = None, force: bool = False
+) -> None:
+    """Write a card; the extension says in which format (``.json``, ``.png``, ``.charx``).
+
+    Raises:
+        OutputExistsError: the file exists and ``force`` is off.
+        UsageError: an extension that no card is written to.
+    """
+    extension = Path(path).suffix.lower().removeprefix(".")
+    if extension not in CARD_FORMATS:
+        raise UsageError(f"no card is written to a {extension or 'nameless'} file", hint="use .json, .png or .charx")
+    file = CardFile(card, "json") if isinstance(card, Character) else card
+    save_bytes(path, card_bytes(file, CARD_FORMATS[extension], image=image), force=force)
+
+
+def save_lorebook(path: str | os.PathLike[str], book: Lorebook, *, force: bool = False) -> None:
+    """Write a lorebook as JSON, in its own spelling. Raises `OutputExistsError`."""
+    save_bytes(path, book.to_json(), force=force)
+
+
+def save_chat(path: str | os.PathLike[str], chat: Chat, *, force: bool = False) -> None:
+    """Write a chat as JSON lines. Raises `OutputExistsError`."""
+    save_bytes(path, chat.to_jsonl(), force=force)
+
+
+def append_to_chat(path: str | os.PathLike[str], *messages: ChatMessage, chat: Chat | None = None) -> None:
+    """Add messages to the end of a chat file, in one write; a new file begins with the header of ``chat``.
+
+    A last line that an earlier write left unfinished is removed first.
+
+    Raises:
+        MissingFileError: the file cannot be written.
+    """
+    name = os.fspath(path)
+    lines = b"".join(encode_json(message.raw) + b"\n" for message in messages)
+    with _output_errors(name), Path(name).open("ab+") as file:
+        if file.seek(0, os.SEEK_END) == 0:
+            header = chat.header if chat is not None and chat.header is not None else EMPTY_HEADER
+            lines = encode_json(header) + b"\n" + lines
+        else:
+            lines = _joint(file) + lines
+        file.write(lines)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _joint(file: IO[bytes]) -> bytes:
+    """What must stand between the file's last line and a new one; an unfinished last line is cut off."""
+    end = file.seek(0, os.SEEK_END)
+    start = max(0, end - int(LIMITS.message_bytes * LINE_FACTOR))
+    file.seek(start)
+    tail = file.read()
+    if tail.endswith(b"\n"):
+        return b""
+    if start > 0 and b"\n" not in tail:
+        return b"\n"
+    last = tail.rpartition(b"\n")[2]
+    try:
+        decode_json(last)
+    except InputError:
+        file.truncate(end - len(last))
+        return b""
+    return b"\n"
+
+
+def save_bytes(path: str | os.PathLike[str], data: bytes, *, force: bool = False) -> None:
+    """Write a file whole or not at all.
+
+    Raises:
+        OutputExistsError: it exists and ``force`` is off.
+        MissingFileError: it cannot be written there.
+    """
+    name = os.fspath(path)
+    target = Path(name)
+    with _output_errors(name):
+        if not force and target.exists():
+            raise OutputExistsError(f"{name!r} exists already", hint="say force to overwrite it")
+        draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+        try:
+            _write_through(draft, data)
+            draft.replace(target)
+        finally:
+            with suppress(OSError):
+                draft.unlink(missing_ok=True)
+
+
+def _write_through(path: Path, data: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _own_png(card: CardFile) -> bytes | None:
+    """The card's own picture, where it is a PNG."""
+    icon = card.icon() if card.kind != "json" else None
+    return icon if icon is not None and icon.startswith(b"\x89PNG") else None
+
+
+@contextmanager
+def _output_errors(name: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise MissingFileError(f"cannot write {name!r}: {reason}", where=Where(asset=name)) from error

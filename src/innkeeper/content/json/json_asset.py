@@ -1,0 +1,185 @@
+"""JsonAsset: what presets, templates and personas have in common: typed fields over a JSON object that is kept."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from functools import cached_property, lru_cache
+from hashlib import sha256
+from typing import Any, ClassVar, Final, NamedTuple, Self, Union, get_args, get_origin
+
+import msgspec
+
+from innkeeper.content.cache import Cache
+from innkeeper.content.errors import PresetError
+from innkeeper.content.finding import Finding, Path, shown
+from innkeeper.content.json.document import Document, remembered
+from innkeeper.content.json.record import FindingCollector, Record, as_integer
+from innkeeper.content.json.splice import ABSENT
+from innkeeper.content.json.text import encode_json
+from innkeeper.content.limits import LIMITS, Limits
+from innkeeper.prompt.errors import FormatError, UnknownNameError
+
+__all__ = ["JsonAsset"]
+
+
+class JsonAsset(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """Typed fields read from the object at ``path`` of a document, which keeps everything else.
+
+    A field is read from the first of its ``NAMES`` that is present, its own name being the last of them; a value of
+    another type is read as well as it can be, with a finding. Absent fields have their defaults.
+    """
+
+    document: Document = Document(None)
+    path: Path = ()
+    findings: tuple[Finding, ...] = ()
+
+    WHAT: ClassVar[str] = "an asset"
+    NAMES: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    ERROR: ClassVar[type[FormatError]] = PresetError
+
+    @classmethod
+    def of(cls, value: Any) -> Self:
+        """The asset from itself, a JSON object or JSON text. Remembered by content.
+
+        Raises:
+            FormatError: the text is not JSON, or not an object.
+            ContentLimitError: it is beyond a limit.
+        """
+        if isinstance(value, cls):
+            return value
+        cache: Cache[Any] = _cache_of(cls)
+        asset: Self = remembered(cache, value, cls.read, what=cls.WHAT)
+        return asset
+
+    @classmethod
+    def read(cls, document: Document, path: Path = (), *, limits: Limits = LIMITS) -> Self:
+        """The asset at a path of a document. Raises an `ERROR` where there is no object."""
+        raw = document.at(path)
+        if not isinstance(raw, dict):
+            raise cls.ERROR(f"{cls.WHAT} is a JSON object, not {shown(raw)}")
+        findings = FindingCollector(limits.findings, document.findings)
+        record = Record(cls.migrated(raw, findings), path, findings)
+        values = {slot.attribute: slot.read(record) for slot in _slots(cls)} | cls.derived(record)
+        return cls(**values, document=document, path=path, findings=findings.done())
+
+    @classmethod
+    def names(cls, field: str) -> tuple[str, ...]:
+        """The keys a field is read from; the first is the one it is written to."""
+        return tuple(dict.fromkeys((*cls.NAMES.get(field, ()), field)))
+
+    @classmethod
+    def migrated(cls, raw: dict[str, Any], findings: FindingCollector) -> dict[str, Any]:  # noqa: ARG003 - for subclasses
+        """The object with old fields told in today's; by default as it is."""
+        return raw
+
+    @classmethod
+    def derived(cls, record: Record) -> dict[str, Any]:  # noqa: ARG003 - for subclasses
+        """Fields that need more than a look at one key."""
+        return {}
+
+    @property
+    def raw(self) -> Mapping[str, Any]:
+        """The object as read. It must not be changed; `to_dict` gives a copy."""
+        raw: Mapping[str, Any] = self.document.at(self.path)
+        return raw
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of the content."""
+        return sha256(encode_json(self.raw)).hexdigest()
+
+    def replace(self, **fields: Any) -> Self:
+        """The asset with other values in some fields; everything else keeps its bytes. Raises `UnknownNameError`."""
+        edits: dict[Path, Any] = {}
+        for name, value in fields.items():
+            if name not in {slot.attribute for slot in _slots(type(self))}:
+                raise UnknownNameError(f"field of {self.WHAT}", name, self.__struct_fields__)
+            edits[(*self.path, self._key(name))] = ABSENT if value is None else _plain(value)
+        return type(self).read(self.document.replace(edits), self.path)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The object as read, as data of the caller's own."""
+        data: dict[str, Any] = msgspec.json.decode(encode_json(self.raw))
+        return data
+
+    def to_json(self) -> bytes:
+        """The object as JSON text: byte for byte as read, except where it was edited."""
+        return Document(self.raw).encode() if self.path else self.document.encode()
+
+    def _key(self, name: str) -> str:
+        names = self.names(name)
+        return next((key for key in names if key in self.raw), names[0])
+
+
+class _Slot(NamedTuple):
+    """One field: its name and how it is read from a record."""
+
+    attribute: str
+    read: Callable[[Record], Any]
+
+
+_OWN: Final = frozenset(JsonAsset.__struct_fields__)
+_GETTERS: Final[Mapping[Any, Callable[..., Any]]] = {
+    str: Record.text,
+    bool: Record.flag,
+    int: Record.integer,
+    float: Record.number,
+}
+
+
+@lru_cache(maxsize=64)
+def _slots(cls: type[JsonAsset]) -> tuple[_Slot, ...]:
+    """How each field of a class is read, by its type; fields of other types are left to `derived`."""
+    slots = []
+    for field in msgspec.structs.fields(cls):
+        read = None if field.name in _OWN else _getter(cls, field)
+        if read is not None:
+            slots.append(_Slot(field.name, read))
+    return tuple(slots)
+
+
+def _getter(cls: type[JsonAsset], field: msgspec.structs.FieldInfo) -> Callable[[Record], Any] | None:
+    names, default = cls.names(field.name), field.default
+    kind = _bare(field.type)
+    if field.name == "role" or field.name.endswith("_role"):
+        return lambda record: record.role(*names, default=default)
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        return lambda record: _choice(record, names, kind, default)
+    if get_origin(kind) is dict:
+        return lambda record: record.mapping(*names)
+    getter = _GETTERS.get(kind)
+    return None if getter is None else lambda record: getter(record, *names, default=default)
+
+
+def _bare(kind: Any) -> Any:
+    """The type without ``| None``."""
+    if get_origin(kind) in {Union, types.UnionType}:
+        kind = next(part for part in get_args(kind) if part is not type(None))
+    return kind
+
+
+def _choice(record: Record, names: tuple[str, ...], kind: type[StrEnum], default: Any) -> Any:
+    """A member by its name, or by its number where the class has ``NUMBERS``."""
+    name, value = record.get(*names)
+    if value is ABSENT:
+        return default
+    word = str(value).strip().lower()
+    if not isinstance(value, bool) and word in set(kind):
+        return kind(word)
+    numbers: Mapping[int, StrEnum] = getattr(kind, "numbers", dict)()
+    number = as_integer(value)
+    if number is not None and number in numbers and not isinstance(value, bool):
+        return numbers[number]
+    record.wrong(name, value, f"one of {', '.join(kind)}")
+    return default
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else str(value) if isinstance(value, StrEnum) else value
+
+
+@lru_cache(maxsize=64)
+def _cache_of(cls: type[JsonAsset]) -> Cache[Any]:
+    return Cache(items=64)

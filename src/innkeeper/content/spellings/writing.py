@@ -1,0 +1,170 @@
+"""Writes lorebooks as JSON: edits of single fields in the book's own spelling, whole books as world info or card book."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from innkeeper.content.entry import CharacterFilter, LorebookEntry, LorePosition, Spelling
+from innkeeper.content.finding import Path
+from innkeeper.content.json.splice import ABSENT
+from innkeeper.content.spellings.reading import (
+    CARD_FIELDS,
+    EXTENSION_FIELDS,
+    LOGICS,
+    POSITIONS,
+    SHARED_FIELDS,
+    WORLD_FIELDS,
+    EntryField,
+)
+from innkeeper.prompt.errors import UnknownNameError, UsageError
+
+if TYPE_CHECKING:
+    from innkeeper.content.lorebook import Lorebook
+
+__all__ = ["book_edits", "entry_edits", "to_card_book", "to_world"]
+
+_BOOK_FIELDS: Final = ("name", "description", "scan_depth", "token_budget", "recursive_scanning", "extensions")
+_ROLES: Final = ("system", "user", "assistant")
+
+_WORLD: Final[Mapping[str, EntryField]] = {field.attribute: field for field in (*WORLD_FIELDS, *SHARED_FIELDS)}
+_CARD: Final[Mapping[str, EntryField]] = {field.attribute: field for field in CARD_FIELDS}
+_EXTENSION: Final[Mapping[str, EntryField]] = {field.attribute: field for field in EXTENSION_FIELDS}
+
+
+def book_edits(book: Lorebook, fields: Mapping[str, Any]) -> dict[Path, Any]:
+    """The edits that give a book's own fields other values."""
+    edits: dict[Path, Any] = {}
+    for name, value in fields.items():
+        if name not in _BOOK_FIELDS:
+            raise UnknownNameError("field of a lorebook", name, _BOOK_FIELDS)
+        camel = "".join(part.capitalize() for part in name.split("_"))
+        camel = camel[0].lower() + camel[1:]
+        edits[(camel if camel in book.raw and name not in book.raw else name,)] = value
+    return edits
+
+
+def entry_edits(book: Lorebook, entry: LorebookEntry, fields: Mapping[str, Any]) -> dict[Path, Any]:
+    """The edits that give one entry other values, in the entry's own spelling."""
+    if entry.spelling not in {Spelling.WORLD, Spelling.CARD}:
+        hint = "write the book with to_world() or to_card_book() first"
+        raise UsageError(f"entries of a {entry.spelling.value} book cannot be edited", hint=hint)
+    place = _place(book, entry)
+    write = _world_edits if entry.spelling is Spelling.WORLD else _card_edits
+    edits: dict[Path, Any] = {}
+    for name, value in fields.items():
+        edits.update({(*place, *path): plain for path, plain in write(entry, name, value).items()})
+    return edits
+
+
+def to_world(book: Lorebook) -> dict[str, Any]:
+    """The book as SillyTavern world info, every field said."""
+    entries: dict[str, Any] = {}
+    for entry in book.entries:
+        told: dict[str, Any] = {"uid": entry.index}
+        for field in (*WORLD_FIELDS, *SHARED_FIELDS):
+            told[field.camel] = _plain(field.attribute, getattr(entry, field.attribute))
+        told["disable"] = not entry.enabled
+        told["characterFilter"] = _plain("character_filter", entry.character_filter)
+        told["extensions"] = entry.extensions
+        entries[str(entry.index)] = {key: value for key, value in told.items() if value is not None or key in _NULLABLE}
+    return _named(book) | {"entries": entries}
+
+
+def to_card_book(book: Lorebook) -> dict[str, Any]:
+    """The book as V2 and V3 cards hold it, every required field said."""
+    return _named(book) | {"extensions": book.extensions, "entries": [_card_entry(entry) for entry in book.entries]}
+
+
+_NULLABLE: Final = frozenset(
+    {"scanDepth", "caseSensitive", "matchWholeWords", "useGroupScoring", "sticky", "cooldown", "delay"}
+)
+"""Fields that world info writes as null where they are not set."""
+
+
+def _named(book: Lorebook) -> dict[str, Any]:
+    own = {name: getattr(book, name) for name in _BOOK_FIELDS[:-1]}
+    return {name: value for name, value in own.items() if value not in {None, ""}}
+
+
+def _card_entry(entry: LorebookEntry) -> dict[str, Any]:
+    own = {name: _plain(name, getattr(entry, name)) for name in ("id", "keys", "secondary_keys", "comment", "content")}
+    own |= {"constant": entry.constant, "selective": entry.selective}
+    own |= {"insertion_order": 100 if entry.order is None else entry.order, "enabled": entry.enabled}
+    own |= {"position": "before_char" if entry.position is LorePosition.BEFORE_CHAR else "after_char"}
+    own |= {"use_regex": entry.use_regex if entry.use_regex is not None else False}
+    optional = {"name": entry.name, "priority": entry.priority, "case_sensitive": entry.spec_case_sensitive}
+    own |= {name: value for name, value in optional.items() if value is not None}
+    return own | {"extensions": entry.extensions | _card_extensions(entry)}
+
+
+def _card_extensions(entry: LorebookEntry) -> dict[str, Any]:
+    told: dict[str, Any] = {"position": POSITIONS.index(entry.position)}
+    for field in EXTENSION_FIELDS:
+        value = getattr(entry, field.attribute)
+        if value != field.default:
+            told[field.camel] = _plain(field.attribute, value)
+    if entry.character_filter != CharacterFilter():
+        told["character_filter"] = _plain("character_filter", entry.character_filter)
+    return told
+
+
+def _world_edits(entry: LorebookEntry, name: str, value: Any) -> dict[Path, Any]:
+    if name == "id":
+        return {("uid",): value}
+    if name == "enabled":
+        return {("disable",): not value}
+    if name == "character_filter":
+        return {("characterFilter",): _plain(name, value)}
+    if name == "extensions":
+        return {(name,): value}
+    if name not in _WORLD:
+        raise UnknownNameError("field of a world info entry", name, _WORLD)
+    return {(_name(_WORLD[name], entry.raw),): _plain(name, value)}
+
+
+def _card_edits(entry: LorebookEntry, name: str, value: Any) -> dict[Path, Any]:
+    if name in {"id", "enabled", "extensions"}:
+        return {(name,): value}
+    holder = () if "extensions" in entry.raw else ("extensions",)
+    if name == "position":
+        index = POSITIONS.index(LorePosition(value))
+        return {("position",): ("before_char", "after_char")[index != 0]} | _extension(holder, "position", index)
+    if name in _CARD:
+        return {(_name(_CARD[name], entry.raw),): _plain(name, value)}
+    if name == "character_filter":
+        return _extension(holder, name, _plain(name, value))
+    if name not in _EXTENSION:
+        raise UnknownNameError("field of a card book entry", name, (*_CARD, *_EXTENSION))
+    return _extension(holder, _name(_EXTENSION[name], entry.extensions), _plain(name, value))
+
+
+def _extension(holder: tuple[str, ...], name: str, value: Any) -> dict[Path, Any]:
+    """One field of ``extensions``, which is written whole where the entry has none."""
+    return {("extensions",): {name: value}} if holder else {("extensions", name): value}
+
+
+def _name(field: EntryField, raw: Mapping[str, Any]) -> str:
+    return field.snake if field.snake in raw and field.camel not in raw else field.camel
+
+
+def _place(book: Lorebook, entry: LorebookEntry) -> Path:
+    entries = book.raw["entries"] if isinstance(book.raw, dict) else book.raw
+    pairs = entries.items() if isinstance(entries, dict) else enumerate(entries)
+    key = next((key for key, raw in pairs if raw is entry.raw), ABSENT)
+    return ("entries", key) if isinstance(book.raw, dict) else (key,)
+
+
+def _plain(name: str, value: Any) -> Any:
+    """A value of ours as the formats write it: numbers for positions, logics and roles, lists for tuples."""
+    if name in _NUMBERED and value in _NUMBERED[name]:
+        return _NUMBERED[name].index(value)
+    if name == "delay_until_recursion":
+        return bool(value) if value in {0, 1} else value
+    if isinstance(value, CharacterFilter):
+        return {"isExclude": value.exclude, "names": list(value.names), "tags": list(value.tags)}
+    return list(value) if isinstance(value, tuple) else value
+
+
+_NUMBERED: Final[Mapping[str, tuple[str, ...]]] = {"position": POSITIONS, "selective_logic": LOGICS, "role": _ROLES}
+"""Fields whose values are written as their place in a list."""

@@ -1,0 +1,86 @@
+"""BaseDialect: what all built-in dialects do alike. A provider's module states its rules and writes its shapes.
+
+A dialect of your own need not derive from it: anything with a ``name``, ``messages`` and ``request`` is a dialect
+(`innkeeper.prompt.dialect.Dialect`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from innkeeper.dialects.conversation import STYLE_OPTIONS, Conversation, Rules, converse
+from innkeeper.dialects.options import Table, apply, neutral, report_unknown
+from innkeeper.dialects.report import Report
+from innkeeper.prompt.dialect import Payload, Tool
+from innkeeper.prompt.message import Message
+from innkeeper.prompt.text import scalar_text
+
+__all__ = ["BaseDialect"]
+
+
+class BaseDialect(ABC):
+    """A dialect over the shared rules. Has no state but its name."""
+
+    __slots__ = ("_name",)
+
+    rules: ClassVar[Rules]
+    """What the provider takes."""
+    table: ClassVar[Table]
+    """How its request options are written."""
+    own_options: ClassVar[tuple[str, ...]] = ()
+    """Options that shape its messages, besides `STYLE_OPTIONS`."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """The registry name."""
+        return self._name
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._name!r})"
+
+    def messages(self, messages: Sequence[Message], options: Mapping[str, Any]) -> Payload:
+        """The messages in the provider's shape, with notes of what was lost or repaired. Raises `DialectOptionError`."""
+        report = Report(self._name)
+        body = self._messages(self._conversation(messages, options, report), options, report)
+        if options:
+            report_unknown(options, self.table, (*STYLE_OPTIONS, *self.own_options), report)
+        return Payload(body, report.notes())
+
+    def request(
+        self, messages: Sequence[Message], *, model: str | None, options: Mapping[str, Any], tools: Sequence[Tool] = ()
+    ) -> Payload:
+        """The whole request body, with notes. Raises `DialectOptionError`; `LimitError` for data that nests too deep."""
+        report = Report(self._name)
+        options = neutral(options)
+        talk = self._conversation(messages, options, report)
+        body = self._body(scalar_text(model) if model else None, talk, options, report)
+        if tools:
+            self._add_tools(body, tools, report)
+        body = apply(body, options, self.table, report, others=(*STYLE_OPTIONS, *self.own_options))
+        return Payload(self._finished(body, report), report.notes())
+
+    def _conversation(self, messages: Sequence[Message], options: Mapping[str, Any], report: Report) -> Conversation:
+        return converse(messages, options, self.rules, report)
+
+    @abstractmethod
+    def _messages(self, talk: Conversation, options: Mapping[str, Any], report: Report) -> Any:
+        """The conversation in the provider's shape."""
+
+    @abstractmethod
+    def _body(
+        self, model: str | None, talk: Conversation, options: Mapping[str, Any], report: Report
+    ) -> dict[str, Any]:
+        """The request body before tools and options."""
+
+    @abstractmethod
+    def _add_tools(self, body: dict[str, Any], tools: Sequence[Tool], report: Report) -> None:
+        """Write tool definitions into the body."""
+
+    def _finished(self, body: dict[str, Any], report: Report) -> dict[str, Any]:
+        """The body with what the provider insists on."""
+        return body

@@ -1,0 +1,1 @@
+"""Dialects of chat providers, one module a family."""

@@ -1,0 +1,264 @@
+"""Anthropic's Messages: ``{system, messages: [{role, content: [blocks]}]}`` (2-wave4-contracts, *Anthropic dialect*).
+
+Only users and assistants speak, in turn. Tool calls are ``tool_use`` blocks with an object as ``input``; results are
+``tool_result`` blocks of the user message that follows, all of one answer together. ``system`` is text, or text blocks
+when a part of it carries a cache mark; it is ``""`` in `messages` and absent from `request` when there is none.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Final
+
+from innkeeper.dialects.base import BaseDialect
+from innkeeper.dialects.conversation import Conversation, Rules, filler, nothing_to_say, system_text
+from innkeeper.dialects.jsonable import jsonable
+from innkeeper.dialects.media import Media, media_parts
+from innkeeper.dialects.options import ResponseFormat, Table, as_is, put, stops
+from innkeeper.dialects.report import Report
+from innkeeper.dialects.tools import chosen, schema
+from innkeeper.dialects.turn import ASSISTANT, SYSTEM, TOOL, USER, ToolCall, Turn, replace
+from innkeeper.prompt.dialect import Tool
+from innkeeper.prompt.text import scalar_text
+
+__all__ = ["DEFAULT_MAX_TOKENS", "MAX_CACHE_MARKS", "Anthropic"]
+
+DEFAULT_MAX_TOKENS: Final = 4096
+"""``max_tokens`` where none is given: the provider insists on one."""
+
+MAX_CACHE_MARKS: Final = 4
+"""How many cache marks a request may have."""
+
+_ID: Final = re.compile(r"[^a-zA-Z0-9_-]")
+_IMAGES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
+_FILES: Final = ("application/pdf",)
+
+
+def part(media: Media) -> dict[str, Any] | str:
+    """An ``image`` or ``document`` block."""
+    if media.kind not in ("image", "file"):
+        return "there is no place for its kind"
+    named = {"title": media.name} if media.name and media.kind == "file" else {}
+    block = "image" if media.kind == "image" else "document"
+    if media.file_id:
+        return {"type": block, "source": {"type": "file", "file_id": media.file_id}, **named}
+    if media.data is None:
+        return {"type": block, "source": {"type": "url", "url": media.url}, **named}
+    if media.kind == "file" and media.media_type.startswith("text/"):
+        return _text_document(media.data, named)
+    if media.media_type not in (_IMAGES if media.kind == "image" else _FILES):
+        return f"the type {media.media_type[:40]!r} is not taken"
+    source = {"type": "base64", "media_type": media.media_type, "data": media.data}
+    return {"type": block, "source": source, **named}
+
+
+def _text_document(data: str, named: dict[str, str]) -> dict[str, Any] | str:
+    try:
+        text = base64.b64decode(data, validate=True).decode()
+    except ValueError:
+        return "its data is not the base64 of UTF-8 text"
+    return {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": text}, **named}
+
+
+def _tool_choice(body: dict[str, Any], value: Any, _report: Report) -> None:
+    mode, name = chosen(value)
+    kind = {"required": "any"}.get(mode, mode)
+    body["tool_choice"] = {"type": kind, **({"name": name} if name else {})}
+
+
+def _parallel(body: dict[str, Any], value: Any, _report: Report) -> None:
+    if not value:
+        body.setdefault("tool_choice", {"type": "auto"})["disable_parallel_tool_use"] = True
+
+
+def _response_format(body: dict[str, Any], value: Any, report: Report) -> None:
+    form = ResponseFormat.of(value)
+    if form.kind == "json_schema":
+        body.setdefault("output_config", {})["format"] = {"type": "json_schema", "schema": form.schema}
+    elif form.kind != "text":
+        report.loss(f"the response format {form.kind!r:.40} is not sent", hint="give a json_schema")
+
+
+def _effort(body: dict[str, Any], value: Any, report: Report) -> None:
+    if value == "none":
+        body["thinking"] = {"type": "disabled"}
+        return
+    if value == "minimal":
+        report.repair("reasoning effort minimal was sent as low")
+    body.setdefault("output_config", {})["effort"] = "low" if value == "minimal" else value
+
+
+class Anthropic(BaseDialect):
+    """The Messages request."""
+
+    rules: ClassVar[Rules] = Rules(
+        system="hoist",
+        apart=True,
+        repair=True,
+        merge=True,
+        blank=False,
+        prefill=True,
+        reasoning=True,
+        sealed=True,
+        signature=True,
+        cache=True,
+        errors=True,
+        media=frozenset({USER, TOOL}),
+    )
+    table: ClassVar[Table] = {
+        **as_is("temperature", "top_p", "top_k", "max_tokens"),
+        "stop": stops("stop_sequences", blank=False),
+        "tool_choice": _tool_choice,
+        "parallel_tool_calls": _parallel,
+        "stream": put("stream"),
+        "thinking": put("thinking"),
+        "reasoning_effort": _effort,
+        "response_format": _response_format,
+        "user": put("metadata", "user_id"),
+        **as_is("metadata", "output_config", "cache_control", "service_tier", "container", "mcp_servers"),
+        **as_is("context_management", "inference_geo"),
+    }
+
+    def __init__(self, name: str = "anthropic") -> None:
+        super().__init__(name)
+
+    def _messages(self, talk: Conversation, options: Mapping[str, Any], report: Report) -> dict[str, Any]:
+        talk = _limited_marks(talk, report)
+        return {"system": _system(talk), "messages": _messages(talk, report)}
+
+    def _body(
+        self, model: str | None, talk: Conversation, options: Mapping[str, Any], report: Report
+    ) -> dict[str, Any]:
+        made = self._messages(talk, options, report)
+        system = {"system": made["system"]} if made["system"] else {}
+        return {**({"model": model} if model else {}), **system, "messages": made["messages"]}
+
+    def _add_tools(self, body: dict[str, Any], tools: Sequence[Tool], report: Report) -> None:
+        body["tools"] = [_definition(tool) for tool in tools]
+
+    def _finished(self, body: dict[str, Any], report: Report) -> dict[str, Any]:
+        if "max_tokens" not in body:
+            body["max_tokens"] = DEFAULT_MAX_TOKENS
+            report.repair(f"max_tokens must be given: {DEFAULT_MAX_TOKENS} was put in")
+        return body
+
+
+def _definition(tool: Tool) -> dict[str, Any]:
+    described = {"description": scalar_text(tool.description)} if tool.description else {}
+    strict = {} if tool.strict is None else {"strict": tool.strict}
+    return {"name": scalar_text(tool.name), **described, "input_schema": schema(tool), **strict}
+
+
+def _limited_marks(talk: Conversation, report: Report) -> Conversation:
+    """Without cache marks beyond the number that is allowed: the last ones reach furthest and stay."""
+    marked = [turn for turn in (*talk.system, *talk.turns) if turn.cache]
+    surplus = {id(turn) for turn in marked[:-MAX_CACHE_MARKS]}
+    if not surplus:
+        return talk
+    for turn in marked[:-MAX_CACHE_MARKS]:
+        report.loss(f"the cache mark is not sent: there may be {MAX_CACHE_MARKS}", turn.index)
+
+    def kept(turn: Turn) -> Turn:
+        return replace(turn, cache=None) if id(turn) in surplus else turn
+
+    return Conversation(tuple(map(kept, talk.system)), [kept(turn) for turn in talk.turns], talk.style)
+
+
+def _system(talk: Conversation) -> str | list[dict[str, Any]]:
+    text = system_text(talk)
+    if not any(turn.cache for turn in talk.system):
+        return text
+    said = [turn for turn in talk.system if turn.text.strip()]
+    return [_marked([{"type": "text", "text": turn.text}], turn)[0] for turn in said]
+
+
+def _messages(talk: Conversation, report: Report) -> list[dict[str, Any]]:
+    turns, repair = talk.turns, talk.style.repair
+    if repair and turns and turns[-1].role == ASSISTANT:
+        turns = [*turns[:-1], _without_trailing_space(turns[-1], report)]
+    messages: list[dict[str, Any]] = []
+    before: Turn | None = None
+    for turn in turns:
+        role = turn.role if turn.role in (ASSISTANT, SYSTEM) else USER
+        blocks = _blocks(turn, report) if turn.rich else [{"type": "text", "text": turn.text}]
+        if not blocks and repair:
+            nothing_to_say(turn, report)
+            continue
+        blocks = blocks or [{"type": "text", "text": turn.text}]
+        results = before is not None and turn.role == before.role == TOOL
+        if messages and messages[-1]["role"] == role and (repair or results):
+            messages[-1]["content"] += blocks
+            if not results:
+                report.repair("a message was joined to the one before, which has the same role", turn.index)
+        else:
+            messages.append({"role": role, "content": blocks})
+        before = turn
+    if repair and not messages:
+        messages = [{"role": USER, "content": [{"type": "text", "text": filler(talk, report)}]}]
+    return messages
+
+
+def _without_trailing_space(turn: Turn, report: Report) -> Turn:
+    text = turn.text.rstrip()
+    if text == turn.text or turn.calls:
+        return turn
+    report.repair("white space at the end of the last assistant message was cut", turn.index)
+    return replace(turn, text=text)
+
+
+def _blocks(turn: Turn, report: Report) -> list[dict[str, Any]]:
+    if turn.role == TOOL:
+        return _marked([_result(turn, report)], turn)
+    thoughts = _thoughts(turn, report) if turn.reasoning else []
+    if turn.signature and not turn.reasoning:
+        report.loss("a signature without thoughts is not sent", turn.index)
+    media = media_parts(turn, part, report) if turn.attachments else []
+    calls = [_call(call, turn, report) for call in turn.calls]
+    said = [{"type": "text", "text": turn.text}] if turn.text.strip() else []
+    return _marked([*thoughts, *said, *media, *calls], turn)
+
+
+def _marked(blocks: list[dict[str, Any]], turn: Turn) -> list[dict[str, Any]]:
+    if turn.cache and blocks and blocks[-1]["type"] not in ("thinking", "redacted_thinking"):
+        blocks[-1]["cache_control"] = dict(turn.cache)
+    return blocks
+
+
+def _thoughts(turn: Turn, report: Report) -> list[dict[str, Any]]:
+    blocks = (_thought(part, turn, report) for part in turn.reasoning)
+    return [block for block in blocks if block is not None]
+
+
+def _thought(part: Mapping[str, Any], turn: Turn, report: Report) -> dict[str, Any] | None:
+    data, text = part.get("data"), part.get("text")
+    signature = part.get("signature") or turn.signature
+    if data:
+        return {"type": "redacted_thinking", "data": jsonable(data)}
+    if text is None or not signature:
+        report.loss("thoughts without a signature are not sent", turn.index)
+        return None
+    return {"type": "thinking", "thinking": jsonable(text), "signature": jsonable(signature)}
+
+
+def _legal_id(call_id: str | None, turn: Turn, report: Report) -> str:
+    if call_id and not _ID.search(call_id):
+        return call_id
+    report.repair("a tool call's id was changed to the characters that ids may have", turn.index)
+    return _ID.sub("_", call_id or "") or "_"
+
+
+def _call(call: ToolCall, turn: Turn, report: Report) -> dict[str, Any]:
+    if call.signature:
+        report.loss("a tool call's signature is not sent", turn.index)
+    call_id = _legal_id(call.id, turn, report)
+    return {"type": "tool_use", "id": call_id, "name": call.name, "input": call.object(report, turn.index)}
+
+
+def _result(turn: Turn, report: Report) -> dict[str, Any]:
+    media = media_parts(turn, part, report)
+    said = [{"type": "text", "text": turn.text}] if turn.text.strip() else []
+    failed = {"is_error": True} if turn.failed else {}
+    call_id = _legal_id(turn.call_id, turn, report)
+    return {"type": "tool_result", "tool_use_id": call_id, "content": [*said, *media] if media else turn.text, **failed}

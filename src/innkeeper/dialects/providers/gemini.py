@@ -1,0 +1,199 @@
+"""Google's Gemini, ``generateContent``: ``{system_instruction?, contents: [{role, parts}]}``; also called ``google``.
+
+Users and models speak in turn. Tool calls are ``functionCall`` parts, results ``functionResponse`` parts of a user's turn;
+a thought signature stands beside the part it belongs to. The model's name and streaming are in the address of a request,
+not in its body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Final
+
+from innkeeper.dialects.base import BaseDialect
+from innkeeper.dialects.conversation import Conversation, Rules, filler, nothing_to_say
+from innkeeper.dialects.jsonable import jsonable, object_of
+from innkeeper.dialects.media import Media, media_parts
+from innkeeper.dialects.options import ResponseFormat, Table, put, stops
+from innkeeper.dialects.report import Report
+from innkeeper.dialects.tools import chosen, schema
+from innkeeper.dialects.turn import ASSISTANT, TOOL, USER, ToolCall, Turn
+from innkeeper.prompt.dialect import Tool
+from innkeeper.prompt.text import scalar_text
+
+__all__ = ["MAX_STOPS", "Gemini"]
+
+MAX_STOPS: Final = 5
+"""How many stop strings a request may have."""
+
+_KINDS: Final = ("image", "audio", "video", "file")
+
+
+def part(media: Media) -> dict[str, Any] | str:
+    """``inlineData`` for data, ``fileData`` for addresses."""
+    if media.kind not in _KINDS:
+        return "there is no place for its kind"
+    if media.data is not None:
+        return {"inlineData": {"mimeType": media.media_type, "data": media.data}}
+    typed = {"mimeType": media.media_type} if media.media_type else {}
+    return {"fileData": {**typed, "fileUri": media.url or media.file_id}}
+
+
+def _tool_choice(body: dict[str, Any], value: Any, _report: Report) -> None:
+    mode, name = chosen(value)
+    config = {"mode": {"auto": "AUTO", "none": "NONE"}.get(mode, "ANY")}
+    allowed = {"allowedFunctionNames": [name]} if name else {}
+    body.setdefault("toolConfig", {})["functionCallingConfig"] = {**config, **allowed}
+
+
+def _response_format(body: dict[str, Any], value: Any, _report: Report) -> None:
+    form = ResponseFormat.of(value)
+    config = body.setdefault("generationConfig", {})
+    config["responseMimeType"] = "text/plain" if form.kind == "text" else "application/json"
+    if form.schema is not None:
+        config["responseJsonSchema"] = form.schema
+
+
+def _effort(body: dict[str, Any], value: Any, _report: Report) -> None:
+    thinking = body.setdefault("generationConfig", {}).setdefault("thinkingConfig", {})
+    if value == "none":
+        thinking["thinkingBudget"] = 0
+    else:
+        thinking["thinkingLevel"] = value
+
+
+def _in_the_address(_body: dict[str, Any], _value: Any, _report: Report) -> None:
+    """Streaming is another address, not a field."""
+
+
+def _config(**names: str) -> Table:
+    return {name: put("generationConfig", native) for name, native in names.items()}
+
+
+class Gemini(BaseDialect):
+    """The ``generateContent`` request."""
+
+    rules: ClassVar[Rules] = Rules(
+        system="hoist",
+        apart=True,
+        repair=True,
+        merge=True,
+        blank=False,
+        prefill=True,
+        reasoning=True,
+        signature=True,
+        errors=True,
+        media=frozenset({USER, ASSISTANT, TOOL}),
+    )
+    table: ClassVar[Table] = {
+        **_config(temperature="temperature", top_p="topP", top_k="topK", max_tokens="maxOutputTokens"),
+        "stop": stops("generationConfig", "stopSequences", most=MAX_STOPS),
+        **_config(seed="seed", frequency_penalty="frequencyPenalty", presence_penalty="presencePenalty"),
+        **_config(n="candidateCount", logprobs="responseLogprobs", top_logprobs="logprobs"),
+        **_config(modalities="responseModalities", speech_config="speechConfig", media_resolution="mediaResolution"),
+        "response_format": _response_format,
+        "reasoning_effort": _effort,
+        "thinking": put("generationConfig", "thinkingConfig"),
+        "tool_choice": _tool_choice,
+        "safety_settings": put("safetySettings"),
+        "cached_content": put("cachedContent"),
+        "labels": put("labels"),
+        "stream": _in_the_address,
+    }
+
+    def __init__(self, name: str = "gemini") -> None:
+        super().__init__(name)
+
+    def _messages(self, talk: Conversation, options: Mapping[str, Any], report: Report) -> dict[str, Any]:
+        system = _system(talk)
+        return {**({"system_instruction": {"parts": system}} if system else {}), "contents": _contents(talk, report)}
+
+    def _body(
+        self, model: str | None, talk: Conversation, options: Mapping[str, Any], report: Report
+    ) -> dict[str, Any]:
+        return self._messages(talk, options, report)
+
+    def _add_tools(self, body: dict[str, Any], tools: Sequence[Tool], report: Report) -> None:
+        if any(tool.strict is not None for tool in tools):
+            report.loss("that a tool is strict is not sent")
+        body["tools"] = [{"functionDeclarations": [_definition(tool) for tool in tools]}]
+
+
+def _definition(tool: Tool) -> dict[str, Any]:
+    described = {"description": scalar_text(tool.description)} if tool.description else {}
+    return {"name": scalar_text(tool.name), **described, "parametersJsonSchema": schema(tool)}
+
+
+def _system(talk: Conversation) -> list[dict[str, Any]]:
+    return [{"text": turn.text} for turn in talk.system if turn.text.strip()]
+
+
+def _contents(talk: Conversation, report: Report) -> list[dict[str, Any]]:
+    contents: list[dict[str, Any]] = []
+    before: Turn | None = None
+    for turn in talk.turns:
+        role = "model" if turn.role == ASSISTANT else "user"
+        parts = _parts(turn, report) if turn.rich else [{"text": turn.text}]
+        if not parts and talk.style.repair:
+            nothing_to_say(turn, report)
+            continue
+        parts = parts or [{"text": turn.text}]
+        results = before is not None and turn.role == before.role == TOOL
+        if contents and contents[-1]["role"] == role and (talk.style.repair or results):
+            contents[-1]["parts"] += parts
+            if not results:
+                report.repair("a message was joined to the one before, which has the same role", turn.index)
+        else:
+            contents.append({"role": role, "parts": parts})
+        before = turn
+    return _begun(contents, talk, report) if talk.style.repair else contents
+
+
+def _begun(contents: list[dict[str, Any]], talk: Conversation, report: Report) -> list[dict[str, Any]]:
+    """Contents in which somebody speaks, and a user before any tool is called."""
+    if not contents:
+        return [{"role": "user", "parts": [{"text": filler(talk, report)}]}]
+    if contents[0]["role"] != "model" or not any("functionCall" in each for each in contents[0]["parts"]):
+        return contents
+    report.repair("tool calls must follow a user's turn: a user message was put in at the top")
+    return [{"role": "user", "parts": [{"text": talk.style.filler}]}, *contents]
+
+
+def _parts(turn: Turn, report: Report) -> list[dict[str, Any]]:
+    media = media_parts(turn, part, report)
+    if turn.role == TOOL:
+        return [_result(turn, report), *media]
+    thoughts = [_thought(part) for part in turn.reasoning]
+    calls = [_call(call, turn, report) for call in turn.calls]
+    said: list[dict[str, Any]] = [{"text": turn.text}] if turn.text.strip() else []
+    _signed(calls or said or media, turn.signature)
+    return [*thoughts, *said, *media, *calls]
+
+
+def _signed(parts: list[dict[str, Any]], signature: str | None) -> None:
+    """Put the message's signature beside the first call, or the last other part, unless one of them has its own."""
+    if signature and parts and not any("thoughtSignature" in part for part in parts):
+        parts[0 if "functionCall" in parts[0] else -1]["thoughtSignature"] = signature
+
+
+def _thought(part: Mapping[str, Any]) -> dict[str, Any]:
+    signature = part.get("signature")
+    signed = {"thoughtSignature": jsonable(signature)} if signature else {}
+    return {"text": jsonable(part["text"]), "thought": True, **signed}
+
+
+def _call(call: ToolCall, turn: Turn, report: Report) -> dict[str, Any]:
+    signed = {"thoughtSignature": call.signature} if call.signature else {}
+    arguments = call.object(report, turn.index)
+    return {"functionCall": {"id": call.id, "name": call.name, "args": arguments}, **signed}
+
+
+def _result(turn: Turn, report: Report) -> dict[str, Any]:
+    """``response`` is an object: that which the result spells in JSON, or one that holds its text."""
+    name = turn.tool or turn.name
+    if not name:
+        report.repair("a tool result that names no tool was sent as that of 'unknown'", turn.index)
+    found = object_of(turn.text) if turn.text.strip() else None
+    response = found if found is not None and not turn.failed else {"error" if turn.failed else "result": turn.text}
+    known = {"id": turn.call_id} if turn.call_id else {}
+    return {"functionResponse": {**known, "name": name or "unknown", "response": response}}

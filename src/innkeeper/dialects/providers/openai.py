@@ -1,0 +1,267 @@
+"""OpenAI's Chat Completions, and the servers that speak it: ``openai``, ``openai-compatible``, ``openrouter``.
+
+Messages are ``[{role, content, name?, tool_calls?, tool_call_id?, signature?}]`` (2-wave4-contracts, *OpenAI dialect*).
+``content`` is text, or a list of parts when there are media, which only user messages may have.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, ClassVar, Final
+
+from innkeeper.dialects.base import BaseDialect
+from innkeeper.dialects.conversation import Conversation, Rules, Style, merged, with_system
+from innkeeper.dialects.jsonable import jsonable
+from innkeeper.dialects.media import Media, media_parts
+from innkeeper.dialects.options import ResponseFormat, Table, as_is, put, stops
+from innkeeper.dialects.report import Report
+from innkeeper.dialects.sillytavern.messages import speakers_of
+from innkeeper.dialects.tools import chosen, schema
+from innkeeper.dialects.turn import FUNCTION, ToolCall, Turn
+from innkeeper.prompt.dialect import Tool
+from innkeeper.prompt.text import scalar_text
+
+__all__ = ["Compatible", "OpenAI", "OpenRouter"]
+
+_NAME: Final = re.compile(r"[\s<|\\/>]+")
+_NAME_CHARS: Final = 64
+_CALL_KEYS: Final = frozenset({"id", "type", "function"})
+_AUDIO_FORMATS: Final = {"mpeg": "mp3", "x-wav": "wav", "wave": "wav", "vnd.wave": "wav"}
+
+
+def image_part(media: Media) -> dict[str, Any]:
+    """``{type: image_url, image_url: {url, detail?}}``."""
+    detail = {"detail": media.detail} if media.detail else {}
+    return {"type": "image_url", "image_url": {"url": media.data_url, **detail}}
+
+
+def audio_part(media: Media) -> dict[str, Any] | str:
+    """``{type: input_audio, input_audio: {data, format}}``: only data, no address."""
+    if media.data is None:
+        return "audio must be given as data, not by its address"
+    form = media.media_type.partition("/")[2]
+    return {"type": "input_audio", "input_audio": {"data": media.data, "format": _AUDIO_FORMATS.get(form, form)}}
+
+
+def file_part(media: Media) -> dict[str, Any] | str:
+    """``{type: file, file: {filename, file_data} or {file_id}}``."""
+    if media.file_id:
+        return {"type": "file", "file": {"file_id": media.file_id}}
+    if media.data is None:
+        return "a file must be given as data or by the provider's id, not by its address"
+    return {"type": "file", "file": {"filename": media.name or "file", "file_data": media.data_url}}
+
+
+def part(media: Media) -> dict[str, Any] | str:
+    """A content part of Chat Completions."""
+    if media.kind == "image" and (media.url or media.data):
+        return image_part(media)
+    if media.kind == "audio":
+        return audio_part(media)
+    return file_part(media) if media.kind == "file" else "there is no place for its kind"
+
+
+def tool_choice(body: dict[str, Any], value: Any, _report: Report) -> None:
+    """``auto``, ``none``, ``required``, or one function."""
+    mode, name = chosen(value)
+    body["tool_choice"] = {"type": "function", "function": {"name": name}} if mode == "tool" else mode
+
+
+def response_format(body: dict[str, Any], value: Any, _report: Report) -> None:
+    """``text``, ``json_object``, or ``json_schema`` with the schema one level down."""
+    form = ResponseFormat.of(value)
+    inner = {"json_schema": form.fields()} if form.kind == "json_schema" else {}
+    body["response_format"] = {"type": form.kind, **inner}
+
+
+def definition(tool: Tool) -> dict[str, Any]:
+    """``{type: function, function: {name, description?, parameters, strict?}}``."""
+    described = {"description": scalar_text(tool.description)} if tool.description else {}
+    strict = {} if tool.strict is None else {"strict": tool.strict}
+    return {
+        "type": "function",
+        "function": {"name": scalar_text(tool.name), **described, "parameters": schema(tool), **strict},
+    }
+
+
+_SAMPLING: Final[Table] = as_is("temperature", "top_p", "seed", "frequency_penalty", "presence_penalty")
+_REST: Final[Table] = {
+    "response_format": response_format,
+    "tool_choice": tool_choice,
+    **as_is("parallel_tool_calls", "stream", "stream_options", "n", "logprobs", "top_logprobs", "logit_bias", "user"),
+}
+
+
+def _processed(
+    messages: list[dict[str, Any]], style: Style, options: Mapping[str, Any], report: Report
+) -> list[dict[str, Any]]:
+    """The messages by the mode of post-processing that is asked for: see `innkeeper.dialects.sillytavern.post_processing`."""
+    if options.get("post_processing") is None:
+        return messages
+    from innkeeper.dialects.sillytavern.post_processing import mode_named, post_process
+
+    mode = mode_named(options["post_processing"], report.dialect)
+    speakers = speakers_of(options.get("speakers"), report.dialect)
+    return post_process(messages, mode, speakers, placeholder=style.filler, report=report)
+
+
+class OpenAI(BaseDialect):
+    """Chat Completions as OpenAI has it.
+
+    ``post_processing`` brings the messages into an order for strict servers (``merge``, ``semi``, ``strict``, ``single``,
+    the first three with ``_tools``); ``speakers`` are the names it puts in front of texts: ``{char, user, group}``.
+    """
+
+    own_options: ClassVar[tuple[str, ...]] = ("post_processing", "speakers")
+
+    rules: ClassVar[Rules] = Rules(
+        names=True, merge=True, functions=True, signature=True, keys=frozenset({"refusal", "audio", "function_call"})
+    )
+    table: ClassVar[Table] = {
+        **_SAMPLING,
+        "max_tokens": put("max_completion_tokens"),
+        "stop": stops("stop", most=4),
+        **_REST,
+        **as_is("reasoning_effort", "verbosity", "store", "metadata", "service_tier", "modalities", "audio"),
+        **as_is("prediction", "prompt_cache_key", "safety_identifier", "web_search_options", "moderation"),
+    }
+
+    def __init__(self, name: str = "openai") -> None:
+        super().__init__(name)
+
+    def _messages(self, talk: Conversation, options: Mapping[str, Any], report: Report) -> list[dict[str, Any]]:
+        turns = with_system(talk, report)
+        if talk.style.repair and self.rules.merge:
+            turns = merged(turns, talk.style, report)
+        messages = [
+            self._rich(turn, talk.style, report) if turn.rich else {"role": turn.role, "content": turn.text}
+            for turn in turns
+        ]
+        return _processed(messages, talk.style, options, report)
+
+    def _body(
+        self, model: str | None, talk: Conversation, options: Mapping[str, Any], report: Report
+    ) -> dict[str, Any]:
+        named = {"model": model} if model else {}
+        return {**named, "messages": self._messages(talk, options, report)}
+
+    def _add_tools(self, body: dict[str, Any], tools: Sequence[Tool], report: Report) -> None:
+        body["tools"] = [definition(tool) for tool in tools]
+
+    def _rich(self, turn: Turn, style: Style, report: Report) -> dict[str, Any]:
+        plain = turn.cache is None and not turn.attachments
+        message: dict[str, Any] = {
+            "role": turn.role,
+            "content": turn.text if plain else self._content(turn, style, report),
+        }
+        if turn.name:
+            message["name"] = _legal_name(turn, report)
+        if turn.calls:
+            message["tool_calls"] = [self._call(call) for call in turn.calls]
+        if turn.call_id is not None:
+            message["tool_call_id"] = turn.call_id
+        if turn.signature and self.rules.signature:
+            message["signature"] = turn.signature
+        if turn.reasoning and self.rules.reasoning:
+            message["reasoning_content"] = turn.thoughts
+        if turn.rest:
+            message.update((key, jsonable(value)) for key, value in turn.rest.items() if key in style.keys)
+        return message
+
+    def _content(self, turn: Turn, style: Style, report: Report) -> Any:
+        marked = turn.cache is not None and (self.rules.cache or "cache_control" in style.keys)
+        if not (turn.attachments or marked):
+            return turn.text
+        media = media_parts(turn, self._part, report)
+        if not (media or marked):
+            return turn.text
+        texts = [{"type": "text", "text": turn.text}] if turn.text or not media else []
+        parts: list[dict[str, Any]] = [*texts, *media]
+        if marked:
+            parts[-1]["cache_control"] = turn.cache
+        return parts
+
+    def _part(self, media: Media) -> dict[str, Any] | str:
+        return part(media)
+
+    def _call(self, call: ToolCall) -> dict[str, Any]:
+        function = {"name": call.name, "arguments": call.text()}
+        if call.raw.keys() <= _CALL_KEYS:
+            return {"id": call.id, "type": "function", "function": function}
+        raw: dict[str, Any] = jsonable(call.raw)
+        kept = {key: value for key, value in raw.items() if key not in ("name", "arguments", "args", "input")}
+        return {**kept, "id": call.id, "type": "function", "function": function}
+
+
+@lru_cache(maxsize=1024)
+def _legal(name: str) -> str:
+    return _NAME.sub("_", name)[:_NAME_CHARS]
+
+
+def _legal_name(turn: Turn, report: Report) -> str:
+    name = str(turn.name)
+    if turn.role == FUNCTION:
+        return name
+    legal = _legal(name)
+    if legal != name:
+        report.repair("a name was changed to the characters that names may have", turn.index)
+    return legal
+
+
+class Compatible(OpenAI):
+    """Servers that speak Chat Completions and more: llama.cpp, KoboldCpp, TabbyAPI, vLLM, LM Studio."""
+
+    rules: ClassVar[Rules] = Rules(
+        names=True,
+        merge=True,
+        functions=True,
+        signature=True,
+        reasoning=True,
+        prefill=True,
+        keys=frozenset({"refusal", "audio", "function_call", "reasoning_content", "prefix"}),
+    )
+    table: ClassVar[Table] = {
+        **_SAMPLING,
+        **as_is("top_k", "min_p", "top_a", "typical_p", "tfs", "repetition_penalty", "mirostat", "mirostat_tau"),
+        **as_is("mirostat_eta", "max_tokens"),
+        "stop": stops("stop"),
+        **_REST,
+        **as_is("reasoning_effort", "grammar", "json_schema", "chat_template_kwargs", "cache_prompt", "id_slot"),
+        **as_is("ignore_eos", "min_tokens", "add_generation_prompt", "continue_final_message"),
+    }
+
+    def __init__(self, name: str = "openai-compatible") -> None:
+        super().__init__(name)
+
+
+class OpenRouter(OpenAI):
+    """OpenRouter's Chat Completions: with cache marks, video, and thoughts both ways."""
+
+    rules: ClassVar[Rules] = Rules(
+        names=True,
+        merge=True,
+        signature=True,
+        cache=True,
+        prefill=True,
+        keys=frozenset({"refusal", "audio", "reasoning_details"}),
+    )
+    table: ClassVar[Table] = {
+        **_SAMPLING,
+        **as_is("top_k", "min_p", "top_a", "repetition_penalty", "max_tokens"),
+        "stop": stops("stop", most=4),
+        **_REST,
+        "reasoning_effort": put("reasoning", "effort"),
+        **as_is("verbosity", "modalities", "provider", "models", "route", "transforms", "plugins", "usage"),
+    }
+
+    def __init__(self, name: str = "openrouter") -> None:
+        super().__init__(name)
+
+    def _part(self, media: Media) -> dict[str, Any] | str:
+        if media.kind == "video":
+            return {"type": "video_url", "video_url": {"url": media.data_url}}
+        if media.kind == "file" and media.url:
+            return {"type": "file", "file": {"filename": media.name or "file", "file_data": media.url}}
+        return part(media)

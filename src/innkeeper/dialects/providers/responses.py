@@ -1,0 +1,143 @@
+"""OpenAI's Responses: ``{instructions?, input: [items]}``.
+
+Messages are items ``{role, content}``; a tool call is an item ``function_call``, its result ``function_call_output``; the
+thoughts behind an answer are items ``reasoning``, sent back as they came. System text before the first turn becomes
+``instructions``; later system messages stay in their place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from innkeeper.dialects.base import BaseDialect
+from innkeeper.dialects.conversation import Conversation, Rules, merged, system_text
+from innkeeper.dialects.jsonable import jsonable
+from innkeeper.dialects.media import Media, media_parts
+from innkeeper.dialects.options import ResponseFormat, Table, as_is, put
+from innkeeper.dialects.report import Report
+from innkeeper.dialects.tools import chosen, schema
+from innkeeper.dialects.turn import SYSTEM, TOOL, USER, ToolCall, Turn
+from innkeeper.prompt.dialect import Tool
+from innkeeper.prompt.text import scalar_text
+
+__all__ = ["Responses"]
+
+
+def part(media: Media) -> dict[str, Any] | str:
+    """``input_image`` or ``input_file``."""
+    detail = {"detail": media.detail} if media.detail else {}
+    if media.kind == "image":
+        place = {"file_id": media.file_id} if media.file_id else {"image_url": media.data_url}
+        return {"type": "input_image", **place, **detail}
+    if media.kind != "file":
+        return "there is no place for its kind"
+    if media.file_id:
+        return {"type": "input_file", "file_id": media.file_id}
+    if media.data is None:
+        return {"type": "input_file", "file_url": media.url}
+    return {"type": "input_file", "filename": media.name or "file", "file_data": media.data_url}
+
+
+def _tool_choice(body: dict[str, Any], value: Any, _report: Report) -> None:
+    mode, name = chosen(value)
+    body["tool_choice"] = {"type": "function", "name": name} if mode == "tool" else mode
+
+
+def _response_format(body: dict[str, Any], value: Any, _report: Report) -> None:
+    form = ResponseFormat.of(value)
+    inner = form.fields() if form.kind == "json_schema" else {}
+    body.setdefault("text", {})["format"] = {"type": form.kind, **inner}
+
+
+class Responses(BaseDialect):
+    """The Responses request."""
+
+    rules: ClassVar[Rules] = Rules(apart=True, merge=True, reasoning=True, sealed=True, media=frozenset({USER, TOOL}))
+    table: ClassVar[Table] = {
+        **as_is("temperature", "top_p"),
+        "max_tokens": put("max_output_tokens"),
+        "response_format": _response_format,
+        "verbosity": put("text", "verbosity"),
+        "tool_choice": _tool_choice,
+        **as_is("parallel_tool_calls", "max_tool_calls", "stream", "stream_options"),
+        "reasoning_effort": put("reasoning", "effort"),
+        "reasoning_summary": put("reasoning", "summary"),
+        **as_is("top_logprobs", "user", "include", "store", "metadata", "previous_response_id", "conversation"),
+        **as_is("truncation", "background", "service_tier", "prompt_cache_key", "safety_identifier", "moderation"),
+    }
+
+    def __init__(self, name: str = "responses") -> None:
+        super().__init__(name)
+
+    def _messages(self, talk: Conversation, options: Mapping[str, Any], report: Report) -> dict[str, Any]:
+        text, turns = _instructions(talk)
+        if talk.style.repair:
+            turns = merged(turns, talk.style, report)
+        items: list[dict[str, Any]] = []
+        for turn in turns:
+            if turn.rich:
+                items += _items(turn, report)
+            else:
+                items.append({"role": turn.role, "content": turn.text})
+        return {**({"instructions": text} if text else {}), "input": items}
+
+    def _body(
+        self, model: str | None, talk: Conversation, options: Mapping[str, Any], report: Report
+    ) -> dict[str, Any]:
+        named = {"model": model} if model else {}
+        return {**named, **self._messages(talk, options, report)}
+
+    def _add_tools(self, body: dict[str, Any], tools: Sequence[Tool], report: Report) -> None:
+        body["tools"] = [_definition(tool) for tool in tools]
+
+
+def _instructions(talk: Conversation) -> tuple[str, list[Turn]]:
+    """The text at the top, and the turns without it."""
+    if talk.style.system != "keep":
+        return system_text(talk), talk.turns
+    first = next((place for place, turn in enumerate(talk.turns) if turn.role != SYSTEM), len(talk.turns))
+    top = Conversation(tuple(talk.turns[:first]), [], talk.style)
+    return system_text(top), talk.turns[first:]
+
+
+def _definition(tool: Tool) -> dict[str, Any]:
+    described = {"description": scalar_text(tool.description)} if tool.description else {}
+    strict = {} if tool.strict is None else {"strict": tool.strict}
+    return {"type": "function", "name": scalar_text(tool.name), **described, "parameters": schema(tool), **strict}
+
+
+def _items(turn: Turn, report: Report) -> list[dict[str, Any]]:
+    if turn.role == TOOL:
+        return [{"type": "function_call_output", "call_id": turn.call_id or "", "output": _content(turn, report)}]
+    thoughts = [_thought(part, turn, report) for part in turn.reasoning]
+    said = [{"role": turn.role, "content": _content(turn, report)}] if _says(turn) else []
+    return [*(thought for thought in thoughts if thought), *said, *(_call(call) for call in turn.calls)]
+
+
+def _says(turn: Turn) -> bool:
+    return bool(turn.text or turn.attachments or not (turn.calls or turn.reasoning))
+
+
+def _content(turn: Turn, report: Report) -> Any:
+    media = media_parts(turn, part, report)
+    return _with_text(turn, media) if media else turn.text
+
+
+def _with_text(turn: Turn, media: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [*([{"type": "input_text", "text": turn.text}] if turn.text else []), *media]
+
+
+def _thought(part: Mapping[str, Any], turn: Turn, report: Report) -> dict[str, Any] | None:
+    """A ``reasoning`` item; thoughts that did not come from here have no id or sealed content, and no place."""
+    if not (part.get("id") or part.get("encrypted_content")):
+        report.loss("the thoughts behind an answer are not sent: they have neither id nor sealed content", turn.index)
+        return None
+    kept = {key: jsonable(part[key]) for key in ("id", "encrypted_content", "content") if part.get(key)}
+    return {"type": "reasoning", **kept, "summary": jsonable(part.get("summary") or [])}
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    item_id = call.raw.get("item_id")
+    known = {"id": jsonable(item_id)} if item_id else {}
+    return {"type": "function_call", **known, "call_id": call.id, "name": call.name, "arguments": call.text()}

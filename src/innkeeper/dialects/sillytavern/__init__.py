@@ -1,0 +1,1 @@
+"""SillyTavern's own request bodies: its post-processing, its conversions for each provider, and the settings it sends."""

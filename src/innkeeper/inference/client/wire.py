@@ -1,0 +1,245 @@
+"""What goes over the wire and what comes back, the same for both clients, without I/O.
+
+Requests are written as bytes; answers are decoded into a `Response` within limits of size and time; statuses, error bodies and
+failures of the transport become our own errors. Secrets are redacted from everything that is shown.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from time import monotonic
+from typing import Any, Final
+
+import msgspec
+
+from innkeeper.inference.client.endpoint import Endpoint
+from innkeeper.inference.errors import (
+    DecodeError,
+    HttpError,
+    ProviderConnectionError,
+    ProviderTimeoutError,
+    ReplyError,
+    StreamCutError,
+)
+from innkeeper.inference.limits import MAX_RESPONSE_BYTES, SAMPLE_CHARACTERS
+from innkeeper.prompt import LimitError, ProviderError, UsageError
+from innkeeper.prompt.text import scalar_text
+
+__all__ = [
+    "CHAT",
+    "Meter",
+    "Response",
+    "broken",
+    "chat_request",
+    "decoded",
+    "encoded",
+    "error_of",
+    "public_headers",
+    "raise_for_status",
+    "sample",
+    "times",
+    "transport_errors",
+    "unstreamed",
+    "wire_request",
+]
+
+_SUCCESS: Final = range(200, 300)
+_HIDDEN_HEADERS: Final = frozenset({"set-cookie", "authorization", "proxy-authorization", "www-authenticate"})
+
+
+class Response(msgspec.Struct, frozen=True):
+    """A status, the headers (lower-case names, cookies left out) and the body as JSON data."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: Any
+
+    def __repr__(self) -> str:
+        """The status and the kind of body only: answers may be private."""
+        return f"Response(status={self.status}, body={type(self.body).__name__})"
+
+
+def public_headers(headers: Mapping[str, str], endpoint: Endpoint) -> dict[str, str]:
+    """A response's headers with lower-case names, without cookies, and without our secrets where they are echoed."""
+    named = ((name.lower(), endpoint.redact(value)) for name, value in headers.items())
+    return {name: value for name, value in named if name not in _HIDDEN_HEADERS}
+
+
+def sample(raw: bytes | str, endpoint: Endpoint) -> str:
+    """The start of a body for an error message: redacted, then cut, on one line."""
+    text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw
+    clean = " ".join(endpoint.redact(text)[: 64 * SAMPLE_CHARACTERS].split())
+    shown = clean[:SAMPLE_CHARACTERS]
+    return "".join(c if c.isprintable() else "\ufffd" for c in shown) + ("…" if len(clean) > len(shown) else "")
+
+
+def decoded(status: int, headers: Mapping[str, str], raw: bytes, endpoint: Endpoint) -> Response:
+    """A response from a whole body. Raises `HttpError`, `DecodeError`, or `ReplyError` for an error in a 200."""
+    shown = public_headers(headers, endpoint)
+    raise_for_status(status, shown, raw, endpoint)
+    body = _json(raw, shown, endpoint)
+    failure = error_of(body, endpoint)
+    if failure is not None:
+        raise failure
+    return Response(status, shown, body)
+
+
+def raise_for_status(status: int, headers: Mapping[str, str], raw: bytes, endpoint: Endpoint) -> None:
+    """Raise `HttpError` unless ``status`` is a success; its message is the provider's own where the body has one."""
+    if status in _SUCCESS:
+        return
+    try:
+        body = json.loads(endpoint.redact(raw.decode("utf-8", "replace")))
+    except (ValueError, RecursionError):
+        body = None
+    said = _message(body, endpoint)
+    msg = f"the provider answered with status {status}" + (f": {said}" if said else "")
+    raise HttpError(
+        msg, status=status, headers=headers, sample=sample(raw, endpoint), body=body, hint=_HINTS.get(status)
+    )
+
+
+_HINTS: Final = {
+    301: "redirects are not followed; use the address it points to as base_url",
+    302: "redirects are not followed; use the address it points to as base_url",
+    307: "redirects are not followed; use the address it points to as base_url",
+    308: "redirects are not followed; use the address it points to as base_url",
+    401: "check api_key (INNKEEPER_API_KEY)",
+    403: "the key may not do this",
+    404: "check base_url, api_prefix and the model's name",
+    413: "the request is too large; shorten the prompt",
+    429: "too many requests or no credit left; wait as long as retry-after says",
+    529: "the provider is overloaded; try again later",
+}
+
+
+def error_of(body: Any, endpoint: Endpoint) -> ReplyError | None:
+    """The error that a body or a stream event reports under ``error``, if it does."""
+    if not isinstance(body, Mapping) or not body.get("error"):
+        return None
+    error = body["error"]
+    code = error.get("code") if isinstance(error, Mapping) else None
+    status = code if isinstance(code, int) and not isinstance(code, bool) else None
+    said = _message(body, endpoint) or "no message"
+    text = None if code is None else sample(str(code), endpoint)
+    return ReplyError(f"the provider reports an error: {said}", code=text, status=status)
+
+
+def _message(body: Any, endpoint: Endpoint) -> str:
+    """``error.message`` in its usual spellings."""
+    error = body.get("error", body.get("detail")) if isinstance(body, Mapping) else None
+    if isinstance(error, Mapping):
+        error = error.get("message")
+    if error is None and isinstance(body, Mapping):
+        error = body.get("message")
+    return sample(error, endpoint) if isinstance(error, str) else ""
+
+
+def _json(raw: bytes, headers: Mapping[str, str], endpoint: Endpoint) -> Any:
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        kind = headers.get("content-type", "no content type").partition(";")[0]
+        msg = f"the provider's answer is not JSON ({sample(kind, endpoint)}, {len(raw):,} bytes)"
+        hint = "check base_url and api_prefix: this looks like a web page" if "html" in kind else None
+        raise DecodeError(msg, sample=sample(raw, endpoint), hint=hint) from error
+
+
+CHAT: Final = "/chat/completions"
+
+
+def chat_request(
+    model: str, messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any], *, include_usage: bool
+) -> dict[str, Any]:
+    """A streamed chat completion request."""
+    request = {"model": model, "messages": messages, **options, "stream": True}
+    if include_usage:
+        request["stream_options"] = {**(options.get("stream_options") or {}), "include_usage": True}
+    return request
+
+
+def unstreamed(request: Mapping[str, Any]) -> dict[str, Any]:
+    """The same request for a whole answer."""
+    return {name: value for name, value in request.items() if name not in {"stream", "stream_options"}}
+
+
+def encoded(request: Any) -> bytes:
+    """A request as JSON, keys in the order it has them. Raises `UsageError` for what JSON cannot say."""
+    try:
+        text = json.dumps(request, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        msg = f"the request is not JSON data: {error}"
+        raise UsageError(msg) from error
+    return scalar_text(text).encode()
+
+
+def wire_request(endpoint: Endpoint, request: Any, *, streams: bool) -> dict[str, Any]:
+    """The body and headers of a call, as the transport takes them."""
+    accept = "text/event-stream, application/json" if streams else "application/json"
+    kind = {} if request is None else {"content-type": "application/json"}
+    return {
+        "content": None if request is None else encoded(request),
+        "headers": {"accept": accept, **kind, **endpoint.wire_headers()},
+    }
+
+
+def times(endpoint: Endpoint) -> Any:
+    """The endpoint's times as the transport takes them."""
+    import httpx
+
+    return httpx.Timeout(endpoint.timeout, connect=endpoint.open_timeout)
+
+
+class Meter:
+    """Counts one answer's bytes and watches its time: `take` passes pieces through until a limit is met."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._deadline = monotonic() + endpoint.total_timeout
+        self._size = 0
+
+    def take(self, piece: bytes) -> bytes:
+        """``piece``. Raises `LimitError` past `MAX_RESPONSE_BYTES`, `ProviderTimeoutError` past the total time."""
+        self._size += len(piece)
+        if self._size > MAX_RESPONSE_BYTES:
+            what = "the provider's answer"
+            raise LimitError(what, limit="MAX_RESPONSE_BYTES", allowed=MAX_RESPONSE_BYTES, found=self._size)
+        if monotonic() > self._deadline:
+            msg = f"the answer from {self._endpoint.base_url} took longer than {self._endpoint.total_timeout:g} s"
+            raise ProviderTimeoutError(msg, phase="total")
+        return piece
+
+
+def transport_errors() -> tuple[type[Exception], ...]:
+    """What the transport raises for everything that is not the caller's fault."""
+    import httpx
+
+    # A host name that cannot be spelled in DNS surfaces as a UnicodeError of the resolver.
+    return httpx.HTTPError, httpx.InvalidURL, UnicodeError
+
+
+def broken(error: Exception, endpoint: Endpoint, *, partial: str | None = None) -> ProviderError:
+    """Our error for one of `transport_errors`; ``partial`` is the text so far when a stream was under way."""
+    import httpx
+
+    if isinstance(error, httpx.TimeoutException):
+        return _late(error, endpoint)
+    said = sample(str(error), endpoint) or type(error).__name__
+    if isinstance(error, httpx.DecodingError):
+        return DecodeError(f"the provider's answer is not encoded as it says: {said}")
+    if partial is not None:
+        return StreamCutError(f"the stream from {endpoint.base_url} broke: {said}", partial=partial)
+    if isinstance(error, (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError)):
+        return ProviderConnectionError(f"the connection to {endpoint.base_url} broke: {said}")
+    hint = "check base_url and that the server runs"
+    return ProviderConnectionError(f"no connection to {endpoint.base_url}: {said}", hint=hint)
+
+
+def _late(error: Exception, endpoint: Endpoint) -> ProviderTimeoutError:
+    import httpx
+
+    phases: dict[type, str] = {httpx.ConnectTimeout: "open", httpx.PoolTimeout: "open", httpx.WriteTimeout: "write"}
+    phase = phases.get(type(error), "read")
+    allowed = endpoint.open_timeout if isinstance(error, httpx.ConnectTimeout) else endpoint.timeout
+    return ProviderTimeoutError(f"no answer from {endpoint.base_url} within {allowed:g} s ({phase})", phase=phase)

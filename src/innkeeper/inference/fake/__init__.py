@@ -1,0 +1,1 @@
+"""Fake providers that answer by a script, for tests and demos."""

@@ -1,0 +1,177 @@
+"""Fake providers that answer by a script: a client that needs no network, and a server on this machine's loopback.
+
+Fit for users' own tests, demos and trying things out. What a script may hold is in `innkeeper.inference.fake.script`.
+
+>>> from innkeeper.inference import FakeClient
+>>> FakeClient("Good evening.").chat("any", [{"role": "user", "content": "Hello"}]).content
+'Good evening.'
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any, Self
+
+import msgspec
+
+from innkeeper.inference.client.sync_client import Client
+from innkeeper.inference.fake.script import Answer, FakeReply, Fault, Script, read_request, route
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["Answer", "EchoServer", "FakeClient", "FakeReply", "Fault", "Received"]
+
+
+class FakeClient(Client):
+    """A `Client` whose provider is a script in this process; see `EchoServer` for what a script holds.
+
+    Everything but the network is real: requests are encoded, answers decoded, faults become the errors they would be. A
+    stall is the timeout that it would end in, without the wait. `requests` are the request bodies so far.
+    """
+
+    def __init__(self, *script: Any, **settings: Any) -> None:
+        settings.setdefault("base_url", "http://fake.invalid")
+        super().__init__(**settings)
+        self.requests: list[dict[str, Any]] = []
+        self._script = Script(script)
+
+    @property
+    def _http(self) -> httpx.Client:
+        import httpx
+
+        if self._transport is None:
+            self._transport = httpx.MockTransport(self._handle)
+        return super()._http
+
+    def _handle(self, request: httpx.Request) -> httpx.Response:
+        import httpx
+        import msgspec
+
+        if request.content:
+            self.requests.append(msgspec.json.decode(request.content))
+        answer = route(request.method, request.url.path, request.content, self._script)
+        if answer.ending == "refuse":
+            msg = "connection refused"
+            raise httpx.ConnectError(msg, request=request)
+        if answer.delay > self.endpoint.timeout:
+            msg = "nothing came"
+            raise httpx.ReadTimeout(msg, request=request)
+        return httpx.Response(answer.status, headers=dict(answer.headers), content=_body(answer, request))
+
+
+def _body(answer: Answer, request: httpx.Request) -> Iterator[bytes]:
+    import httpx
+
+    yield from answer.pieces()
+    if answer.ending == "stall":
+        msg = "nothing more came"
+        raise httpx.ReadTimeout(msg, request=request)
+    if answer.ending == "cut":
+        msg = "peer closed connection without sending complete message body"
+        raise httpx.RemoteProtocolError(msg, request=request)
+
+
+class Received(msgspec.Struct, frozen=True):
+    """One request as the server got it; headers have lower-case names."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: Any
+
+
+class EchoServer:
+    """An OpenAI-compatible server in a thread, as a context manager. Without a script it echoes the last message.
+
+    ``script`` holds texts, `FakeReply`, `Fault`, whole bodies, or functions of the request. With ``api_key`` other keys
+    get 401. `requests` are all that came, `base_url` is where to go.
+    """
+
+    def __init__(self, *script: Any, api_key: str | None = None, port: int = 0) -> None:
+        self.requests: list[Received] = []
+        self.script = Script(script)
+        self.api_key = api_key
+        self.stopping = threading.Event()
+        self._server = _Server(("127.0.0.1", port), _Handler)
+        self._server.echo = self
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
+
+    @property
+    def base_url(self) -> str:
+        """``http://127.0.0.1:port``."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def start(self) -> Self:
+        """Begin to answer; a ``with`` block does so by itself."""
+        self._thread.start()
+        return self
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Stop at once, also in the middle of a stall."""
+        self.stopping.set()
+        if self._thread.is_alive():
+            self._server.shutdown()
+            self._thread.join()
+        self._server.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    echo: EchoServer
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Clients that go away are part of the game."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: _Server
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base's name
+        """Say nothing."""
+
+    def do_GET(self) -> None:
+        """Answer."""
+        self._serve()
+
+    do_POST = do_GET  # noqa: N815 - the base's names
+
+    def _serve(self) -> None:
+        echo = self.server.echo
+        body = self.rfile.read(int(self.headers.get("content-length") or 0))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        authorised = echo.api_key is None or headers.get("authorization") == f"Bearer {echo.api_key}"
+        answer = route(self.command, self.path, body, echo.script, authorised=authorised)
+        echo.requests.append(Received(self.command, self.path, headers, read_request(body)))
+        self._send(answer)
+
+    def _send(self, answer: Answer) -> None:
+        stopping = self.server.echo.stopping
+        if answer.ending == "refuse" or stopping.wait(answer.delay):
+            self.close_connection = True
+            return
+        self.send_response(answer.status)
+        for name, value in answer.headers.items():
+            self.send_header(name, value)
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        for piece in answer.pieces():
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+            self.wfile.flush()
+        if answer.ending == "stall":
+            stopping.wait()
+        if answer.ending == "end":
+            self.wfile.write(b"0\r\n\r\n")
+        else:
+            self.close_connection = True

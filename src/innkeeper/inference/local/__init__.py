@@ -1,0 +1,1 @@
+"""Models that run in this process: their weights on this machine, and a client with the face of any provider's."""

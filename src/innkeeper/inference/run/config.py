@@ -1,0 +1,187 @@
+"""RunnerConfig: everything about how one model is asked that stays the same from request to request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from innkeeper.inference.capabilities import Capabilities, CapabilityTable
+from innkeeper.inference.directives.config import DirectivesConfig
+from innkeeper.inference.output_tags.transform import OutputTagsConfig
+from innkeeper.inference.sections import section_of
+from innkeeper.inference.tools.config import ToolCallingConfig
+from innkeeper.prompt import (
+    BuildRequest,
+    ConfigError,
+    Context,
+    FrozenDict,
+    Pipeline,
+    UsageError,
+    deep_merge,
+    freeze,
+    thaw,
+)
+from innkeeper.prompt.context import step_key
+from innkeeper.prompt.frozen import EMPTY
+
+if TYPE_CHECKING:
+    from innkeeper.taverns.tavern import Tavern
+
+__all__ = ["RESERVED_OPTIONS", "RunnerConfig"]
+
+RESERVED_OPTIONS: Final = (
+    "model",
+    "messages",
+    "tools",
+    "tool_choice",
+    "response_format",
+    "stream",
+    "stream_options",
+)
+"""Request fields that no default may set: they belong to a single request."""
+
+_POLICY: Final = "language_policy"
+_GUARD: Final = "max_tokens"
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerConfig:
+    """A model, the tavern that makes its prompts, and how its answers are handled. Build one with `build`.
+
+    ``pipeline`` has all its options resolved (``step_layers``); `pipeline_for` is the one for a request, where the tavern has
+    several. ``custom`` says that it was given. ``language_policy`` is what the context says, whether the pipeline has such a
+    step or not.
+    """
+
+    provider: str
+    model: str
+    context: Context
+    tavern: str
+    pipeline: Pipeline
+    llm_options_defaults: FrozenDict
+    capabilities: Capabilities
+    tool_calling: ToolCallingConfig
+    directives: DirectivesConfig
+    language_policy: FrozenDict
+    output_tags: OutputTagsConfig
+    step_layers: tuple[tuple[str, FrozenDict], ...] = ()
+    choose: Callable[[BuildRequest], Pipeline] | None = None
+    custom: bool = False
+
+    @classmethod
+    def build(  # noqa: PLR0913 - the document's signature
+        cls,
+        provider: str,
+        model: str,
+        context: Context | Mapping[str, Any] | None = None,
+        *,
+        tavern: str = "vibe",
+        pipeline: Pipeline | None = None,
+        step_options: Mapping[str, Mapping[str, Any]] | None = None,
+        llm_options_defaults: Mapping[str, Any] | None = None,
+        capabilities_overrides: Mapping[str, Any] | None = None,
+        capability_table: CapabilityTable | None = None,
+        taverns: Mapping[str, Tavern] | None = None,
+    ) -> RunnerConfig:
+        """A config for one model (1-vibetavern-pipeline, *Minimal PromptRunner + RunnerConfig Example*).
+
+        ``context`` is the one place for settings of a run: ``language_policy``, ``tool_calling``, ``directives``,
+        ``output_tags``, and ``module_configs`` with overrides per step. ``tavern`` names the pipeline unless ``pipeline`` is
+        given; any will do. ``step_options`` change the steps' defaults; unlike ``module_configs`` they must name steps that
+        exist. Raises `ConfigError`, `UnknownNameError`, `UsageError`.
+        """
+        given = Context.build(context, type="vibe_tavern")
+        capabilities = Capabilities.of(provider, model, capabilities_overrides, capability_table)
+        house = _tavern(tavern, taverns) if pipeline is None else None
+        steps = house.pipeline if house is not None else pipeline
+        if not isinstance(steps, Pipeline):
+            msg = f"pipeline must be a Pipeline, not {type(steps).__name__}"
+            raise UsageError(msg)
+        policy: FrozenDict = freeze(dict(section_of(given.get(_POLICY), _POLICY)))
+        layers = _layers(steps, policy, step_options or {}, capabilities)
+        return cls(
+            provider=capabilities.provider,
+            model=capabilities.model,
+            context=given,
+            tavern=tavern,
+            pipeline=_configured(steps, layers),
+            llm_options_defaults=_defaults(llm_options_defaults),
+            capabilities=capabilities,
+            tool_calling=ToolCallingConfig.of(provider, model, given.get("tool_calling")),
+            directives=DirectivesConfig.of(provider, given.get("directives")),
+            language_policy=policy,
+            output_tags=OutputTagsConfig.of(given.get("output_tags")),
+            step_layers=layers,
+            choose=None if house is None else house.choose,
+            custom=pipeline is not None,
+        )
+
+    def pipeline_for(self, request: BuildRequest) -> Pipeline:
+        """The steps for one request: the config's own, or those that the tavern chooses, with the same options."""
+        if self.choose is None:
+            return self.pipeline
+        steps = self.choose(request)
+        return _configured(steps, [layer for layer in self.step_layers if layer[0] in steps])
+
+    def __repr__(self) -> str:
+        return f"RunnerConfig({self.provider!r}, {self.model!r}, tavern={self.tavern!r})"
+
+
+def _tavern(name: str, taverns: Mapping[str, Tavern] | None) -> Tavern:
+    if taverns is None:
+        from innkeeper.taverns import TAVERNS
+
+        taverns = TAVERNS
+    return taverns[name]
+
+
+def _layers(
+    pipeline: Pipeline, policy: Mapping[str, Any], step_options: Mapping[str, Any], capabilities: Capabilities
+) -> tuple[tuple[str, FrozenDict], ...]:
+    """Options per step: what capabilities imply, then the context's policy, then ``step_options``."""
+    layers: list[tuple[str, Mapping[str, Any]]] = []
+    if _GUARD in pipeline and capabilities.context_window_tokens is not None:
+        layers.append((_GUARD, deep_merge(_guard(capabilities), thaw(pipeline.options(_GUARD)))))
+    if _POLICY in pipeline and policy:
+        layers.append((_POLICY, policy))
+    layers += [(step_key(str(name)), _options(name, options)) for name, options in step_options.items()]
+    merged: dict[str, dict[str, Any]] = {}
+    for name, options in layers:
+        merged[name] = deep_merge(merged.get(name, {}), thaw(options))
+    return tuple((name, freeze(options)) for name, options in merged.items())
+
+
+def _configured(pipeline: Pipeline, layers: Iterable[tuple[str, FrozenDict]]) -> Pipeline:
+    for name, options in layers:
+        pipeline = pipeline.configure(name, **thaw(options))
+    return pipeline
+
+
+def _guard(capabilities: Capabilities) -> dict[str, Any]:
+    return {
+        "max_tokens": capabilities.context_window_tokens,
+        "reserve_tokens": capabilities.reserved_response_tokens,
+        "mode": "error",
+    }
+
+
+def _options(name: Any, options: Any) -> dict[str, Any]:
+    if not isinstance(options, Mapping):
+        msg = f"step_options[{str(name)!r}] must be a mapping"
+        raise ConfigError(msg, hint='for example {"language_policy": {"style_hint": "casual"}}')
+    return {str(key): value for key, value in options.items()}
+
+
+def _defaults(options: Mapping[str, Any] | None) -> FrozenDict:
+    if options is None:
+        return EMPTY
+    if not isinstance(options, Mapping):
+        msg = f"llm_options_defaults must be a mapping, not {type(options).__name__}"
+        raise ConfigError(msg)
+    reserved = [name for name in RESERVED_OPTIONS if name in options]
+    if reserved:
+        msg = f"llm_options_defaults may not set {', '.join(reserved)}"
+        raise ConfigError(msg, hint="pass them with a single request")
+    frozen: FrozenDict = freeze(dict(options))
+    return frozen

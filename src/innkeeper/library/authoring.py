@@ -1,0 +1,185 @@
+"""Authoring: making, checking and publishing templates, and taking a publication back.
+
+A version is checked in the same transaction that moves a label to it: its variables, its parts, its key among those that hold
+the label, its length in the window of the model that reads it, and its text, which must pass in its own tier by itself.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from innkeeper.library.errors import (
+    TierBlockedError,
+    UnknownLabelError,
+    UnknownTemplateError,
+    UnknownVersionError,
+    near_names,
+)
+from innkeeper.library.models.stores import ModelStore
+from innkeeper.library.templates.publish import TemplateProblem, problems_of, require_publishable
+from innkeeper.library.templates.store import LabelEvent, TemplateStore
+from innkeeper.library.templates.template import PRODUCTION, TemplateVersion
+from innkeeper.library.tier import Decision
+from innkeeper.library.tiers.gate import TextKind
+from innkeeper.library.tiers.moderation import moderate
+from innkeeper.library.transfer.format import Parsed
+from innkeeper.library.transfer.importing import Imported, Progress, import_library
+
+if TYPE_CHECKING:
+    from innkeeper.library.library import Library
+    from innkeeper.library.templates.template import TemplateDraft
+
+__all__ = ["Authoring"]
+
+
+class Authoring:
+    """Made by `Library.shelving`. What it changes is in memory, here, when its methods return; elsewhere within two seconds."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self.store = TemplateStore(library.db)
+        self._models = ModelStore(library.db)
+
+    # ---------------------------------------------------------------------------------------------------------- looking
+
+    def get(self, name: str, *, version: int | None = None, label: str | None = None) -> TemplateVersion:
+        """One version. Raises `UnknownTemplateError` with near names, `UnknownVersionError`, `UnknownLabelError`."""
+        with near_names(name, self._names):
+            return self.store.get(name, version=version, label=label)
+
+    def validate(self, version: TemplateVersion, label: str = PRODUCTION) -> tuple[TemplateProblem, ...]:
+        """Everything that is wrong with a version, were it to hold a label; errors stop a publication."""
+        given = {**self._given(version, label), "holders": self.store.all_labelled()}
+        return (*problems_of(version, **given), *self._judged(version))
+
+    # --------------------------------------------------------------------------------------------------------- changing
+
+    def create(self, draft: TemplateDraft) -> TemplateVersion:
+        """A new template with version 1, without a label. Raises `AlreadyExistsError`, `RowError`."""
+        return self.store.create(draft)
+
+    def add_version(self, draft: TemplateDraft, *, base: int | None = None) -> TemplateVersion:
+        """A further version. Raises `UnknownTemplateError` with near names, `ConflictError`."""
+        with near_names(draft.name, self._names):
+            return self.store.add_version(draft, base=base)
+
+    def publish(
+        self, name: str, version: int | None = None, *, label: str = PRODUCTION, who: str = "", why: str = ""
+    ) -> LabelEvent:
+        """Check a version (the latest where none is named) and move a label to it.
+
+        Raises:
+            InvalidTemplateError: it may not be published; with all problems.
+            TierBlockedError: its text does not pass in its own tier; recorded as an audit event.
+            AmbiguousTemplateError: another template has its key under this label.
+            UnknownTemplateError, UnknownVersionError: there is no such version.
+        """
+        chosen = self.get(name, version=version).version
+
+        def check(target: TemplateVersion) -> None:
+            self._admit(target, who)
+            require_publishable(target, **self._given(target, label))
+
+        moved = self.store.move_label(name, label, chosen, who=who, why=why, validate=check)
+        self._changed()
+        return moved
+
+    def rollback(
+        self, name: str, *, label: str = PRODUCTION, to: int | None = None, who: str = "", why: str = ""
+    ) -> LabelEvent:
+        """Move a label back to the version that held it before, or to one that is named; that one is checked again.
+
+        Raises:
+            UnknownLabelError: the label is not held, or was never held by another version.
+        """
+        with near_names(name, self._names):
+            held = self.store.get(name, label=label).version
+            chosen = self._before(name, label, held) if to is None else to
+        return self.publish(name, chosen, label=label, who=who, why=why or f"back from version {held}")
+
+    def take_in(
+        self, parsed: Parsed, *, who: str = "", dry_run: bool = False, progress: Progress = lambda _: None
+    ) -> Imported:
+        """Import a file, all of it or nothing; versions that get a label are checked as by `publish`.
+
+        Raises as `import_library` and `publish` do, with the place in the file.
+        """
+        lookup, windows = cache(self._lookup), cache(self._window)
+
+        def check(target: TemplateVersion) -> None:
+            self._admit(target, who)
+            given = {"lookup": lookup, "window": windows(_reader(target)), "counter": self._library.counter}
+            require_publishable(target, **given)
+
+        done = import_library(self._library.db, parsed, who=who, dry_run=dry_run, progress=progress, validate=check)
+        if not dry_run:
+            self._changed()
+        return done
+
+    def remove_label(self, name: str, label: str, *, who: str = "", why: str = "") -> LabelEvent:
+        """Take a label off. Raises `UnknownTemplateError`, `UnknownLabelError`."""
+        with near_names(name, self._names):
+            moved = self.store.remove_label(name, label, who=who, why=why)
+        self._changed()
+        return moved
+
+    # ---------------------------------------------------------------------------------------------------------- helpers
+
+    def _names(self) -> list[str]:
+        return [entry.name for entry in self.store.list()]
+
+    def _changed(self) -> None:
+        self._library.refresh()
+
+    def _before(self, name: str, label: str, held: int) -> int:
+        """The version that held a label before the present one: the newest move to this one came from it."""
+        moves = [event for event in self.store.history(name) if event.label == label]
+        for event in reversed(moves):
+            if event.to_version == held and event.from_version not in {None, held}:
+                return int(event.from_version or 0)
+        raise UnknownLabelError(
+            f"no version of {name!r} held {label!r} before version {held}", hint="name the version: --to"
+        )
+
+    def _given(self, version: TemplateVersion, label: str) -> dict[str, Any]:
+        """What a check is given; whether another template has the key is for the store to say, by its index."""
+        window, counter = self._window(_reader(version)), self._library.counter
+        return {"lookup": self._lookup, "label": label, "window": window, "counter": counter}
+
+    def _window(self, key: str | None) -> int | None:
+        return next((row["context_window"] for row in self._models.named((key,)) if row["is_active"]), None)
+
+    def _lookup(self, name: str, version: int) -> TemplateVersion | None:
+        try:
+            return self.store.get(name, version=version)
+        except (UnknownTemplateError, UnknownVersionError):
+            return None
+
+    def _judged(self, version: TemplateVersion) -> tuple[TemplateProblem, ...]:
+        found = self._library.rules.gate.check_saved(_texts_of(version), version.key.content_mode).decision
+        if found.decision is not Decision.BLOCK:
+            return ()
+        error = TierBlockedError(found.decision.value, found.effective.value, found.categories, found.reasons)
+        return (TemplateProblem("tier", error.message, hint=error.hint),)
+
+    def _admit(self, version: TemplateVersion, who: str) -> None:
+        """A text that is blocked by itself would block every request. Its own tier counts, whether it is enabled or not."""
+        texts, tier, gate = _texts_of(version), version.key.content_mode, self._library.rules.gate
+        resource = ("template", version.version_id)
+        try:
+            moderate(self._library.db, TextKind.SYSTEM_PROMPT, texts, tier, resource=resource, who=who, gate=gate)
+        except TierBlockedError as error:
+            self._library.metrics.count("library_blocks_total", categories=",".join(error.categories))
+            raise
+
+
+def _reader(version: TemplateVersion) -> str | None:
+    """The model that reads a template's text."""
+    return version.key.enhancer_model or version.key.target_model
+
+
+def _texts_of(version: TemplateVersion) -> dict[str, str]:
+    """What a version says by itself: its text, and what stands in for values."""
+    defaults = {variable.name: variable.default for variable in version.variables if variable.default}
+    return {"system_prompt": version.system_prompt, **defaults}

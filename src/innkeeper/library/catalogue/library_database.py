@@ -1,0 +1,219 @@
+"""The database of a library as a source of catalogues, opened when it is first needed and again after it was lost.
+
+Beside it stands its snapshot file, which is read up to the tier that the operator's rules allow. `CacheView` shows the catalogue
+in memory, the snapshot and the cache of rendered texts, and builds them anew.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from innkeeper.library.catalogue.catalogue import Catalogue
+from innkeeper.library.catalogue.snapshot import SnapshotFile, snapshot_of
+from innkeeper.library.db.connection import find_target
+from innkeeper.library.errors import DatabaseUnreachableError, SnapshotError
+from innkeeper.library.tier import Tier
+from innkeeper.library.tiers.rules import OperatorRules, rules_of
+from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.prompt.machine import home
+
+if TYPE_CHECKING:
+    from innkeeper.library.catalogue.resolver import ResolveRequest
+    from innkeeper.library.db.engine import Database
+    from innkeeper.library.library import Library
+
+__all__ = ["CacheView", "LibraryDatabase", "LibrarySnapshot", "SnapshotFacts", "snapshot_path"]
+
+_FOLDER: Final = "snapshots"
+
+
+class LibraryDatabase:
+    """What is read of a database: its rules and, up to the tier that they allow, its catalogue. Threads may share it.
+
+    Args:
+        opener: opens the database; may raise `DatabaseError`, and is asked again later then.
+        given: the policy and detector that are taken instead of those of the database.
+        clock: seconds that only go forward.
+    """
+
+    def __init__(
+        self, opener: Callable[[], Database], given: dict[str, Any], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._opener, self._given, self._clock = opener, given, clock
+        self._db: Database | None = None
+        self._rules: OperatorRules | None = None
+        self._lock = threading.Lock()
+        self._closed = False
+        self.loaded_at: float | None = None
+        """When the last whole catalogue was read, on the clock."""
+
+    @property
+    def db(self) -> Database:
+        """The open database. Raises `DatabaseError`."""
+        with self._lock:
+            if self._closed:
+                raise DatabaseUnreachableError("the library was closed")
+            if self._db is None:
+                self._db = self._opener()
+            return self._db
+
+    @property
+    def rules(self) -> OperatorRules:
+        """The rules that count. Before the database has answered once, what is given, else the defaults: the general tier."""
+        if self._rules is None:
+            try:
+                return self.read_rules()
+            except InnkeeperError:
+                return self._standing_in()
+        return self._rules
+
+    def read_rules(self) -> OperatorRules:
+        """Read the rules anew. Raises `DatabaseError`; the last ones count on then."""
+        self._rules = found = rules_of(self.db, before=self._rules, **self._given)
+        return found
+
+    def load(self) -> Catalogue:
+        """Everything that the rules allow. Raises `DatabaseError`."""
+        from innkeeper.library.catalogue.database_source import DatabaseSource
+
+        found = DatabaseSource(self.db, ceiling=self.read_rules().policy.ceiling).load()
+        self.loaded_at = self._clock()
+        return found
+
+    def point(self, request: ResolveRequest) -> Catalogue:
+        """The rows that can answer one request. Raises `DatabaseError`."""
+        from innkeeper.library.catalogue.database_source import DatabaseSource
+
+        rules = self._rules or self.read_rules()
+        return DatabaseSource(self.db, ceiling=rules.policy.ceiling).point(request)
+
+    def close(self) -> None:
+        """Give the database back."""
+        with self._lock:
+            self._closed, db, self._db = True, self._db, None
+        if db is not None:
+            db.close()
+
+    def _standing_in(self) -> OperatorRules:
+        from innkeeper.library.tiers.gate import TierGate
+
+        return OperatorRules(
+            TierGate.of(self._given.get("policy"), self._given.get("detector")), problems=("rules_unread",)
+        )
+
+
+class LibrarySnapshot:
+    """The snapshot of a shelf in a file, read up to the tier that the rules allow."""
+
+    def __init__(self, path: Path, shelf: LibraryDatabase) -> None:
+        self.path = path
+        self._shelf = shelf
+
+    def load(self) -> Catalogue:
+        """The catalogue in the file. Raises `SnapshotError`."""
+        rules = self._shelf._rules or self._shelf._standing_in()  # noqa: SLF001 - no new look at a database that is away
+        return SnapshotFile(self.path, ceiling=rules.policy.ceiling).load()
+
+    def point(self, _request: ResolveRequest) -> Catalogue:
+        """A file is read whole."""
+        return self.load()
+
+    def store(self, catalogue: Catalogue) -> None:
+        """Replace the file. Raises `MissingFileError`."""
+        with suppress(OSError):  # where the folder cannot be made, writing the file says why
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        SnapshotFile(self.path).store(catalogue)
+
+
+def snapshot_path(url: Any = None) -> Path:
+    """Where the snapshot of a database is kept: beside a SQLite file, in Innkeeper's folder for a server."""
+    from hashlib import sha256
+
+    target = find_target(url)
+    if target.path is not None:
+        return target.path.with_name(f"{target.path.name}.snapshot.json")
+    return home() / _FOLDER / f"{sha256(target.place.encode()).hexdigest()[:16]}.json"
+
+
+class SnapshotFacts(msgspec.Struct, frozen=True):
+    """The snapshot in its file. ``problem`` says why it cannot be used, and is empty where it can."""
+
+    path: str
+    problem: str = ""
+    revision: int | None = None
+    templates: int = 0
+    content_sha256: str = ""
+
+
+class CacheView:
+    """Made by `Library.cache`."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+
+    def show(self) -> dict[str, Any]:
+        """What is in memory and in the snapshot, how often memory answered, by which rules; JSON-ready."""
+        library = self._library
+        found = library.catalogue
+        labels: dict[str, int] = {}
+        for row in found.labelled:
+            labels[row.label] = labels.get(row.label, 0) + 1
+        tally, texts, rules = library.sources.tally, library.texts.figures(), library.rules
+        unkept = library.sources.unkept
+        return {
+            "revision": found.revision,
+            "source": found.source.value,
+            "degraded": list(found.degraded),
+            "templates": len(found),
+            "labels": dict(sorted(labels.items())),
+            "negatives": len(found.negatives),
+            "models": len(found.models),
+            "providers": len(found.providers),
+            "ceiling": found.ceiling.value,
+            "age_s": library.cache_age(),
+            "resolutions": tally.total,
+            "hit_rate": round(tally.hit_rate, 6),
+            "texts": {**msgspec.structs.asdict(texts), "hit_rate": round(texts.hit_rate, 6)},
+            "rules": {"policy": rules.policy.version, "lexicon": rules.gate.detector.lexicon_version},
+            "problems": [*rules.problems, *(() if unkept is None else (f"snapshot:{unkept.kind}",))],
+            "snapshot": msgspec.structs.asdict(self.snapshot()),
+        }
+
+    def snapshot(self) -> SnapshotFacts:
+        """The snapshot in its file, verified."""
+        path = self._library.snapshot
+        try:
+            kept = SnapshotFile(path, ceiling=Tier.NSFW).load()
+        except SnapshotError as error:
+            return SnapshotFacts(str(path), error.message)
+        return SnapshotFacts(str(path), "", kept.revision, len(kept), snapshot_of(kept).content_sha256)
+
+    def rebuild(self) -> dict[str, Any]:
+        """Read everything from the database, verify it, and keep it as the snapshot, in its file and in the database.
+
+        Raises:
+            DatabaseError: the database does not answer; memory and snapshot stay as they were.
+            MissingFileError: the file cannot be written.
+        """
+        from innkeeper.library.catalogue.database_source import DatabaseSnapshots
+
+        library = self._library
+        shelf = library._shelf  # noqa: SLF001 - a part of the library
+        fresh = shelf.load()
+        LibrarySnapshot(library.snapshot, shelf).store(fresh)
+        problem = ""
+        try:
+            DatabaseSnapshots(library.db).store(fresh)
+        except InnkeeperError as error:
+            problem = error.kind
+        library.refresh()
+        made = snapshot_of(fresh)
+        facts = {"revision": fresh.revision, "templates": len(fresh), "path": str(library.snapshot)}
+        return {**facts, "content_sha256": made.content_sha256, "size": len(made.payload), "problem": problem}

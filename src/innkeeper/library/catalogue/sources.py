@@ -1,0 +1,269 @@
+"""Sources: the chain memory → snapshot → database → builtin, which gives the same answer from each and says which it was.
+
+The catalogue in memory answers almost always. Once it is told to be out of date, or is too old, it goes on answering while one
+thread fetches the next (stale-while-revalidate); where that fails, later tries wait longer and longer. Before there is one, a
+request is answered from the few rows of the database that can match it. Where the database fails, is lost or is damaged, the last
+verified snapshot stands in, and where there is none, what comes with Innkeeper does; each such answer is flagged.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
+from innkeeper.library.catalogue.resolver import Resolution, ResolveRequest, resolve
+from innkeeper.prompt.errors import InnkeeperError
+
+__all__ = ["CatalogueSource", "KeptSource", "Sources", "Tally", "Timing"]
+
+
+class CatalogueSource(Protocol):
+    """Where a catalogue is read. Both methods raise errors of Innkeeper's tree only."""
+
+    def load(self) -> Catalogue:
+        """Everything, of one revision."""
+        ...
+
+    def point(self, request: ResolveRequest) -> Catalogue:
+        """At least the rows that can answer one request, of one revision."""
+        ...
+
+
+class KeptSource(CatalogueSource, Protocol):
+    """A source that can be written: `SnapshotFile` is one."""
+
+    def store(self, catalogue: Catalogue) -> None:
+        """Keep a catalogue in place of the last one."""
+        ...
+
+
+class Timing(msgspec.Struct, frozen=True, kw_only=True):
+    """In seconds: how old a catalogue may grow before it is fetched again, and how long failures are waited out.
+
+    The wait after a failure doubles from ``first_wait`` to ``longest_wait``.
+    """
+
+    fresh: float = 60.0
+    first_wait: float = 0.5
+    longest_wait: float = 60.0
+
+
+@dataclass(slots=True)
+class Tally:
+    """How many resolutions each source has answered."""
+
+    counts: dict[AnswerSource, int] = field(default_factory=dict)
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return sum(self.counts.values())
+
+    @property
+    def hit_rate(self) -> float:
+        """The share that memory answered, from 0 to 1; 0 before the first."""
+        return self.counts.get(AnswerSource.MEMORY, 0) / self.total if self.total else 0.0
+
+    def add(self, source: AnswerSource) -> None:
+        """Count one."""
+        self.counts[source] = self.counts.get(source, 0) + 1
+
+
+def _in_thread(work: Callable[[], None]) -> None:
+    threading.Thread(target=work, name="innkeeper-catalogue", daemon=True).start()
+
+
+_NO_DATABASE: Final = "no_database"
+_LOST: Final = "database_lost"
+_EMPTY: Final = "database_empty"
+_STALE: Final = "stale"
+
+
+def _failed(error: InnkeeperError) -> str:
+    """A word for programs: ``database_unreachable``."""
+    return f"database_{error.kind.removeprefix('database_')}"
+
+
+def _replaced(catalogue: Catalogue, **facts: Any) -> Catalogue:
+    return dataclasses.replace(catalogue, **facts)
+
+
+class Sources:
+    """The chain. Safe to share between threads.
+
+    Args:
+        database: where templates live; None where there is no database.
+        snapshot: where the last good catalogue is kept.
+        builtins: what comes with Innkeeper; the packaged templates where left out.
+        timing: when to fetch again.
+        clock: seconds that only go forward.
+        start: runs a function in the background.
+    """
+
+    def __init__(
+        self,
+        database: CatalogueSource | None,
+        snapshot: KeptSource | None = None,
+        *,
+        builtins: Catalogue | None = None,
+        timing: Timing = Timing(),  # noqa: B008 - frozen
+        clock: Callable[[], float] = time.monotonic,
+        start: Callable[[Callable[[], None]], None] = _in_thread,
+    ) -> None:
+        self.tally = Tally()
+        self.unkept: InnkeeperError | None = None
+        """Why the last catalogue could not be kept as the snapshot, if it could not."""
+        self._database = database
+        self._snapshot = snapshot
+        self._builtins = builtins
+        self._timing = timing
+        self._clock = clock
+        self._start = start
+        self._lock = threading.Lock()
+        self._turn = threading.Lock()  # one fetch after the other, so that the last one counts
+        self._invalidated = 0
+        self._memory: Catalogue | None = None
+        self._due = 0.0  # when the catalogue is to be fetched again
+        self._failures = 0
+        self._fetching = False
+
+    # -------------------------------------------------------------------------------------------------------- answering
+
+    def resolve(self, request: ResolveRequest) -> Resolution:
+        """The template for a request, from the first source that there is."""
+        catalogue = self._for(request)
+        answer = resolve(request, catalogue, self._builtins)
+        with self._lock:
+            self.tally.add(catalogue.source)
+        return answer
+
+    def _for(self, request: ResolveRequest) -> Catalogue:
+        memory = self._memory
+        if memory is not None:
+            self._revalidate()
+            return memory
+        if self._database is not None and self._may_try():
+            try:
+                found = self._database.point(request)
+            except InnkeeperError:
+                return self.current()
+            if found.labelled:
+                self._revalidate()
+                return _replaced(found, source=AnswerSource.DATABASE)
+        return self.current()
+
+    def current(self) -> Catalogue:
+        """The catalogue in memory, fetched now where there is none yet. Never raises for a source that fails."""
+        if self._memory is None:
+            with self._turn:
+                if self._memory is None:
+                    self._refresh()
+        memory = self._memory
+        return memory if memory is not None else Catalogue(source=AnswerSource.BUILTIN, degraded=(_NO_DATABASE,))
+
+    # --------------------------------------------------------------------------------------------------------- fetching
+
+    def invalidate(self) -> None:
+        """Say that something was published: the next resolution starts fetching, whatever was waited for."""
+        with self._lock:
+            self._due, self._failures = 0.0, 0
+            self._invalidated += 1
+
+    def refresh(self) -> Catalogue:
+        """Fetch now, and wait for it. Returns the catalogue that counts from now on."""
+        with self._turn:
+            return self._refresh()
+
+    def _refresh(self) -> Catalogue:
+        before = self._invalidated
+        try:
+            fresh, failed = self._fetch(), False
+        except InnkeeperError as error:
+            fresh, failed = self._stand_in(_failed(error)), True
+        self._settle(fresh, failed=failed)
+        with self._lock:
+            if self._invalidated != before and not failed:  # what was published meanwhile may be missing
+                self._due = 0.0
+        return fresh
+
+    def _revalidate(self) -> None:
+        """Start fetching in the background where it is time and nobody else does."""
+        if self._clock() < self._due:
+            return
+        with self._lock:
+            if self._fetching or self._clock() < self._due:
+                return
+            self._fetching = True
+        self._start(self._fetch_in_background)
+
+    def _fetch_in_background(self) -> None:
+        try:
+            self.refresh()
+        finally:
+            with self._lock:
+                self._fetching = False
+
+    def _may_try(self) -> bool:
+        return self._failures == 0 or self._clock() >= self._due
+
+    def _fetch(self) -> Catalogue:
+        """The catalogue of the database, or what stands in for an empty one. Raises what the database raises."""
+        if self._database is None:
+            return self._stand_in(_NO_DATABASE)
+        fresh = self._database.load()
+        if not fresh.labelled:
+            kept = self._kept()
+            lost = kept is not None and kept.revision > fresh.revision
+            return self._stand_in(_LOST) if lost else _replaced(fresh, degraded=(_EMPTY,))
+        self._keep(fresh)
+        return _replaced(fresh, source=AnswerSource.MEMORY)
+
+    def _settle(self, fresh: Catalogue, *, failed: bool) -> None:
+        with self._lock:
+            self._failures = self._failures + 1 if failed else 0
+            self._due = self._clock() + (self._wait() if failed else self._timing.fresh)
+            self._memory = fresh
+
+    def _wait(self) -> float:
+        doubled: float = 2.0 ** min(self._failures - 1, 30)
+        return min(self._timing.first_wait * doubled, self._timing.longest_wait)
+
+    # ------------------------------------------------------------------------------------------------------- standing in
+
+    def _stand_in(self, reason: str) -> Catalogue:
+        """What answers while the database does not: what was in memory, the snapshot, or nothing but the built-in templates."""
+        memory = self._memory
+        if memory is not None and memory.labelled and memory.source is AnswerSource.MEMORY and reason != _LOST:
+            return _replaced(memory, degraded=(reason, _STALE))
+        kept = self._kept()
+        if kept is not None:
+            return _replaced(kept, degraded=(reason, AnswerSource.SNAPSHOT.value))
+        return Catalogue(source=AnswerSource.BUILTIN, degraded=(reason,))
+
+    def _kept(self) -> Catalogue | None:
+        """The last verified snapshot, if it is whole and holds anything."""
+        if self._snapshot is None:
+            return None
+        try:
+            kept = self._snapshot.load()
+        except InnkeeperError:
+            return None
+        return _replaced(kept, source=AnswerSource.SNAPSHOT) if kept.labelled else None
+
+    def _keep(self, fresh: Catalogue) -> None:
+        """Keep a new revision as the snapshot; that it cannot be kept stops nothing."""
+        memory = self._memory
+        if self._snapshot is None or (memory is not None and memory.revision == fresh.revision and not memory.degraded):
+            return
+        self.unkept = None
+        try:
+            self._snapshot.store(fresh)
+        except InnkeeperError as error:
+            self.unkept = error

@@ -1,0 +1,243 @@
+"""Backups: a copy of the whole library under a checksum, taken while it is in use, verified before it counts."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from innkeeper.library.db import schema
+from innkeeper.library.db.connection import find_target
+from innkeeper.library.db.driver_errors import translated
+from innkeeper.library.db.dump import Progress, check_dump, load_rows, write_dump
+from innkeeper.library.db.engine import Database
+from innkeeper.library.errors import AlreadyExistsError, BackupError, DatabaseCorruptError, DatabaseMissingError
+from innkeeper.prompt.errors import Where
+
+__all__ = ["Backup", "back_up", "restore", "verify"]
+
+SUFFIX: Final = ".sha256"
+"""A SQLite copy's checksum stands beside it, as ``sha256sum`` writes it."""
+
+_MAGIC: Final = b"SQLite format 3\0"
+_PAGES: Final = 1_000
+_BLOCK: Final = 1024 * 1024
+
+
+class Backup(msgspec.Struct, frozen=True):
+    """A verified backup. ``kind`` is ``sqlite`` (a database file) or ``dump`` (lines of JSON); ``size`` is in bytes."""
+
+    path: str
+    kind: str
+    sha256: str
+    size: int
+
+
+def back_up(
+    db: Database, path: str | os.PathLike[str], *, force: bool = False, progress: Progress = lambda _: None
+) -> Backup:
+    """Write a backup and verify it: a copy of the file from SQLite, a dump (`innkeeper.library.db.dump`) from PostgreSQL.
+
+    Others may go on writing; the backup is of one moment. The file takes its name when it is whole.
+
+    Raises:
+        AlreadyExistsError: the file exists and ``force`` is off.
+        DatabaseError: the database cannot be read, or the file not written.
+    """
+    target = Path(path)
+    if target.exists() and not force:
+        raise AlreadyExistsError(f"{target} exists already", hint="say force to overwrite it")
+    with translated(str(target)), _draft_of(target) as draft:
+        if db.dialect == "sqlite":
+            _copy(_path_of(db), draft)
+            _settle(draft)
+            Path(f"{target}{SUFFIX}").write_text(f"{_digest(draft)}  {target.name}\n", encoding="utf-8")
+        else:
+            with draft.open("wb") as file:
+                write_dump(db, file, progress)
+            check_dump(draft)
+        _to_disk(draft)
+        draft.replace(target)
+    return verify(target)
+
+
+def verify(path: str | os.PathLike[str]) -> Backup:
+    """See whether a file is a whole backup.
+
+    Raises:
+        BackupError: it is none, is damaged, or its checksum is not the one beside it.
+    """
+    found, place = Path(path), Where(asset=os.fspath(path))
+    if not found.is_file():
+        raise BackupError("there is no such file", where=place, hint="name the file that `innkeeper db backup` wrote")
+    with translated(str(found)), found.open("rb") as file:
+        head = file.read(len(_MAGIC))
+    if head == _MAGIC:
+        _compare(found)
+        _check_file(found)
+    else:
+        check_dump(found)
+    kind = "sqlite" if head == _MAGIC else "dump"
+    return Backup(str(found), kind, _digest(found), found.stat().st_size)
+
+
+def restore(
+    path: str | os.PathLike[str],
+    url: str | os.PathLike[str] | None = None,
+    *,
+    force: bool = False,
+    progress: Progress = lambda _: None,
+) -> Backup:
+    """Put a backup in place of what the library holds, in one step; who reads meanwhile sees the old or the new.
+
+    Args:
+        path: the backup.
+        url: the library, as for `Database.open`.
+        force: do it although the library holds something. A damaged file is kept beside it as ``….damaged``.
+        progress: is told how many more rows are done.
+
+    Raises:
+        BackupError: the backup is not whole. Nothing was changed.
+        AlreadyExistsError: the library holds something and ``force`` is off.
+    """
+    found, target = verify(path), find_target(url)
+    if not force and _holds_something(target.url if target.path is None else target.path):
+        raise AlreadyExistsError(f"the library {target.place} holds something", hint="say force to replace it")
+    if target.path is None:
+        with Database.open(url) as db:
+            _load_into(db, found, progress)
+        return found
+    with _draft_of(target.path) as draft:
+        if found.kind == "sqlite":
+            _copy(Path(found.path), draft)
+        else:
+            with Database.open(draft) as fresh:
+                load_rows(fresh, Path(found.path), progress)
+        _replace(draft, target.path)
+    with Database.open(target.path) as db:  # an older backup is upgraded
+        db.revision()
+    return found
+
+
+def _load_into(db: Database, found: Backup, progress: Progress) -> None:
+    if found.kind == "dump":
+        load_rows(db, Path(found.path), progress)
+        return
+    with _draft_of(Path(found.path)) as draft:
+        copied = draft.with_suffix(".dump")
+        _copy(Path(found.path), draft)
+        try:
+            with Database.open(draft) as source, copied.open("wb") as file:
+                write_dump(source, file)
+            load_rows(db, copied, progress)
+        finally:
+            copied.unlink(missing_ok=True)
+
+
+def _holds_something(url: str | Path) -> bool:
+    try:
+        with Database.open(url, create=False, upgrade=False) as db:
+            return db.revision() > 0
+    except DatabaseMissingError:
+        return False
+
+
+def _path_of(db: Database) -> Path:
+    return db.target.path or Path()
+
+
+@contextmanager
+def _draft_of(target: Path) -> Iterator[Path]:
+    """A name beside the target for what is not whole yet; nothing of it is left behind."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        yield draft
+    finally:
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            Path(f"{draft}{suffix}").unlink(missing_ok=True)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """SQLite's own copy of a database that others may be writing to: of one moment, whole or not at all."""
+    with closing(_open(source, "ro")) as origin, closing(_open(target, "rwc")) as copy:
+        origin.backup(copy, pages=_PAGES)
+
+
+def _open(path: Path, mode: str) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.resolve().as_uri()}?mode={mode}", uri=True, timeout=30.0)
+
+
+def _settle(path: Path) -> None:
+    """Bring everything into the one file, and check that it is whole."""
+    with closing(_open(path, "rw")) as copy:
+        copy.execute("PRAGMA journal_mode = DELETE")
+    _check_file(path)
+
+
+def _check_file(path: Path) -> None:
+    try:
+        with closing(_open(path, "ro")) as copy:
+            found = copy.execute("PRAGMA integrity_check").fetchone()[0]
+            revision = copy.execute("SELECT version_num FROM alembic_version").fetchone()[0]
+    except sqlite3.Error as error:
+        raise BackupError(f"the backup is damaged: {error}", where=Where(asset=str(path))) from error
+    if found != "ok" or revision not in schema.REVISIONS:
+        what = "damaged" if found != "ok" else f"of the schema {revision!r}, which is not known here"
+        raise BackupError(f"the backup is {what}", where=Where(asset=str(path)))
+
+
+def _compare(path: Path) -> None:
+    beside = Path(f"{path}{SUFFIX}")
+    if beside.is_file() and beside.read_text(encoding="utf-8").split(maxsplit=1)[:1] != [_digest(path)]:
+        raise BackupError("the backup is damaged: its checksum is not the one beside it", where=Where(asset=str(path)))
+
+
+def _digest(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _to_disk(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _replace(draft: Path, target: Path) -> None:
+    """Copy a database over another that others may have open, in one transaction of the other."""
+    if target.exists() and not _is_sound(target):
+        for suffix in ("-wal", "-shm"):
+            Path(f"{target}{suffix}").unlink(missing_ok=True)
+        target.replace(f"{target}.damaged")
+    with translated(str(target)):
+        before = _revision(target)
+        with closing(_open(draft, "rw")) as copy:
+            copy.execute("PRAGMA journal_mode = WAL")
+            copy.execute("UPDATE revisions SET revision = max(revision, ?) + 1", (before,))
+            copy.commit()
+        _copy(draft, target)
+
+
+def _is_sound(path: Path) -> bool:
+    try:
+        with translated(str(path)), closing(_open(path, "rw")) as found:
+            return bool(found.execute("PRAGMA quick_check").fetchone()[0] == "ok")
+    except DatabaseCorruptError:
+        return False
+
+
+def _revision(path: Path) -> int:
+    try:
+        with closing(_open(path, "rwc")) as found:
+            return int(found.execute("SELECT revision FROM revisions").fetchone()[0])
+    except sqlite3.OperationalError:
+        return 0

@@ -1,0 +1,158 @@
+"""Rows: what goes into a table is checked before, what comes out is plain frozen data with the document's column names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import BigInteger, Boolean, Integer, LargeBinary, Numeric, String, types
+
+from innkeeper.library.db.columns import Moment, moment_text
+from innkeeper.library.errors import RowError
+from innkeeper.prompt.canonical import to_json
+from innkeeper.prompt.errors import InnkeeperError, UsageError, Where
+from innkeeper.prompt.frozen import FrozenDict, freeze
+
+if TYPE_CHECKING:
+    from sqlalchemy import Column, Select, Table
+    from sqlalchemy.engine import Connection, Row
+
+__all__ = ["by_priority", "checked", "frozen_row", "frozen_rows", "insert_many"]
+
+_INTEGER: Final = 2**31 - 1
+_BIG: Final = 2**63 - 1
+
+
+def by_priority(query: Select[Any], table: Table) -> Select[Any]:
+    """The one order of everything with a priority: the lowest number first, ties by identifier."""
+    return query.order_by(table.c.priority.asc(), table.c.id.asc())
+
+
+def frozen_row(row: Row[Any] | Mapping[str, Any]) -> FrozenDict:
+    """A row as frozen plain data."""
+    found = row if isinstance(row, Mapping) else row._mapping  # noqa: SLF001 - the public name of a row's mapping
+    frozen: FrozenDict = freeze({str(name): value for name, value in found.items()})
+    return frozen
+
+
+def frozen_rows(rows: Iterable[Row[Any]]) -> tuple[FrozenDict, ...]:
+    """Rows as frozen plain data."""
+    return tuple(frozen_row(row) for row in rows)
+
+
+def insert_many(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
+    """Insert rows with the same columns, in few statements on either database."""
+    from sqlalchemy import insert
+
+    if not rows:
+        return
+    if connection.dialect.name == "sqlite":
+        connection.execute(insert(table), rows)
+    else:  # with RETURNING, SQLAlchemy puts many rows into one statement, and keeps what it has compiled
+        connection.execute(insert(table).returning(*table.primary_key), rows)
+
+
+def checked(table: Table, values: Mapping[str, Any], *, whole: bool = True) -> dict[str, Any]:
+    """Values for a row of ``table`` that both databases hold alike.
+
+    Args:
+        table: where they go.
+        values: by column name.
+        whole: whether it is a new row, in which nothing that is needed may be missing.
+
+    Raises:
+        RowError: a value of a wrong kind or size; says in which column.
+        UsageError: a column that does not exist.
+    """
+    unknown = values.keys() - set(table.c.keys())
+    if unknown:
+        known = ", ".join(table.c.keys())
+        raise UsageError(f"{table.name} has no column {min(unknown)!r}", hint=f"columns: {known}")
+    if whole:
+        _check_missing(table, values)
+    return {name: _value(table.name, table.c[name], value) for name, value in values.items()}
+
+
+def _check_missing(table: Table, values: Mapping[str, Any]) -> None:
+    for column in table.c:
+        given = values.get(column.name) is not None
+        fills_itself = column.server_default is not None or column.autoincrement is True
+        if not (given or column.nullable or (fills_itself and column.name not in values)):
+            raise _refused(table.name, column.name, "is needed")
+
+
+def _value(table: str, column: Column[Any], value: Any) -> Any:
+    if value is None:
+        if column.nullable:
+            return None
+        raise _refused(table, column.name, "is needed")
+    try:
+        _check_shape(column, value)
+        return _of_type(column.type, value)
+    except RowError as error:
+        raise _refused(table, column.name, error.message) from None
+    except InnkeeperError as error:
+        raise error.at(asset=table, path=column.name) from None
+
+
+def _check_shape(column: Column[Any], value: Any) -> None:
+    """A JSON column that is an object or a list unless something is given takes nothing else: whoever reads it counts on that."""
+    given = str(getattr(getattr(column.server_default, "arg", None), "text", ""))
+    kinds, name = _SHAPES.get(given, ((), "")) if isinstance(column.type, types.JSON) else ((), "")
+    if kinds and not isinstance(value, kinds):
+        raise RowError(f"must be {name}, not {type(value).__name__}")
+
+
+_SHAPES: Final[dict[str, tuple[tuple[type[Any], ...], str]]] = {
+    "'{}'": ((Mapping,), "an object"),
+    "'[]'": ((list, tuple), "a list"),
+}
+"""By the default of the column."""
+
+
+def _of_type(kind: types.TypeEngine[Any], value: Any) -> Any:
+    return next(take for types_, take in _TAKEN if isinstance(kind, types_))(value)
+
+
+def _kind(value: Any, *kinds: type) -> Any:
+    if isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool)):
+        return value
+    raise RowError(f"must be {' or '.join(kind.__name__ for kind in kinds)}, not {type(value).__name__}")
+
+
+def _whole(value: Any, most: int) -> int:
+    number: int = _kind(value, int)
+    if abs(number) > most:
+        raise RowError(f"is out of range (at most {most:,})")
+    return number
+
+
+def _text(value: Any) -> str:
+    text: str = _kind(value, str)
+    if "\0" in text:
+        raise RowError("holds a NUL character")
+    if any("\ud800" <= char <= "\udfff" for char in text):
+        raise RowError("holds half of a character (a lone surrogate)")
+    return str(text)
+
+
+def _data(value: Any) -> Any:
+    to_json(value)  # says what is not data
+    return value
+
+
+_TAKEN: Final[tuple[tuple[type[Any], Callable[[Any], Any]], ...]] = (
+    (Moment, moment_text),
+    (types.JSON, _data),
+    (Boolean, lambda value: _kind(value, bool)),
+    (BigInteger, lambda value: _whole(value, _BIG)),
+    (Integer, lambda value: _whole(value, _INTEGER)),
+    (Numeric, lambda value: _kind(value, int, float)),
+    (LargeBinary, lambda value: _kind(value, bytes)),
+    (String, _text),
+)
+"""What each kind of column takes; the first that fits counts."""
+
+
+def _refused(table: str, column: str, what: str) -> RowError:
+    return RowError(f"{column} {what}", where=Where(asset=table, path=column))

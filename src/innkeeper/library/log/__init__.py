@@ -1,0 +1,1 @@
+"""The log of calls, its figures, and the metrics of this process."""

@@ -1,0 +1,213 @@
+"""EnhancementLog: one row for every call, with hashes and counts of its texts; the texts themselves only where they are stored.
+
+Texts are kept, where the operator wants it, in a table of their own and until a date; what is past it goes with the next row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from innkeeper.library.catalogue.resolver import Resolution
+from innkeeper.library.prepare.answers import PreparedPrompt
+from innkeeper.library.prepare.request import PrepareRequest
+from innkeeper.library.templates.template import PRODUCTION
+from innkeeper.library.tier import TierDecision
+from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.prompt.frozen import EMPTY
+from innkeeper.prompt.text import scalar_text
+
+if TYPE_CHECKING:
+    from innkeeper.library.db.engine import Database
+
+__all__ = ["Done", "EnhancementLog", "failed_row", "prepared_row", "text_digest"]
+
+_DETAIL: Final = 300
+
+
+class Done(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a prepared prompt after a model was asked, for its row in the log."""
+
+    output: str | None = None
+    output_tokens: int | None = None
+    attempts: Sequence[Mapping[str, Any]] = ()
+    used_fallback_model: str | None = None
+    latency_ms: Mapping[str, float] = EMPTY
+    """``queue``, ``model``, ``post``; added to those of the preparation."""
+    usage: Mapping[str, Any] = EMPTY
+    cost_usd: float | None = None
+    cost_source: str | None = None
+    dropped_segments: Sequence[Mapping[str, Any]] = ()
+    error: InnkeeperError | None = None
+
+
+class EnhancementLog:
+    """Writes the log of one database."""
+
+    def __init__(self, db: Database) -> None:
+        from innkeeper.library.log.logs import LogStore
+
+        self.db = db
+        self._rows = LogStore(db)
+
+    def add(self, row: Mapping[str, Any], contents: Mapping[str, str] = EMPTY, *, days: int = 0) -> int:
+        """Add a row, and its texts (``input``, ``output``) where they are kept for ``days``. Returns its id."""
+        with self.db.transaction():
+            (log_id,) = self._rows.add(row)
+            if days > 0 and contents:
+                self._keep(log_id, contents, days)
+        return log_id
+
+    def contents(self, log_id: int) -> dict[str, str]:
+        """The texts of a row that are still kept."""
+        from sqlalchemy import select
+
+        from innkeeper.library.db.tables import enhancement_contents as table
+
+        query = select(table.c.kind, table.c.content).where(
+            table.c.log_id == log_id, table.c.expires_at > self.db.now()
+        )
+        with self.db.reading() as connection:
+            return dict(sorted((row.kind, row.content) for row in connection.execute(query)))
+
+    def purge(self) -> int:
+        """Delete the texts whose time is over; returns how many."""
+        from sqlalchemy import delete
+
+        from innkeeper.library.db.tables import enhancement_contents as table
+
+        with self.db.transaction() as connection:
+            return int(connection.execute(delete(table).where(table.c.expires_at <= self.db.now())).rowcount)
+
+    def _keep(self, log_id: int, contents: Mapping[str, str], days: int) -> None:
+        from sqlalchemy import insert
+
+        from innkeeper.library.db.columns import moment_text
+        from innkeeper.library.db.rows import checked
+        from innkeeper.library.db.tables import enhancement_contents as table
+
+        self.purge()
+        now = self.db.outside.now().now
+        dates = {"created_at": moment_text(now), "expires_at": moment_text(now + timedelta(days=days))}
+        with self.db.transaction() as connection:
+            for kind, content in contents.items():
+                row = {"log_id": log_id, "kind": kind, "content": scalar_text(content).replace("\0", ""), **dates}
+                connection.execute(insert(table), checked(table, row))
+
+
+def text_digest(text: str | None) -> str | None:
+    """SHA-256 of a text, in hex; None for None."""
+    return None if text is None else sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def prepared_row(prepared: PreparedPrompt, done: Done | None = None) -> dict[str, Any]:
+    """The row of a call that came to an answer."""
+    outcome = done or Done(output=None if prepared.fitted is None else prepared.fitted.text)
+    latency = _added(prepared.latency_ms, outcome.latency_ms)
+    dropped = [*msgspec.to_builtins(prepared.evicted), *_cut(prepared), *map(dict, outcome.dropped_segments)]
+    return {
+        **_request_columns(prepared.request, prepared.request_id),
+        **_tier_columns(prepared.tier),
+        **_resolution_columns(prepared.resolution),
+        "input_tokens": prepared.input_tokens,
+        "output_sha256": text_digest(outcome.output),
+        "output_tokens": outcome.output_tokens,
+        "budget_tokens": prepared.budget.target,
+        "compressed": bool(dropped),
+        "dropped_segments": dropped,
+        "ui_tokens": sum(size for name, size in prepared.budget.reserved.items() if name != "spec"),
+        "cache_age_s": prepared.cache_age_s,
+        "attempts": list(map(dict, outcome.attempts)),
+        "used_fallback_model": outcome.used_fallback_model,
+        "latency_ms": latency,
+        "execution_time_ms": latency["total"],
+        "usage": dict(outcome.usage),
+        "cost_usd": outcome.cost_usd,
+        "cost_source": outcome.cost_source,
+        **_status_columns(outcome.error, "degraded" if prepared.degraded else "ok"),
+    }
+
+
+def failed_row(
+    request: PrepareRequest,
+    request_id: str,
+    error: InnkeeperError,
+    *,
+    tier: TierDecision | None = None,
+    resolution: Resolution | None = None,
+    latency_ms: Mapping[str, float] = EMPTY,
+) -> dict[str, Any]:
+    """The row of a call that was blocked or failed."""
+    return {
+        **_request_columns(request, request_id),
+        **({} if tier is None else _tier_columns(tier)),
+        **({} if resolution is None else _resolution_columns(resolution)),
+        "execution": "none",
+        "latency_ms": dict(latency_ms),
+        "execution_time_ms": latency_ms.get("total"),
+        **_status_columns(error, "ok"),
+    }
+
+
+def _request_columns(request: PrepareRequest, request_id: str) -> dict[str, Any]:
+    names = ("user_id", "conversation_id", "job_id", "use_case", "job_type", "target_model", "enhancer_model")
+    found = {name: getattr(request, name) for name in (*names, "experiment_id", "variant")}
+    return {
+        **found,
+        "request_id": request_id,
+        "template_label": request.label,
+        "input_sha256": text_digest(request.text),
+    }
+
+
+def _tier_columns(tier: TierDecision) -> dict[str, Any]:
+    return {
+        "requested_tier": tier.requested.value,
+        "effective_tier": tier.effective.value,
+        "tier_reasons": list(tier.reasons),
+        "detector_version": tier.detector_version,
+        "decision": tier.decision.value,
+    }
+
+
+def _resolution_columns(found: Resolution) -> dict[str, Any]:
+    template = found.template
+    facts: dict[str, Any] = {
+        "template_source": found.source.value,
+        "resolution_level": found.level.value,
+        "resolution_level_int": found.level.number,
+        "fallback_level": found.fallback_level,
+        "resolution_trace": [msgspec.to_builtins(step) for step in found.trace],
+        "execution": found.execution.value,
+        "cache_hit": found.source.value == "memory",
+        "cache_layer": found.source.value,
+    }
+    if template is None:
+        return facts
+    named = {"template_id": template.template_id, "template_name": template.name, "template_version": template.version}
+    return {**facts, **named, "provider": template.provider, "template_label": found.request.label or PRODUCTION}
+
+
+def _status_columns(error: InnkeeperError | None, well: str) -> dict[str, Any]:
+    if error is None:
+        return {"status": well}
+    blocked = "blocked" if error.kind == "tier_blocked" else "error"
+    return {
+        "status": blocked,
+        "error_code": error.kind,
+        "error_detail_redacted": str(error.to_dict()["message"])[:_DETAIL],
+    }
+
+
+def _cut(prepared: PreparedPrompt) -> list[dict[str, Any]]:
+    cut = "" if prepared.fitted is None else prepared.fitted.cut
+    return [{"reason": "cut", "chars": len(cut), "sha256": text_digest(cut)}] if cut else []
+
+
+def _added(one: Mapping[str, float], more: Mapping[str, float]) -> dict[str, float]:
+    total = one.get("total", 0.0) + sum(more.values())
+    return {**one, **more, "total": round(total, 3)}

@@ -1,0 +1,155 @@
+"""LogStore: a row for every enhancement and every use of a model; LogStats: what those rows say of a time.
+
+Figures are how often, how fast, from where, and for each template; percentiles are by nearest rank.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from sqlalchemy import insert, select
+
+from innkeeper.library.db.columns import moment_text
+from innkeeper.library.db.engine import Database
+from innkeeper.library.db.queries import shifted
+from innkeeper.library.db.rows import checked, frozen_rows
+from innkeeper.library.db.tables import enhancement_logs, usage_logs
+from innkeeper.library.log.metrics import Percentiles, percentiles
+from innkeeper.prompt.errors import UsageError
+from innkeeper.prompt.frozen import FrozenDict
+
+if TYPE_CHECKING:
+    from sqlalchemy import Table
+
+__all__ = ["FIGURES", "LogStats", "LogStore", "log_stats", "since_moment"]
+
+FIGURES: Final = ("execution_time_ms", "input_tokens", "output_tokens", "budget_tokens", "cost_usd", "cache_age_s")
+"""Columns of ``enhancement_logs`` that percentiles are asked of."""
+
+
+class LogStore:
+    """The logs of one database. They hold hashes and counts of texts, never the texts."""
+
+    def __init__(self, db: Database) -> None:
+        self.db = db
+
+    def add(self, *rows: Mapping[str, Any]) -> tuple[int, ...]:
+        """Add rows to ``enhancement_logs``, all or none; returns their ids. Raises `RowError`, `UsageError`."""
+        return self._add(enhancement_logs, rows)
+
+    def add_usage(self, *rows: Mapping[str, Any]) -> tuple[int, ...]:
+        """Add rows to ``usage_logs``, all or none; returns their ids. Raises `RowError`, `UsageError`."""
+        return self._add(usage_logs, rows)
+
+    def newest(self, limit: int = 100, *, since: str | None = None, **where: Any) -> tuple[FrozenDict, ...]:
+        """The newest enhancements, newest first: those after the moment ``since`` whose columns have these values."""
+        return self._newest(enhancement_logs, limit, since, where)
+
+    def newest_usage(self, limit: int = 100, *, since: str | None = None, **where: Any) -> tuple[FrozenDict, ...]:
+        """The newest uses, newest first."""
+        return self._newest(usage_logs, limit, since, where)
+
+    def figures(self, column: str, *, since: str | None = None, **where: Any) -> tuple[float, ...]:
+        """All values of one of `FIGURES` in ascending order: what true percentiles are read from."""
+        if column not in FIGURES:
+            raise UsageError(f"{column!r} is no figure of the log", hint=f"figures: {', '.join(FIGURES)}")
+        wanted = enhancement_logs.c[column]
+        conditions = _conditions(enhancement_logs, since, where)
+        query = select(wanted).where(wanted.is_not(None), *conditions).order_by(wanted)
+        with self.db.reading() as connection:
+            return tuple(float(value) for value in connection.execute(query).scalars())
+
+    def _add(self, table: Table, rows: Iterable[Mapping[str, Any]]) -> tuple[int, ...]:
+        with self.db.transaction() as connection:
+            return tuple(
+                connection.execute(insert(table).returning(table.c.id), self._row(table, row)).scalar_one()
+                for row in rows
+            )
+
+    def _row(self, table: Table, values: Mapping[str, Any]) -> dict[str, Any]:
+        return checked(table, {"created_at": self.db.now(), **values})
+
+    def _newest(self, table: Table, limit: int, since: str | None, where: Mapping[str, Any]) -> tuple[FrozenDict, ...]:
+        query = select(table).where(*_conditions(table, since, where)).order_by(table.c.id.desc()).limit(limit)
+        with self.db.reading() as connection:
+            return frozen_rows(connection.execute(query))
+
+
+def _conditions(table: Table, since: str | None, where: Mapping[str, Any]) -> list[Any]:
+    found = [table.c[name] == value for name, value in checked(table, where, whole=False).items()]
+    return found if since is None else [table.c.created_at > since, *found]
+
+
+_SHORT: Final = re.compile(r"(\d{1,6})\s*([smhdw])")
+_UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}.*")
+
+
+class LogStats(msgspec.Struct, frozen=True):
+    """The calls of one template (None: those without one), or of all.
+
+    ``hit_rate`` is the share that memory answered, ``degraded``, ``blocked`` and ``failed`` count calls, ``fallback`` is the
+    mean of the document's fallback level; ``milliseconds`` and ``tokens`` are exact.
+    """
+
+    template: str | None
+    calls: int
+    hit_rate: float | None
+    degraded: int
+    blocked: int
+    failed: int
+    fallback: float | None
+    milliseconds: Percentiles
+    tokens: Percentiles
+    cost_usd: float
+
+
+def since_moment(text: str, now: datetime) -> str:
+    """The moment that a text names: ``24h``, ``7 days``, or an ISO 8601 moment. Raises `FormatError`."""
+    if _DATE.fullmatch(text.strip()):
+        return moment_text(text.strip())
+    short = _SHORT.fullmatch(text.strip())
+    return moment_text(shifted(now, "-", f"{short[1]} {_UNITS[short[2]]}" if short else text))
+
+
+def log_stats(db: Database, *, since: str | None = None) -> tuple[LogStats, tuple[LogStats, ...]]:
+    """All calls after the moment ``since``, and those of each template, the most frequent first. Raises `DatabaseError`."""
+    from sqlalchemy import select
+
+    from innkeeper.library.db.tables import enhancement_logs as table
+
+    names = ("template_name", "execution_time_ms", "input_tokens", "fallback_level", "cache_hit", "status", "cost_usd")
+    query = select(*(table.c[name] for name in names))
+    with db.reading() as connection:
+        rows = connection.execute(query if since is None else query.where(table.c.created_at > since)).all()
+    by_name: dict[str | None, list[Any]] = {}
+    for row in rows:
+        by_name.setdefault(row.template_name, []).append(row)
+    each = [_of(name, found) for name, found in by_name.items()]
+    return _of(None, rows), tuple(sorted(each, key=lambda one: (-one.calls, one.template or "")))
+
+
+def _of(name: str | None, rows: Iterable[Any]) -> LogStats:
+    found = list(rows)
+    known = [row.cache_hit for row in found if row.cache_hit is not None]
+    levels = [row.fallback_level for row in found if row.fallback_level is not None]
+    return LogStats(
+        template=name,
+        calls=len(found),
+        hit_rate=sum(known) / len(known) if known else None,
+        degraded=sum(row.status == "degraded" for row in found),
+        blocked=sum(row.status == "blocked" for row in found),
+        failed=sum(row.status == "error" for row in found),
+        fallback=sum(levels) / len(levels) if levels else None,
+        milliseconds=_figures(row.execution_time_ms for row in found),
+        tokens=_figures(row.input_tokens for row in found),
+        cost_usd=float(sum(row.cost_usd or 0 for row in found)),
+    )
+
+
+def _figures(values: Iterable[float | None]) -> Percentiles:
+    return percentiles(sorted(float(value) for value in values if value is not None))

@@ -1,0 +1,309 @@
+"""The stores of named rows: negative prompts, providers, models, tools, secrets, settings, characters.
+
+All share `RowStore`; every change is recorded in the audit events, in the same transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import NoneType
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from sqlalchemy import delete, insert, select, update
+
+from innkeeper.library.db.audit import record
+from innkeeper.library.db.engine import Database
+from innkeeper.library.db.rows import by_priority, checked, frozen_row, frozen_rows
+from innkeeper.library.db.tables import (
+    api_model_defaults,
+    api_models,
+    api_providers,
+    characters,
+    negative_prompts,
+    secrets,
+    settings,
+    tools,
+)
+from innkeeper.library.errors import AlreadyExistsError, RowError, UnknownRowError
+from innkeeper.library.tiers.gate import TextKind, TierGate
+from innkeeper.library.tiers.moderation import card_texts, moderate
+from innkeeper.prompt.errors import Where
+from innkeeper.prompt.frozen import FrozenDict
+
+if TYPE_CHECKING:
+    from sqlalchemy import Table
+    from sqlalchemy.engine import Connection
+
+__all__ = [
+    "CharacterStore",
+    "ModelStore",
+    "NegativeStore",
+    "ProviderStore",
+    "RowStore",
+    "SecretStore",
+    "SettingsStore",
+    "ToolStore",
+]
+
+
+class RowStore:
+    """The rows of one table. Rows are frozen dicts with the columns' names."""
+
+    table: ClassVar[Table]
+    key: ClassVar[str] = "id"
+    """The column by which a row is named."""
+
+    hidden: ClassVar[frozenset[str]] = frozenset()
+    """Columns that are given to nobody and not recorded."""
+
+    def __init__(self, db: Database) -> None:
+        self.db = db
+
+    def add(self, values: Mapping[str, Any], *, who: str = "") -> FrozenDict:
+        """Add a row; an ``id`` is made where none is given.
+
+        Raises:
+            AlreadyExistsError: a row has the key, or what must be unique, already.
+            RowError: a value that its column does not take.
+        """
+        with self.db.publishing() as connection:
+            return self._add(connection, values, who)
+
+    def put(self, values: Mapping[str, Any], *, who: str = "") -> FrozenDict:
+        """Add a row, or change those columns of the row with the same key that ``values`` names. Raises `RowError`."""
+        with self.db.publishing() as connection:
+            if self._find(connection, values.get(self.key)) is None:
+                return self._add(connection, values, who)
+            return self.update(
+                values[self.key], {n: v for n, v in values.items() if n not in {"id", self.key}}, who=who
+            )
+
+    def update(self, key: str, changes: Mapping[str, Any], *, who: str = "") -> FrozenDict:
+        """Change some columns of a row and leave the others as whoever wrote them last. Raises `UnknownRowError`, `RowError`."""
+        with self.db.publishing() as connection:
+            before = self._get(connection, key)
+            values = checked(self.table, {**changes, **self._stamp()}, whole=False)
+            connection.execute(update(self.table).where(self.table.c[self.key] == key).values(values))
+            after = self._get(connection, values.get(self.key, key))
+            self._admit(after, who)
+            self._record(connection, "change", (before, after), who)
+        return self._shown(after)
+
+    def remove(self, key: str, *, who: str = "") -> FrozenDict:
+        """Take a row out and return what it was. Raises `UnknownRowError`."""
+        with self.db.publishing() as connection:
+            before = self._get(connection, key)
+            connection.execute(delete(self.table).where(self.table.c[self.key] == key))
+            self._record(connection, "remove", (before, None), who)
+        return self._shown(before)
+
+    def get(self, key: str) -> FrozenDict:
+        """The row with this key. Raises `UnknownRowError`."""
+        with self.db.reading() as connection:
+            return self._shown(self._get(connection, key))
+
+    def list(self, **where: Any) -> tuple[FrozenDict, ...]:
+        """The rows whose columns have these values, by priority where there is one, else by key."""
+        conditions = [self.table.c[name] == value for name, value in checked(self.table, where, whole=False).items()]
+        query = select(self.table).where(*conditions)
+        ordered = (
+            by_priority(query, self.table) if "priority" in self.table.c else query.order_by(self.table.c[self.key])
+        )
+        with self.db.reading() as connection:
+            return tuple(map(self._shown, frozen_rows(connection.execute(ordered))))
+
+    def _add(self, connection: Connection, values: Mapping[str, Any], who: str) -> FrozenDict:
+        row = {**self._fresh_id(values), **self._stamp(new=True), **values}
+        try:
+            connection.execute(insert(self.table), checked(self.table, row))
+        except Exception as error:
+            raise self._taken(error, row) from error
+        after = self._get(connection, row[self.key])
+        self._admit(after, who)
+        self._record(connection, "add", (None, after), who)
+        return self._shown(after)
+
+    def _admit(self, row: FrozenDict, who: str) -> None:
+        """Raise where a row, as it would stand, may not be saved; the transaction is undone then."""
+
+    def _taken(self, error: Exception, row: Mapping[str, Any]) -> Exception:
+        from innkeeper.library.db.driver_errors import translate
+
+        found = translate(error, self.db.place) if hasattr(error, "orig") else error
+        if isinstance(found, AlreadyExistsError):
+            message = f"{self.table.name} has a row like {row[self.key]!r} already"
+            return AlreadyExistsError(message, where=Where(asset=self.table.name))
+        return found
+
+    def _fresh_id(self, values: Mapping[str, Any]) -> dict[str, str]:
+        return {"id": self.db.fresh_id()} if "id" in self.table.c and "id" not in values else {}
+
+    def _stamp(self, *, new: bool = False) -> dict[str, str]:
+        now = self.db.now()
+        names = ("created_at", "updated_at") if new else ("updated_at",)
+        return {name: now for name in names if name in self.table.c}
+
+    def _find(self, connection: Connection, key: Any) -> FrozenDict | None:
+        if key is None:
+            return None
+        row = connection.execute(select(self.table).where(self.table.c[self.key] == key)).first()
+        return None if row is None else frozen_row(row)
+
+    def _get(self, connection: Connection, key: Any) -> FrozenDict:
+        found = self._find(connection, key)
+        if found is None:
+            raise UnknownRowError(f"{self.table.name} has no row {key!r}", where=Where(asset=self.table.name))
+        return found
+
+    def _record(
+        self, connection: Connection, action: str, change: tuple[FrozenDict | None, FrozenDict | None], who: str
+    ) -> None:
+        told = tuple(None if row is None else self._shown(row) for row in change)
+        known: Mapping[str, Any] = change[1] or change[0] or {}
+        resource = (self.table.name, str(known.get(self.key)))
+        record(connection, self.db.now(), who, f"{self.table.name}.{action}", resource, (told[0], told[1]))
+
+    def _shown(self, row: FrozenDict) -> FrozenDict:
+        return (
+            FrozenDict({name: value for name, value in row.items() if name not in self.hidden}) if self.hidden else row
+        )
+
+
+class NegativeStore(RowStore):
+    """Fragments of negative prompts."""
+
+    table = negative_prompts
+
+    def pick(
+        self, model_type: str, content_mode: str = "sfw", generation_mode: str = "txt2img"
+    ) -> tuple[FrozenDict, ...]:
+        """The active fragments for a model family, tier and generation mode, in their order."""
+        here = {"model_type": model_type, "content_mode": content_mode, "generation_mode": generation_mode}
+        return self.list(**here, is_active=True)
+
+
+class ProviderStore(RowStore):
+    """Providers of models. ``secret_name`` names a secret of the vault, never its value."""
+
+    table = api_providers
+    key = "name"
+
+
+class ModelStore(RowStore):
+    """Models by their key. A task has at most one default model, by construction."""
+
+    table = api_models
+    key = "model_key"
+
+    def _admit(self, row: FrozenDict, who: str) -> None:
+        super()._admit(row, who)
+        if not all(isinstance(task, str) for task in row["tasks"]):
+            raise RowError("tasks must be texts", where=Where(asset="api_models", path="tasks"))
+        if not isinstance(row["tokenizer"], (Mapping, NoneType)):
+            raise RowError("tokenizer must be an object", where=Where(asset="api_models", path="tokenizer"))
+
+    def for_task(self, task: str, *, modality: str | None = None) -> tuple[FrozenDict, ...]:
+        """The active models that do a task: its default first, then by priority."""
+        query = by_priority(select(api_models).where(api_models.c.is_active), api_models)
+        with self.db.reading() as connection:
+            rows = frozen_rows(connection.execute(query))
+            first = self._default(connection, task)
+        fit = (row for row in rows if task in row["tasks"] and modality in {None, row["modality"]})
+        return tuple(sorted(fit, key=lambda row: row["id"] != first))
+
+    def named(self, keys: Iterable[str | None]) -> tuple[FrozenDict, ...]:
+        """The models with these keys; those that there are not are left out."""
+        wanted = sorted({key for key in keys if key})
+        if not wanted:
+            return ()
+        query = select(api_models).where(api_models.c.model_key.in_(wanted)).order_by(api_models.c.model_key)
+        with self.db.reading() as connection:
+            return frozen_rows(connection.execute(query))
+
+    def set_default(self, task: str, model_key: str) -> None:
+        """Make a model the default for a task that it does. Raises `UnknownRowError`, `RowError`."""
+        with self.db.publishing() as connection:
+            model = self._get(connection, model_key)
+            if task not in model["tasks"]:
+                hint = f"its tasks: {', '.join(model['tasks']) or 'none'}"
+                raise RowError(f"{model_key!r} does not do {task!r}", where=Where(asset="api_models"), hint=hint)
+            connection.execute(delete(api_model_defaults).where(api_model_defaults.c.task == task))
+            values = checked(api_model_defaults, {"task": task, "model_id": model["id"]})
+            connection.execute(insert(api_model_defaults), values)
+
+    def defaults(self) -> dict[str, str]:
+        """The default model's key for each task that has one."""
+        joined = api_model_defaults.join(api_models, api_models.c.id == api_model_defaults.c.model_id)
+        query = select(api_model_defaults.c.task, api_models.c.model_key).select_from(joined)
+        with self.db.reading() as connection:
+            return dict(sorted((row.task, row.model_key) for row in connection.execute(query)))
+
+    def _default(self, connection: Any, task: str) -> str | None:
+        query = select(api_model_defaults.c.model_id).where(api_model_defaults.c.task == task)
+        found: str | None = connection.execute(query).scalar()
+        return found
+
+
+class ToolStore(RowStore):
+    """Tools that models may call."""
+
+    table = tools
+    key = "name"
+
+
+class SecretStore(RowStore):
+    """Encrypted secrets. What it lists and records is only that they exist; `ciphertext` is for the vault alone."""
+
+    table = secrets
+    key = "name"
+    hidden: ClassVar[frozenset[str]] = frozenset({"ciphertext"})
+
+    def ciphertext(self, name: str) -> bytes:
+        """The encrypted value, as it was stored. Raises `UnknownRowError`."""
+        with self.db.reading() as connection:
+            return bytes(self._get(connection, name)["ciphertext"])
+
+
+class SettingsStore(RowStore):
+    """Settings: a JSON value a key."""
+
+    table = settings
+    key = "key"
+
+    def set(self, key: str, value: Any, *, who: str = "") -> None:
+        """Set a value. Raises `RowError` for a null value, `UsageError` for what is not data."""
+        self.put({"key": key, "value": value, "updated_by": who}, who=who)
+
+    def value(self, key: str, default: Any = None) -> Any:
+        """The value of a key, or ``default`` where it is not set."""
+        with self.db.reading() as connection:
+            found = self._find(connection, key)
+        return default if found is None else found["value"]
+
+
+_NO_TEXTS: Final = frozenset(
+    {"id", "user_id", "content_rating", "role", "moderation_status", "consistency_method", "created_at", "updated_at"}
+)
+"""Columns of ``characters`` that nobody writes texts in."""
+
+
+class CharacterStore(RowStore):
+    """Characters: private and of the general tier unless said otherwise; the adult tier needs a declared adult age.
+
+    Each is judged as a whole, in its own tier, before it is saved. ``gate`` is asked instead of the operator's in the database.
+    What is blocked is not saved: `add`, `put` and `update` raise `TierBlockedError`, and an audit event tells of it.
+    """
+
+    table = characters
+
+    def __init__(self, db: Database, gate: TierGate | None = None) -> None:
+        super().__init__(db)
+        self._gate = gate
+
+    def _admit(self, row: FrozenDict, who: str) -> None:
+        texts, resource = card_texts(row, _NO_TEXTS), (self.table.name, str(row["id"]))
+        moderate(self.db, TextKind.CARD, texts, row["content_rating"], resource=resource, who=who, gate=self._gate)
+
+    def of_user(self, user_id: str) -> tuple[FrozenDict, ...]:
+        """A user's own characters by name."""
+        return tuple(sorted(self.list(user_id=user_id), key=lambda row: (row["name"], row["id"])))

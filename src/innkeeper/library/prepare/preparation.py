@@ -1,0 +1,199 @@
+"""Preparation: from a request to a prompt that is ready to be sent: tier, template, values, budget, negative prompt.
+
+A request's own texts are judged before anything is looked up, so that a blocked one renders nothing; the rendered system prompt
+is judged with them afterwards. Where that lowers the tier, a template of the lower tier is taken instead.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from innkeeper.library.catalogue.catalogue import Catalogue
+from innkeeper.library.catalogue.resolver import Resolution
+from innkeeper.library.models.facts import ModelFacts, facts_of, negative_rows
+from innkeeper.library.models.negatives import NegativePrompt, join_negatives
+from innkeeper.library.prepare.answers import PreparedPrompt
+from innkeeper.library.prepare.budgets import Budget, Fitted, budget_of, chat_budget, fit_text
+from innkeeper.library.prepare.request import PrepareRequest, texts_of
+from innkeeper.library.templates.rendering import RenderedTemplate
+from innkeeper.library.templates.template import TemplateVersion
+from innkeeper.library.tier import Tier, TierDecision
+from innkeeper.library.tiers.gate import TextKind
+from innkeeper.library.window import fit_chat
+from innkeeper.prompt.message import Message
+from innkeeper.prompt.ports import TokenCounter
+
+if TYPE_CHECKING:
+    from innkeeper.library.library import Library
+
+__all__ = ["OPERATOR", "Preparation", "joined_negative", "values_for", "with_log"]
+
+OPERATOR: Final = "operator"
+"""The source of variables that only the operator's settings fill."""
+
+_NO_TEMPLATE_BUDGET: Final = 512
+
+
+def values_for(version: TemplateVersion, given: Mapping[str, Any], operator: Mapping[str, Any]) -> dict[str, Any]:
+    """The values for a template: those of the operator for variables that are the operator's, the caller's for all others."""
+    own = {variable.name for variable in version.variables if variable.source == OPERATOR}
+    return {name: value for name, value in given.items() if name not in own} | {
+        name: operator[name] for name in sorted(own) if name in operator
+    }
+
+
+@dataclass(slots=True)
+class Preparation:
+    """One call while it is worked on: what is known so far, for its answer or for the row of its failure."""
+
+    library: Library
+    request: PrepareRequest
+    request_id: str
+    strict: bool
+    clock: Callable[[], float] = time.perf_counter
+    latency: dict[str, float] = field(default_factory=dict)
+    tier: TierDecision | None = None
+    resolution: Resolution | None = None
+    began: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Start the clock."""
+        self.began = self.clock()
+
+    def run(self) -> PreparedPrompt:
+        """The prompt. Raises what stands in its way; `tier` and `resolution` say how far it came."""
+        tier, resolution, rendered, cached = self.rendering()
+        return self._finished(tier, resolution, rendered, cached=cached)
+
+    def rendering(self) -> tuple[TierDecision, Resolution, RenderedTemplate | None, bool]:
+        """Tier, template and its text (None where there is no template), and whether the text was kept from before."""
+        tier = self.judge({})
+        resolution, rendered, cached = self._template(tier.effective)
+        if rendered is not None:
+            tier = self.judge({TextKind.SYSTEM_PROMPT.value: rendered.text})
+            if tier.effective.rank < resolution.request.content_mode.rank:
+                resolution, rendered, cached = self._template(tier.effective)
+        return tier, resolution, rendered, cached
+
+    @contextmanager
+    def timed(self, name: str) -> Iterator[None]:
+        """Add the time of a step, in milliseconds."""
+        start = self.clock()
+        try:
+            yield
+        finally:
+            self.latency[name] = round(self.latency.get(name, 0.0) + (self.clock() - start) * 1000, 3)
+
+    def total(self) -> dict[str, float]:
+        """The times with their total so far."""
+        return {**self.latency, "total": round((self.clock() - self.began) * 1000, 3)}
+
+    # ------------------------------------------------------------------------------------------------------------- steps
+
+    def judge(self, more: Mapping[str, str]) -> TierDecision:
+        """The decision about all texts of the request. Raises `TierBlockedError`, after the block was recorded."""
+        with self.timed("tier"):
+            given, texts = self.request, {**texts_of(self.request), **more}
+            ceilings = self.library.ceilings(given)
+            who = given.user_id or ""
+            self.tier = self.library.judged(texts, given.content_mode, ceilings, request_id=self.request_id, actor=who)
+            return self.tier.require() if texts else self.tier
+
+    def _template(self, tier: Tier) -> tuple[Resolution, RenderedTemplate | None, bool]:
+        with self.timed("resolve"):
+            self.resolution = found = self.library.sources.resolve(self.request.asked(tier))
+            version = found.require(strict=self.strict)
+        if version is None:
+            return found, None, False
+        with self.timed("render"):
+            rendered, cached = self.library.rendered(version, found.source, self.request.values, tier)
+        return found, rendered, cached
+
+    def _finished(
+        self, tier: TierDecision, resolution: Resolution, rendered: RenderedTemplate | None, *, cached: bool
+    ) -> PreparedPrompt:
+        with self.timed("budget"):
+            catalogue = self.library.sources.current()
+            given, template = self.request, resolution.template
+            target = facts_of(catalogue, given.target_model, given.target_family, given.job_type)
+            reader = facts_of(catalogue, given.enhancer_model or given.target_model, job_type=given.job_type)
+            budget, fitted = self._fitted(target, template)
+            messages, tokens, limit, evicted = self._messages(reader, template, rendered)
+            negative = self._negative(target, tier.effective) if target.visual else None
+        return PreparedPrompt(
+            request=given,
+            request_id=self.request_id,
+            tier=tier,
+            resolution=resolution,
+            rendered=rendered,
+            messages=messages,
+            fitted=fitted,
+            budget=budget,
+            input_tokens=tokens,
+            window_limit=limit,
+            evicted=evicted,
+            negative=negative,
+            cached=cached,
+            latency_ms=self.total(),
+            notes=self.library.rules.problems,
+            cache_age_s=self.library.cache_age(),
+        )
+
+    def _fitted(self, target: ModelFacts, template: TemplateVersion | None) -> tuple[Budget, Fitted | None]:
+        """The room of what the target reads; and, where no template stands between, the text made to fit it."""
+        limit = template.token_limit if template else _NO_TEMPLATE_BUDGET
+        wanted = self.request.target_budget or (template.token_limit if template else None)
+        spec = target.measured(limit if self.request.target_budget is None else max(limit, self.request.target_budget))
+        measure = spec.measure(self.library.counter)
+        budget = budget_of(
+            spec,
+            overlays=self.request.overlays,
+            target_budget=wanted,
+            max_output_tokens=(template.max_output_tokens or template.token_limit) if template else None,
+            char_limit=target.char_limit,
+            measure=measure,
+        )
+        return budget, None if template else fit_text(self.request.text, budget, measure, spec.overflow)
+
+    def _messages(
+        self, reader: ModelFacts, template: TemplateVersion | None, rendered: RenderedTemplate | None
+    ) -> tuple[tuple[Message, ...], int, int | None, tuple[Any, ...]]:
+        """What the model gets: the system prompt, the newest turns that fit, what the user wrote, once."""
+        given, counter = self.request, self.library.counter
+        if template is None or rendered is None:
+            return (), counter.count(given.text, given.target_model), None, ()
+        system, current = Message(role="system", content=rendered.text), Message(role="user", content=given.text)
+        answer = template.max_output_tokens or template.token_limit
+        limit = None if reader.window is None else chat_budget(reader.window, answer)
+        window = fit_chat([system, *given.history], current, limit or _UNBOUNDED, counter, model=reader.key)
+        return window.messages, window.used, limit, window.evicted
+
+    def _negative(self, target: ModelFacts, tier: Tier) -> NegativePrompt:
+        given = self.request
+        return self.library.negatives("", tier, given.generation_mode, facts=target, user_text=given.negative)
+
+
+_UNBOUNDED: Final = 2**62
+
+
+def joined_negative(
+    catalogue: Catalogue, facts: ModelFacts, tier: Tier, mode: str, *, user_text: str, counter: TokenCounter
+) -> NegativePrompt:
+    """The negative prompt for a model in a tier that was granted."""
+    spec = facts.measured(_NO_TEMPLATE_BUDGET) if facts.negative else None
+    measure = None if spec is None else spec.measure(counter)
+    return join_negatives(
+        negative_rows(catalogue), facts.family or "", tier, mode, spec=spec, user_text=user_text, measure=measure
+    )
+
+
+def with_log(prepared: PreparedPrompt, log_id: int | None, note: str = "") -> PreparedPrompt:
+    """The answer with the id of its row, or with the note that there is none."""
+    notes = (*prepared.notes, *((note,) if note else ()))
+    return msgspec.structs.replace(prepared, log_id=log_id, notes=notes)

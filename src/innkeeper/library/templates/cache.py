@@ -1,0 +1,153 @@
+"""RenderedCache: rendered texts, kept under everything that goes into them, and nothing else.
+
+Counters that a chat moves (how often a character was spoken to, when it was last changed) are not part of the key: only what
+reaches the text is (reference §3.5). Whoever saves a character or persona, or publishes a template, may throw out what was made
+from it; keys of other content never match anyway.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from innkeeper.library.limits import RENDERED_CACHE_CHARS, RENDERED_CACHE_ENTRIES, RENDERED_CACHE_SECONDS
+from innkeeper.library.templates.rendering import RENDERER_VERSION, RenderedTemplate
+from innkeeper.library.tier import Tier
+from innkeeper.prompt.canonical import to_json
+
+__all__ = ["CacheFigures", "RenderedCache", "RenderedKey", "content_digest"]
+
+
+class RenderedKey(msgspec.Struct, frozen=True, kw_only=True):
+    """What a rendered text depends on. The hashes are those of `content_digest`."""
+
+    template_version_id: str
+    character_content_hash: str = ""
+    user_persona_hash: str = ""
+    scene_hash: str = ""
+    settings_hash: str = ""
+    tier: Tier = Tier.SFW
+    renderer_version: int = RENDERER_VERSION
+
+
+def content_digest(content: Any) -> str:
+    """SHA-256 of plain data as canonical JSON, in hex; of None the empty text.
+
+    Give it what reaches the template, `template_values` for one, and no row with counters and dates.
+    """
+    return "" if content is None else sha256(to_json(content)).hexdigest()
+
+
+class CacheFigures(msgspec.Struct, frozen=True):
+    """A cache in numbers."""
+
+    entries: int
+    chars: int
+    hits: int
+    misses: int
+
+    @property
+    def hit_rate(self) -> float:
+        """The share of questions that were answered, from 0 to 1; 0 before the first."""
+        asked = self.hits + self.misses
+        return self.hits / asked if asked else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    rendered: RenderedTemplate
+    until: float
+
+
+class RenderedCache:
+    """Bounded in entries, characters and time; the least recently used goes first. Safe to share between threads.
+
+    Args:
+        entries: how many texts are kept.
+        chars: how many characters they have together; a longer text is not kept.
+        seconds: for how long each is kept.
+        clock: seconds that only go forward.
+    """
+
+    def __init__(
+        self,
+        *,
+        entries: int = RENDERED_CACHE_ENTRIES,
+        chars: int = RENDERED_CACHE_CHARS,
+        seconds: float = RENDERED_CACHE_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._entries, self._chars, self._seconds, self._clock = entries, chars, seconds, clock
+        self._kept: OrderedDict[RenderedKey, _Kept] = OrderedDict()
+        self._size = self._hits = self._misses = 0
+        self._lock = threading.Lock()
+
+    def get(self, key: RenderedKey) -> RenderedTemplate | None:
+        """The text under a key, None where there is none or it is too old."""
+        with self._lock:
+            kept = self._kept.get(key)
+            if kept is not None and kept.until <= self._clock():
+                self._drop(key)
+                kept = None
+            if kept is None:
+                self._misses += 1
+                return None
+            self._hits += 1
+            self._kept.move_to_end(key)
+            return kept.rendered
+
+    def put(self, key: RenderedKey, rendered: RenderedTemplate) -> None:
+        """Keep a text."""
+        with self._lock:
+            if key in self._kept:
+                self._drop(key)
+            if len(rendered.text) > self._chars or self._entries < 1:
+                return
+            self._kept[key] = _Kept(rendered, self._clock() + self._seconds)
+            self._size += len(rendered.text)
+            while len(self._kept) > self._entries or self._size > self._chars:
+                self._drop(next(iter(self._kept)))
+
+    def get_or_render(self, key: RenderedKey, render: Callable[[], RenderedTemplate]) -> RenderedTemplate:
+        """The text under a key; where there is none it is rendered and kept. Raises what ``render`` raises."""
+        found = self.get(key)
+        if found is None:
+            found = render()
+            self.put(key, found)
+        return found
+
+    def forget(
+        self, *, template_version_id: str | None = None, character: str | None = None, persona: str | None = None
+    ) -> int:
+        """Throw out what was made from a template version, a character or a persona (by their hashes); all, for none named.
+
+        Returns how many there were.
+        """
+        with self._lock:
+            doomed = [key for key in self._kept if _made_from(key, template_version_id, character, persona)]
+            for key in doomed:
+                self._drop(key)
+            return len(doomed)
+
+    def figures(self) -> CacheFigures:
+        """The cache in numbers."""
+        with self._lock:
+            return CacheFigures(len(self._kept), self._size, self._hits, self._misses)
+
+    def _drop(self, key: RenderedKey) -> None:
+        self._size -= len(self._kept.pop(key).rendered.text)
+
+
+def _made_from(key: RenderedKey, template: str | None, character: str | None, persona: str | None) -> bool:
+    return (
+        template in {None, key.template_version_id}
+        and character in {None, key.character_content_hash}
+        and persona in {None, key.user_persona_hash}
+    )

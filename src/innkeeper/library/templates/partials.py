@@ -1,0 +1,268 @@
+"""Composed: a template with its partials and the template that it extends put in, so that nothing is left to look up.
+
+Both are pinned by name and version. A template that extends another is that other one, with the blocks (``{{$name}}``) that it
+brings in place of the other's; besides blocks it holds no text. Without any text it takes the other's as it is, and only has its
+own key, variables and budgets. What a template takes in may not be of a higher tier than itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from innkeeper.library.errors import PartialCycleError, TemplateLimitError, TemplateSyntaxError, UnknownPartialError
+from innkeeper.library.limits import MAX_PART_DEPTH, MAX_PARTS, MAX_SECTION_DEPTH, MAX_TAGS, MAX_TEMPLATE_CHARS
+from innkeeper.library.mustache import Block, Node, Part, Section, check_size, parse, uses
+from innkeeper.library.templates.template import PartRef, TemplateVersion, Variable
+from innkeeper.macros.place import place_in
+from innkeeper.prompt.frozen import EMPTY
+
+__all__ = ["Composed", "Lookup", "compose", "impact", "included", "no_parts", "parts_of"]
+
+Lookup = Callable[[str, int], TemplateVersion | None]
+"""Finds a version by name and number, `Catalogue.version` for one."""
+
+_LIQUID_PART: Final = re.compile(r"\{\{>\s*([^\s{}<>]+)\s*\}\}")
+
+
+def no_parts(_name: str, _version: int) -> TemplateVersion | None:
+    """A lookup that finds nothing."""
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """A template ready to render: its tree (mustache) or its text (Liquid), all variables, and all it took in."""
+
+    version: TemplateVersion
+    nodes: tuple[Node, ...]
+    liquid: str
+    variables: tuple[Variable, ...]
+    parts: tuple[TemplateVersion, ...]
+    undeclared: tuple[str, ...] = ()
+    """Names that its tree uses and that no part declares."""
+
+
+@dataclass(slots=True)
+class _Work:
+    """One composition: the parts met so far, and how much of the limits is used up."""
+
+    lookup: Lookup
+    parts: dict[PartRef, TemplateVersion] = field(default_factory=dict)
+    variables: dict[str, Variable] = field(default_factory=dict)
+    trees: dict[PartRef, tuple[Node, ...]] = field(default_factory=dict)
+    inclusions: int = 0
+    tags: int = 0
+    chars: int = 0
+
+    def take(self, version: TemplateVersion) -> None:
+        """Note a template that is part of the result; variables of those met first count."""
+        for variable in version.variables:
+            self.variables.setdefault(variable.name, variable)
+
+    def tree(self, version: TemplateVersion) -> tuple[Node, ...]:
+        """The tree of a version, read once."""
+        if version.ref not in self.trees:
+            self.trees[version.ref] = parse(version.system_prompt, asset=version.name)
+        return self.trees[version.ref]
+
+    def charge(self, node: Node) -> None:
+        """Count what one node adds."""
+        if isinstance(node, str):
+            self.chars += len(node)
+            _within("the text of a template with its parts", "MAX_TEMPLATE_CHARS", MAX_TEMPLATE_CHARS, self.chars)
+        else:
+            self.tags += 1
+            _within("the tags of a template with its parts", "MAX_TAGS", MAX_TAGS, self.tags)
+
+
+def compose(version: TemplateVersion, lookup: Lookup = no_parts) -> Composed:
+    """A template with everything it includes and extends put in.
+
+    Raises:
+        UnknownPartialError: a part that is not pinned, not there, of another syntax, or of a higher tier.
+        PartialCycleError: parts in a circle.
+        TemplateSyntaxError: a part that cannot be read, or text outside of blocks in one that extends another.
+        TemplateLimitError: too long, too deep, or too many parts.
+    """
+    work = _Work(lookup)
+    if version.syntax == "liquid":
+        text = _liquid(version, work, (version,))
+        nodes: tuple[Node, ...] = ()
+    else:
+        text, nodes = "", tuple(_merged(_body(version, work, (version,))))
+    unknown = dict.fromkeys(use.name for use in uses(nodes) if use.name not in work.variables)
+    return Composed(version, nodes, text, tuple(work.variables.values()), tuple(work.parts.values()), tuple(unknown))
+
+
+# ---------------------------------------------------------------------------------------------------------------- finding
+
+_Chain = tuple[TemplateVersion, ...]
+"""The templates that lead to a part, outermost first."""
+
+
+def _part(name: str, number: int, work: _Work, chain: _Chain) -> TemplateVersion:
+    by = chain[-1]
+    if any(above.ref == (name, number) for above in chain):
+        way = [*(above.name for above in chain), name]
+        raise PartialCycleError(way[way.index(name) :]).at(asset=by.name)
+    _within("the parts inside one another", "MAX_PART_DEPTH", MAX_PART_DEPTH, len(chain))
+    found = work.lookup(name, number)
+    if found is None:
+        raise UnknownPartialError(f"there is no template {name!r} version {number}").at(asset=by.name)
+    if found.key.content_mode.rank > by.key.content_mode.rank:
+        hint = "a template takes in only templates of its own tier or a lower one"
+        raise UnknownPartialError(f"{name!r} is of a higher tier", hint=hint).at(asset=by.name)
+    if found.syntax != by.syntax:
+        hint = "write both in the same syntax"
+        raise UnknownPartialError(f"{name!r} is written in {found.syntax}", hint=hint).at(asset=by.name)
+    work.parts[found.ref] = found
+    return found
+
+
+def _included(name: str, index: int, work: _Work, chain: _Chain) -> TemplateVersion:
+    """The partial of a ``{{>name}}`` in the last template of the chain."""
+    by = chain[-1]
+    work.inclusions += 1
+    _within("the parts of a template", "MAX_PARTS", MAX_PARTS, work.inclusions)
+    pinned = dict(by.partials)
+    where = place_in(by.system_prompt, index)
+    if name not in pinned:
+        hint = f"add it to the partials of {by.name}, with its version"
+        raise UnknownPartialError(f"{name!r} is not pinned", where=where, hint=hint).at(asset=by.name)
+    return _part(name, pinned[name], work, chain)
+
+
+def _within(what: str, limit: str, allowed: int, found: int) -> None:
+    if found > allowed:
+        raise TemplateLimitError(what, limit=limit, allowed=allowed, found=found)
+
+
+# --------------------------------------------------------------------------------------------------------------- mustache
+
+_Blocks = Mapping[str, tuple[Block, _Chain]]
+"""Blocks that replace others, with the chain of the template that brings them."""
+
+
+def _body(version: TemplateVersion, work: _Work, chain: _Chain, blocks: _Blocks = EMPTY, depth: int = 0) -> list[Node]:
+    """The tree of a version with ``blocks`` put in, or that of the one it extends with its own blocks."""
+    work.take(version)
+    nodes = work.tree(version)
+    if version.extends is None:
+        return _placed(nodes, work, chain, blocks, depth)
+    own = {block.name: (block, chain) for block in _only_blocks(nodes, version)}
+    parent = _part(*version.extends, work, chain)
+    return _body(parent, work, (*chain, parent), {**own, **blocks}, depth)
+
+
+def _only_blocks(nodes: Iterable[Node], version: TemplateVersion) -> list[Block]:
+    blocks = []
+    for node in nodes:
+        if isinstance(node, Block):
+            blocks.append(node)
+        elif not isinstance(node, str) or node.strip():
+            index = version.system_prompt.find(node.strip()) if isinstance(node, str) else node.index
+            hint = "a template that extends another holds blocks only: {{$name}}…{{/name}}"
+            where = place_in(version.system_prompt, index, version.name)
+            raise TemplateSyntaxError("text outside of a block", where=where, hint=hint)
+    return blocks
+
+
+def _placed(nodes: Iterable[Node], work: _Work, chain: _Chain, blocks: _Blocks, depth: int) -> list[Node]:
+    """A tree without partials and blocks."""
+    _within("the nesting of a template with its parts", "MAX_SECTION_DEPTH", MAX_SECTION_DEPTH, depth)
+    done: list[Node] = []
+    for node in nodes:
+        work.charge(node)
+        if isinstance(node, Part):
+            found = _included(node.name, node.index, work, chain)
+            done += _body(found, work, (*chain, found), depth=depth)
+        elif isinstance(node, Block):
+            block, by = blocks.get(node.name, (node, chain))
+            others = {name: placed for name, placed in blocks.items() if name != node.name}
+            done += _placed(block.nodes, work, by, others, depth + 1)
+        elif isinstance(node, Section):
+            below = _placed(node.nodes, work, chain, blocks, depth + 1)
+            done.append(Section(node.name, node.negated, tuple(_merged(below)), node.index))
+        else:
+            done.append(node)
+    return done
+
+
+def _merged(nodes: Iterable[Node]) -> list[Node]:
+    """Neighbouring texts as one."""
+    done: list[Node] = []
+    for node in nodes:
+        if isinstance(node, str) and done and isinstance(done[-1], str):
+            done[-1] += node
+        else:
+            done.append(node)
+    return done
+
+
+# ----------------------------------------------------------------------------------------------------------------- Liquid
+
+
+def _liquid(version: TemplateVersion, work: _Work, chain: _Chain) -> str:
+    """The text of a Liquid template with its partials; one that extends another is that other."""
+    check_size(version.system_prompt, version.name)
+    work.take(version)
+    if version.extends is not None:
+        if version.system_prompt.strip():
+            hint = "a Liquid template that extends another has no text of its own; share a partial instead"
+            where = place_in(version.system_prompt, 0, version.name)
+            raise TemplateSyntaxError("text beside that of the extended template", where=where, hint=hint)
+        parent = _part(*version.extends, work, chain)
+        return _liquid(parent, work, (*chain, parent))
+    done, place = [], 0
+    for found in _LIQUID_PART.finditer(version.system_prompt):
+        partial = _included(found[1], found.start(), work, chain)
+        done += [version.system_prompt[place : found.start()], _liquid(partial, work, (*chain, partial))]
+        place = found.end()
+    text = "".join([*done, version.system_prompt[place:]])
+    work.charge(text)
+    return text
+
+
+# ----------------------------------------------------------------------------------------------------------------- impact
+
+
+def included(version: TemplateVersion) -> frozenset[str]:
+    """The names that a version's own text includes. Raises what `parse` raises."""
+    if version.syntax == "liquid":
+        return frozenset(found[1] for found in _LIQUID_PART.finditer(version.system_prompt))
+    names, waiting = set(), list(parse(version.system_prompt, asset=version.name))
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Part):
+            names.add(node.name)
+        elif isinstance(node, (Section, Block)):
+            waiting += node.nodes
+    return frozenset(names)
+
+
+def parts_of(version: TemplateVersion) -> tuple[PartRef, ...]:
+    """What a version names itself: its partials and the one it extends."""
+    return version.partials if version.extends is None else (*version.partials, version.extends)
+
+
+def impact(name: str, versions: Iterable[TemplateVersion], number: int | None = None) -> tuple[TemplateVersion, ...]:
+    """The versions that take in a template (one version of it, where ``number`` is given), themselves or by others.
+
+    In the order of their names: who changes a partial sees here what else will want a new version.
+    """
+    known = {version.ref: version for version in versions}
+    users: dict[PartRef, list[PartRef]] = {}
+    for version in known.values():
+        for ref in parts_of(version):
+            users.setdefault(ref, []).append(version.ref)
+    found: set[PartRef] = set()
+    waiting = [ref for ref in users if ref[0] == name and number in (None, ref[1])]
+    while waiting:
+        for user in users.get(waiting.pop(), ()):
+            if user not in found:
+                found.add(user)
+                waiting.append(user)
+    return tuple(known[ref] for ref in sorted(found))

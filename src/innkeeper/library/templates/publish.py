@@ -1,0 +1,278 @@
+"""Publish: everything that can be wrong with a template, found before a label moves to it.
+
+Errors stop a publication; warnings do not. All of them are reported at once, with line and column where they have one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from innkeeper.library.errors import InvalidTemplateError
+from innkeeper.library.limits import MAX_VARIABLES
+from innkeeper.library.mustache import Node, Section, Use, parse, uses
+from innkeeper.library.templates.partials import Composed, Lookup, compose, included, no_parts
+from innkeeper.library.templates.template import PARTIAL, PRODUCTION, Labelled, TemplateVersion, Variable
+from innkeeper.macros.errors import MacroError
+from innkeeper.macros.place import place_in
+from innkeeper.prompt.errors import InnkeeperError, Where
+from innkeeper.prompt.ports import TokenCounter
+
+__all__ = [
+    "Severity",
+    "TemplateProblem",
+    "TokenEstimate",
+    "problems_of",
+    "require_publishable",
+    "validator",
+    "worst_case",
+]
+
+
+class Severity(StrEnum):
+    """Whether a problem stops a publication."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+class TemplateProblem(msgspec.Struct, frozen=True):
+    """One thing that is wrong. ``code`` is a word for programs: ``syntax``, ``undeclared``, ``unused``, ``ambiguous``."""
+
+    code: str
+    message: str
+    severity: Severity = Severity.ERROR
+    where: Where | None = None
+    hint: str | None = None
+
+    def __str__(self) -> str:
+        """``place: message (code)``."""
+        place = str(self.where) if self.where else ""
+        return f"{place}: {self.message} ({self.code})" if place else f"{self.message} ({self.code})"
+
+
+class TokenEstimate(msgspec.Struct, frozen=True):
+    """The longest that a template can become, in tokens: its own text, and its variables at their caps, each time they occur.
+
+    ``unbounded`` are variables without a cap, which are not part of ``total``.
+    """
+
+    text: int
+    variables: int
+    unbounded: tuple[str, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """Text and variables together."""
+        return self.text + self.variables
+
+
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]*")
+_LIQUID_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_\-]*")
+_WORD: Final = re.compile(r"[A-Za-z_][\w\-]*")
+_FENCE_TOKENS: Final = 16
+"""What the two marks around a value that is set off may cost beside its name, twice."""
+
+
+def problems_of(
+    version: TemplateVersion,
+    *,
+    lookup: Lookup = no_parts,
+    holders: Iterable[Labelled] = (),
+    label: str = PRODUCTION,
+    window: int | None = None,
+    counter: TokenCounter | None = None,
+) -> tuple[TemplateProblem, ...]:
+    """Everything that is wrong with a version, were it to hold a label.
+
+    Args:
+        version: the template.
+        lookup: finds its partials and parents.
+        holders: the versions that hold labels now; another template with the same key under ``label`` is in the way.
+        label: the label that it is to hold.
+        window: the context window of the model that reads it, in tokens: with the variables at their caps and the answer at
+            its full length it must fit. Not looked at where left out.
+        counter: counts tokens; the default counter where left out.
+    """
+    found = [*_facts(version), *_names(version), *_ambiguities(version, holders, label)]
+    try:
+        program = compose(version, lookup)
+        found += _usage(version, program)
+        found += _lengths(version, program, window, counter)
+    except InnkeeperError as error:
+        found.append(_problem_of(error))
+    return tuple(sorted(found, key=lambda problem: (problem.severity, problem.code, problem.message)))
+
+
+def require_publishable(version: TemplateVersion, **given: object) -> tuple[TemplateProblem, ...]:
+    """The warnings of a version. The arguments are those of `problems_of`.
+
+    Raises `InvalidTemplateError` with all problems where one of them is an error.
+    """
+    found = problems_of(version, **given)  # type: ignore[arg-type]  # handed on as they came
+    errors = [problem for problem in found if problem.severity is Severity.ERROR]
+    if errors:
+        more = f" and {len(errors) - 1} more" if len(errors) > 1 else ""
+        raise InvalidTemplateError(
+            f"{version.name} version {version.version} may not be published: {errors[0]}{more}", problems=found
+        )
+    return found
+
+
+def validator(**given: object) -> Callable[[TemplateVersion], object]:
+    """`require_publishable` with its arguments, as `TemplateStore.move_label` takes it."""
+    return lambda version: require_publishable(version, **given)
+
+
+def _problem_of(error: InnkeeperError) -> TemplateProblem:
+    code = "syntax" if isinstance(error, MacroError) else error.kind.removeprefix("template_")
+    return TemplateProblem(code, error.message, where=error.where, hint=error.hint)
+
+
+# ------------------------------------------------------------------------------------------------------------------ facts
+
+
+def _facts(version: TemplateVersion) -> Iterator[TemplateProblem]:
+    """What is wrong with name, key and budgets."""
+    if not version.name.strip():
+        yield TemplateProblem("name", "the template has no name")
+    if not version.key.use_case.strip():
+        yield TemplateProblem("use_case", "the template has no use case")
+    if version.token_limit < 1:
+        yield TemplateProblem("budget", f"token_limit is {version.token_limit}", hint="a budget is at least one token")
+    if version.max_output_tokens is not None and version.max_output_tokens < 1:
+        yield TemplateProblem("budget", f"max_output_tokens is {version.max_output_tokens}")
+    if not version.system_prompt.strip() and version.extends is None:
+        yield TemplateProblem("empty", "the template has no text and extends no other")
+    repeated = [name for name, count in Counter(name for name, _ in version.partials).items() if count > 1]
+    yield from (TemplateProblem("partials", f"{name!r} is pinned more than once") for name in repeated)
+
+
+def _names(version: TemplateVersion) -> Iterator[TemplateProblem]:
+    """What is wrong with the variables that it declares."""
+    if len(version.variables) > MAX_VARIABLES:
+        yield TemplateProblem("limit", f"more than {MAX_VARIABLES} variables")
+    pattern = _LIQUID_NAME if version.syntax == "liquid" else _NAME
+    for name, count in Counter(variable.name for variable in version.variables).items():
+        if count > 1:
+            yield TemplateProblem("declared_twice", f"{name} is declared more than once")
+        if not pattern.fullmatch(name):
+            yield TemplateProblem("name", f"{name!r} cannot be a variable's name")
+    for variable in version.variables:
+        if variable.max_tokens is not None and variable.max_tokens < 1:
+            yield TemplateProblem("budget", f"max_tokens of {variable.name} is {variable.max_tokens}")
+
+
+def _ambiguities(version: TemplateVersion, holders: Iterable[Labelled], label: str) -> Iterator[TemplateProblem]:
+    if version.key.use_case == PARTIAL:
+        return
+    for row in holders:
+        other = row.version
+        if row.label == label and other.template_id != version.template_id and other.key == version.key:
+            message = f"{other.name!r} has the same key ({version.key}) under the label {label!r}"
+            yield TemplateProblem(
+                "ambiguous", message, hint="take the label off it first, or give this one another key"
+            )
+
+
+# ------------------------------------------------------------------------------------------------------------------ usage
+
+
+def _usage(version: TemplateVersion, program: Composed) -> Iterator[TemplateProblem]:
+    """Undeclared and unused variables and partials."""
+    declared = {variable.name for variable in program.variables}
+    used = _used(program)
+    places = _places(version) if used.keys() - declared else {}
+    for name in used:
+        if name not in declared:
+            where = place_in(version.system_prompt, places[name], version.name) if name in places else None
+            hint = "declare it, or correct the name"
+            yield TemplateProblem("undeclared", f"{name} is used and not declared", where=where, hint=hint)
+    for variable in version.variables:
+        if variable.name not in used:
+            yield TemplateProblem("unused", f"{variable.name} is declared and not used", hint="take it out, or use it")
+    for name in sorted(dict(version.partials).keys() - included(version)):
+        yield TemplateProblem("unused", f"the partial {name!r} is pinned and not included")
+
+
+def _used(program: Composed) -> dict[str, None]:
+    """The names that a template uses, in the order of its text."""
+    if program.version.syntax == "mustache":
+        return dict.fromkeys(use.name for use in uses(program.nodes))
+    from innkeeper.macros.liquid import check, variables_used
+
+    errors = check(program.liquid)
+    if errors:
+        raise errors[0]
+    return dict.fromkeys(path.partition(".")[0] for path in variables_used(program.liquid))
+
+
+def _places(version: TemplateVersion) -> dict[str, int]:
+    """Where each name is used first in a version's own text."""
+    places: dict[str, int] = {}
+    if version.syntax == "mustache":
+        for use in uses(parse(version.system_prompt, asset=version.name)):
+            places.setdefault(use.name, use.index)
+    else:
+        for word in _WORD.finditer(version.system_prompt):
+            places.setdefault(word[0], word.start())
+    return places
+
+
+# ---------------------------------------------------------------------------------------------------------------- lengths
+
+
+def worst_case(program: Composed, counter: TokenCounter | None = None, model: str | None = None) -> TokenEstimate:
+    """The longest that a template can become, in tokens of ``model``."""
+    if counter is None:
+        from innkeeper.tokens import default_counter
+
+        counter = default_counter()
+    texts = [program.liquid] if program.version.syntax == "liquid" else list(_texts(program.nodes))
+    occurrences = _occurrences(program)
+    declared = {variable.name: variable for variable in program.variables if occurrences.get(variable.name)}
+    tokens = sum(occurrences[name] * _most(var, counter, model) for name, var in declared.items())
+    unbounded = tuple(name for name, var in declared.items() if var.max_tokens is None and var.type == "text")
+    return TokenEstimate(sum(counter.count(text, model) for text in texts), tokens, unbounded)
+
+
+def _texts(nodes: tuple[Node, ...]) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, str):
+            yield node
+        elif isinstance(node, Section):
+            yield from _texts(node.nodes)
+
+
+def _occurrences(program: Composed) -> Mapping[str, int]:
+    if program.version.syntax == "mustache":
+        return Counter(use.name for use in uses(program.nodes) if isinstance(use, Use))
+    return Counter(_WORD.findall(program.liquid))
+
+
+def _most(variable: Variable, counter: TokenCounter, model: str | None) -> int:
+    """The most tokens that one occurrence of a variable takes, as far as it is bounded."""
+    fence = 2 * counter.count(variable.name, model) + _FENCE_TOKENS if variable.fence else 0
+    return (variable.max_tokens or 0) + fence
+
+
+def _lengths(
+    version: TemplateVersion, program: Composed, window: int | None, counter: TokenCounter | None
+) -> Iterator[TemplateProblem]:
+    """Whether the longest it can become fits the window together with the answer."""
+    if window is None:
+        return
+    model = version.key.enhancer_model or version.key.target_model
+    estimate = worst_case(program, counter, model)
+    answer = version.max_output_tokens or version.token_limit
+    if estimate.total + answer > window:
+        message = f"{estimate.total} tokens at most and {answer} for the answer do not fit a window of {window}"
+        yield TemplateProblem("too_long", message, hint="shorten the text, or give variables a smaller max_tokens")
+    for name in estimate.unbounded:
+        message = f"{name} has no max_tokens, so nothing says that the text fits a window of {window}"
+        yield TemplateProblem("unbounded", message, Severity.WARNING)

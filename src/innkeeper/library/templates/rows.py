@@ -1,0 +1,137 @@
+"""Templates as rows: from a version to the columns of its tables and back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from sqlalchemy import Select, TextualSelect, select, text
+
+from innkeeper.library.db.rows import checked
+from innkeeper.library.db.tables import template_labels, template_versions, templates
+from innkeeper.library.errors import DatabaseCorruptError
+from innkeeper.library.templates.template import PARTIAL, PartRef, TemplateKey, TemplateVersion, Variable, sealed
+from innkeeper.library.tier import Tier
+from innkeeper.prompt.errors import Where
+from innkeeper.prompt.frozen import freeze
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Row
+
+__all__ = ["label_values", "live_labels", "point_query", "select_versions", "version_of", "version_values"]
+
+_KEY: Final = ("target_model", "enhancer_model", "job_type", "use_case", "content_mode")
+_PLAIN: Final = (
+    "provider",
+    "system_prompt",
+    "syntax",
+    "token_limit",
+    "max_output_tokens",
+    "note",
+    "author",
+    "created_at",
+)
+
+
+def select_versions(*more: Any) -> Select[Any]:
+    """A query for versions with the name of their template; add conditions to it."""
+    joined = template_versions.join(templates, templates.c.id == template_versions.c.template_id)
+    return select(template_versions, templates.c.name, *more).select_from(joined)
+
+
+def version_values(version: TemplateVersion) -> dict[str, Any]:
+    """The row of a version. Raises `RowError` for what a database cannot hold."""
+    values = {name: getattr(version, name) for name in _PLAIN}
+    values |= {name: getattr(version.key, name) for name in _KEY}
+    values |= {
+        "template_id": version.template_id,
+        "version": version.version,
+        "content_mode": version.key.content_mode.value,
+        "variables": msgspec.to_builtins(version.variables),
+        "partials": [list(part) for part in version.partials],
+        "extends": None if version.extends is None else list(version.extends),
+        "metadata": version.metadata,
+        "content_sha256": version.content_sha256,
+    }
+    return checked(template_versions, values)
+
+
+def label_values(version: TemplateVersion, label: str, *, who: str, at: str) -> dict[str, Any]:
+    """The row by which a version holds a label; it repeats the key, so that an index can refuse a second of the same."""
+    key = version.key
+    return {
+        "template_id": version.template_id,
+        "label": label,
+        "version": version.version,
+        "use_case": key.use_case,
+        "target_model": key.target_model or "",
+        "enhancer_model": key.enhancer_model or "",
+        "job_type": key.job_type or "",
+        "content_mode": key.content_mode.value,
+        "partial_name": version.name if key.use_case == PARTIAL else "",
+        "moved_at": at,
+        "moved_by": who,
+    }
+
+
+def version_of(row: Row[Any]) -> TemplateVersion:
+    """The version in a row of `select_versions`. One that SQL made gets its hash here.
+
+    Raises:
+        DatabaseCorruptError: the row is not what its hash says, or no version at all.
+    """
+    found = row._mapping  # noqa: SLF001 - the public name of a row's mapping
+    place = Where(asset="template_versions", path=f"{found['name']}@{found['version']}")
+    try:
+        version = sealed(_version(found))
+    except (msgspec.ValidationError, ValueError, TypeError) as error:
+        raise DatabaseCorruptError(f"a template version cannot be read: {error}", where=place) from error
+    if found["content_sha256"] not in {None, version.content_sha256}:
+        raise DatabaseCorruptError("a template version is not what its checksum says", where=place)
+    return version
+
+
+def _version(found: Any) -> TemplateVersion:
+    values = {name: found[name] for name in _PLAIN}
+    return TemplateVersion(
+        template_id=found["template_id"],
+        name=found["name"],
+        version=found["version"],
+        key=_key(found),
+        variables=msgspec.convert(found["variables"], tuple[Variable, ...]),
+        partials=msgspec.convert(found["partials"], tuple[PartRef, ...]),
+        extends=msgspec.convert(found["extends"], PartRef | None),
+        metadata=freeze(found["metadata"]),
+        **values,
+    )
+
+
+def _key(found: Any) -> TemplateKey:
+    parts = {name: found[name] for name in _KEY}
+    parts["content_mode"] = Tier(parts["content_mode"])
+    return TemplateKey(**parts)
+
+
+def live_labels(*conditions: Any) -> Select[Any]:
+    """A query for the versions that hold labels, each with its label."""
+    same = (template_labels.c.template_id == template_versions.c.template_id) & (
+        template_labels.c.version == template_versions.c.version
+    )
+    query = select_versions(template_labels.c.label).join(template_labels, same)
+    return query.where(*conditions) if conditions else query
+
+
+def point_query(targets: int) -> TextualSelect:
+    """The versions under ``:label`` and ``:use_case`` for ``:target0``, ``:target1`` …, each with its label.
+
+    It is written out because it is the first query of a process: compiling it would take longer than running it.
+    """
+    columns = ", ".join(f"v.{column.name}" for column in template_versions.c)
+    wanted = ", ".join(f":target{number}" for number in range(targets))
+    written = text(
+        f"SELECT {columns}, t.name, l.label FROM template_labels l "  # noqa: S608 - our own names only
+        "JOIN template_versions v ON v.template_id = l.template_id AND v.version = l.version "
+        "JOIN templates t ON t.id = l.template_id "
+        f"WHERE l.label = :label AND l.use_case = :use_case AND l.target_model IN ({wanted})"
+    )
+    return written.columns(*template_versions.c, templates.c.name, template_labels.c.label)

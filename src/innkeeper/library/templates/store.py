@@ -1,0 +1,430 @@
+"""TemplateStore: templates in immutable versions, labels that move, and the history of every move."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from sqlalchemy import delete, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from innkeeper.library.db.audit import record
+from innkeeper.library.db.engine import Database
+from innkeeper.library.db.rows import checked
+from innkeeper.library.db.tables import label_events, template_labels, template_versions, templates
+from innkeeper.library.errors import (
+    AlreadyExistsError,
+    AmbiguousTemplateError,
+    ConflictError,
+    RowError,
+    UnknownLabelError,
+    UnknownTemplateError,
+    UnknownVersionError,
+)
+from innkeeper.library.templates.rows import (
+    label_values,
+    live_labels,
+    point_query,
+    select_versions,
+    version_of,
+    version_values,
+)
+from innkeeper.library.templates.template import PRODUCTION, Labelled, PartRef, TemplateDraft, TemplateVersion
+from innkeeper.prompt.errors import UsageError, Where
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Connection
+
+    from innkeeper.library.catalogue.resolver import ResolveRequest
+
+__all__ = ["ANSWER", "LATEST", "LabelEvent", "TemplateEntry", "TemplateStore", "check_label", "check_name"]
+
+LATEST: Final = "latest"
+"""Not a label that moves: always the highest version."""
+
+_LABEL: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_NAME_LENGTH: Final = 200
+_BATCH: Final = 500
+"""Rows or names in one statement: well below what any database takes."""
+
+
+class LabelEvent(msgspec.Struct, frozen=True):
+    """One move of a label. None is no version: the label came new, or went away."""
+
+    name: str
+    label: str
+    from_version: int | None
+    to_version: int | None
+    who: str
+    why: str
+    at: str
+
+
+class TemplateEntry(msgspec.Struct, frozen=True):
+    """A line in the list of templates: ``shown`` is the version with ``production``, else the latest."""
+
+    name: str
+    description: str
+    latest_version: int
+    labels: dict[str, int]
+    shown: TemplateVersion
+
+
+Validate = Callable[[TemplateVersion], object]
+"""Raises where a version may not be published."""
+
+
+class TemplateStore:
+    """The templates of one database. Every method is one transaction, or part of the caller's."""
+
+    def __init__(self, db: Database) -> None:
+        self.db = db
+
+    # ---------------------------------------------------------------------------------------------------------- writing
+
+    def create(self, draft: TemplateDraft) -> TemplateVersion:
+        """Make a template with version 1, without a label.
+
+        Raises:
+            AlreadyExistsError: the name is taken.
+            RowError: a value that a database cannot hold.
+        """
+        check_name(draft.name)
+        with self.db.publishing() as connection:
+            if _template_id(connection, draft.name) is not None:
+                raise AlreadyExistsError(f"there is a template {draft.name!r} already", hint="add a version to it")
+            version = draft.numbered(self.db.fresh_id(), 1, self.db.now())
+            values = checked(templates, _template_values(version, draft.description))
+            connection.execute(insert(templates), values)
+            connection.execute(insert(template_versions), version_values(version))
+        return version
+
+    def add_version(self, draft: TemplateDraft, *, base: int | None = None) -> TemplateVersion:
+        """Add a version to a template. ``base``: the version that the draft was made from, where that must be the latest.
+
+        Raises:
+            UnknownTemplateError: there is none of this name.
+            ConflictError: there is a later version than ``base``.
+        """
+        with self.db.publishing() as connection:
+            latest = self.get(draft.name)
+            if base is not None and latest.version != base:
+                message = f"the latest version of {draft.name!r} is {latest.version}, not {base}"
+                raise ConflictError(message, latest=latest.version, base=base)
+            version = draft.numbered(latest.template_id, latest.version + 1, self.db.now())
+            connection.execute(insert(template_versions), version_values(version))
+            counted: dict[str, Any] = {"latest_version": version.version}
+            if draft.description:
+                counted |= checked(templates, {"description": draft.description}, whole=False)
+            connection.execute(update(templates).where(templates.c.id == version.template_id).values(counted))
+        return version
+
+    def describe(self, name: str, description: str) -> None:
+        """Give a template another description. Raises `UnknownTemplateError`."""
+        with self.db.publishing() as connection:
+            values = checked(templates, {"description": description}, whole=False)
+            connection.execute(update(templates).where(templates.c.id == self._id(connection, name)).values(values))
+
+    def move_label(
+        self,
+        name: str,
+        label: str,
+        version: int,
+        *,
+        who: str = "",
+        why: str = "",
+        validate: Validate | None = None,
+    ) -> LabelEvent:
+        """Let a label point at a version: to publish, to roll back. The history keeps who did it and why.
+
+        Args:
+            name: the template.
+            label: ``production``, ``staging``, ``draft`` or one of your own.
+            version: the version that holds it from now on.
+            who: who moves it.
+            why: for what reason.
+            validate: raises where the version may not be published; called inside the transaction.
+
+        Raises:
+            UnknownTemplateError: there is none of this name.
+            UnknownVersionError: it has no such version.
+            AmbiguousTemplateError: another template holds the label with the same key.
+            UsageError: a label that cannot be one.
+        """
+        check_label(label)
+        with self.db.publishing() as connection:
+            target = self.get(name, version=version)
+            if validate is not None:
+                validate(target)
+            before = _held(connection, target.template_id, label)
+            self._refuse_ambiguous(connection, target, label)
+            values = label_values(target, label, who=who, at=self.db.now())
+            connection.execute(_put_label(self.db.dialect, checked(template_labels, values)))
+            return self._remember(connection, target, label, (before, version), (who, why))
+
+    def remove_label(self, name: str, label: str, *, who: str = "", why: str = "") -> LabelEvent:
+        """Take a label off a template. Raises `UnknownTemplateError`, `UnknownLabelError`."""
+        with self.db.publishing() as connection:
+            held = self.get(name, label=label)
+            here = (template_labels.c.template_id == held.template_id) & (template_labels.c.label == label)
+            connection.execute(delete(template_labels).where(here))
+            return self._remember(connection, held, label, (held.version, None), (who, why))
+
+    def publish(
+        self,
+        draft: TemplateDraft,
+        *,
+        label: str = PRODUCTION,
+        who: str = "",
+        why: str = "",
+        validate: Validate | None = None,
+    ) -> TemplateVersion:
+        """Make the draft a version (of a new template, where there is none) and move the label to it, in one step."""
+        with self.db.publishing() as connection:
+            exists = _template_id(connection, draft.name) is not None
+            version = self.add_version(draft) if exists else self.create(draft)
+            self.move_label(draft.name, label, version.version, who=who, why=why, validate=validate)
+        return version
+
+    # ---------------------------------------------------------------------------------------------------------- reading
+
+    def get(self, name: str, *, version: int | None = None, label: str | None = None) -> TemplateVersion:
+        """One version: by number, by label (``latest`` counts as one), or the latest.
+
+        Raises:
+            UnknownTemplateError: there is none of this name.
+            UnknownVersionError: it has no such version.
+            UnknownLabelError: it does not hold the label; no other stands in.
+        """
+        with self.db.reading() as connection:
+            if label is not None and label != LATEST:
+                return self._labelled(connection, name, label)
+            wanted = templates.c.latest_version if version is None else _number(version)
+            query = select_versions().where(templates.c.name == name, template_versions.c.version == wanted)
+            row = connection.execute(query).first()
+            if row is None:
+                self._id(connection, name)
+                raise UnknownVersionError(f"the template {name!r} has no version {version}")
+            return version_of(row)
+
+    def versions(self, name: str) -> tuple[TemplateVersion, ...]:
+        """All versions of a template, oldest first. Raises `UnknownTemplateError`."""
+        with self.db.reading() as connection:
+            here = self._id(connection, name)
+            query = select_versions().where(template_versions.c.template_id == here)
+            return tuple(map(version_of, connection.execute(query.order_by(template_versions.c.version))))
+
+    def list(self, **where: str | None) -> tuple[TemplateEntry, ...]:
+        """The templates by name.
+
+        Args:
+            **where: what their shown version must have: ``use_case``, ``content_mode``, ``target_model``, ``job_type``,
+                ``enhancer_model``, ``provider``; ``label``, one that they hold; ``contains``, a part of their name.
+        """
+        with self.db.reading() as connection:
+            labels: dict[str, dict[str, int]] = {}
+            for held in connection.execute(select(template_labels).order_by(template_labels.c.label)):
+                labels.setdefault(held.template_id, {})[held.label] = held.version
+            more = (templates.c.description, templates.c.latest_version)
+            rows = connection.execute(select_versions(*more).where(_shown(), *_conditions(where))).all()
+        entries = (_entry(row, labels.get(row.template_id, {})) for row in rows)
+        label = where.get("label")
+        return tuple(sorted((one for one in entries if not label or label in one.labels), key=lambda one: one.name))
+
+    def history(self, name: str) -> tuple[LabelEvent, ...]:
+        """All moves of a template's labels in the order in which they happened. Raises `UnknownTemplateError`."""
+        with self.db.reading() as connection:
+            here = self._id(connection, name)
+            query = select(label_events).where(label_events.c.template_id == here).order_by(label_events.c.id)
+            return tuple(_event_of(name, row) for row in connection.execute(query))
+
+    def labels(self, name: str) -> dict[str, int]:
+        """The labels of a template and the versions that hold them. Raises `UnknownTemplateError`."""
+        with self.db.reading() as connection:
+            here = self._id(connection, name)
+            query = select(template_labels.c.label, template_labels.c.version)
+            rows = connection.execute(query.where(template_labels.c.template_id == here))
+            return dict(sorted((row.label, row.version) for row in rows))
+
+    def all_labelled(self) -> tuple[Labelled, ...]:
+        """Every version that holds a label, once for each label."""
+        with self.db.reading() as connection:
+            return tuple(map(_labelled_of, connection.execute(live_labels())))
+
+    def rows_for(self, request: ResolveRequest, *, families: Iterable[str | None] = ()) -> tuple[Labelled, ...]:
+        """The few labelled versions that can answer one request, by one look into an index.
+
+        ``families`` are those of the target, where the caller knows them; the request's own is looked for anyway.
+        """
+        given = (request.target_model, request.target_family, *families)
+        targets = sorted({"", *(target or "" for target in given)})
+        values = {f"target{number}": target for number, target in enumerate(targets)}
+        values |= {"label": request.label, "use_case": request.use_case}
+        with self.db.reading() as connection:
+            return tuple(map(_labelled_of, connection.execute(point_query(len(targets)), values)))
+
+    def pinned(self, refs: Iterable[PartRef]) -> tuple[TemplateVersion, ...]:
+        """The versions that these names and numbers pin, and those that they pin themselves; what is missing is left out."""
+        found: dict[PartRef, TemplateVersion] = {}
+        wanted = set(refs)
+        with self.db.reading() as connection:
+            while wanted:
+                names = sorted({name for name, _ in wanted})
+                rows = [row for few in _batches(names) for row in connection.execute(_named(few))]
+                fresh = [version for version in map(version_of, rows) if version.ref in wanted]
+                found |= {version.ref: version for version in fresh}
+                wanted = {ref for version in fresh for ref in pins(version)} - found.keys()
+        return tuple(found[ref] for ref in sorted(found))
+
+    # ---------------------------------------------------------------------------------------------------------- helpers
+
+    def _id(self, connection: Connection, name: str) -> str:
+        found = _template_id(connection, name)
+        if found is None:
+            raise UnknownTemplateError(f"there is no template {name!r}")
+        return found
+
+    def _labelled(self, connection: Connection, name: str, label: str) -> TemplateVersion:
+        row = connection.execute(live_labels(templates.c.name == name, template_labels.c.label == label)).first()
+        if row is None:
+            self._id(connection, name)
+            held = ", ".join(self.labels(name)) or "none"
+            raise UnknownLabelError(
+                f"the template {name!r} does not hold the label {label!r}", hint=f"it holds: {held}"
+            )
+        return version_of(row)
+
+    def _refuse_ambiguous(self, connection: Connection, target: TemplateVersion, label: str) -> None:
+        """Say which template is in the way; the unique index would only say that there is one."""
+        values = label_values(target, label, who="", at="")
+        same = [template_labels.c[name] == values[name] for name in ANSWER]
+        others = template_labels.c.template_id != target.template_id
+        joined = template_labels.join(templates, templates.c.id == template_labels.c.template_id)
+        query = select(templates.c.name).select_from(joined).where(others, *same)
+        other = connection.execute(query).scalar()
+        if other is not None:
+            message = f"{target.name!r} and {other!r} have the same key ({target.key}) under the label {label!r}"
+            raise AmbiguousTemplateError(message, other=other, label=label)
+
+    def _remember(
+        self,
+        connection: Connection,
+        version: TemplateVersion,
+        label: str,
+        move: tuple[int | None, int | None],
+        by: tuple[str, str],
+    ) -> LabelEvent:
+        (before, after), (who, why), at = move, by, self.db.now()
+        facts = {"label": label, "from_version": before, "to_version": after, "who": who, "why": why}
+        values = checked(label_events, {"template_id": version.template_id, "created_at": at, **facts})
+        connection.execute(insert(label_events), values)
+        state = [None if number is None else {"label": label, "version": number} for number in (before, after)]
+        record(connection, at, who, "label.move", ("template", version.name), (state[0], state[1]), {"why": why})
+        return LabelEvent(version.name, label, before, after, who, why, at)
+
+
+ANSWER: Final = ("label", "use_case", "target_model", "enhancer_model", "job_type", "content_mode", "partial_name")
+"""What is unique among the rows that hold labels."""
+
+
+def check_name(name: str) -> None:
+    """Refuse what cannot be the name of a template. Raises `RowError`."""
+    if not name.strip() or len(name) > _NAME_LENGTH or not name.isprintable():
+        where = Where(asset="templates", path="name")
+        hint = f"1 to {_NAME_LENGTH} printable characters"
+        raise RowError(f"{name[:_NAME_LENGTH]!r} cannot be the name of a template", where=where, hint=hint)
+
+
+def check_label(label: str) -> None:
+    """Refuse what cannot be a label that moves. Raises `UsageError`."""
+    if label == LATEST:
+        raise UsageError(f"{LATEST!r} is always the highest version and cannot be moved")
+    if not _LABEL.fullmatch(label):
+        hint = "small letters, digits, dots, dashes and underscores, up to 64"
+        raise UsageError(f"{label[:_NAME_LENGTH]!r} cannot be a label", hint=hint)
+
+
+def pins(version: TemplateVersion) -> tuple[PartRef, ...]:
+    """What a version includes and extends."""
+    return (*version.partials, *(() if version.extends is None else (version.extends,)))
+
+
+def _number(version: int) -> int:
+    return version if 0 < version < _TOO_HIGH else 0
+
+
+_TOO_HIGH: Final = 2**31
+
+
+def _template_values(version: TemplateVersion, description: str) -> dict[str, Any]:
+    return {
+        "id": version.template_id,
+        "name": version.name,
+        "description": description,
+        "latest_version": version.version,
+        "created_at": version.created_at,
+        "created_by": version.author,
+    }
+
+
+def _template_id(connection: Connection, name: str) -> str | None:
+    found: str | None = connection.execute(select(templates.c.id).where(templates.c.name == name)).scalar()
+    return found
+
+
+def _held(connection: Connection, template_id: str, label: str) -> int | None:
+    here = (template_labels.c.template_id == template_id) & (template_labels.c.label == label)
+    found: int | None = connection.execute(select(template_labels.c.version).where(here)).scalar()
+    return found
+
+
+def _put_label(dialect: str, values: dict[str, Any]) -> Any:
+    put = (sqlite if dialect == "sqlite" else postgresql).insert(template_labels).values(values)
+    moved = {name: value for name, value in values.items() if name not in {"template_id", "label"}}
+    return put.on_conflict_do_update(index_elements=["template_id", "label"], set_=moved)
+
+
+def _shown() -> Any:
+    """The condition that a version is the one with ``production``, else the latest."""
+    held = select(template_labels.c.version).where(
+        template_labels.c.template_id == templates.c.id, template_labels.c.label == PRODUCTION
+    )
+    from sqlalchemy import func
+
+    return template_versions.c.version == func.coalesce(held.scalar_subquery(), templates.c.latest_version)
+
+
+_FILTERS: Final = frozenset({"use_case", "content_mode", "target_model", "job_type", "enhancer_model", "provider"})
+
+
+def _conditions(where: dict[str, str | None]) -> list[Any]:
+    unknown = where.keys() - _FILTERS - {"label", "contains"}
+    if unknown:
+        raise UsageError(f"templates are not listed by {min(unknown)!r}", hint=f"by: {', '.join(sorted(_FILTERS))}")
+    found = [
+        template_versions.c[name] == value for name, value in where.items() if name in _FILTERS and value is not None
+    ]
+    contains = where.get("contains")
+    return [*found, templates.c.name.contains(contains, autoescape=True)] if contains else found
+
+
+def _named(names: list[str]) -> Any:
+    return select_versions().where(templates.c.name.in_(names))
+
+
+def _batches(names: list[str]) -> Iterable[list[str]]:
+    return (names[start : start + _BATCH] for start in range(0, len(names), _BATCH))
+
+
+def _entry(row: Any, labels: dict[str, int]) -> TemplateEntry:
+    return TemplateEntry(row.name, row.description, row.latest_version, labels, version_of(row))
+
+
+def _labelled_of(row: Any) -> Labelled:
+    return Labelled(row.label, version_of(row))
+
+
+def _event_of(name: str, row: Any) -> LabelEvent:
+    return LabelEvent(name, row.label, row.from_version, row.to_version, row.who, row.why, row.created_at)

@@ -1,0 +1,259 @@
+"""Detector: looks at every text that enters or leaves, and reports what it found without the text.
+
+It changes nothing and decides nothing: `TierPolicy.judge` says what its findings mean in a tier. A guest that fails, a
+`Classifier` that did not answer in time or an operator's expression, marks the scan ``failed``, which means review
+(dynamic-prompting reference 3.2); a text that could not be checked against the lists in full is not ``whole``, which means
+block.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Final, Protocol, runtime_checkable
+
+from innkeeper.library.limits import CLASSIFIER_SECONDS, CLASSIFIERS_AT_ONCE, MAX_SCAN_CHARS, MAX_SPANS
+from innkeeper.library.matching import Find, Matcher
+from innkeeper.library.tier import ScanFindings, Span
+from innkeeper.library.tiers.ages import ages_in, kin_in
+from innkeeper.library.tiers.lexicon import Lexicon, LexiconEntry, builtin_lexicon
+from innkeeper.macros.pyregex import PatternLimitError
+from innkeeper.prompt.frozen import FrozenDict
+from innkeeper.text.confusables import View, views_of
+
+__all__ = [
+    "AGE_FAMILY",
+    "DETECTOR_VERSION",
+    "Classifier",
+    "ClassifierFailure",
+    "Detector",
+    "ImageClassifier",
+    "Waiter",
+    "default_detector",
+]
+
+DETECTOR_VERSION: Final = "2"
+"""Raised whenever folding, matching or the reading of ages changes what is found."""
+
+AGE_FAMILY: Final = "age_family"
+"""The category of age words that tell of somebody's family (`innkeeper.library.tiers.ages`)."""
+
+_AGED: Final = frozenset({"age", "age_setting"})
+_AGE: Final = LexiconEntry(id="age.years", pattern="", category="age", weight=0.9)
+
+
+class Detector:
+    """Detection lists compiled once, and a classifier where there is one. Threads may share it.
+
+    The packaged list is always part of it; ``lexicons`` add to it. ``languages`` leaves out entries of those lists that are
+    for others only.
+    """
+
+    def __init__(
+        self,
+        lexicons: Iterable[Lexicon] = (),
+        *,
+        languages: Iterable[str] | None = None,
+        classifier: Classifier | None = None,
+        image_classifier: ImageClassifier | None = None,
+        classifier_seconds: float = CLASSIFIER_SECONDS,
+    ) -> None:
+        added = tuple(lexicon.checked() for lexicon in lexicons)
+        floor = builtin_lexicon()
+        wanted = None if languages is None else frozenset(languages)
+        self.lexicon_version = "+".join(lexicon.label for lexicon in (floor, *added))
+        entries = (*floor.entries, *(entry for entry in _entries(added) if _spoken(entry, wanted)))
+        self._own = len(floor.entries)
+        self._matcher = Matcher(entries)
+        self._entries = (*entries, _AGE)
+        self._classifier, self._image_classifier = classifier, image_classifier
+        self._waiter = Waiter(classifier_seconds)
+        guests = [guest.label for guest in (classifier, image_classifier) if guest is not None]
+        self.version = "+".join((DETECTOR_VERSION, *guests))
+
+    def scan(self, text: str) -> ScanFindings:
+        """What a text has in it. Raises nothing."""
+        failed: list[str] = []
+        spans: list[Span] = []
+        scores: Mapping[str, float] = {}
+        data, whole = b"", False
+        try:
+            data = text.encode("utf-8", "surrogatepass")
+            if len(text) > MAX_SCAN_CHARS:
+                failed.append("text_too_long")
+            spans = self._spans(text[:MAX_SCAN_CHARS], failed)
+            whole = len(text) <= MAX_SCAN_CHARS
+            if (guest := self._classifier) is not None and whole:
+                scores = self._ask(lambda: guest.scores(text), failed)
+        except Exception as error:  # noqa: BLE001 - a scan that fails means review, never a way past it
+            failed.append(type(error).__name__)
+        return self._findings(spans, scores, failed, data, whole=whole)
+
+    def scan_image(self, data: bytes) -> ScanFindings:
+        """What a picture has in it, as its classifier says; without one it needs review. Raises nothing."""
+        failed: list[str] = []
+        guest = self._image_classifier
+        scores: Mapping[str, float] = {}
+        if guest is None:
+            failed.append("no_image_classifier")
+        else:
+            scores = self._ask(lambda: guest.image_scores(data), failed)
+        return self._findings([], scores, failed, data)
+
+    def _spans(self, text: str, failed: list[str]) -> list[Span]:
+        """All finds in all views, each once, in the order of the text."""
+        entries = self._entries
+        found: set[tuple[int, int, int]] = set()
+        plain: View | None = None
+        for view in views_of(text):
+            for find in self._finds(view, failed, first=plain is None):
+                found.add((*view.place(find.start, find.end), find.entry))
+            plain = plain or view
+        kin = self._kin(plain, found)
+        return [
+            Span(
+                start,
+                end,
+                kin.get((start, end, entry), entries[entry].category),
+                entries[entry].id,
+                entries[entry].weight,
+            )
+            for start, end, entry in sorted(found)
+        ]
+
+    def _kin(self, plain: View | None, found: set[tuple[int, int, int]]) -> dict[tuple[int, int, int], str]:
+        """The finds of the packaged list that only tell of somebody's family. Lists of operators mean what they say."""
+        aged = [find for find in found if find[2] < self._own and self._entries[find[2]].category in _AGED]
+        if not aged or plain is None:
+            return {}
+        places = [plain.place(*place) for place in kin_in(plain.text)]
+        return {find: AGE_FAMILY for find in aged if any(start <= find[0] and find[1] <= end for start, end in places)}
+
+    def _finds(self, view: View, failed: list[str], *, first: bool) -> Iterator[Find]:
+        yield from self._matcher.finds(view)
+        if not first:
+            return
+        yield from (Find(len(self._entries) - 1, *place) for place in ages_in(view.text))
+        try:
+            yield from self._matcher.matches(view)
+        except PatternLimitError:
+            failed.append("regex_timeout")
+
+    def _ask(self, ask: Callable[[], Mapping[str, float]], failed: list[str]) -> Mapping[str, float]:
+        try:
+            return self._waiter.ask(ask)
+        except ClassifierFailure as failure:
+            failed.append(str(failure))
+            return {}
+
+    def _findings(
+        self, spans: list[Span], scores: Mapping[str, float], failed: list[str], data: bytes, *, whole: bool = True
+    ) -> ScanFindings:
+        return ScanFindings(
+            scores=FrozenDict(_combined(spans, scores)),
+            spans=_told(spans),
+            detector_version=self.version,
+            lexicon_version=self.lexicon_version,
+            text_sha256=hashlib.sha256(data).hexdigest(),
+            failed=",".join(failed),
+            whole=whole,
+        )
+
+
+def _entries(lexicons: Iterable[Lexicon]) -> Iterator[LexiconEntry]:
+    return (entry for lexicon in lexicons for entry in lexicon.entries)
+
+
+def _spoken(entry: LexiconEntry, languages: frozenset[str] | None) -> bool:
+    return languages is None or not entry.languages or not languages.isdisjoint(entry.languages)
+
+
+def _told(spans: list[Span]) -> tuple[Span, ...]:
+    """As many finds as are told: the first of each entry, so that none is drowned by another, and then the others."""
+    if len(spans) <= MAX_SPANS:
+        return tuple(spans)
+    first = {(span.entry, span.category): span for span in reversed(spans)}
+    chosen = list(dict.fromkeys((*first.values(), *spans)))[:MAX_SPANS]
+    return tuple(sorted(chosen, key=lambda span: (span.start, span.end)))
+
+
+def _combined(spans: Iterable[Span], scores: Mapping[str, float]) -> dict[str, float]:
+    """``1 - Π(1 - w)`` for each category, over the entries found (each once, however often) and the classifier."""
+    left: dict[str, float] = {category: 1 - score for category, score in scores.items()}
+    for _, category, weight in {(span.entry, span.category, span.weight) for span in spans}:
+        left[category] = left.get(category, 1.0) * (1 - weight)
+    return {category: round(1 - rest, 6) for category, rest in sorted(left.items())}
+
+
+@lru_cache(maxsize=1)
+def default_detector() -> Detector:
+    """The detector with the packaged list alone."""
+    return Detector()
+
+
+@runtime_checkable
+class Classifier(Protocol):
+    """Judges texts. ``label`` is its name and version, as decisions write it. May raise or hang: then a scan needs review."""
+
+    label: str
+
+    def scores(self, text: str, /) -> Mapping[str, float]:
+        """A score from 0 to 1 for each category it knows."""
+        ...
+
+
+@runtime_checkable
+class ImageClassifier(Protocol):
+    """Judges pictures, as `Classifier` judges texts."""
+
+    label: str
+
+    def image_scores(self, data: bytes, /) -> Mapping[str, float]:
+        """A score from 0 to 1 for each category it knows."""
+        ...
+
+
+class ClassifierFailure(Exception):  # noqa: N818 - it never leaves the detector, which turns it into a reason
+    """Why a classifier gave no usable scores: its message is the reason."""
+
+
+class Waiter:
+    """Asks classifiers, each in a thread of its own that is not waited for longer than ``seconds``."""
+
+    def __init__(self, seconds: float = CLASSIFIER_SECONDS, at_once: int = CLASSIFIERS_AT_ONCE) -> None:
+        self.seconds = seconds
+        self._free = threading.BoundedSemaphore(at_once)
+
+    def ask(self, ask: Callable[[], Mapping[str, float]]) -> dict[str, float]:
+        """The scores, checked. Raises `ClassifierFailure`."""
+        if not self._free.acquire(timeout=self.seconds):
+            raise ClassifierFailure("classifier_busy")
+        answer: list[Any] = []
+        thread = threading.Thread(target=self._run, args=(ask, answer), daemon=True, name="innkeeper-classifier")
+        thread.start()
+        thread.join(self.seconds)
+        if not answer:
+            raise ClassifierFailure("classifier_timeout" if thread.is_alive() else "classifier_error")
+        return _checked(answer[0])
+
+    def _run(self, ask: Callable[[], Any], answer: list[Any]) -> None:
+        try:
+            answer.append(ask())
+        except BaseException:  # noqa: BLE001 - whatever a guest raises, the scan goes to review
+            return
+        finally:
+            self._free.release()
+
+
+def _checked(scores: Any) -> dict[str, float]:
+    if not isinstance(scores, Mapping):
+        raise ClassifierFailure("classifier_error")
+    try:
+        found = {str(name): float(score) for name, score in scores.items()}
+    except (TypeError, ValueError, OverflowError):
+        raise ClassifierFailure("classifier_error") from None
+    if not all(0 <= score <= 1 for score in found.values()):
+        raise ClassifierFailure("classifier_error")
+    return found

@@ -1,0 +1,150 @@
+"""Lexicon: the versioned list of what a detector looks for. It is a resource of its own, reviewed as one (S10).
+
+The packaged list is small and neutral: words and settings of childhood, and plain words for sexual and romantic content.
+Operators add lists of their own; what the packaged one finds stays found, whatever they add. `Lexicon.checked` refuses a list
+that cannot be used, and says which entry is wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from importlib.resources import files
+from typing import Final, Literal, NoReturn
+
+import msgspec
+
+from innkeeper.library.errors import LexiconError
+from innkeeper.library.limits import MAX_LEXICON_BYTES, MAX_LEXICON_ENTRIES, MAX_LEXICON_PATTERN
+from innkeeper.macros.pyregex import PatternLimitError, PatternSyntaxError, compile_pattern
+from innkeeper.prompt.errors import LimitError, Where
+from innkeeper.text.confusables import fold_word
+
+__all__ = ["Lexicon", "LexiconEntry", "builtin_lexicon", "check", "load_lexicon"]
+
+
+class LexiconEntry(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What to look for, and what finding it means.
+
+    ``word`` and ``phrase`` stand between borders of words, in any of the ways folding sees through; ``regex`` is a regular
+    expression of Python's on the folded plain text. ``allow_contexts`` are phrases around a find in which it means
+    something else: the find they cover does not count, and no other find is touched.
+    """
+
+    id: str
+    pattern: str
+    category: str
+    weight: float
+    kind: Literal["word", "phrase", "regex"] = "word"
+    languages: tuple[str, ...] = ()
+    allow_contexts: tuple[str, ...] = ()
+
+
+class Lexicon(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A list of entries with the version that decisions name."""
+
+    name: str
+    version: str
+    entries: tuple[LexiconEntry, ...] = ()
+    description: str = ""
+
+    @property
+    def label(self) -> str:
+        """Name and version, as decisions and audit events write it."""
+        return f"{self.name}@{self.version}"
+
+    def checked(self) -> Lexicon:
+        """The list itself, where it can be used.
+
+        Raises:
+            LexiconError: an id twice or empty, a pattern or context without a letter or digit, a weight out of range, an
+                expression that is none.
+            LimitError: too many entries, or too long a pattern.
+        """
+        check(self)
+        return self
+
+
+_BUILTIN: Final = "detection-general.json"
+
+
+@lru_cache(maxsize=1)
+def builtin_lexicon() -> Lexicon:
+    """The packaged list."""
+    file = files("innkeeper.library").joinpath("builtins", _BUILTIN)
+    return load_lexicon(file.read_bytes(), asset=_BUILTIN)
+
+
+def load_lexicon(data: bytes | str, *, asset: str | None = None) -> Lexicon:
+    """A list from its JSON.
+
+    Raises:
+        LexiconError: no such JSON, or as `Lexicon.checked` says.
+        LimitError: too large.
+    """
+    if len(data) > MAX_LEXICON_BYTES:
+        raise LimitError(
+            "a detection list", limit="MAX_LEXICON_BYTES", allowed=MAX_LEXICON_BYTES, found=len(data), where=_at(asset)
+        )
+    try:
+        return msgspec.json.decode(data, type=Lexicon).checked()
+    except LexiconError as error:
+        raise error.at(asset=asset) from None
+    except (msgspec.DecodeError, UnicodeError) as error:
+        raise LexiconError(f"not a detection list: {error}", where=_at(asset)) from error
+
+
+def _at(asset: str | None) -> Where | None:
+    return None if asset is None else Where(asset=asset)
+
+
+_NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
+
+
+def check(lexicon: Lexicon) -> None:
+    """Raise what `Lexicon.checked` raises."""
+    size = sum(1 + len(entry.allow_contexts) for entry in lexicon.entries)
+    if size > MAX_LEXICON_ENTRIES:
+        raise LimitError("a detection list", limit="MAX_LEXICON_ENTRIES", allowed=MAX_LEXICON_ENTRIES, found=size)
+    if not (lexicon.name.strip() and lexicon.version.strip()):
+        raise LexiconError("a detection list needs a name and a version", hint="give it both")
+    seen: set[str] = set()
+    for number, entry in enumerate(lexicon.entries):
+        where = Where(path=f"entries[{number}]")
+        for wrong in _faults(entry, seen):
+            raise LexiconError(f"{wrong} (entry {entry.id[:80]!r})", where=where)
+        seen.add(entry.id)
+        for text in (entry.pattern, *entry.allow_contexts):
+            if len(text) > MAX_LEXICON_PATTERN:
+                _too_long(text, where)
+
+
+def _too_long(text: str, where: Where) -> NoReturn:
+    limit = MAX_LEXICON_PATTERN
+    raise LimitError(
+        "a pattern of a detection list", limit="MAX_LEXICON_PATTERN", allowed=limit, found=len(text), where=where
+    )
+
+
+def _faults(entry: LexiconEntry, seen: set[str]) -> Iterator[str]:
+    """What is wrong with an entry."""
+    if not entry.id.strip() or entry.id in seen:
+        yield "the id is empty" if entry.id.strip() == "" else "the id is given twice"
+    if not _NAME.fullmatch(entry.category):
+        yield "the category must be small letters, digits and underscores"
+    if not 0 < entry.weight <= 1:
+        yield f"the weight {entry.weight} is not above 0 and at most 1"
+    words = entry.allow_contexts if entry.kind == "regex" else (entry.pattern, *entry.allow_contexts)
+    if not all(fold_word(word) for word in words):
+        yield "a pattern or context has no letter or digit"
+    if entry.kind == "regex" and (fault := _fault_of(entry.pattern)):
+        yield fault
+
+
+def _fault_of(pattern: str) -> str:
+    try:
+        compile_pattern(pattern)
+    except (PatternSyntaxError, PatternLimitError) as error:
+        return error.message
+    return ""

@@ -1,0 +1,1 @@
+"""Import and export of what an operator maintains, and templates as files."""

@@ -1,0 +1,110 @@
+"""Export: what an operator maintains, of one moment, as a `Transfer`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import select
+
+from innkeeper.library.db.engine import Database
+from innkeeper.library.db.tables import template_labels, template_versions, templates
+from innkeeper.library.models.stores import ModelStore, NegativeStore, ProviderStore, SettingsStore, ToolStore
+from innkeeper.library.templates.rows import select_versions, version_of
+from innkeeper.library.templates.template import TemplateVersion
+from innkeeper.library.tiers.documents import DetectionListStore, DocumentStore, PolicyStore
+from innkeeper.library.transfer.format import (
+    FORMAT,
+    SCHEMA,
+    Transfer,
+    TransferredDocument,
+    TransferredTemplate,
+    TransferredVersion,
+)
+from innkeeper.prompt.frozen import thaw
+
+__all__ = ["export_library", "transferred"]
+
+_LEFT_OUT: Final = frozenset({"id", "provider_id", "created_at", "updated_at"})
+
+
+def export_library(db: Database) -> Transfer:
+    """Everything that an import takes, in a fixed order. Raises `DatabaseError`."""
+    with db.snapshot():
+        providers = {row["id"]: row["name"] for row in ProviderStore(db).list()}
+        return Transfer(
+            format=FORMAT,
+            schema=SCHEMA,
+            templates=_templates(db),
+            negative_prompts=sorted((_row(row) for row in NegativeStore(db).list()), key=_negative_order),
+            providers=[_row(row) for row in ProviderStore(db).list()],
+            models=_models(db, providers),
+            tools=[_row(row) for row in ToolStore(db).list()],
+            tier_policies=_documents(PolicyStore(db)),
+            detection_lists=_documents(DetectionListStore(db)),
+            settings={row["key"]: thaw(row["value"]) for row in SettingsStore(db).list()},
+        )
+
+
+def _templates(db: Database) -> list[TransferredTemplate]:
+    versions: dict[str, list[TransferredVersion]] = {}
+    labels: dict[str, dict[str, int]] = {}
+    with db.reading() as connection:
+        for row in connection.execute(select_versions().order_by(template_versions.c.version)):
+            versions.setdefault(row.template_id, []).append(_version(version_of(row)))
+        for row in connection.execute(select(template_labels)):
+            labels.setdefault(row.template_id, {})[row.label] = row.version
+        found = connection.execute(select(templates.c.id, templates.c.name, templates.c.description)).all()
+    return [
+        TransferredTemplate(
+            name=row.name, description=row.description, versions=versions[row.id], labels=labels.get(row.id, {})
+        )
+        for row in sorted(found, key=lambda row: row.name)
+    ]
+
+
+def transferred(versions: Iterable[TemplateVersion], labels: Mapping[str, int]) -> TransferredTemplate:
+    """One template as it stands in a file; its versions are in the order in which they were made."""
+    found = list(versions)
+    return TransferredTemplate(name=found[0].name, versions=[_version(one) for one in found], labels=dict(labels))
+
+
+def _version(version: TemplateVersion) -> TransferredVersion:
+    fields = msgspec.structs.asdict(version)
+    key = fields.pop("key")
+    for name in ("template_id", "name"):
+        del fields[name]
+    fields |= msgspec.structs.asdict(key) | {"content_mode": key.content_mode.value}
+    fields["variables"] = list(version.variables)
+    fields["partials"] = list(version.partials)
+    return TransferredVersion(**fields)
+
+
+def _row(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: thaw(value) for name, value in row.items() if name not in _LEFT_OUT and value is not None}
+
+
+def _models(db: Database, providers: Mapping[str, str]) -> list[dict[str, Any]]:
+    store = ModelStore(db)
+    defaults: dict[str, list[str]] = {}
+    for task, key in store.defaults().items():
+        defaults.setdefault(key, []).append(task)
+    found = [
+        {
+            **_row(row),
+            "provider": providers[row["provider_id"]],
+            "default_for_tasks": defaults.get(row["model_key"], []),
+        }
+        for row in store.list()
+    ]
+    return sorted(found, key=lambda row: str(row["model_key"]))
+
+
+def _documents(store: DocumentStore) -> list[TransferredDocument]:
+    names = ("name", "version", "note", "author", "is_active")
+    return [TransferredDocument(body=thaw(row["body"]), **{name: row[name] for name in names}) for row in store.all()]
+
+
+def _negative_order(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return (row["model_type"], row["content_mode"], row["generation_mode"], row["priority"], row["negative_prompt"])

@@ -1,0 +1,253 @@
+"""Transfer: what an operator maintains, as one file, JSON or YAML, the same bytes from equal libraries.
+
+That is templates, negative prompts, providers, models, tools, policies, detection lists and settings; no secrets, people's data
+or logs: for those there are backups. Reading is strict: a field that is not known is an error at its line.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any, Final, Literal, NamedTuple, TypeVar
+
+import msgspec
+
+from innkeeper.content.finding import Finding
+from innkeeper.content.json.splice import locate
+from innkeeper.content.json.text import decode_json
+from innkeeper.content.limits import LIMITS as CONTENT_LIMITS
+from innkeeper.library.errors import TransferError, TransferVersionError
+from innkeeper.library.limits import MAX_TRANSFER_BYTES
+from innkeeper.library.templates.template import TemplateKey, Variable
+from innkeeper.library.transfer.yamltext import parse_yaml, write_yaml
+from innkeeper.prompt.canonical import to_json
+from innkeeper.prompt.errors import FormatError, LimitError, UsageError, Where
+
+__all__ = [
+    "FORMAT",
+    "SCHEMA",
+    "Parsed",
+    "Transfer",
+    "TransferredDocument",
+    "TransferredTemplate",
+    "TransferredVersion",
+    "dumps",
+    "parse",
+    "read_tree",
+    "typed",
+]
+
+FORMAT: Final = "innkeeper-library"
+SCHEMA: Final = 1
+"""The version of the file's form; grows when older readers would misread it."""
+
+Row = dict[str, Any]
+T = TypeVar("T")
+
+
+class TransferredVersion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A version as it stands in a file: the fields of `TemplateVersion` that are its own."""
+
+    version: int
+    use_case: str
+    content_mode: Literal["sfw", "nsfw"] = "sfw"
+    target_model: str | None = None
+    enhancer_model: str | None = None
+    job_type: str | None = None
+    system_prompt: str
+    syntax: Literal["mustache", "liquid"] = "mustache"
+    variables: list[Variable] = []
+    token_limit: int = 512
+    max_output_tokens: int | None = None
+    provider: str | None = None
+    partials: list[tuple[str, int]] = []
+    extends: tuple[str, int] | None = None
+    metadata: Row = {}
+    note: str = ""
+    author: str = ""
+    created_at: str = ""
+    content_sha256: str = ""
+
+    @property
+    def key(self) -> TemplateKey:
+        """The selection key."""
+        return TemplateKey.of(self.use_case, self.content_mode, self.target_model, self.enhancer_model, self.job_type)
+
+
+class TransferredTemplate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A template with its versions, oldest first, and the labels that they hold."""
+
+    name: str
+    description: str = ""
+    versions: list[TransferredVersion]
+    labels: dict[str, int] = {}
+
+
+class TransferredDocument(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A version of a tier policy or detection list."""
+
+    name: str
+    version: int
+    body: Any
+    note: str = ""
+    author: str = ""
+    is_active: bool = False
+
+
+class Transfer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A whole file. Rows have the columns of their tables, without ids and dates; models name their provider."""
+
+    format: str
+    schema: int
+    templates: list[TransferredTemplate] = []
+    negative_prompts: list[Row] = []
+    providers: list[Row] = []
+    models: list[Row] = []
+    tools: list[Row] = []
+    tier_policies: list[TransferredDocument] = []
+    detection_lists: list[TransferredDocument] = []
+    settings: dict[str, Any] = {}
+
+
+Place = Callable[[tuple[str | int, ...]], Where]
+
+
+class Parsed(NamedTuple):
+    """A file that was read, and a way to say where in it something stands."""
+
+    transfer: Transfer
+    place: Place
+
+
+_STEP: Final = re.compile(r"\.?([^.\[\]]+)|\[(\d+|\.\.\.)\]")
+_UNKNOWN: Final = re.compile(r"unknown field `(.*)`")
+_AT: Final = re.compile(r"(.*) - at `(?:key in )?\$?(.*)`", re.DOTALL)
+_LIMITS: Final = msgspec.structs.replace(
+    CONTENT_LIMITS, file_bytes=MAX_TRANSFER_BYTES, json_keys=50_000_000, json_values=50_000_000
+)
+
+
+def dumps(transfer: Transfer, form: str = "json") -> bytes:
+    """A file's bytes, ``json`` or ``yaml``: keys sorted, one value a line, so that differences can be read."""
+    if form == "yaml":
+        return write_yaml(msgspec.to_builtins(transfer))
+    if form != "json":
+        raise UsageError(f"an export is not written as {form!r}", hint="json or yaml")
+    plain = json.loads(to_json(msgspec.to_builtins(transfer)))
+    return json.dumps(plain, indent=2, sort_keys=True, ensure_ascii=False).encode() + b"\n"
+
+
+def parse(data: bytes, *, asset: str, form: str | None = None) -> Parsed:
+    """Read a file; ``form`` is guessed from its first character where it is not given.
+
+    Raises:
+        TransferError: it is not JSON or YAML, or has something that does not belong; with line and column.
+        TransferVersionError: it is of another version.
+        LimitError: it is too large or too deep.
+    """
+    tree, place = read_tree(data, asset=asset, form=form)
+    _check_version(tree, asset)
+    return Parsed(typed(tree, place, Transfer), place)
+
+
+def read_tree(data: bytes, *, asset: str, form: str | None = None) -> tuple[Any, Place]:
+    """Plain data from JSON or YAML, and a way to say where in it something stands. Raises `TransferError`, `LimitError`."""
+    if len(data) > MAX_TRANSFER_BYTES:
+        raise LimitError(
+            "the file", limit="MAX_TRANSFER_BYTES", allowed=MAX_TRANSFER_BYTES, found=len(data), where=Where(asset)
+        )
+    text = _text(data, asset)
+    is_json = form == "json" or (form is None and text.lstrip()[:1] in {"{", "["})
+    return _json(text, asset) if is_json else _yaml(text, asset)
+
+
+def _text(data: bytes, asset: str) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = data[: error.start]
+        where = Where(asset, line=before.count(b"\n") + 1, column=error.start - before.rfind(b"\n"))
+        raise TransferError("the file is not UTF-8", where=where) from error
+
+
+def _json(text: str, asset: str) -> tuple[Any, Place]:
+    findings: list[Finding] = []
+    try:
+        tree = decode_json(text, _LIMITS, name=asset, findings=findings)
+    except LimitError:
+        raise
+    except FormatError as error:
+        raise TransferError(error.message, where=error.where) from error
+    if findings:  # a key that stands twice, or half a character
+        raise TransferError(findings[0].message, where=findings[0].where(asset))
+
+    def place(path: tuple[str | int, ...]) -> Where:
+        span = locate(text, path)
+        start = 0 if span is None else span.start
+        line = text.count("\n", 0, start) + 1
+        return Where(asset, path=shown(path), line=line, column=start - text.rfind("\n", 0, start))
+
+    return tree, place
+
+
+def _yaml(text: str, asset: str) -> tuple[Any, Place]:
+    tree, places = parse_yaml(text, asset=asset)
+
+    def place(path: tuple[str | int, ...]) -> Where:
+        known = next(path[:end] for end in range(len(path), -1, -1) if path[:end] in places or not end)
+        line, column = places.get(known, (1, 1))
+        return Where(asset, path=shown(path), line=line, column=column)
+
+    return tree, place
+
+
+def shown(path: tuple[str | int, ...]) -> str:
+    """A path as people write it: ``templates[3].name``."""
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return text.removeprefix(".")
+
+
+def _check_version(tree: Any, asset: str) -> None:
+    if not isinstance(tree, dict) or tree.get("format") != FORMAT:
+        raise TransferError(
+            f"this is no export of a library: it does not say format: {FORMAT}", where=Where(asset, line=1)
+        )
+    if tree.get("schema") != SCHEMA:
+        version = str(tree.get("schema"))[:20]
+        message = f"an export of version {version}; this Innkeeper reads version {SCHEMA}"
+        raise TransferVersionError(message, where=Where(asset, path="schema"))
+
+
+def typed(tree: Any, place: Place, kind: type[T]) -> T:
+    """Plain data as a struct. Raises `TransferError` at the place of what does not fit."""
+    try:
+        return msgspec.convert(tree, kind)
+    except msgspec.ValidationError as error:
+        found = _AT.fullmatch(str(error))
+        message, pattern = (found[1], found[2]) if found else (str(error), "")
+        raise TransferError(message, where=place(_first_bad(tree, pattern, message))) from error
+
+
+def _first_bad(tree: Any, pattern: str, message: str) -> tuple[str | int, ...]:
+    """The path of what msgspec refuses, as far as it tells: it names no keys of open objects."""
+    path: tuple[str | int, ...] = ()
+    for match in _STEP.finditer(pattern):
+        if match[2] == "...":
+            break
+        path = (*path, int(match[2]) if match[2] else match[1])
+    unknown = _UNKNOWN.search(message)
+    longer = (*path, unknown[1]) if unknown else path
+    return next(known for known in (longer, path, path[:-1], ()) if _at(tree, known) is not _NOWHERE)
+
+
+_NOWHERE: Final = object()
+
+
+def _at(tree: Any, path: tuple[str | int, ...]) -> Any:
+    for part in path:
+        try:
+            tree = tree[part]
+        except (KeyError, IndexError, TypeError):
+            return _NOWHERE
+    return tree

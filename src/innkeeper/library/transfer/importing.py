@@ -1,0 +1,395 @@
+"""Import: a `Transfer` into a library, all of it or nothing.
+
+What is there already and equal is left alone; what is there under the same version with another content is refused; labels
+move to where the file has them. Whoever reads meanwhile sees the library as it was, or as it is afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from sqlalchemy import delete, select, update
+
+from innkeeper.library.db.audit import record
+from innkeeper.library.db.engine import Database
+from innkeeper.library.db.rows import checked, insert_many
+from innkeeper.library.db.tables import label_events, negative_prompts, template_labels, template_versions, templates
+from innkeeper.library.errors import AmbiguousTemplateError, ConflictError, TransferError
+from innkeeper.library.models.stores import ModelStore, NegativeStore, ProviderStore, SettingsStore, ToolStore
+from innkeeper.library.templates.rows import label_values, select_versions, version_of, version_values
+from innkeeper.library.templates.store import ANSWER, Validate, check_label, check_name
+from innkeeper.library.templates.template import TemplateDraft, TemplateVersion
+from innkeeper.library.tiers.documents import DetectionListStore, DocumentStore, PolicyStore
+from innkeeper.library.transfer.format import Parsed, TransferredDocument, TransferredTemplate, TransferredVersion
+from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.prompt.frozen import freeze
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Connection
+
+__all__ = ["Imported", "Progress", "import_library", "items_of"]
+
+Progress = Callable[[int], object]
+Path = tuple[str | int, ...]
+
+
+class Imported(msgspec.Struct, frozen=True):
+    """What an import changed: how many of each; ``dry_run`` says that nothing was."""
+
+    templates: int = 0
+    versions: int = 0
+    labels: int = 0
+    rows: int = 0
+    unchanged: int = 0
+    dry_run: bool = False
+
+
+class _Undo(Exception):  # noqa: N818 - it carries the answer of a dry run out of its transaction
+    """Nothing is wrong: what was done is to be undone."""
+
+
+def items_of(parsed: Parsed) -> int:
+    """How many items an import of this file counts in its progress."""
+    found = parsed.transfer
+    rows = len(found.negative_prompts) + len(found.providers) + len(found.models) + len(found.tools)
+    return len(found.templates) + rows + len(found.tier_policies) + len(found.detection_lists) + len(found.settings)
+
+
+def import_library(
+    db: Database,
+    parsed: Parsed,
+    *,
+    who: str = "",
+    dry_run: bool = False,
+    progress: Progress = lambda _: None,
+    validate: Validate | None = None,
+) -> Imported:
+    """Import a file that was read.
+
+    Args:
+        db: the library.
+        parsed: what `innkeeper.library.transfer.format.parse` gave.
+        who: who imports, for the history.
+        dry_run: find out what would happen, and leave everything as it is.
+        progress: is told how many more items are done.
+        validate: raises where a version may not hold a label; called inside the transaction, for labels that move.
+
+    Raises:
+        TransferError: something in the file cannot be; with its line.
+        ConflictError: a version is there already with another content.
+        AmbiguousTemplateError: two templates would answer the same request.
+        RowError: a value that the database cannot hold.
+    """
+    work: _Import | None = None
+    try:
+        with db.publishing() as connection:
+            work = _Import(db, connection, parsed, who, progress)
+            work.validate = validate
+            work.run()
+            if dry_run:
+                raise _Undo  # noqa: TRY301 - to leave the transaction is the point
+    except _Undo:
+        pass
+    assert work is not None  # noqa: S101 - it was made, or an error has left this function
+    return msgspec.structs.replace(work.done, dry_run=dry_run)
+
+
+class _Known(msgspec.Struct):
+    """A template that is there: its id, its latest version, the hash of each version."""
+
+    id: str
+    latest: int
+    hashes: dict[int, str | None]
+
+
+class _Import:
+    """One import, in the transaction of its connection."""
+
+    def __init__(self, db: Database, connection: Connection, parsed: Parsed, who: str, progress: Progress) -> None:
+        self.db = db
+        self.connection = connection
+        self.transfer, self.place = parsed
+        self.who = who
+        self.progress = progress
+        self.validate: Validate | None = None
+        self.now = db.now()
+        self.done = Imported()
+        self.known = _known_templates(connection)
+        self.held = _held_labels(connection)
+
+    def run(self) -> None:
+        """Everything, in an order in which what is referred to comes first."""
+        self._templates()
+        self._put_all("providers", self.transfer.providers, ProviderStore(self.db))
+        self._models()
+        self._negatives()
+        self._put_all("tools", self.transfer.tools, ToolStore(self.db))
+        self._documents("tier_policies", self.transfer.tier_policies, PolicyStore(self.db))
+        self._documents("detection_lists", self.transfer.detection_lists, DetectionListStore(self.db))
+        self._settings()
+        counts = msgspec.structs.asdict(self.done)
+        record(self.connection, self.now, self.who, "library.import", ("library", ""), details=counts)
+
+    # -------------------------------------------------------------------------------------------------------- templates
+
+    def _templates(self) -> None:
+        fresh: list[dict[str, Any]] = []
+        versions: list[dict[str, Any]] = []
+        moves: list[tuple[TemplateVersion, str, Path]] = []
+        seen: set[str] = set()
+        for index, template in enumerate(self.transfer.templates):
+            path: Path = ("templates", index)
+            with self._at((*path, "name")):
+                check_name(template.name)
+                if template.name in seen:
+                    raise TransferError(f"the template {template.name!r} stands here twice")
+                seen.add(template.name)
+            made = self._versions(template, path)
+            new = [version for version in made.values() if self._is_new(version)]
+            versions += [version_values(version) for version in new]
+            fresh += self._template_row(template, new, path)
+            moves += self._moves(template, made, path)
+            self._count(versions=len(new), unchanged=not new)
+            self.progress(1)
+        insert_many(self.connection, templates, fresh)
+        insert_many(self.connection, template_versions, versions)
+        self._move(moves)
+
+    def _versions(self, template: TransferredTemplate, path: Path) -> dict[int, TemplateVersion]:
+        """The versions of a template by number, old ones compared with what is there."""
+        known = self.known.get(template.name)
+        template_id = self.db.fresh_id() if known is None else known.id
+        made: dict[int, TemplateVersion] = {}
+        if not template.versions:
+            raise TransferError("a template without a version", where=self.place(path))
+        for index, given in enumerate(template.versions):
+            with self._at((*path, "versions", index)):
+                if given.version <= max(made, default=0):
+                    raise TransferError(f"version {given.version} does not come after the one before")
+                made[given.version] = version = self._version(template, given, template_id)
+                version_values(version)
+                self._compare(version, given, known)
+        return made
+
+    def _version(self, template: TransferredTemplate, given: TransferredVersion, template_id: str) -> TemplateVersion:
+        fields = {name: getattr(given, name) for name in _DRAFTED}
+        fields |= {"key": given.key, "variables": tuple(given.variables), "partials": tuple(given.partials)}
+        draft = TemplateDraft(name=template.name, metadata=freeze(given.metadata), **fields)
+        return draft.numbered(template_id, given.version, given.created_at or self.now)
+
+    def _compare(self, version: TemplateVersion, given: TransferredVersion, known: _Known | None) -> None:
+        if given.content_sha256 and given.content_sha256 != version.content_sha256:
+            raise TransferError(f"version {version.version} is not what its content_sha256 says")
+        if known is None or version.version > known.latest:
+            return
+        if version.version not in known.hashes:
+            raise ConflictError(
+                f"version {version.version} of {version.name!r} would come before the latest, {known.latest}"
+            )
+        if (known.hashes[version.version] or self._hash(version)) != version.content_sha256:
+            message = f"version {version.version} of {version.name!r} is there already with another content"
+            raise ConflictError(message, hint="give it the number after the latest version")
+
+    def _hash(self, version: TemplateVersion) -> str:
+        """The hash of a version that SQL made, which has none in its row."""
+        here = (template_versions.c.template_id == version.template_id) & (
+            template_versions.c.version == version.version
+        )
+        return version_of(self.connection.execute(select_versions().where(here)).one()).content_sha256
+
+    def _is_new(self, version: TemplateVersion) -> bool:
+        known = self.known.get(version.name)
+        return known is None or version.version not in known.hashes
+
+    def _template_row(
+        self, template: TransferredTemplate, new: list[TemplateVersion], path: Path
+    ) -> list[dict[str, Any]]:
+        """The row of a template that is new; one that is there is brought up to date."""
+        known = self.known.get(template.name)
+        latest = max((version.version for version in new), default=0)
+        values: dict[str, Any] = {"description": template.description}
+        with self._at((*path, "description")):
+            if known is not None:
+                changes = checked(templates, values | ({"latest_version": latest} if latest else {}), whole=False)
+                self.connection.execute(update(templates).where(templates.c.id == known.id).values(changes))
+                return []
+            values |= {"id": new[0].template_id, "name": template.name, "latest_version": latest}
+            self._count(templates=1)
+            return [checked(templates, values | {"created_at": self.now, "created_by": self.who})]
+
+    # ----------------------------------------------------------------------------------------------------------- labels
+
+    def _moves(
+        self, template: TransferredTemplate, made: Mapping[int, TemplateVersion], path: Path
+    ) -> Iterator[tuple[TemplateVersion, str, Path]]:
+        for label, number in template.labels.items():
+            here = (*path, "labels", label)
+            with self._at(here):
+                check_label(label)
+                if number not in made:
+                    raise TransferError(f"the label {label!r} points at version {number}, which is not in the file")
+            before = self.held.get((made[number].template_id, label))
+            if before is None or before["version"] != number:
+                yield made[number], label, here
+
+    def _move(self, moves: list[tuple[TemplateVersion, str, Path]]) -> None:
+        """Move labels in one go, so that two templates can change places."""
+        for version, label, _ in moves:
+            self._take_off(version.template_id, label)
+        answers = {_answer(row): key for key, row in self.held.items() if key not in {_key(move) for move in moves}}
+        rows, events = [], []
+        for version, label, path in moves:
+            if self.validate is not None:
+                with self._at(path):
+                    self.validate(version)
+            row = checked(template_labels, label_values(version, label, who=self.who, at=self.now))
+            if _answer(row) in answers:
+                message = f"another template answers what {version.name!r} answers under the label {label!r}"
+                raise AmbiguousTemplateError(message, where=self.place(path))
+            answers[_answer(row)] = _key((version, label, path))
+            rows.append(row)
+            events.append(self._event(version, label))
+        insert_many(self.connection, template_labels, rows)
+        insert_many(self.connection, label_events, events)
+        self._count(labels=len(rows))
+
+    def _take_off(self, template_id: str, label: str) -> None:
+        if (template_id, label) in self.held:
+            here = (template_labels.c.template_id == template_id) & (template_labels.c.label == label)
+            self.connection.execute(delete(template_labels).where(here))
+
+    def _event(self, version: TemplateVersion, label: str) -> dict[str, Any]:
+        before = self.held.get((version.template_id, label))
+        facts: dict[str, Any] = {"template_id": version.template_id, "label": label, "who": self.who, "why": "import"}
+        facts |= {"from_version": None if before is None else before["version"], "to_version": version.version}
+        return checked(label_events, facts | {"created_at": self.now})
+
+    # ------------------------------------------------------------------------------------------------------------- rows
+
+    def _put_all(self, name: str, rows: Iterable[Mapping[str, Any]], store: Any) -> None:
+        for index, row in enumerate(rows):
+            with self._at((name, index)):
+                self._put(store, row)
+            self.progress(1)
+
+    def _put(self, store: Any, row: Mapping[str, Any]) -> None:
+        """Add or change a row, unless it is as it should be."""
+        if store.key not in row:
+            raise TransferError(f"{store.key} is needed")
+        checked(store.table, row, whole=False)
+        there = {found[store.key]: found for found in store.list(**{store.key: row[store.key]})}.get(row[store.key])
+        if there is not None and all(there[name] == freeze(value) for name, value in row.items()):
+            self._count(unchanged=1)
+            return
+        store.put(row, who=self.who)
+        self._count(rows=1)
+
+    def _models(self) -> None:
+        store, providers = ModelStore(self.db), {row["name"]: row["id"] for row in ProviderStore(self.db).list()}
+        for index, given in enumerate(self.transfer.models):
+            row = dict(given)
+            with self._at(("models", index)):
+                provider, tasks = row.pop("provider", None), row.pop("default_for_tasks", [])
+                if not isinstance(provider, str) or provider not in providers:
+                    raise TransferError(f"there is no provider {str(provider)[:80]!r}")
+                if not isinstance(tasks, list) or not all(isinstance(task, str) for task in tasks):
+                    raise TransferError("default_for_tasks is a list of tasks")
+                self._put(store, {**row, "provider_id": providers[provider]})
+                for task in tasks:
+                    if store.defaults().get(task) != row["model_key"]:
+                        store.set_default(task, row["model_key"])
+            self.progress(1)
+
+    def _negatives(self) -> None:
+        store, table = NegativeStore(self.db), negative_prompts
+        for index, given in enumerate(self.transfer.negative_prompts):
+            with self._at(("negative_prompts", index)):
+                row = {"content_mode": "sfw", "generation_mode": "txt2img", **given}
+                checked(table, {"id": "", **row})
+                same = [table.c[name] == row[name] for name in _FRAGMENT]
+                found = self.connection.execute(select(table.c.id).where(*same)).scalar()
+                self._put(store, {**row, "id": found or self.db.fresh_id()})
+            self.progress(1)
+
+    def _documents(self, name: str, documents: Iterable[TransferredDocument], store: DocumentStore) -> None:
+        there = {(row["name"], row["version"]): row for row in store.all()}
+        for index, given in enumerate(documents):
+            with self._at((name, index)):
+                row = there.get((given.name, given.version)) or self._document(store, given)
+                if row["body"] != freeze(given.body):
+                    raise ConflictError(f"version {given.version} of {given.name!r} is there already with another body")
+                if given.is_active and not row["is_active"]:
+                    store.activate(given.name, given.version, who=self.who)
+            self.progress(1)
+
+    def _document(self, store: DocumentStore, given: TransferredDocument) -> Any:
+        row = store.add(given.name, given.body, who=self.who, author=given.author, note=given.note)
+        if row["version"] != given.version:
+            raise TransferError(f"version {given.version} of {given.name!r} does not come after the latest")
+        self._count(rows=1)
+        return row
+
+    def _settings(self) -> None:
+        store = SettingsStore(self.db)
+        for key, value in self.transfer.settings.items():
+            with self._at(("settings", key)):
+                if store.value(key, _UNSET) != freeze(value):
+                    store.set(key, value, who=self.who)
+                    self._count(rows=1)
+            self.progress(1)
+
+    # ---------------------------------------------------------------------------------------------------------- helpers
+
+    @contextmanager
+    def _at(self, path: Path) -> Iterator[None]:
+        """Errors inside are those of this place in the file."""
+        try:
+            yield
+        except InnkeeperError as error:
+            where = error.where
+            if where is None or where.line is None:
+                error.where = self.place(path)
+            raise
+
+    def _count(self, **more: int) -> None:
+        now = {name: getattr(self.done, name) + number for name, number in more.items()}
+        self.done = msgspec.structs.replace(self.done, **now)
+
+
+_UNSET: Final = object()
+_DRAFTED: Final = (
+    "system_prompt",
+    "syntax",
+    "token_limit",
+    "max_output_tokens",
+    "provider",
+    "extends",
+    "note",
+    "author",
+)
+_FRAGMENT: Final = ("model_type", "content_mode", "generation_mode", "negative_prompt")
+
+
+def _known_templates(connection: Connection) -> dict[str, _Known]:
+    query = select(templates.c.id, templates.c.name, templates.c.latest_version)
+    known = {row.id: (row.name, _Known(row.id, row.latest_version, {})) for row in connection.execute(query)}
+    version = template_versions.c
+    for row in connection.execute(select(version.template_id, version.version, version.content_sha256)):
+        known[row.template_id][1].hashes[row.version] = row.content_sha256
+    return dict(known.values())
+
+
+def _held_labels(connection: Connection) -> dict[tuple[str, str], Mapping[str, Any]]:
+    rows = connection.execute(select(template_labels)).mappings()
+    return {(row["template_id"], row["label"]): dict(row) for row in rows}
+
+
+def _key(move: tuple[TemplateVersion, str, Path]) -> tuple[str, str]:
+    return (move[0].template_id, move[1])
+
+
+def _answer(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(row[name] for name in ANSWER)

@@ -1,0 +1,1 @@
+"""The vault: encrypted secrets and the keys that open them."""

@@ -1,0 +1,314 @@
+"""Vault: secrets, encrypted in the database, that can be set and used but never read from outside.
+
+`Vault.reveal` is for adapters inside this process; each use is an audit event. Everything else says only that a secret is set,
+which key sealed it, and when. A secret is sealed with AES-256-GCM and a random nonce; its name, the key's id and the form of the
+ciphertext are authenticated, so that rows cannot be swapped, renamed or given to another key. An older ciphertext of the same
+name under the same key does open.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import msgspec
+
+from innkeeper.library.db.audit import AuditStore
+from innkeeper.library.db.engine import Database
+from innkeeper.library.errors import (
+    SecretValueError,
+    TamperedSecretError,
+    UnknownRowError,
+    UnknownSecretError,
+    VaultError,
+    VaultKeyMissingError,
+    WrongVaultKeyError,
+    with_near,
+)
+from innkeeper.library.models.stores import ProviderStore, SecretStore
+from innkeeper.library.outside import random_bytes
+from innkeeper.library.vault.keys import KeyRing, KeySource, VaultKey, find_keys
+from innkeeper.prompt.canonical import to_json
+from innkeeper.prompt.errors import Where
+from innkeeper.prompt.machine import Secret
+
+__all__ = ["Rotated", "SecretEntry", "Vault", "VaultFinding", "VaultStatus", "seal", "unseal"]
+
+MOST_BYTES: Final = 65_536
+"""The longest secret, in bytes."""
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+
+
+class SecretEntry(msgspec.Struct, frozen=True):
+    """What may be told of a secret. One that a provider names and nobody has set is told too, with ``is_set`` off."""
+
+    name: str
+    is_set: bool
+    key_id: str = ""
+    updated_at: str = ""
+    updated_by: str = ""
+    providers: tuple[str, ...] = ()
+
+
+class VaultStatus(msgspec.Struct, frozen=True):
+    """The vault at a glance. ``key_id`` is None where there is no key that can be used; ``problem`` says why."""
+
+    place: str
+    key_id: str | None
+    keys: tuple[str, ...]
+    secrets: int
+    sealed_by_others: int
+    problem: str = ""
+
+
+class VaultFinding(msgspec.Struct, frozen=True):
+    """One thing that the doctor found. ``code`` is a word for programs, ``ok`` off where something must be done."""
+
+    code: str
+    name: str
+    message: str
+    ok: bool = False
+    hint: str = ""
+
+
+class Rotated(msgspec.Struct, frozen=True):
+    """A rotation: the key that seals now, the one before, how many secrets were sealed anew, and which keys were let go."""
+
+    key_id: str
+    before: str
+    secrets: int
+    dropped: tuple[str, ...] = ()
+
+
+class Vault:
+    """The vault of one library. ``keys`` says where keys are kept; the environment decides where left out."""
+
+    def __init__(self, db: Database, keys: KeySource | None = None) -> None:
+        self.db = db
+        self.keys = find_keys() if keys is None else keys
+        self._store = SecretStore(db)
+
+    # ---------------------------------------------------------------------------------------------------------- writing
+
+    def init(self) -> str:
+        """Make the first key and keep it; returns its id. An existing one is left alone: that is an error.
+
+        Raises:
+            VaultError: there is a key, or it cannot be kept there.
+        """
+        with self.db.publishing():  # one at a time: a key that is overwritten is lost
+            try:
+                self.keys.load()
+            except VaultKeyMissingError:
+                fresh = KeyRing([VaultKey.fresh()])
+                self.keys.store(fresh)
+                return fresh.primary.id
+        hint = "`innkeeper vault rotate` makes a new key and seals everything anew"
+        raise VaultError("there is a key of the vault already", where=Where(asset=self.keys.place), hint=hint)
+
+    def set(self, name: str, value: Secret | str, *, who: str = "") -> SecretEntry:
+        """Set a secret, in place of what it was.
+
+        Raises:
+            SecretValueError: a name that cannot be one, or a value that is empty or too long.
+            VaultError: there is no usable key.
+        """
+        secret = _checked(name, value if isinstance(value, Secret) else Secret(value))
+        key = self.keys.load().primary
+        self._put(name, secret, key, who)
+        return next(entry for entry in self.list() if entry.name == name)
+
+    def unset(self, name: str, *, who: str = "") -> None:
+        """Forget a secret. Raises `UnknownSecretError`."""
+        with self._known(name):
+            self._store.remove(name, who=who)
+
+    def rotate(self, *, who: str = "", drop_old: bool = False) -> Rotated:
+        """Seal everything with a new key.
+
+        The new key is kept before anything is sealed with it, and old ones are let go (only with ``drop_old``: backups need
+        them) after everything is sealed anew, so that no moment leaves a secret without its key. Keys in the environment are
+        not made here: there the first of them is what everything is sealed with.
+
+        Raises:
+            VaultError: a secret does not open, or the key cannot be kept. Nothing is sealed anew then.
+        """
+        with self.db.publishing():
+            before = self.keys.load()
+            for row in self._store.list():
+                self._open(row["name"], before)  # before a new key is made for nothing
+            ring = self._with_fresh(before)
+            count = self._seal_all(ring, who)
+        dropped = tuple(key.id for key in ring.keys[1:]) if drop_old else ()
+        if dropped:
+            self.keys.store(KeyRing([ring.primary]))
+        old = before.primary.id if ring is not before else (ring.ids[1] if len(ring.ids) > 1 else "")
+        return Rotated(ring.primary.id, old, count, dropped)
+
+    def _with_fresh(self, ring: KeyRing) -> KeyRing:
+        from innkeeper.library.vault.keys import EnvironmentKeys
+
+        if isinstance(self.keys, EnvironmentKeys):
+            return ring
+        longer = KeyRing([VaultKey.fresh(), *ring.keys])
+        self.keys.store(longer)
+        return longer
+
+    def _seal_all(self, ring: KeyRing, who: str) -> int:
+        rows = self._store.list()
+        for row in rows:
+            self._put(row["name"], self._open(row["name"], ring), ring.primary, who)
+        return len(rows)
+
+    def _put(self, name: str, secret: Secret, key: VaultKey, who: str) -> None:
+        sealed = seal(name, secret, key)
+        self._store.put({"name": name, "ciphertext": sealed, "key_id": key.id, "updated_by": who}, who=who)
+
+    # ------------------------------------------------------------------------------------------------------------ using
+
+    def reveal(self, name: str, *, who: str, why: str) -> Secret:
+        """The secret itself, for an adapter that sends it. The use is recorded first; where it cannot be, nothing is revealed.
+
+        Raises:
+            UnknownSecretError: it is not set.
+            VaultError: its key is missing or another, or it was tampered with.
+        """
+        with self._known(name):
+            secret = self._open(name, self.keys.load())
+        AuditStore(self.db).append("secrets.reveal", actor=who, resource=("secrets", name), details={"why": why})
+        return secret
+
+    def _open(self, name: str, ring: KeyRing) -> Secret:
+        row, sealed = self._store.get(name), self._store.ciphertext(name)
+        key = ring.get(row["key_id"])
+        if key is None:
+            message = f"the secret was sealed with the key {row['key_id']}, which is not among those given"
+            raise WrongVaultKeyError(message, where=Where(asset="secrets", path=name))
+        return unseal(name, sealed, key)
+
+    # ---------------------------------------------------------------------------------------------------------- looking
+
+    def list(self) -> tuple[SecretEntry, ...]:
+        """All secrets that are set or that a provider names, by name. Needs no key."""
+        users: dict[str, list[str]] = {}
+        for provider in ProviderStore(self.db).list():
+            if provider["secret_name"]:
+                users.setdefault(provider["secret_name"], []).append(provider["name"])
+        rows = {row["name"]: row for row in self._store.list()}
+        return tuple(_entry(name, rows.get(name), tuple(users.get(name, ()))) for name in sorted({*rows, *users}))
+
+    def status(self) -> VaultStatus:
+        """Where the keys are and how many secrets there are. Raises only for the database."""
+        rows, problem, ring = self._store.list(), "", None
+        try:
+            ring = self.keys.load()
+        except VaultError as error:
+            problem = error.message
+        others = sum(ring is None or ring.get(row["key_id"]) is None for row in rows)
+        ids = () if ring is None else ring.ids
+        return VaultStatus(self.keys.place, ids[0] if ids else None, ids, len(rows), others, problem)
+
+    def doctor(self) -> tuple[VaultFinding, ...]:
+        """Look whether every secret opens, and whether providers have theirs. Tells no secret, raises only for the database."""
+        try:
+            ring = self.keys.load()
+        except VaultError as error:
+            return (VaultFinding(error.kind, "", error.message, hint=error.hint or ""), *self._unset())
+        opened = [self._examine(row["name"], row["key_id"], ring) for row in self._store.list()]
+        return (
+            VaultFinding("key", "", f"the key {ring.primary.id} from {self.keys.place}", ok=True),
+            *opened,
+            *self._unset(),
+        )
+
+    def _examine(self, name: str, key_id: str, ring: KeyRing) -> VaultFinding:
+        try:
+            self._open(name, ring)
+        except VaultError as error:
+            return VaultFinding(error.kind, name, error.message, hint=error.hint or "")
+        if key_id != ring.primary.id:
+            hint = "`innkeeper vault rotate` seals everything with the newest key"
+            return VaultFinding("older_key", name, f"opens with the older key {key_id}", ok=True, hint=hint)
+        return VaultFinding("opens", name, "opens", ok=True)
+
+    def _unset(self) -> tuple[VaultFinding, ...]:
+        return tuple(
+            VaultFinding("unset", one.name, f"not set; wanted by {', '.join(one.providers)}", hint=_set_hint(one.name))
+            for one in self.list()
+            if not one.is_set
+        )
+
+    def _known(self, name: str) -> _Known:
+        return _Known(self, name)
+
+
+class _Known:
+    """Turns a missing row into a missing secret, with near names."""
+
+    def __init__(self, vault: Vault, name: str) -> None:
+        self._vault, self._name = vault, name
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, UnknownRowError):
+            names = (entry.name for entry in self._vault.list() if entry.is_set)
+            raise with_near(UnknownSecretError(f"there is no secret {self._name[:128]!r}"), self._name, names) from None
+
+
+def _entry(name: str, row: object, providers: tuple[str, ...]) -> SecretEntry:
+    if not isinstance(row, dict):
+        return SecretEntry(name, is_set=False, providers=providers)
+    return SecretEntry(name, True, row["key_id"], row["updated_at"], row["updated_by"], providers)  # noqa: FBT003 - is_set
+
+
+def _set_hint(name: str) -> str:
+    return f"`innkeeper vault set {name}` reads it from the terminal or from its input"
+
+
+def _checked(name: str, secret: Secret) -> Secret:
+    if not _NAME.fullmatch(name):
+        raise SecretValueError("a secret's name is 1 to 128 letters, digits, dots, dashes and underscores")
+    size = len(secret.reveal().encode("utf-8", "surrogatepass"))
+    if not secret or not secret.reveal().strip() or "\0" in secret.reveal():
+        raise SecretValueError(f"the value for {name!r} is empty or no text")
+    if size > MOST_BYTES:
+        raise SecretValueError(f"the value for {name!r} is longer than {MOST_BYTES:,} bytes")
+    try:
+        secret.reveal().encode()
+    except UnicodeEncodeError:
+        raise SecretValueError(f"the value for {name!r} is no text") from None
+    return secret
+
+
+_FORM: Final = b"IK1\0"
+_NONCE: Final = 12
+
+
+def seal(name: str, secret: Secret, key: VaultKey) -> bytes:
+    """The ciphertext of a secret under its name."""
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    nonce = random_bytes(_NONCE)
+    return _FORM + nonce + AESGCM(key.raw()).encrypt(nonce, secret.reveal().encode(), _bound(name, key))
+
+
+def unseal(name: str, sealed: bytes, key: VaultKey) -> Secret:
+    """The secret. Raises `TamperedSecretError` where the ciphertext is not what `seal` made for this name and key."""
+    from cryptography.exceptions import InvalidTag
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    where = Where(asset="secrets", path=name)
+    if not sealed.startswith(_FORM):
+        raise TamperedSecretError("the stored secret has not the form of one", where=where)
+    nonce, body = sealed[len(_FORM) : len(_FORM) + _NONCE], sealed[len(_FORM) + _NONCE :]
+    try:
+        return Secret(AESGCM(key.raw()).decrypt(nonce, body, _bound(name, key)).decode())
+    except (InvalidTag, ValueError):
+        raise TamperedSecretError("the stored secret is not what was stored under this name", where=where) from None
+
+
+def _bound(name: str, key: VaultKey) -> bytes:
+    return to_json(["innkeeper vault", _FORM.decode(), name, key.id])

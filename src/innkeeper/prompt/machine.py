@@ -1,0 +1,83 @@
+"""The machine: its time and chance, the folder where Innkeeper keeps its files, and secrets that are used but never shown.
+
+Time and chance are asked here and nowhere else, by doors, which record them in the request.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from innkeeper.prompt.errors import UsageError
+
+__all__ = ["HOME_VARIABLE", "REDACTED", "Secret", "fresh_seed", "home", "redact", "utc_now"]
+
+
+def utc_now() -> datetime:
+    """The machine's time, aware, in UTC."""
+    return datetime.now(UTC)
+
+
+def fresh_seed() -> int:
+    """A new 32-bit seed for a door that wants chance."""
+    return secrets.randbits(32)
+
+
+HOME_VARIABLE: Final = "INNKEEPER_HOME"
+"""The environment variable that says where Innkeeper keeps its files."""
+
+
+def home(environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
+    """Where Innkeeper keeps its files: ``$INNKEEPER_HOME``, else the platform's place for data of programs."""
+    if environ.get(HOME_VARIABLE):
+        return Path(environ[HOME_VARIABLE]).expanduser()
+    if platform == "win32" and environ.get("LOCALAPPDATA"):
+        return Path(environ["LOCALAPPDATA"]) / "innkeeper"
+    if platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "innkeeper"
+    given = Path(environ.get("XDG_DATA_HOME") or "")
+    return (given if given.is_absolute() else Path.home() / ".local" / "share") / "innkeeper"
+
+
+REDACTED: Final = "[secret]"
+"""What stands in the place of a secret."""
+
+_SHORTEST: Final = 4
+
+
+class Secret:
+    """A key or password. Printing, formatting, pickling and comparing it show nothing; `reveal` is the one way in."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def reveal(self) -> str:
+        """The text itself, for the wire."""
+        return self._text
+
+    def __bool__(self) -> bool:
+        return bool(self._text)
+
+    def __repr__(self) -> str:
+        return "Secret(***)"
+
+    __str__ = __repr__
+
+    def __reduce__(self) -> tuple[type[Secret], tuple[str]]:
+        msg = "a Secret cannot be stored"
+        raise UsageError(msg)
+
+
+def redact(text: str, secrets: Iterable[Secret]) -> str:
+    """``text`` without any of the secrets in it. Secrets under four characters are left: they would blank out prose."""
+    for secret in sorted(secrets, key=lambda item: -len(item.reveal())):
+        if len(secret.reveal()) >= _SHORTEST:
+            text = text.replace(secret.reveal(), REDACTED)
+    return text

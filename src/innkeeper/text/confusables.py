@@ -1,0 +1,330 @@
+"""Confusables: a text as a detector compares it, with the way back to the places of the text as it was given.
+
+Folding takes away what hides a word from a comparison but not from a reader: full-width and other styled letters, case,
+accents, characters that do not show, letters of other scripts that look Latin, digits and signs for letters, drawn-out
+letters, and separators inside a word (dynamic-prompting reference 3.2, step 1). The text itself is never changed.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from itertools import accumulate
+from typing import Final
+
+__all__ = ["View", "fold_word", "views_of"]
+
+_LEET: Final = {ord(sign): letter for sign, letter in zip("013457896@$l", "oieastbggasi", strict=True)}
+"""Signs as the letters they stand for. ``1``, ``!`` and ``|`` are ``i`` or ``l``, so in such a view ``l`` is ``i`` as well."""
+
+_CYRILLIC: Final = "аa вb сc ԁd еe єe һh нh іi јj кk ӏl мm оo пn рp ԛq гr ѕs тt уy үy ѵv ԝw шw хx иu"
+_GREEK: Final = "αa βb ϲc δd εe γy ηn ιi κk μu νv οo ρp σo ςs τt υu ωw χx ζz"
+_SMALL_CAPITALS: Final = "ᴀa ʙb ᴄc ᴅd ᴇe ꜰf ɢg ʜh ɪi ᴊj ᴋk ʟl ᴍm ɴn ᴏo ᴘp ʀr ꜱs ᴛt ᴜu ᴠv ᴡw ʏy ᴢz"
+_OTHER_LATIN: Final = "ıi łl øo đd ħh ŧt ɑa ɡg ɩi ʃs ɛe ɔo ƅb ƙk ɾr ʋv ǝe €e £l"
+_LOOKALIKES: Final = {pair[0]: pair[1] for pair in f"{_CYRILLIC} {_GREEK} {_SMALL_CAPITALS} {_OTHER_LATIN}".split(" ")}
+_STYLED: Final = (0x1F150, 0x1F170, 0x1F1E6)
+"""Alphabets drawn as signs that compatibility forms leave: white on black circles and squares, and the letters of flags."""
+
+_BLANK: Final = frozenset("\u115f\u1160\u3164\uffa0\u034f\u2800\u180e")
+"""Characters that show nothing though they count as letters, marks or signs."""
+
+_HIDDEN: Final = frozenset({"Cf", "Cc", "Co", "Cn", "Cs"})
+_MARKS: Final = (
+    (0x300, 0x36F),
+    (0x1AB0, 0x1AFF),
+    (0x1DC0, 0x1DFF),
+    (0x20D0, 0x20FF),
+    (0xFE00, 0xFE0F),
+    (0xFE20, 0xFE2F),
+)
+"""Marks that decorate a letter of any script. Vowel signs, which change a word, are none of these."""
+
+_SEPARATORS: Final = {code: " " for code in range(128) if not chr(code).isalnum()}
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
+_PUNCTUATION: Final = re.compile(r"[!-/:-@\[-`{-~]{1,2}(?=[a-z0-9])")
+_ANY_PUNCTUATION: Final = re.compile(r"(?:[^\w\s]|_){1,2}(?=[^\W_])")
+_SIGN_INSIDE: Final = re.compile(r"(?<=\w)[!|](?=\w)")
+_SIGN: Final = re.compile(r"[0-9@$!|]+")
+_DRAWN_OUT: Final = re.compile(r"([^\W\d_])\1\1+")
+_WORD: Final = re.compile(r"\S+")
+_MAYBE_REFERENCE: Final = re.compile(r"&#|%[2-7]|\\[ux]")
+_REFERENCE: Final = re.compile(
+    r"&\#(?:0*(?P<decimal>\d{1,7})|[xX]0*(?P<hex>[0-9a-fA-F]{1,6}));?"
+    r"|\\(?:u(?P<escape>[0-9a-fA-F]{4})|[ux]\{?(?P<short>[0-9a-fA-F]{2,6}?)(?![0-9a-fA-F])\}?|x(?P<two>[0-9a-fA-F]{2}))|%(?P<percent>[2-7][0-9a-fA-F])"
+)
+"""Characters written by their numbers, as HTML, JSON and addresses have them."""
+
+_LOOKED_UP: Final = 16
+"""So many places of a view are found without a table."""
+
+_SPELLED: Final = 3
+"""From so many single letters in a row on, they are read as a word that is spelled out."""
+
+
+@dataclass(frozen=True)
+class View:
+    """A folded form of a text.
+
+    ``loose``: its words run together, so that a find needs no borders. ``merged``: ``l`` is written ``i`` in it.
+    """
+
+    text: str
+    _starts: _Places
+    loose: bool = False
+    merged: bool = False
+
+    def place(self, start: int, end: int) -> tuple[int, int]:
+        """Where in the text as given a part of the view lies."""
+        return self._starts.back(start), self._starts.back(end - 1) + 1
+
+
+class _Places:
+    """The way from places of a view to places of the given text, worked out when something was found."""
+
+    def back(self, place: int) -> int:
+        return place
+
+
+@dataclass(frozen=True)
+class _Folded(_Places):
+    """From folded characters to the characters they come from."""
+
+    given: str
+    before: _Places
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        return list(accumulate(len(_fold_char(char)) for char in self.given))
+
+    def back(self, place: int) -> int:
+        return self.before.back(bisect_right(self._ends, place))
+
+
+@dataclass(frozen=True)
+class _Kept(_Places):
+    """From what was kept of a view to the view: runs of (start in the new text, start in the old one)."""
+
+    starts: list[int]
+    olds: list[int]
+    before: _Places
+
+    def back(self, place: int) -> int:
+        run = bisect_right(self.starts, place) - 1
+        return self.before.back(self.olds[run] + place - self.starts[run])
+
+
+class _Words(_Places):
+    """From a text whose separators were made single spaces (``text``) to the text before, whose words begin elsewhere."""
+
+    __slots__ = ("_asked", "_before", "_runs", "_spaced", "_text")
+
+    def __init__(self, text: str, spaced: str, before: _Places) -> None:
+        self._text, self._spaced, self._before = text, spaced, before
+        self._asked = 0
+        self._runs: _Kept | None = None
+
+    def back(self, place: int) -> int:
+        """The first few places are looked up one by one; where there are more, a table is worth making."""
+        self._asked += 1
+        if self._asked > _LOOKED_UP:
+            self._runs = self._runs or self._table()
+            return self._runs.back(place)
+        begin = self._text.rfind(" ", 0, place) + 1
+        rest = self._spaced.split(None, self._text.count(" ", 0, place))[-1]
+        return self._before.back(len(self._spaced) - len(rest) + place - begin)
+
+    def _table(self) -> _Kept:
+        words = [match.span() for match in _WORD.finditer(self._spaced)]
+        starts = list(accumulate((end - start + 1 for start, end in words), initial=0))
+        return _Kept(starts[:-1], [start for start, _ in words], self._before)
+
+
+_SAME: Final = _Places()
+
+
+def views_of(text: str) -> Iterator[View]:
+    """Every form in which a text is compared, the plain one first. Places a view gives are places of ``text``."""
+    yield from _views(text, _SAME)
+    if (read := _unescaped(text)) is not None:
+        yield from _views(*read)
+
+
+def _views(text: str, before: _Places) -> Iterator[View]:
+    folded, places = (text.lower(), before) if _is_plain(text) else _fold(text, before)
+    plain = _words(folded, places)
+    yield from _forms(folded, places, plain)
+    if merged := _has_signs(folded):
+        folded = _letters(folded)
+        yield from _forms(folded, places, _words(folded, places, merged=True))
+    for length in (1, 2) if _is_drawn_out(plain.text) else ():
+        short = _shortened(folded, (match.span() for match in _DRAWN_OUT.finditer(folded)), places, keep=length)
+        if short is not None:
+            yield _words(*short, merged=merged)
+
+
+def _forms(base: str, places: _Places, plain: View) -> Iterator[View]:
+    """The words of a text; its spelled-out words; and its words without the signs inside them."""
+    yield plain
+    if (spelled := _spelled_out(plain)) is not None:
+        yield spelled
+        if not (plain.merged or spelled.text.replace(" ", "").isalpha()):
+            yield replace(spelled, text=_letters(spelled.text), merged=True)
+    if (joined := _shortened(base, _inside(base), places)) is not None:
+        yield _words(*joined, merged=plain.merged)
+
+
+def fold_word(text: str) -> str:
+    """A word or phrase as it is looked for in plain views."""
+    folded = text.lower() if _is_plain(text) else _fold(text, _SAME)[0]
+    return _words(folded, _SAME).text
+
+
+def _is_plain(text: str) -> bool:
+    """Whether lower case is all that folding does."""
+    return text.isascii() and _CONTROL.search(text) is None
+
+
+def _unescaped(text: str) -> tuple[str, _Places] | None:
+    """The text with the characters that are written by their numbers (``&#99;``, ``%63``) in their place; None without any."""
+    pieces: list[str] = []
+    starts: list[int] = []
+    olds: list[int] = []
+    at = length = 0
+    for match in _REFERENCE.finditer(text) if _MAYBE_REFERENCE.search(text) else ():
+        starts += [length, length + match.start() - at]
+        olds += [at, match.start()]
+        pieces += [text[at : match.start()], _referred(match)]
+        length += len(pieces[-2]) + len(pieces[-1])
+        at = match.end()
+    if not at:
+        return None
+    return "".join((*pieces, text[at:])), _Kept([*starts, length], [*olds, at], _SAME)
+
+
+def _referred(match: re.Match[str]) -> str:
+    """One character for a reference; one that refers to none shows nothing."""
+    code = int(match[match.lastgroup or 0], 10 if match.lastgroup == "decimal" else 16)
+    return chr(code) if code <= sys.maxunicode else "\u200b"
+
+
+def _fold(text: str, before: _Places) -> tuple[str, _Places]:
+    table = {ord(char): _fold_char(char) for char in set(text)}
+    return text.translate(table), _Folded(text, before)
+
+
+@lru_cache(maxsize=8192)
+def _fold_char(char: str) -> str:
+    if char in _BLANK:
+        return ""
+    code = ord(char)
+    for first in _STYLED:
+        if first <= code < first + 26:
+            return chr(ord("a") + code - first)
+    parts = unicodedata.normalize("NFKD", char).casefold()
+    return "".join(_LOOKALIKES.get(part, part) for part in map(_shown, unicodedata.normalize("NFKD", parts)))
+
+
+def _shown(char: str) -> str:
+    """A character as it counts: nothing where it does not show, a plain sign for every other sign."""
+    if char.isascii() or char in _LOOKALIKES:
+        return "" if _CONTROL.match(char) else char
+    if char.isspace():
+        return " "
+    category, code = unicodedata.category(char), ord(char)
+    if category in _HIDDEN or any(first <= code <= last for first, last in _MARKS):
+        return ""
+    return "'" if category[0] in "PS" else char
+
+
+def _words(text: str, places: _Places, *, merged: bool = False) -> View:
+    """The words of a text with single spaces between them."""
+    spaced = text.translate(_SEPARATORS)
+    joined = " ".join(spaced.split())
+    return View(joined, _Words(joined, spaced, places), merged=merged)
+
+
+def _has_signs(text: str) -> bool:
+    """Whether a sign that may stand for a letter touches one."""
+    return any(_touches(text, *match.span()) for match in _SIGN.finditer(text))
+
+
+def _letters(text: str) -> str:
+    """Signs as letters: ``!`` and ``|`` only inside a word."""
+    return _SIGN_INSIDE.sub("i", text).translate(_LEET)
+
+
+def _touches(text: str, start: int, end: int) -> bool:
+    return text[start - 1 : start].isalpha() or text[end : end + 1].isalpha()
+
+
+def _is_drawn_out(words: str) -> bool:
+    """Whether a letter stands three times in a row."""
+    return (not words.isascii() or _has_triples(words.encode())) and _DRAWN_OUT.search(words) is not None
+
+
+def _has_triples(data: bytes) -> bool:
+    """Whether a byte stands three times in a row: the text as one number, laid over itself, is 0 there. Very quick."""
+    number = int.from_bytes(data)
+    once = number ^ (number >> 8)
+    return 0 in (once | (once >> 8)).to_bytes(len(data))[2:]
+
+
+def _inside(text: str) -> Iterator[tuple[int, int]]:
+    """Where one or two separators stand inside a word."""
+    for match in (_PUNCTUATION if text.isascii() else _ANY_PUNCTUATION).finditer(text):
+        start = match.start()
+        if text[start - 1 : start].isalnum():
+            yield start, match.end()
+
+
+def _shortened(
+    text: str, spans: Iterable[tuple[int, int]], before: _Places, keep: int = 0
+) -> tuple[str, _Places] | None:
+    """The text with ``keep`` characters of every span, or None where there is none."""
+    pieces: list[str] = []
+    starts: list[int] = []
+    olds: list[int] = []
+    at = length = 0
+    for start, stop in spans:
+        end = start + keep
+        if end > at:
+            pieces.append(text[at:end])
+            starts.append(length)
+            olds.append(at)
+            length += end - at
+        at = stop
+    if not at:
+        return None
+    return "".join((*pieces, text[at:])), _Kept([*starts, length], [*olds, at], before)
+
+
+def _spelled_out(plain: View) -> View | None:
+    """The single letters of a view that stand in a row, joined; rows are parted by a space."""
+    words = plain.text.split(" ")
+    if not _has_rows(words):
+        return None
+    row: list[int] = []
+    places: list[int] = []
+    at = 0
+    for word in (*words, ".."):
+        if len(word) == 1:
+            row.append(at)
+        elif row:
+            places += [*row, -1] if len(row) >= _SPELLED else []
+            row = []
+        at += len(word) + 1
+    text = "".join(" " if place < 0 else plain.text[place] for place in places)
+    starts = _Kept(list(range(len(places))), places, plain._starts)  # noqa: SLF001 - a view of a view
+    return View(text, starts, loose=True, merged=plain.merged) if places else None
+
+
+def _has_rows(words: list[str]) -> bool:
+    try:
+        return b"\1\1\1" in bytes(map(len, words))  # the quickest way to ask for three single letters in a row
+    except ValueError:  # a word of more than 255 letters
+        return b"\1\1\1" in bytes(min(len(word), 2) for word in words)

@@ -1,0 +1,1 @@
+"""Numbers, text, dates and random numbers as the JavaScript originals have them."""

@@ -1,0 +1,1 @@
+"""What counts tokens: tokenizers, estimates and servers, each behind the protocol `Engine`."""

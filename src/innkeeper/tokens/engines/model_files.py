@@ -1,0 +1,201 @@
+"""Tokenizers from model files: Hugging Face's ``tokenizer.json`` and SentencePiece models. Nothing is downloaded.
+
+A user's ``tokenizer.json`` is read by the library `tokenizers` (the extra ``vocab``) and kept in a bounded store; SentencePiece
+models (the extra ``vocab-mistral``) are what Mistral's older models and Llama 2 use.
+"""
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from innkeeper.prompt.errors import Where
+from innkeeper.tokens.engines.engine import Tokenization, chunks, count_by, threads_for
+from innkeeper.tokens.errors import TokenizerFileError, TokenizerFileTooLargeError, TokenizerUnavailableError
+from innkeeper.tokens.limits import FILE_TOKENIZERS, TOKENIZER_FILE_BYTES
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+__all__ = ["FileTokenizer", "FileTokenizers", "SentencePieces", "file_tokenizer", "sentence_pieces", "tokenizer_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class FileTokenizer:
+    """A `tokenizers.Tokenizer`. It adds no special tokens, and text that spells one is ordinary text."""
+
+    name: str
+    tokenizer: "Tokenizer"
+
+    backend: str = "hf_tokenizers"
+
+    def count(self, text: str) -> int:
+        """Tokens of one text."""
+        return sum(self._measure(chunks(text)))
+
+    def count_many(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text; a large batch is shared among threads outside the interpreter lock."""
+        return count_by(chunks, self._measure, texts)
+
+    def tokenize(self, text: str) -> Tokenization:
+        """Ids, tokens as the vocabulary writes them, and offsets."""
+        found = self.tokenizer.encode(text, add_special_tokens=False)
+        return Tokenization(
+            backend=self.backend,
+            count=len(found.ids),
+            ids=tuple(found.ids),
+            tokens=tuple(found.tokens),
+            offsets=tuple((int(start), int(end)) for start, end in found.offsets),
+        )
+
+    def _measure(self, pieces: list[str]) -> list[int]:
+        if threads_for(pieces) == 1:
+            return [len(self.tokenizer.encode(piece, add_special_tokens=False).ids) for piece in pieces]
+        return [len(found.ids) for found in self.tokenizer.encode_batch_fast(pieces, add_special_tokens=False)]
+
+
+def tokenizer_of(name: str, data: bytes, *, path: str) -> FileTokenizer:
+    """An engine from the content of a ``tokenizer.json``.
+
+    Raises:
+        TokenizerUnavailableError: the library `tokenizers` is not installed.
+        TokenizerFileError: the content is no tokenizer.
+    """
+    try:
+        from tokenizers import Tokenizer
+    except ImportError as error:
+        hint = "pip install 'innkeeper[vocab]'"
+        raise TokenizerUnavailableError(name, "the library tokenizers is not installed", hint=hint) from error
+    try:
+        tokenizer = Tokenizer.from_str(data.decode("utf-8"))
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        tokenizer.encode_special_tokens = True
+    except BaseException as error:  # a panic of the library is no Exception
+        if isinstance(error, (KeyboardInterrupt, SystemExit)):
+            raise
+        raise TokenizerFileError(f"not a tokenizer file: {str(error)[:200]}", where=Where(asset=path)) from error
+    return FileTokenizer(name, tokenizer)
+
+
+class FileTokenizers:
+    """The tokenizers of files, kept by path, size and time of change; the least recently used goes first.
+
+    Args:
+        limit: how many stay loaded.
+    """
+
+    def __init__(self, limit: int = FILE_TOKENIZERS) -> None:
+        self._limit = limit
+        self._loaded: OrderedDict[str, FileTokenizer] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, path: str | os.PathLike[str]) -> FileTokenizer:
+        """The tokenizer of a file, loaded when it is new or has changed.
+
+        Raises:
+            TokenizerUnavailableError: there is no such file, or it may not be read, or the library is missing.
+            TokenizerFileTooLargeError: it is larger than `TOKENIZER_FILE_BYTES`.
+            TokenizerFileError: it is no tokenizer.
+        """
+        name = self.name(path)
+        with self._lock:
+            found = self._loaded.get(name)
+            if found is not None:
+                self._loaded.move_to_end(name)
+                return found
+        found = tokenizer_of(name, _read(Path(path)), path=str(path))
+        with self._lock:
+            self._loaded[name] = found
+            while len(self._loaded) > self._limit:
+                self._loaded.popitem(last=False)
+        return found
+
+    @staticmethod
+    def name(path: str | os.PathLike[str]) -> str:
+        """The engine's name: the path with what tells versions of the file apart. Raises `TokenizerUnavailableError`."""
+        try:
+            facts = os.stat(path)  # noqa: PTH116 - on the hot path
+        except (OSError, ValueError) as error:
+            raise _missing(path, error) from error
+        return f"hf:{os.fspath(path)}@{facts.st_mtime_ns}:{facts.st_size}"
+
+    def __len__(self) -> int:
+        return len(self._loaded)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        size = path.stat().st_size
+        if size > TOKENIZER_FILE_BYTES:
+            raise TokenizerFileTooLargeError(str(path), size)
+        with path.open("rb") as file:
+            data = file.read(TOKENIZER_FILE_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise _missing(path, error) from error
+    if len(data) > TOKENIZER_FILE_BYTES:
+        raise TokenizerFileTooLargeError(str(path), len(data))
+    return data
+
+
+def _missing(path: str | os.PathLike[str], error: Exception) -> TokenizerUnavailableError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return TokenizerUnavailableError(
+        str(path), f"cannot read the file ({reason})", where=Where(asset=str(path)), hint="check tokenizer_path"
+    )
+
+
+_FILES: Final = FileTokenizers()
+
+
+def file_tokenizer(path: str | os.PathLike[str]) -> FileTokenizer:
+    """The tokenizer of a file from the process's bounded store; see `FileTokenizers.get`."""
+    return _FILES.get(path)
+
+
+@dataclass(frozen=True, slots=True)
+class SentencePieces:
+    """A SentencePiece model; no beginning-of-text token is counted."""
+
+    name: str
+    processor: Any
+
+    backend: str = "sentencepiece"
+
+    def count(self, text: str) -> int:
+        """Tokens of one text."""
+        return len(self.processor.encode(text))
+
+    def count_many(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text."""
+        threads = threads_for(texts)
+        if threads == 1:
+            return [len(self.processor.encode(text)) for text in texts]
+        return [len(ids) for ids in self.processor.encode(list(texts), num_threads=threads)]
+
+    def tokenize(self, text: str) -> Tokenization:
+        """Ids and pieces as the model writes them."""
+        ids = self.processor.encode(text)
+        pieces = tuple(self.processor.id_to_piece(list(ids)))
+        return Tokenization(backend=self.backend, count=len(ids), ids=tuple(ids), tokens=pieces)
+
+
+def sentence_pieces(name: str, data: bytes, *, path: str) -> SentencePieces:
+    """An engine from the bytes of a model file.
+
+    Raises:
+        TokenizerUnavailableError: the library is not installed.
+        TokenizerFileError: the bytes are no model.
+    """
+    try:
+        from sentencepiece import SentencePieceProcessor
+    except ImportError as error:
+        hint = "pip install 'innkeeper[vocab-mistral]'"
+        raise TokenizerUnavailableError(name, "the library sentencepiece is not installed", hint=hint) from error
+    try:
+        return SentencePieces(name, SentencePieceProcessor(model_proto=data))
+    except (RuntimeError, ValueError) as error:
+        raise TokenizerFileError("not a SentencePiece model", where=Where(asset=path)) from error

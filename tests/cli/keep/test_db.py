@@ -1,0 +1,203 @@
+"""``innkeeper db``: what it makes, shows, moves and refuses."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from innkeeper.cli.app.root import main
+from innkeeper.cli.keep import library as shared
+from innkeeper.library.catalogue.database_source import DatabaseSnapshots
+from innkeeper.library.db.engine import Database
+from innkeeper.library.errors import DatabaseReadOnlyError
+from innkeeper.library.log.logs import LogStore
+from innkeeper.library.templates.store import TemplateStore
+from innkeeper.prompt.machine import HOME_VARIABLE
+from tests.cli.running import Run
+from tests.library.drafts import draft
+from tests.library.filled import fill
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """An empty folder for Innkeeper's files, and the time zone and width of a terminal."""
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "home"))
+    monkeypatch.setenv("COLUMNS", "120")
+    return tmp_path / "home"
+
+
+def answer(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
+    """What a command that succeeds answers as JSON."""
+    assert main(["db", *words, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def failure(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
+    """How a command fails, as JSON."""
+    assert main(["db", *words, "--json"]) != 0
+    return json.loads(capsys.readouterr().err)["error"]
+
+
+def test_upgrade_makes_and_upgrades(capsys: pytest.CaptureFixture[str], home: Path, tmp_path: Path) -> None:
+    """The first upgrade makes the database, the next finds it up to date, an older one is brought forward."""
+    assert main(["db", "upgrade"]) == 0
+    assert capsys.readouterr().out == f"{home}/innkeeper.db: made, revision 0002.\n"
+    assert main(["db", "upgrade"]) == 0
+    assert "is up to date (revision 0002)" in capsys.readouterr().out
+    with Database.open(tmp_path / "old.db", check=False) as old:
+        old.upgrade("0001")
+    assert main(["db", "status", "--database", str(tmp_path / "old.db")]) == 0
+    assert "0001 (upgrade to 0002: innkeeper db upgrade)" in capsys.readouterr().out
+    assert main(["db", "upgrade", "--database", str(tmp_path / "old.db")]) == 0
+    assert "upgraded from 0001, revision 0002" in capsys.readouterr().out
+    assert answer(capsys, "upgrade") == {
+        "database": str(home / "innkeeper.db"), "before": "0002", "after": "0002", "changed": False,
+    }  # fmt: skip
+
+
+def test_status(capsys: pytest.CaptureFixture[str], home: Path) -> None:
+    """The status counts rows, for people and as JSON; without a database it says how to make one."""
+    assert failure(capsys, "status")["kind"] == "database_missing"
+    with Database.open() as db:
+        LogStore(db).add({"template_name": "x"})
+    assert main(["db", "status"]) == 0
+    out = capsys.readouterr().out
+    assert f"database  {home}/innkeeper.db" in out
+    assert "enhancement_logs" in out
+    found = answer(capsys, "status")
+    assert (found["rows"]["enhancement_logs"], found["rows"]["templates"], found["up_to_date"]) == (1, 0, True)
+
+
+def test_an_empty_database_is_no_library(capsys: pytest.CaptureFixture[str], home: Path) -> None:
+    """A file without a library in it says so."""
+    home.mkdir()
+    (home / "innkeeper.db").touch()
+    assert failure(capsys, "status")["kind"] == "database_missing"
+
+
+def test_backup_and_restore(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A backup is written, verified and restored; what would overwrite something wants to be told."""
+    with Database.open() as db:
+        fill(db)
+    path = str(tmp_path / "backup.db")
+    assert main(["db", "backup", path]) == 0
+    assert "verified (sha256 " in capsys.readouterr().out
+    assert failure(capsys, "backup", path)["kind"] == "already_exists"
+    assert answer(capsys, "backup", path, "--force")["kind"] == "sqlite"
+    assert failure(capsys, "restore", path)["kind"] == "already_exists"
+    assert main(["db", "restore", path, "--force"]) == 0
+    assert "restored" in capsys.readouterr().out
+    assert answer(capsys, "restore", path, "--database", str(tmp_path / "new.db"))["path"] == path
+
+
+def test_export_and_import(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A library goes out as JSON or YAML and comes in again, by file or by pipe."""
+    with Database.open() as db:
+        fill(db)
+    for name in ("a.json", "a.yaml"):
+        path, target = str(tmp_path / name), str(tmp_path / f"{name}.db")
+        assert main(["db", "export", path]) == 0
+        assert "2 templates" in capsys.readouterr().out
+        assert failure(capsys, "export", path)["kind"] == "output_exists"
+        assert answer(capsys, "export", path, "--force")["templates"] == 2
+        assert main(["db", "import", path, "--database", target, "--dry-run"]) == 0
+        assert capsys.readouterr().out.startswith("would import: 2 templates, 3 versions, 3 labels")
+        assert answer(capsys, "import", path, "--database", target, "--who", "ann")["templates"] == 2
+        with Database.open(target) as db:
+            assert TemplateStore(db).history("header")[0].who == "ann"
+    assert (tmp_path / "a.yaml").read_text(encoding="utf-8").startswith("detection_lists:\n")
+    capsys.readouterr()
+    assert main(["db", "export"]) == 0
+    text = capsys.readouterr().out
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    assert main(["db", "import", "-", "--database", str(tmp_path / "b.db")]) == 0
+    assert "imported: 2 templates" in capsys.readouterr().out
+
+
+def test_a_bad_import_says_where(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A file that is wrong is shown with line and column, and one that is not there by name."""
+    path = tmp_path / "bad.json"
+    path.write_text('{"format": "innkeeper-library",\n "schema": 1,\n "templates": 7}', encoding="utf-8")
+    assert main(["db", "import", str(path)]) == 65
+    assert f"{path}:3:15: templates: Expected `array`, got `int`" in capsys.readouterr().err
+    assert failure(capsys, "import", str(tmp_path / "none.json"))["kind"] == "missing_file"
+
+
+def test_query(capsys: pytest.CaptureFixture[str]) -> None:
+    """A question is answered as a table, one line a value where it is wide, and as JSON; changes are refused."""
+    with Database.open() as db:
+        LogStore(db).add({"template_name": "[bold]x", "execution_time_ms": 12.0}, {"template_name": None})
+    statement = "SELECT template_name, count(*) AS n FROM enhancement_logs WHERE created_at > NOW() - INTERVAL '1 day' GROUP BY 1"
+    assert main(["db", "query", statement]) == 0
+    out = capsys.readouterr().out
+    assert "[bold]x" in out
+    assert "2 rows" in out
+    assert answer(capsys, "query", "SELECT 1 AS a") == {"columns": ["a"], "rows": [{"a": 1}], "truncated": False}
+    assert main(["db", "query", "SELECT * FROM enhancement_logs", "--limit", "1"]) == 0
+    out = capsys.readouterr().out
+    assert "execution_time_ms" in out
+    assert "1 row (there are more)" in out
+    assert failure(capsys, "query", "DELETE FROM settings")["kind"] == "query_refused"
+
+
+def test_a_long_import_shows_how_far_it_is(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A bar runs on the error stream for what takes long; the answer is the same."""
+    monkeypatch.setattr(shared, "_BAR_FROM", 1)
+    with Database.open() as db:
+        TemplateStore(db).publish(draft())
+    assert main(["db", "export", str(tmp_path / "a.json")]) == 0
+    assert main(["db", "import", str(tmp_path / "a.json"), "--database", str(tmp_path / "b.db")]) == 0
+    assert "imported: 1 templates" in capsys.readouterr().out
+
+
+def test_show_and_rebuild(run: Run, tmp_path: Path) -> None:
+    """The catalogue is shown with its snapshot; a rebuilt one is the one that is shown."""
+    run("template", "import", "--builtin")
+    first = run("cache", "show").out
+    assert "11 labelled: production 11" in first
+    made = run("cache", "rebuild", "--json").data
+    shown = run("cache", "show", "--json").data
+    assert shown["snapshot"]["content_sha256"] == made["content_sha256"]
+    assert shown["source"] == "memory"
+    text = run("cache", "rebuild").out
+    assert text.startswith(f"{tmp_path}/home/innkeeper.db.snapshot.json: revision ")
+
+
+def test_a_damaged_snapshot(run: Run, tmp_path: Path) -> None:
+    """A snapshot that was tampered with is told, and not used."""
+    run("template", "import", "--builtin")
+    run("cache", "rebuild")
+    path = tmp_path / "home" / "innkeeper.db.snapshot.json"
+    path.write_bytes(path.read_bytes().replace(b"suitable", b"unsuited"))
+    (tmp_path / "home" / "innkeeper.db").write_bytes(b"no database" * 500)
+    shown = run("cache", "show", "--json").data
+    assert "damaged" in shown["snapshot"]["problem"]
+    assert shown["degraded"] == ["database_corrupt"]
+    failed = run("cache", "rebuild", "--json")
+    assert (failed.code, failed.error["kind"]) == (69, "database_corrupt")
+
+
+def test_a_table_that_takes_none(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where only the file could be kept, that is told on the error stream."""
+    run("template", "import", "--builtin")
+
+    def refuse(*_: object) -> None:
+        raise DatabaseReadOnlyError("no")
+
+    monkeypatch.setattr(DatabaseSnapshots, "store", refuse)
+    found = run("cache", "rebuild")
+    assert (found.code, found.err) == (0, "not kept in the database: database_read_only\n")
+
+
+def test_an_empty_library(run: Run) -> None:
+    """An empty library is shown as one."""
+    found = run("cache", "show")
+    assert "database_empty" in found.out
+    assert "no snapshot" in found.out

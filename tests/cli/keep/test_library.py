@@ -1,0 +1,36 @@
+"""What the commands of the library share: reading of words, and tables that hold whatever they are given."""
+
+from __future__ import annotations
+
+import click
+import pytest
+
+from innkeeper.cli.keep.library import bar, pairs, print_table
+
+
+def test_pairs() -> None:
+    """A value may hold the sign itself; a word without it is wrong usage."""
+    assert pairs(["a=b=c", "d="], "--value") == {"a": "b=c", "d": ""}
+    for word in ("a", "=b"):
+        with pytest.raises(click.UsageError):
+            pairs([word], "--value")
+
+
+def test_tables(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every value is shown as text that drives no terminal and is no markup; wide rows become one line a value."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    print_table(("a", "b"), [(None, True), (1.5, ("x", 2)), ("[red]\x1b[0m", {"k": False})])
+    out = capsys.readouterr().out
+    assert "[red]\\x1b[0m" in out
+    assert '{"k": false}' in out
+    assert "1.5" in out
+    assert "x, 2" in out
+    print_table([str(number) for number in range(12)], [range(100, 112)])
+    assert "11  111" in capsys.readouterr().out
+
+
+def test_a_bar_is_for_long_work(capsys: pytest.CaptureFixture[str]) -> None:
+    """Short work has no bar."""
+    with bar("work", 3, quiet=False) as step:
+        step(3)
+    assert capsys.readouterr() == ("", "")

@@ -1,0 +1,158 @@
+"""``innkeeper build``: the same plan as a table, as messages, as a provider's request, as JSON, as a recording."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from innkeeper.cli.app.root import main
+from innkeeper.prompt import BuildRequest
+from tests.shared import ROOT
+
+EXAMPLES = ROOT / "examples"
+CARD = str(EXAMPLES / "wenna.png")
+PERSONA = str(EXAMPLES / "ansel.persona.json")
+CHAT = str(EXAMPLES / "wenna.chat.jsonl")
+ASKED = ["build", CARD, PERSONA, CHAT, "--message", "Is the reef safe?", "--now", "2026-10-06T19:05:00Z", "--seed", "1"]
+
+
+def out(capsys: pytest.CaptureFixture[str], words: list[str], code: int = 0) -> str:
+    """What a command prints."""
+    assert main(words) == code, capsys.readouterr().err
+    return capsys.readouterr().out
+
+
+def test_table(capsys: pytest.CaptureFixture[str]) -> None:
+    """For people: each message with its role, its source and its tokens, and the window."""
+    shown = out(capsys, [*ASKED, "--model", "gpt-4o", "--context-window", "4000", "--reserve", "300"])
+    assert "silly · sillytavern-1.19 · gpt-4o" in shown
+    assert "Is the reef safe?" in shown
+    assert "reserved 300" in shown
+    assert "= 4,000 tokens" in shown
+    assert "\x1b" not in shown
+
+
+@pytest.mark.parametrize("words", [[], ["--json"], ["--model", "gpt-4o", "--seed", "1"]], ids=str)
+def test_nothing_to_build_from(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
+    """Without any asset or text there is no prompt to build, and the error says what to give."""
+    assert main(["build", *words]) == 2
+    told = capsys.readouterr()
+    assert "nothing to build a prompt from" in told.out + told.err
+    assert "--message" in told.out + told.err
+
+
+def test_a_message_alone_is_something(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody needs a card to see what becomes of a text."""
+    assert "Hello there." in out(capsys, ["build", "--message", "Hello there."])
+
+
+def test_explain_has_every_entry(capsys: pytest.CaptureFixture[str]) -> None:
+    """With ``--explain`` each lorebook entry has its reason, those left out as well."""
+    shown = out(capsys, [*ASKED, "--explain"])
+    assert "in  The Bell Reef [Skerrow]" in shown
+    assert "out Alderman [Skerrow]" in shown
+
+
+@pytest.mark.parametrize("dialect", ["openai", "anthropic", "gemini"])
+def test_dialects(capsys: pytest.CaptureFixture[str], dialect: str) -> None:
+    """With a dialect: the whole request of that provider; or its messages alone."""
+    body = json.loads(out(capsys, [*ASKED, "--dialect", dialect, "--model", "m"]))
+    assert isinstance(body, dict)
+    assert "Is the reef safe?" in json.dumps(body)
+    messages = json.loads(out(capsys, [*ASKED, "--dialect", dialect, "--messages"]))
+    assert "Is the reef safe?" in json.dumps(messages)
+
+
+def test_json(capsys: pytest.CaptureFixture[str]) -> None:
+    """For programs: messages, tokens, fingerprint; with ``--explain`` blocks, lore and the rest."""
+    facts = json.loads(out(capsys, [*ASKED, "--json"]))
+    assert facts["messages"][-1]["role"] in {"user", "system"}
+    assert facts["tokens"]["total"] > 100
+    assert facts["findings"] == []
+    assert "blocks" not in facts
+    more = json.loads(out(capsys, [*ASKED, "--json", "--explain"]))
+    assert more["fingerprint"] == facts["fingerprint"]
+    assert {"blocks", "lore"} <= more.keys()
+
+
+def test_same_inputs_same_bytes(capsys: pytest.CaptureFixture[str]) -> None:
+    """The same files, clock and seed give the same bytes, whether as options or as files."""
+    first = out(capsys, [*ASKED, "--dialect", "openai"])
+    named = ["build", "--card", CARD, "--persona", PERSONA, "--chat", CHAT, *ASKED[4:]]
+    assert out(capsys, [*named, "--dialect", "openai"]) == first
+
+
+def test_request_by_stdin(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A stored request comes by the standard input; what the command line says goes over it."""
+    raw = BuildRequest(message="Hello", tavern="vibe").to_json()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(raw)))
+    assert "Hello" in out(capsys, ["build", "-", "--messages"])
+
+
+def test_out(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """With ``--out`` the same goes to a file, whole."""
+    path = tmp_path / "request.json"
+    assert out(capsys, [*ASKED, "--dialect", "openai", "--out", str(path)]) == ""
+    assert path.read_text("utf-8") == out(capsys, [*ASKED, "--dialect", "openai"])
+    assert [each.name for each in tmp_path.iterdir()] == ["request.json"]
+
+
+def test_settings(capsys: pytest.CaptureFixture[str]) -> None:
+    """Any field of the request can be set."""
+    body = json.loads(out(capsys, [*ASKED, "--dialect", "openai", "--set", "options.temperature=0.25"]))
+    assert body["temperature"] == 0.25
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "kind"),
+    [
+        (["no-such-file.png"], 69, "missing_file"),
+        (["--message", "x", "--tavern", "nowhere"], 2, "unknown_name"),
+        ([CARD, "--dialect", "klingon"], 2, "unknown_name"),
+        (["--set", "nonsense"], 2, "usage"),
+        ([CARD, "--now", "tomorrow"], 65, "format"),
+        ([str(EXAMPLES / "README.md")], 2, "usage"),
+        (["--card", CHAT], 65, None),
+    ],
+)
+def test_errors(capsys: pytest.CaptureFixture[str], words: list[str], code: int, kind: str | None) -> None:
+    """What is wrong has its exit code and its kind; nothing is printed to stdout."""
+    assert main(["build", *words, "--json"]) == code
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    error: dict[str, Any] = json.loads(captured.err)["error"]
+    assert error["exit_code"] == code
+    assert kind is None or error["kind"] == kind
+
+
+def test_findings_are_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """What was not right in a file is said, and the build goes on."""
+    path = tmp_path / "odd.json"
+    path.write_text(json.dumps({"spec": "chara_card_v2", "spec_version": "2.0", "data": {"name": "X", "tags": "none"}}))
+    assert "finding:" in out(capsys, ["build", str(path), "--message", "Hello"])
+
+
+def test_the_smart_tavern(capsys: pytest.CaptureFixture[str]) -> None:
+    """SmartTavern's own files, told apart by their content; each entry with its reason."""
+    files = [str(path) for path in sorted((EXAMPLES / "smart").glob("*.json"))]
+    asked = ["build", "--tavern", "smart", *files, PERSONA, "--message", "Is the reef safe?", "--explain"]
+    shown = out(capsys, [*asked, "--now", "2026-10-06T19:05:00Z"])
+    assert "smart · fixed" in shown
+    assert "in  The Bell Reef: at depth 2, order 100, as system; its condition holds" in shown
+    assert "out The log: its condition does not hold" in shown
+    mixed = [
+        "build",
+        "--tavern",
+        "smart",
+        CARD,
+        CHAT,
+        files[2],
+        "--message",
+        "A bell?",
+        "--messages",
+        "--dialect",
+        "openai",
+    ]
+    assert "A bell hangs on the reef" in out(capsys, mixed)

@@ -1,0 +1,119 @@
+"""The command lint: what people see, what programs see, and the exit code."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from innkeeper.cli.app.root import main
+from tests.lore.books import entry
+from tests.shared import ROOT
+
+Run = Callable[..., tuple[int, str, str]]
+EXAMPLES = ROOT / "examples"
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str]) -> Run:
+    """Run ``innkeeper lint …``: exit code, output, errors."""
+
+    def call(*words: object) -> tuple[int, str, str]:
+        code = main(["lint", *map(str, words)])
+        return (code, *capfd.readouterr())
+
+    return call
+
+
+def write(path: Path, value: Any) -> Path:
+    """The value as a JSON file."""
+    path.write_text(json.dumps(value))
+    return path
+
+
+def book_file(folder: Path, *entries: dict[str, Any]) -> Path:
+    """A lorebook file."""
+    return write(folder / "book.json", {"entries": {str(item["uid"]): item for item in entries}})
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.iterdir() if path.suffix in {".json", ".png"}))
+def test_the_examples_are_sound(run: Run, name: str) -> None:
+    """Nothing is wrong with the files that newcomers see first."""
+    code, out, err = run(EXAMPLES / name)
+    assert (code, out, err) == (0, "0 findings in 1 files\n", "")
+
+
+def test_warnings_fail(run: Run, tmp_path: Path) -> None:
+    """A dead entry is named with its file, place and rule, and the exit code is 1."""
+    path = book_file(tmp_path, entry(1, comment="Ghost"), entry(2, "ferry"))
+    code, out, _ = run(path)
+    assert code == 1
+    assert f"{path}: warning: entries[1].key: Ghost: it has no keys and is not constant (dead-entry)" in out
+    assert out.endswith("1 findings in 1 files\n")
+
+
+def test_facts_fail_only_when_strict(run: Run, tmp_path: Path) -> None:
+    """A finding that is only worth knowing passes, unless asked for."""
+    path = book_file(tmp_path, entry(1, "ferry", "ferry"))
+    assert run(path)[0] == 0
+    assert run(path, "--strict")[0] == 1
+
+
+def test_json(run: Run, tmp_path: Path) -> None:
+    """One object a finding, with its file."""
+    path = book_file(tmp_path, entry(1, "at", content="{{nobody}}"))
+    code, out, _ = run(path, "--json")
+    found = json.loads(out)
+    assert code == 1
+    assert {item["rule"] for item in found} == {"short-key", "unknown-macro"}
+    assert {item["file"] for item in found} == {str(path)}
+
+
+def test_lore_is_judged_by_the_preset_beside_it(run: Run, tmp_path: Path) -> None:
+    """Slots and budget come from the preset among the files."""
+    order = [{"character_id": 100001, "order": [{"identifier": "main", "enabled": True}]}]
+    preset = write(
+        tmp_path / "preset.json",
+        {
+            "chat_completion_source": "openai",
+            "openai_max_context": 40,
+            "prompts": [{"identifier": "main", "name": "Main", "role": "system", "content": "x"}],
+            "prompt_order": order,
+        },
+    )
+    path = book_file(tmp_path, entry(1, constant=True, content="lantern " * 40))
+    assert run(path)[0] == 0
+    code, out, _ = run(preset, path)
+    assert code == 1
+    assert {"(no-slot)", "(constants-over-budget)", "(no-history)"} <= set(out.split())
+
+
+def test_a_card_with_its_book(run: Run, tmp_path: Path) -> None:
+    """The texts of a card and the book inside it."""
+    book = {
+        "entries": [{"keys": ["/(a+)+$/"], "content": "x", "enabled": True, "insertion_order": 1, "extensions": {}}]
+    }
+    data = {"name": "M", "description": "{{usr}} says", "character_book": book}
+    path = write(tmp_path / "card.json", {"spec": "chara_card_v2", "spec_version": "2.0", "data": data})
+    out = run(path)[1]
+    assert "(unknown-macro)" in out
+    assert "(slow-regex)" in out
+
+
+@pytest.mark.parametrize("content", ["{", "", "[1, 2]"], ids=["broken", "empty", "a list"])
+def test_bad_files(run: Run, tmp_path: Path, content: str) -> None:
+    """A file that is nothing is an error with its name, not a crash."""
+    path = tmp_path / "bad.json"
+    path.write_text(content)
+    code, out, err = run(path)
+    assert code in {2, 65}
+    assert not out
+    assert str(path) in err
+
+
+def test_a_file_that_is_not_there(run: Run, tmp_path: Path) -> None:
+    """It is named."""
+    code, _, err = run(tmp_path / "none.json")
+    assert code != 0
+    assert "none.json" in err

@@ -1,0 +1,36 @@
+"""A chat with a stand-in for the model, for tests on a terminal: ``talk_program.py FILE.jsonl``."""
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from tests.cli.talk.test_shell import BASE, build
+
+from innkeeper.cli.talk.conversation import Conversation, ModelHandle
+from innkeeper.cli.talk.shell import Shell
+from innkeeper.content.chat import Chat
+from tests.cli.fakes import FakeSpeaker
+
+
+class SlowSpeaker(FakeSpeaker):
+    """Says a word and then thinks for a long time; the second time it just answers."""
+
+    def chat(self, *args: Any, on_delta: Any = None, **options: Any) -> Any:
+        if not self.asked:
+            self.asked.append({})
+            on_delta("Well, ")
+            time.sleep(60)
+        return super().chat(*args, on_delta=on_delta, **options)
+
+
+if __name__ == "__main__":
+    # Tests that run in the background ignore Ctrl-C, and hand that down; a person's programs do not.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    # The first terminal that a session's leader opens is its own: only then does Ctrl-C reach it.
+    os.close(os.open(os.ttyname(0), os.O_RDWR))
+    Shell(
+        Conversation(BASE, Chat(header={}), ModelHandle(SlowSpeaker("Yes."), "m"), build, path=Path(sys.argv[1]))
+    ).run()

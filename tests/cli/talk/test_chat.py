@@ -1,0 +1,166 @@
+"""``innkeeper chat``: from files to a conversation: greetings, windows, files that go on."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from innkeeper.cli.app.root import main
+from innkeeper.cli.talk import conversation as speakers
+from innkeeper.cli.talk.conversation import ModelHandle
+from innkeeper.tokens import default_counter
+from tests.cli.fakes import FakeSpeaker
+from tests.shared import ROOT
+
+EXAMPLES = ROOT / "examples"
+CARD = str(EXAMPLES / "wenna.png")
+PERSONA = str(EXAMPLES / "ansel.persona.json")
+
+
+class Room:
+    """Runs the command with a stand-in for the model, and lines by a pipe."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self.monkeypatch, self.capsys = monkeypatch, capsys
+        self.speaker = FakeSpeaker()
+        self.seats: list[tuple[Any, ...]] = []
+        self.window: int | None = 4096
+        monkeypatch.setattr(speakers, "seat", self.seat)
+
+    def seat(self, *asked: Any) -> ModelHandle:
+        self.seats.append(asked)
+        return ModelHandle(self.speaker, "small", self.window, default_counter())
+
+    def run(self, *words: str, lines: tuple[str, ...] = (), code: int = 0) -> str:
+        self.monkeypatch.setattr("sys.stdin", io.StringIO("".join(line + "\n" for line in lines)))
+        assert main(["chat", *words]) == code
+        return self.capsys.readouterr().out
+
+
+@pytest.fixture
+def room(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Room:
+    """A room with a model that says anything."""
+    return Room(monkeypatch, capsys)
+
+
+def test_from_card_to_reply(room: Room) -> None:
+    """The character greets the user by name, macros expanded, and answers; the model is let go at the end."""
+    out = room.run(CARD, PERSONA, lines=("Hello",))
+    assert "Come in, Ansel, and wipe your boots" in out
+    assert "{{" not in out
+    assert "Wenna Carrow: Reply 1." in out
+    assert room.speaker.closed
+    sent = room.speaker.asked[0]
+    assert sent["model"] == "small"
+    assert sent["max_tokens" if "max_tokens" in sent else "max_completion_tokens"] == 256
+    assert any("Hello" in message["content"] for message in sent["messages"])
+
+
+def test_greetings(room: Room) -> None:
+    """A greeting is chosen by its number, or leafed through."""
+    assert "The lamp room smells of hot glass" in room.run(CARD, "--greeting", "1")
+    assert "Below the gallery the fog moves" in room.run(CARD, lines=("/swipe 3",))
+
+
+def test_greeting_that_is_not_there(room: Room, capsys: pytest.CaptureFixture[str]) -> None:
+    """A greeting that the card does not have is wrong usage."""
+    room.run(CARD, "--greeting", "9", code=2)
+
+
+def test_file_goes_on(room: Room, tmp_path: Path) -> None:
+    """A chat that is kept in a file goes on where it was, without another greeting."""
+    path = tmp_path / "c.jsonl"
+    room.run(CARD, PERSONA, "--chat", str(path), lines=("One",))
+    before = path.read_bytes()
+    out = room.run(CARD, PERSONA, "--chat", str(path), lines=("Two",))
+    assert path.read_bytes().startswith(before)
+    messages = [json.loads(line) for line in path.read_text("utf-8").splitlines()[1:]]
+    assert [(m["name"], m["mes"]) for m in messages[1:]] == [
+        ("Ansel", "One"),
+        ("Wenna Carrow", "Reply 1."),
+        ("Ansel", "Two"),
+        ("Wenna Carrow", "Reply 2."),
+    ]
+    assert out.count("Come in, Ansel") == 1
+    assert f"saved in {path}" in out
+
+
+def test_examples_chat(room: Room, tmp_path: Path) -> None:
+    """SillyTavern's own chat files go on, too; their lines stay as they are."""
+    path = tmp_path / "c.jsonl"
+    path.write_bytes((EXAMPLES / "wenna.chat.jsonl").read_bytes())
+    before = path.read_bytes()
+    room.run(CARD, PERSONA, "--chat", str(path), lines=("Is the reef safe?",))
+    assert path.read_bytes().startswith(before)
+    assert len(path.read_text("utf-8").splitlines()) == 6
+
+
+def test_list_cannot_grow(room: Room, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A chat that is one JSON list is not touched."""
+    path = tmp_path / "c.json"
+    path.write_text('[{"role": "user", "content": "Hello"}]')
+    room.run(CARD, "--chat", str(path), code=2)
+    assert path.read_text() == '[{"role": "user", "content": "Hello"}]'
+
+
+def test_window(room: Room) -> None:
+    """The window is the model's unless another is given; old messages are left out, the newest never."""
+    lines = tuple(f"Message number {n} " + "and so on " * 30 for n in range(12))
+    room.window = 1400
+    room.run(CARD, "--reserve", "64", lines=(*lines, "/plan"))
+    for asked in room.speaker.asked:
+        total = sum(default_counter().count(message["content"]) + 4 for message in asked["messages"]) + 3
+        assert total + 64 <= 1400
+    texts = [message["content"] for message in room.speaker.asked[-1]["messages"]]
+    assert any("Message number 11" in text for text in texts)
+    assert not any("Message number 0 " in text for text in texts)
+
+
+def test_prompt_too_large(room: Room) -> None:
+    """Where not even the newest message fits, the turn is refused with the figures, and the chat goes on."""
+    out = room.run(CARD, "--context-window", "150", "--reserve", "64", lines=("Hello", "/help"), code=65)
+    assert "exceeded limit" in out
+    assert "/quit" in out
+    assert room.speaker.asked == []
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [
+        ((), (None, None, None)),
+        (("--model", "local:mine", "--context-window", "2000"), ("local:mine", None, 2000)),
+        (("--model", "gpt-4o", "--base-url", "http://localhost:1"), ("gpt-4o", "http://localhost:1", None)),
+    ],
+)
+def test_who_is_asked(room: Room, words: tuple[str, ...], asked: tuple[Any, ...]) -> None:
+    """Model and address reach whoever seats the speaker."""
+    room.run(CARD, *words)
+    assert room.seats == [asked]
+
+
+def test_without_a_card(room: Room) -> None:
+    """There can be a chat without a character; nobody greets."""
+    out = room.run("--tavern", "vibe", lines=("Hello",))
+    assert "Assistant: Reply 1." in out
+
+
+def test_seat_taken(room: Room, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without weights the error is the command that brings them."""
+    monkeypatch.undo()
+    monkeypatch.setenv("INNKEEPER_HOME", "/nonexistent")
+    monkeypatch.setattr("innkeeper.inference.local.weights._packaged", lambda _known: None)
+    assert main(["chat", CARD]) == 69
+    assert "innkeeper models install smollm2" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("line", "code"), [("/plan", 0), ("/nobody", 2), ("/swipe first", 2)])
+def test_failures_by_pipe(room: Room, line: str, code: int) -> None:
+    """Where nobody sits at a terminal, the first failure decides the exit code; what follows is still done."""
+    assert "Reply 1." in room.run(CARD, lines=(line, "Hello"), code=code)
+
+
+def test_windows_below_nothing(room: Room) -> None:
+    """A negative window is wrong usage."""
+    room.run(CARD, "--context-window", "-5", code=2)

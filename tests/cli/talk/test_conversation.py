@@ -1,0 +1,353 @@
+"""A chat that goes on: what is sent, what is kept, in memory and on disk, whatever happens on the way."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from innkeeper.cli.prompt.assets import chat_fields
+from innkeeper.cli.talk.conversation import Conversation, ModelHandle, asked, name_of, seat
+from innkeeper.content.chat import Chat
+from innkeeper.content.files.loading import load_chat
+from innkeeper.inference.client.sync_client import Client
+from innkeeper.inference.local import model as local
+from innkeeper.inference.local.model import LocalModel
+from innkeeper.prompt import Block, BuildRequest, ConfigError, Message, Plan, Ports, ProviderError, UsageError
+from tests.cli.fakes import FakeSpeaker
+
+NOW = datetime(2026, 10, 6, 19, 5, tzinfo=UTC)
+BASE = BuildRequest(character={"data": {"name": "Wenna"}}, user={"name": "Ansel"}, reserved_tokens=50)
+HEADER = {"user_name": "Ansel", "character_name": "Wenna", "chat_metadata": {}}
+
+
+class FakeBuild:
+    """Makes a plan of history and message; notes each request."""
+
+    def __init__(self, error: Exception | None = None, *, counts: bool = False) -> None:
+        self.requests: list[BuildRequest] = []
+        self.error = error
+        self.counts = counts
+
+    def __call__(self, request: BuildRequest, ports: Ports) -> Plan:
+        self.requests.append(request)
+        if self.error:
+            raise self.error
+        said = (*request.history, *([Message("user", request.message)] if request.message else []))
+        turns = int(request.variables.get("local", {}).get("turns", "0")) + 1
+        variables = {"local": {"turns": str(turns)}} if self.counts else {}
+        blocks = tuple(Block.of_message(message) for message in said)
+        carry = {"timed": {"sticky": {"3": 5} if self.counts else {}}}
+        return Plan(blocks=blocks, request=request, model="m", variables=variables, carry=carry)  # type: ignore[arg-type]
+
+
+def talk(speaker: FakeSpeaker, build: FakeBuild | None = None, path: Path | None = None) -> Conversation:
+    """An empty chat."""
+    return Conversation(
+        BASE, Chat(header=HEADER), ModelHandle(speaker, "m"), build or FakeBuild(), path=path, now=lambda: NOW
+    )
+
+
+def texts(chat: Conversation) -> list[tuple[str, str]]:
+    """Who said what."""
+    return [(message.role, message.text) for message in chat.chat.messages]
+
+
+def hear(_: str) -> None:
+    """Listen to nothing."""
+
+
+def stored(path: Path) -> list[dict[str, Any]]:
+    """The lines of a chat file."""
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def test_turns() -> None:
+    """Each turn sends the chat so far and the new message, and adds both sides to the chat."""
+    speaker, heard = FakeSpeaker("Good evening, Ansel.", "Two."), list[str]()
+    chat = talk(speaker)
+    chat.greet(["Come in."])
+    assert chat.say("Hello", heard.append) == "Good evening, Ansel."
+    assert "".join(heard) == "Good evening, Ansel."
+    chat.say("How many?", hear)
+    assert texts(chat) == [
+        ("assistant", "Come in."),
+        ("user", "Hello"),
+        ("assistant", "Good evening, Ansel."),
+        ("user", "How many?"),
+        ("assistant", "Two."),
+    ]
+    assert [m["content"] for m in speaker.asked[1]["messages"]] == [
+        "Come in.",
+        "Hello",
+        "Good evening, Ansel.",
+        "How many?",
+    ]
+    assert [message.name for message in chat.chat.messages[:2]] == ["Wenna", "Ansel"]
+    assert chat.chat.messages[1].send_date == "2026-10-06T19:05:00+00:00"
+
+
+def test_reply_is_bounded_by_the_reserve() -> None:
+    """The reply may be as long as what was reserved for it; options of the plan go before."""
+    speaker = FakeSpeaker()
+    talk(speaker).say("Hello", hear)
+    assert speaker.asked[0]["max_tokens"] == 50
+    plan = Plan(request=BASE, options={"max_tokens": 7, "temperature": 0.1}, model="m")  # type: ignore[arg-type]
+    model, messages, options = asked(plan)
+    assert (model, messages, options["temperature"]) == ("m", [], 0.1)
+    assert [options[name] for name in options if name.startswith("max_")] == [7]
+
+
+def test_variables_carry_over(tmp_path: Path) -> None:
+    """What a build changed in the variables is there in the next and in the file, but not after a preview."""
+    path = tmp_path / "c.jsonl"
+    chat = talk(FakeSpeaker(), FakeBuild(counts=True), path)
+    for turn in ("1", "2"):
+        chat.say("on", hear)
+        assert chat.base.variables == {"local": {"turns": turn}}
+        lasting = {"carry": {"timed": {"sticky": {"3": 5}}}}
+        assert stored(path)[0]["chat_metadata"] == {"variables": {"turns": turn}, "innkeeper": lasting}
+    assert chat_fields(load_chat(path))["lore_state"] == chat.base.lore_state == lasting["carry"]
+    before, content = chat.base, path.read_bytes()
+    chat.preview("two")
+    assert chat.base is before
+    assert path.read_bytes() == content
+    assert [line["mes"] for line in stored(path)[1:]] == ["on", "Reply 1.", "on", "Reply 2."]
+
+
+def test_file_grows(tmp_path: Path) -> None:
+    """The file has the header and each message as soon as it is there, in SillyTavern's format."""
+    path = tmp_path / "chats" / "new.jsonl"
+    path.parent.mkdir()
+    chat = talk(FakeSpeaker("Yes."), path=path)
+    chat.greet(["Come in.", "Mind the step."])
+    chat.say("Hello", hear)
+    lines = stored(path)
+    assert lines[0] == HEADER
+    assert [(line["name"], line["is_user"], line["mes"]) for line in lines[1:]] == [
+        ("Wenna", False, "Come in."),
+        ("Ansel", True, "Hello"),
+        ("Wenna", False, "Yes."),
+    ]
+    assert lines[1]["swipes"] == ["Come in.", "Mind the step."]
+    assert load_chat(path).findings == ()
+    assert [m.text for m in load_chat(path).messages] == [text for _, text in texts(chat)]
+
+
+def test_file_goes_on(tmp_path: Path) -> None:
+    """A chat that is opened again keeps its lines byte for byte."""
+    path = tmp_path / "old.jsonl"
+    first = talk(FakeSpeaker("Yes."), path=path)
+    first.say("Hello", hear)
+    before = path.read_bytes()
+    second = Conversation(
+        BASE, load_chat(path), ModelHandle(FakeSpeaker("No."), "m"), FakeBuild(), path=path, now=lambda: NOW
+    )
+    second.say("Again", hear)
+    assert path.read_bytes().startswith(before)
+    assert [line["mes"] for line in stored(path)[1:]] == ["Hello", "Yes.", "Again", "No."]
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_retry(tmp_path: Path, *, saved: bool) -> None:
+    """A retry sends what was sent before and puts its reply in the place of the old one."""
+    path = tmp_path / "c.jsonl" if saved else None
+    speaker = FakeSpeaker("One.", "Two.")
+    chat = talk(speaker, path=path)
+    chat.say("Hello", hear)
+    chat.retry(hear)
+    assert texts(chat) == [("user", "Hello"), ("assistant", "Two.")]
+    assert speaker.asked[0]["messages"] == speaker.asked[1]["messages"]
+    if path:
+        assert [line["mes"] for line in stored(path)[1:]] == ["Hello", "Two."]
+
+
+@pytest.mark.parametrize("act", ["retry", "swipe"])
+@pytest.mark.parametrize(
+    ("tavern", "history", "message", "generation"),
+    [("vibe", ["a"], "Hello", "normal"), ("silly", ["a", "Hello", "One."], "", None)],
+)
+def test_again(act: str, tavern: str, history: list[str], message: str, generation: str | None) -> None:
+    """A tavern that knows what another reply is gets the whole chat; for the others the old reply is left out."""
+    build = FakeBuild()
+    chat = Conversation(
+        BASE.with_(tavern=tavern),
+        Chat(header=HEADER),
+        ModelHandle(FakeSpeaker("One.", "Two."), "m"),
+        build,
+        now=lambda: NOW,
+    )
+    chat.greet(["a"])
+    chat.say("Hello", hear)
+    getattr(chat, act)(hear)
+    request = build.requests[-1]
+    assert ([m.content for m in request.history], request.message) == (history, message)
+    assert request.generation == (generation or {"retry": "regenerate"}.get(act, act))
+
+
+def test_swipes(tmp_path: Path) -> None:
+    """Alternatives are kept beside one another; each can be shown; the next turn goes on from the shown one."""
+    path = tmp_path / "c.jsonl"
+    speaker = FakeSpeaker("One.", "Two.", "Three.", "On.")
+    chat = talk(speaker, path=path)
+    chat.say("Hello", hear)
+    chat.swipe(hear)
+    chat.swipe(hear)
+    assert (chat.alternatives, chat.shown) == (("One.", "Two.", "Three."), 3)
+    assert chat.choose(1) == "One."
+    last = stored(path)[-1]
+    assert (last["mes"], last["swipe_id"], last["swipes"]) == ("One.", 0, ["One.", "Two.", "Three."])
+    chat.say("Go on", hear)
+    assert [m["content"] for m in speaker.asked[-1]["messages"]] == ["Hello", "One.", "Go on"]
+
+
+@pytest.mark.parametrize("number", [0, 4, -1])
+def test_swipe_that_is_not_there(number: int) -> None:
+    """Only alternatives that exist can be shown."""
+    chat = talk(FakeSpeaker())
+    chat.greet(["a", "b", "c"])
+    with pytest.raises(UsageError, match="no alternative"):
+        chat.choose(number)
+
+
+def test_greetings_are_alternatives() -> None:
+    """Until the user speaks, the greetings can be leafed through."""
+    chat = talk(FakeSpeaker())
+    chat.greet(["a", "b"], shown=1)
+    assert (texts(chat), chat.is_greeting, chat.shown) == ([("assistant", "b")], True, 2)
+    chat.choose(1)
+    chat.say("Hello", hear)
+    assert not chat.is_greeting
+    assert texts(chat)[0] == ("assistant", "a")
+
+
+@pytest.mark.parametrize("act", ["retry", "swipe"])
+def test_nothing_to_answer(act: str) -> None:
+    """Before the user has spoken there is nothing to ask again, and the error says so."""
+    chat = talk(FakeSpeaker())
+    with pytest.raises(UsageError):
+        getattr(chat, act)(hear)
+    chat.greet(["a"])
+    with pytest.raises(UsageError):
+        getattr(chat, act)(hear)
+
+
+def test_failed_reply(tmp_path: Path) -> None:
+    """A provider's error leaves the user's message, in the file too, for a retry."""
+    path = tmp_path / "c.jsonl"
+    chat = talk(FakeSpeaker(ProviderError("down"), "Yes."), path=path)
+    with pytest.raises(ProviderError):
+        chat.say("Hello", hear)
+    assert texts(chat) == [("user", "Hello")]
+    chat.retry(hear)
+    assert texts(chat) == [("user", "Hello"), ("assistant", "Yes.")]
+    assert [line["mes"] for line in stored(path)[1:]] == ["Hello", "Yes."]
+
+
+def test_failed_retry_keeps_the_old_reply() -> None:
+    """When a retry fails, the reply that was there stays."""
+    chat = talk(FakeSpeaker("One.", ProviderError("down")))
+    chat.say("Hello", hear)
+    with pytest.raises(ProviderError):
+        chat.retry(hear)
+    assert texts(chat) == [("user", "Hello"), ("assistant", "One.")]
+
+
+def test_failed_build_keeps_nothing(tmp_path: Path) -> None:
+    """A message that no prompt can be built for is not in the chat."""
+    path = tmp_path / "c.jsonl"
+    chat = talk(FakeSpeaker(), FakeBuild(UsageError("no")), path)
+    with pytest.raises(UsageError):
+        chat.say("Hello", hear)
+    assert texts(chat) == []
+    assert not path.exists()
+
+
+def test_interrupted() -> None:
+    """Ctrl-C keeps what was said so far; before the first word it comes through."""
+    chat = talk(FakeSpeaker(KeyboardInterrupt(), before=2))
+    assert chat.say("Hello", hear) == "word0 word1"
+    assert texts(chat)[-1] == ("assistant", "word0 word1")
+    chat = talk(FakeSpeaker(KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        chat.say("Hello", hear)
+    assert texts(chat) == [("user", "Hello")]
+
+
+def test_save_elsewhere(tmp_path: Path) -> None:
+    """A chat without a file can be given one; it is never an existing one."""
+    chat = talk(FakeSpeaker("Yes.", "No."))
+    chat.say("Hello", hear)
+    chat.save(tmp_path / "c.jsonl")
+    chat.say("More", hear)
+    assert [line["mes"] for line in stored(tmp_path / "c.jsonl")[1:]] == ["Hello", "Yes.", "More", "No."]
+    with pytest.raises(UsageError, match="exists"):
+        chat.save(tmp_path / "c.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("participant", "name"),
+    [
+        (None, "X"),
+        ("", "X"),
+        ("Ann", "Ann"),
+        ({"name": "Ann"}, "Ann"),
+        ({"data": {"name": "Ann"}}, "Ann"),
+        ({}, "X"),
+        (BASE, "X"),
+    ],
+)
+def test_names(participant: Any, name: str) -> None:
+    """A name is found in whatever stands for a character or a persona."""
+    assert name_of(participant, "X") == name
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
+    """Instead of loading a model, note which one was wanted."""
+    asked: list[tuple[str, Any]] = []
+
+    def open_model(name: str, *, context_window: int | None = None) -> LocalModel:
+        asked.append((name, context_window))
+        return LocalModel(object(), name=name, context_window=context_window or 4096)
+
+    monkeypatch.setattr(local.LocalModel, "open", open_model)
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("model", "window", "expected"),
+    [
+        (None, None, ("smollm2", None)),
+        ("local", 512, ("smollm2", 512)),
+        ("local:mine", None, ("mine", None)),
+    ],
+)
+def test_local(opened: list[tuple[str, Any]], model: str | None, window: int | None, expected: tuple[str, Any]) -> None:
+    """Without a name it is the local model; its window and its own way of counting come with it."""
+    seated = seat(model, window=window)
+    assert opened == [expected]
+    assert (seated.model, seated.window) == (expected[0], window or 4096)
+    assert seated.counter is not None
+    seated.close()
+
+
+def test_provider() -> None:
+    """A name of another kind is a provider's; nothing is asked before the first turn."""
+    seated = seat("gpt-4o", "https://provider.example/v1", 1000)
+    assert isinstance(seated.speaker, Client)
+    assert (seated.model, seated.window, seated.counter) == ("gpt-4o", 1000, None)
+    seated.close()
+
+
+def test_provider_without_a_model() -> None:
+    """A provider needs to be told the model."""
+    with pytest.raises(UsageError, match="name of a model"):
+        seat(None, "https://provider.example")
+
+
+def test_bad_address() -> None:
+    """An address that is none is refused at once."""
+    with pytest.raises(ConfigError):
+        seat("gpt-4o", "provider.example")

@@ -1,0 +1,127 @@
+"""Whole bodies for providers: the golden cases, and what a user of the tavern sees."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from innkeeper.parity import Case, CaseVerdict, load_cases, run_cases
+from innkeeper.prompt.errors import UsageError
+from innkeeper.prompt.note import NoteKind
+from innkeeper.prompt.plan import Plan
+from innkeeper.taverns import silly
+from innkeeper.taverns.silly.provider import SOURCES, request_body
+from tests.shared import VECTORS
+
+FOLDER = VECTORS / "silly" / "converters"
+UNSHIPPED = "needs a tokenizer vocabulary that may not be shipped"
+CARD = {"name": "Mira", "description": "A clockmaker.", "first_mes": "Hello."}
+PROMPT = {"identifier": "main", "content": "You play {{char}}.", "role": "system", "system_prompt": True}
+ORDER = [
+    {"identifier": name, "enabled": True} for name in ("main", "charDescription", "dialogueExamples", "chatHistory")
+]
+
+
+@pytest.mark.parametrize(
+    "case", list(load_cases([FOLDER / "end-to-end.json", FOLDER / "provider.json"])), ids=lambda c: c.name
+)
+def test_agrees(case: Case) -> None:
+    """Same inputs, same body as SillyTavern's server sends."""
+    (outcome,) = run_cases([case])
+    if outcome.verdict is CaseVerdict.UNAVAILABLE:
+        pytest.skip(f"{UNSHIPPED}: {outcome.error}")
+    shown = "\n".join(difference.render() for difference in outcome.differences[:6])
+    assert outcome.verdict is CaseVerdict.AGREED, f"{outcome.error or ''}\n{shown}"
+
+
+def _plan(message: str = "Hi.", settings: dict[str, Any] | None = None, **preset: Any) -> Plan:
+    order = [{"character_id": 100001, "order": ORDER}]
+    return silly.build(
+        character=CARD,
+        user="Tomas",
+        message=message,
+        history=[{"role": "assistant", "content": "Hello."}],
+        preset={"prompts": [PROMPT], "prompt_order": order, **preset},
+        settings=settings or {},
+    )
+
+
+def _roles(body: dict[str, Any]) -> list[str]:
+    return [message["role"] for message in body["messages"]]
+
+
+def test_a_preset_post_processes() -> None:
+    """The preset's mode changes what is sent, and every change is a repair."""
+    loose, strict = _plan(), _plan(custom_prompt_post_processing="strict")
+    assert "assistant" in _roles(request_body(loose))
+    made = silly.to_provider(strict)
+    assert _roles(made.body) == ["system", "user", "assistant", "user"]
+    kinds = {note.kind for note in made.notes}
+    assert kinds == {NoteKind.REPAIR}
+    assert any("placeholder" in note.message for note in made.notes)
+    assert any("joined" in note.message for note in made.notes)
+
+
+def test_the_placeholder_is_a_setting() -> None:
+    """``settings.prompt_placeholder`` is what the user says where nobody did, and is no unknown setting."""
+    plan = _plan(settings={"prompt_placeholder": "(knock)"}, custom_prompt_post_processing="strict")
+    assert request_body(plan)["messages"][1] == {"role": "user", "content": "(knock)"}
+    assert not [note for note in plan.notes if note.kind is NoteKind.IGNORED and "placeholder" in note.message]
+
+
+def test_an_unrecorded_source_says_so() -> None:
+    """A source nobody recorded gets the common body, and a note."""
+    made = silly.to_provider(_plan(chat_completion_source="somebody"))
+    assert made.body["messages"]
+    assert NoteKind.FALLBACK in {note.kind for note in made.notes}
+
+
+def test_a_plan_without_its_request_is_refused() -> None:
+    """The names, preset and texts are in the request: without it there is a typed error."""
+    with pytest.raises(UsageError):
+        silly.to_provider(Plan())
+
+
+def test_looking_changes_nothing() -> None:
+    """The plan is the same after its body was made, and the body the same each time."""
+    plan = _plan(custom_prompt_post_processing="strict")
+    before = plan.fingerprint()
+    assert request_body(plan) == request_body(plan)
+    assert plan.fingerprint() == before
+
+
+SAMPLING = st.fixed_dictionaries(
+    {},
+    optional={
+        "temperature": st.floats(0, 2),
+        "top_p": st.floats(0, 1),
+        "top_k": st.integers(0, 100),
+        "seed": st.integers(-1, 9),
+        "n": st.integers(1, 3),
+        "reasoning_effort": st.sampled_from(["auto", "min", "low", "medium", "high", "max", "odd"]),
+        "verbosity": st.sampled_from(["auto", "low", "high"]),
+        "openai_max_tokens": st.integers(1, 40000),
+        "show_thoughts": st.booleans(),
+        "use_sysprompt": st.booleans(),
+        "custom_prompt_post_processing": st.sampled_from(["", "merge", "semi_tools", "strict", "single", "odd"]),
+        "assistant_prefill": st.sampled_from(["", "Pre "]),
+    },
+)
+MODELS = st.sampled_from(
+    ["gpt-4o", "o1", "o3", "gpt-5", "claude-3-5-sonnet", "claude-sonnet-4-5", "claude-opus-4-6", "gemini-2.5-pro",
+     "gemini-3-flash", "gemma-3", "mistral-large-latest", "deepseek-chat"]
+)  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from([*SOURCES, "somebody"]), MODELS, SAMPLING)
+def test_every_source_gives_json(source: str, model: str, preset: dict[str, Any]) -> None:
+    """Whatever the preset says: a body that is JSON, with the last text of the chat in it."""
+    key = {"makersuite": "google"}.get(source, source)
+    named: dict[str, Any] = {"chat_completion_source": source, f"{key}_model": model, **preset}
+    plan = _plan("A lantern.", openai_max_context=200000, **named)
+    assert "A lantern." in json.dumps(request_body(plan))

@@ -1,0 +1,155 @@
+"""The embedded model: how it is loaded, and, where its weights are installed, that it answers."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from innkeeper.inference.errors import HttpError, LocalEngineError, ModelMissingError
+from innkeeper.inference.local import model as local
+from innkeeper.inference.local.model import LocalModel, default_threads
+from innkeeper.inference.local.weights import DEFAULT_MODEL, list_models
+from innkeeper.prompt import UsageError
+from innkeeper.prompt.machine import HOME_VARIABLE
+
+# Looked up before any test hides the home of whoever runs them.
+WEIGHTS = next(model for model in list_models(check=False) if model.name == DEFAULT_MODEL)
+installed = pytest.mark.skipif(WEIGHTS.state == "absent", reason=f"the weights are not installed: {WEIGHTS.path}")
+
+MESSAGES = [{"role": "user", "content": "Say hello."}]
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[LocalModel]:
+    """The real model, once for all tests here."""
+    with LocalModel(local._engine(WEIGHTS.path, 512, 1, "key"), context_window=512, key="key") as opened:
+        yield opened
+
+
+@installed
+def test_same_seed_same_answer(model: LocalModel) -> None:
+    """With a seed, streamed or whole, asked again or after something else, the answer is the same."""
+    options: dict[str, Any] = {"temperature": 0, "seed": 7, "max_tokens": 12}
+    whole = model.chat("any", MESSAGES, **options)
+    model.chat("any", [{"role": "user", "content": "Something else."}], max_tokens=3)
+    heard: list[str] = []
+    streamed = model.chat("any", MESSAGES, stream=True, include_usage=True, on_delta=heard.append, **options)
+    assert whole.content == streamed.content == "".join(heard) != ""
+    assert whole.usage == streamed.usage
+    assert whole.finish_reason in {"stop", "length"}
+
+
+@installed
+def test_its_own_tokenizer(model: LocalModel) -> None:
+    """It counts with its own vocabulary; special tokens in a text are plain text; any text can be counted."""
+    counter = model.counter()
+    assert counter.count("") == 0
+    assert counter.count("Hello world", "any name") == 2
+    assert counter.count("<|im_start|>") > 1
+    assert counter.count("half \ud800 a pair") > 0
+    assert counter.describe("any name")["backend"] == "server"
+
+
+@installed
+def test_too_long(model: LocalModel) -> None:
+    """A prompt beyond the window is refused, not cut."""
+    with pytest.raises(HttpError, match="exceeds the available context size"):
+        model.chat("any", [{"role": "user", "content": "word " * 1200}])
+
+
+@installed
+def test_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`open` finds the weights, cuts the window to what the model knows, and closes cleanly."""
+    monkeypatch.setattr(local, "find_model", lambda _name: WEIGHTS)
+    with LocalModel.open(context_window=256, threads=1) as opened:
+        assert opened.context_window == 256
+        usage = opened.chat("any", MESSAGES, max_tokens=2).usage
+        assert usage is not None
+        assert usage["completion_tokens"] == 2
+    assert local._trained_window(WEIGHTS) == 8192
+
+
+def test_open_without_weights(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Without weights, the error is the command that brings them."""
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path))
+    with pytest.raises(ModelMissingError) as caught:
+        LocalModel.open("no-such-model")
+    assert (caught.value.hint or "").startswith("innkeeper models install")
+
+
+def test_window_too_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A window that holds nothing is refused before anything is loaded."""
+    monkeypatch.setattr(local, "find_model", lambda _name: WEIGHTS)
+    monkeypatch.setattr(local, "_trained_window", lambda _file: 8192)
+    with pytest.raises(UsageError, match="too small"):
+        LocalModel.open(context_window=10)
+
+
+class Broken:
+    """An import that fails as told."""
+
+    def __init__(self, error: ImportError) -> None:
+        self.error = error
+
+    def find_spec(self, name: str, *_: object) -> None:
+        if name == "xllamacpp":
+            self.fail()
+
+    def fail(self) -> NoReturn:
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "hint"),
+    [
+        (ModuleNotFoundError("No module named 'xllamacpp'"), "innkeeper[local]"),
+        (ImportError("libgomp.so.1: cannot open shared object file"), "libgomp1"),
+        (ImportError("something else"), None),
+    ],
+    ids=["not installed", "no OpenMP", "other"],
+)
+def test_library_missing(monkeypatch: pytest.MonkeyPatch, error: ImportError, hint: str | None) -> None:
+    """What is missing is said with the way to get it."""
+    monkeypatch.delitem(sys.modules, "xllamacpp", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Broken(error), *sys.meta_path])
+    with pytest.raises(LocalEngineError) as caught:
+        local._library()
+    assert hint is None if caught.value.hint is None else hint and hint in caught.value.hint
+
+
+@installed
+def test_not_a_model(tmp_path: Path) -> None:
+    """A file that the engine cannot load is a typed error."""
+    (tmp_path / "x.gguf").write_bytes(b"GGUFnonsense")
+    with pytest.raises(LocalEngineError, match="cannot be loaded"):
+        local._engine(tmp_path / "x.gguf", 256, 1, "key")
+
+
+@pytest.mark.parametrize(
+    ("environ", "cores", "threads"),
+    [({"CI": "true"}, 8, 1), ({}, 1, 1), ({}, 2, 1), ({}, 4, 3), ({}, 64, local.MOST_THREADS)],
+)
+def test_threads(monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], cores: int, threads: int) -> None:
+    """One core is left to others, more than a few bring nothing, and CI gets one."""
+    monkeypatch.setattr(local, "_cores", lambda: cores)
+    assert default_threads(environ) == threads
+
+
+@pytest.mark.parametrize(
+    ("quota", "cores"), [("200000 100000", 2), ("50000 100000", 1), ("max 100000", None), ("", None)]
+)
+def test_cores(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, quota: str, cores: int | None) -> None:
+    """A container's share of the processor counts, where there is one."""
+    (tmp_path / "cpu.max").write_text(quota)
+    monkeypatch.setattr(local, "_CGROUP", tmp_path / "cpu.max")
+    allowed = local._cores()
+    assert allowed >= 1
+    assert cores is None or allowed <= cores
+
+
+def test_tokenizer_silent() -> None:
+    """A tokenizer that does not answer is a typed error, not a number."""
+    with pytest.raises(LocalEngineError, match="does not answer"):
+        local._post("http://127.0.0.1:1", "/tokenize", "key", {}, 1.0)

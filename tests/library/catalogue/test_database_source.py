@@ -1,0 +1,175 @@
+"""The database as a source: the same answers as memory and snapshot, on SQLite and on PostgreSQL, and what replaces it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import update
+
+from innkeeper.library.builtins import packaged_versions
+from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
+from innkeeper.library.catalogue.database_source import DatabaseSnapshots, DatabaseSource
+from innkeeper.library.catalogue.resolver import Resolution, ResolveRequest, resolve
+from innkeeper.library.catalogue.snapshot import SnapshotFile, catalogue_of, snapshot_of
+from innkeeper.library.catalogue.sources import Sources
+from innkeeper.library.db.engine import Database
+from innkeeper.library.db.tables import prompt_cache_snapshot
+from innkeeper.library.errors import SnapshotError
+from innkeeper.library.models.stores import ModelStore, NegativeStore, ProviderStore
+from innkeeper.library.templates.publish import validator
+from innkeeper.library.templates.store import TemplateStore
+from innkeeper.library.templates.template import Labelled, MatchLevel, TemplateDraft, TemplateVersion
+from innkeeper.library.tier import Tier
+from tests.library import drawing
+from tests.library.drafts import draft
+from tests.library.making import made
+
+ASK = ResolveRequest(use_case="enhancement", job_type="image", target_model="sdxl")
+
+
+def _fill(db: Database, rows: Iterable[Labelled], models: Iterable[dict[str, Any]] = ()) -> None:
+    """Put labelled versions and models into a database, in one transaction."""
+    store = TemplateStore(db)
+    with db.transaction():
+        store.create(TemplateDraft.of(made("part", "p", use_case="partial")))
+        for row in rows:
+            store.create(TemplateDraft.of(row.version))
+            store.move_label(row.version.name, row.label, 1)
+        provider = ProviderStore(db).add({"name": "p", "display_name": "P"})
+        for model in models:
+            ModelStore(db).add({**model, "modality": "chat", "provider_id": provider["id"], "tasks": ["roleplay"]})
+
+
+def _plain(answer: Resolution) -> Resolution:
+    return msgspec.structs.replace(answer, source=AnswerSource.MEMORY)
+
+
+def _told(answer: Resolution) -> tuple[Any, ...]:
+    """An answer without what a store adds to a template (id and date)."""
+    name = answer.template and answer.template.name
+    return (name, answer.level, answer.matched, answer.tier_lowered, answer.reasons, answer.trace)
+
+
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(drawing.rows, st.lists(drawing.requests, min_size=20, max_size=40), drawing.models, st.sampled_from(list(Tier)))
+def test_all_sources_agree(
+    fresh: Callable[[], str],
+    rows: list[Labelled],
+    requests: list[ResolveRequest],
+    models: list[dict[str, Any]],
+    ceiling: Tier,
+) -> None:
+    """Over random libraries: whole catalogue, point query, snapshot and the rows themselves give one answer and one trace."""
+    drawn = Catalogue.build(rows, ceiling=ceiling, tables={"models": models})
+    with Database.open(fresh()) as db:
+        _fill(db, rows, models)
+        source = DatabaseSource(db, ceiling=ceiling)
+        whole = source.load()
+        kept = catalogue_of(snapshot_of(whole))
+        for request in requests:
+            answer = _plain(resolve(request, whole))
+            assert _plain(resolve(request, source.point(request))) == answer
+            assert _plain(resolve(request, kept)) == answer
+            assert _told(answer) == _told(resolve(request, drawn))
+
+
+def test_catalogue_holds_the_rows_of_its_tables(db: Database) -> None:
+    """Models, providers and negatives come along, active ones only, without dates; parts come with who pins them."""
+    _fill(
+        db,
+        [Labelled("production", made("t", "{{> part}}", partials=(("part", 1),)))],
+        [{"model_key": "m", "model_family": "f"}],
+    )
+    NegativeStore(db).add({"model_type": "sdxl", "negative_prompt": "blurry"})
+    NegativeStore(db).add({"model_type": "sdxl", "negative_prompt": "off", "is_active": False})
+    whole = DatabaseSource(db).load()
+    assert [row["negative_prompt"] for row in whole.negatives] == ["blurry"]
+    assert [(row["model_key"], "created_at" in row) for row in whole.models] == [("m", False)]
+    assert (whole.family_of("m"), len(whole.providers), whole.revision) == ("f", 1, db.revision())
+    assert whole.version("part", 1) is not None
+    assert DatabaseSource(db).point(ASK).version("part", 1) is not None
+    assert catalogue_of(snapshot_of(whole)).models == whole.models
+
+
+def test_one_revision(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is published while a catalogue is read is not in it, and its revision says so; the next reading has it."""
+    store, source = TemplateStore(db), DatabaseSource(db)
+    store.publish(draft("one"))
+    before, real = db.revision(), source._templates.all_labelled
+
+    def slow() -> tuple[Labelled, ...]:
+        other = Thread(target=store.publish, args=(draft("two", target_model="wan"),))
+        other.start()
+        other.join()
+        return real()
+
+    monkeypatch.setattr(source._templates, "all_labelled", slow)
+    whole = source.load()
+    monkeypatch.undo()
+    again = source.load()
+    assert ([row.version.name for row in whole.labelled], whole.revision) == (["one"], before)
+    assert ([row.version.name for row in again.labelled], again.revision) == (["one", "two"], db.revision())
+
+
+def test_snapshots_in_the_database(db: Database) -> None:
+    """The table of snapshots is a source as well: whole, verified, refused when somebody changed it."""
+    kept = DatabaseSnapshots(db)
+    with pytest.raises(SnapshotError, match="no snapshot"):
+        kept.load()
+    TemplateStore(db).publish(draft())
+    whole = DatabaseSource(db).load()
+    kept.store(whole)
+    assert kept.load().labelled == kept.point(ASK).labelled == whole.labelled
+    with db.transaction() as connection:
+        connection.execute(update(prompt_cache_snapshot).values(payload="{}"))
+    with pytest.raises(SnapshotError, match="SHA-256"):
+        kept.load()
+
+
+def test_chain_over_a_database(db: Database, tmp_path: Path) -> None:
+    """Asked first from rows, then from memory; closed and corrupt databases are stood in for by the snapshot."""
+    TemplateStore(db).publish(draft("ours"), validate=validator())
+    file = SnapshotFile(tmp_path / "snapshot")
+    chain = Sources(DatabaseSource(db), file, start=lambda work: work())
+    assert [chain.resolve(ASK).source for _ in range(2)] == [AnswerSource.DATABASE, AnswerSource.MEMORY]
+    with Database.open(tmp_path / "other.db") as other:
+        (tmp_path / "other.db").write_bytes(b"not a database" * 1_000)
+        answer = Sources(DatabaseSource(other), file, start=lambda work: work()).resolve(ASK)
+    assert (answer.source, answer.template and answer.template.name, answer.degraded) == (
+        AnswerSource.SNAPSHOT,
+        "ours",
+        True,
+    )
+
+
+def test_adult_rows_wait_for_the_operator(db: Database) -> None:
+    """A published adult row answers nobody until the operator's policy raises the ceiling, and then only adult requests."""
+    TemplateStore(db).publish(draft("up", content_mode="nsfw"))
+    up = msgspec.structs.replace(ASK, content_mode=Tier.NSFW)
+    closed, opened = DatabaseSource(db), DatabaseSource(db, ceiling=Tier.NSFW)
+    for look in (DatabaseSource.load, lambda source: source.point(up)):
+        assert resolve(up, look(closed)).level is MatchLevel.BUILTIN
+        assert resolve(ASK, look(opened)).level is MatchLevel.BUILTIN
+        assert resolve(up, look(opened)).level is MatchLevel.EXACT
+
+
+def test_built_in_templates_fit_the_database(db: Database) -> None:
+    """What comes with Innkeeper can be stored and published as it is, and answers as the library's own."""
+    store = TemplateStore(db)
+    known: dict[tuple[str, int], TemplateVersion] = {}
+    for version in packaged_versions():
+        made_of = store.create(TemplateDraft.of(version))
+        known[made_of.ref] = made_of
+        if version.key.content_mode is Tier.SFW:
+            check = validator(lookup=lambda name, number: known.get((name, number)), window=8_192)
+            store.move_label(version.name, "production", 1, validate=check)
+    answer = resolve(ASK, DatabaseSource(db).load())
+    assert answer.template is not None
+    assert (answer.template.name, answer.level) == ("enhancement.sdxl.qwen_instruct.sfw", MatchLevel.ANY_ENHANCER)

@@ -1,0 +1,119 @@
+"""Questions: one statement that reads, on both databases with the same answers, and no way to write."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from innkeeper.library.db.engine import Database
+from innkeeper.library.db.queries import query, shifted
+from innkeeper.library.errors import DatabaseCorruptError, QueryRefusedError
+from innkeeper.library.log.logs import LogStore
+from innkeeper.library.models.stores import SettingsStore, ToolStore
+from innkeeper.prompt.errors import FormatError
+
+
+def test_answers_are_plain_and_alike(db: Database) -> None:
+    """Numbers, moments, truth and data come out the same from both."""
+    LogStore(db).add({"template_name": "a", "execution_time_ms": 1.5, "created_at": "2026-01-15T12:34:56.789Z"})
+    ToolStore(db).add({"name": "t", "definition": {"b": 1, "a": [2]}})
+    found = query(db, "SELECT created_at, execution_time_ms, template_name, user_id FROM enhancement_logs")
+    assert found.rows == (("2026-01-15T12:34:56.789000Z", 1.5, "a", None),)
+    assert query(db, "SELECT avg(execution_time_ms), count(*) FROM enhancement_logs").rows == ((1.5, 1),)
+    assert query(db, "SELECT definition FROM tools").rows == (('{"a":[2],"b":1}',),)
+
+
+def test_rows_are_limited(db: Database) -> None:
+    """More rows than asked for are cut off, and that is said."""
+    LogStore(db).add(*[{"template_name": str(number)} for number in range(5)])
+    found = query(db, "SELECT id FROM enhancement_logs ORDER BY id", limit=3)
+    assert (len(found.rows), found.truncated) == (3, True)
+    assert not query(db, "SELECT id FROM enhancement_logs", limit=5).truncated
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "WITH gone AS (DELETE FROM settings RETURNING key) SELECT * FROM gone",
+        "SELECT * FROM nowhere",
+        "SELECT colour FROM settings",
+        "SELECT FROM WHERE",
+        "EXPLAIN ANALYZE INSERT INTO settings (key, value) VALUES ('b', '1')",
+        "VALUES (1), (2, 3)",
+    ],
+)
+def test_refused(db: Database, text: str) -> None:
+    """What writes or is not understood is refused, and nothing has changed."""
+    SettingsStore(db).set("a", 1)
+    with pytest.raises(QueryRefusedError) as caught:
+        query(db, text)
+    assert caught.value.where is not None
+    assert [row["key"] for row in SettingsStore(db).list()] == ["a"]
+
+
+def test_no_way_around(db: Database) -> None:
+    """Functions that write, other files and settings are out of reach, and the connection is as before."""
+    SettingsStore(db).set("a", 1)
+    texts = {
+        "sqlite": ["SELECT load_extension('x')", "SELECT * FROM pragma_journal_mode('delete')"],
+        "postgresql": ["SELECT nextval(pg_get_serial_sequence('audit_events', 'id'))", "SELECT pg_sleep(60)"],
+    }[db.dialect]
+    for text in texts:
+        with pytest.raises(QueryRefusedError):
+            query(db, text, seconds=0.2)
+    SettingsStore(db).set("b", 1)
+
+
+@pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
+def test_other_drivers(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A driver without pg8000's way of asking one thing only is asked in the common way, in a transaction that reads."""
+    monkeypatch.setattr("innkeeper.library.db.queries._ALONE", "no_such_method")
+    SettingsStore(db).set("a", 1)
+    assert query(db, "SELECT key FROM settings").rows == (("a",),)
+    with pytest.raises(QueryRefusedError):
+        query(db, "WITH gone AS (DELETE FROM settings RETURNING key) SELECT * FROM gone")
+
+
+def test_a_question_that_takes_too_long(db: Database) -> None:
+    """A statement that would go on for ever is ended."""
+    text = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
+    with pytest.raises(QueryRefusedError):
+        query(db, text, seconds=0.2)
+    assert query(db, "SELECT 1").rows == ((1,),)
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+def test_a_database_that_fails_is_no_bad_question(db: Database) -> None:
+    """An error of the database itself keeps its own kind."""
+    assert db.target.path is not None
+    data = bytearray(db.target.path.read_bytes())
+    db.engine.dispose()
+    data[4096:] = b"\xa5" * (len(data) - 4096)
+    db.target.path.write_bytes(data)
+    with pytest.raises(DatabaseCorruptError):
+        query(db, "SELECT count(*) FROM settings")
+
+
+MOMENT = datetime(2026, 3, 31, 12, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("sign", "interval", "gives"),
+    [
+        ("-", "24 hours", datetime(2026, 3, 30, 12, 0, tzinfo=UTC)),
+        ("+", "1 week 30 minutes", datetime(2026, 4, 7, 12, 30, tzinfo=UTC)),
+        ("-", "1 month", datetime(2026, 2, 28, 12, 0, tzinfo=UTC)),
+        ("+", "1 year", datetime(2027, 3, 31, 12, 0, tzinfo=UTC)),
+        ("-", "90 sec", datetime(2026, 3, 31, 11, 58, 30, tzinfo=UTC)),
+        ("+", "", MOMENT),
+    ],
+)
+def test_intervals(sign: str, interval: str, gives: datetime) -> None:
+    """Intervals are added as PostgreSQL adds them: months end with the month."""
+    assert shifted(MOMENT, sign, interval) == gives
+
+
+@pytest.mark.parametrize("interval", ["soon", "24 hours or so", "9999 years"])
+def test_no_intervals(interval: str) -> None:
+    """What is no interval, or leads out of the calendar, is an error."""
+    with pytest.raises(FormatError):
+        shifted(MOMENT, "+", interval)

@@ -1,0 +1,237 @@
+"""The rows of the catalogue: negative prompts, providers, models, tools, secrets, settings, characters."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from innkeeper.library.catalogue.database_source import KEPT, SnapshotStore
+from innkeeper.library.db.audit import AuditStore
+from innkeeper.library.db.engine import Database
+from innkeeper.library.db.queries import query
+from innkeeper.library.errors import AlreadyExistsError, RowError, UnknownRowError
+from innkeeper.library.models.stores import (
+    CharacterStore,
+    ModelStore,
+    NegativeStore,
+    ProviderStore,
+    SecretStore,
+    SettingsStore,
+    ToolStore,
+)
+from innkeeper.prompt.errors import FormatError, InnkeeperError, UsageError
+from innkeeper.prompt.frozen import FrozenDict
+
+FRAGMENT = {"model_type": "sdxl", "negative_prompt": "blurry"}
+
+
+def model(db: Database, key: str = "maker/one", **more: object) -> FrozenDict:
+    """Add a model of the provider ``local``."""
+    provider = ProviderStore(db).put({"name": "local"})
+    return ModelStore(db).add(
+        {"model_key": key, "modality": "image", "provider_id": provider["id"], "tasks": ["t2i"], **more}
+    )
+
+
+def test_priority_is_one_order_everywhere(db: Database) -> None:
+    """The lowest number comes first, and a tie is settled by the identifier."""
+    store = NegativeStore(db)
+    for name, priority in (("c", 5), ("a", 1), ("d", 5), ("b", 1)):
+        store.add({**FRAGMENT, "negative_prompt": name, "priority": priority})
+    store.add({**FRAGMENT, "negative_prompt": "off", "priority": 0, "is_active": False})
+    assert [row["negative_prompt"] for row in store.pick("sdxl")] == ["a", "b", "c", "d"]
+    for key, priority in (("x", 9), ("y", -1), ("z", 0)):
+        model(db, key, priority=priority)
+    assert [row["model_key"] for row in ModelStore(db).list()] == ["y", "z", "x"]
+
+
+def test_defaults_are_safe(db: Database) -> None:
+    """What is not said is general tier, private and unapproved."""
+    row = NegativeStore(db).add(FRAGMENT)
+    assert (row["content_mode"], row["generation_mode"], row["priority"]) == ("sfw", "txt2img", 1)
+    character = CharacterStore(db).add({"name": "Wren"})
+    assert (character["content_rating"], character["is_public"], character["moderation_status"]) == (
+        "sfw",
+        False,
+        "pending",
+    )
+
+
+def test_an_adult_character_needs_a_declared_age(db: Database) -> None:
+    """The database itself refuses a character of the adult tier without a declared adult age."""
+    store = CharacterStore(db)
+    for age in (None, 17):
+        with pytest.raises(RowError):
+            store.add({"name": "A", "content_rating": "nsfw", "declared_age": age})
+    assert store.add({"name": "A", "content_rating": "nsfw", "declared_age": 40, "user_id": "u"})["declared_age"] == 40
+    store.add({"name": "0", "user_id": "u"})
+    assert [row["name"] for row in store.of_user("u")] == ["0", "A"]
+
+
+def test_the_same_fragment_in_both_generation_modes(db: Database) -> None:
+    """A fragment may stand in both modes, but not twice in one."""
+    store = NegativeStore(db)
+    store.add(FRAGMENT)
+    store.add({**FRAGMENT, "generation_mode": "i2i"})
+    with pytest.raises(AlreadyExistsError, match="negative_prompts has a row like"):
+        store.add(FRAGMENT)
+
+
+def test_change_touches_only_what_is_named(db: Database) -> None:
+    """Two who change different columns of a row both have their way; what was is in the audit events."""
+    store = ProviderStore(db)
+    store.add({"name": "local", "base_url": "http://127.0.0.1:1"})
+    store.update("local", {"display_name": "Here"}, who="ann")
+    row = store.update("local", {"is_active": False}, who="bob")
+    assert (row["display_name"], row["is_active"], row["base_url"]) == ("Here", False, "http://127.0.0.1:1")
+    event = AuditStore(db).newest(1)[0]
+    assert (event["action"], event["actor"], event["resource_id"]) == ("api_providers.change", "bob", "local")
+    assert (event["before"]["is_active"], event["after"]["is_active"]) == (True, False)
+
+
+def test_put_adds_or_changes(db: Database) -> None:
+    """`put` needs no question first."""
+    store = ToolStore(db)
+    store.put({"name": "dice", "definition": {"sides": 6}})
+    store.put({"name": "dice", "description": "Rolls."})
+    assert (store.get("dice")["definition"], store.get("dice")["description"]) == ({"sides": 6}, "Rolls.")
+    assert store.remove("dice")["name"] == "dice"
+    assert store.list() == ()
+
+
+def test_one_default_model_a_task(db: Database) -> None:
+    """A task has at most one default, which comes first whatever its priority."""
+    store = ModelStore(db)
+    model(db, "one", priority=0)
+    model(db, "two", priority=5)
+    model(db, "off", is_active=False)
+    store.set_default("t2i", "one")
+    store.set_default("t2i", "two")
+    assert store.defaults() == {"t2i": "two"}
+    assert [row["model_key"] for row in store.for_task("t2i")] == ["two", "one"]
+    assert store.for_task("t2i", modality="chat") == ()
+    with pytest.raises(RowError, match="does not do 'i2v'"):
+        store.set_default("i2v", "one")
+    store.remove("two")
+    assert store.defaults() == {}
+
+
+def test_models_by_name(db: Database) -> None:
+    """Models are found by key; keys that there are not are left out."""
+    model(db, "one")
+    assert [row["model_key"] for row in ModelStore(db).named(["one", None, "gone"])] == ["one"]
+    assert ModelStore(db).named([None]) == ()
+
+
+def test_secrets_are_not_given_back(db: Database) -> None:
+    """Neither lists nor audit events nor questions hold a secret's bytes; only the vault's door gives them."""
+    store = SecretStore(db)
+    shown = store.put({"name": "KEY", "ciphertext": b"\x00\xffcipher", "key_id": "k1"}, who="ann")
+    assert "ciphertext" not in shown
+    assert store.list() == (shown,)
+    assert store.ciphertext("KEY") == b"\x00\xffcipher"
+    event = AuditStore(db).newest(1)[0]
+    assert (event["action"], event["resource_id"]) == ("secrets.add", "KEY")
+    assert "cipher" not in repr(event["after"]).replace("secrets", "")
+    assert "cipher" not in repr(query(db, "SELECT name, ciphertext FROM secrets").rows)
+
+
+def test_settings(db: Database) -> None:
+    """A setting is any JSON value; what is not set has the default of whoever asks."""
+    store = SettingsStore(db)
+    store.set("a", {"b": [1, 2.5, "x"]}, who="ann")
+    store.set("a", False)
+    assert store.value("a") is False
+    assert store.value("b", 7) == 7
+    with pytest.raises(RowError, match="value is needed"):
+        store.set("a", None)
+
+
+def test_snapshots_are_few(db: Database) -> None:
+    """The newest snapshot is found, and old ones are forgotten."""
+    store = SnapshotStore(db)
+    assert store.newest() is None
+    for number in range(KEPT + 3):
+        store.put(f"payload {number}", content_sha256="x", revision=number)
+    newest = store.newest()
+    assert newest is not None
+    assert newest["payload"] == f"payload {KEPT + 2}"
+    assert query(db, "SELECT count(*) FROM prompt_cache_snapshot").rows == ((KEPT,),)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    id: str
+    do: Callable[[Database], object]
+    error: type[InnkeeperError]
+    says: str
+
+
+REFUSALS = [
+    Refusal("unknown column", lambda db: NegativeStore(db).add({"colour": 1}), UsageError, "no column 'colour'"),
+    Refusal("missing", lambda db: NegativeStore(db).add({"model_type": "a"}), RowError, "negative_prompt is needed"),
+    Refusal("null", lambda db: NegativeStore(db).add({**FRAGMENT, "priority": None}), RowError, "priority is needed"),
+    Refusal(
+        "text for number", lambda db: NegativeStore(db).add({**FRAGMENT, "priority": "1"}), RowError, "must be int"
+    ),
+    Refusal(
+        "truth for number", lambda db: NegativeStore(db).add({**FRAGMENT, "priority": True}), RowError, "must be int"
+    ),
+    Refusal(
+        "number for truth", lambda db: NegativeStore(db).add({**FRAGMENT, "is_active": 1}), RowError, "must be bool"
+    ),
+    Refusal(
+        "number for text", lambda db: NegativeStore(db).add({**FRAGMENT, "description": 1}), RowError, "must be str"
+    ),
+    Refusal(
+        "tier", lambda db: NegativeStore(db).add({**FRAGMENT, "content_mode": "x"}), RowError, "content_mode_known"
+    ),
+    Refusal("mode", lambda db: NegativeStore(db).add({**FRAGMENT, "generation_mode": "x"}), RowError, "mode_known"),
+    Refusal("date", lambda db: NegativeStore(db).add({**FRAGMENT, "created_at": "soon"}), FormatError, "ISO 8601"),
+    Refusal(
+        "text for bytes", lambda db: SecretStore(db).add({"name": "a", "ciphertext": "x"}), RowError, "must be bytes"
+    ),
+    Refusal(
+        "no data", lambda db: ToolStore(db).add({"name": "a", "definition": {"x": object()}}), UsageError, "not data"
+    ),
+    Refusal("text for figure", lambda db: model(db, avg_generation_time="x"), RowError, "must be int or float"),
+    Refusal("put without a key", lambda db: ToolStore(db).put({"name": None}), RowError, "name is needed"),
+    Refusal("unknown row", lambda db: ToolStore(db).get("a"), UnknownRowError, "tools has no row 'a'"),
+    Refusal("change of nothing", lambda db: ToolStore(db).update("a", {}), UnknownRowError, "no row 'a'"),
+    Refusal("removal of nothing", lambda db: ToolStore(db).remove("a"), UnknownRowError, "no row 'a'"),
+    Refusal(
+        "provider that is not there",
+        lambda db: ModelStore(db).add({"model_key": "a", "modality": "chat", "provider_id": "x"}),
+        RowError,
+        "refuses a row",
+    ),
+]
+
+
+@pytest.mark.parametrize("case", REFUSALS, ids=lambda case: case.id)
+def test_refused(db: Database, case: Refusal) -> None:
+    """What a column does not take is refused before or by the database, alike on both, with its place."""
+    with pytest.raises(case.error, match=case.says) as caught:
+        case.do(db)
+    assert caught.value.where is not None or case.error is UsageError
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("tasks", True),
+        ("tasks", {"a": 1}),
+        ("tasks", [None]),
+        ("capabilities", []),
+        ("pricing", 5),
+        ("tokenizer", "clip"),
+    ],
+    ids=str,
+)
+def test_json_columns_have_a_shape(db: Database, column: str, value: object) -> None:
+    """What is read as an object or a list is one."""
+    provider = ProviderStore(db).add({"name": "p"})
+    row = {"model_key": "m", "modality": "chat", "provider_id": provider["id"], column: value}
+    with pytest.raises(RowError, match=column):
+        ModelStore(db).add(row)
+    assert ModelStore(db).list() == ()

@@ -1,0 +1,155 @@
+"""Rendering: values once and literally, the same bytes every time, in both syntaxes."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from innkeeper.library import limits
+from innkeeper.library.errors import MissingVariablesError, TemplateLimitError, VariableTypeError
+from innkeeper.library.templates.rendering import Programs, render
+from innkeeper.library.templates.template import Variable
+from innkeeper.macros.errors import MacroError, UndefinedVariableError
+from innkeeper.prompt.clock import Clock
+from innkeeper.tokens import default_counter
+from tests.library.making import lookup_of, made
+
+TRICKS = [
+    "{{b}}",
+    "{{{b}}}",
+    "{% if b %}",
+    "$1",
+    "$&",
+    r"\1",
+    r"\{{b}}",
+    r"\g<0>",
+    "{{> part}}",
+    "{{#b}}{{/b}}",
+    r"\{x\}",
+]
+
+
+@pytest.mark.parametrize("syntax", ["mustache", "liquid"])
+@pytest.mark.parametrize("value", TRICKS)
+def test_values_are_literal(syntax: str, value: str) -> None:
+    """A value that looks like a tag, a group or an escape stays the text that it is."""
+    version = made("t", "<{{a}}>{{b}}", variables="a b", syntax=syntax)
+    assert render(version, {"a": value, "b": "B"}).text == f"<{value}>B"
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_any_value_is_literal(one: str, other: str) -> None:
+    """For any two values, in either syntax, the result is the texts around them and nothing else."""
+    for syntax in ("mustache", "liquid"):
+        version = made("t", "[{{a}}|{{b}}]", variables="a b", syntax=syntax)
+        assert render(version, {"a": one, "b": other}).text == f"[{one}|{other}]"
+
+
+def test_report() -> None:
+    """The result says what it was made of: version, variables, parts, what was ignored, and tokens if counted."""
+    version = made("t", "{{a}} {{> p}}", variables="a", partials=(("p", 1),))
+    rendered = render(version, {"a": "x", "c": 1}, lookup=lookup_of(made("p", "y")), counter=default_counter())
+    assert (rendered.text, rendered.version_id, rendered.parts) == ("x y", "id-t@1", (("p", 1),))
+    assert (rendered.ignored, rendered.tokens, rendered.variables[0].tokens) == (("c",), 2, 1)
+    assert render(version, {"a": "x"}, lookup=lookup_of(made("p", "y"))).tokens is None
+
+
+def test_sections() -> None:
+    """Sections show and hide by what is empty."""
+    version = made("t", "{{#a}}yes {{a}}{{/a}}{{^a}}no{{/a}}", variables="a?")
+    assert [render(version, {"a": value}).text for value in ("x", "", None)] == ["yes x", "no", "no"]
+
+
+def test_fence_in_both_syntaxes() -> None:
+    """A variable that is set off is set off wherever it is used."""
+    variables = (Variable(name="a", fence=True),)
+    for syntax in ("mustache", "liquid"):
+        assert render(made("t", "{{a}}", variables=variables, syntax=syntax), {"a": "x"}).text == "<<<a\nx\na>>>"
+
+
+def test_missing_and_wrong_say_the_template() -> None:
+    """Errors about values name the template that wanted them."""
+    version = made("t", "{{a}}", variables="a")
+    with pytest.raises(MissingVariablesError) as caught:
+        render(version, {})
+    assert (str(caught.value), caught.value.to_dict()["details"]) == (
+        "t: variables without a value: a",
+        {"missing": ["a"]},
+    )
+    with pytest.raises(VariableTypeError, match=r"t: values\.a"):
+        render(version, {"a": []})
+
+
+def test_undeclared_is_an_error() -> None:
+    """A name that nothing declares is never quietly empty, even where a value of that name is given."""
+    with pytest.raises(MissingVariablesError, match="b"):
+        render(made("t", "{{b}}"), {"b": "x"})
+    with pytest.raises(UndefinedVariableError):
+        render(made("t", "{{ b }}", syntax="liquid"), {"b": "x"})
+
+
+def test_liquid_logic() -> None:
+    """Liquid templates loop over lists and test what is empty."""
+    variables = (Variable(name="l", type="list"), Variable(name="m", required=False))
+    version = made(
+        "t", "{% for i in l %}({{ i }}){% endfor %}{% if m %}!{% endif %}", variables=variables, syntax="liquid"
+    )
+    assert render(version, {"l": ["a", "b"]}).text == "(a)(b)"
+
+
+def test_liquid_knows_no_time_of_its_own() -> None:
+    """What ``now`` means is given; left out it is always the same moment."""
+    version = made("t", "{{ 'now' | date: '%Y' }}", syntax="liquid")
+    assert render(version, {}).text == "1970"
+    assert render(version, {}, clock=Clock.at("2026-01-15T00:00:00Z")).text == "2026"
+
+
+def test_liquid_mistakes_name_the_template() -> None:
+    """An error of Liquid says in which template."""
+    with pytest.raises(MacroError) as caught:
+        render(made("t", "\n{% if %}", syntax="liquid"), {})
+    assert caught.value.where is not None
+    assert (caught.value.where.asset, caught.value.where.line) == ("t", 2)
+
+
+def test_bomb() -> None:
+    """A small template and a large value do not become a huge text."""
+    version = made("t", "{{a}}" * 1_000, variables="a")
+    with pytest.raises(TemplateLimitError) as caught:
+        render(version, {"a": "x" * (limits.MAX_RENDERED_CHARS // 500)})
+    assert caught.value.limit == "MAX_RENDERED_CHARS"
+
+
+def test_programs_are_kept_and_checked() -> None:
+    """A composed template is kept; where version or part are others, it is made anew; the oldest goes first."""
+    programs = Programs(entries=2)
+    part, version = made("p", "1"), made("t", "{{> p}}", partials=(("p", 1),))
+    first = programs.get(version, lookup_of(part))
+    assert programs.get(version, lookup_of(part)) is first
+    assert programs.get(msgspec.structs.replace(version), lookup_of(part)) is first
+    assert programs.get(version, lookup_of(made("p", "2"))).nodes == ("2",)
+    forged = msgspec.structs.replace(version, system_prompt="other", partials=())
+    assert programs.get(forged, lookup_of()).nodes == ("other",)
+    again = programs.get(version, lookup_of(part))
+    for name in "ab":
+        programs.get(made(name), lookup_of())
+    assert programs.get(version, lookup_of(part)) is not again
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(alphabet="ab{}#^/$>!% \n|if", max_size=60), st.dictionaries(st.sampled_from("ab"), st.text(max_size=9)))
+def test_any_template_renders_or_fails_with_a_type(text: str, values: dict[str, str]) -> None:
+    """Whatever template and values, the end is a text or an error of the tree, in either syntax."""
+    from innkeeper.prompt.errors import InnkeeperError
+
+    for syntax in ("mustache", "liquid"):
+        version = made("t", text, variables="a? b?", syntax=syntax)
+        found: object = None
+        try:
+            found = render(version, values).text
+        except InnkeeperError as error:
+            found = error.where or error.details
+        assert found is not None

@@ -1,0 +1,89 @@
+"""Numbers and text as JavaScript has them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from innkeeper.text.javascript.values import Offsets, json_text, number_text, strip, text_of, to_number
+
+NUMBERS = [
+    (1.0, "1"),
+    (-0.0, "0"),
+    (0.1, "0.1"),
+    (1e20, "100000000000000000000"),
+    (1e21, "1e+21"),
+    (1e-6, "0.000001"),
+    (1e-7, "1e-7"),
+    (1.5e-10, "1.5e-10"),
+    (0.1 + 0.2, "0.30000000000000004"),
+    (123456789012345680000.0, "123456789012345680000"),
+    (5e-324, "5e-324"),
+    (math.inf, "Infinity"),
+    (-math.inf, "-Infinity"),
+    (math.nan, "NaN"),
+]
+
+
+@pytest.mark.parametrize(("number", "text"), NUMBERS, ids=str)
+def test_number_text(number: float, text: str) -> None:
+    """Numbers print with the shortest digits, and with an exponent only where JavaScript has one."""
+    assert number_text(number) == text
+
+
+@given(st.floats(allow_nan=False))
+def test_numbers_read_back(number: float) -> None:
+    """What a number prints as reads as the number."""
+    assert to_number(number_text(number)) == number
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [
+        ("", 0),
+        (" 5 ", 5),
+        ("007", 7),
+        ("0x10", 16),
+        ("1e3", 1000),
+        (".5", 0.5),
+        ("-5", -5),
+        (None, 0),
+        (True, 1),
+        ([5], 5),
+    ],
+    ids=repr,
+)
+def test_to_number(value: Any, number: float) -> None:
+    """Blank text is 0, and so is null; hexadecimal and exponents count."""
+    assert to_number(value) == number
+
+
+@pytest.mark.parametrize("value", ["x", "1_000", "1 2", "0x", "٣", "inf", "1e", [1, 2], {}], ids=repr)
+def test_what_is_no_number(value: Any) -> None:
+    """Python's own spellings of numbers are none here."""
+    assert math.isnan(to_number(value))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "null"), (True, "true"), (3, "3"), (1.5, "1.5"), (["p", None, [1]], "p,,1"), ({"a": 1}, "[object Object]")],
+    ids=repr,
+)
+def test_text_of(value: Any, text: str) -> None:
+    """Values print as String() prints them."""
+    assert text_of(value) == text
+
+
+def test_json_text() -> None:
+    """JSON without spaces; whole numbers without a point; keys that are numbers come first."""
+    assert json_text({"b": [1.0, None], "2": "é", "1": True}) == '{"1":true,"2":"é","b":[1,null]}'
+
+
+def test_blank_space_and_units() -> None:
+    """The byte order mark is blank, the next-line control is not; an emoji is two units."""
+    assert strip("\ufeff\u2028 x\x85 ") == "x\x85"
+    assert [Offsets("a😀b").at(place) for place in range(4)] == [0, 1, 3, 4]
