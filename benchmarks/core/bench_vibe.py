@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from benchmarks.case import Case
-from innkeeper.macros.liquid import render
+from innkeeper.macros.liquid.templates import render
 from innkeeper.prompt import BuildRequest, Message, Ports, TraceCollector
 from innkeeper.taverns import vibe
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from benchmarks.case import Case
-from innkeeper.macros.environment import CardFields, MacroEnvironment
+from innkeeper.macros.engine.environment import CardFields, MacroEnvironment
 from innkeeper.macros.silly import substitute
 from innkeeper.prompt.clock import Clock
 from innkeeper.prompt.randomness import Mulberry32

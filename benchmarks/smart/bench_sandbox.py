@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from benchmarks.case import Case
 from innkeeper.macros.smart import sandbox
-from innkeeper.macros.smart.sandbox_compile import program
-from innkeeper.macros.smart.sandbox_limits import SANDBOX_LIMITS, SandboxLimits
+from innkeeper.macros.smart.sandbox.compiler import program
+from innkeeper.macros.smart.sandbox.limits import SANDBOX_LIMITS, SandboxLimits
 
 CONDITION: Final = "legacy_num(getvar('stat_data.心.醋意值[0]'),0) >= 30"
 CODES: Final = {

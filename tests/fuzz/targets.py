@@ -21,8 +21,8 @@ from innkeeper.library.tiers.detector import default_detector
 from innkeeper.library.tiers.policy import TierPolicy
 from innkeeper.library.transfer.format import parse
 from innkeeper.macros import pyregex
-from innkeeper.macros.environment import MacroEnvironment
-from innkeeper.macros.errors import MacroError
+from innkeeper.macros.engine.environment import MacroEnvironment
+from innkeeper.macros.engine.errors import MacroError
 from innkeeper.macros.silly import substitute
 from innkeeper.macros.smart import sandbox
 from innkeeper.macros.smart.environment import MacroEnvironment as SmartEnvironment

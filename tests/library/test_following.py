@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 
-from tests.library.catalogue.test_sources import Shelf
-
 from innkeeper.library.catalogue.database_source import DatabaseSnapshots, DatabaseSource
 from innkeeper.library.catalogue.follower import Watcher
 from innkeeper.library.catalogue.resolver import ResolveRequest
@@ -14,6 +12,7 @@ from innkeeper.library.db.engine import Database
 from innkeeper.library.errors import DatabaseUnreachableError
 from innkeeper.library.following import Follower
 from innkeeper.library.templates.store import TemplateStore
+from tests.library.catalogue.test_sources import Shelf
 from tests.library.drafts import draft
 from tests.library.making import catalogue, made
 

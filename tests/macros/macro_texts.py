@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from innkeeper.macros.environment import CardFields, ChatLine, MacroEnvironment
+from innkeeper.macros.engine.environment import CardFields, ChatLine, MacroEnvironment
 from innkeeper.prompt.clock import Clock
 from innkeeper.prompt.note import Note
 from innkeeper.prompt.randomness import Mulberry32

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from innkeeper.macros.errors import MacroError
-from innkeeper.macros.limits import MAX_PATTERN_CHARS
+from innkeeper.macros.engine.errors import MacroError
+from innkeeper.macros.engine.limits import MAX_PATTERN_CHARS
 from innkeeper.macros.pyregex import Deadline, PatternLimitError, PatternSyntaxError, compile_pattern
 
 

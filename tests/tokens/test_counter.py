@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.tokens.engines.test_model_files import words
 
 from innkeeper.prompt import TokenCounter
 from innkeeper.tokens import (
@@ -25,6 +24,7 @@ from innkeeper.tokens import (
     default_counter,
 )
 from tests.tokens.doubles import Broken, Panic, Words
+from tests.tokens.engines.test_model_files import words
 from tests.tokens.texts import HOSTILE, LANGUAGES
 
 ANY_MODEL = st.sampled_from(

@@ -23,7 +23,7 @@ from typing import Final, NoReturn
 
 from innkeeper.library.errors import TemplateLimitError, TemplateSyntaxError
 from innkeeper.library.limits import MAX_SECTION_DEPTH, MAX_TAGS, MAX_TEMPLATE_CHARS
-from innkeeper.macros.place import place_in
+from innkeeper.macros.engine.errors import place_in
 
 __all__ = ["Block", "Node", "Part", "Section", "Use", "check_size", "parse", "uses"]
 

@@ -1,4 +1,9 @@
-"""CompiledLore: all entries of one build in scan order, their keys in one index. Compiled once, kept by content."""
+"""CompiledLore: a set of books made ready to be scanned, once for the same content.
+
+Decorators are the ``@@`` lines at the head of an entry that SillyTavern acts on. A line is one when it begins with a known name;
+``@@@name`` stands in for an unknown line right before it. Known lines and unknown ``@@`` lines are cut from the text, but only
+an exact known line acts. An entry that is nothing but such lines keeps them as its text (`sillytavern.md` 36).
+"""
 
 from __future__ import annotations
 
@@ -11,13 +16,45 @@ import msgspec
 
 from innkeeper.content.entry import LorebookEntry, SelectiveLogic
 from innkeeper.content.lorebook import Lorebook
-from innkeeper.lore.decorators import split
 from innkeeper.lore.jsregex import RegexRunner
-from innkeeper.lore.key import Key, RegexKey, parse_key
-from innkeeper.lore.matcher import KeyIndex, Pattern
+from innkeeper.lore.matcher import Key, KeyIndex, Pattern, RegexKey, parse_key
 from innkeeper.lore.settings import InsertionStrategy, LoreSettings
 
-__all__ = ["CompiledEntry", "CompiledLore", "LoreScope", "ScopedBook", "Test", "compile_lore", "key_tests"]
+__all__ = [
+    "ACTIVATE",
+    "SUPPRESS",
+    "CompiledEntry",
+    "CompiledLore",
+    "LoreScope",
+    "ScopedBook",
+    "Test",
+    "compile_lore",
+    "key_tests",
+    "split_decorators",
+]
+
+ACTIVATE: Final = "@@activate"
+SUPPRESS: Final = "@@dont_activate"
+_KNOWN: Final = (ACTIVATE, SUPPRESS)
+
+
+def split_decorators(content: str) -> tuple[frozenset[str], str]:
+    """The decorators that act, and the text without the lines at its head."""
+    if not content.startswith("@@"):
+        return frozenset(), content
+    lines = content.split("\n")
+    found: list[str] = []
+    fallback = False
+    for index, line in enumerate(lines):
+        if not line.startswith("@@"):
+            return frozenset(found) & frozenset(_KNOWN), "\n".join(lines[index:])
+        name = line[1:] if line.startswith("@@@") else line
+        if line.startswith("@@@") and not fallback:
+            continue
+        fallback = not name.startswith(_KNOWN)
+        if not fallback:
+            found.append(name)
+    return frozenset(), content
 
 
 class LoreScope(msgspec.Struct, frozen=True):
@@ -211,7 +248,7 @@ def _compile(books: tuple[ScopedBook, ...], settings: LoreSettings) -> CompiledL
     for place, (book, entry) in enumerate(scan_order(books, settings.character_strategy)):
         case = settings.case_sensitive if entry.case_sensitive is None else entry.case_sensitive
         words = settings.match_whole_words if entry.match_whole_words is None else entry.match_whole_words
-        decorators, content = split(entry.content)
+        decorators, content = split_decorators(entry.content)
         primary = key_tests(entry.keys, exact_case=case, whole_words=words, patterns=patterns)
         secondary = key_tests(entry.secondary_keys, exact_case=case, whole_words=words, patterns=patterns)
         sources = tuple(name for flag, name in SOURCE_FLAGS.items() if getattr(entry, flag))

@@ -10,7 +10,7 @@ from innkeeper.lore.limits import MAX_PATTERN, MAX_REGEX_TEXT, REGEX_BUILD_SECON
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from innkeeper.lore.key import RegexKey
+    from innkeeper.lore.matcher import RegexKey
 
 __all__ = ["RegexRunner"]
 

@@ -8,9 +8,9 @@ from typing import Final
 from innkeeper.content.entry import LorebookEntry, LorePosition, SelectiveLogic
 from innkeeper.content.finding import Finding, Level, show_path
 from innkeeper.content.lorebook import Lorebook
-from innkeeper.lore.decorators import ACTIVATE, SUPPRESS, split
+from innkeeper.lore.compiled import ACTIVATE, SUPPRESS, split_decorators
 from innkeeper.lore.jsregex import RegexRunner
-from innkeeper.lore.key import RegexKey, parse_key
+from innkeeper.lore.matcher import RegexKey, parse_key
 from innkeeper.lore.settings import LoreSettings
 
 __all__ = ["RESTATED", "lint_book"]
@@ -55,7 +55,7 @@ def _found(entry: LorebookEntry, rule: str, message: str, *rest: str | int, leve
 
 def _entry(entry: LorebookEntry, rules: LoreSettings) -> Iterator[Finding]:
     """Settings that keep an entry out whatever the chat says."""
-    decorators, text = split(entry.content)
+    decorators, text = split_decorators(entry.content)
     always = entry.constant or ACTIVATE in decorators
     if SUPPRESS in decorators:
         yield _found(entry, "dead-entry", "@@dont_activate keeps it out", "content")
@@ -160,7 +160,7 @@ def _constants(entries: Iterable[LorebookEntry], budget: int | None, count: Call
         return
     used = 0
     for entry in sorted((e for e in entries if e.enabled and e.constant), key=lambda item: -(item.order or 0)):
-        used += count(split(entry.content)[1])
+        used += count(split_decorators(entry.content)[1])
         if used >= budget and not entry.ignore_budget:
             message = f"constants reach {used:,} of {budget:,} lore tokens here: it and later ones are left out"
             yield _found(entry, "constants-over-budget", message)

@@ -1,9 +1,17 @@
-"""KeyIndex: finds every plain key of a set of books in a text in one pass, and remembers the texts it has seen."""
+"""Keys and the text they are searched in: which keys of a set of books a text holds, and where.
+
+A `Key` is plain text or a JavaScript regular expression. A `KeyIndex` finds every plain key in one pass and remembers the
+texts it has seen. A `Window` is what an entry looks through: the newest ``depth`` messages, then the sources the entry
+asks for, then injections, then the text of entries that fired in earlier passes. Joined (for regular expressions), each
+part is preceded by U+0001 and parted by a newline, newest message first, as SillyTavern does (`sillytavern.md` 22); parts
+never run together, so plain keys are found part by part.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -11,9 +19,143 @@ import msgspec
 from innkeeper.lore.limits import MAX_AUTOMATON_KEY, MAX_KEYS_WITHOUT_AUTOMATON, MAX_MEMO_TEXTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-__all__ = ["KeyIndex", "Pattern", "first_place"]
+__all__ = [
+    "Key",
+    "KeyIndex",
+    "Pattern",
+    "RegexKey",
+    "ScanSources",
+    "ScanText",
+    "Window",
+    "first_place",
+    "parse_key",
+    "required_literal",
+]
+
+_FLAGS: Final = frozenset("gimsuyvd")
+_SPECIAL: Final = frozenset("\\^$.|?*+()[]{}")
+_QUANTIFIERS: Final = ("?", "*", "{")
+_PLAIN: Final = re.compile(r"[ -~]+")
+
+
+class RegexKey(msgspec.Struct, frozen=True):
+    """A ``/pattern/flags`` key. ``literal`` is lower-case text every match must contain, or empty when none is sure."""
+
+    pattern: str
+    flags: str
+    literal: str = ""
+
+
+class Key(msgspec.Struct, frozen=True):
+    """A key as written (``text``, trimmed) and, when it has that form, as a regular expression."""
+
+    text: str
+    regex: RegexKey | None = None
+
+    @property
+    def words(self) -> int:
+        """How many words it has; whole-word matching holds for one-word keys only."""
+        return len(self.text.split())
+
+
+def parse_key(text: str) -> Key:
+    """The key a text stands for. ``/…/flags`` with an unescaped slash inside, or unknown flags, is plain text."""
+    trimmed = text.strip()
+    end = trimmed.rfind("/")
+    if not trimmed.startswith("/") or end < 2:  # noqa: PLR2004 - "//" holds no pattern
+        return Key(trimmed)
+    pattern, flags = trimmed[1:end], trimmed[end + 1 :]
+    if not _FLAGS.issuperset(flags) or len(set(flags)) != len(flags) or _has_bare_slash(pattern):
+        return Key(trimmed)
+    return Key(trimmed, RegexKey(pattern.replace("\\/", "/"), flags, required_literal(pattern, flags)))
+
+
+def _has_bare_slash(pattern: str) -> bool:
+    return re.search(r"(?<!\\)(?:\\\\)*/", pattern) is not None
+
+
+def required_literal(pattern: str, flags: str) -> str:
+    """The longest plain ASCII run that every match of the pattern contains, in lower case; empty when unsure.
+
+    Only runs outside groups, classes and alternations count, so that a wrong guess cannot hide a match. With ``iu`` some
+    letters match others beyond ASCII, so nothing is sure.
+    """
+    if "|" in pattern or ("i" in flags and ("u" in flags or "v" in flags)):
+        return ""
+    runs, index = [""], 0
+    while index < len(pattern):
+        char, following = pattern[index], pattern[index + 1 : index + 2]
+        if char in "([{" or (char == "\\" and following.isalnum()):
+            break
+        if char in _SPECIAL or following in _QUANTIFIERS or not _PLAIN.fullmatch(char):
+            runs.append("")
+        else:
+            runs[-1] += char
+        index += 2 if char == "\\" else 1
+    return _longest(runs)
+
+
+def _longest(runs: list[str]) -> str:
+    best = max(runs, key=len)
+    return best.lower() if len(best) > 1 else ""
+
+
+MARK: Final = "\x01"
+
+
+class ScanSources(msgspec.Struct, frozen=True, kw_only=True):
+    """Texts beside the chat: by source name for entries that ask for one, and injections every entry sees."""
+
+    texts: Mapping[str, str] = {}
+    injections: tuple[str, ...] = ()
+
+
+class Window(msgspec.Struct, frozen=True):
+    """What one entry looks through: so many messages, these sources, with the recursion text or without."""
+
+    depth: int
+    sources: tuple[str, ...] = ()
+    recursion: bool = False
+
+
+class ScanText:
+    """The texts of one scan. ``messages`` are newest first and as long as the deepest window; recursion text grows."""
+
+    def __init__(self, messages: Sequence[str], sources: ScanSources) -> None:
+        self.messages = tuple(messages)
+        self.sources = sources
+        self.recursion: list[str] = []
+        self._joined: dict[tuple[Window, int], str] = {}
+
+    def parts(self, window: Window) -> list[str]:
+        """The texts a window shows, in order."""
+        if window.depth <= 0:
+            return []
+        parts = [*self.messages[: window.depth]]
+        parts += [text for name in window.sources if (text := self.sources.texts.get(name))]
+        parts += self.sources.injections
+        return parts + self.recursion if window.recursion else parts
+
+    def joined(self, window: Window) -> str:
+        """The window as one text."""
+        key = (window, len(self.recursion))
+        if key not in self._joined:
+            self._joined[key] = MARK + ("\n" + MARK).join(self.parts(window))
+        return self._joined[key]
+
+    def place(self, window: Window, index: int) -> str:
+        """What part ``index`` of a window is, in words for explanations."""
+        count = len(self.messages[: window.depth])
+        if index < count:
+            return f"message {index} from the end"
+        names = [name for name in window.sources if self.sources.texts.get(name)]
+        if index - count < len(names):
+            return names[index - count]
+        rest = index - count - len(names)
+        return "an injection" if rest < len(self.sources.injections) else "the text of another entry"
+
 
 _WORD: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 """What JavaScript's ``\\w`` means: a neighbour outside this set is a word's border."""

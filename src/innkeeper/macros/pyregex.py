@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, Final
 
-from innkeeper.macros.errors import MacroError, MacroLimitError, MacroSyntaxError
-from innkeeper.macros.limits import (
+from innkeeper.macros.engine.errors import MacroError, MacroLimitError, MacroSyntaxError
+from innkeeper.macros.engine.limits import (
     CACHED_PATTERNS,
     MAX_OUTPUT,
     MAX_PATTERN_CHARS,
@@ -31,7 +31,7 @@ class PatternSyntaxError(MacroSyntaxError):
 
 
 class PatternLimitError(MacroLimitError):
-    """A pattern too long, or one whose search took longer or wrote more than a limit of `innkeeper.macros.limits`."""
+    """A pattern too long, or one whose search took longer or wrote more than a limit of `innkeeper.macros.engine.limits`."""
 
 
 class Deadline:

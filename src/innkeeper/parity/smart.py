@@ -111,7 +111,7 @@ def _function(area: str) -> Any:
 
 def _options(raw: Mapping[str, Any]) -> SmartOptions:
     """The case's moment (written without a zone, in UTC) and the generator Python's ``random.seed`` makes of its seed."""
-    from innkeeper.macros.outside import python_chance
+    from innkeeper.parity.outside import python_chance
     from innkeeper.taverns.smart import SmartOptions
 
     told: dict[str, Any] = {"random": python_chance(raw.get("seed") or 0)}

@@ -9,7 +9,7 @@ from typing import Any, Final
 from innkeeper.prompt import BuildRequest, NoteKind, Pipeline, Plan, Ports, State
 from innkeeper.prompt import build as run_build
 from innkeeper.taverns.builder import Builder
-from innkeeper.taverns.inputs import read_inputs
+from innkeeper.taverns.keywords import read_keywords
 
 __all__ = ["Tavern", "note_unused"]
 
@@ -50,7 +50,7 @@ class Tavern:
             ports: objects that are not data; each can be given as a keyword as well.
             pipeline: other steps than the tavern's own.
             commit: whether variables that templates set are written to the caller's store.
-            inputs: see `innkeeper.taverns.inputs`.
+            inputs: see `innkeeper.taverns.keywords`.
 
         Raises:
             UsageError: an unknown keyword.
@@ -58,7 +58,7 @@ class Tavern:
             ConfigError: a step's configuration that does not fit.
             PipelineError: a step failed.
         """
-        read = read_inputs(request, ports, inputs)
+        read = read_keywords(request, ports, inputs)
         asked = read.request if read.request.tavern == self.name else read.request.with_(tavern=self.name)
         plan = run_build(asked, pipeline or self.pipeline_for(asked), read.ports, commit=commit)
         return plan.with_(notes=(*read.notes, *plan.notes)) if read.notes else plan

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.keep.test_template import enable_adults
 
+from tests.cli.keep.test_template import enable_adults
 from tests.cli.running import Run
 
 CHECK = ("tier", "check")

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.cli.prompt.test_build import ASKED
 
 from innkeeper.cli import main as cli_main
 from innkeeper.cli.app.root import main
+from tests.cli.prompt.test_build import ASKED
 from tests.shared import VECTORS
 
 

@@ -7,12 +7,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.cli.talk.test_shell import BASE, build
-
 from innkeeper.cli.talk.conversation import Conversation, ModelHandle
 from innkeeper.cli.talk.shell import Shell
 from innkeeper.content.chat import Chat
 from tests.cli.fakes import FakeSpeaker
+from tests.cli.talk.test_shell import BASE, build
 
 
 class SlowSpeaker(FakeSpeaker):

@@ -11,7 +11,7 @@ from innkeeper.library import limits
 from innkeeper.library.errors import MissingVariablesError, TemplateLimitError, VariableTypeError
 from innkeeper.library.templates.rendering import Programs, render
 from innkeeper.library.templates.template import Variable
-from innkeeper.macros.errors import MacroError, UndefinedVariableError
+from innkeeper.macros.engine.errors import MacroError, UndefinedVariableError
 from innkeeper.prompt.clock import Clock
 from innkeeper.tokens import default_counter
 from tests.library.making import lookup_of, made

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from innkeeper.macros.environment import CardFields
+from innkeeper.macros.engine.environment import CardFields
 from innkeeper.macros.silly import substitute
 from innkeeper.prompt.note import NoteKind
 from tests.macros.macro_texts import HOSTILE, environment, reported

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.macros.environment import CardFields, ChatLine
-from innkeeper.macros.limits import MAX_NESTING
+from innkeeper.macros.engine.environment import CardFields, ChatLine
+from innkeeper.macros.engine.limits import MAX_NESTING
 from innkeeper.macros.silly import substitute
 from innkeeper.macros.silly.modern import TABLE
 from innkeeper.prompt.errors import StrictModeError

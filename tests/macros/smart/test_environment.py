@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from innkeeper.macros.errors import MacroArgumentError, MacroError, MacroLimitError
-from innkeeper.macros.limits import MAX_REPORTS
+from innkeeper.macros.engine.errors import MacroArgumentError, MacroError, MacroLimitError
+from innkeeper.macros.engine.limits import MAX_REPORTS
 from innkeeper.macros.smart import MacroEnvironment, paths
-from innkeeper.macros.smart import table as table_module
+from innkeeper.macros.smart import environment as table_module
 from innkeeper.macros.smart.limits import MAX_DEPTH
 from innkeeper.prompt.errors import FormatError
 from innkeeper.prompt.frozen import FrozenDict

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from innkeeper.macros.errors import MacroLimitError
-from innkeeper.macros.limits import MAX_OUTPUT, MAX_REPORTS
+from innkeeper.macros.engine.errors import MacroLimitError
+from innkeeper.macros.engine.limits import MAX_OUTPUT, MAX_REPORTS
 from innkeeper.macros.smart import FIXED, SMARTTAVERN, MacroCompat, MacroEnvironment, VariablePathError, expand
 from innkeeper.macros.smart import expansion as module
-from innkeeper.macros.smart.classes import handler_of, longest_name
+from innkeeper.macros.smart.dispatch import handler_of, longest_name
 from innkeeper.macros.smart.pieces import first_word, inner_of
 from innkeeper.prompt.note import NoteKind
 from tests.macros.smart.smart_texts import HOSTILE, TABLES, environment, expanded

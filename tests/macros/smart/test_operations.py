@@ -10,19 +10,22 @@ from typing import Any, Final
 
 import pytest
 
-from innkeeper.macros.outside import python_chance
 from innkeeper.macros.smart import (
     FIXED,
     SMARTTAVERN,
     MacroCompat,
     MacroOptions,
     VariablePathError,
+    condition_holds,
+    condition_value,
     process,
     process_text,
     process_text_batch,
 )
+from innkeeper.parity.outside import python_chance
 from innkeeper.prompt.errors import FormatError
 from innkeeper.prompt.note import Note
+from tests.macros.smart.smart_texts import environment
 from tests.shared import VECTORS
 
 OPERATIONS: Final[dict[str, Callable[..., Any]]] = {
@@ -144,3 +147,48 @@ def test_a_failed_text_of_a_batch_leaves_its_variables() -> None:
     """What it had set before it failed is gone."""
     answer = process_text_batch(["{{setvar:b:1}}{{setvar:l[-1]:z}}"], {"l": []})
     assert answer == {"texts": [""], "variables_list": [{"initial": {"l": []}, "final": {"l": []}}]}
+
+
+TABLE = {"stat": {"mood": [31]}, "chat_history_text": "Ayla"}
+
+
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        ("true", True),
+        (" TRUE\n", True),
+        (True, True),
+        ("<<keywords:Ayla,Bob>>", True),
+        ("{{python:legacy_num(getvar('stat.mood[0]'),0) >= 30}}", True),
+        ("{{setvar:stat.x:1}}true", True),
+        (None, False),
+        ("", False),
+        (" ", False),
+        (1, False),
+        ("yes", False),
+        ("true.", False),
+        ("<<keywords:Bob>>", False),
+        ("{{python:1/0}}", False),
+        ("{{setvar:stat.mood[-9]:1}}true", False),
+    ],
+    ids=repr,
+)
+def test_condition(condition: Any, holds: bool) -> None:
+    """Its text, macros replaced, is compared with ``true``; what it writes is gone after it."""
+    env = environment(TABLE)
+    assert condition_holds(condition, env) is holds
+    assert env.table == TABLE
+
+
+def test_order_decides_nothing() -> None:
+    """A condition does not see what another one wrote, time and again."""
+    env = environment({"a": {"b": "0"}})
+    conditions = ["{{setvar:a.b:true}}{{getvar:a.b}}", "{{getvar:a.b}}"]
+    assert [[condition_holds(each, env) for each in conditions] for _ in range(300)] == [[True, False]] * 300
+
+
+def test_a_failure_is_told() -> None:
+    """It comes to nothing, with a note."""
+    env = environment({"l": []})
+    assert condition_value("x{{setvar:l[-1]:1}}", env) == ""
+    assert env.notes[0].data["kind"] == "variable_path"

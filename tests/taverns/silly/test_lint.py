@@ -12,8 +12,15 @@ from hypothesis import strategies as st
 from innkeeper.content.character import Character
 from innkeeper.content.preset import Preset
 from innkeeper.macros.silly.modern import TABLE
-from innkeeper.taverns.silly.lint import lint_book_macros, lint_macros, lint_preset, lint_slots, lint_story
-from innkeeper.taverns.silly.macro_findings import MOST, macro_findings
+from innkeeper.taverns.silly.lint import (
+    MOST,
+    lint_book_macros,
+    lint_macros,
+    lint_preset,
+    lint_slots,
+    lint_story,
+    macro_findings,
+)
 from tests.lore.books import book, entry
 
 

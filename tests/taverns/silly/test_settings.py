@@ -34,3 +34,23 @@ def test_settings_without_effect_are_noted() -> None:
     plan = build(message="hi", settings={"theme": "dark", "power_user": {"font_scale": 2}})
     inputs = {note.data.get("input") for note in plan.notes}
     assert {"theme", "power_user.font_scale"} <= inputs
+
+
+@pytest.mark.parametrize(
+    ("setting", "stops", "warned"),
+    [
+        ("", (), False),
+        ("[]", (), False),
+        ('["Sam:", "", 3, "###"]', ("Sam:", "###"), False),
+        ('["Sam:"', (), True),
+        ('{"a": 1}', (), True),
+        ("[" * 100_000, (), True),
+    ],
+)
+def test_setting(setting: str, stops: tuple[str, ...], *, warned: bool) -> None:
+    """The texts of a list are used; anything else is told, with its place and the mend."""
+    plan = build(message="Hi", settings={"power_user": {"custom_stopping_strings": setting}})
+    assert plan.stop == stops
+    told = [note for note in plan.warnings if note.where and note.where.path == "power_user.custom_stopping_strings"]
+    assert bool(told) == warned
+    assert all(note.hint for note in told)

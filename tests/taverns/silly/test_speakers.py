@@ -16,12 +16,12 @@ from innkeeper.taverns import silly
 from innkeeper.taverns.silly.inputs import Group
 from innkeeper.taverns.silly.line import Line
 from innkeeper.taverns.silly.settings import GroupSettings
-from innkeeper.taverns.silly.speakers import Strategy, choose_speakers
+from innkeeper.taverns.silly.speakers import SpeakerStrategy, choose_speakers
 
 NAMES = ("Ada Low", "Bram", "Cleo")
 
 
-def group(strategy: int = Strategy.NATURAL, talk: tuple[float, ...] = (0, 0, 0), **fields: Any) -> Group:
+def group(strategy: int = SpeakerStrategy.NATURAL, talk: tuple[float, ...] = (0, 0, 0), **fields: Any) -> Group:
     """Three members with these talkativenesses."""
     members = tuple(
         Character(name=name, extensions={"talkativeness": readiness})
@@ -53,10 +53,10 @@ class Case:
 
 QUIET = group()
 CASES = (
-    Case("list: all in order", group(Strategy.LIST), (), (0, 1, 2)),
-    Case("list without the muted", group(Strategy.LIST, disabled=(1,)), (), (0, 2)),
-    Case("all muted", group(Strategy.LIST, disabled=(0, 1, 2)), (), ()),
-    Case("manual: nobody after the user", group(Strategy.MANUAL), (), (), "hello"),
+    Case("list: all in order", group(SpeakerStrategy.LIST), (), (0, 1, 2)),
+    Case("list without the muted", group(SpeakerStrategy.LIST, disabled=(1,)), (), (0, 2)),
+    Case("all muted", group(SpeakerStrategy.LIST, disabled=(0, 1, 2)), (), ()),
+    Case("manual: nobody after the user", group(SpeakerStrategy.MANUAL), (), (), "hello"),
     Case("natural: mentions in their order", QUIET, (), (2, 0), "Cleo, and you, Ada?"),
     Case("natural: any word of a name", QUIET, (), (0,), "low tide"),
     Case("natural: whole words only", group(talk=(0, 1, 0)), (), (1,), "adaptable"),
@@ -65,7 +65,7 @@ CASES = (
     Case("natural: twice when allowed", group(allow_self_responses=True), chat("Bram: Bram here"), (1,)),
     Case("natural: twice when the user asks", QUIET, chat("Bram: hi"), (1,), "Bram?"),
     Case("natural: the talkative", group(talk=(0, 1, 0)), (), (1,), "hello"),
-    Case("pooled: the silent one", group(Strategy.POOLED), chat("Sam: x", "Ada Low: y", "Cleo: z"), (1,)),
+    Case("pooled: the silent one", group(SpeakerStrategy.POOLED), chat("Sam: x", "Ada Low: y", "Cleo: z"), (1,)),
     Case("swipe: the last speaker", QUIET, chat("Cleo: a", "Sam: b"), (2,), generation="swipe"),
     Case("continue: past the narrator", QUIET, chat("Bram: a", "*: b"), (1,), generation="continue"),
     Case("quiet without a speaker: the first", QUIET, chat("Sam: b"), (0,), generation="quiet"),
@@ -83,18 +83,18 @@ def test_rules(case: Case) -> None:
 def test_pooled_after_all_have_spoken() -> None:
     """Anyone but the one who spoke last."""
     lines = chat("Sam: x", "Bram: a", "Ada Low: b", "Cleo: c")
-    found = {choose_speakers(group(Strategy.POOLED), lines, Mulberry32(seed))[0] for seed in range(40)}
+    found = {choose_speakers(group(SpeakerStrategy.POOLED), lines, Mulberry32(seed))[0] for seed in range(40)}
     assert found == {0, 1}
 
 
 @given(
-    st.sampled_from(list(Strategy)),
+    st.sampled_from(list(SpeakerStrategy)),
     st.integers(0, 2**32),
     st.sets(st.integers(0, 2)),
     st.sampled_from(["normal", "swipe", "continue", "quiet", "impersonate", "regenerate"]),
     st.text(max_size=20),
 )
-def test_choices_are_sound(strategy: Strategy, seed: int, muted: set[int], generation: str, text: str) -> None:
+def test_choices_are_sound(strategy: SpeakerStrategy, seed: int, muted: set[int], generation: str, text: str) -> None:
     """The same seed chooses the same; nobody is chosen twice, no muted one ever."""
     members = group(strategy, talk=(0.5, 0.5, 0.5), disabled=tuple(muted))
     lines = chat("Sam: hi", "Bram: yes")

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from innkeeper.budget.report import EvictionReason, TrimReport
-from innkeeper.macros.errors import MacroSyntaxError
+from innkeeper.macros.engine.errors import MacroSyntaxError
 from innkeeper.prompt import InnkeeperError, MaxTokensExceededError, NoteKind, Plan
 from innkeeper.taverns import silly
-from innkeeper.taverns.silly.stop_strings import stop_strings
+from innkeeper.taverns.silly.text.assemble import stop_strings
 from tests.taverns.silly.builds import build, card, turns
 
 INSTRUCT = {

@@ -4,12 +4,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from innkeeper.macros.engine.verbatim import ALL_ZONES
 from innkeeper.prompt import Block, BudgetGroup, ConfigError, StrictModeError
 from innkeeper.prompt.errors import PipelineError
 from innkeeper.taverns import vibe
-from innkeeper.taverns.vibe.language_policy import LANGUAGE_POLICY, with_policy
-from innkeeper.taverns.vibe.language_tag import VIBETAVERN_LANGUAGES
+from innkeeper.taverns.vibe.language_policy import (
+    ALIASES,
+    LANGUAGE_POLICY,
+    VIBETAVERN_LANGUAGES,
+    canonical_tag,
+    is_language,
+    policy_text,
+    with_policy,
+)
 
 JAPANESE = {"enabled": True, "target_lang": "ja"}
 
@@ -279,3 +289,62 @@ def test_without_a_plan() -> None:
     builder = vibe.builder(context={"language_policy": JAPANESE}).remove_step("plan_assembly")
     with pytest.raises(Exception, match="made no plan"):
         builder.build()
+
+
+@pytest.mark.parametrize(("alias", "tag"), ALIASES.items(), ids=list(ALIASES))
+def test_aliases(alias: str, tag: str) -> None:
+    """Each alias, however it is written, stands for one of VibeTavern's languages."""
+    assert tag in VIBETAVERN_LANGUAGES
+    for spelling in (alias, alias.upper(), f" {alias.replace('-', '_')} "):
+        assert canonical_tag(spelling) == tag
+
+
+@given(st.one_of(st.text(max_size=40), st.from_regex(r"[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8}){0,3}", fullmatch=True)))
+def test_any_text(text: str) -> None:
+    """Any text has a canonical form, which is its own; asking whether it is a language never fails."""
+    tag = canonical_tag(text)
+    assert canonical_tag(tag) == tag
+    assert is_language(tag) in {True, False}
+
+
+@pytest.mark.parametrize("tag", ["", "x", "english", "en--US", "a" * 200, "zh_CN", "en-US\n", "-en"])
+def test_no_languages(tag: str) -> None:
+    """What is no tag is no language."""
+    assert not is_language(tag)
+
+
+def test_short_lines() -> None:
+    """A heading and a few short lines, each a bullet."""
+    lines = policy_text("ja-JP", "casual", ("think", "lang")).splitlines()
+    assert 5 <= len(lines) <= 8
+    assert all(line.startswith("- ") for line in lines[1:])
+    assert max(map(len, lines)) < 200
+
+
+def test_what_it_says() -> None:
+    """Language, style, verbatim zones, machine-read text, tool turns, tags."""
+    text = policy_text("ja-JP", "casual", ("think", "lang"))
+    for word in (
+        "ja-JP",
+        "casual",
+        "code",
+        "Liquid",
+        "HTML",
+        "XML",
+        "URLs",
+        "Markdown links",
+        "tool names",
+        "JSON keys",
+        "<think>",
+        "<lang code=",
+    ):
+        assert word in text
+    assert len(ALL_ZONES) == 6  # a new zone must be named in the text
+
+
+def test_without_style_and_tags() -> None:
+    """What is not wanted is not said."""
+    text = policy_text("fr")
+    assert "Style" not in text
+    assert "tags as it is" not in text
+    assert "<lang" not in text

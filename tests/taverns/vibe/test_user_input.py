@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.macros.errors import UndefinedVariableError
+from innkeeper.macros.engine.errors import UndefinedVariableError
 from innkeeper.prompt import Clock, Context, InMemoryVariables
 from innkeeper.taverns.vibe import preprocess_user_input
 

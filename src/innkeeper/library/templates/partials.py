@@ -16,7 +16,7 @@ from innkeeper.library.errors import PartialCycleError, TemplateLimitError, Temp
 from innkeeper.library.limits import MAX_PART_DEPTH, MAX_PARTS, MAX_SECTION_DEPTH, MAX_TAGS, MAX_TEMPLATE_CHARS
 from innkeeper.library.mustache import Block, Node, Part, Section, check_size, parse, uses
 from innkeeper.library.templates.template import PartRef, TemplateVersion, Variable
-from innkeeper.macros.place import place_in
+from innkeeper.macros.engine.errors import place_in
 from innkeeper.prompt.frozen import EMPTY
 
 __all__ = ["Composed", "Lookup", "compose", "impact", "included", "no_parts", "parts_of"]

@@ -18,8 +18,7 @@ from innkeeper.library.limits import MAX_VARIABLES
 from innkeeper.library.mustache import Node, Section, Use, parse, uses
 from innkeeper.library.templates.partials import Composed, Lookup, compose, included, no_parts
 from innkeeper.library.templates.template import PARTIAL, PRODUCTION, Labelled, TemplateVersion, Variable
-from innkeeper.macros.errors import MacroError
-from innkeeper.macros.place import place_in
+from innkeeper.macros.engine.errors import MacroError, place_in
 from innkeeper.prompt.errors import InnkeeperError, Where
 from innkeeper.prompt.ports import TokenCounter
 
@@ -204,7 +203,7 @@ def _used(program: Composed) -> dict[str, None]:
     """The names that a template uses, in the order of its text."""
     if program.version.syntax == "mustache":
         return dict.fromkeys(use.name for use in uses(program.nodes))
-    from innkeeper.macros.liquid import check, variables_used
+    from innkeeper.macros.liquid.templates import check, variables_used
 
     errors = check(program.liquid)
     if errors:

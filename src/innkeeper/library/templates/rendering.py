@@ -145,8 +145,8 @@ def _bounded(text: str | None) -> str:
 
 
 def _liquid(program: Composed, filled: Filled, clock: Clock | None) -> str:
-    from innkeeper.macros.liquid_engine import run
-    from innkeeper.macros.liquid_session import LiquidSession
+    from innkeeper.macros.liquid.engine import run
+    from innkeeper.macros.liquid.session import LiquidSession
 
     session = LiquidSession(filled.data, None, True, clock=clock or Clock.at(EPOCH))  # noqa: FBT003 - strict
     return run(program.liquid, session)

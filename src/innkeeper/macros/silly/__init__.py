@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from innkeeper.macros.environment import MacroEnvironment
-from innkeeper.macros.evaluate import Evaluation, Trace
+from innkeeper.macros.engine.environment import MacroEnvironment
+from innkeeper.macros.engine.evaluate import Evaluation, Trace
 from innkeeper.macros.silly.card import BARE
 from innkeeper.text.javascript.values import text_of
 

@@ -1,16 +1,25 @@
-"""Macros that shape text: blank space, comments, conditions."""
+"""Macros that need neither card nor chat: blank space, trimming, comments, conditions, dice and choices.
+
+``{{trim}}`` takes the newlines around it along. ``{{pick}}`` chooses the same for its place in a chat each time.
+"""
 
 from __future__ import annotations
 
+import math
 import re
+from typing import Final
 
 from msgspec import structs
 
-from innkeeper.macros.evaluate import KEEP, Call, Macro, Span, dedent
-from innkeeper.macros.silly.values import falsy
-from innkeeper.text.javascript.values import strip
+from innkeeper.macros.engine.environment import MacroEnvironment
+from innkeeper.macros.engine.errors import MacroLimitError
+from innkeeper.macros.engine.evaluate import KEEP, Call, Macro, Span, dedent
+from innkeeper.macros.engine.limits import MAX_DICE
+from innkeeper.macros.silly.variables import falsy
+from innkeeper.text.javascript.random_numbers import Dice, SeedRandom, read_dice, string_hash, throw
+from innkeeper.text.javascript.values import number_text, strip
 
-__all__ = ["ELSE", "MACROS", "TRIM"]
+__all__ = ["CHANCE_MACROS", "CORE_MACROS", "ELSE", "TRIM", "chat_hash", "picked", "roll", "without_trims"]
 
 TRIM = "{{trim}}"
 """What a ``{{trim}}`` without content leaves behind: it goes last of all, with the newlines around it."""
@@ -67,7 +76,7 @@ def _holds(call: Call, condition: Span) -> bool:
     return falsy(text) is inverted
 
 
-MACROS = (
+CORE_MACROS = (
     _repeat("space", " "),
     _repeat("newline", "\n"),
     Macro("noop", lambda _call: ""),
@@ -78,3 +87,105 @@ MACROS = (
     Macro("reverse", lambda call: call.arguments[0][::-1], 1, 1),
 )
 """``space``, ``newline``, ``noop``, ``trim``, ``if``, ``else``, comments, ``reverse``."""
+
+
+_TRIM: Final = re.compile(r"\{\{trim\}\}", re.IGNORECASE | re.ASCII)
+_NEWLINES: Final = re.compile(r"(?:\r?\n)*")
+
+
+def without_trims(text: str) -> str:
+    r"""``text`` without ``{{trim}}`` and the newlines before and behind each; other blank space stays.
+
+    >>> without_trims("a\n\n{{trim}}\n b")
+    'a b'
+    """
+    if not _TRIM.search(text):
+        return text
+    pieces, place = [], 0
+    for found in _TRIM.finditer(text):
+        start = max(place, found.start())
+        pieces.append(text[place : _line_end(text, place, start)])
+        place = max(place, _NEWLINES.match(text, found.end()).end())  # type: ignore[union-attr]  # it matches nothing
+    return "".join([*pieces, text[place:]])
+
+
+def _line_end(text: str, floor: int, end: int) -> int:
+    while end > floor and text[end - 1] == "\n":
+        end -= 2 if end - 1 > floor and text[end - 2] == "\r" else 1
+    return end
+
+
+_COMMA = "\x00"
+
+
+def roll(formula: str, env: MacroEnvironment) -> str | None:
+    """A throw of dice as text; ``None`` when the formula is none. Raises `MacroLimitError` past `MAX_DICE` in a build."""
+    dice = read_dice(formula)
+    if dice is None:
+        return None
+    _count(dice, env)
+    return number_text(throw(dice, env.random))
+
+
+def _count(dice: Dice, env: MacroEnvironment) -> None:
+    found = env.spent.dice + dice.count
+    if found > MAX_DICE:
+        what = "the number of dice thrown in one build"
+        raise MacroLimitError(what, limit="MAX_DICE", allowed=MAX_DICE, found=found)
+    env.spent.dice = found
+
+
+def _roll(call: Call) -> str:
+    result = roll(call.arguments[0], call.env)
+    if result is None:
+        call.warn(f"{call.arguments[0][:40]!r} is no throw of dice")
+        return ""
+    return result
+
+
+def items_of(arguments: tuple[str, ...]) -> tuple[str, ...]:
+    r"""What there is to choose from: the arguments, or the parts of a single one: at ``::``, else at commas (not ``\,``)."""
+    if len(arguments) != 1:
+        return arguments
+    if "::" in arguments[0]:
+        return tuple(strip(part) for part in arguments[0].split("::"))
+    parts = arguments[0].replace("\\,", _COMMA).split(",")
+    return tuple(strip(part).replace(_COMMA, ",") for part in parts)
+
+
+def _random(call: Call) -> str:
+    items = items_of(call.arguments)
+    return items[math.floor(call.env.random.random() * len(items))] if items else ""
+
+
+def _pick(call: Call) -> str:
+    items = items_of(call.arguments)
+    if not items:
+        return ""
+    evaluation = call.evaluation
+    seed = f"{_number(chat_hash(call.env), call.env)}-{string_hash(evaluation.raw)}-{evaluation.offset(call.tag)}"
+    if call.env.pick_seed:
+        seed += f"-{call.env.pick_seed}"
+    return picked(items, f"{string_hash(seed)}")
+
+
+def _number(found: int | str, env: MacroEnvironment) -> int | str:
+    return found if isinstance(found, int) or env.chat_id is None else string_hash(env.chat_id)
+
+
+def picked(items: tuple[str, ...], seed: str) -> str:
+    """The item that a seed chooses."""
+    return items[math.floor(SeedRandom(seed).random() * len(items))]
+
+
+def chat_hash(env: MacroEnvironment) -> int | str:
+    """The hash of the chat's name, unless the chat keeps one: a renamed chat picks as it did."""
+    return env.chat_id_hash or (0 if env.chat_id is None else string_hash(env.chat_id))
+
+
+CHANCE_MACROS = (
+    Macro("roll", _roll, 1, 1),
+    Macro("random", _random, rest=True),
+    Macro("pick", _pick, rest=True),
+)
+"""``roll``, ``random``, ``pick``."""

@@ -12,14 +12,15 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
 
-from innkeeper.macros.environment import Field, MacroEnvironment
-from innkeeper.macros.errors import MacroError, UnknownMacroError
-from innkeeper.macros.evaluate import Trace, limit_error, report, within_limits
-from innkeeper.macros.limits import MAX_NESTING, MAX_REPORTS
-from innkeeper.macros.silly import chat, instruct, time
-from innkeeper.macros.silly.card import resolved_field
-from innkeeper.macros.silly.chance import chat_hash, picked, roll
-from innkeeper.macros.silly.examples import examples_text
+from innkeeper.macros.engine.environment import Field, MacroEnvironment
+from innkeeper.macros.engine.errors import MacroError, UnknownMacroError
+from innkeeper.macros.engine.evaluate import Trace, limit_error, report, within_limits
+from innkeeper.macros.engine.limits import MAX_NESTING, MAX_REPORTS
+from innkeeper.macros.silly import chat
+from innkeeper.macros.silly import chat as time
+from innkeeper.macros.silly import settings as instruct
+from innkeeper.macros.silly.card import examples_text, resolved_field
+from innkeeper.macros.silly.core import chat_hash, picked, roll, without_trims
 from innkeeper.macros.silly.legacy_tags import (
     Finder,
     Found,
@@ -30,9 +31,8 @@ from innkeeper.macros.silly.legacy_tags import (
     to_close,
     within_braces,
 )
-from innkeeper.macros.silly.state import unquoted
-from innkeeper.macros.silly.trimming import without_trims
-from innkeeper.macros.silly.values import add, named, read
+from innkeeper.macros.silly.settings import unquoted
+from innkeeper.macros.silly.variables import add, named, read
 from innkeeper.prompt.errors import LimitError
 from innkeeper.text.javascript.random_numbers import string_hash
 from innkeeper.text.javascript.values import Offsets, json_text, strip, text_of

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from innkeeper.macros.evaluate import Macro, Pack
-from innkeeper.macros.scanner import Grammar
-from innkeeper.macros.silly import card, chance, chat, core, instruct, state, time, variables
-from innkeeper.macros.silly.trimming import without_trims
+from innkeeper.macros.engine.evaluate import Macro, Pack
+from innkeeper.macros.engine.scanner import Grammar
+from innkeeper.macros.silly import card, chat, core, settings, variables
+from innkeeper.macros.silly.core import without_trims
 
 __all__ = ["GRAMMAR", "PACK", "TABLE", "table_of"]
 
@@ -21,14 +21,14 @@ def table_of(macros: Iterable[Macro]) -> dict[str, Macro]:
 
 TABLE: Final = table_of(
     (
-        *core.MACROS,
-        *chance.MACROS,
+        *core.CORE_MACROS,
+        *core.CHANCE_MACROS,
         *card.MACROS,
-        *chat.MACROS,
-        *time.MACROS,
+        *chat.CHAT_MACROS,
+        *chat.TIME_MACROS,
         *variables.MACROS,
-        *instruct.MACROS,
-        *state.MACROS,
+        *settings.INSTRUCT_MACROS,
+        *settings.STATE_MACROS,
     )
 )
 """Every macro of the engine by lower-case name."""

@@ -1,17 +1,182 @@
-"""Macros and shorthands that read and write variables."""
+"""Variables as SillyTavern keeps them, and the macros and shorthands that read and write them.
+
+What is stored keeps its type: setting stores text, adding stores a number where both sides are numbers. A value that reads
+as a number is read as one (``007`` is 7, ``null`` is 0), blank text and everything else as it is. Both engines share this.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
+from typing import Any
 
-from innkeeper.macros.errors import MacroError
-from innkeeper.macros.evaluate import Call, Evaluation, Macro, whole
-from innkeeper.macros.silly.values import add, falsy, item_text, named, read, set_item, value_text
-from innkeeper.macros.syntax import Tag
-from innkeeper.text.javascript.values import to_number
+from innkeeper.macros.engine.errors import MacroArgumentError, MacroError, MacroLimitError
+from innkeeper.macros.engine.evaluate import Call, Evaluation, Macro, whole
+from innkeeper.macros.engine.limits import MAX_LIST_INDEX
+from innkeeper.macros.engine.syntax import Tag
+from innkeeper.prompt.variables import VariablesStore
+from innkeeper.text.javascript.values import json_text, number_text, strip, text_of, to_number
 
-__all__ = ["MACROS", "OPERATORS", "VALUED", "shorthand"]
+__all__ = [
+    "MACROS",
+    "OPERATORS",
+    "VALUED",
+    "add",
+    "falsy",
+    "index_of",
+    "item_text",
+    "named",
+    "read",
+    "set_item",
+    "shorthand",
+    "value_text",
+]
+
+_EXPONENTS = 1e21
+"""From here on numbers print with an exponent."""
+
+
+def named(name: str, macro: str) -> str:
+    """``name``. Raises `MacroArgumentError` when it is empty: nothing can be stored under no name."""
+    if not name:
+        msg = f"{{{{{macro}}}}} needs the name of a variable"
+        raise MacroArgumentError(msg, macro=macro)
+    return name
+
+
+def read(store: VariablesStore, name: str, scope: str) -> Any:
+    """A variable's value as macros see it; an empty text when it is not set."""
+    return _numeric(store.get(name, scope)) if store.has(name, scope) else ""
+
+
+def _numeric(value: Any) -> Any:
+    if isinstance(value, str) and not strip(value):
+        return value
+    number = to_number(value)
+    return value if math.isnan(number) else number
+
+
+def value_text(value: Any) -> str:
+    """A value as the new engine prints it: lists and objects as JSON."""
+    return json_text(value) if isinstance(value, (list, tuple, dict)) else text_of(value)
+
+
+def falsy(text: str) -> bool:
+    """Whether a printed value counts as false: empty, ``false``, ``off``, ``0``."""
+    return text == "" or strip(text).lower() in ("false", "off", "0")
+
+
+def add(store: VariablesStore, name: str, value: str | float, scope: str) -> Any:
+    """Add to a variable and return its new value: into a JSON list, as numbers, or as text."""
+    current = read(store, name, scope)
+    current = 0 if current in ("", 0) else current
+    listed = _list_in(current)
+    if listed is not None:
+        listed.append(value)
+        store.set(name, json_text(listed), scope)
+        return listed
+    left, right = to_number(current), to_number(value)
+    if math.isnan(left) or math.isnan(right):
+        joined = f"{'' if current == 0 else text_of(current)}{text_of(value)}"
+        store.set(name, joined, scope)
+        return joined
+    total = left + right
+    if math.isnan(total):
+        return ""
+    store.set(name, _stored(total), scope)
+    return total
+
+
+def _list_in(value: Any) -> list[Any] | None:
+    text = text_of(value)
+    if not text.startswith("["):
+        return None
+    found = _parsed(text)
+    return found if isinstance(found, list) else None
+
+
+def _stored(number: float) -> float | str:
+    """A number as it is kept: whole ones as integers, endless ones as text, since JSON has none."""
+    if not math.isfinite(number):
+        return number_text(number)
+    return int(number_text(number)) if number.is_integer() and abs(number) < _EXPONENTS else number
+
+
+_NOT_JSON = object()
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return _NOT_JSON
+
+
+def _refuse(_name: str) -> Any:
+    msg = "not JSON"
+    raise ValueError(msg)
+
+
+def index_of(text: str) -> str | float:
+    """A key as JavaScript takes it: a number where the text is one."""
+    number = to_number(text)
+    return text if math.isnan(number) else number
+
+
+def item_text(store: VariablesStore, name: str, key: str, scope: str) -> str:
+    """An item of a list or object that a variable holds as JSON text; the whole value where it holds none."""
+    if not store.has(name, scope):
+        return ""
+    stored = store.get(name, scope)
+    parsed = _parsed(text_of(stored)) if stored is not None else _NOT_JSON
+    if parsed is _NOT_JSON or parsed is None:
+        return value_text(_numeric(stored))
+    found, item = _item(parsed, index_of(key))
+    if not found:
+        return ""
+    return "null" if item is None else value_text(_numeric(item))
+
+
+def _item(value: Any, key: str | float) -> tuple[bool, Any]:
+    name = key if isinstance(key, str) else number_text(key)
+    if isinstance(value, dict):
+        return name in value, value.get(name)
+    if isinstance(value, (list, str)):
+        if name == "length":
+            return True, len(value)
+        if not isinstance(key, str) and key.is_integer() and 0 <= key < len(value):
+            return True, value[int(key)]
+    return False, None
+
+
+def set_item(store: VariablesStore, name: str, key: str, value: str, scope: str) -> None:
+    """Set an item of the list or object a variable holds as JSON text; a new one where it holds nothing.
+
+    Does nothing where the variable holds something else. Raises `MacroLimitError` past `MAX_LIST_INDEX`.
+    """
+    index = index_of(key)
+    stored = store.get(name, scope)
+    holder = ([] if isinstance(index, float) else {}) if stored is None else _parsed(text_of(stored))
+    if isinstance(holder, dict):
+        holder[index if isinstance(index, str) else number_text(index)] = value
+    elif isinstance(holder, list):
+        _set_in_list(holder, index, value)
+    else:
+        return
+    store.set(name, json_text(holder), scope)
+
+
+def _set_in_list(holder: list[Any], index: str | float, value: str) -> None:
+    if isinstance(index, str) or not index.is_integer() or index < 0:
+        return
+    if index > MAX_LIST_INDEX:
+        what = "the index of a list"
+        raise MacroLimitError(what, limit="MAX_LIST_INDEX", allowed=MAX_LIST_INDEX, found=index)
+    place = int(index)
+    holder.extend([None] * (place + 1 - len(holder)))
+    holder[place] = value
+
 
 VALUED = frozenset({"=", "+=", "-=", "||", "??", "||=", "??=", "==", "!=", ">", ">=", "<", "<="})
 """Operators of a shorthand that are followed by a value."""

@@ -7,31 +7,42 @@ from typing import TYPE_CHECKING
 from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from innkeeper.macros.smart.chance import Chance, StreamChance
-    from innkeeper.macros.smart.compat import FIXED, SMARTTAVERN, MacroCompat
-    from innkeeper.macros.smart.conditions import condition_holds, condition_value
     from innkeeper.macros.smart.environment import MacroEnvironment
-    from innkeeper.macros.smart.errors import VariablePathError
     from innkeeper.macros.smart.expansion import expand
     from innkeeper.macros.smart.keywords import Keywords
-    from innkeeper.macros.smart.operations import process, process_text, process_text_batch
-    from innkeeper.macros.smart.options import CustomMacro, MacroOptions
-    from innkeeper.macros.smart.policy import Policy
+    from innkeeper.macros.smart.operations import (
+        condition_holds,
+        condition_value,
+        process,
+        process_text,
+        process_text_batch,
+    )
+    from innkeeper.macros.smart.options import (
+        FIXED,
+        SMARTTAVERN,
+        Chance,
+        CustomMacro,
+        MacroCompat,
+        MacroOptions,
+        Policy,
+        StreamChance,
+    )
+    from innkeeper.macros.smart.paths import VariablePathError
 
 _HOMES = {
-    "FIXED": "compat",
-    "SMARTTAVERN": "compat",
-    "Chance": "chance",
+    "FIXED": "options",
+    "SMARTTAVERN": "options",
+    "Chance": "options",
     "CustomMacro": "options",
     "Keywords": "keywords",
-    "MacroCompat": "compat",
+    "MacroCompat": "options",
     "MacroEnvironment": "environment",
     "MacroOptions": "options",
-    "Policy": "policy",
-    "StreamChance": "chance",
-    "VariablePathError": "errors",
-    "condition_holds": "conditions",
-    "condition_value": "conditions",
+    "Policy": "options",
+    "StreamChance": "options",
+    "VariablePathError": "paths",
+    "condition_holds": "operations",
+    "condition_value": "operations",
     "expand": "expansion",
     "process": "operations",
     "process_text": "operations",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from innkeeper.macros.errors import MacroLimitError
+from innkeeper.macros.engine.errors import MacroLimitError
 from innkeeper.macros.smart import keywords, legacy
 from innkeeper.macros.smart.environment import MacroEnvironment
 from innkeeper.macros.smart.limits import MAX_FORMAT_CHARS

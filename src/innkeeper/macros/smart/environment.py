@@ -1,31 +1,89 @@
-"""MacroEnvironment: the variables of one run of the smart macros, and what the run has to tell."""
+"""MacroEnvironment: the variables of one run of the smart macros, and the notes the run makes.
+
+Variables are plain data of the run's own: `Copier` copies them as trees and counts their size.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date, time
 from typing import Any, Final
 
 from msgspec.structs import replace as replace_struct
 
-from innkeeper.macros.limits import MAX_REPORTS
+from innkeeper.macros.engine.errors import MacroArgumentError, MacroLimitError
+from innkeeper.macros.engine.limits import MAX_REPORTS
 from innkeeper.macros.smart import paths
-from innkeeper.macros.smart.chance import Chance
-from innkeeper.macros.smart.options import CustomMacro, MacroOptions
-from innkeeper.macros.smart.policy import Policy
-from innkeeper.macros.smart.table import ITEM, Copier
+from innkeeper.macros.smart.limits import MAX_DEPTH, MAX_TABLE
+from innkeeper.macros.smart.options import Chance, CustomMacro, MacroOptions, Policy
 from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError, Where
 from innkeeper.prompt.frozen import FrozenDict
 from innkeeper.prompt.note import Note, NoteKind
 
-__all__ = ["HISTORY", "MacroEnvironment", "Spent", "copied"]
+__all__ = ["HISTORY", "ITEM", "Copier", "MacroEnvironment", "SmartSpent", "copied"]
+
+ITEM: Final = 8
+"""What one item counts beside its text."""
+
+_PLAIN: Final = (str, int, float, bool, type(None))
+
+
+class Copier:
+    """Copies values as trees, counting their size. ``size`` goes on from value to value up to `MAX_TABLE`.
+
+    What a caller gives that is no data (an object of its own) is kept as it is; what a macro wants to store must be data.
+    """
+
+    __slots__ = ("size",)
+
+    def __init__(self, size: int = 0) -> None:
+        self.size = size
+
+    def given(self, value: Any) -> Any:
+        """A caller's value. Raises `MacroLimitError` when the values are too many or too deep."""
+        return self._copy(value, MAX_DEPTH, strict=False)
+
+    def written(self, value: Any) -> Any:
+        """A macro's value; moments become text. Raises `MacroArgumentError` for what is no data, `MacroLimitError` as above."""
+        return self._copy(value, MAX_DEPTH, strict=True)
+
+    def count(self, size: int) -> None:
+        """Add to the size. Raises `MacroLimitError`."""
+        self.size += size
+        if self.size > MAX_TABLE:
+            raise MacroLimitError("the variables of one run", limit="MAX_TABLE", allowed=MAX_TABLE)
+
+    def _copy(self, value: Any, depth: int, *, strict: bool) -> Any:
+        self.count(ITEM + len(value) if isinstance(value, str) else ITEM)
+        if isinstance(value, (Mapping, list, tuple)):
+            if not depth:
+                raise MacroLimitError("the nesting of variables", limit="MAX_DEPTH", allowed=MAX_DEPTH)
+            return self._container(value, depth - 1, strict=strict)
+        if not strict or isinstance(value, _PLAIN):
+            return value
+        if isinstance(value, (date, time)):
+            return str(value)
+        msg = f"a variable cannot hold a value of type {type(value).__name__}"
+        raise MacroArgumentError(msg, hint="store a text, number, list or dictionary")
+
+    def _container(self, value: Any, depth: int, *, strict: bool) -> Any:
+        if isinstance(value, Mapping):
+            return {self._key(key): self._copy(item, depth, strict=strict) for key, item in value.items()}
+        items = [self._copy(item, depth, strict=strict) for item in value]
+        return tuple(items) if isinstance(value, tuple) else items
+
+    def _key(self, key: Any) -> Any:
+        self.count(len(key) if isinstance(key, str) else 0)
+        return key
+
 
 HISTORY: Final = "chat_history_text"
 """The variable that keyword tests search."""
 
 
 @dataclass(slots=True)
-class Spent:
+class SmartSpent:
     """What a run has used up: characters produced, the work and time of Python, reports; and unknown macros that were told."""
 
     output: int = 0
@@ -51,7 +109,7 @@ class MacroEnvironment:
     policy: Policy = field(default_factory=Policy)
     contains: Callable[[str], bool] | None = None
     notes: list[Note] = field(default_factory=list)
-    spent: Spent = field(default_factory=Spent)
+    spent: SmartSpent = field(default_factory=SmartSpent)
     copier: Copier = field(default_factory=Copier)
     owned: bool = True
 

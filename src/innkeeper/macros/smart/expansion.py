@@ -1,9 +1,9 @@
 """Expansion: a text with its smart macros replaced, in one pass from left to right.
 
-The marks are those of two `innkeeper.macros.scanner` grammars, curly and angle brackets. The house's syntax tree and evaluator
-do not fit: they decide by the head which tag opens, while here a closing mark takes the nearest opening one of its kind, the
-two kinds may cross, and only then is it seen whether a macro stands between them; what is none stays text around others. And
-where values are scanned again, what a macro produced can form marks with the text beside it, so there is no tree to be made.
+The marks are those of two grammars of `innkeeper.macros.engine.scanner`, curly and angle brackets. The engine's syntax tree and
+evaluator do not fit: they decide by the head which tag opens, while here a closing mark takes the nearest opening one of its
+kind, the two kinds may cross, and only then is it seen whether a macro stands between them; what is not one stays text around
+others. And where values are scanned again, what a macro produced can form marks with the text beside it, so no tree can be made.
 
 SmartTavern starts over at the first character after each replacement. What is left of the replaced span reads the same
 then, so it is enough to go back to the state before its opening mark: an opener remembers the openers that were waiting
@@ -16,11 +16,10 @@ from typing import Any, Final
 
 from msgspec.structs import asdict
 
-from innkeeper.macros.errors import MacroError, MacroLimitError, UnknownMacroError
-from innkeeper.macros.limits import MAX_OUTPUT, MAX_REPORTS
-from innkeeper.macros.place import place_in
-from innkeeper.macros.scanner import Grammar, marks_of
-from innkeeper.macros.smart.classes import Handler, handler_of, longest_name
+from innkeeper.macros.engine.errors import MacroError, MacroLimitError, UnknownMacroError, place_in
+from innkeeper.macros.engine.limits import MAX_OUTPUT, MAX_REPORTS
+from innkeeper.macros.engine.scanner import Grammar, marks_of
+from innkeeper.macros.smart.dispatch import Handler, handler_of, longest_name
 from innkeeper.macros.smart.environment import MacroEnvironment
 from innkeeper.macros.smart.limits import MAX_MACROS, MAX_REPLACEMENTS, MAX_RUN_OUTPUT
 from innkeeper.macros.smart.pieces import Value, first_word, inner_of
@@ -44,7 +43,7 @@ def expand(text: Any, env: MacroEnvironment) -> str:
     """``text`` with its macros replaced (``None``: an empty text; other types as Python writes them, macros and all).
 
     Spans that are no macro stay as they are, with a note; a macro that fails leaves nothing, with a note. Raises
-    `innkeeper.macros.smart.errors.VariablePathError` and `MacroLimitError` where ``{{setvar}}`` cannot write.
+    `innkeeper.macros.smart.paths.VariablePathError` and `MacroLimitError` where ``{{setvar}}`` cannot write.
     """
     if not isinstance(text, str):
         return "" if text is None else str(text)

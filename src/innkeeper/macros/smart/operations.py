@@ -1,4 +1,7 @@
-"""Operations: texts and messages with their macros replaced, and the variables before and after (`smarttavern.md` 4.7)."""
+"""Operations: texts and messages with their macros replaced, and whether an entry's condition holds (`smarttavern.md` 4.7).
+
+Each tells the variables before and after it ran.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from innkeeper.macros.smart.options import MacroOptions
 from innkeeper.prompt.errors import FormatError, InnkeeperError, Where
 from innkeeper.prompt.note import Note
 
-__all__ = ["process", "process_text", "process_text_batch"]
+__all__ = ["condition_holds", "condition_value", "process", "process_text", "process_text_batch"]
 
 _DEFAULT = MacroOptions()
 
@@ -129,3 +132,24 @@ def _listed(given: Any, name: str) -> list[Any]:
     if not isinstance(given, (list, tuple)):
         raise FormatError(f"{name} must be a list, not {type(given).__name__}").at(path=name)
     return list(given)
+
+
+def condition_holds(condition: Any, env: MacroEnvironment) -> bool:
+    """Whether the text of ``condition``, with its macros replaced, is ``true`` (3-smarttavern-in-chat-constructor).
+
+    Blank space around it and case do not count; anything else is false. A condition sees the variables of ``env`` and what it
+    writes is gone after it. One that fails is false, with a note.
+    """
+    return condition_value(condition, env).strip().lower() == "true"
+
+
+def condition_value(condition: Any, env: MacroEnvironment) -> str:
+    """What the text of ``condition`` comes to; nothing where it is blank or fails, which leaves a note."""
+    text = "" if condition is None else str(condition)
+    if not text.strip():
+        return ""
+    try:
+        return expand(text, env.fork())
+    except InnkeeperError as error:
+        env.report(error)
+        return ""

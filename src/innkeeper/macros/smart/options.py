@@ -1,22 +1,149 @@
-"""MacroOptions: what a run of the smart macros is given besides texts and variables: moment, chance, macros, compat."""
+"""MacroOptions: what a run of the smart macros is given besides texts and variables: moment, chance, macros, compat.
+
+`MacroCompat` switches on what of SmartTavern's macro engine is unsafe, `Policy` says what stands for a variable that is not set,
+and `Chance` is what macros draw from (``{{random}}``, ``{{roll}}``, ``random.shuffle``), over any stream of numbers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableSequence, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 import msgspec
 
-from innkeeper.macros.smart.chance import Chance, seeded
-from innkeeper.macros.smart.compat import FIXED, MacroCompat
 from innkeeper.prompt.clock import EPOCH
+from innkeeper.prompt.errors import FormatError
 from innkeeper.prompt.frozen import EMPTY
+from innkeeper.prompt.randomness import Randomness, Stream
 
 if TYPE_CHECKING:
     from innkeeper.macros.smart.environment import MacroEnvironment
 
-__all__ = ["CustomMacro", "MacroOptions"]
+__all__ = [
+    "FIXED",
+    "SMARTTAVERN",
+    "Chance",
+    "CustomMacro",
+    "MacroCompat",
+    "MacroOptions",
+    "Policy",
+    "StreamChance",
+    "seeded",
+]
+
+
+class MacroCompat(msgspec.Struct, frozen=True, kw_only=True):
+    """Each field is true where SmartTavern's behaviour is kept."""
+
+    rescan_values: bool = False
+    """What a macro produced is scanned again, so a variable's text can run macros (`smarttavern-notes.md` 1), and is put into
+    ``{{python:…}}`` as code. Off: it is data; in ``{{python:…}}`` it is a number or a part of a string, never code."""
+
+    shared_initial: bool = False
+    """``variables.initial`` shows writes below its top level, as a shallow copy does (`smarttavern-notes.md` 2-5). Off: it is
+    what the variables were."""
+
+    search_placeholder: bool = False
+    """Without a history, keywords are searched in the placeholder ``[UndefinedVar:chat_history_text]``
+    (`smarttavern-notes.md` 2-7). Off: none is found."""
+
+    functions_as_objects: bool = False
+    """A function that ``{{python:setvar(…)}}`` stores becomes an empty object, as in the original's replies
+    (`smarttavern-notes.md` 1). Off: it is refused, with a note."""
+
+
+SMARTTAVERN: Final = MacroCompat(
+    rescan_values=True, shared_initial=True, search_placeholder=True, functions_as_objects=True
+)
+"""The original's behaviour, for ``--profile smarttavern`` and parity."""
+
+FIXED: Final = MacroCompat()
+"""The default."""
+
+
+class Policy(msgspec.Struct, frozen=True):
+    """``undefined_get`` is ``error`` (a placeholder, made from ``error_token``) or anything else (an empty text)."""
+
+    undefined_get: str = "error"
+    error_token: str = "[UndefinedVar:{name}]"  # noqa: S105 - a placeholder, no secret
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any] | None) -> Policy:
+        """The policy of a request; what is no text counts by its text. Raises `FormatError` when it is no object."""
+        if given is None:
+            return cls()
+        if not isinstance(given, Mapping):
+            raise FormatError(f"policy must be an object, not {type(given).__name__}")
+        texts = {name: str(given[name]) for name in cls.__struct_fields__ if name in given}
+        return cls(**texts)
+
+    def undefined(self, name: str) -> str:
+        """What stands for the variable of that name."""
+        return self.error_token.replace("{name}", name) if self.undefined_get.lower() == "error" else ""
+
+
+_T = TypeVar("_T")
+
+
+class Chance(Protocol):
+    """What macros draw from. Python's own ``random.Random`` fits, see `innkeeper.parity.outside.python_chance`."""
+
+    def random(self) -> float:
+        """A number in [0, 1)."""
+        ...
+
+    def randint(self, a: int, b: int) -> int:
+        """A whole number from ``a`` to ``b``, both included. Raises `ValueError` when there is none."""
+        ...
+
+    def choice(self, seq: Sequence[_T]) -> _T:
+        """One of ``seq``. Raises `IndexError` when it is empty."""
+        ...
+
+    def shuffle(self, x: MutableSequence[Any]) -> None:
+        """Put ``x`` into another order, in place."""
+        ...
+
+
+class StreamChance:
+    """`Chance` over a stream of the house. Ranges beyond 2**32 are drawn with that many different results."""
+
+    __slots__ = ("_stream",)
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+
+    def random(self) -> float:
+        """The stream's next number."""
+        return self._stream.random()
+
+    def randint(self, a: int, b: int) -> int:
+        """A whole number from ``a`` to ``b``, both included. Raises `ValueError` when there is none."""
+        width = b - a + 1
+        if width < 1:
+            msg = f"there is no whole number from {a} to {b}"
+            raise ValueError(msg)
+        return a + int(self._stream.random() * 2**32) * width // 2**32
+
+    def choice(self, seq: Sequence[_T]) -> _T:
+        """One of ``seq``. Raises `IndexError` when it is empty."""
+        if not len(seq):
+            msg = "there is nothing to choose from"
+            raise IndexError(msg)
+        return seq[self.randint(0, len(seq) - 1)]
+
+    def shuffle(self, x: MutableSequence[Any]) -> None:
+        """Put ``x`` into another order, in place."""
+        for last in range(len(x) - 1, 0, -1):
+            other = self.randint(0, last)
+            x[last], x[other] = x[other], x[last]
+
+
+def seeded(seed: int) -> StreamChance:
+    """The chance of a seed; equal on every platform and in every process."""
+    return StreamChance(Randomness(seed).stream("smart-macros"))
+
 
 CustomMacro = Callable[[str, str, "MacroEnvironment"], Any]
 """A macro of the caller's: called with its name (lower case), what follows the first colon, and the environment; returns the

@@ -1,7 +1,8 @@
 """Paths: how the smart macros name a variable inside of others, as ``stat.mood['last seen'][0]``.
 
 A dot separates keys, ``[3]`` is an index, ``['a.b']`` and ``[bare]`` are keys. Empty parts do not count, and a bracket or quote
-that is not closed ends with the path (`smarttavern.md` 3). ``a.0`` is the key ``0``, not an index.
+that is not closed ends with the path (`smarttavern.md` 3). ``a.0`` is the key ``0``, not an index. A path that cannot be written
+is a `VariablePathError` (a `MacroError`); SmartTavern leaks an IndexError there.
 """
 
 from __future__ import annotations
@@ -11,13 +12,17 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from innkeeper.macros.errors import MacroLimitError
-from innkeeper.macros.limits import MAX_LIST_INDEX
-from innkeeper.macros.smart.errors import VariablePathError
+from innkeeper.macros.engine.errors import MacroError, MacroLimitError
+from innkeeper.macros.engine.limits import MAX_LIST_INDEX
 from innkeeper.macros.smart.limits import MAX_PATH_CHARS, MAX_PATH_PARTS
 from innkeeper.prompt.errors import Where
 
-__all__ = ["MISSING", "parse", "read", "write"]
+__all__ = ["MISSING", "VariablePathError", "parse", "read", "write"]
+
+
+class VariablePathError(MacroError):
+    """A negative index beyond the start of its list."""
+
 
 MISSING: Final[Any] = object()
 """What `read` returns, unless told otherwise, where nothing is."""

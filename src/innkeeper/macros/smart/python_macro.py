@@ -11,10 +11,10 @@ from datetime import datetime
 from time import monotonic
 from typing import Any, Final
 
-from innkeeper.macros.errors import MacroError, MacroLimitError
-from innkeeper.macros.smart.chance import Chance
+from innkeeper.macros.engine.errors import MacroError, MacroLimitError
 from innkeeper.macros.smart.environment import MacroEnvironment
 from innkeeper.macros.smart.limits import MAX_PYTHON_SECONDS, MAX_PYTHON_WORK
+from innkeeper.macros.smart.options import Chance
 from innkeeper.macros.smart.pieces import Inner, Value
 
 __all__ = ["EnvironmentHost", "code_of", "run_python"]
@@ -57,10 +57,10 @@ def run_python(env: MacroEnvironment, inner: Inner) -> Any:
 
 def _within_share(env: MacroEnvironment, code: str) -> str:
     """The text of the code's value. Raises `MacroLimitError` when the run has had its share of work or time."""
-    from innkeeper.macros.smart.sandbox_compile import program
-    from innkeeper.macros.smart.sandbox_limits import SANDBOX_LIMITS
-    from innkeeper.macros.smart.sandbox_values import Frame
-    from innkeeper.macros.smart.sandbox_values import text_of as sandboxed_text
+    from innkeeper.macros.smart.sandbox.compiler import program
+    from innkeeper.macros.smart.sandbox.limits import SANDBOX_LIMITS
+    from innkeeper.macros.smart.sandbox.values import Frame
+    from innkeeper.macros.smart.sandbox.values import text_of as sandboxed_text
 
     spent = env.spent
     if spent.work > MAX_PYTHON_WORK:

@@ -25,11 +25,9 @@ def warm() -> None:
     """Import what the operations need, so that the first call is as fast as the others and no two threads import at once."""
     from importlib import import_module
 
-    for module in ("sandbox", "expansion", "operations", "conditions"):
+    for module in ("sandbox.execution", "expansion", "operations"):
         import_module(f"innkeeper.macros.smart.{module}")
-    for module in ("construction", "framing", "full_assembly", "postprocess", "regex_rules", "assets_normalizer"):
-        import_module(f"innkeeper.taverns.smart.{module}")
-    for module in ("branches", "variables_update"):
+    for module in ("framing", "regex_rules", "assets_normalizer", "branches", "variables_update"):
         import_module(f"innkeeper.taverns.smart.{module}")
     import_module("regex")  # the engine of patterns, which is imported with the first one
 
@@ -61,7 +59,7 @@ def assemble_full(call: Call, **arguments: Any) -> Any:
 
 def postprocess(call: Call, messages: Any, regex_rules: Any, view: str, variables: Any = None) -> Any:
     """``prompt_postprocess/apply``."""
-    from innkeeper.taverns.smart.postprocess import postprocess_apply
+    from innkeeper.taverns.smart.regex_rules import postprocess_apply
 
     return postprocess_apply(messages, regex_rules, view, variables, options=call.options(), notes=call.notes)
 

@@ -17,7 +17,7 @@ from innkeeper.service.settings import Settings
 
 if TYPE_CHECKING:
     from innkeeper.service.gateway.operation import Operations
-    from innkeeper.taverns.smart.options import SmartOptions
+    from innkeeper.taverns.smart.compat import SmartOptions
 
 __all__ = ["EXPLAIN_HEADER", "NOTES_HEADER", "NOW_HEADER", "SEED_HEADER", "AppState", "Call"]
 
@@ -84,7 +84,7 @@ class Call:
     def options(self, *, macros: Mapping[str, Any] | None = None) -> SmartOptions:
         """What the smart tavern is told: profile, time, chance, and the registered macros unless others are given."""
         from innkeeper.service.gateway.custom_macros import bound
-        from innkeeper.taverns.smart.options import SmartOptions
+        from innkeeper.taverns.smart.compat import SmartOptions
 
         settings = self.house.settings
         return SmartOptions.of(

@@ -9,19 +9,16 @@ from typing import TYPE_CHECKING, Any, Final
 from innkeeper.prompt import BuildRequest, Pipeline, Ports
 from innkeeper.prompt.build import start
 from innkeeper.taverns.silly.compilation import COMPILATION
-from innkeeper.taverns.silly.entries import ENTRIES
-from innkeeper.taverns.silly.hooks_step import HOOKS
+from innkeeper.taverns.silly.hooks import HOOKS
 from innkeeper.taverns.silly.injection import INJECTION
-from innkeeper.taverns.silly.lore_step import LORE
+from innkeeper.taverns.silly.lore import LORE
 from innkeeper.taverns.silly.macro_expansion import MACRO_EXPANSION
-from innkeeper.taverns.silly.pinned_groups import PINNED_GROUPS
 from innkeeper.taverns.silly.plan_assembly import PLAN_ASSEMBLY
-from innkeeper.taverns.silly.story_string import STORY_FIELDS
-from innkeeper.taverns.silly.text_assembly import TEXT_ASSEMBLY
-from innkeeper.taverns.silly.text_compilation import TEXT_COMPILATION
-from innkeeper.taverns.silly.text_entries import TEXT_ENTRIES
-from innkeeper.taverns.silly.text_history import TEXT_HISTORY
-from innkeeper.taverns.silly.text_prompt import TEXT_TRIMMING
+from innkeeper.taverns.silly.prompts import ENTRIES, PINNED_GROUPS
+from innkeeper.taverns.silly.text.assemble import TEXT_ASSEMBLY
+from innkeeper.taverns.silly.text.fill import TEXT_TRIMMING
+from innkeeper.taverns.silly.text.history import TEXT_HISTORY
+from innkeeper.taverns.silly.text.story import STORY_FIELDS, TEXT_COMPILATION, TEXT_ENTRIES
 from innkeeper.taverns.silly.trimming import TRIMMING
 from innkeeper.taverns.tavern import Tavern
 
@@ -67,8 +64,8 @@ def substitute(
     resolved only where a macro asks for them.
     """
     from innkeeper.macros.silly import substitute as expand
-    from innkeeper.taverns.silly.environment import environment_of
     from innkeeper.taverns.silly.inputs import read_inputs
+    from innkeeper.taverns.silly.scene import environment_of
 
     state = start(request, ports or Ports())
     inputs = read_inputs(state)

@@ -1,4 +1,8 @@
-"""Step ``compilation``: the messages of the fixed parts and the examples. Leaves `Compiled`."""
+"""Step ``compilation``: the messages of the fixed parts and of the example dialogues. Leaves `Compiled`.
+
+Examples are the card's blocks with those of lore around them; what a block and a turn are is said in
+`innkeeper.macros.silly.examples`.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +12,21 @@ from typing import Final
 import msgspec
 
 from innkeeper.content.preset import PromptItem
+from innkeeper.macros.silly.card import ExampleTurn, example_turns
+from innkeeper.macros.silly.card import example_blocks as blocks_of
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
 from innkeeper.prompt.text import Origin
-from innkeeper.taverns.silly.entries import Turn
-from innkeeper.taverns.silly.examples import example_blocks, turns_of
 from innkeeper.taverns.silly.injection import Injections
-from innkeeper.taverns.silly.lore_texts import LoreTexts
-from innkeeper.taverns.silly.pinned_groups import FIXED_FIRST, Prompt, prompts_of
+from innkeeper.taverns.silly.lore import LoreTexts
+from innkeeper.taverns.silly.prompts import FIXED_FIRST, Prompt, PromptTurn, prompts_of
 from innkeeper.taverns.silly.room import Draft
 from innkeeper.taverns.silly.scene import Scene, scene_of
+from innkeeper.text.javascript.values import strip
 
-__all__ = ["COMPILATION", "Compiled", "Fixed"]
+__all__ = ["COMPILATION", "Compiled", "Fixed", "example_blocks", "turns_of"]
 
 
 class Fixed(msgspec.Struct, frozen=True):
@@ -43,7 +48,7 @@ class Compiled(msgspec.Struct, frozen=True, kw_only=True):
 def run(state: State, _config: NoConfig) -> None:
     """Turn prompts, injections beside the main prompt, and examples into drafts."""
     scene, prompts = scene_of(state), prompts_of(state)
-    turns: tuple[Turn, ...] = state.made_by("entries")
+    turns: tuple[PromptTurn, ...] = state.made_by("entries")
     items = {turn.item.identifier: turn.item for turn in turns}
     unsent = _unsent(state, prompts, items)
     rest = [fixed for fixed in _rest(prompts, items) if fixed.slot not in unsent]
@@ -170,3 +175,23 @@ def _example(scene: Scene, heading: str, block: str, place: int) -> tuple[Draft,
 
 
 COMPILATION: Final = Step("compilation", run, NoConfig)
+
+
+def example_blocks(scene: Scene, lore: LoreTexts) -> list[str]:
+    """The blocks in prompt order: lore at the top, newest first, the card's, lore at the bottom."""
+    blocks = _blocks(scene.texts.examples)
+    for text in lore.em_top:
+        blocks = [*_blocks(scene.expand(text)), *blocks]
+    for text in lore.em_bottom:
+        blocks = [*blocks, *_blocks(scene.expand(text))]
+    return blocks
+
+
+def _blocks(text: str) -> list[str]:
+    return blocks_of(strip(text.replace("\r", "")))
+
+
+def turns_of(scene: Scene, block: str) -> list[ExampleTurn]:
+    """A block's turns between the user and the character, or the members of the group."""
+    inputs = scene.inputs
+    return example_turns(block, inputs.user, inputs.char, inputs.group.names if inputs.group else ())

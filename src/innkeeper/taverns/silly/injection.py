@@ -15,8 +15,7 @@ from innkeeper.content.persona import PersonaPosition
 from innkeeper.prompt.injections import Injection, InjectionPosition
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
-from innkeeper.taverns.silly.lore_texts import LoreTexts
-from innkeeper.taverns.silly.note import note_due, placed_note
+from innkeeper.taverns.silly.lore import LoreTexts, note_due, placed_note
 from innkeeper.taverns.silly.scene import Scene, scene_of
 from innkeeper.taverns.silly.settings import ROLES
 

@@ -22,13 +22,13 @@ from innkeeper.prompt.randomness import Randomness
 from innkeeper.prompt.state import State
 from innkeeper.taverns.silly.compat import Compat, compat_of
 from innkeeper.taverns.silly.line import Line, lines_of
-from innkeeper.taverns.silly.setting_shapes import check_shapes
 from innkeeper.taverns.silly.settings import (
     AuthorsNote,
     CharacterNote,
     Generation,
     GroupSettings,
     PowerUser,
+    check_shapes,
     read_settings,
 )
 from innkeeper.taverns.silly.speakers import choose_speakers

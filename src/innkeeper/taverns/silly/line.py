@@ -1,17 +1,26 @@
-"""Line: one message of the chat as SillyTavern sees it, made from a `Message` and the facts in its metadata."""
+"""Line: one message of the chat as SillyTavern sees it, made from a `Message` and its metadata.
+
+A line with tool calls holds their results too. In prompts that send no calls, the text said beside a call stays, and
+a note names the lines whose calls and results are left out (`sillytavern.md` 61).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from innkeeper.prompt.errors import Where
 from innkeeper.prompt.frozen import EMPTY
 from innkeeper.prompt.message import Attachment, Message
+from innkeeper.prompt.note import NoteKind
 from innkeeper.taverns.silly.recent import Recent
 
-__all__ = ["Line", "line_of"]
+if TYPE_CHECKING:
+    from innkeeper.prompt.state import State
+
+__all__ = ["Line", "line_of", "note_calls", "spoken_lines", "without_calls"]
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,3 +90,24 @@ def lines_of(messages: tuple[Message, ...], *, user: str, char: str) -> tuple[Li
             line = _LINES.get(message, also)
             lines.append(line or _LINES.put(message, line_of(message, len(lines), user=user, char=char), also))
     return tuple(lines)
+
+
+def without_calls(line: Line) -> Line:
+    """A line of tool calls as one that only says something: its text, or what is shown for the calls."""
+    if not line.has_tools:
+        return line
+    return msgspec.structs.replace(line, text=line.text or line.shown, tool_calls=(), tool_results=())
+
+
+def spoken_lines(lines: Iterable[Line]) -> Iterator[Line]:
+    """The lines without tool calls; of those that only call, nothing (`sillytavern.md` 61)."""
+    return (without_calls(line) for line in lines if not line.has_tools or line.text or line.attachments)
+
+
+def note_calls(state: State, lines: Iterable[Line], why: str, hint: str | None = None) -> None:
+    """Say of the tool calls among the lines, where there are any, that they and their results are not sent."""
+    places = tuple(line.place for line in lines if line.has_tools)
+    if places:
+        message = f"{len(places)} of the chat's lines call tools; the calls and their results are left out: {why}"
+        where = Where(asset="history", path=f"[{places[0]}]")
+        state.note(NoteKind.IGNORED, message, where=where, hint=hint, data={"lines": places})

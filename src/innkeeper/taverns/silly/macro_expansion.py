@@ -1,28 +1,32 @@
-"""Step ``macro_expansion``: the history's macros, newest message first, and the texts at depths put between. Leaves `History`."""
+"""Step ``macro_expansion``: the history's macros, newest message first, and texts at depths. Leaves `History`.
+
+A line becomes messages here: with its speaker in the content, in the name field or nowhere, as the preset says
+(`sillytavern.md` 54, 55), and with stored reasoning in front of the newest lines that have some.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
 
+from innkeeper.content.preset import NamesBehavior
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
 from innkeeper.prompt.text import Origin
 from innkeeper.taverns.silly.injection import MAX_DEPTH, DepthText, Injections
-from innkeeper.taverns.silly.line import Line
-from innkeeper.taverns.silly.names import field_name, named_text
-from innkeeper.taverns.silly.pinned_groups import Prompt, prompts_of
-from innkeeper.taverns.silly.reasoning import Reasoning
+from innkeeper.taverns.silly.inputs import SillyInputs
+from innkeeper.taverns.silly.line import Line, note_calls, spoken_lines, without_calls
+from innkeeper.taverns.silly.prompts import Prompt, prompts_of
 from innkeeper.taverns.silly.recent import Recent
 from innkeeper.taverns.silly.room import Draft
 from innkeeper.taverns.silly.scene import Scene, is_plain, scene_of
-from innkeeper.taverns.silly.tool_lines import note_calls, spoken_lines, without_calls
 
-__all__ = ["MACRO_EXPANSION", "History", "of_depth"]
+__all__ = ["MACRO_EXPANSION", "History", "Reasoning", "field_name", "named_text", "of_depth"]
 
 ROLE_ORDER: Final = ("system", "user", "assistant")
 """The order of roles within one depth and order, counted from the end of the chat (`sillytavern.md` 43)."""
@@ -238,3 +242,51 @@ def _injected(role: str, text: str, depth: int) -> Draft:
 
 
 MACRO_EXPANSION: Final = Step("macro_expansion", run, NoConfig)
+
+
+_NOT_ALLOWED: Final = re.compile(r"[^a-zA-Z0-9_]")
+LONGEST_NAME: Final = 64
+
+
+def named_text(inputs: SillyInputs, line: Line, text: str) -> str:
+    """The text with the speaker's name in front where the preset's names behaviour puts it (`sillytavern.md` 54, 55)."""
+    behavior = inputs.preset.names_behavior
+    if behavior in (NamesBehavior.NONE, NamesBehavior.COMPLETION):
+        return text
+    if line.narrator and (inputs.group is None or behavior is NamesBehavior.CONTENT):
+        return text
+    if behavior is NamesBehavior.CONTENT:
+        return f"{line.name}: {text}" if line.name else text
+    elsewhere = inputs.group is not None or line.force_avatar is not None
+    return f"{line.name}: {text}" if elsewhere and line.name != inputs.user else text
+
+
+def field_name(inputs: SillyInputs, line: Line) -> str | None:
+    """The name for the message's name field, with other characters as ``_``; ``None`` when it carries none."""
+    if inputs.preset.names_behavior is not NamesBehavior.COMPLETION or not line.name:
+        return None
+    return _NOT_ALLOWED.sub("_", line.name)[:LONGEST_NAME]
+
+
+class Reasoning:
+    """Called with lines from the newest on.
+
+    Whoever speaks keeps what was thought; the line to go on with keeps it whatever the settings say.
+    """
+
+    def __init__(self, scene: Scene) -> None:
+        rule = scene.inputs.power.reasoning
+        self._rule, self._expand, self._added = rule, scene.expand, 0
+        self._most = rule.max_additions if rule.add_to_prompts else 0
+        self._goes_on = scene.type == "continue"
+
+    def __call__(self, line: Line, text: str) -> str:
+        """The text with the line's reasoning in front of it, as long as there is room for more."""
+        goes_on, self._goes_on = self._goes_on, False
+        if not line.reasoning or not (goes_on or self._added < self._most):
+            return text
+        self._added += 1
+        thought = self._expand(self._rule.prefix) + line.reasoning
+        if goes_on and not text:
+            return thought
+        return f"{thought}{self._expand(self._rule.suffix)}{self._expand(self._rule.separator)}{text}"

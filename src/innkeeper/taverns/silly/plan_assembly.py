@@ -1,4 +1,8 @@
-"""Step ``plan_assembly``: control prompts, the message to continue, prefill, request options. Leaves `Assembly`."""
+"""Step ``plan_assembly``: what surrounds the history, and the plan's greeting and options. Leaves `Assembly`.
+
+That is control prompts, the message to continue and its nudge, prefill, and the start of the reply that the user
+wants.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +14,12 @@ from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
 from innkeeper.prompt.text import Origin
-from innkeeper.taverns.silly.bias import bias_of
-from innkeeper.taverns.silly.greeting import resolve_greeting
 from innkeeper.taverns.silly.macro_expansion import History
-from innkeeper.taverns.silly.own_stop_strings import custom_stop_strings
 from innkeeper.taverns.silly.room import Draft
 from innkeeper.taverns.silly.scene import Scene, scene_of
+from innkeeper.taverns.silly.settings import custom_stop_strings
 
-__all__ = ["PLAN_ASSEMBLY", "Assembly"]
+__all__ = ["PLAN_ASSEMBLY", "Assembly", "bias_of", "resolve_greeting"]
 
 
 class Assembly(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,3 +126,27 @@ def _prefill(scene: Scene) -> str:
 
 
 PLAN_ASSEMBLY: Final = Step("plan_assembly", run, NoConfig)
+
+
+def bias_of(scene: Scene) -> str:
+    """The bias with its macros resolved; empty when it is blank, and where the user speaks or a message is continued."""
+    if scene.type in ("continue", "impersonate"):
+        return ""
+    said = next((line for line in reversed(scene.all_lines) if line.is_user or line.narrator), None)
+    own = said.bias if said is not None and not scene.inputs.message else ""
+    text = scene.expand(own if own.strip() else scene.inputs.power.user_prompt_bias)
+    return text if text.strip() else ""
+
+
+def resolve_greeting(state: State, scene: Scene) -> None:
+    """Set the plan's greeting: index 0 or -1 is the first message, then alternates, then a group's own; else a warning."""
+    index = state.request.greeting
+    if index is None:
+        return
+    greetings = scene.inputs.character.greetings(group=scene.inputs.group is not None)
+    place = max(index, 0)
+    if place >= len(greetings):
+        state.warn(f"there is no greeting {index}; the card has {len(greetings)}", kind=NoteKind.WARNING)
+        place = 0
+    state.result.greeting = scene.expand(greetings[place]) if greetings else ""
+    state.result.greeting_index = place

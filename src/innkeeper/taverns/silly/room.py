@@ -1,22 +1,31 @@
 """Room: the messages of a chat-completion prompt while it is filled, slot by slot, within the token budget.
 
-SillyTavern fills a prompt rather than trimming one (`sillytavern.md` 47): fixed parts first, then examples and history as
-far as they fit. What does not fit is kept here too, with its tokens, so that every omission can be reported.
+SillyTavern fills a prompt rather than trimming one (`sillytavern.md` 47): fixed parts first, then examples and
+history as far as they fit. What does not fit is kept here too, with its tokens, so that every omission can be
+reported.
+
+`Draft` is a message in the making and `block_of` the block it becomes. `Counting` is how this build counts tokens: by
+SillyTavern's own rule for the tokenizer that the request names, with room kept free for the definitions of tools.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
-from innkeeper.prompt.frozen import EMPTY
+from innkeeper.prompt.block import Block, InsertionPoint
+from innkeeper.prompt.frozen import EMPTY, FrozenDict, freeze, thaw
 from innkeeper.prompt.message import Attachment
+from innkeeper.prompt.state import State
 from innkeeper.prompt.text import Origin
+from innkeeper.taverns.silly.inputs import SillyInputs
 from innkeeper.taverns.silly.recent import Recent
+from innkeeper.tokens import SILLYTAVERN_TOKENIZERS, Framing, default_counter, framing
 
-__all__ = ["Draft", "NoRoomError", "Room"]
+__all__ = ["Counting", "Draft", "NoRoomError", "Room", "block_of", "tool_tokens"]
 
 REPLY_PRIMER: Final = 3
 """Tokens every chat prompt reserves for the beginning of the reply."""
@@ -163,3 +172,144 @@ class Room:
     def used(self) -> int:
         """Tokens of all placed messages."""
         return sum(self.tokens(draft) for _, draft in self.placed())
+
+
+_GROUPS: Final = {"injection": "system"}
+
+_BLOCKS: Final[Recent[Block]] = Recent()
+
+
+def block_of(slot: str, draft: Draft, *, enabled: bool = True) -> Block:
+    """The draft's block; that of a message is kept for the next turn."""
+    if draft.kind != "history":
+        return _made(slot, draft, enabled=enabled)
+    known = _BLOCKS.get(draft, (slot, enabled))
+    return _BLOCKS.put(draft, _made(slot, draft, enabled=enabled), (slot, enabled)) if known is None else known
+
+
+def _made(slot: str, draft: Draft, *, enabled: bool) -> Block:
+    facts: dict[str, Any] = {"source": draft.source}
+    if draft.bundle:
+        facts["eviction_bundle"] = draft.bundle
+    return Block(
+        id=draft.id,
+        role=draft.role,
+        content=draft.content,
+        name=draft.name,
+        slot=slot,
+        group=_GROUPS.get(draft.kind, draft.kind),
+        enabled=enabled,
+        removable=draft.kind in ("examples", "lore", "history"),
+        attachments=draft.attachments,
+        message_metadata=freeze(dict(draft.metadata)) if draft.metadata else EMPTY,
+        metadata=FrozenDict(facts),
+        origin=draft.origin,
+        insertion_point=InsertionPoint.RELATIVE,
+        depth=draft.depth or 0,
+    )
+
+
+Message = Callable[[Mapping[str, Any]], int]
+
+
+class Counting(msgspec.Struct, frozen=True):
+    """``message`` counts a message with its overheads, ``text`` bare text; the rest is what the lore budget counts by.
+
+    ``lore_part`` and ``lore_overhead`` are given where counts add up over lines (see `innkeeper.lore.ledger`).
+    """
+
+    message: Message
+    text: Callable[[str], int]
+    lore: Callable[[str], int]
+    lore_part: Callable[[str], int] | None = None
+    lore_overhead: int = 0
+    name: str = ""
+    """What is counted by, when it is one of SillyTavern's own tokenizers: the same in every build."""
+
+    @classmethod
+    def of(cls, state: State, inputs: SillyInputs) -> Counting:
+        """The counting of a build: SillyTavern's for one of its tokenizer names, otherwise the model's own.
+
+        Raises `TokenizerUnavailableError` for a tokenizer whose vocabulary may not be shipped.
+        """
+        name = state.request.model or ("none" if inputs.is_text else "gpt-4o")
+        if state.inputs.ports.token_counter is None and name in SILLYTAVERN_TOKENIZERS:
+            return _sillytavern(name, chat=not inputs.is_text)
+        counter = state.inputs.ports.token_counter or default_counter()
+        return _neutral(counter, name)
+
+
+_ADDING_UP: Final = frozenset({"gpt-4o", "gpt-4", "gpt-3.5-turbo"})
+"""Tokenizers that count each text of a message apart and never join across a line break (see `innkeeper.lore.ledger`)."""
+
+
+def _sillytavern(name: str, *, chat: bool) -> Counting:
+    tokenizer = SILLYTAVERN_TOKENIZERS[name]
+    counter, rule = tokenizer.counter(), tokenizer.framing
+
+    def part(text: str) -> int:
+        return counter.count(text, name)
+
+    def message(value: Mapping[str, Any]) -> int:
+        return rule.count_message(value, counter, name)
+
+    if not chat:
+        return Counting(message, tokenizer.count_text, tokenizer.count_text, name=f"{name} text")
+    if name not in _ADDING_UP:
+        return Counting(message, tokenizer.count_text, tokenizer.count_lore, name=name)
+    overhead = tokenizer.count_lore("word") - part("word")
+    return Counting(_quick(message, part, rule), tokenizer.count_text, tokenizer.count_lore, part, overhead, name)
+
+
+def _quick(slow: Message, part: Callable[[str], int], rule: Framing) -> Message:
+    """The same counts for plain messages, without walking their fields. What may spell a special token goes the slow way."""
+    roles: dict[str, int] = {}
+
+    def message(value: Mapping[str, Any]) -> int:
+        content = value["content"]
+        if len(value) > PLAIN_FIELDS or "<|" in content:
+            return slow(value)
+        role = value["role"]
+        if role not in roles:
+            roles[role] = part(role) + rule.per_message
+        return roles[role] + part(content)
+
+    return message
+
+
+PLAIN_FIELDS: Final = 2
+"""A plain message has a role and a content."""
+
+
+def _neutral(counter: Any, model: str) -> Counting:
+    rule = framing("openai")
+
+    def text(value: str) -> int:
+        return int(counter.count(value, model))
+
+    def message(value: Mapping[str, Any]) -> int:
+        return int(rule.count_message(value, counter, model))
+
+    return Counting(message, text, text)
+
+
+FRAME: Final = 6
+"""Tokens kept where tools may be called, even when none is offered (measured on SillyTavern 1.19)."""
+
+OFFER: Final = 8
+"""Tokens more when any is offered (measured on SillyTavern 1.19)."""
+
+_SENT: Final = ("name", "description", "parameters")
+
+
+def tool_tokens(tools: Sequence[Mapping[str, Any]], count: Callable[[Mapping[str, Any]], int]) -> int:
+    """What is kept: a frame, and each definition as JSON. ``count`` counts a message."""
+    empty = count({"role": "", "content": ""})
+    each = sum(count({"role": "", "content": _written(tool)}) - empty for tool in tools)
+    return FRAME + (OFFER if tools else 0) + each
+
+
+def _written(tool: Mapping[str, Any]) -> str:
+    fields = tool.get("function", tool)
+    sent = {name: thaw(fields[name]) for name in _SENT if name in fields} if isinstance(fields, Mapping) else {}
+    return json.dumps({"type": "function", "function": sent}, ensure_ascii=False, separators=(",", ":"), default=str)

@@ -1,17 +1,28 @@
 """Settings of SillyTavern that a build depends on, read from ``request.settings`` under its own names.
 
-Every setting is used or named in the plan's notes; a wrong type is a `ConfigError` that names the field.
+Every setting is used, or named in the plan's notes as without effect. Values of a wrong type or shape are a
+`ConfigError` that names the field: `read_settings` checks those that have a type, `check_shapes` the others, both
+before anything uses them. `note_unused` also reports what the readers of the assets found wrong in them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final, TypeVar
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
+from innkeeper.content.finding import Finding, Level
+from innkeeper.lore import LoreSettings
 from innkeeper.prompt.errors import ConfigError, Where
 from innkeeper.prompt.frozen import thaw
+from innkeeper.prompt.note import NoteKind
+from innkeeper.prompt.state import State
+
+if TYPE_CHECKING:
+    from innkeeper.taverns.silly.inputs import SillyInputs
+    from innkeeper.taverns.silly.scene import Scene
 
 __all__ = [
     "ROLES",
@@ -20,7 +31,11 @@ __all__ = [
     "Generation",
     "GroupSettings",
     "PowerUser",
-    "Reasoning",
+    "ReasoningSettings",
+    "check_shapes",
+    "custom_stop_strings",
+    "listed",
+    "note_unused",
     "read_settings",
 ]
 
@@ -30,7 +45,7 @@ ROLES: Final = {0: "system", 1: "user", 2: "assistant"}
 """SillyTavern's numbers for roles."""
 
 
-class Reasoning(msgspec.Struct, frozen=True, kw_only=True):
+class ReasoningSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How stored reasoning goes into prompts: the newest ``max_additions`` of it, between ``prefix`` and ``suffix``."""
 
     add_to_prompts: bool = False
@@ -58,7 +73,7 @@ class PowerUser(msgspec.Struct, frozen=True, kw_only=True):
     trim_sentences: bool = False
     encode_tags: bool = False
     disable_group_trimming: bool = False
-    reasoning: Reasoning = Reasoning()
+    reasoning: ReasoningSettings = ReasoningSettings()
 
 
 class Generation(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,3 +133,132 @@ def read_settings(kind: type[T], raw: Any, name: str) -> tuple[T, tuple[str, ...
         return msgspec.convert(known, kind, strict=False), tuple(sorted(fields.keys() - known.keys()))
     except (msgspec.ValidationError, UnicodeError) as error:
         raise ConfigError(f"{name}: {error}", where=Where(asset="settings", path=name)) from error
+
+
+_OBJECTS: Final = ("power_user", "wi_settings", "world_info", "chat_metadata", "generation", "character_note", "text")
+_LISTS: Final = ("extensions", "character_tags")
+_METADATA_TEXTS: Final = ("scenario", "mes_example", "system_prompt", "chat_id_hash")
+_METADATA: Final = (*_METADATA_TEXTS, "pick_reroll_seed", "lastInContextMessageId")
+_TEXT_NUMBERS: Final = ("max_context", "amount_gen")
+LARGEST_WINDOW: Final = 2**53
+_PREFIX: Final = "world_info_"
+
+
+def check_shapes(state: State) -> None:
+    """Raise `ConfigError` naming the setting that has the wrong shape; note fields that mean nothing here."""
+    settings = state.request.settings
+    for name in _OBJECTS:
+        _check(settings, name, Mapping, "an object", "")
+    for name in _LISTS:
+        _check(settings, name, (list, tuple), "a list", "")
+    _check_metadata(state, settings.get("chat_metadata") or {})
+    for name in _TEXT_NUMBERS:
+        _check_number(settings.get("text") or {}, name)
+    _note_lore(state, settings.get("wi_settings") or settings.get("world_info") or {})
+
+
+def _check(fields: Mapping[str, Any], name: str, kind: Any, what: str, parent: str) -> None:
+    value = fields.get(name)
+    if value is not None and not isinstance(value, kind):
+        path = f"{parent}{name}"
+        raise ConfigError(f"{path} is {what}, not {type(value).__name__}", where=Where(asset="settings", path=path))
+
+
+def _check_metadata(state: State, metadata: Mapping[str, Any]) -> None:
+    for name in _METADATA_TEXTS[:3]:
+        _check(metadata, name, str, "a text", "chat_metadata.")
+    for name in metadata.keys() - set(_METADATA):
+        field = f"chat_metadata.{name}"
+        state.note(NoteKind.IGNORED, f"{field} has no effect in this tavern", data={"input": field})
+
+
+def _check_number(fields: Mapping[str, Any], name: str) -> None:
+    _check(fields, name, int, "a whole number", "text.")
+    value = fields.get(name)
+    if value is not None and (isinstance(value, bool) or not 0 <= value <= LARGEST_WINDOW):
+        where = Where(asset="settings", path=f"text.{name}")
+        raise ConfigError(f"text.{name} is a number of tokens between 0 and {LARGEST_WINDOW}", where=where)
+
+
+def _note_lore(state: State, fields: Mapping[str, Any]) -> None:
+    known = set(LoreSettings.__struct_fields__)
+    for name in fields:
+        if str(name).removeprefix(_PREFIX) not in known:
+            field = f"wi_settings.{name}"
+            state.note(NoteKind.IGNORED, f"{field} has no effect in this tavern", data={"input": field})
+
+
+def custom_stop_strings(scene: Scene) -> tuple[str, ...]:
+    """The strings of ``power_user.custom_stopping_strings``, expanded where it says so. None for what is no list of texts."""
+    power = scene.inputs.power
+    texts = listed(power.custom_stopping_strings) or ()
+    return tuple(map(scene.expand, texts) if power.custom_stopping_strings_macro else texts)
+
+
+def listed(setting: str) -> tuple[str, ...] | None:
+    """The texts in the setting, as written; ``None`` where it is no JSON list."""
+    try:
+        found = json.loads(setting or "[]")
+    except (ValueError, RecursionError):
+        return None
+    return tuple(text for text in found if isinstance(text, str) and text) if isinstance(found, list) else None
+
+
+_PRESET: Final[Mapping[str, str]] = {
+    "continue_postfix": "it joins a reply to the text that it continues, which is the caller's to do",
+    "wrap_in_quotes": "SillyTavern 1.19 no longer has it",
+    "media_inlining": "attachments are always sent where the dialect can carry them",
+    "bias_preset_selected": "give logit_bias as an option",
+    "max_context_unlocked": "windows are never capped",
+    "enable_web_search": "give the provider's own option",
+}
+_POWER: Final[Mapping[str, str]] = {
+    "trim_sentences": "it cuts replies, not prompts",
+    "encode_tags": "it is for display",
+    "disable_group_trimming": "it cuts replies, not prompts",
+}
+_LORE: Final[Mapping[str, str]] = {"overflow_alert": "an overflow is always told"}
+
+
+def note_unused(state: State, inputs: SillyInputs) -> None:
+    """Note each setting without effect that is set to something, and each finding of the assets."""
+    for name, value, reasons in (
+        ("preset", inputs.preset, _PRESET),
+        ("power_user", inputs.power, _POWER),
+        ("wi_settings", inputs.lore, _LORE),
+    ):
+        for field in _changed(value, reasons):
+            _ignored(state, f"{name}.{field}", reasons[field])
+    if listed(inputs.power.custom_stopping_strings) is None:
+        where = Where(asset="settings", path="power_user.custom_stopping_strings")
+        state.warn(
+            "the stop strings are no JSON list: none is used", where=where, hint='write them as ["first", "second"]'
+        )
+    settings = state.request.settings
+    if settings.get("regex"):
+        _ignored(state, "settings.regex", "scripts are run by the caller, on texts before they come in")
+    if settings.get("text") and inputs.text is None:
+        _ignored(state, "settings.text", "it is for the dialect text")
+    for asset, findings in _assets(inputs):
+        for finding in findings:
+            if finding.level is not Level.INFO:
+                state.warn(finding.message, where=finding.where(asset), hint=finding.hint)
+
+
+def _changed(value: Any, fields: Iterable[str]) -> Iterator[str]:
+    default = type(value)()
+    return (field for field in fields if getattr(value, field) != getattr(default, field))
+
+
+def _ignored(state: State, name: str, why: str) -> None:
+    state.note(NoteKind.IGNORED, f"{name} has no effect in this tavern: {why}", data={"input": name})
+
+
+def _assets(inputs: SillyInputs) -> Iterator[tuple[str, tuple[Finding, ...]]]:
+    yield "preset", inputs.preset.findings
+    yield "user", inputs.persona.findings
+    members = inputs.group.members if inputs.group is not None else ()
+    for member in members or (inputs.character,):
+        yield member.name or "character", member.findings
+    for scoped in inputs.books:
+        yield scoped.name, scoped.book.findings

@@ -16,12 +16,12 @@ from innkeeper.taverns.silly.line import Line
 if TYPE_CHECKING:
     from innkeeper.taverns.silly.inputs import Group
 
-__all__ = ["Strategy", "choose_speakers"]
+__all__ = ["SpeakerStrategy", "choose_speakers"]
 
 _WORD: Final = re.compile(r"\w+")
 
 
-class Strategy(IntEnum):
+class SpeakerStrategy(IntEnum):
     """How a group chooses, by SillyTavern's numbers. An unknown number chooses naturally."""
 
     NATURAL = 0
@@ -54,11 +54,11 @@ def choose_speakers(
 def _by_strategy(group: Group, lines: Sequence[Line], free: list[int], random: Stream, text: str) -> tuple[int, ...]:
     asked = bool(text) or bool(lines and lines[-1].is_user)
     strategy = group.settings.activation_strategy
-    if strategy == Strategy.LIST:
+    if strategy == SpeakerStrategy.LIST:
         return tuple(free)
-    if strategy == Strategy.MANUAL:
+    if strategy == SpeakerStrategy.MANUAL:
         return () if asked else (_one_of(free, random),)
-    if strategy == Strategy.POOLED:
+    if strategy == SpeakerStrategy.POOLED:
         return (_pooled(group, () if text else lines, free, random),)
     said = text or (lines[-1].text if lines else "")
     return tuple(_natural(group, lines, free, random, said, asked=asked))

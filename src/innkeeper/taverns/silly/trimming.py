@@ -1,36 +1,95 @@
-"""Step ``trimming``: fill the prompt within the budget, record what stays out, squash, and make the plan."""
+"""Step ``trimming``: fill the prompt within the budget, record what stays out, squash, and make the plan.
+
+By default the prompt is filled as SillyTavern does it (`sillytavern.md` 47, 69). A strategy of the budget can cut a
+full prompt instead; the stepped one keeps a provider's prefix cache warm, since the oldest message moves once in many
+turns. Either way the `TrimReport` has a record for every block that stayed out.
+"""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
 
+from innkeeper.budget.report import EvictionReason, EvictionRecord, TrimReport
 from innkeeper.budget.strategy import Stepped, Strategy, strategy_of
+from innkeeper.budget.unit import latest_user, units_of
+from innkeeper.prompt.block import Block
 from innkeeper.prompt.errors import UnknownNameError
 from innkeeper.prompt.note import NoteKind
+from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import Step, StepConfig
-from innkeeper.taverns.silly.carry import Carry
 from innkeeper.taverns.silly.compilation import Compiled
-from innkeeper.taverns.silly.cut import UNBOUNDED, cut
-from innkeeper.taverns.silly.draft_block import block_of
-from innkeeper.taverns.silly.fill_report import FILL, finish_plan
 from innkeeper.taverns.silly.injection import Injections
+from innkeeper.taverns.silly.lore import Carry
 from innkeeper.taverns.silly.macro_expansion import History
-from innkeeper.taverns.silly.pinned_groups import FIXED_FIRST, prompts_of
 from innkeeper.taverns.silly.plan_assembly import Assembly
-from innkeeper.taverns.silly.room import Draft, NoRoomError, Room
+from innkeeper.taverns.silly.prompts import FIXED_FIRST, prompts_of
+from innkeeper.taverns.silly.room import REPLY_PRIMER, Draft, NoRoomError, Room, block_of, tool_tokens
 from innkeeper.taverns.silly.scene import Scene, scene_of
-from innkeeper.taverns.silly.tool_room import tool_tokens
 
-__all__ = ["TRIMMING", "TrimmingConfig"]
+__all__ = ["FILL", "TRIMMING", "UNBOUNDED", "SillyTrimmingConfig", "cut", "finish_plan"]
+
+FILL: Final = "fill"
+"""The strategy's name in reports: SillyTavern fills prompts rather than trimming them (`sillytavern.md` 47, 69)."""
+
+
+def finish_plan(
+    state: State,
+    blocks: Iterable[Block],
+    *,
+    budget: int,
+    window: int,
+    final: int,
+    evicted: Iterable[int],
+    strategy: Strategy | None = None,
+) -> None:
+    """Set the plan and its report: ``final`` tokens of ``budget`` are used; ``evicted`` are those of the disabled blocks."""
+    reason = strategy.reason if strategy else EvictionReason.BUDGET_EXCEEDED
+    plan = Plan(blocks=tuple(blocks))
+    absent = [block for block in plan.blocks if not block.enabled]
+    records = tuple(_record(block, tokens, reason) for block, tokens in zip(absent, evicted, strict=True))
+    state.result.plan = plan
+    state.result.trim_report = TrimReport(
+        strategy=strategy.name if strategy else FILL,
+        budget_tokens=budget,
+        max_tokens=window,
+        reserve_tokens=max(window - budget, 0),
+        initial_tokens=final + sum(record.token_count for record in records),
+        final_tokens=final,
+        evictions=records,
+        tokenizer=state.request.model,
+    )
+    state.stat("plan_blocks", len(plan.blocks))
+    state.stat("evictions", len(records))
+
+
+def _record(block: Block, tokens: int, reason: EvictionReason) -> EvictionRecord:
+    return EvictionRecord(
+        block_id=block.id,
+        slot=block.slot,
+        token_count=tokens,
+        reason=_reason(block.bundle) or reason,
+        budget_group=block.group,
+        source=block.source,
+        bundle=block.bundle,
+    )
+
+
+def _reason(bundle: str | None) -> EvictionReason | None:
+    if bundle is None:
+        return None
+    return EvictionReason.TOOL_PAIR if bundle.startswith("tools:") else EvictionReason.GROUP_OVERFLOW
+
 
 ON_OVERFLOW: Final = ("error", "warn")
 """What happens when fixed parts do not fit."""
 
 
-class TrimmingConfig(StepConfig, frozen=True, kw_only=True):
+class SillyTrimmingConfig(StepConfig, frozen=True, kw_only=True):
     """How a prompt gets into its window.
 
     ``strategy`` is ``fill``, which is SillyTavern's way, or one of `innkeeper.budget.STRATEGIES`, which chat prompts may ask
@@ -61,7 +120,7 @@ class TrimmingConfig(StepConfig, frozen=True, kw_only=True):
         )
 
 
-def run(state: State, config: TrimmingConfig) -> None:
+def run(state: State, config: SillyTrimmingConfig) -> None:
     """Fill and finish."""
     scene = scene_of(state)
     strategy, budget = config.cutting(), scene.inputs.context_tokens
@@ -170,7 +229,7 @@ def _examples(state: State, room: Room, compiled: Compiled) -> None:
             room.put("dialogueExamples", draft)
 
 
-def _overflow(state: State, room: Room, error: NoRoomError, config: TrimmingConfig) -> None:
+def _overflow(state: State, room: Room, error: NoRoomError, config: SillyTrimmingConfig) -> None:
     from innkeeper.prompt.errors import MaxTokensExceededError
 
     scene = scene_of(state)
@@ -229,4 +288,24 @@ def _joins(draft: Draft) -> bool:
     return draft.role == "system" and not draft.name and not draft.apart and not draft.metadata
 
 
-TRIMMING: Final = Step("trimming", run, TrimmingConfig)
+TRIMMING: Final = Step("trimming", run, SillyTrimmingConfig)
+
+
+UNBOUNDED: Final = sys.maxsize
+"""The tokens of a room that everything fits into."""
+
+
+def cut(room: Room, strategy: Strategy, budget: int) -> None:
+    """Take out of a full room what the strategy evicts. Raises `NoRoomError` when what may not go exceeds ``budget``."""
+    placed = room.placed()
+    blocks = [block_of(slot, draft) for slot, draft in placed]
+    tokens = [room.tokens(draft) for _, draft in placed]
+    total = sum(tokens) + REPLY_PRIMER
+    if total > budget or strategy.caps:
+        user = latest_user(blocks) if strategy.keeps_latest_user else None
+        gone = strategy.choose(units_of(blocks, tokens, () if user is None else (user,)), total, budget)
+        room.evict({index for unit in gone for index in unit.members})
+    room.narrow(budget)
+    if room.left < 0:
+        _, largest = max(room.placed(), key=lambda item: room.tokens(item[1]))
+        raise NoRoomError(largest, 0)

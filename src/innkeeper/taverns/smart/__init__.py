@@ -33,15 +33,12 @@ if TYPE_CHECKING:
         truncate_after,
         update_message,
     )
-    from innkeeper.taverns.smart.compat import DEFAULT_PROFILE, PROFILES, Compat, compat_of
+    from innkeeper.taverns.smart.compat import DEFAULT_PROFILE, PROFILES, Compat, SmartOptions, compat_of
     from innkeeper.taverns.smart.construction import Construction, construct, construct_explained
-    from innkeeper.taverns.smart.errors import EntryNumberError, RoleError, ShapeError
-    from innkeeper.taverns.smart.framing import assemble
-    from innkeeper.taverns.smart.full_assembly import assemble_full
-    from innkeeper.taverns.smart.options import SmartOptions
-    from innkeeper.taverns.smart.postprocess import postprocess_apply
-    from innkeeper.taverns.smart.regex_rules import apply_messages, apply_text
-    from innkeeper.taverns.smart.tavern import PIPELINE, TAVERN, build, builder, to_messages
+    from innkeeper.taverns.smart.framing import assemble, assemble_full
+    from innkeeper.taverns.smart.regex_rules import apply_messages, apply_text, postprocess_apply
+    from innkeeper.taverns.smart.steps import PIPELINE, TAVERN, build, builder, to_messages
+    from innkeeper.taverns.smart.values import EntryNumberError, RoleError, ShapeError
     from innkeeper.taverns.smart.variables_update import apply_operation
     from innkeeper.taverns.smart.verdict import Rule, Verdict
 
@@ -115,7 +112,7 @@ __getattr__, __dir__ = lazy_names(
         "switch_branch": "branches",
         "truncate_after": "branches",
         "update_message": "branches",
-        "postprocess_apply": "postprocess",
+        "postprocess_apply": "regex_rules",
         "apply_messages": "regex_rules",
         "apply_text": "regex_rules",
         "apply_operation": "variables_update",
@@ -123,21 +120,21 @@ __getattr__, __dir__ = lazy_names(
         "PROFILES": "compat",
         "Compat": "compat",
         "Construction": "construction",
-        "EntryNumberError": "errors",
-        "RoleError": "errors",
+        "EntryNumberError": "values",
+        "RoleError": "values",
         "Rule": "verdict",
-        "ShapeError": "errors",
-        "SmartOptions": "options",
+        "ShapeError": "values",
+        "SmartOptions": "compat",
         "Verdict": "verdict",
         "assemble": "framing",
-        "assemble_full": "full_assembly",
+        "assemble_full": "framing",
         "compat_of": "compat",
         "construct": "construction",
         "construct_explained": "construction",
-        "PIPELINE": "tavern",
-        "TAVERN": "tavern",
-        "build": "tavern",
-        "builder": "tavern",
-        "to_messages": "tavern",
+        "PIPELINE": "steps",
+        "TAVERN": "steps",
+        "build": "steps",
+        "builder": "steps",
+        "to_messages": "steps",
     },
 )

@@ -1,22 +1,25 @@
-"""Assets normaliser: the books and regex rules of preset, character and files as one list of entries and one of rules.
+"""Assets normaliser: the books and regex rules of preset, character and files, each as one list.
 
-SmartTavern's ``assets_normalizer``. What belongs to a caller is never changed; what is returned shares nothing with it.
+SmartTavern's ``assets_normalizer``. What belongs to a caller is never changed; what is returned shares nothing with
+it. `entries_of` flattens the containers that world books come in, for every operation.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from innkeeper.taverns.smart.containers import entries_of, list_in
-from innkeeper.taverns.smart.options import SmartOptions
-from innkeeper.taverns.smart.values import copied, text_of
+from innkeeper.prompt.errors import LimitError, Where
+from innkeeper.taverns.smart.compat import Compat, SmartOptions
+from innkeeper.taverns.smart.values import MAX_BOOK_DEPTH, copied, text_of
 
 __all__ = [
+    "entries_of",
     "extract_character_regex",
     "extract_character_world_book",
     "extract_preset_regex",
+    "list_in",
     "merge_regex",
     "merge_world_books",
     "normalize",
@@ -211,3 +214,56 @@ def _first_of_each(items: list[dict[str, Any]], identities: list[object]) -> tup
 
 def _text(value: Any) -> str:
     return text_of(value, "id")
+
+
+def entries_of(world_books: Any, compat: Compat) -> list[dict[str, Any]]:
+    """The entries (objects only) of ``world_books``, depth first.
+
+    An array, arrays within it, an object with ``entries`` or with ``world_book.entries`` (3-smarttavern, *input*); with
+    `Compat.wide_books` also arrays of such objects, and books by name. Anything else has no entries.
+    Raises `LimitError` beyond `MAX_BOOK_DEPTH`.
+    """
+    return list(_flattened(world_books, compat.wide_books, 0))
+
+
+def _flattened(value: Any, wide: bool, depth: int) -> Iterator[dict[str, Any]]:  # noqa: FBT001 - recursion's own
+    if depth > MAX_BOOK_DEPTH:
+        what = "the nesting of world books"
+        raise LimitError(what, limit="MAX_BOOK_DEPTH", allowed=MAX_BOOK_DEPTH, where=Where(path="world_books"))
+    if isinstance(value, (list, tuple)):
+        yield from _of_array(value, wide, depth)
+    elif isinstance(value, dict):
+        listed = list_in(value)
+        if listed is None and wide:
+            for book in value.values():
+                if isinstance(book, (list, tuple)) or (isinstance(book, dict) and list_in(book) is not None):
+                    yield from _flattened(book, wide, depth + 1)
+        for entry in listed or ():
+            if isinstance(entry, dict):
+                yield entry
+            elif wide and isinstance(entry, (list, tuple)):
+                yield from _of_array(entry, wide, depth + 1)
+
+
+def _of_array(value: Any, wide: bool, depth: int) -> Iterator[dict[str, Any]]:  # noqa: FBT001 - recursion's own
+    for item in value:
+        if isinstance(item, (list, tuple)) or (wide and isinstance(item, dict) and _is_book(item)):
+            yield from _flattened(item, wide, depth + 1)
+        elif isinstance(item, dict):
+            yield item
+
+
+def _is_book(item: Mapping[str, Any]) -> bool:
+    return "content" not in item and list_in(item) is not None
+
+
+_KEYS: Final = ("entries", "world_book")
+
+
+def list_in(book: Mapping[str, Any]) -> list[Any] | tuple[Any, ...] | None:
+    """The array of a book's entries: its ``entries``, else those of its ``world_book``; ``None`` where there is none."""
+    entries, inner = (book.get(key) for key in _KEYS)
+    if isinstance(entries, (list, tuple)):
+        return entries
+    found = inner.get("entries") if isinstance(inner, Mapping) else None
+    return found if isinstance(found, (list, tuple)) else None

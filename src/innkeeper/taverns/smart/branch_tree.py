@@ -13,9 +13,8 @@ from typing import Any, Final
 
 from innkeeper.prompt.clock import Clock
 from innkeeper.prompt.errors import FormatError, Where
-from innkeeper.taverns.smart.errors import ShapeError
-from innkeeper.taverns.smart.options import SmartOptions
-from innkeeper.taverns.smart.values import copied
+from innkeeper.taverns.smart.compat import SmartOptions
+from innkeeper.taverns.smart.values import ShapeError, copied
 
 __all__ = ["BranchError", "BranchTree", "Stamp", "shown"]
 

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from innkeeper.prompt.errors import Where
 from innkeeper.taverns.smart.branch_tree import BranchError, BranchTree, shown
-from innkeeper.taverns.smart.errors import ShapeError
-from innkeeper.taverns.smart.values import text_of
+from innkeeper.taverns.smart.values import ShapeError, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from innkeeper.taverns.smart.options import SmartOptions
+    from innkeeper.taverns.smart.compat import SmartOptions
 
 __all__ = [
     "EDITS",

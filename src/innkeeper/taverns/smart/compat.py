@@ -1,20 +1,25 @@
 """Compat: where SmartTavern's original and its document differ, each difference a switch; a profile is a set of them.
 
-Both profiles keep the document's rules (3-smarttavern-in-chat-constructor). They differ in what is not safe in the original, or
-loses something without a word.
+Both profiles keep the document's rules (3-smarttavern-in-chat-constructor). They differ in what is unsafe in the
+original, or loses something without a word. `SmartOptions` is everything the operations take besides their data:
+these switches, and time, chance and permissions of macros.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
-from innkeeper.macros.smart.compat import FIXED, SMARTTAVERN, MacroCompat
+from innkeeper.macros.smart.options import FIXED, SMARTTAVERN, MacroCompat
 from innkeeper.prompt.errors import UnknownNameError
 
-__all__ = ["DEFAULT_PROFILE", "PROFILES", "Compat", "compat_of"]
+if TYPE_CHECKING:
+    from innkeeper.macros.smart import MacroOptions
+
+__all__ = ["DEFAULT_PROFILE", "PROFILES", "Compat", "SmartOptions", "compat_of"]
 
 
 class Compat(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -72,3 +77,26 @@ def compat_of(profile: str | None) -> Compat:
         what = "profile"
         raise UnknownNameError(what, name, PROFILES)
     return PROFILES[name]
+
+
+def _macros() -> MacroOptions:
+    from innkeeper.macros.smart import MacroOptions
+
+    return MacroOptions()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SmartOptions:
+    """``compat``: which of two behaviours where there are two. ``macros``: time, chance, and what macros may do."""
+
+    compat: Compat = PROFILES["fixed"]
+    macros: MacroOptions = field(default_factory=_macros)
+
+    @classmethod
+    def of(cls, profile: str | None = None, **macros: Any) -> SmartOptions:
+        """The options of a profile; ``macros`` are fields of its `MacroOptions`. Raises `UnknownNameError`."""
+        from innkeeper.macros.smart import MacroOptions
+
+        compat = compat_of(profile)
+        macros.setdefault("compat", compat.macros)
+        return cls(compat=compat, macros=MacroOptions(**macros))

@@ -1,27 +1,45 @@
-"""Construction: the history with in-chat prompts and book entries in it (3-smarttavern-in-chat-constructor)."""
+"""Construction: the history with in-chat prompts and book entries in it (3-smarttavern-in-chat-constructor).
+
+Entries are screened, their conditions judged; what is left is a `Candidate`, sorted by order, role and place, and
+inserted group by group of one depth (*filter rules*, *sorting and insertion*).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from operator import attrgetter
+from typing import Any, Final, NamedTuple
 
-from innkeeper.taverns.smart.candidate import Candidate, candidate_of, sorted_candidates
-from innkeeper.taverns.smart.compat import Compat
+from innkeeper.taverns.smart.assets_normalizer import entries_of
+from innkeeper.taverns.smart.compat import Compat, SmartOptions
 from innkeeper.taverns.smart.conditions import Conditions, is_conditional
-from innkeeper.taverns.smart.containers import entries_of
-from innkeeper.taverns.smart.errors import ShapeError
-from innkeeper.taverns.smart.history import history_text, items_of, normalised_history
-from innkeeper.taverns.smart.insertion import inserted
-from innkeeper.taverns.smart.options import SmartOptions
-from innkeeper.taverns.smart.roles import role_or
-from innkeeper.taverns.smart.screening import Screen, screen_entry, screen_preset
-from innkeeper.taverns.smart.sources import entry_source, preset_source
-from innkeeper.taverns.smart.values import text_of, told_number
+from innkeeper.taverns.smart.messages import (
+    RANK,
+    entry_source,
+    history_text,
+    items_of,
+    normalised_history,
+    preset_source,
+    role_or,
+)
+from innkeeper.taverns.smart.values import ShapeError, text_of, told_number, whole_number
 from innkeeper.taverns.smart.verdict import Rule, Verdict, shown
 
-__all__ = ["Construction", "construct", "construct_explained"]
+__all__ = [
+    "IN_CHAT",
+    "Candidate",
+    "Construction",
+    "Screen",
+    "candidate_of",
+    "construct",
+    "construct_explained",
+    "inserted",
+    "screen_entry",
+    "screen_preset",
+    "sorted_candidates",
+]
 
 PRESETS = "presets_in_chat"
 BOOKS = "world_books"
@@ -235,3 +253,108 @@ _FIELD = {
     Rule.BAD_ORDER: "order",
 }
 """The field that a rule refused."""
+
+
+_DEFAULT_DEPTH: Final = 0
+_DEFAULT_ORDER: Final = 100
+
+
+@dataclass(slots=True)
+class Candidate:
+    """``index`` is the place among all entries, presets first; ``source`` makes the message's annotation."""
+
+    order: int
+    rank: int
+    index: int
+    depth: int
+    role: str
+    content: str
+    source: Callable[[], dict[str, Any]]
+
+    def message(self) -> dict[str, Any]:
+        """The message it becomes, with a source of its own."""
+        return {"role": self.role, "content": self.content, "source": self.source()}
+
+
+def candidate_of(
+    entry: dict[str, Any], index: int, role: str, source: Callable[[], dict[str, Any]], compat: Compat
+) -> Candidate | Rule:
+    """The candidate, or the rule that stops an entry whose depth or order is no number."""
+    depth = whole_number(entry.get("depth"), _DEFAULT_DEPTH)
+    if depth is None:
+        return Rule.BAD_DEPTH
+    order = whole_number(entry.get("order"), _DEFAULT_ORDER)
+    if order is None:
+        return Rule.BAD_ORDER
+    if compat.order_zero == "default":
+        order = order or _DEFAULT_ORDER
+    return Candidate(order, RANK[role], index, depth, role, entry["content"], source)
+
+
+def sorted_candidates(candidates: list[Candidate]) -> list[Candidate]:
+    """By order, then role, then place (3-smarttavern, *sorting and insertion*)."""
+    return sorted(candidates, key=attrgetter("order", "rank", "index"))
+
+
+Screen = Callable[[Any], "Rule | None"]
+"""The rule that stops an entry, or ``None``."""
+
+IN_CHAT: Final = "in-chat"
+"""The position of a preset's prompt that goes into the chat."""
+
+_FRAMED: Final = frozenset({"before_char", "after_char"})
+"""Positions of book entries that framing places, not this."""
+
+
+def screen_preset(item: Any) -> Rule | None:
+    """A preset's prompt: an object, ``in-chat`` exactly, not disabled, with text (3-smarttavern, *filter rules*)."""
+    if not isinstance(item, dict):
+        return Rule.NOT_AN_OBJECT
+    if _position(item, "presets_in_chat") != IN_CHAT:
+        return Rule.POSITION
+    return _common(item)
+
+
+def screen_entry(item: Any) -> Rule | None:
+    """A book's entry: not ``before_char`` or ``after_char``, not disabled, with text (3-smarttavern, *filter rules*)."""
+    if _position(item, "world_books") in _FRAMED:
+        return Rule.POSITION
+    return _common(item)
+
+
+def _position(item: dict[str, Any], path: str) -> str:
+    position = item.get("position")
+    return position if type(position) is str else text_of(position, path)
+
+
+def _common(item: dict[str, Any]) -> Rule | None:
+    """Only the boolean false disables; only text that is not empty is content."""
+    if item.get("enabled") is False:
+        return Rule.DISABLED
+    content = item.get("content")
+    return None if isinstance(content, str) and content else Rule.BLANK
+
+
+def inserted(messages: list[dict[str, Any]], candidates: list[Candidate], compat: Compat) -> list[dict[str, Any]]:
+    """``messages`` with the sorted candidates in it, the deepest group first.
+
+    Each group comes ``depth`` messages before the end of the list as it is by then: deeper than the list is at its
+    beginning, below zero at its end.
+    """
+    groups: dict[int, list[dict[str, Any]]] = {}
+    for candidate in candidates:
+        groups.setdefault(candidate.depth, []).append(candidate.message())
+    grown = list(messages)
+    for depth in sorted(groups, reverse=True):
+        at = max(0, len(grown) - depth)
+        if depth < 0 and compat.negative_depth == "scrambled":
+            _one_by_one(grown, groups[depth], at)
+        else:
+            grown[at:at] = groups[depth]
+    return grown
+
+
+def _one_by_one(grown: list[dict[str, Any]], group: list[dict[str, Any]], at: int) -> None:
+    """From the last to the first at a place beyond the end, which each insertion brings nearer."""
+    for message in reversed(group):
+        grown.insert(at, message)

@@ -1,23 +1,45 @@
-"""Framing: relative prompts, lore around the character and descriptions, with the history in its place among them."""
+"""Framing: relative prompts, lore around the character and descriptions, the history in its place among them.
+
+Framing chooses lore by the older rules of the original: an entry is on only when it says so, and a conditional one is
+triggered by ``keys``, not by its condition. `assemble_full` is the whole raw prompt: construct, then framing around
+what it made.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, NamedTuple
 
-from innkeeper.taverns.smart.compat import Compat
-from innkeeper.taverns.smart.containers import entries_of
-from innkeeper.taverns.smart.framing_history import framed_history
-from innkeeper.taverns.smart.framing_lore import framed_lore, is_said
-from innkeeper.taverns.smart.framing_prompts import CHAT_HISTORY, DESCRIPTIONS, LORE_POSITIONS, relative_prompts
-from innkeeper.taverns.smart.keyword_search import KeywordSearch
-from innkeeper.taverns.smart.options import SmartOptions
-from innkeeper.taverns.smart.roles import role_or
-from innkeeper.taverns.smart.sources import document_source, prompt_source
-from innkeeper.taverns.smart.values import copied
+from innkeeper.prompt.errors import Where
+from innkeeper.taverns.smart.assets_normalizer import entries_of
+from innkeeper.taverns.smart.compat import Compat, SmartOptions
+from innkeeper.taverns.smart.conditions import KeywordSearch, is_conditional
+from innkeeper.taverns.smart.construction import IN_CHAT, construct
+from innkeeper.taverns.smart.messages import (
+    document_source,
+    framed_entry_source,
+    framed_history,
+    prompt_source,
+    role_or,
+)
+from innkeeper.taverns.smart.values import EntryNumberError, copied, text_of, whole_number
+from innkeeper.taverns.smart.verdict import Rule
 
-__all__ = ["assemble"]
+__all__ = [
+    "CHAT_HISTORY",
+    "DESCRIPTIONS",
+    "LORE_POSITIONS",
+    "assemble",
+    "assemble_full",
+    "framed_lore",
+    "framing_order",
+    "in_chat_prompts",
+    "is_said",
+    "relative_prompts",
+    "screen_framed",
+    "wrapped",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,3 +109,145 @@ def _description(prompt: dict[str, Any], document: Any, prefix: str) -> Iterator
 
 def _role(prompt: dict[str, Any]) -> str:
     return role_or(prompt, "system", "presets_relative")
+
+
+_DEFAULT_ORDER: Final = 100
+
+
+class _Framed(NamedTuple):
+    order: int
+    place: int
+    entry: dict[str, Any]
+
+
+def framed_lore(
+    entries: Iterable[dict[str, Any]], position: str, contains: Callable[[str], bool]
+) -> list[dict[str, Any]]:
+    """The messages of the entries at ``position``, by order and then place. ``contains`` tests a key against the history.
+
+    Raises `EntryNumberError` for an entry that would be placed and whose order is no number.
+    """
+    found = [
+        _Framed(framing_order(entry, f"world_books[{index}]"), index, entry)
+        for index, entry in enumerate(entries)
+        if text_of(entry.get("position"), "world_books") == position and screen_framed(entry, contains) is None
+    ]
+    return [
+        {"role": "system", "content": each.entry["content"], "source": _source(each, position)}
+        for each in sorted(found, key=lambda each: each[:2])
+    ]
+
+
+def _source(each: _Framed, position: str) -> dict[str, Any]:
+    return framed_entry_source(each.entry, each.place, position)
+
+
+def screen_framed(entry: dict[str, Any], contains: Callable[[str], bool]) -> Rule | None:
+    """The rule that keeps an entry out of its place around the character, or ``None``."""
+    if entry.get("enabled") is not True:
+        return Rule.DISABLED
+    if not is_said(entry.get("content")):
+        return Rule.BLANK
+    if is_conditional(entry) and not any(map(contains, _keys(entry.get("keys")))):
+        return Rule.KEYS
+    return None
+
+
+def _keys(keys: Any) -> list[str]:
+    """The keys to look for: a text or a list of them, other values in it as text, without the blanks around them."""
+    listed = [keys] if isinstance(keys, str) else keys if isinstance(keys, (list, tuple)) else ()
+    texts = (text_of(key, "world_books").strip() for key in listed)
+    return [text for text in texts if text]
+
+
+def is_said(content: Any) -> bool:
+    """Whether content is text with more than blanks."""
+    return isinstance(content, str) and bool(content.strip())
+
+
+def framing_order(entry: dict[str, Any], path: str) -> int:
+    """An entry's order. Raises `EntryNumberError` with the words of Python's own error."""
+    order = entry.get("order")
+    number = whole_number(order, _DEFAULT_ORDER)
+    if number is None:
+        raise EntryNumberError(_refusal(order), where=Where(path=f"{path}.order"))
+    return number
+
+
+def _refusal(order: Any) -> str:
+    try:
+        int(order)
+    except (TypeError, ValueError, OverflowError) as error:
+        return str(error)
+    return "not a whole number"  # pragma: no cover - whole_number refused it by the same call
+
+
+CHAT_HISTORY: Final = "chatHistory"
+"""The prompt in whose place the history stands."""
+
+LORE_POSITIONS: Final[Mapping[str, str]] = {"charBefore": "before_char", "charAfter": "after_char"}
+"""Prompts in whose place entries of a position stand."""
+
+DESCRIPTIONS: Final[Mapping[str, str]] = {"charDescription": "char", "personaDescription": "persona"}
+"""Prompts in whose place a description stands, and what their sources are called."""
+
+
+def relative_prompts(presets_relative: Any, presets_doc: Any) -> list[dict[str, Any]]:
+    """The enabled prompts in their order: of the array where one is given, else the relative ones of the preset.
+
+    Raises `EntryNumberError` for a prompt whose order is no number, though orders do not sort here.
+    """
+    return list(_enabled(presets_relative, presets_doc))
+
+
+def _enabled(presets_relative: Any, presets_doc: Any) -> Iterator[dict[str, Any]]:
+    for index, prompt in enumerate(_listed(presets_relative, presets_doc)):
+        if isinstance(prompt, dict) and prompt.get("enabled") is True:
+            framing_order(prompt, f"presets_relative[{index}]")
+            yield prompt
+
+
+def _listed(presets_relative: Any, presets_doc: Any) -> Any:
+    if isinstance(presets_relative, (list, tuple)):
+        return presets_relative
+    prompts = presets_doc.get("prompts") if isinstance(presets_doc, Mapping) else None
+    if not isinstance(prompts, (list, tuple)):
+        return ()
+    return [item for item in prompts if isinstance(item, dict) and text_of(item.get("position"), "") == "relative"]
+
+
+def assemble_full(
+    presets: Any,
+    world_books: Any = None,
+    history: Any = None,
+    character: Any = None,
+    persona: Any = None,
+    variables: Any = None,
+    *,
+    options: SmartOptions | None = None,
+) -> dict[str, Any]:
+    """The messages of a preset file, books and a chat: `construct` with the in-chat prompts, then `assemble` with the others.
+
+    ``history`` may be wrapped as ``{messages: [...]}``. Raises what `construct` and `assemble` raise.
+    """
+    chosen = options or SmartOptions()
+    books = wrapped(world_books)
+    listed = history.get("messages") if isinstance(history, Mapping) else history
+    made = construct(listed, in_chat_prompts(presets), books, variables, options=chosen)
+    return assemble(made["messages"], books, None, presets, character, persona, options=chosen)
+
+
+def in_chat_prompts(presets: Any) -> list[dict[str, Any]]:
+    """The prompts of a preset file whose position is ``in-chat`` in any case; `construct` then wants it in lower case."""
+    prompts = presets.get("prompts") if isinstance(presets, Mapping) else None
+    listed = prompts if isinstance(prompts, (list, tuple)) else ()
+    return [item for item in listed if isinstance(item, dict) and _is_in_chat(item)]
+
+
+def _is_in_chat(prompt: dict[str, Any]) -> bool:
+    return text_of(prompt.get("position"), "presets").lower() == IN_CHAT
+
+
+def wrapped(world_books: Any) -> Any:
+    """An array of entries as a book of them, the way the original hands it on."""
+    return {"entries": world_books} if isinstance(world_books, (list, tuple)) else world_books

@@ -1,18 +1,61 @@
-"""The step *prepare*: the request's assets, variables and settings in this tavern's own words."""
+"""Step ``prepare``: the request's assets, variables and settings in this tavern's own words.
+
+Leaves `SmartInputs`. Takes request options from the preset's ``api_config``, and resolves the greeting. The table of
+variables holds the chat's own and those that describe it to macros: its people, last messages and their numbers.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
+from innkeeper.content.lorebook import Lorebook
+from innkeeper.content.preset import Preset
+from innkeeper.prompt.errors import ConfigError, Where
+from innkeeper.prompt.frozen import thaw
+from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import NoteKind
+from innkeeper.prompt.request import BuildRequest
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
-from innkeeper.taverns.smart.limits import MAX_NUMBER
-from innkeeper.taverns.smart.smart_inputs import SmartInputs, read_inputs
+from innkeeper.taverns.smart.asset_conversion import (
+    convert_book,
+    convert_character,
+    convert_persona,
+    convert_preset,
+    greetings_of,
+    is_smart_book,
+    is_smart_preset,
+    people_variables,
+)
+from innkeeper.taverns.smart.assets_normalizer import (
+    entries_of,
+    extract_character_world_book,
+    merge_world_books,
+    normalize,
+)
+from innkeeper.taverns.smart.compat import Compat, SmartOptions, compat_of
+from innkeeper.taverns.smart.conditions import HISTORY_TEXT
+from innkeeper.taverns.smart.messages import history_text
+from innkeeper.taverns.smart.values import MAX_NUMBER, text_of
 from innkeeper.taverns.tavern import note_unused
 
-__all__ = ["PREPARE"]
+if TYPE_CHECKING:
+    from innkeeper.content.character import Character
+
+__all__ = [
+    "DEFAULT_PRESET",
+    "PREPARE",
+    "SmartInputs",
+    "SmartSettings",
+    "chat_variables",
+    "inputs_of",
+    "read_inputs",
+    "read_settings",
+]
 
 _UNUSED: Final[Mapping[str, str]] = {
     "group": "the smart tavern knows one character and one user",
@@ -80,3 +123,190 @@ def _greet(state: State, inputs: SmartInputs) -> None:
 
 PREPARE: Final = Step("prepare", run, NoConfig)
 """Reads everything the other steps need."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SmartInputs:
+    """What the steps read.
+
+    ``messages`` are the chat with the new message at its end, ``history`` the same for construct.
+    ``table`` holds the variables of the chat and those that tell of it.
+    """
+
+    options: SmartOptions
+    settings: SmartSettings
+    preset: dict[str, Any]
+    entries: list[dict[str, Any]]
+    rules: dict[str, Any]
+    character: dict[str, Any] | None
+    persona: dict[str, Any] | None
+    greetings: tuple[str, ...]
+    messages: tuple[Message, ...]
+    history: list[dict[str, Any]]
+    table: dict[str, Any]
+
+
+def inputs_of(state: State) -> SmartInputs:
+    """What *prepare* left."""
+    inputs: SmartInputs = state.made_by("prepare")
+    return inputs
+
+
+def read_inputs(state: State) -> SmartInputs:
+    """The inputs of a build. Raises what the readers of its assets raise, and what `read_settings` raises."""
+    request = state.request
+    settings = read_settings(request)
+    options = _options(state, settings)
+    character, card = convert_character(request.character, state)
+    persona = convert_persona(request.user)
+    preset = _preset(request.preset, card, state)
+    rules = normalize(preset, None, character, settings.regex_rules, options=options)["merged_regex"]
+    messages = request.history
+    if request.message:
+        messages = (*messages, Message("user", request.message))
+    history = [{"role": message.role, "content": message.content} for message in messages]
+    people = people_variables(character, card, persona)
+    own = state.variables.to_dict()
+    return SmartInputs(
+        options=options,
+        settings=settings,
+        preset=preset,
+        entries=[_unforged(entry, ("type", "source_id")) for entry in _entries(state, character, options)],
+        rules=rules,
+        character=character,
+        persona=persona,
+        greetings=greetings_of(character, card),
+        messages=messages,
+        history=history,
+        table={
+            **people,
+            **chat_variables(history, request.message),
+            **thaw(dict(request.macro_vars)),
+            **own.get("global", {}),
+            **own.get("local", {}),
+        },
+    )
+
+
+def _options(state: State, settings: SmartSettings) -> SmartOptions:
+    from innkeeper.macros.smart import MacroOptions, StreamChance
+
+    compat = settings.compat
+    macros = MacroOptions(
+        compat=compat.macros,
+        python=settings.python,
+        now=state.inputs.clock.now,
+        random=StreamChance(state.inputs.random.stream("smart-macros")),
+    )
+    return SmartOptions(compat=compat, macros=macros)
+
+
+def _preset(value: Any, card: Character | None, state: State) -> dict[str, Any]:
+    if value is None:
+        return DEFAULT_PRESET
+    raw = value.raw if isinstance(value, Preset) else value
+    if isinstance(raw, Mapping) and is_smart_preset(raw):
+        own: dict[str, Any] = thaw(dict(raw))
+        own["prompts"] = [_unforged(item, ("type", "id", "source_id")) for item in own["prompts"]]
+        return own
+    return convert_preset(Preset.of(value), card, state)
+
+
+def _book(value: Any, state: State) -> Any:
+    raw = value.raw if isinstance(value, Lorebook) else value
+    if is_smart_book(raw):
+        return thaw(raw)
+    return convert_book(Lorebook.of(value), state)
+
+
+def _entries(state: State, character: Any, options: SmartOptions) -> list[dict[str, Any]]:
+    """The entries of the books, then the character's; of the same entry only the first.
+
+    With `Compat.lossy_merges` entries of one ``id`` are the same, as in the original; else those of one id and text.
+    """
+    books = [_book(book, state) for book in state.request.lorebooks]
+    own = {"entries": [entry for book in books for entry in entries_of(book, _WIDE)]}
+    found: list[dict[str, Any]]
+    if options.compat.lossy_merges:
+        merged = merge_world_books(own, extract_character_world_book(character), options=options)
+        found, removed = merged["world_book"], merged["meta"]["dedup_removed_count"]
+    else:
+        found, removed = _distinct([*own["entries"], *extract_character_world_book(character)["entries"]])
+    if removed:
+        message = f"{removed} entries of the books are left out: the same ones came before"
+        state.note(NoteKind.IGNORED, message, data={"entries": removed})
+    return found
+
+
+_WIDE: Final = Compat(wide_books=True)
+"""Books come as a list here, so every container in it is looked into."""
+
+
+def _distinct(entries: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]:
+    """The entries, each once, and how many were there before."""
+    kept: dict[object, dict[str, Any]] = {}
+    for place, entry in enumerate(entries):
+        content = entry.get("content")
+        said = entry.get("id") is not None and isinstance(content, str)
+        kept.setdefault((text_of(entry["id"], "id"), content) if said else place, entry)
+    return list(kept.values()), len(entries) - len(kept)
+
+
+def _unforged(item: Any, keys: tuple[str, ...]) -> Any:
+    """A copy without the keys by which an entry could say that its text came from elsewhere."""
+    return {key: value for key, value in item.items() if key not in keys} if isinstance(item, dict) else item
+
+
+class SmartSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``regex_rules`` are rules beside the preset's and the character's. ``policy`` says what undefined variables are.
+
+    ``python`` off leaves ``{{python:…}}`` without a result; ``compat`` changes single switches of the profile.
+    """
+
+    regex_rules: Any = None
+    policy: dict[str, Any] = {}
+    python: bool = True
+    compat: Compat = Compat()
+
+
+def read_settings(request: BuildRequest) -> SmartSettings:
+    """The settings of a request. Raises `ConfigError` for unknown keys and wrong types, `UnknownNameError` for a profile."""
+    given = thaw(dict(request.settings))
+    given.pop("chat_metadata", None)
+    try:
+        switches = {**msgspec.structs.asdict(compat_of(request.profile)), **given.pop("compat", {})}
+        return msgspec.convert({**given, "compat": switches}, SmartSettings)
+    except (msgspec.ValidationError, TypeError) as error:
+        known = ", ".join(SmartSettings.__struct_fields__)
+        raise ConfigError(f"invalid settings: {error}", where=Where(asset="settings"), hint=f"keys: {known}") from error
+
+
+def chat_variables(history: list[dict[str, Any]], message: str) -> dict[str, Any]:
+    """``user_input_text``, ``chat_last_message`` and so on; those of which there is nothing yet are not set."""
+    said = {role: [item["content"] for item in history if item["role"] == role] for role in ("user", "assistant")}
+    found: dict[str, Any] = {
+        HISTORY_TEXT: history_text(history),
+        "chat_message_count": len(history),
+        "chat_user_message_count": len(said["user"]),
+        "chat_conversation_length": sum(len(item["content"]) for item in history),
+    }
+    last = {
+        "user_input_text": [message] if message else [],
+        "chat_last_message": [item["content"] for item in history],
+        "chat_last_user_message": said["user"],
+        "chat_last_assistant_message": said["assistant"],
+    }
+    return found | {name: texts[-1] for name, texts in last.items() if texts}
+
+
+_PLACEHOLDERS: Final = ("charBefore", "charDescription", "charAfter", "personaDescription", "chatHistory")
+
+DEFAULT_PRESET: Final[dict[str, Any]] = {
+    "name": "Default",
+    "prompts": [
+        {"identifier": name, "name": name, "enabled": True, "role": "system", "position": "relative"}
+        for name in _PLACEHOLDERS
+    ],
+    "regex_rules": [],
+}
+"""Nothing changes it: every operation copies what it keeps."""

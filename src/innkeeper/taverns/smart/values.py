@@ -1,14 +1,91 @@
-"""Values as Python's original reads them: text of anything, whole numbers of anything, and copies of what belongs to a caller."""
+"""JSON values as the operations read them, their errors and their limits.
+
+Text and whole numbers are made of anything, as Python's original does it; copies keep what belongs to a caller from
+being changed. Every limit of the smart tavern is here, each raised as a `LimitError` that carries its name, and so
+are the errors of the operations::
+
+    FormatError
+    ├── RoleError           a history message whose role is none of the four; a `ValueError` with the document's words
+    ├── ShapeError          an argument, or a message, of the wrong type; a `ValueError`
+    └── EntryNumberError    an order of a relative prompt or a world book's entry that is not a whole number; a `ValueError`
+"""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from innkeeper.prompt.errors import LimitError, Where
+from innkeeper.prompt.errors import FormatError, LimitError, Where
 from innkeeper.prompt.limits import MAX_DEPTH, MAX_DIGITS
-from innkeeper.taverns.smart.limits import MAX_NUMBER
 
-__all__ = ["copied", "text_of", "told_number", "whole_number"]
+__all__ = [
+    "MAX_AUTOMATON_TOKEN",
+    "MAX_BOOK_DEPTH",
+    "MAX_NUMBER",
+    "MAX_RULES_SECONDS",
+    "MAX_SEGMENT",
+    "MIN_AUTOMATON_TOKENS",
+    "REBUILD_AFTER",
+    "EntryNumberError",
+    "RoleError",
+    "ShapeError",
+    "copied",
+    "text_of",
+    "told_number",
+    "whole_number",
+]
+
+MAX_BOOK_DEPTH: Final = 64
+"""Arrays and objects inside one another around a world book's entries."""
+
+MIN_AUTOMATON_TOKENS: Final = 9
+"""From so many keywords on, one pass with an automaton is faster than looking for each."""
+
+MAX_AUTOMATON_TOKEN: Final = 64
+"""Longer keywords are looked for one by one: so no more than this many keywords can end at one place of the text."""
+
+MAX_SEGMENT: Final = 8_192
+"""Characters of the history that are searched at a time, so that finds never take much memory."""
+
+REBUILD_AFTER: Final = 2_048
+"""Finds in one segment after which the automaton is built anew without the keywords that are already found."""
+
+MAX_RULES_SECONDS: Final = 3.0
+"""Wall time the regex rules of one call may search together (`PatternLimitError`); one rule has ``MAX_PATTERN_SECONDS``."""
+
+MAX_NUMBER: Final = 2**53
+"""The largest number that reports tell and that a preset's settings may be: what every JSON reader holds."""
+
+
+class RoleError(FormatError, ValueError):
+    """A role that is not one of the four (3-smarttavern, *errors and borders*). ``message`` is the original's text."""
+
+    HINT = "roles are system, user, assistant and thinking, without blanks around them"
+
+    def __init__(self, index: int, role: str) -> None:
+        super().__init__(
+            f"invalid message role at history[{index}]: {role}", where=Where(path=f"history[{index}].role")
+        )
+
+
+class ShapeError(FormatError, ValueError):
+    """A value of the wrong type where the operation cannot go on without it."""
+
+    def __init__(self, path: str, expected: str, found: Any, *, hint: str | None = None) -> None:
+        super().__init__(f"expected {expected}, found {_kind(found)}", where=Where(path=path), hint=hint)
+
+
+class EntryNumberError(FormatError, ValueError):
+    """A number that framing needs and cannot read: the whole call fails, as in the original."""
+
+    HINT = "write it as a whole number"
+
+
+def _kind(value: Any) -> str:
+    """The JSON word for a value's type, or its Python name."""
+    if value is None:
+        return "null"
+    return {dict: "an object", list: "an array", str: "text", bool: "a boolean"}.get(type(value), type(value).__name__)
+
 
 _PLAIN: Final = frozenset({str, int, float, bool, type(None)})
 

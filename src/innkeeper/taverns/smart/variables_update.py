@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.prompt.errors import LimitError
-from innkeeper.taverns.smart.options import SmartOptions
+from innkeeper.taverns.smart.compat import SmartOptions
 from innkeeper.taverns.smart.values import copied, text_of
 
 if TYPE_CHECKING:

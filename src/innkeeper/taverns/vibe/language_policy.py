@@ -1,12 +1,15 @@
 """The step *language policy*: in which language the model writes, and what it leaves as it is.
 
-Fields, aliases, tags and the block's place are those of 1-vibetavern-pipeline (*:language_policy*) and of VibeTavern's own
-step; the text of the policy is ours. Any language with a valid BCP 47 tag is allowed, unless ``allowed`` says otherwise.
+Fields, aliases, tags and the block's place are those of 1-vibetavern-pipeline (*:language_policy*) and of
+VibeTavern's own step; the text of the policy is ours. Any language with a valid BCP 47 tag is allowed, unless
+``allowed`` says otherwise; each has one canonical spelling.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -23,10 +26,18 @@ from innkeeper.prompt import (
     StepConfig,
     UsageError,
 )
-from innkeeper.taverns.vibe.language_tag import canonical_tag, is_language
-from innkeeper.taverns.vibe.policy_text import policy_text
 
-__all__ = ["LANGUAGE_POLICY", "LanguagePolicyConfig", "check_context_policy", "with_policy"]
+__all__ = [
+    "ALIASES",
+    "LANGUAGE_POLICY",
+    "VIBETAVERN_LANGUAGES",
+    "LanguagePolicyConfig",
+    "canonical_tag",
+    "check_context_policy",
+    "is_language",
+    "policy_text",
+    "with_policy",
+]
 
 _TRUE: Final = frozenset({"1", "true", "yes", "y", "on"})
 _FALSE: Final = frozenset({"0", "false", "no", "n", "off", ""})
@@ -182,3 +193,91 @@ def _texts(field: str, value: Any) -> tuple[str, ...]:
 
 LANGUAGE_POLICY: Final = Step("language_policy", _apply, LanguagePolicyConfig)
 """Puts the policy's block into the plan."""
+
+
+VIBETAVERN_LANGUAGES: Final = ("en-US", "zh-CN", "zh-TW", "ko-KR", "ja-JP", "yue-HK")
+"""The languages that VibeTavern itself allows: pass them as ``allowed`` for the same."""
+
+ALIASES: Final[Mapping[str, str]] = {
+    "en": "en-US",
+    "en-us": "en-US",
+    "zh-cn": "zh-CN",
+    "zh-hans": "zh-CN",
+    "zh-hans-cn": "zh-CN",
+    "zh-tw": "zh-TW",
+    "zh-hant": "zh-TW",
+    "zh-hant-tw": "zh-TW",
+    "ko": "ko-KR",
+    "ko-kr": "ko-KR",
+    "ja": "ja-JP",
+    "ja-jp": "ja-JP",
+    "yue": "yue-HK",
+    "yue-hk": "yue-HK",
+}
+"""Tags in lower case and the tag they stand for (VibeTavern's table)."""
+
+_LONGEST: Final = 100
+_PARTS: Final = re.compile(r"[A-Za-z0-9]{1,8}(?:-[A-Za-z0-9]{1,8})*")
+
+
+@lru_cache(maxsize=256)
+def canonical_tag(tag: str) -> str:
+    """The usual spelling of a tag: by the alias table, else as BCP 47 has it. What is no tag stays as written.
+
+    >>> canonical_tag("zh_hans"), canonical_tag("PT-br"), canonical_tag("plain English")
+    ('zh-CN', 'pt-BR', 'plain English')
+    """
+    spelled = tag.strip().replace("_", "-")
+    if spelled.lower() in ALIASES:
+        return ALIASES[spelled.lower()]
+    if len(spelled) > _LONGEST or not _PARTS.fullmatch(spelled):
+        return tag.strip()
+    import langcodes
+
+    try:
+        standard: str = langcodes.standardize_tag(spelled)
+    except ValueError:
+        return tag.strip()
+    return ALIASES.get(standard.lower(), standard)
+
+
+@lru_cache(maxsize=256)
+def is_language(tag: str) -> bool:
+    """Whether a tag is valid: well-formed, and each part of it registered."""
+    if len(tag) > _LONGEST or not _PARTS.fullmatch(tag):
+        return False
+    import langcodes
+
+    return bool(langcodes.tag_is_valid(tag))
+
+
+_VERBATIM: Final = (
+    "Copy unchanged, never translated: code blocks and inline code, Liquid markup ({{ }} and {% %}), HTML and XML tags, "
+    "URLs and Markdown links."
+)
+
+
+def policy_text(target_lang: str, style_hint: str | None = None, special_tags: Sequence[str] = ()) -> str:
+    """What the model is told: the language and style, what to copy unchanged, how tools and JSON stay usable."""
+    return "\n".join(
+        f"{'- ' if index else ''}{line}" for index, line in enumerate(_lines(target_lang, style_hint, special_tags))
+    )
+
+
+def _lines(target: str, style: str | None, tags: Sequence[str]) -> list[str]:
+    kept = [f"<{tag}>" for tag in tags if tag.lower() != "lang"]
+    manner = f" Style: {style}." if style else ""
+    lines = [
+        "Language policy:",
+        f"Write your replies in {target}, as somebody would whose language it is.{manner}",
+        _VERBATIM,
+        "Leave tool names, directive types and JSON keys as they are. Where JSON is asked for, send JSON and nothing else.",
+        "A turn that calls tools has no prose in it.",
+    ]
+    if kept:
+        lines.append(f"Leave what stands inside these tags as it is: {', '.join(kept)}.")
+    if len(kept) < len(tags):
+        lines.append(
+            f'Mark a passage in another language with <lang code="...">...</lang>: inside it that language, outside {target}.'
+        )
+    return lines

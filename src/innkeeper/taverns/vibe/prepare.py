@@ -12,7 +12,7 @@ from typing import Any, Final
 from innkeeper.content.character import Character
 from innkeeper.content.persona import Persona
 from innkeeper.prompt import ConfigError, NoConfig, NoteKind, State, Step, TokenCounter, UsageError, Where
-from innkeeper.taverns.participant import character_of, user_of
+from innkeeper.taverns.assets import character_of, user_of
 from innkeeper.taverns.tavern import note_unused
 from innkeeper.taverns.vibe.language_policy import check_context_policy
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from innkeeper.macros.liquid import Rendered, render
-from innkeeper.macros.liquid_assigns import liquid_registers
+from innkeeper.macros.liquid.templates import LiquidResult, liquid_registers, render
 from innkeeper.prompt import Clock, Context, VariablesStore
 from innkeeper.prompt.frozen import EMPTY
 
@@ -29,7 +28,7 @@ def preprocess_user_input(  # noqa: PLR0913 - the document's inputs, all by keyw
     strict: bool = False,
     on_error: str = "passthrough",
     clock: Clock | None = None,
-) -> Rendered:
+) -> LiquidResult:
     """The input with its Liquid rendered, or as it is when that is not wanted.
 
     Args:
@@ -38,7 +37,7 @@ def preprocess_user_input(  # noqa: PLR0913 - the document's inputs, all by keyw
         assigns: names that the input may use.
         context: the application's snapshot: its toggle decides where ``enabled`` is not given, filters read it.
         enabled: whether to render at all.
-        strict: as in `innkeeper.macros.liquid.render`.
+        strict: as in `innkeeper.macros.liquid.templates.render`.
         on_error: likewise.
         clock: likewise.
 
@@ -47,7 +46,7 @@ def preprocess_user_input(  # noqa: PLR0913 - the document's inputs, all by keyw
     """
     snapshot = Context.build(context or {})
     if not (_toggled(snapshot) if enabled is None else enabled):
-        return Rendered(text)
+        return LiquidResult(text)
     return render(
         text,
         assigns,

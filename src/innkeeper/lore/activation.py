@@ -1,0 +1,488 @@
+"""Activation: which entries of the books fire for this build, in which order, and why the others do not.
+
+Behaviour is SillyTavern 1.19's (`sillytavern.md` 22 to 41). A scan makes passes: the first over the chat, further ones over the
+text of what fired (recursion), over older messages (minimum activations), or for entries that wait for a recursion level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Final
+
+import msgspec
+
+from innkeeper.content.entry import SelectiveLogic
+from innkeeper.lore.compiled import (
+    ACTIVATE,
+    SUPPRESS,
+    CompiledEntry,
+    CompiledLore,
+    Test,
+    key_tests,
+    pattern_of,
+    selective,
+)
+from innkeeper.lore.groups import GroupRules, choose
+from innkeeper.lore.jsregex import RegexRunner
+from innkeeper.lore.ledger import Ledger
+from innkeeper.lore.limits import MAX_LOOPS, MAX_SCAN_DEPTH
+from innkeeper.lore.matcher import Pattern, ScanSources, ScanText, Window, first_place, parse_key
+from innkeeper.lore.settings import LoreSettings
+from innkeeper.lore.timed import TimedEffects
+from innkeeper.lore.verdict import Reason, Verdict
+from innkeeper.prompt.randomness import Stream
+
+__all__ = ["Activated", "LoreInput", "LoreResult", "scan"]
+
+
+class LoreInput(msgspec.Struct, frozen=True, kw_only=True):
+    """What a scan depends on.
+
+    ``messages`` are newest first, as they are searched (names already in front). ``substitute`` expands macros in keys and
+    contents; ``count`` counts tokens as the budget does; ``budget`` is in tokens. ``length`` is how many messages of the chat
+    are not hidden. ``count_part`` and ``count_overhead`` split ``count`` for tokenizers whose counts add up over lines (see
+    `Ledger`). ``forced`` names entries as ``book.uid``. ``report`` is told (what, why) of keys that could not be run.
+    """
+
+    settings: LoreSettings
+    messages: Sequence[str]
+    sources: ScanSources
+    budget: int
+    length: int
+    random: Stream
+    count: Callable[[str], int]
+    count_part: Callable[[str], int] | None = None
+    count_overhead: int = 0
+    substitute: Callable[[str], str]
+    report: Callable[[str, str], None]
+    generation: str = "normal"
+    character: str = ""
+    character_tags: tuple[str, ...] = ()
+    forced: frozenset[str] = frozenset()
+    state: Any = None
+    live: bool = True
+    double_removal: bool = True
+
+
+class Activated(msgspec.Struct, frozen=True):
+    """An entry that fired, with its text after macros."""
+
+    compiled: CompiledEntry
+    content: str
+
+    @property
+    def book(self) -> str:
+        """The book's name."""
+        return self.compiled.book
+
+    @property
+    def uid(self) -> int | str:
+        """The entry's id in its book."""
+        return self.compiled.uid
+
+
+@dataclass(frozen=True, slots=True)
+class LoreResult:
+    """What fired, in activation order, and the decision about every entry (`verdicts`, made when asked for)."""
+
+    activated: tuple[Activated, ...] = ()
+    overflowed: bool = False
+    budget: int = 0
+    loops: int = 0
+    state: Mapping[str, Any] = field(default_factory=dict)
+    _scan: _Scan | None = None
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """One verdict per entry, in scan order."""
+        return () if self._scan is None else self._scan.verdicts()
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready facts."""
+        return {
+            "activated": [{"book": item.book, "uid": item.uid} for item in self.activated],
+            "overflowed": self.overflowed,
+            "budget": self.budget,
+            "loops": self.loops,
+            "verdicts": [verdict.to_dict() for verdict in self.verdicts],
+        }
+
+
+class _Pass(Enum):
+    FIRST = "first"
+    RECURSION = "recursion"
+    MIN_ACTIVATIONS = "min_activations"
+
+
+_NOTHING: Final[dict[str, Any]] = {}
+
+
+def scan(lore: CompiledLore, given: LoreInput) -> LoreResult:
+    """Scan. Never raises for anything an entry says; a key that cannot be run is reported and does not match."""
+    if not lore.entries:
+        return LoreResult(
+            budget=given.budget, state=TimedEffects(given.state, given.length, (), live=given.live).to_dict()
+        )
+    return _Scan(lore, given).run()
+
+
+class _Scan:
+    """One scan at work. ``reasons[place]`` is the latest decision about each entry, with its numbers in ``facts``."""
+
+    def __init__(self, lore: CompiledLore, given: LoreInput) -> None:
+        self.lore, self.given, self.settings = lore, given, given.settings
+        self.text = ScanText(given.messages[:MAX_SCAN_DEPTH], given.sources)
+        self.timed = TimedEffects(given.state, given.length, lore.entries, live=given.live)
+        self.regex = RegexRunner(given.report)
+        self.reasons: dict[int, Reason] = {}
+        self.facts: dict[int, dict[str, Any]] = {}
+        self.fired: dict[int, Activated] = {}
+        self.failed: set[int] = set()
+        self.contents: dict[int, str] = {}
+        self.kind, self.loop, self.skew = _Pass.FIRST, 0, 0
+        self.level = lore.levels[0] if lore.levels else 0
+        self.levels_left = list(lore.levels[1:])
+        self.overflowed = False
+        self.counted = ""
+        self._windows: dict[tuple[int | None, tuple[str, ...]], Window] = {}
+        self._shown: dict[int, frozenset[int]] = {}
+        self._macro_tests: dict[int, tuple[tuple[Test, ...], tuple[Test, ...]]] = {}
+        self._standing = self._always_tried()
+
+    # ------------------------------------------------------------------------------------------------------- passes
+
+    def run(self) -> LoreResult:
+        """Make passes until nothing asks for another."""
+        more = True
+        while more and self.loop < MAX_LOOPS and not self._out_of_steps():
+            self.loop += 1
+            self._windows.clear()
+            self._shown.clear()
+            new = self._candidates()
+            fresh = self._admit(new)
+            more = self._next(fresh)
+        self.timed.begin(item.compiled for item in self.fired.values())
+        activated = tuple(self.fired.values())
+        return LoreResult(activated, self.overflowed, self.given.budget, self.loop, self.timed.to_dict(), self)
+
+    def _out_of_steps(self) -> bool:
+        return 0 < self.settings.max_recursion_steps <= self.loop
+
+    def _next(self, fresh: list[Activated]) -> bool:
+        """Choose the next pass; whether there is one. A pass for minimum activations leaves recursion text unread."""
+        spreading = [item for item in fresh if not item.compiled.entry.prevent_recursion]
+        unread = self.kind is _Pass.MIN_ACTIVATIONS and bool(self.text.recursion)
+        if self.settings.recursive and not self.overflowed and (spreading or unread):
+            self.kind = _Pass.RECURSION
+        elif not self.overflowed and self._too_few() and not self._at_the_end():
+            self.kind = _Pass.MIN_ACTIVATIONS
+            self.skew += 1
+        elif self.levels_left:
+            self.kind = _Pass.RECURSION
+            self.level = self.levels_left.pop(0)
+        else:
+            return False
+        if spreading:
+            texts = "\n".join(item.content for item in spreading)
+            self.text.recursion.append(texts)
+            self.counted = f"{texts}\n{self.counted}"
+        return True
+
+    def _too_few(self) -> bool:
+        return self.settings.min_activations > 0 and len(self.fired) < self.settings.min_activations
+
+    def _at_the_end(self) -> bool:
+        depth, furthest = self.settings.depth + self.skew, self.settings.min_activations_depth_max
+        return (0 < furthest < depth) or depth > len(self.given.messages)
+
+    # ------------------------------------------------------------------------------------------------- candidates
+
+    def _always_tried(self) -> list[int]:
+        """Places that every pass looks at, whatever the hits: constants, decorated, slow keys, sticky, forced."""
+        standing = set(self.lore.always)
+        running, forced = self.timed.running, self.given.forced
+        if running or forced:
+            standing |= {entry.place for entry in self.lore.entries if entry.key in running or entry.key in forced}
+        return sorted(standing)
+
+    def _candidates(self) -> list[CompiledEntry]:
+        """The entries that fire in this pass, sticky ones first, otherwise in scan order."""
+        places = set(self._standing)
+        for number in self._widest_hits():
+            places.update(self.lore.by_pattern.get(number, ()))
+        new = []
+        for place in sorted(places):
+            entry = self.lore.entries[place]
+            if place not in self.fired and place not in self.failed and self._fires(entry):
+                new.append(entry)
+        return sorted(new, key=lambda entry: self.timed.sticky(entry) is None) if self.timed.running else new
+
+    def _widest_hits(self) -> frozenset[int]:
+        """Hits in everything any entry could see: a superset of each entry's own."""
+        everything = Window(self._deepest(), tuple(self.given.sources.texts), recursion=True)
+        return frozenset().union(*map(self.lore.index.hits, self.text.parts(everything)))
+
+    def _deepest(self) -> int:
+        return max(self.settings.depth + self.skew, self.lore.deepest)
+
+    def _fires(self, entry: CompiledEntry) -> bool:
+        reason = self._stopped(entry) or self._started(entry)
+        if reason is None:
+            reason = self._by_keys(entry)
+        self.reasons[entry.place] = reason
+        return reason in (Reason.KEY, Reason.CONSTANT, Reason.STICKY, Reason.DECORATOR, Reason.FORCED)
+
+    def _stopped(self, entry: CompiledEntry) -> Reason | None:
+        """The first rule that keeps an entry out of this pass before its keys are looked at."""
+        if entry.free and not self.timed.running:
+            return None
+        return self._off(entry) or self._timed_or_waiting(entry)
+
+    def _off(self, entry: CompiledEntry) -> Reason | None:
+        if not entry.entry.enabled:
+            return Reason.DISABLED
+        if not self._for_generation(entry):
+            return self._because(entry, Reason.TRIGGER, triggers=entry.entry.triggers, generation=self.given.generation)
+        return None if self._for_character(entry) else Reason.CHARACTER
+
+    def _timed_or_waiting(self, entry: CompiledEntry) -> Reason | None:
+        sticky = self.timed.sticky(entry) is not None
+        if self.timed.delayed(entry):
+            return self._because(entry, Reason.DELAY, until=entry.entry.delay, length=self.given.length)
+        cooldown = self.timed.cooldown(entry)
+        if cooldown is not None and not sticky:
+            return self._because(entry, Reason.COOLDOWN, until=cooldown.end)
+        return None if sticky else self._waiting(entry)
+
+    def _waiting(self, entry: CompiledEntry) -> Reason | None:
+        level, recursing = entry.entry.delay_until_recursion, self.kind is _Pass.RECURSION
+        if level and not recursing:
+            return Reason.ONLY_RECURSION
+        if level > self.level and recursing:
+            return self._because(entry, Reason.RECURSION_LEVEL, level=level, reached=self.level)
+        if recursing and self.settings.recursive and entry.entry.exclude_recursion:
+            return self.reasons.get(entry.place, Reason.NO_RECURSION)
+        return None
+
+    def _for_generation(self, entry: CompiledEntry) -> bool:
+        return not entry.entry.triggers or self.given.generation in entry.entry.triggers
+
+    def _for_character(self, entry: CompiledEntry) -> bool:
+        wanted = entry.entry.character_filter
+        if wanted.names and (self.given.character in wanted.names) is wanted.exclude:
+            return False
+        return not wanted.tags or bool(set(wanted.tags) & set(self.given.character_tags)) is not wanted.exclude
+
+    def _started(self, entry: CompiledEntry) -> Reason | None:
+        """What fires an entry without a look at its keys."""
+        if entry.free and not self.given.forced and not self.timed.running:
+            return None
+        if ACTIVATE in entry.decorators:
+            return self._because(entry, Reason.DECORATOR, loop=self.loop)
+        if SUPPRESS in entry.decorators:
+            return Reason.SUPPRESSED
+        if entry.key in self.given.forced:
+            return Reason.FORCED
+        if entry.entry.constant:
+            return self._because(entry, Reason.CONSTANT, loop=self.loop)
+        sticky = self.timed.sticky(entry)
+        return self._because(entry, Reason.STICKY, until=sticky.end) if sticky is not None else None
+
+    def _because(self, entry: CompiledEntry, reason: Reason, **facts: Any) -> Reason:
+        self.facts[entry.place] = facts
+        return reason
+
+    # ------------------------------------------------------------------------------------------------------- keys
+
+    def _window(self, entry: CompiledEntry) -> Window:
+        """What the entry looks through in this pass."""
+        key = (entry.entry.scan_depth, entry.sources)
+        window = self._windows.get(key)
+        if window is None:
+            depth = self.settings.depth + self.skew if key[0] is None else key[0]
+            recursion = self.kind is not _Pass.MIN_ACTIVATIONS
+            window = self._windows[key] = Window(min(depth, MAX_SCAN_DEPTH), entry.sources, recursion)
+        return window
+
+    def _by_keys(self, entry: CompiledEntry) -> Reason:
+        window = self._window(entry)
+        if window.depth <= 0:
+            return self._because(entry, Reason.NO_DEPTH, depth=window.depth)
+        primary, secondary = self._tests(entry)
+        if not primary:
+            return Reason.VECTORIZED if entry.entry.vectorized else Reason.NO_KEYS
+        found = next((test for test in primary if self._found(test, entry, window)), None)
+        if found is None:
+            return self._because(entry, Reason.NO_MATCH, depth=window.depth)
+        facts = {"key": found.text, "loop": self.loop, "window": window, "recursions": len(self.text.recursion)}
+        if not self._agrees(entry, secondary, window):
+            return self._because(entry, Reason.SECONDARY, logic=entry.entry.selective_logic.value, **facts)
+        return self._because(entry, Reason.KEY, **facts)
+
+    def _agrees(self, entry: CompiledEntry, secondary: tuple[Test, ...], window: Window) -> bool:
+        """Whether the secondary keys let the entry pass. Empty ones never match (`sillytavern.md` 25)."""
+        logic = selective(entry.entry)
+        if logic is None:
+            return True
+        matches = [self._found(test, entry, window) for test in secondary]
+        blank = len(entry.entry.secondary_keys) - len(secondary)
+        if logic is SelectiveLogic.AND_ANY:
+            return any(matches)
+        if logic is SelectiveLogic.AND_ALL:
+            return all(matches) and not blank
+        if logic is SelectiveLogic.NOT_ANY:
+            return not any(matches)
+        return not all(matches) or bool(blank)
+
+    def _tests(self, entry: CompiledEntry) -> tuple[tuple[Test, ...], tuple[Test, ...]]:
+        """The entry's keys, with those that hold macros expanded (once a scan)."""
+        if not any(test.macro for test in (*entry.primary, *entry.secondary)):
+            return entry.primary, entry.secondary
+        if entry.place not in self._macro_tests:
+            self._macro_tests[entry.place] = (
+                self._expanded(entry, entry.primary),
+                self._expanded(entry, entry.secondary),
+            )
+        return self._macro_tests[entry.place]
+
+    def _expanded(self, entry: CompiledEntry, tests: Iterable[Test]) -> tuple[Test, ...]:
+        expanded: list[Test] = []
+        for test in tests:
+            keys = [self.given.substitute(test.text)] if test.macro else []
+            done = (
+                key_tests(keys, exact_case=entry.exact_case, whole_words=entry.whole_words) if test.macro else (test,)
+            )
+            expanded += done
+        return tuple(expanded)
+
+    def _found(self, test: Test, entry: CompiledEntry, window: Window) -> bool:
+        if test.number is not None:
+            return test.number in self._window_hits(window)
+        if test.regex is not None and (test.checked or self.regex.valid(test.regex)):
+            sure = test.literal is None or test.literal in self._window_hits(window)
+            return sure and self.regex.matches(test.regex, self.text.joined(window))
+        pattern = self._pattern(test.text, entry)
+        return any(first_place(pattern, part) is not None for part in self.text.parts(window))
+
+    def _pattern(self, text: str, entry: CompiledEntry) -> Pattern:
+        words = self.settings.unicode_words
+        key = parse_key(text)
+        return pattern_of(key, exact_case=entry.exact_case, whole_words=entry.whole_words, unicode_words=words)
+
+    def _window_hits(self, window: Window) -> frozenset[int]:
+        """The patterns found in a window, worked out once a pass. Windows are kept, so their identity names them."""
+        hits = self._shown.get(id(window))
+        if hits is None:
+            hits = self._shown[id(window)] = frozenset().union(*map(self.lore.index.hits, self.text.parts(window)))
+        return hits
+
+    def _score(self, entry: CompiledEntry) -> int:
+        """How well the keys match, for group scoring: primary matches, and secondary ones where the logic adds them.
+
+        Macros in keys are not expanded here, as in SillyTavern.
+        """
+        window = self._window(entry)
+        primary, secondary = entry.primary, entry.secondary
+        first = sum(self._found(test, entry, window) for test in primary) if window.depth > 0 else 0
+        logic = entry.entry.selective_logic if secondary else None
+        if not primary or logic is None or window.depth <= 0:
+            return first
+        more = sum(self._found(test, entry, window) for test in secondary)
+        if logic is SelectiveLogic.AND_ANY:
+            return first + more
+        return first + more if logic is SelectiveLogic.AND_ALL and more == len(secondary) else first
+
+    # -------------------------------------------------------------------------------------------------- admission
+
+    def _admit(self, new: list[CompiledEntry]) -> list[Activated]:
+        """Let groups, chance and the budget decide about the candidates, in order; what later passes may scan.
+
+        Text over the budget stays out of the prompt but is scanned all the same (`sillytavern.md` 27).
+        """
+        rules = GroupRules(
+            self.timed,
+            self.given.random,
+            self._score,
+            self._lost,
+            self.settings.use_group_scoring,
+            self.given.double_removal,
+        )
+        choose(new, [item.compiled for item in self.fired.values()], rules)
+        base = self.given.count(self.counted) if self.counted else 0
+        ledger = Ledger(self.given.count, self.given.count_part, self.given.count_overhead, base)
+        seen = []
+        for entry in new:
+            if self.overflowed and not entry.entry.ignore_budget:
+                self._lost(entry, Reason.BUDGET, {"tokens": "no room left", "budget": self.given.budget})
+                seen.append(Activated(entry, entry.content))
+                continue
+            if not self._lucky(entry):
+                continue
+            item = Activated(entry, self._content(entry))
+            seen.append(item)
+            tokens = ledger.reaches(item.content + "\n", self.given.budget)
+            if tokens is not None and not entry.entry.ignore_budget:
+                self.overflowed = True
+                self._lost(entry, Reason.BUDGET, {"tokens": tokens, "budget": self.given.budget})
+                continue
+            self.fired[entry.place] = item
+        return seen
+
+    def _lucky(self, entry: CompiledEntry) -> bool:
+        """Draw for the entry's probability; sticky entries and certain ones draw nothing."""
+        chance = entry.entry.probability
+        if not entry.entry.use_probability or chance == _CERTAIN or self.timed.sticky(entry) is not None:
+            return True
+        roll = self.given.random.random() * 100
+        if chance is not None and roll <= chance:
+            return True
+        self.failed.add(entry.place)
+        self._lost(entry, Reason.PROBABILITY, {"roll": roll, "probability": chance})
+        return False
+
+    def _content(self, entry: CompiledEntry) -> str:
+        if entry.place not in self.contents:
+            self.contents[entry.place] = self.given.substitute(entry.content)
+        return self.contents[entry.place]
+
+    def _lost(self, entry: CompiledEntry, reason: Reason, facts: dict[str, Any]) -> None:
+        self.reasons[entry.place] = reason
+        self.facts[entry.place] = facts
+
+    # --------------------------------------------------------------------------------------------------- verdicts
+
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """One verdict per entry. Entries no pass looked at have keys that match nowhere, or a rule before them."""
+        return tuple(self._verdict(entry) for entry in self.lore.entries)
+
+    def _verdict(self, entry: CompiledEntry) -> Verdict:
+        reason = self.reasons.get(entry.place)
+        if reason is None:
+            reason = self._stopped(entry) or self._silent(entry)
+        facts = self._told(entry, self.facts.get(entry.place, _NOTHING))
+        return Verdict(entry.book, entry.uid, entry.entry.title, reason, facts)
+
+    def _silent(self, entry: CompiledEntry) -> Reason:
+        if not entry.primary:
+            return Reason.VECTORIZED if entry.entry.vectorized else Reason.NO_KEYS
+        window = self._window(entry)
+        self.facts.setdefault(entry.place, {"depth": window.depth})
+        return Reason.NO_DEPTH if window.depth <= 0 else Reason.NO_MATCH
+
+    def _told(self, entry: CompiledEntry, facts: dict[str, Any]) -> dict[str, Any]:
+        """The facts for people: instead of the window, where in it the key was found."""
+        window = facts.get("window")
+        if window is None:
+            return facts
+        told = {key: value for key, value in facts.items() if key not in ("window", "recursions")}
+        pattern = self._pattern(facts["key"], entry)
+        for index, part in enumerate(self.text.parts(window)):
+            span = first_place(pattern, part)
+            if span is not None:
+                return told | {"place": self.text.place(window, index), "span": list(span)}
+        return told | {"place": "the scanned text"}
+
+
+_CERTAIN: Final = 100

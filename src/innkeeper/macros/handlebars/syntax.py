@@ -1,0 +1,347 @@
+"""Reads Handlebars templates: `parse` gives a `Program` or raises an error that says where.
+
+The language is that of handlebars.js 4.7 without partials and decorators, which need more than one template.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any, Final, NoReturn
+
+from innkeeper.macros.engine.errors import MacroLimitError, MacroSyntaxError, place_in
+from innkeeper.macros.engine.limits import HANDLEBARS_LIMITS
+from innkeeper.macros.handlebars.tree import (
+    BlockStatement,
+    Call,
+    Content,
+    Fragment,
+    Literal,
+    MustacheStatement,
+    Path,
+    Program,
+    Strip,
+    Value,
+    strip_blanks,
+)
+
+__all__ = ["parse"]
+
+_TAGS: Final = tuple(
+    (kind, re.compile(pattern))
+    for kind, pattern in (
+        ("raw", r"\{\{\{\{(?=[^/])"),
+        ("comment", r"\{\{~?!--[\s\S]*?--~?\}\}"),
+        ("broken", r"\{\{~?!--"),
+        ("comment", r"\{\{~?![\s\S]*?\}\}"),
+        ("fragment", r"\{\{~?#?>|\{\{~?#?\*"),
+        ("block", r"\{\{~?#"),
+        ("end", r"\{\{~?/"),
+        ("else", r"\{\{~?\^\s*~?\}\}|\{\{~?\s*else\s*~?\}\}"),
+        ("inverse", r"\{\{~?\^"),
+        ("chain", r"\{\{~?\s*else(?=\s)"),
+        ("triple", r"\{\{~?\{"),
+        ("mustache", r"\{\{~?&?"),
+    )
+)
+_NEXT_BRACES: Final = re.compile(r"\\{0,2}\{\{")
+_AFTER_ID: Final = r"(?=[=~}\s/.)|\]])"
+_AFTER_LITERAL: Final = r"(?=[~}\s)\]])"
+_TOKEN: Final = re.compile(
+    rf"""\s*(?:(?P<equals>=)|(?P<up>\.\.)|(?P<dot>\.{_AFTER_ID})|(?P<separator>[/.])|(?P<triple>\}}~?\}}\}})|(?P<close>~?\}}\}})
+    |(?P<raw>\}}\}}\}}\}})|"(?P<double>(?:\\["]|[^"])*)"|'(?P<single>(?:\\[']|[^'])*)'|(?P<data>@)
+    |(?P<word>(?:true|false|null|undefined){_AFTER_LITERAL})|(?P<number>-?[0-9]+(?:\.[0-9]+)?{_AFTER_LITERAL})
+    |(?P<names>as\s+\|)|(?P<bar>\|)|(?P<left>\()|(?P<right>\))
+    |(?P<id>[^\s!"#%-,./;->@\[-\^`{{-~]+{_AFTER_ID})|\[(?P<bracket>(?:\\\]|[^\]])*)\])""",
+    re.VERBOSE,
+)
+_WORDS: Final[dict[str, Any]] = {"true": True, "false": False, "null": None, "undefined": None}
+_STARTS: Final = frozenset({"up", "dot", "id", "bracket", "data", "double", "single", "word", "number", "left"})
+
+
+@lru_cache(maxsize=HANDLEBARS_LIMITS.cached)
+def parse(text: str) -> Program:
+    """The template's tree, blanks around tags taken away. Raises `MacroSyntaxError`, or `MacroLimitError` (long, deep)."""
+    if len(text) > HANDLEBARS_LIMITS.template_chars:
+        allowed = HANDLEBARS_LIMITS.template_chars
+        raise MacroLimitError("template", limit="HANDLEBARS_LIMITS.template_chars", allowed=allowed, found=len(text))
+    program = _Parser(text).whole()
+    strip_blanks(program)
+    return program
+
+
+class _Parser:
+    """One pass over the text. ``at`` is where it stands."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.at, self.depth = text, 0, 0
+
+    def fail(self, message: str, at: int | None = None) -> NoReturn:
+        """Raise at a place, or at the first thing that is not blank from here on."""
+        ahead = len(self.text) - len(self.text[self.at :].lstrip())
+        place = place_in(self.text, ahead if at is None else at)
+        raise MacroSyntaxError(message, where=place, hint="write \\{{ for braces that are text")
+
+    def enter(self) -> None:
+        self.depth += 1
+        if self.depth > HANDLEBARS_LIMITS.nesting:
+            raise MacroLimitError(
+                "blocks inside one another",
+                limit="HANDLEBARS_LIMITS.nesting",
+                allowed=HANDLEBARS_LIMITS.nesting,
+                where=place_in(self.text, self.at),
+            )
+
+    def whole(self) -> Program:
+        program, tag = self.program()
+        if tag:
+            self.fail("this tag belongs to no block")
+        return program
+
+    def program(self) -> tuple[Program, str]:
+        """What comes up to a tag that ends or turns a block: that tag's kind, empty at the end of the text."""
+        body = Program()
+        while self.at < len(self.text):
+            self.content(body)
+            if self.at >= len(self.text):
+                break
+            kind, opened = self.tag()
+            if kind in ("end", "else", "chain"):
+                return body, kind
+            body.body.append(self.node(kind, opened))
+        return body, ""
+
+    def content(self, body: Program) -> None:
+        """Text up to the next tag; a backslash in front of braces makes them text."""
+        while self.at < len(self.text):
+            start = self.at
+            opening = self.text.find("{{", start)
+            self.at = len(self.text) if opening < 0 else opening
+            text = self.text[start : self.at]
+            escaped = opening >= 0 and text.endswith("\\") and not text.endswith("\\\\")
+            _add(body, text[:-1] if opening >= 0 and text.endswith("\\") else text)
+            if not escaped:
+                return
+            following = _NEXT_BRACES.search(self.text, opening + 2)
+            self.at = following.start() if following else len(self.text)
+            _add(body, self.text[opening : self.at])
+            if self.text.startswith("{{", self.at):
+                return
+
+    def tag(self) -> tuple[str, str]:
+        """The kind of the tag that begins here, and its opening (all of a comment or an ``{{else}}``)."""
+        tries = ((kind, pattern.match(self.text, self.at)) for kind, pattern in _TAGS)
+        return next((kind, found[0]) for kind, found in tries if found)
+
+    def node(self, kind: str, opened: str) -> MustacheStatement | BlockStatement | Fragment:
+        start, strip_left = self.at, opened.startswith("{{~")
+        self.at += len(opened)
+        if kind == "broken":
+            self.fail("this comment has no end", start)
+        if kind == "comment":
+            return MustacheStatement(None, Strip(strip_left, opened.endswith("~}}")))
+        if kind == "raw":
+            return self.raw(start)
+        if kind in ("block", "inverse"):
+            return self.block(kind, start, opened)
+        call = self.call(start)
+        right = self.close("triple" if kind == "triple" else "close")
+        if kind == "fragment":
+            return Fragment(".".join(call.path.parts), start, Strip(strip_left, right))
+        return MustacheStatement(call, Strip(strip_left, right))
+
+    def block(self, kind: str, start: int, tag_text: str) -> BlockStatement:
+        """A block up to its end; an inverted one (``{{^name}}``) has its content in the place of the ``{{else}}``."""
+        self.enter()
+        call = self.call(start)
+        opened = Strip(tag_text.startswith("{{~"), self.close("close"))
+        first, tag = self.program()
+        second, turned = self.otherwise(tag, start)
+        closed = self.end(call, start)
+        self.depth -= 1
+        _close(second, closed)
+        if kind == "inverse":
+            return BlockStatement(call, second, first, opened, turned, closed)
+        return BlockStatement(call, first, second, opened, turned, closed)
+
+    def otherwise(self, tag: str, start: int) -> tuple[Program | None, Strip]:
+        """The ``{{else}}`` part and its tag's strip; stands at the block's end afterwards."""
+        if tag == "else":
+            found = self.tag()[1]
+            self.at += len(found)
+            program, tag = self.program()
+            if tag != "end":
+                self.fail("a block has one {{else}}, then its end", start if not tag else None)
+            return program, Strip(found.startswith("{{~"), found.endswith("~}}"))
+        if tag == "chain":
+            return self.chain(start)
+        if tag != "end":
+            self.fail("this block has no end", start)
+        return None, Strip()
+
+    def chain(self, start: int) -> tuple[Program, Strip]:
+        """``{{else if x}}``: a block of its own in the place of the ``{{else}}``, with the outer block's end."""
+        self.enter()
+        found = self.tag()[1]
+        at = self.at
+        self.at += len(found)
+        call = self.call(at)
+        strip = Strip(found.startswith("{{~"), self.close("close"))
+        first, tag = self.program()
+        second, turned = self.otherwise(tag, start)
+        self.depth -= 1
+        return Program([BlockStatement(call, first, second, strip, turned)], chained=True), strip
+
+    def end(self, call: Call, start: int) -> Strip:
+        """Read ``{{/name}}``, which must name the block."""
+        found = self.tag()[1]
+        at = self.at
+        self.at += len(found)
+        name = self.value()
+        right = self.close("close")
+        if not isinstance(name, Path | Literal) or _as_path(name) != call.path:
+            opened = ".".join(call.path.parts)
+            self.fail(f"the block {opened!r} is closed by another name", max(at, start))
+        return Strip(found.startswith("{{~"), right)
+
+    def raw(self, start: int) -> BlockStatement:
+        """``{{{{name}}}} text {{{{/name}}}}``: what is between is text."""
+        call = self.call(start)
+        self.close("raw")
+        end = "{{{{/" + ".".join(call.path.parts) + "}}}}"
+        stop = self.text.find(end, self.at)
+        if stop < 0:
+            self.fail("this raw block has no end", start)
+        inner = self.text[self.at : stop]
+        self.at = stop + len(end)
+        return BlockStatement(call, Program([Content(inner, inner)] if inner else []), None)
+
+    def token(self) -> tuple[str, str]:
+        """The next token's kind and text, without moving."""
+        found = _TOKEN.match(self.text, self.at)
+        if found is None or found.lastgroup is None:
+            self.fail("this cannot stand in a tag")
+        return found.lastgroup, found[found.lastgroup]
+
+    def skip(self) -> None:
+        found = _TOKEN.match(self.text, self.at)
+        self.at = found.end() if found else self.at
+
+    def close(self, kind: str) -> bool:
+        """Read the closing braces; whether they eat the blanks behind them."""
+        if kind == "raw" and self.text.startswith("}}}}", self.at):
+            self.at += 4
+            return False
+        found, text = self.token()
+        if found != kind:
+            self.fail(f"expected the tag's end, found {text!r}")
+        self.skip()
+        return "~" in text
+
+    def call(self, at: int) -> Call:
+        head = self.value()
+        if isinstance(head, Call):
+            self.fail("a tag begins with a name", at)
+        params: list[Value] = []
+        named: list[tuple[str, Value]] = []
+        while (kind := self.token()[0]) in _STARTS:
+            key = self.key() if kind in ("id", "bracket") else None
+            if key is not None:
+                named.append((key, self.value()))
+            elif named:
+                self.fail("an argument without a name stands before those with names")
+            else:
+                params.append(self.value())
+        return Call(_as_path(head), tuple(params), tuple(named), self.names(), at)
+
+    def key(self) -> str | None:
+        """``name=``, read, or ``None`` where an argument has no name."""
+        start = self.at
+        name = self.token()[1]
+        self.skip()
+        if self.token()[0] == "equals":
+            self.skip()
+            return name
+        self.at = start
+        return None
+
+    def names(self) -> tuple[str, ...]:
+        if self.token()[0] != "names":
+            return ()
+        self.skip()
+        names = []
+        while self.token()[0] == "id":
+            names.append(self.token()[1])
+            self.skip()
+        if self.token()[0] != "bar" or not names:
+            self.fail("names of block arguments stand between bars")
+        self.skip()
+        return tuple(names)
+
+    def value(self) -> Value:
+        kind, text = self.token()
+        if kind == "left":
+            return self.inner()
+        if kind in ("double", "single"):
+            self.skip()
+            quote = '"' if kind == "double" else "'"
+            return Literal(text.replace("\\" + quote, quote), text)
+        if kind in ("word", "number"):
+            self.skip()
+            return Literal(_WORDS[text] if kind == "word" else _number(text), text)
+        return self.path()
+
+    def inner(self) -> Call:
+        self.enter()
+        at = self.at
+        self.skip()
+        call = self.call(at)
+        if self.token()[0] != "right":
+            self.fail("expected )")
+        self.skip()
+        self.depth -= 1
+        return call
+
+    def path(self) -> Path:
+        data = self.token()[0] == "data"
+        if data:
+            self.skip()
+        parts: list[str] = []
+        up, scoped, first = 0, False, True
+        while True:
+            kind, text = self.token()
+            if kind not in ("up", "dot", "id", "bracket"):
+                self.fail(f"expected a name, found {text!r}")
+            here = kind in ("up", "dot") or (kind == "id" and text == "this")
+            if here and parts:
+                self.fail(f"{text} cannot stand inside a path")
+            up += kind == "up"
+            scoped = scoped or (first and here and kind != "up")
+            if not here:
+                parts.append(text)
+            self.skip()
+            if self.token()[0] != "separator":
+                return Path(tuple(parts), up, data, scoped)
+            self.skip()
+            first = False
+
+
+def _add(body: Program, text: str) -> None:
+    if text:
+        body.body.append(Content(text, text))
+
+
+def _close(chain: Program | None, strip: Strip) -> None:
+    """Tell the blocks of a chain of ``{{else if}}`` the strip of the end they share."""
+    while chain is not None and chain.chained and isinstance(block := chain.body[0], BlockStatement):
+        block.closed = strip
+        chain = block.inverse
+
+
+def _number(text: str) -> int | float:
+    return float(text) if "." in text else int(text)
+
+
+def _as_path(head: Path | Literal) -> Path:
+    """A literal in the place of a name is that name."""
+    return head if isinstance(head, Path) else Path((head.name,))

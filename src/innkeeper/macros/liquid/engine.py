@@ -1,0 +1,206 @@
+"""The Liquid engine: python-liquid with everything bounded, and without the wall clock, files and the machine's time zone.
+
+python-liquid has limits of its own, but filters, ranges and its scanner pass them by (see `LiquidLimits`). Here every
+variable, filter, output and loop is charged to the session's budget, values are measured, and the scanner is ours.
+Imported only when a template is rendered: python-liquid takes about half a second to load.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Final, NoReturn
+
+import msgspec
+from liquid import BoundTemplate, Environment, RenderContext, Token
+from liquid import exceptions as failures
+from liquid.ast import Node
+from liquid.tag import Tag
+from liquid.undefined import Undefined
+
+from innkeeper.macros.engine.errors import (
+    MacroArgumentError,
+    MacroError,
+    MacroLimitError,
+    MacroSyntaxError,
+    UndefinedVariableError,
+    UnknownMacroError,
+    place_in,
+)
+from innkeeper.macros.engine.limits import CACHED_TEMPLATE_CHARS, CACHED_TEMPLATES, LIQUID_LIMITS, LiquidLimits
+from innkeeper.macros.liquid.bounded import (
+    CRASHES,
+    BoundedContext,
+    BoundedEcho,
+    BoundedOutput,
+    Buffer,
+    RaisingUndefined,
+    bound_nodes,
+)
+from innkeeper.macros.liquid.filters import FILTERS
+from innkeeper.macros.liquid.scanner import Scanner
+from innkeeper.macros.liquid.session import LiquidSession, limit_error
+from innkeeper.macros.liquid.variables import TAGS
+from innkeeper.prompt.errors import LimitError
+
+__all__ = ["analyse", "filter_names", "parse", "run"]
+
+_FILE_TAGS: Final = ("include", "render")
+_DEPTH_BESIDES_BLOCKS: Final = 8
+
+
+class _Environment(Environment):
+    """python-liquid's tags and filters, ours, no files, no machine time."""
+
+    limits: LiquidLimits
+
+    @classmethod
+    def of(cls, limits: LiquidLimits, *, strict: bool) -> _Environment:
+        """An environment with these limits; a strict one raises for missing variables."""
+        made = cls(undefined=RaisingUndefined if strict else Undefined)
+        made.limits = limits
+        made.block_nesting_limit = limits.nesting  # type: ignore[misc]  # python-liquid reads it from the instance
+        made.context_depth_limit = limits.nesting + _DEPTH_BESIDES_BLOCKS  # type: ignore[misc]
+        made.loop_iteration_limit = limits.loop_iterations  # type: ignore[misc]
+        return made
+
+    def setup_tags_and_filters(self, *, extra: bool = False) -> None:
+        """Register everything."""
+        super().setup_tags_and_filters(extra=extra)
+        tags: tuple[type[Tag], ...] = (BoundedOutput, BoundedEcho, *TAGS)
+        for tag in tags:
+            self.add_tag(tag)
+        for name in _FILE_TAGS:
+            del self.tags[name]
+        self.filters |= FILTERS
+
+    def error(
+        self,
+        exc: type[failures.LiquidError] | failures.LiquidError,
+        msg: str | None = None,
+        token: Token | None = None,
+    ) -> None:
+        """Raise the error, at ``token`` where it only knows the end of the text."""
+        if isinstance(exc, failures.LiquidError) and exc.token and exc.token.start_index < 0 and token:
+            exc.token = token
+        super().error(exc, msg, token)
+
+    def tokenizer(self) -> Callable[[str], Iterator[Token]]:
+        """Our scanner."""
+        return lambda source: Scanner(source, self.limits).tokens()
+
+
+@lru_cache(maxsize=8)
+def _environment(limits: LiquidLimits, strict: bool) -> _Environment:  # noqa: FBT001 - part of the cache's key
+    return _Environment.of(limits, strict=strict)
+
+
+_Key = tuple[str, bool, LiquidLimits]
+_KEPT: Final[OrderedDict[_Key, BoundTemplate]] = OrderedDict()
+_LOCK: Final = threading.Lock()
+
+
+def filter_names() -> frozenset[str]:
+    """All filters there are."""
+    return frozenset(_environment(LIQUID_LIMITS, strict=False).filters)
+
+
+def parse(text: str, limits: LiquidLimits = LIQUID_LIMITS, *, strict: bool = False) -> BoundTemplate:
+    """The syntax tree of a template; of recent templates it is kept. Raises `MacroError`, `MacroLimitError`."""
+    key = (text, strict, limits)
+    with _LOCK:
+        if key in _KEPT:
+            _KEPT.move_to_end(key)
+            return _KEPT[key]
+    template = _parsed(text, limits, strict=strict)
+    with _LOCK:
+        _KEPT[key] = template
+        while len(_KEPT) > CACHED_TEMPLATES or sum(len(kept[0]) for kept in _KEPT) > CACHED_TEMPLATE_CHARS:
+            _KEPT.popitem(last=False)
+    return template
+
+
+def _parsed(text: str, limits: LiquidLimits, *, strict: bool) -> BoundTemplate:
+    found = len(text.encode("utf-8", "surrogatepass"))
+    if found > limits.template_bytes:
+        raise limit_error("the template", "template_bytes", limits, found)
+    try:
+        template = _environment(limits, strict).from_string(text)
+        bound_nodes(template.nodes, RenderContext(template))
+    except (failures.LiquidError, MacroLimitError, RecursionError) as error:
+        raise_translated(error, text, limits, len(text))
+    return template
+
+
+def run(text: str, session: LiquidSession) -> str:
+    """Render a template. Raises `MacroError`, `MacroLimitError`, and what a variables store raises."""
+    template = parse(text, session.limits, strict=session.strict)
+    context, buffer = BoundedContext.of(template, session), Buffer(session)
+    for node in template.nodes:
+        try:
+            node.render(context, buffer)
+        except failures.LiquidInterrupt as interrupt:
+            raise MacroSyntaxError(f"{interrupt} outside of a loop", where=place_in(text, _index(node))) from interrupt
+        except (failures.LiquidError, MacroError, LimitError, *CRASHES) as error:
+            raise_translated(error, text, session.limits, _index(node))
+    return buffer.getvalue()
+
+
+def _index(node: Node) -> int:
+    return max(node.token.start_index, 0)
+
+
+def analyse(text: str) -> tuple[list[tuple[str, ...]], dict[str, int]]:
+    """The variables a template reads from outside, as paths, and the filters it uses with the place of the first use."""
+    facts = parse(text).analyze(include_partials=False)
+    paths = [_path(found.segments) for places in facts.globals.values() for found in places]
+    return paths, {name: spans[0].index for name, spans in facts.filters.items()}
+
+
+def _path(segments: Iterable[Any]) -> tuple[str, ...]:
+    return tuple(str(part) for part in segments if not isinstance(part, list))
+
+
+_LIMITS: Final[Mapping[type[failures.LiquidError], str]] = {
+    failures.BlockNestingError: "nesting",
+    failures.ContextDepthError: "nesting",
+    failures.LoopIterationLimitError: "loop_iterations",
+}
+
+
+def raise_translated(error: Exception, text: str, limits: LiquidLimits, index: int | None = None) -> NoReturn:
+    """Raise python-liquid's error as ours, with its place in ``text``: its own, or ``index``."""
+    if isinstance(error.__cause__, (MacroError, LimitError)):
+        raise error.__cause__
+    token = getattr(error, "token", None)
+    if token is not None and token.start_index >= 0:
+        index = token.start_index
+    where = None if index is None else place_in(text, index)
+    if isinstance(error, (MacroError, LimitError)):
+        raise error.at(**({} if where is None else msgspec.structs.asdict(where)))
+    if (limit := _limit_of(error)) is not None:
+        raise limit_error("the nesting or looping of a template", limit, limits, where=where) from error
+    raise _kind(error)(_message(error), where=where) from error
+
+
+def _limit_of(error: Exception) -> str | None:
+    if isinstance(error.__cause__ or error, RecursionError):
+        return "nesting"
+    return _LIMITS.get(type(error)) if isinstance(error, failures.LiquidError) else None
+
+
+def _message(error: Exception) -> str:
+    """python-liquid's sentence, or the one of the error that it wrapped."""
+    cause = error.__cause__ if type(error) is failures.LiquidError and error.__cause__ else error
+    message = cause.message if isinstance(cause, failures.LiquidError) else cause
+    return str(message) or type(cause).__name__
+
+
+def _kind(error: Exception) -> type[MacroError]:
+    if isinstance(error, failures.UndefinedError):
+        return UndefinedVariableError
+    if isinstance(error, failures.UnknownFilterError) or _message(error).startswith("unexpected tag"):
+        return UnknownMacroError
+    return MacroSyntaxError if isinstance(error, failures.LiquidSyntaxError) else MacroArgumentError

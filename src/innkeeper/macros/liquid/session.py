@@ -1,0 +1,154 @@
+"""LiquidSession: what one template may use while it renders: its work budget, the clock, the variables, the context."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, Final
+
+from innkeeper.macros.engine.errors import MacroArgumentError, MacroLimitError
+from innkeeper.macros.engine.limits import LIQUID_LIMITS, LiquidLimits
+from innkeeper.prompt.clock import Clock
+from innkeeper.prompt.errors import Where
+from innkeeper.prompt.frozen import EMPTY
+from innkeeper.prompt.note import Note, NoteKind
+from innkeeper.prompt.variables import StagedVariables
+
+__all__ = ["LiquidSession", "size_of", "text_of"]
+
+_CHECK_EVERY: Final = 2_000
+_CHARS_A_STEP: Final = 256
+_ITEMS_A_STEP: Final = 2
+_ITEM: Final = 8
+
+
+@dataclass(slots=True)
+class LiquidSession:
+    """One rendering. ``assigns`` are the template's variables, ``registers`` what filters may read (``context``)."""
+
+    assigns: Mapping[str, Any] = EMPTY
+    variables: StagedVariables | None = None
+    strict: bool = False
+    registers: Mapping[str, Any] = EMPTY
+    clock: Clock | None = None
+    limits: LiquidLimits = LIQUID_LIMITS
+    warnings: list[Note] = field(default_factory=list)
+    namespace_size: int = 0
+    _spent: int = 0
+    _next_check: int = _CHECK_EVERY
+    _deadline: float | None = None
+
+    @property
+    def moment(self) -> Clock:
+        """The build's clock; outside a build the machine's, read once."""
+        if self.clock is None:
+            self.clock = Clock.at(None)
+        return self.clock
+
+    def context_value(self, key: str) -> Any:
+        """A value of the application's context, or ``None``."""
+        context = self.registers.get("context")
+        return context.get(key) if isinstance(context, Mapping) else None
+
+    def charge(self, steps: int) -> None:
+        """Count work. Raises `MacroLimitError` when the steps or the time are spent."""
+        self._spent += steps
+        if self._spent > self.limits.steps:
+            raise limit_error("the work of a template", "steps", self.limits)
+        if self._spent >= self._next_check:
+            self._next_check = self._spent + _CHECK_EVERY
+            self._check_time()
+
+    def charge_value(self, value: Any) -> int:
+        """Count the work of reading a value once; returns its size."""
+        size = size_of(value, self.limits)
+        items = len(value) if isinstance(value, (list, tuple, dict)) else 0
+        self.charge(1 + items // _ITEMS_A_STEP + size // _CHARS_A_STEP)
+        return size
+
+    def bounded(self, value: Any) -> Any:
+        """The value, if it is within the limits and, if a number, one that can be written.
+
+        Raises `MacroLimitError`, `MacroArgumentError`.
+        """
+        if isinstance(value, float) and not math.isfinite(value):
+            raise MacroArgumentError("the result is not a number")
+        if isinstance(value, int) and value.bit_length() > self.limits.number_bits:
+            raise limit_error("a number", "number_bits", self.limits, value.bit_length())
+        size_of(value, self.limits)
+        return value
+
+    def note(self, message: str) -> None:
+        """Record something that was passed over."""
+        self.warnings.append(Note(NoteKind.MACRO, message))
+
+    def _check_time(self) -> None:
+        now = time.monotonic()
+        if self._deadline is None:
+            self._deadline = now + self.limits.seconds
+        if now > self._deadline:
+            raise limit_error("the time of a template", "seconds", self.limits)
+
+
+def limit_error(
+    what: str, name: str, limits: LiquidLimits, found: float | None = None, where: Where | None = None
+) -> MacroLimitError:
+    """The error for a limit of `LiquidLimits` by its name."""
+    return MacroLimitError(what, limit=name, allowed=getattr(limits, name), found=found, where=where)
+
+
+def size_of(value: Any, limits: LiquidLimits) -> int:
+    """Characters of all texts in a value plus 8 for anything else. Raises `MacroLimitError` past ``value_size``.
+
+    Text that occurs twice counts twice: what is done with the value is done to each.
+    """
+    if isinstance(value, str):
+        total = len(value)
+    else:
+        total = _ITEM
+        boxes = [value]
+        while boxes and total <= limits.value_size:
+            for item in _parts(boxes.pop(), limits):
+                if isinstance(item, str):
+                    total += len(item)
+                else:
+                    total += _ITEM
+                    if isinstance(item, (list, tuple, dict, range)):
+                        boxes.append(item)
+    if total > limits.value_size:
+        raise limit_error("a value", "value_size", limits, total)
+    return total
+
+
+def _parts(value: Any, limits: LiquidLimits) -> Iterable[Any]:
+    if isinstance(value, range):
+        if value.stop - value.start > limits.items:
+            raise limit_error("the items of a range", "items", limits, value.stop - value.start)
+        return ()
+    if isinstance(value, dict):
+        return chain(value, value.values())
+    return value if isinstance(value, (list, tuple)) else ()
+
+
+def text_of(value: Any) -> str:
+    """A value as a template prints it: ``true``, nothing for nil, the items of a list one after the other.
+
+    Raises `MacroArgumentError` for what is not data.
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, range):
+        return f"{value.start}..{value.stop - 1}"
+    if isinstance(value, (list, tuple)):
+        return "".join(text_of(item) for item in value)
+    if value is None or isinstance(value, (int, float)) or type(value).__module__.startswith("liquid."):
+        return "" if value is None else str(value)
+    if isinstance(value, Mapping):
+        return json.dumps(dict(value), ensure_ascii=False, separators=(",", ":"), default=text_of)
+    raise MacroArgumentError(f"a {type(value).__name__} cannot be printed")

@@ -1,0 +1,207 @@
+"""Liquid templates: the texts that an application writes, with variables, conditions, loops and filters.
+
+Assigned names, write tags and filters are those of TavernKit's LiquidMacros: a template of a build sees the character, the user
+and the application's context, and deliberately not the chat's messages. Untrusted text never becomes a template: only what
+the caller hands to `render` is one, and what it prints is not rendered again. Every template is bounded in size, work, time
+and output (`LiquidLimits`); it reads no file, no clock of the machine and no attribute of an object.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from innkeeper.macros.engine.errors import MacroError, MacroLimitError, UnknownMacroError, place_in
+from innkeeper.macros.engine.limits import LIQUID_LIMITS
+from innkeeper.prompt.clock import Clock
+from innkeeper.prompt.context import Context
+from innkeeper.prompt.errors import InputError, LimitError, UsageError
+from innkeeper.prompt.frozen import EMPTY
+from innkeeper.prompt.limits import MAX_DEPTH
+from innkeeper.prompt.note import Note, NoteKind
+from innkeeper.prompt.text import scalar_text
+from innkeeper.prompt.variables import StagedVariables, VariablesStore
+
+__all__ = ["LiquidResult", "Participant", "check", "liquid_assigns", "liquid_registers", "render", "variables_used"]
+
+_ON_ERROR: Final = ("passthrough", "raise")
+_BLANK_LINE: Final = re.compile(r"^[ \t]+$", re.MULTILINE)
+_ESCAPED: Final = re.compile(r"\\([{}])")
+
+
+class LiquidResult(msgspec.Struct, frozen=True):
+    """What a template became. When it failed, ``text`` is the template itself and ``error`` says why."""
+
+    text: str
+    warnings: tuple[Note, ...] = ()
+    error: MacroError | MacroLimitError | LimitError | None = None
+
+
+def render(
+    text: str,
+    assigns: Mapping[str, Any] = EMPTY,
+    *,
+    variables: VariablesStore | None = None,
+    strict: bool = False,
+    on_error: str = "passthrough",
+    registers: Mapping[str, Any] = EMPTY,
+    clock: Clock | None = None,
+) -> LiquidResult:
+    r"""Render a template.
+
+    What it writes to ``variables`` counts only if it renders to its end; without a store the write tags do nothing.
+    Afterwards ``\{`` and ``\}`` are braces, and lines of spaces and tabs are empty lines.
+
+    Args:
+        text: the template.
+        assigns: its variables, plain data; ``var`` and ``global`` are always the chat's variables.
+        variables: the chat's variables.
+        strict: missing variables and unknown filters are errors, and errors are raised.
+        on_error: ``passthrough`` gives back the template as it is, with a warning; ``raise`` raises.
+        registers: what filters read: ``context``, a mapping with ``message_index``, ``rng_word``, ``now_ms``.
+        clock: the moment that ``now`` means; by default the machine's.
+
+    Raises:
+        MacroError: it cannot be parsed or rendered (only with ``strict`` or ``on_error="raise"``).
+        MacroLimitError: it needs more than a limit allows (likewise).
+        UsageError: ``on_error`` is something else.
+    """
+    if on_error not in _ON_ERROR:
+        raise UsageError(f"on_error must be one of {', '.join(_ON_ERROR)}, not {on_error!r}")
+    text = scalar_text(text)
+    staged = None if variables is None else StagedVariables(variables)
+    try:
+        output, warnings = _output(text, assigns, staged, strict, registers, clock)
+    except (MacroError, LimitError) as error:
+        if strict or on_error == "raise":
+            raise
+        return LiquidResult(text, (_failure(error),), error)
+    if staged is not None:
+        staged.commit()
+    return LiquidResult(_finished(output), warnings)
+
+
+def _output(
+    text: str,
+    assigns: Mapping[str, Any],
+    variables: StagedVariables | None,
+    strict: bool,  # noqa: FBT001 - handed on as it came
+    registers: Mapping[str, Any],
+    clock: Clock | None,
+) -> tuple[str, tuple[Note, ...]]:
+    if "{{" not in text and "{%" not in text and len(text) * 4 <= LIQUID_LIMITS.template_bytes:
+        return text, ()
+    from innkeeper.macros.liquid.engine import run
+    from innkeeper.macros.liquid.session import LiquidSession
+
+    session = LiquidSession(assigns, variables, strict, registers, clock)
+    return run(text, session), tuple(session.warnings)
+
+
+def _failure(error: InputError) -> Note:
+    message = f"the template was left as it is: {error.message}"
+    return Note(NoteKind.MACRO, message, where=error.where, hint=error.hint)
+
+
+def _finished(text: str) -> str:
+    r"""Escapes resolved, blank lines emptied.
+
+    >>> _finished("a\n  \n\t\nb \\{x\\}")
+    'a\n\n\nb {x}'
+    """
+    return scalar_text(_BLANK_LINE.sub("", _ESCAPED.sub(r"\1", text)))
+
+
+def check(text: str) -> tuple[MacroError | MacroLimitError, ...]:
+    """What is wrong with a template, without rendering it: its first syntax error, or its unknown filters."""
+    from innkeeper.macros.liquid.engine import analyse, filter_names
+
+    try:
+        _, filters = analyse(text)
+    except (MacroError, MacroLimitError) as error:
+        return (error,)
+    unknown = sorted((index, name) for name, index in filters.items() if name not in filter_names())
+    return tuple(
+        UnknownMacroError(f"unknown filter {name!r}", macro=name, where=place_in(text, index))
+        for index, name in unknown
+    )
+
+
+def variables_used(text: str) -> tuple[str, ...]:
+    """The variables a template reads from outside, as dotted paths such as ``var.mood``, sorted.
+
+    Raises `MacroError` and `MacroLimitError` for what cannot be parsed.
+    """
+    from innkeeper.macros.liquid.engine import analyse
+
+    paths, _ = analyse(text)
+    return tuple(sorted({".".join(path) for path in paths}))
+
+
+_CARD_FIELDS: Final = (
+    "description",
+    "personality",
+    "scenario",
+    "system_prompt",
+    "post_history_instructions",
+)
+_CONTEXT_KEYS: Final = ("chat_index", "message_index", "model", "role")
+
+
+class Participant(Protocol):
+    """Somebody in the chat: a character or a user."""
+
+    @property
+    def name(self) -> str:
+        """The name."""
+        ...
+
+    @property
+    def persona_text(self) -> str:
+        """Who they are, for a prompt."""
+        ...
+
+
+def liquid_assigns(character: Any, user: Participant | None, context: Context) -> dict[str, Any]:
+    """The assigns: ``char``, ``user``, the card's texts, ``persona``, ``context`` and four of the context's values.
+
+    What is not there is ``None``; a template that prints it prints nothing, strict or not.
+    """
+    data = plain(context)
+    return {
+        "char": getattr(character, "display_name", None) or getattr(character, "name", None),
+        "user": user.name if user is not None else None,
+        **{field: getattr(character, field, None) for field in _CARD_FIELDS},
+        "mes_examples": _filled(getattr(character, "mes_example", None)),
+        "persona": user.persona_text if user is not None else None,
+        "context": data,
+        **{key: data.get(key) for key in _CONTEXT_KEYS},
+    }
+
+
+def liquid_registers(context: Context) -> dict[str, Any]:
+    """What filters read."""
+    return {"context": context}
+
+
+def _filled(text: str | None) -> str | None:
+    return text if text and text.strip() else None
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """A copy as plain data with text keys. What is not data becomes ``None``: templates walk no objects.
+
+    Raises `LimitError` beyond `MAX_DEPTH`.
+    """
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    if depth > MAX_DEPTH:
+        raise LimitError("the nesting of the context", limit="MAX_DEPTH", allowed=MAX_DEPTH)
+    if isinstance(value, Mapping):
+        return {str(key): plain(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item, depth + 1) for item in value]
+    return None

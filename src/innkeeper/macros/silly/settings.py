@@ -1,0 +1,127 @@
+"""Macros of what surrounds the chat: the prompt's settings and the state of the build.
+
+Settings are the instruct sequences, context template, system prompt, author's notes and reasoning; state is the model, its
+sizes, the generation type, the input, outlets and banned words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from innkeeper.macros.engine.environment import MacroEnvironment
+from innkeeper.macros.engine.evaluate import Call, Macro
+
+__all__ = ["INSTRUCT_MACROS", "SEQUENCES", "STATE_MACROS", "context", "sequence", "system_prompt", "unquoted"]
+
+SEQUENCES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "instructStoryStringPrefix": ("story_string_prefix", ()),
+    "instructStoryStringSuffix": ("story_string_suffix", ()),
+    "instructUserPrefix": ("input_sequence", ("instructInput",)),
+    "instructUserSuffix": ("input_suffix", ()),
+    "instructAssistantPrefix": ("output_sequence", ("instructOutput",)),
+    "instructAssistantSuffix": ("output_suffix", ("instructSeparator",)),
+    "instructSystemPrefix": ("system_sequence", ()),
+    "instructSystemSuffix": ("system_suffix", ()),
+    "instructFirstAssistantPrefix": ("first_output_sequence", ("instructFirstOutputPrefix",)),
+    "instructLastAssistantPrefix": ("last_output_sequence", ("instructLastOutputPrefix",)),
+    "instructStop": ("stop_sequence", ()),
+    "instructUserFiller": ("user_alignment_message", ()),
+    "instructSystemInstructionPrefix": ("last_system_sequence", ()),
+    "instructFirstUserPrefix": ("first_input_sequence", ("instructFirstInput",)),
+    "instructLastUserPrefix": ("last_input_sequence", ("instructLastInput",)),
+}
+"""The instruct setting behind each macro, and the macro's other names."""
+
+
+_USUAL = {
+    "first_input_sequence": "input_sequence",
+    "last_input_sequence": "input_sequence",
+    "first_output_sequence": "output_sequence",
+    "last_output_sequence": "output_sequence",
+}
+
+
+def sequence(env: MacroEnvironment, key: str) -> str:
+    """A setting of instruct mode; empty while the mode is off. Macros in it stay as they are.
+
+    An empty first or last sequence is the usual one.
+    """
+    if not env.instruct.get("enabled"):
+        return ""
+    return str(env.instruct.get(key) or env.instruct.get(_USUAL.get(key, key)) or "")
+
+
+def context(env: MacroEnvironment, key: str) -> str:
+    """A setting of the context template."""
+    return str(env.context.get(key) or "")
+
+
+def system_prompt(env: MacroEnvironment, card_prompt: str = "") -> str:
+    """The card's own system prompt where there is one, else that of the settings; empty when system prompts are off."""
+    if not env.sysprompt.get("enabled"):
+        return ""
+    return card_prompt or str(env.sysprompt.get("content") or "")
+
+
+def _sequence(key: str) -> Callable[[Call], str]:
+    return lambda call: sequence(call.env, key)
+
+
+def _reasoning(key: str) -> Callable[[Call], str]:
+    return lambda call: str(call.env.reasoning.get(key) or "")
+
+
+def _system(call: Call) -> str:
+    card_prompt = call.evaluation.pack.table["charprompt"].run(call)
+    return system_prompt(call.env, card_prompt)
+
+
+INSTRUCT_MACROS = (
+    *(Macro(name, _sequence(key), aliases=aliases) for name, (key, aliases) in SEQUENCES.items()),
+    Macro(
+        "defaultSystemPrompt",
+        lambda call: system_prompt(call.env),
+        aliases=("instructSystem", "instructSystemPrompt"),
+    ),
+    Macro("systemPrompt", _system),
+    Macro("exampleSeparator", lambda call: context(call.env, "example_separator"), aliases=("chatSeparator",)),
+    Macro("chatStart", lambda call: context(call.env, "chat_start")),
+    Macro("authorsNote", lambda call: call.env.authors_note),
+    Macro("charAuthorsNote", lambda call: call.env.char_authors_note),
+    Macro("defaultAuthorsNote", lambda call: call.env.default_authors_note),
+    Macro("reasoningPrefix", _reasoning("prefix")),
+    Macro("reasoningSuffix", _reasoning("suffix")),
+    Macro("reasoningSeparator", _reasoning("separator")),
+)
+"""``instruct…``, ``systemPrompt``, ``chatStart``, ``authorsNote`` …"""
+
+
+def unquoted(word: str) -> str:
+    """A banned word without the quotation marks around it."""
+    return word.removeprefix('"').removesuffix('"')
+
+
+def _banned(call: Call) -> str:
+    word = unquoted(call.arguments[0])
+    if call.env.ban is not None and word:
+        call.env.ban(word)
+    return ""
+
+
+def _extension(call: Call) -> str:
+    return "true" if call.arguments[0] in call.env.extensions else "false"
+
+
+STATE_MACROS = (
+    Macro("input", lambda call: call.env.input),
+    Macro("maxPrompt", lambda call: f"{call.env.max_context - call.env.max_response}", aliases=("maxPromptTokens",)),
+    Macro("maxContext", lambda call: f"{call.env.max_context}", aliases=("maxContextTokens",)),
+    Macro("maxResponse", lambda call: f"{call.env.max_response}", aliases=("maxResponseTokens",)),
+    Macro("model", lambda call: call.env.model),
+    Macro("isMobile", lambda call: "true" if call.env.mobile else "false"),
+    Macro("lastGenerationType", lambda call: call.env.generation),
+    Macro("hasExtension", _extension, 1, 1),
+    Macro("outlet", lambda call: call.env.outlets.get(call.arguments[0], ""), 1, 1),
+    Macro("banned", _banned, 1, 1),
+)
+"""``input``, ``maxPrompt``, ``model``, ``outlet``, ``banned`` …"""

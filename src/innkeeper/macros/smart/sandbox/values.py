@@ -1,0 +1,352 @@
+"""What sandboxed code can hold: plain data, moments, and opaque values of our own. No object of the interpreter is among them.
+
+Values are never changed after they are made (``random.shuffle``, which reorders a list in place, aside), so none contains
+itself, and what was read from the variables is a copy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, time, timedelta
+from time import monotonic
+from typing import Any, Final, Protocol
+
+from innkeeper.macros.smart.sandbox.errors import SandboxLimitError, SandboxRuntimeError
+from innkeeper.macros.smart.sandbox.limits import SandboxLimits
+from innkeeper.prompt.display import shorten
+
+__all__ = [
+    "Frame",
+    "Function",
+    "Host",
+    "Match",
+    "Module",
+    "Random",
+    "Variables",
+    "admit",
+    "boundary",
+    "items_of",
+    "kind_of",
+    "limit",
+    "measure",
+    "size_of",
+    "storable",
+    "text_of",
+]
+
+
+class Random(Protocol):
+    """Where draws come from."""
+
+    def random(self) -> float:
+        """A number in [0, 1)."""
+        ...
+
+    def randint(self, a: int, b: int, /) -> int:
+        """A whole number from ``a`` to ``b``, both included."""
+        ...
+
+    def choice(self, seq: Any, /) -> Any:
+        """One item of a sequence."""
+        ...
+
+    def shuffle(self, x: Any, /) -> None:
+        """Reorder a list in place."""
+        ...
+
+
+class Host(Protocol):
+    """What code can reach outside of itself: the variables, the moment and chance.
+
+    A host whose ``functions_as_objects`` is true has functions stored as empty objects; otherwise they are refused.
+    """
+
+    @property
+    def now(self) -> datetime:
+        """The moment that ``now()`` tells, in the zone it tells it in."""
+        ...
+
+    @property
+    def random(self) -> Random:
+        """Where draws come from."""
+        ...
+
+    def getvar(self, path: str, /) -> Any:
+        """The variable at a path, or whatever stands for an undefined one; the whole table for an empty path."""
+        ...
+
+    def setvar(self, path: str, value: Any, /) -> None:
+        """Set the variable at a path."""
+        ...
+
+
+class Function:
+    """A function, type or method of the sandbox. ``call`` takes the frame and the arguments; ``usage`` shows how to use it."""
+
+    __slots__ = ("call", "text", "usage")
+
+    def __init__(self, call: Callable[..., Any], text: str, usage: str) -> None:
+        self.call = call
+        self.text = text
+        self.usage = usage
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+class Module:
+    """A name with further names behind dots: ``math``, ``random``. Only the names in its table exist."""
+
+    __slots__ = ("members", "text")
+
+    def __init__(self, name: str, members: Mapping[str, Function]) -> None:
+        self.text = f"<module '{name}'>"
+        self.members = members
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+class Match:
+    """What a regular expression found. It has a text, and is true."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+class Variables:
+    """What ``vars`` means: the variables by path. Its text holds that of the whole table, as the original writes it."""
+
+    __slots__ = ("frame",)
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame = frame
+
+    def __repr__(self) -> str:
+        return text_of(self.frame, self)
+
+
+class Frame:
+    """One run: the host, the names the code has set, and what is left of the work and the time it may cost."""
+
+    __slots__ = ("deadline", "host", "left", "limits", "names")
+
+    def __init__(self, host: Host, limits: SandboxLimits) -> None:
+        self.host = host
+        self.limits = limits
+        self.left = limits.work
+        self.names: dict[str, Any] = {}
+        self.deadline: float | None = None
+
+    def charge(self, work: int) -> None:
+        """Take work from what is left. Raises `SandboxLimitError` when there is not enough."""
+        self.left -= work
+        if self.left < 0:
+            raise limit("the work of the code", "work", self.limits.work)
+
+    def seconds(self) -> float:
+        """The time left for regular expressions; it runs from the first one on."""
+        if self.deadline is None:
+            self.deadline = monotonic() + self.limits.pattern_seconds
+        left = self.deadline - monotonic()
+        if left <= 0:
+            raise limit("a regular expression", "pattern_seconds", self.limits.pattern_seconds)
+        return left
+
+
+def limit(what: str, name: str, allowed: float, found: float | None = None) -> SandboxLimitError:
+    """The error for a limit that would be exceeded."""
+    return SandboxLimitError(what, limit=name, allowed=allowed, found=found)
+
+
+_PLAIN: Final = frozenset({int, float, bool, type(None)})
+_OPAQUE: Final = frozenset({Function, Module, Match, Variables, date, datetime, time, timedelta})
+_CONTAINERS: Final = frozenset({list, tuple, dict})
+_EACH: Final = 8
+
+
+def kind_of(value: Any) -> str:
+    """What a value is, for messages."""
+    return "function" if isinstance(value, Function) else type(value).__name__.lower() if value is not None else "None"
+
+
+def size_of(frame: Frame, value: Any) -> int:
+    """How much there is in a value: 1, the characters of a text, or all that is inside a container, where each value counts 8.
+
+    Raises `SandboxLimitError` for more, or deeper, than the limits allow, before the rest is looked at.
+    """
+    kind = type(value)
+    if kind is str:
+        return len(value)
+    if kind not in _CONTAINERS:
+        return 1
+    meter = _Meter(frame.limits)
+    meter.add(value, 0)
+    return meter.size
+
+
+def measure(frame: Frame, value: Any) -> None:
+    """Charge a value's size, unless it is a number or the like."""
+    if type(value) not in _PLAIN:
+        frame.charge(size_of(frame, value))
+
+
+class _Meter:
+    """Adds up a value, and stops as soon as it is too large."""
+
+    __slots__ = ("count", "limits", "size")
+
+    def __init__(self, limits: SandboxLimits) -> None:
+        self.limits = limits
+        self.count = 0
+        self.size = 0
+
+    def add(self, value: Any, depth: int) -> None:
+        kind = type(value)
+        self.count += 1
+        self.size += _EACH + (len(value) if kind is str else value.bit_length() >> 2 if kind is int else 0)
+        if self.count > self.limits.items:
+            raise limit("a value", "items", self.limits.items)
+        if self.size > self.limits.text_chars:
+            raise limit("a value", "text_chars", self.limits.text_chars)
+        if kind in _CONTAINERS:
+            self._add_all(value, depth + 1)
+
+    def _add_all(self, value: Any, depth: int) -> None:
+        if depth > self.limits.value_depth:
+            raise limit("the nesting of a value", "value_depth", self.limits.value_depth)
+        for item in value:
+            self.add(item, depth)
+        if type(value) is dict:
+            for item in value.values():
+                self.add(item, depth)
+
+
+def admit(frame: Frame, value: Any) -> Any:
+    """A value from outside as sandboxed code may have it: copied, plain data only. Raises typed errors for anything else."""
+    kind = type(value)
+    if kind is str:
+        if len(value) > frame.limits.text_chars:
+            raise limit("a text", "text_chars", frame.limits.text_chars, len(value))
+        return value
+    if kind is int:
+        return boundary(frame, value)
+    if kind in _PLAIN:
+        return value
+    measure(frame, value)
+    return _copied(frame, value)
+
+
+def _copied(frame: Frame, value: Any) -> Any:
+    kind = type(value)
+    if kind is int:
+        return boundary(frame, value)
+    if kind is str or kind in _PLAIN or kind in _OPAQUE:
+        return value
+    if kind is list:
+        return [_copied(frame, item) for item in value]
+    if kind is tuple:
+        return tuple(_copied(frame, item) for item in value)
+    if kind is dict:
+        return {_copied(frame, key): _copied(frame, item) for key, item in value.items()}
+    raise SandboxRuntimeError(
+        f"a variable holds a {kind.__name__}, which the sandbox does not know", hint="keep JSON data in variables"
+    )
+
+
+_WORD_BITS: Final = 64
+_LONG_NUMBER_SHIFT: Final = 14
+"""Products and digits of whole numbers cost the square of their length; 14,000 bits are charged 12,000, and take 0.3 ms."""
+
+
+def boundary(frame: Frame, value: int) -> int:
+    """The number itself, a long one charged for being made or written. Raises `SandboxLimitError` when it is too long."""
+    bits = value.bit_length()
+    if bits > _WORD_BITS:
+        if bits > frame.limits.int_bits:
+            raise limit("a whole number", "int_bits", frame.limits.int_bits, bits)
+        frame.charge(bits * bits >> _LONG_NUMBER_SHIFT)
+    return value
+
+
+def storable(frame: Frame, value: Any) -> Any:
+    """A value as a variable keeps it: plain data, copied; keys become texts as in JSON.
+
+    Raises `SandboxRuntimeError` for functions, moments and the like, `SandboxLimitError` for what is too large.
+    """
+    if type(value) is Variables:
+        value = frame.host.getvar("")
+    if type(value) is Function and getattr(frame.host, "functions_as_objects", False):
+        return {}
+    measure(frame, value)
+    return _stored(value)
+
+
+def _stored(value: Any) -> Any:
+    kind = type(value)
+    if kind is list:
+        return [_stored(item) for item in value]
+    if kind is tuple:
+        return tuple(_stored(item) for item in value)
+    if kind is dict:
+        return {_key(key): _stored(item) for key, item in value.items()}
+    if kind is str or kind in _PLAIN:
+        return value
+    raise SandboxRuntimeError(f"a {kind_of(value)} cannot be kept in a variable", hint="keep its text: str(...)")
+
+
+_JSON_WORDS: Final[dict[Any, str]] = {True: "true", False: "false", None: "null"}
+
+
+def _key(key: Any) -> str:
+    if type(key) is str:
+        return key
+    if key is None or type(key) is bool:
+        return _JSON_WORDS[key]
+    if type(key) in _PLAIN:
+        return repr(key)
+    raise SandboxRuntimeError(f"a {kind_of(key)} cannot be a key in a variable", hint="use texts as keys")
+
+
+def text_of(frame: Frame, value: Any) -> str:
+    """What ``str(value)`` gives. Raises `SandboxLimitError` for a text that would be too long."""
+    kind = type(value)
+    if kind is str:
+        return value  # type: ignore[no-any-return]
+    if kind is int:
+        return str(boundary(frame, value))
+    if kind is Variables:
+        return bounded_text(frame, f"VarProxy({admit(frame, frame.host.getvar(''))})")
+    if kind not in _OPAQUE:
+        measure(frame, value)
+    return bounded_text(frame, str(value))
+
+
+def bounded_text(frame: Frame, text: str) -> str:
+    """The text itself, charged. Raises `SandboxLimitError` when it is too long."""
+    if len(text) > frame.limits.text_chars:
+        raise limit("a text", "text_chars", frame.limits.text_chars, len(text))
+    frame.charge(len(text))
+    return text
+
+
+def items_of(frame: Frame, value: Any, what: str) -> Any:
+    """What can be gone through item by item: a list, tuple, text, or a dict's keys; charged."""
+    if type(value) in _CONTAINERS or type(value) is str:
+        measure(frame, value)
+        return value
+    raise SandboxRuntimeError(f"{what} needs a list, tuple, text or dict, not {article(value)}")
+
+
+def article(value: Any) -> str:
+    """A value with its kind, for messages: ``the int 5``."""
+    if type(value) in _PLAIN and not (type(value) is int and value.bit_length() > 64):  # noqa: PLR2004 - just short
+        shown = f" {value!r}" if value is not None and not (type(value) is float and math.isnan(value)) else ""
+        return f"the {kind_of(value)}{shown}" if shown else kind_of(value)
+    return f"the text {shorten(value, 40)!r}" if type(value) is str else f"a {kind_of(value)}"

@@ -1,0 +1,249 @@
+"""Step ``lore``: scan the chat, record a verdict for every entry, sort the texts of those that fired.
+
+Leaves `LoreTexts` and lets macros see the outlets. The scan also reads the author's note, which lore and persona are
+put around later, and `Carry`: what one generation leaves for the next one of the same chat, that is timed effects and
+the texts that SillyTavern injects only after its scan, so that they are visible to the next one (`sillytavern.md`
+38).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from itertools import islice
+from typing import Any, Final
+
+import msgspec
+
+from innkeeper.content.entry import LorePosition
+from innkeeper.content.persona import PersonaPosition
+from innkeeper.lore import Activated, CompiledLore, LoreInput, ScanSources, compile_lore, scan
+from innkeeper.prompt.frozen import EMPTY
+from innkeeper.prompt.note import NoteKind
+from innkeeper.prompt.state import State
+from innkeeper.prompt.step import NoConfig, Step
+from innkeeper.taverns.silly.room import Counting
+from innkeeper.taverns.silly.scene import Scene, scene_of
+
+__all__ = [
+    "LORE",
+    "Carry",
+    "DepthLore",
+    "LoreTexts",
+    "carried_scans",
+    "lore_texts",
+    "note_due",
+    "note_text",
+    "placed_note",
+    "read_carry",
+]
+
+
+class DepthLore(msgspec.Struct, frozen=True):
+    """Entries of one depth and role: their texts in order."""
+
+    depth: int
+    role: str
+    texts: tuple[str, ...]
+
+
+class LoreTexts(msgspec.Struct, frozen=True, kw_only=True):
+    """Texts in prompt order. ``outlets`` are by name, joined."""
+
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    an_top: tuple[str, ...] = ()
+    an_bottom: tuple[str, ...] = ()
+    em_top: tuple[str, ...] = ()
+    em_bottom: tuple[str, ...] = ()
+    depth: tuple[DepthLore, ...] = ()
+    outlets: dict[str, str] = {}
+
+
+_FIELDS = {
+    LorePosition.BEFORE_CHAR: "before",
+    LorePosition.AFTER_CHAR: "after",
+    LorePosition.AN_TOP: "an_top",
+    LorePosition.AN_BOTTOM: "an_bottom",
+    LorePosition.EM_TOP: "em_top",
+    LorePosition.EM_BOTTOM: "em_bottom",
+}
+
+
+def lore_texts(activated: Iterable[Activated], *, reversed_ties: bool = True) -> LoreTexts:
+    """Place the entries: ascending by order, ties in reverse of activation, outlets descending (`sillytavern.md` 21, 29).
+
+    Without ``reversed_ties`` entries of one order stand as they were activated.
+    """
+    placed: dict[str, list[str]] = {name: [] for name in _FIELDS.values()}
+    depths: dict[tuple[int, str], list[str]] = {}
+    outlets: dict[str, list[str]] = {}
+    for item in sorted(activated if reversed_ties else reversed(tuple(activated)), key=_descending):
+        entry = item.compiled.entry
+        if not item.content:
+            continue
+        if entry.position is LorePosition.AT_DEPTH:
+            depths.setdefault((entry.depth, entry.role), []).insert(0, item.content)
+        elif entry.position is LorePosition.OUTLET:
+            outlets.setdefault(entry.outlet_name, []).append(item.content)
+        else:
+            placed[_FIELDS[entry.position]].insert(0, item.content)
+    return LoreTexts(
+        **{name: tuple(texts) for name, texts in placed.items()},
+        depth=tuple(DepthLore(depth, role, tuple(texts)) for (depth, role), texts in depths.items()),
+        outlets={name: "\n".join(texts) for name, texts in outlets.items() if name},
+    )
+
+
+def _descending(item: Activated) -> float:
+    return -(item.compiled.entry.order or 0)
+
+
+def note_due(scene: Scene) -> bool:
+    """Whether the note is in this turn: every ``interval`` user messages; 0 or less is never."""
+    interval = scene.inputs.note.interval
+    if interval <= 0:
+        return False
+    said = sum(line.is_user for line in scene.all_lines)
+    return interval == 1 or (said > 0 and said % interval == 0)
+
+
+def note_text(scene: Scene) -> str:
+    """The note's text with the character's own note in its place; empty when it is not due."""
+    if not note_due(scene):
+        return ""
+    text, own = scene.inputs.note.text, scene.inputs.character_note
+    if own is None or not own.use:
+        return text
+    places = {0: own.text, 1: f"{own.text}\n{text}", 2: f"{text}\n{own.text}"}
+    return places.get(own.position, own.text)
+
+
+def placed_note(scene: Scene, lore: LoreTexts) -> str:
+    """The note as it is sent: lore around it, the persona around both; empty when it is not due."""
+    due = note_due(scene)
+    if not due and scene.inputs.compat.note_lore_vanishes:
+        return ""
+    text = note_text(scene)
+    if lore.an_top or lore.an_bottom:
+        top, bottom = "\n".join(lore.an_top), "\n".join(lore.an_bottom)
+        text = f"{top}\n{text}\n{bottom}".removeprefix("\n").removesuffix("\n")
+    return _with_persona(scene, text) if due else text
+
+
+def _with_persona(scene: Scene, text: str) -> str:
+    persona, position = scene.texts.persona, scene.inputs.persona.position
+    if not persona:
+        return text
+    if position is PersonaPosition.TOP_AN:
+        return f"{persona}\n{text}"
+    return f"{text}\n{persona}" if position is PersonaPosition.BOTTOM_AN else text
+
+
+class Carry(msgspec.Struct, frozen=True):
+    """``timed`` is the timed effects' state; ``scans`` are texts by key for the next lore scan."""
+
+    timed: Any = None
+    scans: Mapping[str, str] = EMPTY
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready, for ``plan.carry``."""
+        return {"timed": self.timed, "scans": dict(self.scans)}
+
+
+def read_carry(raw: Any) -> Carry:
+    """A carry from a plan's ``carry``, or from bare timed effects."""
+    if not isinstance(raw, Mapping):
+        return Carry()
+    if "timed" not in raw and "scans" not in raw:
+        return Carry(raw)
+    scans = raw.get("scans")
+    return Carry(raw.get("timed"), {str(k): str(v) for k, v in scans.items()} if isinstance(scans, Mapping) else EMPTY)
+
+
+def carried_scans(raw: Any) -> Mapping[str, str]:
+    """The carried texts that the lore scan sees."""
+    return read_carry(raw).scans
+
+
+SCAN_LIMIT: Final = 1000
+
+
+def run(state: State, _config: NoConfig) -> None:
+    """Scan, record the verdicts, and let macros see the outlets."""
+    scene = scene_of(state)
+    lore = compile_lore(scene.inputs.books, scene.inputs.lore)
+    result = scan(lore, _input(state, scene, lore))
+    texts = lore_texts(result.activated, reversed_ties=scene.inputs.compat.reversed_ties)
+    state.result.lore = result
+    state.result.outlets.update(texts.outlets)
+    scene.expand.env = replace(scene.expand.env, outlets=texts.outlets)
+    state.scratch["lore"] = texts
+    state.instrument("stat", lambda: {"key": "world_info_activated", "value": len(result.activated)})
+    if result.overflowed:
+        state.note(
+            NoteKind.LIMIT, f"the lore budget of {result.budget} tokens is used up", data={"budget": result.budget}
+        )
+
+
+def _input(state: State, scene: Scene, lore: CompiledLore) -> LoreInput:
+    inputs, counting = scene.inputs, Counting.of(state, scene.inputs)
+    return LoreInput(
+        settings=inputs.lore,
+        messages=_messages(scene, lore),
+        sources=_sources(state, scene),
+        budget=inputs.lore.tokens(inputs.context_tokens),
+        length=sum(not line.hidden for line in scene.lines),
+        random=state.inputs.random.stream("lore"),
+        count=counting.lore,
+        count_part=counting.lore_part,
+        count_overhead=counting.lore_overhead,
+        substitute=scene.expand,
+        report=lambda what, why: state.warn(f"the key {what} was not run: {why}", kind=NoteKind.LIMIT),
+        generation=inputs.type,
+        character=inputs.filename,
+        character_tags=inputs.tags,
+        forced=frozenset(map(str, state.request.force_lore)),
+        state=read_carry(state.request.lore_state).timed,
+        live=not inputs.generation.dry_run,
+        double_removal=inputs.compat.double_removal,
+    )
+
+
+def _messages(scene: Scene, lore: CompiledLore) -> list[str]:
+    """As many of the newest messages as any entry looks at, newest first, where the setting says so with names in front."""
+    settings = scene.inputs.lore
+    limit = SCAN_LIMIT if settings.min_activations else min(max(settings.depth, lore.deepest), SCAN_LIMIT)
+    names = scene.inputs.lore.include_names
+    newest = islice((line for line in reversed(scene.lines) if not line.tool_calls), limit)
+    return [f"{line.name}: {line.text}" if names else line.text for line in newest]
+
+
+def _sources(state: State, scene: Scene) -> ScanSources:
+    texts = scene.texts
+    return ScanSources(
+        texts={
+            "persona_description": texts.persona,
+            "character_description": texts.description,
+            "character_personality": texts.personality,
+            "character_depth_prompt": texts.depth_prompt,
+            "scenario": texts.scenario,
+            "creator_notes": texts.creator_notes,
+        },
+        injections=tuple(_injections(state, scene)),
+    )
+
+
+def _injections(state: State, scene: Scene) -> list[str]:
+    """What is scanned beside the chat: scanned injections, the note when it may, the quiet prompt, what was carried over."""
+    found = {item.id: item.content for item in state.request.injections if item.scan}
+    port = state.inputs.ports.injections
+    found |= {item.id: item.content for item in (port.active(state) if port is not None else ()) if item.scan}
+    note = note_text(scene) if scene.inputs.note.allow_wi_scan else ""
+    found |= {"2_floating_prompt": note} if note else {}
+    found |= {"QUIET_PROMPT": scene.inputs.generation.quiet_prompt} if scene.inputs.generation.quiet_prompt else {}
+    found |= {key: text for key, text in carried_scans(state.request.lore_state).items() if key not in found}
+    return [text for key, value in sorted(found.items()) if (text := scene.expand(value))]
+
+
+LORE: Final = Step("lore", run, NoConfig)

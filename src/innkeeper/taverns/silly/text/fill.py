@@ -1,0 +1,293 @@
+"""Step ``trimming`` of text prompts: choose what fits, write the blocks, make the plan.
+
+The blocks, joined, are the prompt. Like the original it fills rather than trims (`sillytavern.md` 69): texts at
+depths first, then lines from the newest on, then examples unless they are pinned. All is counted in tokens of text,
+with the settings' padding.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+import msgspec
+
+from innkeeper.prompt.block import Block
+from innkeeper.prompt.errors import MaxTokensExceededError
+from innkeeper.prompt.frozen import FrozenDict
+from innkeeper.prompt.note import NoteKind
+from innkeeper.prompt.state import State
+from innkeeper.prompt.step import Step
+from innkeeper.prompt.text import Origin
+from innkeeper.taverns.silly.injection import Injections
+from innkeeper.taverns.silly.lore import Carry
+from innkeeper.taverns.silly.room import Counting
+from innkeeper.taverns.silly.scene import scene_of
+from innkeeper.taverns.silly.text.assemble import TextAssembly
+from innkeeper.taverns.silly.text.history import TextHistory, TextLine
+from innkeeper.taverns.silly.text.story import TextCompiled, text_of
+from innkeeper.taverns.silly.trimming import SillyTrimmingConfig, finish_plan
+
+__all__ = ["TEXT_TRIMMING", "TextFill", "TextParts", "fill"]
+
+
+class TextFill(msgspec.Struct, frozen=True, kw_only=True):
+    """What is in: ``lines`` by their places (0 is the newest), the first ``examples``, and the alignment message or not."""
+
+    lines: tuple[int, ...]
+    examples: int
+    aligned: bool
+
+    def less(self, parts: TextParts) -> TextFill | None:
+        """Without the last example, or without the oldest line where no example is left that may go."""
+        if self.examples and not parts.pinned:
+            return msgspec.structs.replace(self, examples=self.examples - 1)
+        if self.aligned:
+            return msgspec.structs.replace(self, aligned=False)
+        return msgspec.structs.replace(self, lines=self.lines[:-1]) if self.lines else None
+
+
+class TextParts(msgspec.Struct, frozen=True):
+    """Everything a prompt may have, and how it is counted: ``budget`` and ``padding`` are in tokens."""
+
+    compiled: TextCompiled
+    history: TextHistory
+    assembly: TextAssembly
+    pinned: bool
+    budget: int
+    padding: int
+    count: Callable[[str], int]
+
+    @property
+    def alignment(self) -> str:
+        """What the user says first, where nobody else's line may be first."""
+        return self.history.alignment.text if self.history.alignment else ""
+
+    @property
+    def continued(self) -> str:
+        """The line to go on with."""
+        return self.history.continued.text if self.history.continued else ""
+
+    def examples(self, number: int) -> str:
+        """The first examples as one text."""
+        return "".join(item.text for item in self.compiled.examples[:number])
+
+    def tokens(self, text: str) -> int:
+        """Tokens of a text as it is sent: without carriage returns."""
+        return self.count(text.replace("\r", ""))
+
+    def base(self, lines: str = "") -> int:
+        """Tokens of what is always there, and of the lines that were taken."""
+        pinned = self.examples(len(self.compiled.examples)) if self.pinned else ""
+        chat = (self.alignment, self.compiled.start, lines, self.assembly.after(""), self.continued)
+        return self.tokens("".join((self.compiled.story, pinned, *chat))) + self.padding
+
+    def whole(self, filled: TextFill) -> int:
+        """Tokens of a filled prompt."""
+        lines = [self.history.lines[place].text for place in reversed(filled.lines)]
+        last = lines[-1] if lines else ""
+        aligned = self.alignment if filled.aligned else ""
+        before = (self.compiled.story, self.examples(filled.examples), aligned, *lines)
+        return self.tokens("".join((*before, self.assembly.after(last), self.continued))) + self.padding
+
+
+def fill(parts: TextParts) -> TextFill:
+    """Choose what is in."""
+    taken: list[int] = []
+    lines = parts.history.lines
+    injected = _injected(parts)
+    others = set(range(len(lines))) - set(injected)
+    _take(parts, sorted(others), _take(parts, injected, parts.base(), taken), taken)
+    aligned = parts.history.alignment is not None and not lines[max(taken, default=0)].said.is_user
+    said = "".join(lines[place].text for place in taken)
+    examples = _examples(parts, parts.base(parts.alignment + said if aligned else said))
+    return _fitted(parts, TextFill(lines=tuple(sorted(taken)), examples=examples, aligned=aligned))
+
+
+def _injected(parts: TextParts) -> list[int]:
+    """The places of texts at depths."""
+    places = [place for place, line in enumerate(parts.history.lines) if line.said.is_injected]
+    late = parts.history.continued is not None and parts.history.lines[0].said.source == "post_history"
+    return [place - 1 for place in places] if late else places
+
+
+def _take(parts: TextParts, places: Iterable[int], used: int, taken: list[int]) -> int:
+    """Take lines up to the first that does not fit. The tokens used, with its own: as in the original it leaves no room."""
+    for place in places:
+        used += parts.tokens(parts.history.lines[place].text)
+        if used >= parts.budget:
+            break
+        taken.append(place)
+    return used
+
+
+def _examples(parts: TextParts, used: int) -> int:
+    """How many examples there is room for; pinned ones have theirs. The lines count as one text now."""
+    if parts.pinned:
+        return len(parts.compiled.examples)
+    for place, example in enumerate(parts.compiled.examples):
+        used += parts.tokens(example.text)
+        if used >= parts.budget:
+            return place
+    return len(parts.compiled.examples)
+
+
+def _fitted(parts: TextParts, filled: TextFill) -> TextFill:
+    """A continued prompt is counted once more as a whole."""
+    smaller: TextFill | None = filled
+    while parts.continued and smaller is not None and parts.whole(smaller) >= parts.budget:
+        filled, smaller = smaller, smaller.less(parts)
+    return smaller or filled
+
+
+def run(state: State, config: SillyTrimmingConfig) -> None:
+    """Fill, write, count, finish."""
+    scene = scene_of(state)
+    parts = _parts(state)
+    if config.cutting() is not None:
+        state.note(
+            NoteKind.IGNORED, f"the trimming strategy {config.strategy!r} is for chat prompts; text prompts are filled"
+        )
+    blocks = list(_blocks(parts, fill(parts)))
+    blocks = _cleaned(blocks, collapse=scene.inputs.power.collapse_newlines)
+    final = parts.tokens("".join(block.content for block in blocks if block.enabled))
+    window = text_of(scene).max_context
+    _check(state, config, final, window, parts.budget)
+    injections: Injections = state.made_by("injection")
+    timed = state.result.lore.state if state.result.lore is not None else None
+    state.result.carry = Carry(timed, injections.carried).to_dict()
+    state.result.dialect_options["separator"] = ""
+    finish_plan(
+        state,
+        blocks,
+        budget=parts.budget,
+        window=window,
+        final=final,
+        evicted=[parts.tokens(block.content) for block in blocks if not block.enabled],
+    )
+
+
+def _parts(state: State) -> TextParts:
+    inputs = scene_of(state).inputs
+    return TextParts(
+        state.made_by("compilation"),
+        state.made_by("macro_expansion"),
+        state.made_by("plan_assembly"),
+        inputs.power.pin_examples,
+        inputs.context_tokens,
+        inputs.power.token_padding,
+        Counting.of(state, inputs).text,
+    )
+
+
+def _check(state: State, config: SillyTrimmingConfig, final: int, window: int, budget: int) -> None:
+    """A prompt that is too long although nothing is left to leave out."""
+    if final <= budget:
+        return
+    if config.on_overflow == "error":
+        raise MaxTokensExceededError(
+            estimated_tokens=final, max_tokens=window, reserve_tokens=max(window - budget, 0), step="trimming"
+        )
+    state.warn(
+        "the fixed parts of the prompt exceed the context",
+        kind=NoteKind.LIMIT,
+        data={"needed": final, "budget": budget},
+    )
+
+
+def _blocks(parts: TextParts, filled: TextFill) -> Iterator[Block]:
+    """The prompt from top to bottom; what is not in it disabled, in its place."""
+    compiled, history = parts.compiled, parts.history
+    yield _block("system", compiled.story, "story_string", Origin("preset", "story_string"))
+    for place, example in enumerate(compiled.examples):
+        yield _block(
+            example.role,
+            example.text,
+            "examples",
+            Origin("character", "mes_example", str(example.block)),
+            group="examples",
+            enabled=place < filled.examples,
+            removable=not parts.pinned,
+        )
+    yield _block("system", compiled.start, "chat_start", Origin("preset", "chat_start"))
+    yield from _chat(parts, filled)
+    if history.continued is not None:
+        yield _line(history.continued, history.continued.text, removable=False)
+    if parts.assembly.bias:
+        yield _block("assistant", parts.assembly.bias.lstrip(), "bias", Origin("settings", "user_prompt_bias"))
+
+
+def _chat(parts: TextParts, filled: TextFill) -> Iterator[Block]:
+    """The lines, oldest first, and behind the newest what opens the reply. Without a line there is no opening."""
+    lines, aligned = parts.history.lines, parts.history.alignment if filled.aligned else None
+    newest = min(filled.lines, default=None)
+    if aligned is not None:
+        yield _line(aligned, _ended(parts, aligned) if newest is None else aligned.text)
+    for place in reversed(range(len(lines))):
+        line, enabled = lines[place], place in filled.lines
+        yield _line(line, _ended(parts, line) if place == newest else line.text, enabled=enabled)
+    last = aligned if newest is None else lines[newest]
+    if last is not None:
+        yield from _reply(parts, _ended(parts, last))
+
+
+def _ended(parts: TextParts, line: TextLine) -> str:
+    """The newest line: its own break is for the reply's opening to set."""
+    return line.text.removesuffix("\n") if parts.assembly.drops_break else line.text
+
+
+def _reply(parts: TextParts, last: str) -> Iterator[Block]:
+    assembly = parts.assembly
+    yield _block("system", assembly.quiet, "quiet_prompt", Origin("request", "quiet_prompt"))
+    opening = assembly.after(last).removeprefix(assembly.quiet)
+    yield _block(assembly.role, opening, "reply", Origin("preset", "instruct"))
+
+
+_GROUPS: Final = {"history": "history"}
+
+
+def _line(line: TextLine, text: str, *, enabled: bool = True, removable: bool = True) -> Block:
+    said = line.said
+    return _block(
+        said.role,
+        text,
+        "chat_history",
+        said.origin,
+        source=said.source,
+        group=_GROUPS.get(said.source, "system"),
+        enabled=enabled,
+        removable=removable and said.source == "history",
+        depth=said.depth,
+    )
+
+
+def _block(role: str, content: str, slot: str, origin: Origin | None, **fields: Any) -> Block:
+    """A block that stays where it is; ``fields`` say what else it is."""
+    facts = FrozenDict({"source": fields.pop("source", slot)})
+    given = {"group": "system", "removable": False, **fields}
+    return Block(role=role, content=content, slot=slot, origin=origin, metadata=facts, **given)
+
+
+_BREAKS: Final = re.compile(r"\n+")
+
+
+def _cleaned(blocks: Iterable[Block], *, collapse: bool) -> list[Block]:
+    """Blocks as they are sent: without carriage returns, empty ones gone; with ``collapse`` line breaks in a row as one."""
+    cleaned: list[Block] = []
+    end = ""
+    for block in blocks:
+        text = block.content.replace("\r", "")
+        if block.slot == "bias" and not end.isspace():
+            text = f" {text}"
+        if collapse and block.enabled:
+            text = _BREAKS.sub("\n", text)
+            text = text.removeprefix("\n") if end == "\n" else text
+        if not text:
+            continue
+        end = text[-1] if block.enabled else end
+        cleaned.append(block if text == block.content else block.with_(content=text))
+    return cleaned
+
+
+TEXT_TRIMMING: Final = Step("trimming", run, SillyTrimmingConfig)

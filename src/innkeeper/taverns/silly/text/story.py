@@ -1,0 +1,224 @@
+"""Steps ``entries``, ``pinned_groups`` and ``compilation`` of text prompts: what stands before the history.
+
+``entries`` reads the context template, which stands in the place of a prompt order, and stops the build at one that
+cannot be read; ``pinned_groups`` collects the template's fields; ``compilation`` writes the examples (as blocks under
+the separator, or line by line between instruct sequences), the story string and the chat's start, and leaves
+`TextCompiled`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import msgspec
+
+from innkeeper.content.persona import PersonaPosition
+from innkeeper.content.templates import StoryPosition
+from innkeeper.macros.handlebars.render import render_handlebars
+from innkeeper.macros.handlebars.syntax import parse
+from innkeeper.prompt.errors import InnkeeperError, UsageError
+from innkeeper.prompt.injections import Injection
+from innkeeper.prompt.state import State
+from innkeeper.prompt.step import NoConfig, Step
+from innkeeper.taverns.silly.compilation import example_blocks, turns_of
+from innkeeper.taverns.silly.injection import DepthText, Injections
+from innkeeper.taverns.silly.inputs import TextSettings
+from innkeeper.taverns.silly.lore import LoreTexts
+from innkeeper.taverns.silly.scene import Scene, scene_of
+from innkeeper.taverns.silly.text.instruct import Instruct, instruct_of
+
+__all__ = [
+    "STORY_FIELDS",
+    "STORY_KEY",
+    "TEXT_COMPILATION",
+    "TEXT_ENTRIES",
+    "Example",
+    "TextCompiled",
+    "post_history",
+    "story_string",
+    "text_examples",
+    "text_of",
+]
+
+
+def text_of(scene: Scene) -> TextSettings:
+    """What text completion adds to the inputs. Raises `UsageError` in a chat build."""
+    if scene.inputs.text is None:
+        raise UsageError("text completion's steps need dialect 'text'", hint="set dialect='text' in the request")
+    return scene.inputs.text
+
+
+def _run_pinned_groups(state: State, _config: NoConfig) -> None:
+    """Leave the values of the template's fields, but those that later steps make (anchors, examples)."""
+    scene = scene_of(state)
+    lore: LoreTexts = state.made_by("lore")
+    texts, before, after = scene.texts, "\n".join(lore.before), "\n".join(lore.after)
+    state.scratch["pinned_groups"] = {
+        "description": texts.description,
+        "personality": texts.personality,
+        "persona": texts.persona if scene.inputs.persona.position in _IN_PROMPT else "",
+        "scenario": texts.scenario,
+        "system": _system(scene, text_of(scene)),
+        "char": scene.inputs.char,
+        "user": scene.inputs.user,
+        "wiBefore": before,
+        "wiAfter": after,
+        "loreBefore": before,
+        "loreAfter": after,
+    }
+
+
+_IN_PROMPT: Final = (PersonaPosition.IN_PROMPT, PersonaPosition.AFTER_CHAR)
+
+STORY_FIELDS: Final = Step("pinned_groups", _run_pinned_groups, NoConfig)
+
+
+def _system(scene: Scene, text: TextSettings) -> str:
+    """The system prompt, or the card's in its place; instruct mode resolves it a second time."""
+    if text.sysprompt.enabled is False:
+        return ""
+    own, card = text.sysprompt.content, scene.texts.system
+    system = scene.expand(card, original=own) if card else scene.expand(own)
+    return system if instruct_of(scene) is None else scene.expand(system, original=own)
+
+
+def post_history(scene: Scene) -> str:
+    """What stands behind the history: the system prompt's text for that, or the card's in its place."""
+    prompt, card = text_of(scene).sysprompt, scene.texts.jailbreak
+    if prompt.enabled is False:
+        return ""
+    return scene.expand(card, original=prompt.post_history) if card else scene.expand(prompt.post_history)
+
+
+def story_string(scene: Scene, values: dict[str, str]) -> str:
+    """The template filled, its macros resolved, without blank lines in front; a line break at the end unless a suffix follows.
+
+    Raises `MacroError` when the template cannot be read or rendered, and says where.
+    """
+    template = text_of(scene).context.story_string
+    try:
+        filled = render_handlebars(template, values, lambda name: _macro(scene, name))
+    except InnkeeperError as error:
+        raise error.at(asset="context template", path="story_string") from error
+    story = scene.expand(filled).lstrip("\n")
+    return story if not story or story.endswith("\n") or not _breaks(scene) else story + "\n"
+
+
+def _macro(scene: Scene, name: str) -> str:
+    """An unknown name is a macro; ``{{trim}}`` waits for the whole text."""
+    return "{{trim}}" if name == "trim" else scene.expand(f"{{{{{name}}}}}")
+
+
+def _breaks(scene: Scene) -> bool:
+    instruct = instruct_of(scene)
+    if instruct is None:
+        return True
+    framed = text_of(scene).context.story_string_position is not StoryPosition.IN_CHAT
+    return instruct.template.wrap and not (framed and instruct.template.story_string_suffix)
+
+
+def _run_entries(state: State, _config: NoConfig) -> None:
+    """Read the story string. Raises `MacroSyntaxError` with its line and column."""
+    template = text_of(scene_of(state)).context.story_string
+    try:
+        tree = parse(template)
+    except InnkeeperError as error:
+        raise error.at(asset="context template", path="story_string") from error
+    state.scratch["entries"] = template
+    state.stat("prompt_entries", len(tree.body))
+
+
+TEXT_ENTRIES: Final = Step("entries", _run_entries, NoConfig)
+
+
+class Example(msgspec.Struct, frozen=True):
+    """A piece of the examples that is in the prompt or not. ``block`` is the dialogue it belongs to, ``role`` who speaks."""
+
+    block: int
+    text: str
+    role: str = "system"
+
+
+def text_examples(state: State, scene: Scene) -> tuple[list[Example], str]:
+    """The pieces in order, and the examples as ``mesExamplesRaw`` has them."""
+    blocks, instruct = example_blocks(scene, state.made_by("lore")), instruct_of(scene)
+    separator = text_of(scene).context.example_separator
+    heading = scene.expand(separator) + "\n" if separator else ""
+    plain = [Example(place, f"{heading}{block}\n") for place, block in enumerate(blocks)]
+    if instruct is None:
+        return plain, "".join(piece.text for piece in plain)
+    raw = "".join(f"<START>\n{block}\n" for block in blocks)
+    if instruct.template.skip_examples:
+        return plain, raw
+    return list(_instructed(scene, instruct, blocks, heading)) or plain, raw
+
+
+def _instructed(scene: Scene, instruct: Instruct, blocks: list[str], heading: str) -> Iterator[Example]:
+    """A heading and its lines, for each block in which somebody speaks."""
+    for place, block in enumerate(blocks):
+        turns = turns_of(scene, block)
+        if turns and heading:
+            yield Example(place, heading)
+        for turn in turns:
+            role = "user" if turn.is_user else "assistant"
+            yield Example(place, instruct.example(role, turn.name, turn.text), role)
+
+
+STORY_KEY: Final = "__STORY_STRING__"
+"""Where the story string sorts among the texts of a depth."""
+
+
+class TextCompiled(msgspec.Struct, frozen=True, kw_only=True):
+    """``story`` stands first, or ``placed`` goes into the chat; ``examples`` and ``start`` follow."""
+
+    story: str
+    placed: DepthText | None = None
+    examples: tuple[Example, ...] = ()
+    start: str = ""
+
+
+def _run_compilation(state: State, _config: NoConfig) -> None:
+    """Render what stands before the history."""
+    scene, injections = scene_of(state), state.made_by("injection")
+    examples, raw = text_examples(state, scene)
+    values = _values(state, injections, examples, raw)
+    story = story_string(scene, values)
+    context, instruct = text_of(scene).context, instruct_of(scene)
+    placed = None
+    if context.story_string_position is StoryPosition.IN_CHAT:
+        placed, story = _placed(scene, story), ""
+    elif instruct is not None:
+        story = instruct.around_story(story)
+    state.scratch["compilation"] = TextCompiled(
+        story=story,
+        placed=placed,
+        examples=() if scene.inputs.power.strip_examples else tuple(examples),
+        start=scene.expand(context.chat_start) + "\n" if context.chat_start else "",
+    )
+
+
+def _values(state: State, injections: Injections, examples: Iterable[Example], raw: str) -> dict[str, str]:
+    fields: dict[str, str] = state.made_by("pinned_groups")
+    return {
+        **fields,
+        "anchorBefore": _anchor(injections.before),
+        "anchorAfter": _anchor(injections.after),
+        "mesExamples": "".join(example.text for example in examples),
+        "mesExamplesRaw": raw,
+    }
+
+
+def _anchor(items: Iterable[Injection]) -> str:
+    """Injections of one place, by their keys."""
+    return "\n".join(item.content.strip() for item in sorted(items, key=lambda item: item.id))
+
+
+def _placed(scene: Scene, story: str) -> DepthText:
+    context = text_of(scene).context
+    return DepthText(
+        key=STORY_KEY, text=story.strip(), depth=context.story_string_depth, role=context.story_string_role
+    )
+
+
+TEXT_COMPILATION: Final = Step("compilation", _run_compilation, NoConfig)

@@ -1,0 +1,253 @@
+"""Assets of other applications in SmartTavern's own words: character, persona, preset and lorebook.
+
+A SillyTavern preset becomes its prompts in their order, with the markers this tavern has; keys of a book become
+conditions. What cannot be said here is left out and noted: secondary keys, regular expressions, chance, time, groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from innkeeper.content.character import Character
+from innkeeper.content.entry import LorebookEntry, LorePosition
+from innkeeper.content.lorebook import Lorebook
+from innkeeper.content.persona import Persona
+from innkeeper.content.preset import Preset, PromptItem, PromptPosition
+from innkeeper.prompt.errors import Where
+from innkeeper.prompt.frozen import thaw
+from innkeeper.prompt.note import NoteKind
+from innkeeper.prompt.state import State
+from innkeeper.taverns.assets import character_of, user_of
+from innkeeper.taverns.smart.assets_normalizer import list_in
+
+__all__ = [
+    "convert_book",
+    "convert_character",
+    "convert_persona",
+    "convert_preset",
+    "greetings_of",
+    "is_smart_book",
+    "is_smart_character",
+    "is_smart_preset",
+    "people_variables",
+]
+
+_OWN: Final = frozenset({"message", "world_book", "regex_rules"})
+_FORGEABLE: Final = ("type", "id")
+
+
+def is_smart_character(value: Any) -> bool:
+    """Whether a character file is written in this tavern's words."""
+    return isinstance(value, Mapping) and bool(_OWN & value.keys()) and "spec" not in value and "data" not in value
+
+
+def convert_character(value: Any, state: State) -> tuple[dict[str, Any] | None, Character | None]:
+    """The character as this tavern's file would have it, and as a card where it is one.
+
+    Raises what `character_of` raises.
+    """
+    raw = value.raw if isinstance(value, Character) else value
+    if is_smart_character(raw):
+        return _own(raw), None
+    card = character_of(value)
+    if card is None:
+        return None, None
+    carried: dict[str, Any] = {"name": card.display_name, "description": card.description}
+    if card.book is not None:
+        carried["world_book"] = convert_book(card.book, state)
+    return carried, card
+
+
+def convert_persona(value: Any) -> dict[str, Any] | None:
+    """The persona as this tavern's file would have it. Raises what `user_of` raises."""
+    if isinstance(value, Mapping) and "persona_name" in value:
+        return _own(value)
+    user = user_of(value)
+    if user is None:
+        return None
+    if isinstance(user, Persona) and "persona_name" in (user.raw or {}):
+        return _own(user.raw)
+    text = user.persona_text if isinstance(user, Character) else user.description
+    return {"name": user.name, "description": text}
+
+
+def _own(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy without the keys by which a file could say that its text came from elsewhere."""
+    return {key: value for key, value in thaw(dict(raw)).items() if key not in _FORGEABLE}
+
+
+def greetings_of(character: Mapping[str, Any] | None, card: Character | None) -> tuple[str, ...]:
+    """The messages a chat may begin with."""
+    if card is not None:
+        return tuple(card.greetings())
+    listed = (character or {}).get("message")
+    return tuple(text for text in listed if isinstance(text, str)) if isinstance(listed, (list, tuple)) else ()
+
+
+def people_variables(
+    character: Mapping[str, Any] | None, card: Character | None, persona: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """The variables by which macros name the people of a chat."""
+    found = {
+        "user_name": _text(persona, "persona_name") or _text(persona, "name") or _NOBODY,
+        "persona_description": _text(persona, "description"),
+    }
+    if character is not None:
+        found |= {
+            "character_name": _text(character, "name"),
+            "character_description": _text(character, "description"),
+            "character_personality": card.personality if card is not None else _text(character, "personality"),
+            "scenario_description": card.scenario if card is not None else _text(character, "scenario"),
+        }
+    return found
+
+
+_NOBODY: Final = "User"
+"""What a user without a name is called."""
+
+
+def _text(facts: Mapping[str, Any] | None, key: str) -> str:
+    value = (facts or {}).get(key)
+    return value if isinstance(value, str) else ""
+
+
+_POSITIONS: Final = frozenset({"relative", "in-chat"})
+
+_PLACES: Final[Mapping[str, str]] = {
+    "chatHistory": "chatHistory",
+    "worldInfoBefore": "charBefore",
+    "worldInfoAfter": "charAfter",
+    "charDescription": "charDescription",
+    "personaDescription": "personaDescription",
+}
+"""Markers with a placeholder of the same meaning."""
+
+_TEXTS: Final[Mapping[str, str]] = {"charPersonality": "personality", "scenario": "scenario"}
+"""Markers that stand for a text of the card, which is put in their place."""
+
+_OPTIONS: Final = ("temperature", "top_p", "top_k", "max_tokens", "frequency_penalty", "presence_penalty", "stream")
+
+
+def is_smart_preset(raw: Mapping[str, Any]) -> bool:
+    """Whether a preset file is written in this tavern's words: prompts with its positions, and no order beside them."""
+    prompts = raw.get("prompts")
+    if "prompt_order" in raw or not isinstance(prompts, (list, tuple)):
+        return False
+    positions = [item.get("position") for item in prompts if isinstance(item, Mapping)]
+    named = [position for position in positions if position is not None]
+    if any(not isinstance(position, str) or position.lower() not in _POSITIONS for position in named):
+        return False
+    return bool(named) or "api_config" in raw or "regex_rules" in raw
+
+
+def convert_preset(preset: Preset, character: Character | None, state: State) -> dict[str, Any]:
+    """The preset as this tavern's file would have it. What has no place in it is noted."""
+    prompts = [carried for item, on in _ordered(preset) if (carried := _prompt(item, character, state, on=on))]
+    config = {name: getattr(preset, name) for name in _OPTIONS if getattr(preset, name) is not None}
+    if preset.context_window:
+        config["max_context"] = preset.context_window
+    return {"name": preset.name, "api_config": {"enabled": True, **config}, "prompts": prompts, "regex_rules": []}
+
+
+def _ordered(preset: Preset) -> Iterator[tuple[PromptItem, bool]]:
+    order = preset.order_for()
+    if order is None:
+        yield from ((item, item.enabled is not False) for item in preset.prompts)
+        return
+    for turn in order:
+        item = preset.prompt(turn.identifier)
+        if item is not None:
+            yield item, turn.enabled
+
+
+def _prompt(item: PromptItem, character: Character | None, state: State, *, on: bool) -> dict[str, Any] | None:
+    name = _PLACES.get(item.identifier, item.identifier)
+    content = item.content
+    if item.identifier in _TEXTS:
+        content = "" if character is None else getattr(character, _TEXTS[item.identifier])
+    elif item.marker and item.identifier not in _PLACES:
+        if on:
+            state.note(
+                NoteKind.IGNORED,
+                f"the preset's {item.identifier} has no place in this tavern",
+                data={"input": f"preset.{item.identifier}"},
+            )
+        return None
+    placed = {"identifier": name, "name": item.name, "enabled": on, "role": item.role, "content": content}
+    if item.position is PromptPosition.IN_CHAT:
+        return {**placed, "position": "in-chat", "depth": item.depth, "order": item.order}
+    return {**placed, "position": "relative"}
+
+
+_MODES: Final = ("always", "conditional")
+_OWN_POSITIONS: Final = ("user", "assistant", "system")
+_FOREIGN_FIELDS: Final = frozenset({"key", "keys", "insertion_order"})
+_BOOK_POSITIONS: Final[Mapping[LorePosition, str]] = {
+    LorePosition.BEFORE_CHAR: "before_char",
+    LorePosition.AFTER_CHAR: "after_char",
+}
+_UNSAYABLE: Final = (",", "::", "{{", "}}", "<<", ">>")
+"""What a keyword cannot have in it."""
+
+_DEFAULT_ORDER: Final = 100
+
+
+def is_smart_book(raw: Any) -> bool:
+    """Whether the entries of a book are written in this tavern's words."""
+    listed = list_in(raw) if isinstance(raw, Mapping) else raw
+    entries = [entry for entry in listed if isinstance(entry, Mapping)] if isinstance(listed, (list, tuple)) else []
+    if any(entry.get("mode") in _MODES or entry.get("position") in _OWN_POSITIONS for entry in entries):
+        return True
+    foreign = any(_FOREIGN_FIELDS & entry.keys() for entry in entries)
+    return isinstance(listed, (list, tuple)) and not foreign
+
+
+def convert_book(book: Lorebook, state: State) -> dict[str, Any]:
+    """The book as this tavern's file would have it."""
+    losses: dict[str, int] = {}
+    entries = [_entry(entry, losses) for entry in book.entries]
+    for what, count in losses.items():
+        state.note(
+            NoteKind.FALLBACK,
+            f"{count} entries of the book {book.name!r}: {what}",
+            where=Where(asset=book.name or "lorebook"),
+            data={"entries": count},
+        )
+    return {"name": book.name, "entries": entries}
+
+
+def _entry(entry: LorebookEntry, losses: dict[str, int]) -> dict[str, Any]:
+    keys = [key for key in entry.keys if key.strip()]
+    said = [key for key in keys if not _is_unsayable(key)]
+    for what, is_lost in (
+        ("keys that are patterns or have commas in them are not looked for", len(said) < len(keys)),
+        ("keys are looked for as they are written, in the whole chat", bool(said) and not entry.constant),
+        ("secondary keys do not count", bool(entry.secondary_keys)),
+        ("they always fire where they could, without chance", entry.use_probability and entry.probability != 100),  # noqa: PLR2004 - percent
+        ("their place has none here: they stand after the character", _placed(entry) is None),
+    ):
+        if is_lost:
+            losses[what] = losses.get(what, 0) + 1
+    return {
+        "id": entry.id,
+        "name": entry.comment or entry.name or "",
+        "enabled": entry.enabled,
+        "mode": "always" if entry.constant else "conditional",
+        "condition": "{{keywords:any::" + ",".join(said) + "}}" if said else "",
+        "keys": said,
+        "position": _placed(entry) or "after_char",
+        "depth": entry.depth,
+        "order": _DEFAULT_ORDER if entry.order is None else entry.order,
+        "content": entry.content,
+    }
+
+
+def _is_unsayable(key: str) -> bool:
+    return key.startswith("/") or any(part in key for part in _UNSAYABLE)
+
+
+def _placed(entry: LorebookEntry) -> str | None:
+    if entry.position is LorePosition.AT_DEPTH:
+        return entry.role if entry.role in _OWN_POSITIONS else "system"
+    return _BOOK_POSITIONS.get(entry.position)

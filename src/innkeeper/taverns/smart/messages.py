@@ -1,0 +1,173 @@
+"""Messages ``{role, content, source}``: the four roles, the sources of texts, and the history as messages.
+
+A source says with the keys of its entry where a text came from. `normalised_history` is the strict reading of
+construct (3-smarttavern, *behaviour details*); `framed_history` that of framing, which refuses nothing and keeps the
+sources it is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from innkeeper.taverns.smart.compat import Compat
+from innkeeper.taverns.smart.values import RoleError, ShapeError, copied, text_of
+
+__all__ = [
+    "RANK",
+    "ROLES",
+    "document_source",
+    "entry_source",
+    "folded_role",
+    "framed_entry_source",
+    "framed_history",
+    "history_text",
+    "items_of",
+    "normalised_history",
+    "preset_source",
+    "prompt_source",
+    "role_or",
+]
+
+ROLES: Final = frozenset({"system", "user", "assistant", "thinking"})
+"""Every role a message may have."""
+
+RANK: Final = MappingProxyType({"assistant": 0, "user": 1, "system": 2, "thinking": 2})
+"""assistant < user < system (3-smarttavern, *sorting*); thinking stands with system."""
+
+
+def folded_role(value: Any, path: str) -> str:
+    """A role as it is compared: text in lower case, blanks kept."""
+    return value.lower() if isinstance(value, str) else ("none" if value is None else text_of(value, path).lower())
+
+
+def role_or(entry: dict[str, Any], default: str, path: str) -> str:
+    """An entry's own role, or ``default`` where it has none of the four."""
+    role = folded_role(entry.get("role", default), path)
+    return role if role in ROLES else default
+
+
+_PLAIN: Final = frozenset({str, int, float, bool, type(None)})
+
+
+def preset_source(entry: dict[str, Any], index: int, *, emit_source_id: bool) -> dict[str, Any]:
+    """Of an in-chat prompt: ``type``, ``id``, then the prompt's own keys, which may write over both (as in the original)."""
+    name = entry.get("identifier") or entry.get("name") or index
+    source = {"type": "preset.in-chat", "id": "preset_" + _text(name), **entry}
+    return _finished(source, emit_source_id=emit_source_id)
+
+
+def entry_source(entry: dict[str, Any], index: int, role: str, *, emit_source_id: bool) -> dict[str, Any]:
+    """Of an in-chat book entry: its ``id`` is told as ``wb_id``, its role at the end where it has none of its own."""
+    own = entry.get("id")
+    source = {"type": "world_book.in-chat", "id": "wb_" + _text(index if own is None else own)}
+    for key, value in entry.items():
+        source["wb_id" if key == "id" else key] = value
+    source.setdefault("role", role)
+    return _finished(source, emit_source_id=emit_source_id)
+
+
+def prompt_source(entry: dict[str, Any]) -> dict[str, Any]:
+    """Of a relative prompt."""
+    name = entry.get("identifier") or entry.get("name") or ""
+    return _finished({"type": "preset.relative", "id": "preset_" + _text(name), **entry})
+
+
+def framed_entry_source(entry: dict[str, Any], index: int, position: str) -> dict[str, Any]:
+    """Of a book entry before or after the character; here its own ``type`` does not count."""
+    source = entry_source(entry, index, "system", emit_source_id=False)
+    source["type"] = f"world_book.{position}"
+    return source
+
+
+def document_source(document: dict[str, Any], prefix: str) -> dict[str, Any]:
+    """Of a character's or persona's description: all keys of its file follow."""
+    return _finished({"type": f"{prefix}.description", "id": f"{prefix}_description", **document})
+
+
+def _finished(source: dict[str, Any], *, emit_source_id: bool = False) -> dict[str, Any]:
+    """With containers as copies: a caller's own objects are never handed out."""
+    for key, value in source.items():
+        if type(value) not in _PLAIN:
+            source[key] = copied(value, "source")
+    if emit_source_id and "source_id" not in source and source["id"] is not None:
+        source["source_id"] = copied(source["id"], "source")
+    return source
+
+
+def _text(value: Any) -> str:
+    return text_of(value, "source.id")
+
+
+def items_of(history: Any) -> Iterable[Any]:
+    """The messages of a history; ``None`` or anything empty has none. Raises `ShapeError` for what is no array."""
+    if isinstance(history, (list, tuple)):
+        return history
+    if not history:
+        return ()
+    hint = "a wrapper {messages: [...]} is not read here; give its array" if isinstance(history, Mapping) else None
+    raise ShapeError("history", "an array of messages", history, hint=hint)
+
+
+def normalised_history(history: Any, compat: Compat) -> list[dict[str, Any]]:
+    """Each message as ``{role, content, source}`` (3-smarttavern, *behaviour details*).
+
+    Raises:
+        RoleError: a role that is none of the four.
+        ShapeError: the history is no array, or a message no object.
+    """
+    system = compat.history_system_type
+    return [_message(index, item, system, compat.emit_source_id) for index, item in enumerate(items_of(history))]
+
+
+def _message(index: int, item: Any, system: str, emit_source_id: bool) -> dict[str, Any]:  # noqa: FBT001 - inner loop
+    if not isinstance(item, Mapping):
+        raise ShapeError(f"history[{index}]", "a message", item, hint='a message looks like {"role": …, "content": …}')
+    role = item.get("role", "")
+    if type(role) is not str or role not in ROLES:
+        role = folded_role(role, f"history[{index}].role")
+        if role not in ROLES:
+            raise RoleError(index, role)
+    content = item.get("content")
+    if type(content) is not str:
+        content = text_of(content, f"history[{index}].content")
+    kind = system if role == "system" else "history." + role
+    source = {"type": kind, "id": f"history_{index}", "index": index}
+    if emit_source_id and ("id" in item or "source_id" in item):
+        known = item.get("id") if item.get("id") is not None else item.get("source_id")
+        if known is not None:
+            source["source_id"] = copied(known, f"history[{index}]")
+    return {"role": role, "content": content, "source": source}
+
+
+def history_text(history: Iterable[Any]) -> str:
+    """What keywords are looked for in: the contents that are text, a line break between them."""
+    contents = [item.get("content") for item in history if isinstance(item, Mapping)]
+    return "\n".join([content for content in contents if isinstance(content, str)])
+
+
+def framed_history(history: Any, compat: Compat) -> list[dict[str, Any]]:
+    """The messages of an array or of ``{messages: [...]}``; anything else has none. Items that are no objects are skipped."""
+    return list(_messages(history, compat))
+
+
+def _messages(history: Any, compat: Compat) -> Iterator[dict[str, Any]]:
+    items = history.get("messages") if isinstance(history, Mapping) else history
+    if not isinstance(items, (list, tuple)):
+        return
+    for index, item in enumerate(items):
+        if isinstance(item, Mapping):
+            path = f"history[{index}]"
+            role = folded_role(item.get("role", ""), path)
+            role = role if role in ROLES else "user"
+            content = text_of(item.get("content"), path)
+            yield {"role": role, "content": content, "source": _source(item.get("source"), role, index, compat)}
+
+
+def _source(own: Any, role: str, index: int, compat: Compat) -> dict[str, Any]:
+    if isinstance(own, dict):
+        kept: dict[str, Any] = copied(own, f"history[{index}].source")
+        return kept
+    kind = compat.framing_system_type if role == "system" else f"history.{role}"
+    return {"type": kind, "id": f"history_{index}", "index": index}

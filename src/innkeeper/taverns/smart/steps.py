@@ -1,0 +1,288 @@
+"""The steps of the smart tavern after ``prepare``, in their order, and the tavern as the registry has it.
+
+- ``in_chat``: the chat with in-chat prompts and book entries in it; keeps the verdicts.
+- ``framing``: the preset's relative prompts around the chat, with lore and descriptions in their places.
+- ``regex_before``, ``macros``, ``regex_after``: the model's regex rules before and after the macros of every message.
+- ``plan_assembly``: each message a block that says where it came from.
+- ``trimming``: the plan cut to the window of the request, or of the preset.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from innkeeper.budget import TrimmingConfig, trim_state
+from innkeeper.prompt import Pipeline
+from innkeeper.prompt.block import Block, BudgetGroup
+from innkeeper.prompt.errors import InnkeeperError, Where
+from innkeeper.prompt.frozen import FrozenDict
+from innkeeper.prompt.message import Message
+from innkeeper.prompt.note import Note, NoteKind
+from innkeeper.prompt.plan import Plan
+from innkeeper.prompt.state import State
+from innkeeper.prompt.step import NoConfig, Step
+from innkeeper.prompt.text import Origin, scalar_text
+from innkeeper.taverns.smart.conditions import KeywordSearch
+from innkeeper.taverns.smart.construction import construct_explained
+from innkeeper.taverns.smart.framing import LORE_POSITIONS, assemble, in_chat_prompts, relative_prompts, screen_framed
+from innkeeper.taverns.smart.prepare import PREPARE, SmartInputs, inputs_of, window_of
+from innkeeper.taverns.smart.regex_rules import apply_messages
+from innkeeper.taverns.smart.values import text_of, told_number, whole_number
+from innkeeper.taverns.smart.verdict import Rule, SmartLore, Verdict, shown
+from innkeeper.taverns.tavern import Tavern
+
+if TYPE_CHECKING:
+    from innkeeper.macros.smart import MacroEnvironment
+
+__all__ = [
+    "FRAMING",
+    "IN_CHAT_STEP",
+    "MACROS",
+    "PIPELINE",
+    "PLAN_ASSEMBLY",
+    "REGEX_AFTER",
+    "REGEX_BEFORE",
+    "TAVERN",
+    "TRIMMING",
+    "VIEW",
+    "build",
+    "builder",
+    "to_messages",
+]
+
+
+def _run_in_chat(state: State, _config: NoConfig) -> None:
+    """Construct, and keep the verdicts."""
+    inputs = inputs_of(state)
+    made = construct_explained(
+        inputs.history, in_chat_prompts(inputs.preset), inputs.entries, inputs.table, options=inputs.options
+    )
+    state.scratch["in_chat"] = made.messages
+    state.result.lore = SmartLore(made.verdicts)
+    state.instrument("stat", lambda: {"key": "in_chat_entries", "value": len(made.messages) - len(inputs.history)})
+
+
+IN_CHAT_STEP: Final = Step("in_chat", _run_in_chat, NoConfig)
+"""Inserts into the chat."""
+
+
+def _run_framing(state: State, _config: NoConfig) -> None:
+    """Assemble, and finish the verdicts of the entries around the character."""
+    inputs = inputs_of(state)
+    chat = state.made_by("in_chat")
+    made = assemble(chat, inputs.entries, None, inputs.preset, inputs.character, inputs.persona, options=inputs.options)
+    state.scratch["framing"] = made["messages"]
+    lore: SmartLore = state.result.lore
+    state.result.lore = SmartLore(tuple(_finished(lore.verdicts, inputs, chat)))
+    if chat and not any(message["source"].get("type", "").startswith("history.") for message in made["messages"]):
+        state.warn("the preset has no enabled chatHistory prompt: the chat is not in the prompt")
+
+
+def _finished(verdicts: tuple[Verdict, ...], inputs: SmartInputs, chat: list[dict[str, Any]]) -> list[Verdict]:
+    contains = KeywordSearch("\n".join([message["content"] for message in chat])).contains
+    names = [prompt.get("identifier") for prompt in relative_prompts(None, inputs.preset)]
+    places = {LORE_POSITIONS[name] for name in names if isinstance(name, str) and name in LORE_POSITIONS}
+    return [_framed(verdict, inputs, contains, places) for verdict in verdicts]
+
+
+def _framed(verdict: Verdict, inputs: SmartInputs, contains: Any, places: set[str]) -> Verdict:
+    """The verdict of an entry around the character, in place of the one that says it does not belong into the chat."""
+    if verdict.asset != "world_books" or verdict.rule is not Rule.POSITION:
+        return verdict
+    entry = inputs.entries[verdict.index]
+    position = text_of(entry.get("position"), "world_books")
+    rule = screen_framed(entry, contains)
+    if rule is None and position not in places:
+        rule = Rule.NO_PLACE
+    found = position if rule is None else shown(entry.get(_ASKED.get(rule, "position")))
+    return msgspec.structs.replace(verdict, rule=rule or Rule.KEPT, found=found)
+
+
+_ASKED: Final = {Rule.KEYS: "keys", Rule.DISABLED: "enabled"}
+"""The field that a rule asks for, where it is not the position."""
+
+
+FRAMING: Final = Step("framing", _run_framing, NoConfig)
+"""Makes the prompt's frame."""
+
+
+VIEW: Final = "assistant_view"
+"""Whose view a prompt is: the model's."""
+
+
+def _run_regex(state: State, _config: NoConfig, *, placement: str, of: str) -> None:
+    """Apply the rules of a placement to what the step ``of`` made. Conditions of rules see the variables as they came in."""
+    inputs = inputs_of(state)
+    messages = state.made_by(of)
+    if inputs.rules["regex_rules"]:
+        notes: list[Note] = []
+        messages = apply_messages(
+            inputs.rules, placement, VIEW, messages, inputs.table, options=inputs.options, notes=notes
+        )["message"]
+        for note in notes:
+            state.warn(note.message, kind=note.kind, where=note.where, hint=note.hint)
+    state.scratch[state.step or placement] = messages
+
+
+REGEX_BEFORE: Final = Step("regex_before", partial(_run_regex, placement="before_macro", of="framing"), NoConfig)
+"""Rules that see texts as they were written."""
+
+REGEX_AFTER: Final = Step("regex_after", partial(_run_regex, placement="after_macro", of="macros"), NoConfig)
+"""Rules that see what macros made of them."""
+
+
+def _run_macros(state: State, _config: NoConfig) -> None:
+    """Expand all messages, then stage the variables that macros set."""
+    from innkeeper.macros.smart import MacroEnvironment
+
+    inputs = inputs_of(state)
+    env = MacroEnvironment.of(inputs.table, inputs.settings.policy, inputs.options.macros)
+    chat_env = env
+    if not inputs.options.compat.chat_python:
+        chat_env = dataclasses.replace(env, options=msgspec.structs.replace(env.options, python=False))
+    before = MacroEnvironment.of(inputs.table, None, inputs.options.macros).table
+    expanded = []
+    for index, message in enumerate(state.made_by("regex_before")):
+        own = chat_env if message["source"]["type"].startswith("history.") else env
+        expanded.append({**message, "content": _expanded(message["content"], own, state, index)})
+    if state.result.greeting:
+        state.result.greeting = _expanded(state.result.greeting, env, state, None)
+    state.scratch["macros"] = expanded
+    for note in env.notes:
+        state.warn(note.message, kind=NoteKind.MACRO, where=note.where, hint=note.hint)
+    _stage(state, before, env.table)
+
+
+def _expanded(text: str, env: MacroEnvironment, state: State, index: int | None) -> str:
+    """The text with its macros replaced, or as it is, with a warning, where they fail."""
+    if "{{" not in text and "<<" not in text:
+        return text
+    from innkeeper.macros.smart import expand
+
+    try:
+        return expand(text, env)
+    except InnkeeperError as error:
+        place = Where(asset="prompt", path="greeting" if index is None else f"messages[{index}]")
+        state.warn(f"macros are left as they are: {error.message}", kind=NoteKind.MACRO, where=place, hint=error.hint)
+        return text
+
+
+def _stage(state: State, before: dict[str, Any], after: dict[str, Any]) -> None:
+    """Stage what was set: in the scope where the variable is, else in the chat's."""
+    for name, value in after.items():
+        if name not in before or before[name] != value:
+            is_global = state.variables.has(name, "global") and not state.variables.has(name)
+            state.variables.set(name, value, "global" if is_global else "local")
+
+
+MACROS: Final = Step("macros", _run_macros, NoConfig)
+"""Replaces macros by what they stand for."""
+
+
+def _run_plan_assembly(state: State, _config: NoConfig) -> None:
+    """Make the blocks and the plan."""
+    inputs = inputs_of(state)
+    said = len(state.request.history)
+    made = state.made_by("regex_after")
+    blocks = tuple(
+        _chat_block(message, inputs, said)
+        if message["source"]["type"].startswith("history.")
+        else _block(message, number)
+        for number, message in enumerate(made)
+    )
+    state.result.blocks = list(blocks)
+    state.result.plan = Plan(blocks=blocks, profile=state.request.profile or "fixed")
+    state.stat("plan_blocks", len(blocks))
+
+
+def _chat_block(message: dict[str, Any], inputs: SmartInputs, said: int) -> Block:
+    """A message of the chat, with everything that the request's own has beside its text."""
+    index = message["source"]["index"]
+    own: Message = inputs.messages[index]
+    is_new = index >= said
+    return Block(
+        role=message["role"],
+        content=scalar_text(message["content"]),
+        id="message" if is_new else f"history-{index}",
+        name=own.name,
+        attachments=own.attachments,
+        message_metadata=own.metadata,
+        slot="message" if is_new else "history",
+        group=BudgetGroup.HISTORY,
+        metadata=FrozenDict({"source": message["source"]["type"]}),
+        origin=Origin("message") if is_new else Origin("history", entry=str(index)),
+    )
+
+
+def _block(message: dict[str, Any], number: int) -> Block:
+    source = message["source"]
+    kind: str = source["type"]
+    asset, _, place = kind.partition(".")
+    facts: dict[str, Any] = {"source": kind, "id": text_of(source["id"], "source.id")}
+    facts |= {name: text_of(source.get(name), name) for name in ("name", "identifier") if source.get(name)}
+    if place == "in-chat":
+        depth, order = whole_number(source.get("depth"), 0), whole_number(source.get("order"), 100)
+        facts |= {"depth": told_number(depth), "order": told_number(order)}
+    return Block(
+        role=message["role"],
+        content=scalar_text(message["content"]),
+        id=f"{number}:{scalar_text(str(facts['id']))}",
+        slot=kind,
+        group=BudgetGroup.LORE if asset == "world_book" else BudgetGroup.SYSTEM,
+        metadata=FrozenDict(facts),
+        origin=_origin(asset, source),
+    )
+
+
+_ASSETS: Final = {"char": "character", "persona": "user"}
+"""What the sources of descriptions are called in origins."""
+
+
+def _origin(asset: str, source: dict[str, Any]) -> Origin:
+    if asset in _ASSETS:
+        return Origin(_ASSETS[asset], "description")
+    named = source.get("name") or source.get("identifier") or source["id"]
+    if asset == "world_book":
+        return Origin("lorebook", entry=text_of(named, "source"))
+    return Origin("preset", "prompts", text_of(source.get("identifier") or named, "source"))
+
+
+PLAN_ASSEMBLY: Final = Step("plan_assembly", _run_plan_assembly, NoConfig)
+"""Makes the plan."""
+
+
+def _run_trimming(state: State, config: TrimmingConfig) -> None:
+    """Trim as the house does: lore first, then the oldest of the chat. Raises `MaxTokensExceededError`."""
+    request = state.request
+    if config.max_tokens is None and config.budget_tokens is None and not request.context_window:
+        reply = state.result.options.get("max_tokens")
+        reserve = request.reserved_tokens or (reply if type(reply) is int and reply > 0 else 0)
+        window = window_of(inputs_of(state))
+        if window is not None and config.reserve_tokens is None:
+            config = msgspec.structs.replace(config, max_tokens=window, reserve_tokens=reserve)
+        elif window is not None:
+            config = msgspec.structs.replace(config, max_tokens=window)
+    trim_state(state, config)
+
+
+TRIMMING: Final = Step("trimming", _run_trimming, TrimmingConfig)
+"""Trims the plan."""
+
+
+PIPELINE: Final = Pipeline(PREPARE, IN_CHAT_STEP, FRAMING, REGEX_BEFORE, MACROS, REGEX_AFTER, PLAN_ASSEMBLY, TRIMMING)
+"""The steps in order."""
+
+TAVERN: Final = Tavern(
+    name="smart",
+    pipeline=PIPELINE,
+    summary="SmartTavern's prompts: entries by depth and order, conditions as macros, relative prompts, regex rules.",
+)
+"""The tavern."""
+
+build = TAVERN.build
+builder = TAVERN.builder
+to_messages = TAVERN.to_messages
