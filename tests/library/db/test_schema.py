@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -120,7 +119,7 @@ def rows_of(db: Database) -> dict[str, list[dict[str, Any]]]:
 
 def test_revisions_are_those_of_the_migrations() -> None:
     """The list in the code is the chain of the files, so that no import of alembic is needed to know the newest."""
-    script = ScriptDirectory(str(Path(schema.__file__).with_name("migrations")))
+    script = ScriptDirectory(str(schema.MIGRATIONS))
     assert tuple(reversed([revision.revision for revision in script.walk_revisions()])) == schema.REVISIONS
     assert script.get_heads() == [schema.HEAD]
 
