@@ -1,1 +1,202 @@
-"""The library: what prompts exist, which one is chosen, what fills it, how long it may be and in which content tier."""
+"""The library: what prompts exist, which one is chosen, what fills it, how long it may be and in which content tier.
+
+`Library` is all of it behind one object. The rooms below hold the parts: `db`, `models`, `templates`, `tiers`, `catalogue`,
+`prepare`, `transfer`, `vault` and `log`; what can go wrong is drawn in `innkeeper.library.errors`.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from innkeeper.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from innkeeper.library.authoring import Authoring as Authoring
+    from innkeeper.library.catalogue.catalogue import AnswerSource as AnswerSource
+    from innkeeper.library.catalogue.catalogue import Catalogue as Catalogue
+    from innkeeper.library.catalogue.resolver import Resolution as Resolution
+    from innkeeper.library.catalogue.resolver import ResolveRequest as ResolveRequest
+    from innkeeper.library.catalogue.resolver import resolve as resolve
+    from innkeeper.library.db.engine import Database as Database
+    from innkeeper.library.db.queries import query as query
+    from innkeeper.library.library import Library as Library
+    from innkeeper.library.models.measure import CLIP as CLIP
+    from innkeeper.library.models.measure import Measure as Measure
+    from innkeeper.library.models.measure import TokenizerSpec as TokenizerSpec
+    from innkeeper.library.options import Options as Options
+    from innkeeper.library.prepare.answers import PreparedPrompt as PreparedPrompt
+    from innkeeper.library.prepare.answers import RenderedAnswer as RenderedAnswer
+    from innkeeper.library.prepare.answers import Resolved as Resolved
+    from innkeeper.library.prepare.budgets import Budget as Budget
+    from innkeeper.library.prepare.budgets import budget_of as budget_of
+    from innkeeper.library.prepare.request import PrepareRequest as PrepareRequest
+    from innkeeper.library.templates.partials import compose as compose
+    from innkeeper.library.templates.partials import impact as impact
+    from innkeeper.library.templates.publish import problems_of as problems_of
+    from innkeeper.library.templates.publish import require_publishable as require_publishable
+    from innkeeper.library.templates.rendering import RenderedTemplate as RenderedTemplate
+    from innkeeper.library.templates.rendering import render as render
+    from innkeeper.library.templates.store import TemplateStore as TemplateStore
+    from innkeeper.library.templates.template import DRAFT as DRAFT
+    from innkeeper.library.templates.template import PARTIAL as PARTIAL
+    from innkeeper.library.templates.template import PRODUCTION as PRODUCTION
+    from innkeeper.library.templates.template import STAGING as STAGING
+    from innkeeper.library.templates.template import Labelled as Labelled
+    from innkeeper.library.templates.template import MatchLevel as MatchLevel
+    from innkeeper.library.templates.template import PartRef as PartRef
+    from innkeeper.library.templates.template import Syntax as Syntax
+    from innkeeper.library.templates.template import TemplateDraft as TemplateDraft
+    from innkeeper.library.templates.template import TemplateKey as TemplateKey
+    from innkeeper.library.templates.template import TemplateVersion as TemplateVersion
+    from innkeeper.library.templates.template import Variable as Variable
+    from innkeeper.library.templates.template import model_key as model_key
+    from innkeeper.library.templates.template import sealed as sealed
+    from innkeeper.library.templates.values import fenced as fenced
+    from innkeeper.library.tier import Ceilings as Ceilings
+    from innkeeper.library.tier import Decision as Decision
+    from innkeeper.library.tier import ScanFindings as ScanFindings
+    from innkeeper.library.tier import Span as Span
+    from innkeeper.library.tier import Tier as Tier
+    from innkeeper.library.tier import TierDecision as TierDecision
+    from innkeeper.library.tier import effective_tier as effective_tier
+    from innkeeper.library.tiers.detector import Classifier as Classifier
+    from innkeeper.library.tiers.detector import Detector as Detector
+    from innkeeper.library.tiers.gate import TextKind as TextKind
+    from innkeeper.library.tiers.gate import TierGate as TierGate
+    from innkeeper.library.tiers.policy import AgeVerification as AgeVerification
+    from innkeeper.library.tiers.policy import Thresholds as Thresholds
+    from innkeeper.library.tiers.policy import TierPolicy as TierPolicy
+    from innkeeper.library.tiers.policy import account_ceiling as account_ceiling
+    from innkeeper.library.tiers.policy import character_ceiling as character_ceiling
+    from innkeeper.library.vault.keys import EnvironmentKeys as EnvironmentKeys
+    from innkeeper.library.vault.keys import FileKeys as FileKeys
+    from innkeeper.library.vault.keys import SystemKeys as SystemKeys
+    from innkeeper.library.vault.vault import Vault as Vault
+
+_HOMES: Final = {
+    "AgeVerification": "tiers.policy",
+    "AnswerSource": "catalogue.catalogue",
+    "Authoring": "authoring",
+    "Budget": "prepare.budgets",
+    "CLIP": "models.measure",
+    "Catalogue": "catalogue.catalogue",
+    "Ceilings": "tier",
+    "Classifier": "tiers.detector",
+    "DRAFT": "templates.template",
+    "Database": "db.engine",
+    "Decision": "tier",
+    "Detector": "tiers.detector",
+    "EnvironmentKeys": "vault.keys",
+    "FileKeys": "vault.keys",
+    "Labelled": "templates.template",
+    "Library": "library",
+    "MatchLevel": "templates.template",
+    "Measure": "models.measure",
+    "Options": "options",
+    "PARTIAL": "templates.template",
+    "PRODUCTION": "templates.template",
+    "PartRef": "templates.template",
+    "PrepareRequest": "prepare.request",
+    "PreparedPrompt": "prepare.answers",
+    "RenderedAnswer": "prepare.answers",
+    "RenderedTemplate": "templates.rendering",
+    "Resolution": "catalogue.resolver",
+    "ResolveRequest": "catalogue.resolver",
+    "Resolved": "prepare.answers",
+    "STAGING": "templates.template",
+    "ScanFindings": "tier",
+    "Span": "tier",
+    "Syntax": "templates.template",
+    "SystemKeys": "vault.keys",
+    "TemplateDraft": "templates.template",
+    "TemplateKey": "templates.template",
+    "TemplateStore": "templates.store",
+    "TemplateVersion": "templates.template",
+    "TextKind": "tiers.gate",
+    "Thresholds": "tiers.policy",
+    "Tier": "tier",
+    "TierDecision": "tier",
+    "TierGate": "tiers.gate",
+    "TierPolicy": "tiers.policy",
+    "TokenizerSpec": "models.measure",
+    "Variable": "templates.template",
+    "Vault": "vault.vault",
+    "account_ceiling": "tiers.policy",
+    "budget_of": "prepare.budgets",
+    "character_ceiling": "tiers.policy",
+    "compose": "templates.partials",
+    "effective_tier": "tier",
+    "fenced": "templates.values",
+    "impact": "templates.partials",
+    "model_key": "templates.template",
+    "problems_of": "templates.publish",
+    "query": "db.queries",
+    "render": "templates.rendering",
+    "require_publishable": "templates.publish",
+    "resolve": "catalogue.resolver",
+    "sealed": "templates.template",
+}
+
+__all__ = [
+    "CLIP",
+    "DRAFT",
+    "PARTIAL",
+    "PRODUCTION",
+    "STAGING",
+    "AgeVerification",
+    "AnswerSource",
+    "Authoring",
+    "Budget",
+    "Catalogue",
+    "Ceilings",
+    "Classifier",
+    "Database",
+    "Decision",
+    "Detector",
+    "EnvironmentKeys",
+    "FileKeys",
+    "Labelled",
+    "Library",
+    "MatchLevel",
+    "Measure",
+    "Options",
+    "PartRef",
+    "PrepareRequest",
+    "PreparedPrompt",
+    "RenderedAnswer",
+    "RenderedTemplate",
+    "Resolution",
+    "ResolveRequest",
+    "Resolved",
+    "ScanFindings",
+    "Span",
+    "Syntax",
+    "SystemKeys",
+    "TemplateDraft",
+    "TemplateKey",
+    "TemplateStore",
+    "TemplateVersion",
+    "TextKind",
+    "Thresholds",
+    "Tier",
+    "TierDecision",
+    "TierGate",
+    "TierPolicy",
+    "TokenizerSpec",
+    "Variable",
+    "Vault",
+    "account_ceiling",
+    "budget_of",
+    "character_ceiling",
+    "compose",
+    "effective_tier",
+    "fenced",
+    "impact",
+    "model_key",
+    "problems_of",
+    "query",
+    "render",
+    "require_publishable",
+    "resolve",
+    "sealed",
+]
+
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)
