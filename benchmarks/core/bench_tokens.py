@@ -44,8 +44,8 @@ def _chat(size: int) -> list[str]:
 
 
 def _one_by_one(texts: list[str]) -> list[int]:
-    return [Counter(memo=Memo(entries=1, size=1)).count(text, MODEL) for text in texts]
+    return [Counter(memo=Memo(size=1)).count(text, MODEL) for text in texts]
 
 
 def _fresh(text: str) -> Callable[[], int]:
-    return lambda: Counter(memo=Memo(entries=1, size=1)).count(text, MODEL)
+    return lambda: Counter(memo=Memo(size=1)).count(text, MODEL)

@@ -23,6 +23,7 @@ from innkeeper.tokens import (
     counter,
     default_counter,
 )
+from innkeeper.tokens.memo import TextKey
 from tests.tokens.doubles import Broken, Panic, Words
 from tests.tokens.engines.test_model_files import words
 from tests.tokens.texts import HOSTILE, LANGUAGES
@@ -74,7 +75,7 @@ def test_it_keeps_the_contract() -> None:
 @given(ANY_TEXT, ANY_MODEL)
 def test_never_raises_and_repeats_itself(text: str, model: str | None) -> None:
     """Any text for any model has a count of at least 0, the same from the memo, fresh, in a batch and taken apart."""
-    kept, fresh = Counter(memo=Memo()), Counter(memo=Memo(entries=1, size=1))
+    kept, fresh = Counter(memo=Memo()), Counter(memo=Memo(size=1))
     count = kept.count(text, model)
     assert count >= 0
     assert kept.count(text, model) == fresh.count(text, model) == count
@@ -124,7 +125,7 @@ def test_lone_surrogates_are_replaced() -> None:
 
 def test_a_text_is_counted_once() -> None:
     """What was counted before, alone or in a batch, is not counted again, also by another counter with the same memo."""
-    engine, memo = Words("once"), Memo()
+    engine, memo = Words("once"), Memo[TextKey, int]()
     first, second = Counter(engine, memo=memo), Counter(engine, memo=memo)
     assert first.count_many(["a b", "c", "a b"]) == [2, 1, 2]
     assert second.count("c") == 1

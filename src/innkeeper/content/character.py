@@ -15,7 +15,6 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.content.asset import DEFAULT_ASSETS, Asset
-from innkeeper.content.cache import Cache
 from innkeeper.content.errors import CardError, CardNameError, CardVersionError, LorebookError, WrongKindError
 from innkeeper.content.finding import Finding, Level, Path, shown
 from innkeeper.content.json.document import Document, remembered
@@ -26,6 +25,7 @@ from innkeeper.content.json.text import encode_json
 from innkeeper.content.limits import LIMITS, Limits
 from innkeeper.content.lorebook import Lorebook, read_lorebook
 from innkeeper.prompt.errors import UnknownNameError, UsageError, Where
+from innkeeper.prompt.memo import Memo
 
 __all__ = [
     "TEXT_FIELDS",
@@ -101,7 +101,7 @@ class Character(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             FormatError: the text is not JSON.
             ContentLimitError: it is beyond a limit.
         """
-        return value if isinstance(value, Character) else remembered(_CACHE, value, read_character, what="a character")
+        return value if isinstance(value, Character) else remembered(_READ, value, read_character, what="a character")
 
     @property
     def display_name(self) -> str:
@@ -192,7 +192,7 @@ class Character(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self.document.encode()
 
 
-_CACHE: Final[Cache[Character]] = Cache()
+_READ: Final[Memo[str, Character]] = Memo(items=256)
 
 
 V1_KINDS: Final = frozenset({"character", "persona", "unknown"})

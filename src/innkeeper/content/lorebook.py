@@ -10,7 +10,6 @@ from typing import Any, Final, Self
 
 import msgspec
 
-from innkeeper.content.cache import Cache
 from innkeeper.content.entry import LorebookEntry, Spelling
 from innkeeper.content.errors import LorebookError
 from innkeeper.content.finding import Finding, Level, Path
@@ -21,6 +20,7 @@ from innkeeper.content.limits import LIMITS, Limits, limit_error
 from innkeeper.content.spellings.foreign import foreign_shape
 from innkeeper.content.spellings.reading import read_entry, spelling_of
 from innkeeper.prompt.errors import UsageError, Where
+from innkeeper.prompt.memo import Memo
 
 __all__ = ["Lorebook"]
 
@@ -63,7 +63,7 @@ class Lorebook(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """
         if isinstance(value, Lorebook):
             return value
-        return remembered(_CACHE, value, read_lorebook, what="a lorebook", keys_limit="lore_json_keys")
+        return remembered(_READ, value, read_lorebook, what="a lorebook", keys_limit="lore_json_keys")
 
     @cached_property
     def digest(self) -> str:
@@ -227,4 +227,4 @@ def _empty_spelling(book: Mapping[str, Any]) -> Spelling:
     return Spelling.CARD if isinstance(book.get("entries"), list) else spelling_of({})
 
 
-_CACHE: Final[Cache[Lorebook]] = Cache()
+_READ: Final[Memo[str, Lorebook]] = Memo(items=256)

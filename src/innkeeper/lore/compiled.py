@@ -7,8 +7,6 @@ an exact known line acts. An entry that is nothing but such lines keeps them as 
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Final
 
@@ -19,6 +17,7 @@ from innkeeper.content.lorebook import Lorebook
 from innkeeper.lore.jsregex import RegexRunner
 from innkeeper.lore.matcher import Key, KeyIndex, Pattern, RegexKey, parse_key
 from innkeeper.lore.settings import InsertionStrategy, LoreSettings
+from innkeeper.prompt.memo import Memo
 
 __all__ = [
     "ACTIVATE",
@@ -265,26 +264,19 @@ def _is_free(entry: LorebookEntry) -> bool:
     return entry.enabled and not entry.constant and not filtered and not waits
 
 
-_LOCK: Final = threading.Lock()
-_KEPT: Final[OrderedDict[object, CompiledLore]] = OrderedDict()
-_MAX_KEPT: Final = 32
+_COMPILED: Final[Memo[object, CompiledLore]] = Memo(items=32, size=256 * 1024 * 1024)
+_ENTRY_BYTES: Final = 4096
 
 
 def compile_lore(books: Iterable[ScopedBook], settings: LoreSettings) -> CompiledLore:
-    """The compiled form of these books under these settings. Kept by the books' content, the last 32 of them."""
+    """The compiled form of these books under these settings. Kept by the books' content."""
     scoped = tuple(books)
     facts = (settings.case_sensitive, settings.match_whole_words, settings.character_strategy, settings.unicode_words)
     key = (tuple((item.name, item.scope, item.book.digest) for item in scoped), facts)
-    with _LOCK:
-        if key in _KEPT:
-            _KEPT.move_to_end(key)
-            return _KEPT[key]
-    compiled = _compile(scoped, settings)
-    with _LOCK:
-        _KEPT[key] = compiled
-        while len(_KEPT) > _MAX_KEPT:
-            _KEPT.popitem(last=False)
-    return compiled
+    known = _COMPILED.get(key)
+    if known is not None:
+        return known
+    return _COMPILED.put(key, _compile(scoped, settings), _ENTRY_BYTES * sum(len(item.book.entries) for item in scoped))
 
 
 def selective(entry: LorebookEntry) -> SelectiveLogic | None:

@@ -8,6 +8,7 @@ __all__ = [
     "MAX_AUTOMATON_KEY",
     "MAX_KEYS_WITHOUT_AUTOMATON",
     "MAX_LOOPS",
+    "MAX_MEMO_BYTES",
     "MAX_MEMO_TEXTS",
     "MAX_PATTERN",
     "MAX_REGEX_TEXT",
@@ -33,6 +34,9 @@ REGEX_SECONDS: Final = 0.05
 
 REGEX_BUILD_SECONDS: Final = 0.5
 """Seconds all regular expressions of one scan may take together."""
+
+MAX_MEMO_BYTES: Final = 16 * 1024 * 1024
+"""How many bytes of texts, with what was found in them, one matcher remembers."""
 
 MAX_MEMO_TEXTS: Final = 8192
 """How many texts a compiled set of books remembers the hits of."""

@@ -10,13 +10,14 @@ never run together, so plain keys are found part by part.
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from sys import getsizeof
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from innkeeper.lore.limits import MAX_AUTOMATON_KEY, MAX_KEYS_WITHOUT_AUTOMATON, MAX_MEMO_TEXTS
+from innkeeper.lore.limits import MAX_AUTOMATON_KEY, MAX_KEYS_WITHOUT_AUTOMATON, MAX_MEMO_BYTES, MAX_MEMO_TEXTS
+from innkeeper.prompt.memo import Memo
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -174,7 +175,7 @@ class Pattern(msgspec.Struct, frozen=True):
 class KeyIndex:
     """An automaton over patterns. `hits` gives the numbers of the patterns a text contains.
 
-    Each text is searched once and its hits kept, least recently used out first, so a scan costs what is new in the chat.
+    Each text is searched once and its hits are kept, so a scan costs what is new in the chat.
     """
 
     __slots__ = ("_exact", "_folded", "_memo", "patterns")
@@ -184,7 +185,7 @@ class KeyIndex:
         numbered = list(enumerate(self.patterns))
         self._folded = _Finder([(number, p) for number, p in numbered if not p.exact_case])
         self._exact = _Finder([(number, p) for number, p in numbered if p.exact_case])
-        self._memo: OrderedDict[str, frozenset[int]] = OrderedDict()
+        self._memo: Memo[str, frozenset[int]] = Memo(items=MAX_MEMO_TEXTS, size=MAX_MEMO_BYTES)
 
     def hits(self, text: str) -> frozenset[int]:
         """The numbers of the patterns found in ``text``."""
@@ -192,10 +193,7 @@ class KeyIndex:
         if known is not None:
             return known
         found = self._folded.find(text.lower()) | self._exact.find(text)
-        self._memo[text] = found
-        if len(self._memo) > MAX_MEMO_TEXTS:
-            self._memo.popitem(last=False)
-        return found
+        return self._memo.put(text, found, getsizeof(text) + getsizeof(found))
 
     def locate(self, number: int, text: str) -> tuple[int, int] | None:
         """Where a pattern is first found in ``text``, for an explanation; ``None`` when it is not."""

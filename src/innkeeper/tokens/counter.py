@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.text import scalar_text
 from innkeeper.tokens.engines.engine import Engine, Tokenization
 from innkeeper.tokens.engines.heuristic import CharsPerToken, estimator
@@ -15,7 +16,7 @@ from innkeeper.tokens.engines.model_files import file_tokenizer
 from innkeeper.tokens.engines.server import AskServer
 from innkeeper.tokens.errors import PreloadError
 from innkeeper.tokens.limits import ROUTES
-from innkeeper.tokens.memo import SHARED_MEMO, Memo, key
+from innkeeper.tokens.memo import SHARED_MEMO, TextKey, key_bytes, text_key
 from innkeeper.tokens.registry import Entry, entries_of, lookup_of
 from innkeeper.tokens.table.calibration import PROFILES
 from innkeeper.tokens.table.models import MODELS, Family, ModelTable, Way, canonical_model_hint
@@ -84,7 +85,7 @@ class Counter:
         models: ModelTable = MODELS,
         vocabularies: Vocabularies = VOCABULARIES,
         default: str = "o200k_base",
-        memo: Memo = SHARED_MEMO,
+        memo: Memo[TextKey, int] = SHARED_MEMO,
     ) -> None:
         self.registry = registry
         self.models = models
@@ -100,15 +101,9 @@ class Counter:
         """Tokens of ``text`` for ``model`` (an id or hint; None for the default)."""
         text = _text(text)
         engine = self.choose(model).engine
-        place = key(engine.name, text)
-        known = self.memo.get(place)
-        if known is not None:
-            return known
-        count = _attempt(partial(engine.count, text))
-        if count is None:
-            return self._rescue(text)
-        self.memo.put(place, count)
-        return count
+        key = text_key(engine.name, text)
+        known = self.memo.get(key)
+        return self._count_one(engine, key, text) if known is None else known
 
     estimate = count
     """TavernKit's name for `count`."""
@@ -117,27 +112,22 @@ class Counter:
         """Tokens of each text. What the memo does not know is counted in one batch, each different text once."""
         wanted = [_text(text) for text in texts]
         engine = self.choose(model).engine
-        places = [key(engine.name, text) for text in wanted]
-        known = {place: self.memo.get(place) for place in dict.fromkeys(places)}
-        missing = {place: text for place, text in zip(places, wanted, strict=True) if known[place] is None}
+        keys = [text_key(engine.name, text) for text in wanted]
+        known = {key: self.memo.get(key) for key in dict.fromkeys(keys)}
+        missing = {key: text for key, text in zip(keys, wanted, strict=True) if known[key] is None}
         if missing:
             known |= self._count_missing(engine, missing)
-        return [known[place] or 0 for place in places]
+        return [known[key] or 0 for key in keys]
 
-    def _count_missing(self, engine: Engine, missing: Mapping[Any, str]) -> dict[Any, int]:
+    def _count_missing(self, engine: Engine, missing: Mapping[TextKey, str]) -> dict[TextKey, int]:
         counts = _attempt(partial(engine.count_many, list(missing.values())))
         if counts is None or len(counts) != len(missing):  # one bad text must not spoil the batch
-            return {place: self._count_one(engine, place, text) for place, text in missing.items()}
-        for place, count in zip(missing, counts, strict=True):
-            self.memo.put(place, count)
-        return dict(zip(missing, counts, strict=True))
+            return {key: self._count_one(engine, key, text) for key, text in missing.items()}
+        return {key: self.memo.put(key, count, key_bytes(key)) for key, count in zip(missing, counts, strict=True)}
 
-    def _count_one(self, engine: Engine, place: Any, text: str) -> int:
+    def _count_one(self, engine: Engine, key: TextKey, text: str) -> int:
         count = _attempt(partial(engine.count, text))
-        if count is None:
-            return self._rescue(text)
-        self.memo.put(place, count)
-        return count
+        return self._rescue(text) if count is None else self.memo.put(key, count, key_bytes(key))
 
     def _rescue(self, text: str) -> int:
         """The count of a text on which its engine failed: by the default, by the estimate, or 0."""

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from innkeeper.content import ABSENT, Document, JsonError
-from innkeeper.content.cache import Cache
 from innkeeper.content.json.document import remembered
 from innkeeper.prompt.errors import UsageError
+from innkeeper.prompt.memo import Memo
 from tests.content.builders import objects, values
 
 
@@ -72,17 +72,17 @@ def test_values_are_found_by_path() -> None:
 
 def test_equal_content_is_read_once() -> None:
     """Text and data are remembered by content; each kind by its own, since they are written differently."""
-    cache, seen = Cache[Any](), list[Document]()
+    memo, seen = Memo[str, Any](), list[Document]()
 
     def read(document: Document) -> Document:
         seen.append(document)
         return document
 
     for value in ('{"a": 1}', b'{"a": 1}', {"a": 1}, {"a": 1}):
-        assert remembered(cache, value, read, what="a thing").tree == {"a": 1}
+        assert remembered(memo, value, read, what="a thing").tree == {"a": 1}
     assert [document.data for document in seen] == [b'{"a": 1}', None]
     with pytest.raises(UsageError, match="a thing is an object or JSON text, not int"):
-        remembered(cache, 5, read, what="a thing")
+        remembered(memo, 5, read, what="a thing")
 
 
 def test_a_byte_order_mark_goes_with_the_first_edit() -> None:

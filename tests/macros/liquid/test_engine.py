@@ -11,27 +11,28 @@ from innkeeper.macros.engine.limits import LIQUID_LIMITS
 from innkeeper.macros.liquid import engine as liquid_engine
 from innkeeper.macros.liquid.engine import filter_names, parse, run
 from innkeeper.macros.liquid.session import LiquidSession
+from innkeeper.prompt.memo import Memo
 
 
 def test_templates_are_kept_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A template is parsed once; the least recently used ones go when there are too many."""
-    monkeypatch.setattr(liquid_engine, "CACHED_TEMPLATES", 2)
-    monkeypatch.setattr(liquid_engine, "_KEPT", type(liquid_engine._KEPT)())
+    """A template is parsed once; those not asked for go when there are too many."""
+    monkeypatch.setattr(liquid_engine, "_PARSED", Memo(items=2))
     first = parse("{{ one }}")
     parse("{{ two }}")
     assert parse("{{ one }}") is first
     parse("{{ three }}")
-    assert [text for text, _, _ in liquid_engine._KEPT] == ["{{ one }}", "{{ three }}"]
+    assert len(liquid_engine._PARSED) == 2
+    assert parse("{{ one }}") is first
     assert parse("{{ one }}", strict=True) is not first
 
 
 def test_large_templates_push_others_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All kept templates together are no larger than the limit on their characters."""
-    monkeypatch.setattr(liquid_engine, "CACHED_TEMPLATE_CHARS", 20)
-    monkeypatch.setattr(liquid_engine, "_KEPT", type(liquid_engine._KEPT)())
-    for text in ("{{ one }}", "{{ two }}", "{{ three }}", "x" * 21):
+    """All kept templates together are no larger than the limit on their bytes."""
+    monkeypatch.setattr(liquid_engine, "_PARSED", Memo(size=1000))
+    for text in ("{{ one }}", "{{ two }}", "{{ three }}", "x" * 1000):
         parse(text)
-        assert sum(len(kept) for kept, _, _ in liquid_engine._KEPT) <= 20
+        assert liquid_engine._PARSED.size <= 1000
+    assert len(liquid_engine._PARSED) > 0
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,13 @@ from typing import Any, Self, TypeVar
 
 import msgspec
 
-from innkeeper.content.cache import Cache
 from innkeeper.content.errors import JsonError
 from innkeeper.content.finding import Finding, Path
 from innkeeper.content.json.splice import ABSENT, splice
 from innkeeper.content.json.text import decode_json, decode_text, encode_json
 from innkeeper.content.limits import LIMITS, Limits
 from innkeeper.prompt.errors import UsageError
+from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.text import scalar_text
 
 __all__ = ["Document", "remembered"]
@@ -87,7 +87,7 @@ class Document(msgspec.Struct, frozen=True, dict=True):
 
 
 def remembered(
-    cache: Cache[T], value: Any, read: Callable[[Document], T], *, what: str, keys_limit: str = "json_keys"
+    memo: Memo[str, T], value: Any, read: Callable[[Document], T], *, what: str, keys_limit: str = "json_keys"
 ) -> T:
     """An asset from JSON text or plain data, read once for equal content.
 
@@ -98,11 +98,11 @@ def remembered(
     if isinstance(value, (str, bytes)):
         data = value if isinstance(value, bytes) else scalar_text(value).encode()
         key = "text " + sha256(data).hexdigest()
-        return cache.get(key, len(data), lambda: read(Document.parse(data, keys_limit=keys_limit)))
+        return memo.get_or_make(key, lambda: read(Document.parse(data, keys_limit=keys_limit)), len(data))
     if isinstance(value, (Mapping, list)):
         data = encode_json(value)
         key = "data " + sha256(data).hexdigest()
-        return cache.get(key, len(data), lambda: read(Document(decode_json(data, keys_limit=keys_limit))))
+        return memo.get_or_make(key, lambda: read(Document(decode_json(data, keys_limit=keys_limit))), len(data))
     raise UsageError(f"{what} is an object or JSON text, not {type(value).__name__}")
 
 

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Final, NamedTuple, Self, Union, get_args, get_
 
 import msgspec
 
-from innkeeper.content.cache import Cache
 from innkeeper.content.errors import PresetError
 from innkeeper.content.finding import Finding, Path, shown
 from innkeeper.content.json.document import Document, remembered
@@ -20,6 +19,7 @@ from innkeeper.content.json.splice import ABSENT
 from innkeeper.content.json.text import encode_json
 from innkeeper.content.limits import LIMITS, Limits
 from innkeeper.prompt.errors import FormatError, UnknownNameError
+from innkeeper.prompt.memo import Memo
 
 __all__ = ["JsonAsset"]
 
@@ -49,8 +49,7 @@ class JsonAsset(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """
         if isinstance(value, cls):
             return value
-        cache: Cache[Any] = _cache_of(cls)
-        asset: Self = remembered(cache, value, cls.read, what=cls.WHAT)
+        asset: Self = remembered(_memo_of(cls), value, cls.read, what=cls.WHAT)
         return asset
 
     @classmethod
@@ -181,5 +180,5 @@ def _plain(value: Any) -> Any:
 
 
 @lru_cache(maxsize=64)
-def _cache_of(cls: type[JsonAsset]) -> Cache[Any]:
-    return Cache(items=64)
+def _memo_of(cls: type[JsonAsset]) -> Memo[str, Any]:
+    return Memo(items=64)

@@ -10,7 +10,7 @@ __all__ = [
     "CACHED_CHARS",
     "CACHED_PATTERNS",
     "CACHED_TEMPLATES",
-    "CACHED_TEMPLATE_CHARS",
+    "CACHED_TEMPLATE_BYTES",
     "CACHED_TREES",
     "HANDLEBARS_LIMITS",
     "LIQUID_LIMITS",
@@ -102,10 +102,10 @@ LIQUID_LIMITS: Final = LiquidLimits()
 """The defaults."""
 
 CACHED_TEMPLATES: Final = 256
-"""Parsed Liquid templates kept; the least recently used goes first."""
+"""Parsed Liquid templates kept, those used last."""
 
-CACHED_TEMPLATE_CHARS: Final = 1_000_000
-"""Characters of all Liquid templates kept."""
+CACHED_TEMPLATE_BYTES: Final = 4_000_000
+"""Bytes of the texts of all Liquid templates kept."""
 
 
 class HandlebarsLimits(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,10 +7,9 @@ Imported only when a template is rendered: python-liquid takes about half a seco
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
+from sys import getsizeof
 from typing import Any, Final, NoReturn
 
 import msgspec
@@ -29,7 +28,7 @@ from innkeeper.macros.engine.errors import (
     UnknownMacroError,
     place_in,
 )
-from innkeeper.macros.engine.limits import CACHED_TEMPLATE_CHARS, CACHED_TEMPLATES, LIQUID_LIMITS, LiquidLimits
+from innkeeper.macros.engine.limits import CACHED_TEMPLATE_BYTES, CACHED_TEMPLATES, LIQUID_LIMITS, LiquidLimits
 from innkeeper.macros.liquid.bounded import (
     CRASHES,
     BoundedContext,
@@ -44,6 +43,7 @@ from innkeeper.macros.liquid.scanner import Scanner
 from innkeeper.macros.liquid.session import LiquidSession, limit_error
 from innkeeper.macros.liquid.variables import TAGS
 from innkeeper.prompt.errors import LimitError
+from innkeeper.prompt.memo import Memo
 
 __all__ = ["analyse", "filter_names", "parse", "run"]
 
@@ -98,8 +98,7 @@ def _environment(limits: LiquidLimits, strict: bool) -> _Environment:  # noqa: F
 
 
 _Key = tuple[str, bool, LiquidLimits]
-_KEPT: Final[OrderedDict[_Key, BoundTemplate]] = OrderedDict()
-_LOCK: Final = threading.Lock()
+_PARSED: Final[Memo[_Key, BoundTemplate]] = Memo(items=CACHED_TEMPLATES, size=CACHED_TEMPLATE_BYTES)
 
 
 def filter_names() -> frozenset[str]:
@@ -109,17 +108,7 @@ def filter_names() -> frozenset[str]:
 
 def parse(text: str, limits: LiquidLimits = LIQUID_LIMITS, *, strict: bool = False) -> BoundTemplate:
     """The syntax tree of a template; of recent templates it is kept. Raises `MacroError`, `MacroLimitError`."""
-    key = (text, strict, limits)
-    with _LOCK:
-        if key in _KEPT:
-            _KEPT.move_to_end(key)
-            return _KEPT[key]
-    template = _parsed(text, limits, strict=strict)
-    with _LOCK:
-        _KEPT[key] = template
-        while len(_KEPT) > CACHED_TEMPLATES or sum(len(kept[0]) for kept in _KEPT) > CACHED_TEMPLATE_CHARS:
-            _KEPT.popitem(last=False)
-    return template
+    return _PARSED.get_or_make((text, strict, limits), lambda: _parsed(text, limits, strict=strict), getsizeof(text))
 
 
 def _parsed(text: str, limits: LiquidLimits, *, strict: bool) -> BoundTemplate:

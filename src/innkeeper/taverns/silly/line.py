@@ -13,9 +13,9 @@ import msgspec
 
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.frozen import EMPTY
+from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.message import Attachment, Message
 from innkeeper.prompt.note import NoteKind
-from innkeeper.taverns.silly.recent import Recent
 
 if TYPE_CHECKING:
     from innkeeper.prompt.state import State
@@ -75,7 +75,8 @@ def line_of(message: Message, place: int, *, user: str, char: str) -> Line:
     )
 
 
-_LINES: Final[Recent[Line]] = Recent()
+_LINES: Final[Memo[tuple[int, int, str, str], Line]] = Memo()
+"""The lines made of messages, by their identity: a message is frozen, and a chat grows by one a turn."""
 
 
 def lines_of(messages: tuple[Message, ...], *, user: str, char: str) -> tuple[Line, ...]:
@@ -86,9 +87,12 @@ def lines_of(messages: tuple[Message, ...], *, user: str, char: str) -> tuple[Li
             answer = (message.tool_call_id or "", message.content)
             lines[-1] = msgspec.structs.replace(lines[-1], tool_results=(*lines[-1].tool_results, answer))
         else:
-            also = (len(lines), user, char)
-            line = _LINES.get(message, also)
-            lines.append(line or _LINES.put(message, line_of(message, len(lines), user=user, char=char), also))
+            key = (id(message), len(lines), user, char)
+            line = _LINES.get(key)
+            if line is None:
+                line = line_of(message, len(lines), user=user, char=char)
+                _LINES.put(key, line, len(line.text), alive=message)
+            lines.append(line)
     return tuple(lines)
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.content.preset import NamesBehavior
+from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
@@ -22,7 +23,6 @@ from innkeeper.taverns.silly.injection import MAX_DEPTH, DepthText, Injections
 from innkeeper.taverns.silly.inputs import SillyInputs
 from innkeeper.taverns.silly.line import Line, note_calls, spoken_lines, without_calls
 from innkeeper.taverns.silly.prompts import Prompt, prompts_of
-from innkeeper.taverns.silly.recent import Recent
 from innkeeper.taverns.silly.room import Draft
 from innkeeper.taverns.silly.scene import Scene, is_plain, scene_of
 
@@ -150,15 +150,15 @@ def _drafts(
         return _tool_drafts(line, scene.expand(line.text) if expand else line.text)
     text = line.text if reasoning is None else reasoning(line, line.text)
     written = bool(voice) and text is line.text
-    known = _SAID.get(line, voice) if written else None
+    known = _SAID.get((id(line), voice)) if written else None
     if known is not None:
         return known
     named = named_text(scene.inputs, line, text)
     said = _said(scene, line, scene.expand(named) if expand else named)
-    return _SAID.put(line, said, voice) if written and is_plain(named) else said
+    return _SAID.put((id(line), voice), said, len(text), alive=line) if written and is_plain(named) else said
 
 
-_SAID: Final[Recent[list[Draft]]] = Recent()
+_SAID: Final[Memo[tuple[int, tuple[Any, ...]], list[Draft]]] = Memo()
 """What lines become whose text macros leave alone."""
 
 

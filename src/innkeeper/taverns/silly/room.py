@@ -18,11 +18,11 @@ import msgspec
 
 from innkeeper.prompt.block import Block, InsertionPoint
 from innkeeper.prompt.frozen import EMPTY, FrozenDict, freeze, thaw
+from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.message import Attachment
 from innkeeper.prompt.state import State
 from innkeeper.prompt.text import Origin
 from innkeeper.taverns.silly.inputs import SillyInputs
-from innkeeper.taverns.silly.recent import Recent
 from innkeeper.tokens import SILLYTAVERN_TOKENIZERS, Framing, default_counter, framing
 
 __all__ = ["Counting", "Draft", "NoRoomError", "Room", "block_of", "tool_tokens"]
@@ -65,7 +65,7 @@ class NoRoomError(Exception):
         self.draft, self.tokens = draft, tokens
 
 
-_TOKENS: Final[Recent[int]] = Recent()
+_TOKENS: Final[Memo[tuple[int, str], int]] = Memo()
 
 
 class Room:
@@ -82,16 +82,17 @@ class Room:
         self.omitted: list[tuple[str, Draft]] = []
         self._seen: dict[int, tuple[Draft, int]] = {}
         self._counted_by = counted_by
-        self._known: Recent[int] = _TOKENS if counted_by else Recent()
+        self._known: Memo[tuple[int, str], int] = _TOKENS if counted_by else Memo()
 
     def tokens(self, draft: Draft) -> int:
         """Tokens of one message, counted once."""
         seen = self._seen.get(id(draft))
         if seen is not None:
             return seen[1]
-        known = self._known.get(draft, self._counted_by)
+        key = (id(draft), self._counted_by)
+        known = self._known.get(key)
         if known is None:
-            known = self._known.put(draft, self._count(draft.facts()), self._counted_by)
+            known = self._known.put(key, self._count(draft.facts()), len(draft.content), alive=draft)
         self._seen[id(draft)] = (draft, known)
         return known
 
@@ -176,15 +177,18 @@ class Room:
 
 _GROUPS: Final = {"injection": "system"}
 
-_BLOCKS: Final[Recent[Block]] = Recent()
+_BLOCKS: Final[Memo[tuple[int, str, bool], Block]] = Memo()
 
 
 def block_of(slot: str, draft: Draft, *, enabled: bool = True) -> Block:
     """The draft's block; that of a message is kept for the next turn."""
     if draft.kind != "history":
         return _made(slot, draft, enabled=enabled)
-    known = _BLOCKS.get(draft, (slot, enabled))
-    return _BLOCKS.put(draft, _made(slot, draft, enabled=enabled), (slot, enabled)) if known is None else known
+    key = (id(draft), slot, enabled)
+    known = _BLOCKS.get(key)
+    if known is None:
+        known = _BLOCKS.put(key, _made(slot, draft, enabled=enabled), len(draft.content), alive=draft)
+    return known
 
 
 def _made(slot: str, draft: Draft, *, enabled: bool) -> Block:

@@ -5,14 +5,13 @@ models (the extra ``vocab-mistral``) are what Mistral's older models and Llama 2
 """
 
 import os
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.prompt.errors import Where
+from innkeeper.prompt.memo import Memo
 from innkeeper.tokens.engines.engine import Tokenization, chunks, count_by, threads_for
 from innkeeper.tokens.errors import TokenizerFileError, TokenizerFileTooLargeError, TokenizerUnavailableError
 from innkeeper.tokens.limits import FILE_TOKENIZERS, TOKENIZER_FILE_BYTES
@@ -82,16 +81,14 @@ def tokenizer_of(name: str, data: bytes, *, path: str) -> FileTokenizer:
 
 
 class FileTokenizers:
-    """The tokenizers of files, kept by path, size and time of change; the least recently used goes first.
+    """The tokenizers of files, kept by path, size and time of change, those used last.
 
     Args:
         limit: how many stay loaded.
     """
 
     def __init__(self, limit: int = FILE_TOKENIZERS) -> None:
-        self._limit = limit
-        self._loaded: OrderedDict[str, FileTokenizer] = OrderedDict()
-        self._lock = threading.Lock()
+        self._loaded: Memo[str, FileTokenizer] = Memo(items=limit, size=limit * TOKENIZER_FILE_BYTES)
 
     def get(self, path: str | os.PathLike[str]) -> FileTokenizer:
         """The tokenizer of a file, loaded when it is new or has changed.
@@ -102,17 +99,11 @@ class FileTokenizers:
             TokenizerFileError: it is no tokenizer.
         """
         name = self.name(path)
-        with self._lock:
-            found = self._loaded.get(name)
-            if found is not None:
-                self._loaded.move_to_end(name)
-                return found
-        found = tokenizer_of(name, _read(Path(path)), path=str(path))
-        with self._lock:
-            self._loaded[name] = found
-            while len(self._loaded) > self._limit:
-                self._loaded.popitem(last=False)
-        return found
+        known = self._loaded.get(name)
+        if known is not None:
+            return known
+        data = _read(Path(path))
+        return self._loaded.put(name, tokenizer_of(name, data, path=str(path)), len(data))
 
     @staticmethod
     def name(path: str | os.PathLike[str]) -> str:

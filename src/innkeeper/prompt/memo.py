@@ -1,0 +1,92 @@
+"""Memo: the one store for what is costly to make and never changes, bounded in items and in bytes, safe between threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from threading import Lock
+from typing import Any, Final, Generic, TypeVar
+
+__all__ = ["ITEM_OVERHEAD", "Memo"]
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+ITEM_OVERHEAD: Final = 160
+"""Bytes that each item costs beside what it holds: a slot of a dict and two tuples. Added to every size."""
+
+
+class Memo(Generic[K, V]):
+    """Values by key, within bounds at any time; what is asked for again and again stays.
+
+    It keeps two generations: a value that is asked for moves to the young one, and when that has half of the items or of
+    the bytes, it becomes the old one and the old one is forgotten. So a lookup is one or two dict reads without a lock. A race
+    between threads costs making a value twice, nothing else.
+
+    Args:
+        items: how many values it holds at most (2 or more).
+        size: how many bytes they stand for at most, each with `ITEM_OVERHEAD`. What is larger than half of it is not kept.
+    """
+
+    __slots__ = ("_lock", "_max_bytes", "_max_items", "_old", "_used", "_young")
+
+    def __init__(self, *, items: int = 16_384, size: int = 64 * 1024 * 1024) -> None:
+        self._max_items = max(1, items // 2)
+        self._max_bytes = size // 2
+        self._lock = Lock()
+        self.clear()
+
+    def get(self, key: K) -> V | None:
+        """The value kept for ``key``, or ``None``."""
+        item = self._young.get(key)
+        if item is None:
+            item = self._old.get(key)
+            if item is None:
+                return None
+            self._keep(key, item)
+        return item[0]
+
+    def put(self, key: K, value: V, size: int, alive: Any = None) -> V:
+        """Keep ``value``, which stands for ``size`` bytes, and return it.
+
+        ``alive`` is kept as long as the value: the object whose ``id`` the key holds, so that no other can get that ``id``.
+        """
+        self._keep(key, (value, size + ITEM_OVERHEAD, alive))
+        return value
+
+    def get_or_make(self, key: K, make: Callable[[], V], size: int) -> V:
+        """The value kept for ``key``; when there is none, what ``make`` gives (``None`` is not kept), kept from now on."""
+        value = self.get(key)
+        return self.put(key, make(), size) if value is None else value
+
+    def clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._young: dict[K, tuple[V, int, Any]] = {}
+            self._old: dict[K, tuple[V, int, Any]] = {}
+            self._used = 0
+
+    def __len__(self) -> int:
+        return len(self._young.keys() | self._old.keys())
+
+    @property
+    def size(self) -> int:
+        """Bytes that the values kept stand for, with the overhead of each."""
+        return sum(item[1] for item in {**self._old, **self._young}.values())
+
+    def _keep(self, key: K, item: tuple[V, int, Any]) -> None:
+        size = item[1]
+        if size > self._max_bytes:
+            return
+        with self._lock:
+            replaced = self._young.get(key)
+            if replaced is not None:
+                self._used -= replaced[1]
+            elif len(self._young) >= self._max_items:
+                self._turn()
+            if self._used + size > self._max_bytes:
+                self._turn()
+            self._used += size
+            self._young[key] = item
+
+    def _turn(self) -> None:
+        self._old, self._young, self._used = self._young, {}, 0

@@ -1,0 +1,76 @@
+"""The memo: bounded in items and bytes, shared between threads, and never wrong."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from innkeeper.prompt.memo import ITEM_OVERHEAD, Memo
+
+
+@given(st.lists(st.integers(0, 60), max_size=300), st.integers(2, 20))
+def test_never_more_than_its_items(keys: list[int], items: int) -> None:
+    """Whatever is put in, the number of items stays within the bound, and what is returned is right."""
+    memo: Memo[int, str] = Memo(items=items)
+    for key in keys:
+        assert memo.get(key) in {None, str(key)}
+        assert memo.put(key, str(key), 1) == memo.get(key)
+        assert len(memo) <= items
+
+
+@given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 700)), max_size=200))
+def test_never_more_than_its_bytes(puts: list[tuple[int, int]]) -> None:
+    """Whatever is put in, also again with another size, the bytes stay within the bound; a value above half is not kept."""
+    memo: Memo[int, int] = Memo(size=2000)
+    for key, size in puts:
+        memo.put(key, size, size)
+        assert memo.size <= 2000
+        assert (memo.get(key) == size) or size > 1000 - ITEM_OVERHEAD
+
+
+def test_what_is_used_stays() -> None:
+    """A value that is asked for again and again outlives many that are not."""
+    memo: Memo[str, int] = Memo(items=10)
+    memo.put("kept", 7, 1)
+    for number in range(100):
+        memo.put(str(number), number, 1)
+        assert memo.get("kept") == 7
+    assert memo.get("3") is None
+
+
+def test_a_value_is_made_once() -> None:
+    """`get_or_make` makes what is not kept, and gives the same object from then on."""
+    memo: Memo[str, list[int]] = Memo()
+    first = memo.get_or_make("k", lambda: [1], 8)
+    assert memo.get_or_make("k", lambda: [2], 8) is first
+
+
+def test_an_identity_stays_alive() -> None:
+    """What a key names by its ``id`` lives as long as its value, so no other object can take its ``id``."""
+    memo: Memo[int, str] = Memo()
+    keys = [memo.put(id(value), "x", 1, alive=value) and id(value) for value in ([number] for number in range(50))]
+    assert len(set(keys)) == 50
+
+
+def test_clear_forgets() -> None:
+    """After `clear` nothing is kept."""
+    memo: Memo[str, int] = Memo()
+    memo.put("x", 1, 10)
+    memo.clear()
+    assert (len(memo), memo.size, memo.get("x")) == (0, 0, None)
+
+
+def test_threads_share_it() -> None:
+    """Many threads that read and write at once see only right values, and the bound holds."""
+    memo: Memo[str, int] = Memo(items=50)
+
+    def work(seed: int) -> bool:
+        for number in range(2000):
+            key = str((number * seed) % 97)
+            if memo.get_or_make(key, lambda key=key: int(key), 1) != int(key):  # type: ignore[misc]
+                return False
+        return True
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, [3, 5, 7, 11]))
+    assert len(memo) <= 50
