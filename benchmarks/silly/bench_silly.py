@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from benchmarks.case import Case
-from benchmarks.silly.inputs import FOLDER, names, request, wide_book
+from benchmarks.silly.inputs import FOLDER, names, request, service_request, wide_book
 from innkeeper.content.lorebook import Lorebook
-from innkeeper.prompt import Message, Ports, TraceCollector
+from innkeeper.prompt import BuildRequest, Message, Ports, TraceCollector
 from innkeeper.taverns import silly
 
 DEPTHS: Final = {"typical": (2, 5, 40), "heavy": (5, 100, 1000)}
@@ -34,7 +34,8 @@ PEERS: Final = {
 
 
 def cases() -> Iterator[Case]:
-    """Every input and depth: warm, and with one message more than the build before; then books, traces and keys."""
+    """A service's turns; then every input and depth: warm, and with one message more than the build before; books, traces."""
+    yield from _service()
     for name in names():
         for depth in DEPTHS[name]:
             yield from _of_depth(name, depth)
@@ -42,6 +43,29 @@ def cases() -> Iterator[Case]:
     if names():
         yield from _wide()
         yield _cold()
+
+
+def _service() -> Iterator[Case]:
+    """A service that keeps nothing of its own: JSON in, a plan out, a message more each turn; and a chat never seen."""
+    note = "1,500 messages, 3,000 entries x 4 keys, depth 50, recursion"
+    yield Case("service, decoded anew, one message added", _service_turns(), note=note)
+    body, numbers = json.dumps(service_request(nonce="nonce")), itertools.count()
+
+    def first() -> object:
+        return silly.build(BuildRequest.from_json(body.replace("nonce", f"n{next(numbers)}x")))
+
+    yield Case("service, from nothing", first, note=f"{note}; nothing of it seen before")
+
+
+def _service_turns() -> Callable[[], object]:
+    body, numbers = service_request(), itertools.count()
+    head, tail = json.dumps(body).split('], "lorebooks"', 1)
+
+    def turn() -> object:
+        added = json.dumps({"role": "user", "content": f"{next(numbers)}: {NEW}"})
+        return silly.build(BuildRequest.from_json(f'{head}, {added}], "lorebooks"{tail}'))
+
+    return turn
 
 
 def _of_depth(name: str, depth: int) -> Iterator[Case]:

@@ -14,7 +14,7 @@ from innkeeper.content.lorebook import Lorebook
 from innkeeper.content.preset import Preset
 from innkeeper.prompt import BuildRequest
 
-__all__ = ["FOLDER", "names", "request", "wide_book"]
+__all__ = ["FOLDER", "names", "request", "service_request", "wide_book"]
 
 FOLDER: Final = Path(__file__).resolve().parents[3] / "shared" / "bench" / "inputs"
 """Where the stored inputs lie beside the checkout; without them there is nothing to measure."""
@@ -71,3 +71,57 @@ def wide_book(entries: int, keys: int) -> Lorebook:
         words = ["".join(chance.choices(syllables, k=3)) + f"{uid}x{index}" for index in range(keys)]
         made[str(uid)] = {"uid": uid, "key": words, "content": f"Entry {uid}: {words[0]}.", "order": uid % 300}
     return Lorebook.of({"entries": made})
+
+
+def service_request(messages: int = 1500, entries: int = 3000, keys: int = 4, nonce: str = "") -> dict[str, Any]:
+    """The JSON of a request as a service gets it: a long chat, a wide book, one message in three with a key of the book.
+
+    Every seventh entry names a key of the entry before it, so that recursion has work. With another ``nonce`` no message,
+    key or text is one of an earlier request.
+    """
+    chance = random.Random(3)  # noqa: S311 - nothing is kept secret by it
+    raw = wide_book(entries, keys).raw["entries"]
+    book = {uid: {**entry, "key": [nonce + key for key in entry["key"]]} for uid, entry in raw.items()}
+    for uid in range(7, entries, 7):
+        book[str(uid)]["content"] += f" See also {book[str(uid - 1)]['key'][0]}."
+    words = [key for entry in book.values() for key in entry["key"]]
+    filler = [
+        "the",
+        "rain",
+        "falls",
+        "on",
+        "the",
+        "harbour",
+        "while",
+        "we",
+        "walk",
+        "along",
+        "the",
+        "old",
+        "quay",
+        "and",
+        "talk",
+        "of",
+        "ships",
+        "and",
+        "storms",
+    ]
+    history = []
+    for number in range(messages):
+        text = f"{nonce}{number}: " + " ".join(chance.choices(filler, k=40))
+        text += f" {chance.choice(words)}" if number % 3 == 0 else ""
+        history.append({"role": "assistant" if number % 2 else "user", "content": text})
+    return {
+        "tavern": "silly",
+        "character": {"name": "Ann", "description": "A sailor and a friend of {{user}}.", "first_mes": "Ahoy!"},
+        "user": {"name": "Bob"},
+        "history": history,
+        "lorebooks": [{"name": "wide", "scope": "global", "book": {"entries": book}}],
+        "model": "gpt-4o",
+        "context_window": 128_000,
+        "reserved_tokens": 500,
+        "now": "2026-01-15T12:34:56Z",
+        "seed": 1,
+        "settings": {"wi_settings": {"depth": 50, "recursive": True}},
+        "step_options": {"trimming": {"on_overflow": "warn"}},
+    }
