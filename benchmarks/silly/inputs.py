@@ -25,6 +25,9 @@ def names() -> tuple[str, ...]:
     return tuple(name for name in ("typical", "heavy") if (FOLDER / f"{name}.json").exists())
 
 
+FILLER: Final = "the rain falls on the harbour while we walk along the old quay and talk of ships and storms"
+
+
 @lru_cache(maxsize=4)
 def _parts(name: str) -> dict[str, Any]:
     """An input with its assets read, as an application holds them between turns."""
@@ -85,27 +88,7 @@ def service_request(messages: int = 1500, entries: int = 3000, keys: int = 4, no
     for uid in range(7, entries, 7):
         book[str(uid)]["content"] += f" See also {book[str(uid - 1)]['key'][0]}."
     words = [key for entry in book.values() for key in entry["key"]]
-    filler = [
-        "the",
-        "rain",
-        "falls",
-        "on",
-        "the",
-        "harbour",
-        "while",
-        "we",
-        "walk",
-        "along",
-        "the",
-        "old",
-        "quay",
-        "and",
-        "talk",
-        "of",
-        "ships",
-        "and",
-        "storms",
-    ]
+    filler = FILLER.split()
     history = []
     for number in range(messages):
         text = f"{nonce}{number}: " + " ".join(chance.choices(filler, k=40))

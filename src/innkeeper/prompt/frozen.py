@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any, Final, NoReturn
 
 from innkeeper.prompt.errors import FormatError, LimitError
@@ -119,13 +120,19 @@ def _merge(base: Mapping[str, Any], over: Mapping[str, Any], depth: int) -> dict
 
 def check_depth(value: Any, what: str = "the data") -> None:
     """Raise `LimitError` when lists and dicts nest deeper than `MAX_DEPTH`. Looks at each container once a level."""
-    level, depth = [value] if isinstance(value, (dict, list, tuple)) else [], 0
+    level, depth = [value] if isinstance(value, _CONTAINERS) else [], 0
     while level:
         depth += 1
         if depth > MAX_DEPTH:
             raise _too_deep(what)
-        items = (item for box in level for item in (box.values() if isinstance(box, dict) else box))
-        level = list({id(item): item for item in items if isinstance(item, (dict, list, tuple))}.values())
+        items = chain.from_iterable([box.values() if isinstance(box, dict) else box for box in level])
+        # most items are texts and numbers, for which a look at their class is quicker than `isinstance`
+        below = [item for item in items if item.__class__ not in _ATOMS and isinstance(item, _CONTAINERS)]
+        level = list({id(item): item for item in below}.values())
+
+
+_CONTAINERS: Final = (dict, list, tuple)
+_ATOMS: Final = frozenset({str, int, float, bool, type(None)})
 
 
 def _deeper(depth: int, allowed: int = MAX_DEPTH) -> int:

@@ -99,7 +99,7 @@ def remembered(
         data = value if isinstance(value, bytes) else scalar_text(value).encode()
         key = "text " + sha256(data).hexdigest()
         return memo.get_or_make(key, lambda: read(Document.parse(data, keys_limit=keys_limit)), len(data))
-    if isinstance(value, (Mapping, list)):
+    if isinstance(value, (Mapping, list, tuple)):
         data = encode_json(value)
         key = "data " + sha256(data).hexdigest()
         return memo.get_or_make(key, lambda: read(Document(decode_json(data, keys_limit=keys_limit))), len(data))

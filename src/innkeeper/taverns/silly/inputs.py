@@ -215,7 +215,7 @@ def _persona(value: Any) -> Any:
 
 
 def _preset(value: Any, state: State) -> Preset:
-    preset = Preset.of(thaw(value) if isinstance(value, Mapping) else value or {})
+    preset = Preset.of(value or {})
     window, reserve = state.request.context_window, state.request.reserved_tokens
     fields = {"context_window": window, "max_tokens": reserve or None}
     given = {name: number for name, number in fields.items() if number is not None}
@@ -231,7 +231,7 @@ def _speaker(value: Any, group: Group | None, state: State) -> Character:
     if value is None:
         state.warn("there is no character: card fields are empty", kind=NoteKind.WARNING)
         return Character(name="")
-    return Character.of(thaw(value) if isinstance(value, Mapping) else value)
+    return Character.of(value)
 
 
 def _chosen(group: Group, state: State) -> int:
@@ -251,7 +251,7 @@ def _group(state: State) -> Group | None:
         return None
     settings = _settings(state, GroupSettings, state.request.group, "group")
     cards = [item.get("card", item) if isinstance(item, Mapping) else item for item in settings.members]
-    members = tuple(Character.of(thaw(card)) for card in cards)
+    members = tuple(Character.of(card) for card in cards)
     named = [item.get("filename") if isinstance(item, Mapping) else None for item in settings.members]
     files = tuple(str(name or member.name) for name, member in zip(named, members, strict=True))
     return Group(settings=settings, members=members, files=files)
@@ -273,13 +273,13 @@ def _books(state: State, character: Character) -> list[ScopedBook]:
     """The books of this build. A book of several scopes counts in the first: global, chat, persona, character."""
     found: list[tuple[str, ScopedBook]] = []
     for index, value in enumerate(state.request.lorebooks):
-        raw = thaw(value) if isinstance(value, Mapping) else value
-        scope = str(raw.get("scope") or "global") if isinstance(raw, dict) else "global"
+        raw = value if isinstance(value, Mapping) else {"book": value}
+        scope = str(raw.get("scope") or "global")
         if scope not in _SCOPES:
             state.note(NoteKind.IGNORED, f"lorebook {index} has the scope {scope!r}: it is not used")
             continue
-        book = Lorebook.of(raw["book"] if isinstance(raw, dict) and "book" in raw else raw)
-        name = str(raw.get("name") or book.name) if isinstance(raw, dict) else book.name
+        book = Lorebook.of(raw.get("book", raw))
+        name = str(raw.get("name") or book.name)
         found = [pair for pair in found if not (scope in _SINGLE and pair[0] == scope)]
         found.append((scope, ScopedBook(name or f"book {index}", _SCOPES[scope], book)))
     found += _embedded(state, character, found)
