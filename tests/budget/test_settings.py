@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.budget.settings import check_settings, counter_for, framing_for, model_for, resolved, tokens_setting
+from innkeeper.budget.settings import check_tokens, counter_for, framing_for, model_for, resolved, tokens_setting
 from innkeeper.prompt import BuildRequest, Ports, State, UnknownNameError, UsageError
 from innkeeper.prompt.build import start
 from innkeeper.tokens import default_counter
@@ -26,9 +26,10 @@ def test_a_setting_is_a_value_or_a_function() -> None:
 
 def test_checking_lets_functions_pass() -> None:
     """What they give is checked when they are asked."""
-    check_settings(SimpleNamespace(a=5, b=None, c=len), "a", "b", "c")
+    for value in (5, None, len):
+        check_tokens("a", value)
     with pytest.raises(UsageError):
-        check_settings(SimpleNamespace(a=-5), "a")
+        check_tokens("a", -5)
 
 
 def test_the_nearest_counter_is_taken() -> None:

@@ -17,7 +17,16 @@ from innkeeper.budget.explanation import Explanation, Row, explain
 from innkeeper.budget.max_tokens import MAX_TOKENS, MaxTokensConfig
 from innkeeper.budget.prefix import PrefixChange, PrefixReport, prefix_report
 from innkeeper.budget.report import EvictionReason, EvictionRecord, GroupTotal, TrimReport, TrimResult
-from innkeeper.budget.strategy import STRATEGIES, GroupOrder, Priority, Stepped, Strategy
+from innkeeper.budget.strategies import (
+    STRATEGIES,
+    BaseStrategy,
+    Fill,
+    GroupOrder,
+    Priority,
+    Stepped,
+    Strategies,
+    Strategy,
+)
 from innkeeper.budget.trim import trim
 from innkeeper.budget.trimming import TRIMMING, TrimmingConfig, trim_state
 
@@ -26,6 +35,7 @@ __all__ = [
     "STRATEGIES",
     "TRIMMING",
     "Accounting",
+    "BaseStrategy",
     "BudgetError",
     "BudgetMissingError",
     "BudgetNumberError",
@@ -34,6 +44,7 @@ __all__ = [
     "EvictionReason",
     "EvictionRecord",
     "Explanation",
+    "Fill",
     "GroupOrder",
     "GroupTotal",
     "Line",
@@ -43,6 +54,7 @@ __all__ = [
     "Priority",
     "Row",
     "Stepped",
+    "Strategies",
     "Strategy",
     "TrimReport",
     "TrimResult",

@@ -5,18 +5,8 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 from innkeeper.budget.costing import Costing
-from innkeeper.budget.errors import whole
-from innkeeper.budget.settings import (
-    Setting,
-    check_settings,
-    counter_for,
-    framing_for,
-    model_for,
-    resolved,
-    tokens_setting,
-)
-from innkeeper.prompt import MaxTokensExceededError, State, Step, StepConfig, UnknownNameError
-from innkeeper.tokens.framing import FRAMINGS
+from innkeeper.budget.settings import CountingConfig, Setting, resolved
+from innkeeper.prompt import MaxTokensExceededError, State, Step, UnknownNameError
 from innkeeper.tokens.tools import count_tools
 
 __all__ = ["MAX_TOKENS", "MaxTokensConfig"]
@@ -25,29 +15,16 @@ MODES: Final = ("warn", "error", "off", "none")
 """What happens over the limit: a warning (an error in strict mode), an error, or nothing."""
 
 
-class MaxTokensConfig(StepConfig, frozen=True, kw_only=True):
-    """Options of *max_tokens*. Each of them may be a function of the state.
+class MaxTokensConfig(CountingConfig, frozen=True, kw_only=True):
+    """Options of *max_tokens*: those of `CountingConfig`, and ``mode``, one of `MODES`; none is ``off``."""
 
-    ``max_tokens`` is the window (default: the request's ``context_window``; 0 or none: no guard), ``reserve_tokens`` the reply's
-    share (default: the request's ``reserved_tokens``). ``mode`` is one of `MODES`; none is ``off``.
-    """
-
-    max_tokens: Setting = None
-    reserve_tokens: Setting = None
     mode: Setting = "warn"
-    token_estimator: Any = None
-    model_hint: Setting = None
-    framing: Setting = None
-    message_overhead_tokens: Setting = 0
-    include_message_metadata_tokens: Setting = False
 
     def __post_init__(self) -> None:
         """Refuse what could only fail in mid-build."""
-        check_settings(self, "max_tokens", "reserve_tokens", "message_overhead_tokens")
+        super().__post_init__()
         if not callable(self.mode):
             _mode(self.mode)
-        if isinstance(self.framing, str) and self.framing not in FRAMINGS:
-            raise UnknownNameError("framing", self.framing, FRAMINGS)
 
 
 class _Measure(NamedTuple):
@@ -70,14 +47,10 @@ def _mode(value: Any) -> str:
 
 
 def _guard(state: State, config: MaxTokensConfig) -> None:
-    request = state.request
-    window = tokens_setting("max_tokens", config.max_tokens, state)
-    window = whole("context_window", request.context_window or 0) if window is None else window
-    mode = _mode(resolved(config.mode, state))
+    window, mode = config.window(state), _mode(resolved(config.mode, state))
     if not window or mode in ("off", "none"):
         return
-    reserve = tokens_setting("reserve_tokens", config.reserve_tokens, state)
-    reserve = whole("reserved_tokens", request.reserved_tokens) if reserve is None else reserve
+    reserve = config.reserve(state)
     limit = max(window - reserve, 0)
     measure = _measured(state, config, limit)
     if measure.total <= limit:
@@ -91,13 +64,7 @@ def _guard(state: State, config: MaxTokensConfig) -> None:
 
 
 def _measured(state: State, config: MaxTokensConfig, limit: int) -> _Measure:
-    costing = Costing(
-        counter=counter_for(state, config.token_estimator),
-        model=model_for(state, config.model_hint),
-        framing=framing_for(state, config.framing),
-        message_overhead_tokens=tokens_setting("message_overhead_tokens", config.message_overhead_tokens, state) or 0,
-        include_message_metadata_tokens=bool(resolved(config.include_message_metadata_tokens, state)),
-    )
+    costing = config.costing(state)
     plan = state.result.plan
     blocks = [block for block in state.result.blocks if block.enabled] if plan is None else plan.sent_blocks()
     costs = costing.costs(blocks)

@@ -28,12 +28,16 @@ class EvictionReason(StrEnum):
 
 
 class EvictionRecord(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """One evicted block. ``budget_group`` is the pass it belonged to; ``priority`` is set by the strategy that looks at it."""
+    """One evicted block.
+
+    ``reason`` is an `EvictionReason`, or a word of the strategy that chose it; ``budget_group`` is the pass the block belonged
+    to; ``priority`` is set by a strategy that looks at it.
+    """
 
     block_id: str
     slot: str | None
     token_count: int
-    reason: EvictionReason
+    reason: str
     budget_group: str
     priority: int | None = None
     source: str | None = None

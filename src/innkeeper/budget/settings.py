@@ -1,30 +1,98 @@
-"""Settings: numbers of a step's config that may be functions of the state, and what both budget steps read from a build."""
+"""Settings: what the budget steps share: their options, which may be functions of the state, and what they mean in a build."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
-from innkeeper.budget.costing import framing_of
+from innkeeper.budget.costing import Costing, framing_of
 from innkeeper.budget.errors import whole
-from innkeeper.prompt import State, TokenCounter
+from innkeeper.budget.strategies import STRATEGIES, Strategies, Strategy
+from innkeeper.prompt import State, StepConfig, TokenCounter, UnknownNameError
 from innkeeper.prompt.errors import UsageError
 from innkeeper.tokens.counter import default_counter
 from innkeeper.tokens.estimators import counter_of
-from innkeeper.tokens.framing import Framing, framing
+from innkeeper.tokens.framing import FRAMINGS, Framing, framing
 
-__all__ = ["Setting", "check_settings", "counter_for", "framing_for", "model_for", "resolved", "tokens_setting"]
+__all__ = ["CountingConfig", "Setting", "StrategyChoice", "check_tokens", "resolved", "tokens_setting"]
 
 Setting = Any
 """``int | str | bool | Callable[[State], …] | None``: a plain value, which JSON can hold, or a function of the state."""
 
 
-def check_settings(config: Any, *names: str) -> None:
-    """Refuse numbers of tokens that are neither whole numbers from 0 up, nor functions, nor absent."""
-    for name in names:
-        value = getattr(config, name)
-        if value is not None and not callable(value):
-            whole(name, value)
+class CountingConfig(StepConfig, frozen=True, kw_only=True):
+    """How a step counts. Each of the options may be a function of the state.
+
+    ``max_tokens`` is the window (default: the request's ``context_window``; 0 or none: nothing to do), ``reserve_tokens`` the
+    reply's share (default: the request's ``reserved_tokens``). ``framing`` is a name of `innkeeper.tokens.FRAMINGS` (default:
+    the dialect's). For the rest see `innkeeper.budget.Costing`.
+    """
+
+    max_tokens: Setting = None
+    reserve_tokens: Setting = None
+    model_hint: Setting = None
+    token_estimator: Any = None
+    framing: Setting = None
+    message_overhead_tokens: Setting = 0
+    attachment_tokens: Setting = 0
+    include_message_metadata_tokens: Setting = False
+
+    def __post_init__(self) -> None:
+        """Refuse what could only fail in mid-build."""
+        for name in ("max_tokens", "reserve_tokens", "message_overhead_tokens", "attachment_tokens"):
+            check_tokens(name, getattr(self, name))
+        if isinstance(self.framing, str) and self.framing not in FRAMINGS:
+            raise UnknownNameError("framing", self.framing, FRAMINGS)
+
+    def window(self, state: State) -> int | None:
+        """The window in this build; ``None`` where none is known."""
+        window = tokens_setting("max_tokens", self.max_tokens, state)
+        return whole("context_window", state.request.context_window or 0) if window is None else window
+
+    def reserve(self, state: State) -> int:
+        """The reply's share in this build."""
+        reserve = tokens_setting("reserve_tokens", self.reserve_tokens, state)
+        return whole("reserved_tokens", state.request.reserved_tokens) if reserve is None else reserve
+
+    def costing(self, state: State) -> Costing:
+        """How this build counts."""
+        return Costing(
+            counter=counter_for(state, self.token_estimator),
+            model=model_for(state, self.model_hint),
+            framing=framing_for(state, self.framing),
+            message_overhead_tokens=tokens_setting("message_overhead_tokens", self.message_overhead_tokens, state) or 0,
+            attachment_tokens=tokens_setting("attachment_tokens", self.attachment_tokens, state) or 0,
+            include_message_metadata_tokens=bool(resolved(self.include_message_metadata_tokens, state)),
+        )
+
+
+class StrategyChoice:
+    """What step configurations that name a strategy share; they have these fields.
+
+    ``strategy`` is a name, a name with options (``{"name": "stepped", "step_messages": 4}``), or a strategy. ``step_tokens``,
+    ``step_messages`` and ``history_tokens`` are options of ``stepped`` that may stand beside its name. Names are those of
+    ``strategies``; a subclass may know more.
+    """
+
+    __slots__ = ()
+
+    strategies: ClassVar[Strategies] = STRATEGIES
+    strategy: Setting
+    step_tokens: int | None
+    step_messages: int | None
+    history_tokens: int | None
+
+    def chosen(self, state: State | None = None) -> Strategy:
+        """The strategy of this build. Raises `UnknownNameError`, and `BudgetError` for options that do not fit."""
+        value = self.strategy if state is None else resolved(self.strategy, state)
+        options = {name: getattr(self, name) for name in ("step_tokens", "step_messages", "history_tokens")}
+        return self.strategies.make(value, {name: number for name, number in options.items() if number is not None})
+
+
+def check_tokens(name: str, value: Setting) -> None:
+    """Raise `BudgetNumberError` for what is neither a whole number of tokens from 0 up, nor a function, nor absent."""
+    if value is not None and not callable(value):
+        whole(name, value)
 
 
 def resolved(value: Setting, state: State) -> Any:
@@ -34,33 +102,33 @@ def resolved(value: Setting, state: State) -> Any:
 
 def tokens_setting(name: str, value: Setting, state: State) -> int | None:
     """A number of tokens. Raises `BudgetNumberError` when the function gives anything else."""
-    found = resolved(value, state)
-    return None if found is None else whole(name, found)
+    tokens = resolved(value, state)
+    return None if tokens is None else whole(name, tokens)
 
 
-def counter_for(state: State, given: Any = None) -> TokenCounter:
+def counter_for(state: State, estimator: Any = None) -> TokenCounter:
     """The counter of the step, else of the ports, else what *prepare* found, else the built-in one."""
     prepared = getattr(state.scratch.get("prepare"), "token_counter", None)
-    for counter in (given, state.inputs.ports.token_counter, prepared):
+    for counter in (estimator, state.inputs.ports.token_counter, prepared):
         if counter is not None:
             return counter_of(counter)
     return default_counter()
 
 
-def model_for(state: State, given: Setting = None) -> str | None:
+def model_for(state: State, hint: Setting = None) -> str | None:
     """What tokens are counted for: the step's hint, the request's ``meta``, what *prepare* found, the request's model."""
-    hint = resolved(given, state)
+    hint = resolved(hint, state)
     if hint is not None and not isinstance(hint, str):
         raise UsageError(f"model_hint must be text, not {type(hint).__name__}")
     meta = state.request.meta
     prepared = getattr(state.scratch.get("prepare"), "model_hint", None)
-    for found in (hint, meta.get("model_hint"), prepared, meta.get("default_model_hint"), state.request.model):
-        if isinstance(found, str) and found.strip():
-            return found
+    for name in (hint, meta.get("model_hint"), prepared, meta.get("default_model_hint"), state.request.model):
+        if isinstance(name, str) and name.strip():
+            return name
     return None
 
 
-def framing_for(state: State, given: str | Callable[[State], str] | None) -> Framing:
+def framing_for(state: State, value: str | Callable[[State], str] | None) -> Framing:
     """The counting rule by name, else that of the request's dialect. Raises `UnknownNameError`."""
-    name = resolved(given, state)
+    name = resolved(value, state)
     return framing_of(state.request.dialect) if name is None else framing(name)

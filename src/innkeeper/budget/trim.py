@@ -10,7 +10,7 @@ import msgspec
 from innkeeper.budget.costing import Costing
 from innkeeper.budget.errors import BudgetMissingError, whole
 from innkeeper.budget.report import EvictionReason, EvictionRecord, GroupTotal, TrimReport, TrimResult
-from innkeeper.budget.strategy import Strategy, strategy_of
+from innkeeper.budget.strategies import STRATEGIES, Strategy
 from innkeeper.budget.unit import Unit, latest_user, pass_of, units_of
 from innkeeper.prompt import Block, MaxTokensExceededError, Plan, TokenCounter, UnknownNameError
 from innkeeper.tokens.framing import NO_FRAMING, Framing
@@ -71,7 +71,7 @@ def trim(  # noqa: PLR0913 - the parameters of the document
     """Disable blocks until the enabled ones fit. Pure: the blocks given are not changed; those without an id get one.
 
     The budget is ``budget_tokens``, else ``max_tokens - reserve_tokens``. ``other_tokens`` are in the prompt besides the
-    blocks (tools). For the rest see `Costing` and `innkeeper.budget.strategy`.
+    blocks (tools). For the rest see `Costing` and `innkeeper.budget.strategies`.
 
     Raises:
         BudgetError: no budget, or numbers that make no sense.
@@ -88,7 +88,7 @@ def trim(  # noqa: PLR0913 - the parameters of the document
     )
     fixed = whole("other_tokens", other_tokens) + framing.reply
     room = msgspec.structs.replace(Room.of(max_tokens, reserve_tokens, budget_tokens), fixed_tokens=fixed)
-    return trim_blocks(blocks, strategy_of(strategy), costing, room, on_overflow=on_overflow, step=step)
+    return trim_blocks(blocks, STRATEGIES.make(strategy), costing, room, on_overflow=on_overflow, step=step)
 
 
 def trim_blocks(
@@ -122,14 +122,14 @@ def _chosen(enabled: Sequence[Block], tokens: Sequence[int], strategy: Strategy,
     return strategy.choose(units, total, room.budget_tokens)
 
 
-def _reason(unit: Unit, strategy: Strategy) -> EvictionReason:
+def _reason(unit: Unit, strategy: Strategy) -> str:
     if unit.bundled:
         return EvictionReason.GROUP_OVERFLOW
     return EvictionReason.TOOL_PAIR if len(unit.members) > 1 else strategy.reason
 
 
 def _result(
-    blocks: Sequence[Block], enabled: Sequence[Block], evicted: Mapping[int, EvictionReason], report: TrimReport
+    blocks: Sequence[Block], enabled: Sequence[Block], evicted: Mapping[int, str], report: TrimReport
 ) -> TrimResult:
     if not evicted:
         return TrimResult(tuple(enabled), (), tuple(blocks), report)
@@ -153,12 +153,11 @@ def _disabled(block: Block) -> Block:
 def _report(
     enabled: Sequence[Block],
     tokens: Sequence[int],
-    evicted: Mapping[int, EvictionReason],
+    evicted: Mapping[int, str],
     strategy: Strategy,
     room: Room,
 ) -> TrimReport:
     initial = sum(tokens) + room.fixed_tokens
-    by_priority = strategy.name == "priority"
     return TrimReport(
         strategy=strategy.name,
         budget_tokens=room.budget_tokens,
@@ -168,13 +167,13 @@ def _report(
         final_tokens=initial - sum(tokens[index] for index in evicted),
         fixed_tokens=room.fixed_tokens,
         evictions=tuple(
-            [_record(enabled[i], tokens[i], reason, by_priority=by_priority) for i, reason in evicted.items()]
+            [_record(enabled[i], tokens[i], reason, by_priority=strategy.by_priority) for i, reason in evicted.items()]
         ),
         groups=_groups(enabled, tokens, evicted),
     )
 
 
-def _record(block: Block, tokens: int, reason: EvictionReason, *, by_priority: bool) -> EvictionRecord:
+def _record(block: Block, tokens: int, reason: str, *, by_priority: bool) -> EvictionRecord:
     source, bundle = block.metadata.get("source"), block.metadata.get("eviction_bundle")
     return EvictionRecord(
         block.id,
@@ -188,9 +187,7 @@ def _record(block: Block, tokens: int, reason: EvictionReason, *, by_priority: b
     )
 
 
-def _groups(
-    enabled: Sequence[Block], tokens: Sequence[int], evicted: Mapping[int, EvictionReason]
-) -> tuple[GroupTotal, ...]:
+def _groups(enabled: Sequence[Block], tokens: Sequence[int], evicted: Mapping[int, str]) -> tuple[GroupTotal, ...]:
     sums: dict[str, list[int]] = {}
     for index, block in enumerate(enabled):
         entry = sums.get(block.group)
@@ -217,7 +214,7 @@ def _described(report: TrimReport, costing: Costing) -> TrimReport:
 def overflow(
     enabled: Sequence[Block],
     tokens: Sequence[int],
-    evicted: Mapping[int, EvictionReason],
+    evicted: Mapping[int, str],
     report: TrimReport,
     step: str | None,
 ) -> MaxTokensExceededError:

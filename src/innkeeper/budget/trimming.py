@@ -8,18 +8,9 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.budget.costing import Costing
-from innkeeper.budget.errors import whole
 from innkeeper.budget.report import EvictionRecord, TrimReport, TrimResult
-from innkeeper.budget.settings import (
-    Setting,
-    check_settings,
-    counter_for,
-    framing_for,
-    model_for,
-    resolved,
-    tokens_setting,
-)
-from innkeeper.budget.strategy import Stepped, Strategy, strategy_of
+from innkeeper.budget.settings import CountingConfig, Setting, StrategyChoice, check_tokens, tokens_setting
+from innkeeper.budget.strategies import Strategy
 from innkeeper.budget.trim import ON_OVERFLOW, Room, trim_blocks
 from innkeeper.prompt import (
     Block,
@@ -29,11 +20,9 @@ from innkeeper.prompt import (
     Plan,
     State,
     Step,
-    StepConfig,
     UnknownNameError,
     UsageError,
 )
-from innkeeper.tokens.framing import FRAMINGS
 from innkeeper.tokens.tools import count_tools
 
 __all__ = ["TRIMMING", "TrimmingConfig", "trim_state"]
@@ -42,40 +31,28 @@ _ROUNDS: Final = 4
 """How often a plan is trimmed again because its joined messages cost more than its blocks did."""
 
 
-class TrimmingConfig(StepConfig, frozen=True, kw_only=True):
-    """Options of *trimming*. Each number, and the hint, may be a function of the state.
+class TrimmingConfig(CountingConfig, StrategyChoice, frozen=True, kw_only=True):
+    """Options of *trimming*: those of `CountingConfig` and `StrategyChoice`.
 
-    ``max_tokens`` is the window (default: the request's ``context_window``; 0 or none: no trimming), ``reserve_tokens`` the
-    reply's share (default: the request's ``reserved_tokens``); ``budget_tokens`` replaces their difference. ``framing`` is a name
-    of `innkeeper.tokens.FRAMINGS` (default: the dialect's). The ``step_`` numbers and ``history_tokens`` are for the strategy
-    ``stepped``. For the rest see `innkeeper.budget.trim`.
+    ``budget_tokens`` replaces window less reserve. ``on_overflow`` is what happens when what may not be evicted does not fit:
+    ``error``, or ``return`` for the best effort.
     """
 
     strategy: Setting = "group_order"
-    max_tokens: Setting = None
-    reserve_tokens: Setting = None
-    budget_tokens: Setting = None
-    model_hint: Setting = None
-    token_estimator: Any = None
-    framing: Setting = None
-    message_overhead_tokens: Setting = 0
-    attachment_tokens: Setting = 0
-    include_message_metadata_tokens: Setting = False
     step_tokens: int | None = None
     step_messages: int | None = None
     history_tokens: int | None = None
+    budget_tokens: Setting = None
     on_overflow: str = "error"
 
     def __post_init__(self) -> None:
         """Refuse what could only fail in mid-build."""
-        numbers = ("max_tokens", "reserve_tokens", "budget_tokens", "message_overhead_tokens", "attachment_tokens")
-        check_settings(self, *numbers)
+        super().__post_init__()
         if not callable(self.strategy):
-            _strategy(self, self.strategy)
+            self.chosen()
+        check_tokens("budget_tokens", self.budget_tokens)
         if self.on_overflow not in ON_OVERFLOW:
             raise UnknownNameError("on_overflow", self.on_overflow, ON_OVERFLOW)
-        if isinstance(self.framing, str) and self.framing not in FRAMINGS:
-            raise UnknownNameError("framing", self.framing, FRAMINGS)
 
 
 def trim_state(state: State, config: TrimmingConfig) -> None:
@@ -93,46 +70,21 @@ def trim_state(state: State, config: TrimmingConfig) -> None:
     room = _room(state, config)
     if room is None:
         return
-    costing = _costing(state, config)
+    costing = config.costing(state)
     tools = count_tools(state.request.tools, costing.whole_counter, costing.model, costing.framing.name)
     room = msgspec.structs.replace(room, fixed_tokens=costing.framing.reply + tools.tokens)
-    result = _trimmed(plan, _strategy(config, resolved(config.strategy, state)), costing, room, config, state.step)
+    result = _trimmed(plan, config.chosen(state), costing, room, config, state.step)
     state.result.plan = plan.with_blocks(result.blocks)
     state.result.trim_report = result.report
     _tell(state, costing, result.report)
     _note(state, costing, result)
 
 
-def _strategy(config: TrimmingConfig, name: Any) -> Strategy:
-    if name != Stepped.name:
-        return strategy_of(name)
-    return Stepped(
-        step_tokens=config.step_tokens, step_messages=config.step_messages, history_tokens=config.history_tokens
-    )
-
-
 def _room(state: State, config: TrimmingConfig) -> Room | None:
-    request = state.request
-    budget = tokens_setting("budget_tokens", config.budget_tokens, state)
-    window = tokens_setting("max_tokens", config.max_tokens, state)
-    reserve = tokens_setting("reserve_tokens", config.reserve_tokens, state)
-    window = whole("context_window", request.context_window or 0) if window is None else window
+    budget, window = tokens_setting("budget_tokens", config.budget_tokens, state), config.window(state)
     if budget is None and not window:
         return None
-    return Room.of(
-        window or None, whole("reserved_tokens", request.reserved_tokens) if reserve is None else reserve, budget
-    )
-
-
-def _costing(state: State, config: TrimmingConfig) -> Costing:
-    return Costing(
-        counter=counter_for(state, config.token_estimator),
-        model=model_for(state, config.model_hint),
-        framing=framing_for(state, config.framing),
-        message_overhead_tokens=tokens_setting("message_overhead_tokens", config.message_overhead_tokens, state) or 0,
-        attachment_tokens=tokens_setting("attachment_tokens", config.attachment_tokens, state) or 0,
-        include_message_metadata_tokens=bool(resolved(config.include_message_metadata_tokens, state)),
-    )
+    return Room.of(window or None, config.reserve(state), budget)
 
 
 def _trimmed(

@@ -9,27 +9,28 @@ import msgspec
 
 from innkeeper.prompt import Block, BudgetGroup
 
-__all__ = ["HEAD", "PASSES", "Unit", "latest_user", "pass_of", "units_of"]
+__all__ = ["EXAMPLES", "HEAD", "HISTORY", "LORE", "SYSTEM", "Unit", "latest_user", "pass_of", "units_of"]
 
-_HISTORY: Final = str(BudgetGroup.HISTORY)
-_SYSTEM: Final = str(BudgetGroup.SYSTEM)
+SYSTEM: Final = str(BudgetGroup.SYSTEM)
+EXAMPLES: Final = str(BudgetGroup.EXAMPLES)
+LORE: Final = str(BudgetGroup.LORE)
+HISTORY: Final = str(BudgetGroup.HISTORY)
 
-PASSES: Final[Mapping[str, str]] = {
-    group: group for group in (_SYSTEM, str(BudgetGroup.EXAMPLES), str(BudgetGroup.LORE))
-}
+_PASSES: Final[Mapping[str, str]] = {group: group for group in (SYSTEM, EXAMPLES, LORE)}
 """The pass of a budget group. Every other group (memory, custom, default, any name) counts as history."""
 
 HEAD: Final = "eviction_head"
 """The metadata key of a block that introduces the other blocks of its pass and does not go before them."""
 
-_RANK: Final[Mapping[str, int]] = {"examples": 0, "lore": 1, "history": 2, "system": 3}
+_RANK: Final[Mapping[str, int]] = {EXAMPLES: 0, LORE: 1, HISTORY: 2, SYSTEM: 3}
 
 
 class Unit(msgspec.Struct, frozen=True, gc=False):
     """Indices of its blocks in prompt order, their tokens together, and what decides its turn.
 
     ``turn`` is its pass; where its blocks belong to several, the one that comes last. ``priority`` is the lowest of its blocks.
-    A ``head`` (``metadata["eviction_head"]``) introduces the other units of its pass.
+    A ``head`` (``metadata["eviction_head"]``) introduces the other units of its pass. ``blocks`` are the blocks themselves,
+    for strategies that look at more.
     """
 
     members: tuple[int, ...]
@@ -39,14 +40,15 @@ class Unit(msgspec.Struct, frozen=True, gc=False):
     protected: bool = False
     head: bool = False
     bundled: bool = False
+    blocks: tuple[Block, ...] = ()
 
 
 def pass_of(block: Block) -> str:
     """The eviction pass a block belongs to."""
     group = block.group
     if group is BudgetGroup.HISTORY:
-        return _HISTORY
-    return PASSES.get(group if type(group) is str else str(group), _HISTORY)
+        return HISTORY
+    return _PASSES.get(group if type(group) is str else str(group), HISTORY)
 
 
 def units_of(blocks: Sequence[Block], tokens: Sequence[int], protected: Collection[int] = ()) -> list[Unit]:
@@ -63,20 +65,19 @@ def units_of(blocks: Sequence[Block], tokens: Sequence[int], protected: Collecti
         members.setdefault(_root(parent, index) if index in parent else index, []).append(index)
     return [
         _single(blocks[index], index, tokens[index], protected)
-        if len(found) == 1
-        else _joint(blocks, tokens, found, protected)
-        for index, found in members.items()
+        if len(indices) == 1
+        else _joint(blocks, tokens, indices, protected)
+        for index, indices in members.items()
     ]
 
 
 def _single(block: Block, index: int, tokens: int, protected: Collection[int]) -> Unit:
     turn, data = pass_of(block), block.metadata
-    safe = turn == _SYSTEM or not block.removable or index in protected
+    safe = turn == SYSTEM or not block.removable or index in protected
     if not data:
-        return Unit((index,), tokens, turn, block.priority, safe)
-    return Unit(
-        (index,), tokens, turn, block.priority, safe, bool(data.get(HEAD)), data.get("eviction_bundle") is not None
-    )
+        return Unit((index,), tokens, turn, block.priority, safe, False, False, (block,))  # noqa: FBT003 - positions are quicker
+    head, bundled = bool(data.get(HEAD)), data.get("eviction_bundle") is not None
+    return Unit((index,), tokens, turn, block.priority, safe, head, bundled, (block,))
 
 
 def _joint(blocks: Sequence[Block], tokens: Sequence[int], members: Sequence[int], protected: Collection[int]) -> Unit:
@@ -87,9 +88,10 @@ def _joint(blocks: Sequence[Block], tokens: Sequence[int], members: Sequence[int
         sum(tokens[index] for index in members),
         max(turns, key=_RANK.__getitem__),
         min(block.priority for block in parts),
-        _SYSTEM in turns or any(not block.removable for block in parts) or any(index in protected for index in members),
+        SYSTEM in turns or any(not block.removable for block in parts) or any(index in protected for index in members),
         any(block.metadata.get(HEAD) for block in parts),
         any(block.bundle is not None for block in parts),
+        tuple(parts),
     )
 
 
@@ -136,8 +138,8 @@ def latest_user(blocks: Sequence[Block]) -> int | None:
         block = blocks[index]
         if block.role != "user":
             continue
-        if block.group == _HISTORY:
+        if block.group == HISTORY:
             return index
-        if fallback is None and pass_of(block) == _HISTORY:
+        if fallback is None and pass_of(block) == HISTORY:
             fallback = index
     return fallback

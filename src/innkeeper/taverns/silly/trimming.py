@@ -14,7 +14,8 @@ from typing import Final
 import msgspec
 
 from innkeeper.budget.report import EvictionReason, EvictionRecord, TrimReport
-from innkeeper.budget.strategy import Stepped, Strategy, strategy_of
+from innkeeper.budget.settings import StrategyChoice
+from innkeeper.budget.strategies import Fill, Strategy
 from innkeeper.budget.unit import latest_user, units_of
 from innkeeper.prompt.block import Block
 from innkeeper.prompt.errors import UnknownNameError
@@ -33,7 +34,7 @@ from innkeeper.taverns.silly.scene import Scene, scene_of
 
 __all__ = ["FILL", "TRIMMING", "UNBOUNDED", "SillyTrimmingConfig", "cut", "finish_plan"]
 
-FILL: Final = "fill"
+FILL: Final = Fill.name
 """The strategy's name in reports: SillyTavern fills prompts rather than trimming them (`sillytavern.md` 47, 69)."""
 
 
@@ -67,7 +68,7 @@ def finish_plan(
     state.stat("evictions", len(records))
 
 
-def _record(block: Block, tokens: int, reason: EvictionReason) -> EvictionRecord:
+def _record(block: Block, tokens: int, reason: str) -> EvictionRecord:
     return EvictionRecord(
         block_id=block.id,
         slot=block.slot,
@@ -89,12 +90,12 @@ ON_OVERFLOW: Final = ("error", "warn")
 """What happens when fixed parts do not fit."""
 
 
-class SillyTrimmingConfig(StepConfig, frozen=True, kw_only=True):
+class SillyTrimmingConfig(StepConfig, StrategyChoice, frozen=True, kw_only=True):
     """How a prompt gets into its window.
 
-    ``strategy`` is ``fill``, which is SillyTavern's way, or one of `innkeeper.budget.STRATEGIES`, which chat prompts may ask
-    for instead; the ``step_`` numbers and ``history_tokens`` are for ``stepped``. ``on_overflow`` is what to do when fixed
-    parts do not fit: ``error``, or with ``fill`` also ``warn`` and keep what was placed.
+    ``strategy`` is ``fill``, which is SillyTavern's way, or another of `innkeeper.budget.STRATEGIES`, which chat prompts may
+    ask for instead. ``on_overflow`` is what to do when fixed parts do not fit: ``error``, or with ``fill`` also ``warn`` and
+    keep what was placed.
     """
 
     on_overflow: str = "error"
@@ -110,14 +111,8 @@ class SillyTrimmingConfig(StepConfig, frozen=True, kw_only=True):
         self.cutting()
 
     def cutting(self) -> Strategy | None:
-        """The strategy that cuts a full prompt; ``None`` where it is filled. Raises `UnknownNameError`, `BudgetError`."""
-        if self.strategy == FILL:
-            return None
-        if self.strategy != Stepped.name:
-            return strategy_of(self.strategy)
-        return Stepped(
-            step_tokens=self.step_tokens, step_messages=self.step_messages, history_tokens=self.history_tokens
-        )
+        """The strategy that cuts a full prompt; ``None`` where it is filled."""
+        return None if self.strategy == FILL else self.chosen()
 
 
 def run(state: State, config: SillyTrimmingConfig) -> None:

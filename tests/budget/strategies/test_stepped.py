@@ -1,4 +1,4 @@
-"""Strategies: the order of moves, and the cut that moves in steps."""
+"""The strategy ``stepped``: the cut moves in steps, and the prefix stays warm."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -9,72 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.budget import STRATEGIES, BudgetError, GroupOrder, Priority, Stepped, prefix_report, trim
-from innkeeper.budget.strategy import moves_of, strategy_of
-from innkeeper.budget.unit import Unit
-from innkeeper.prompt import Block, Plan, UnknownNameError
+from innkeeper.budget import BudgetError, Stepped, prefix_report, trim
+from innkeeper.prompt import Block, Plan
 from tests import shared
 from tests.budget.doubles import Characters, block
-
-UNITS = st.lists(
-    st.builds(
-        lambda tokens, turn, priority, protected: (tokens, turn, priority, protected),
-        st.integers(0, 9),
-        st.sampled_from(["examples", "lore", "history"]),
-        st.integers(0, 3),
-        st.booleans(),
-    ),
-    max_size=12,
-).map(lambda rows: [Unit((index,), *row) for index, row in enumerate(rows)])
-
-
-@given(UNITS, st.sampled_from([GroupOrder(), Priority()]), st.integers(0, 60))
-def test_no_unit_more_than_needed_goes(units: list[Unit], strategy: Any, budget: int) -> None:
-    """Without the last one it would not fit yet; when it does not fit, all that may go has gone."""
-    total = sum(unit.tokens for unit in units)
-    gone = strategy.choose(units, total, budget)
-    left = total - sum(unit.tokens for unit in gone)
-    if gone:
-        assert left + gone[-1].tokens > budget
-    if left > budget:
-        assert {unit.members for unit in gone} == {unit.members for unit in units if not unit.protected}
-
-
-@given(UNITS)
-def test_group_order_goes_pass_by_pass_oldest_first(units: list[Unit]) -> None:
-    """Examples, lore, history; within each in prompt order."""
-    rank = ["examples", "lore", "history"]
-    gone = GroupOrder().choose(units, sum(unit.tokens for unit in units) + 1, 0)
-    keys = [(rank.index(unit.turn), unit.members) for unit in gone]
-    assert keys == sorted(keys)
-
-
-@given(UNITS)
-def test_priority_goes_from_the_lowest(units: list[Unit]) -> None:
-    """Ascending, ties in prompt order, whatever the group."""
-    gone = Priority().choose(units, sum(unit.tokens for unit in units) + 1, 0)
-    keys = [(unit.priority, unit.members) for unit in gone]
-    assert keys == sorted(keys)
-
-
-def test_heads_go_with_the_last_of_what_they_head() -> None:
-    """One move holds both; over something that stays, the head is a move of its own, after the others."""
-    head, body, other = (Unit((i,), 1, "examples", 100, head=i == 0) for i in range(3))
-    assert moves_of([head, body, other]) == [[body], [other, head]]
-    stays = Unit((3,), 1, "examples", 100, protected=True)
-    assert moves_of([head, body, stays]) == [[body], [head]]
-    assert moves_of([head]) == [[head]]
-    assert moves_of([]) == []
-
-
-def test_strategies_are_found_by_name() -> None:
-    """A name, or a strategy with options of its own."""
-    assert [type(strategy_of(name)) for name in STRATEGIES] == [GroupOrder, Priority, Stepped]
-    mine = Stepped(step_tokens=5)
-    assert strategy_of(mine) is mine
-    with pytest.raises(UnknownNameError, match="unknown trimming strategy 'grup_order'") as caught:
-        strategy_of("grup_order")
-    assert "group_order" in (caught.value.hint or "")
 
 
 @pytest.mark.parametrize(
