@@ -1,27 +1,50 @@
 """The databases that the tests of the library run on: each test on a SQLite file and on a real PostgreSQL."""
 
 import itertools
+import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine
+from sqlalchemy import Connection, create_engine
 
 from innkeeper.library.db.engine import Database
 from tests.library.outsides import Counted
-from tests.postgres import Server, running_server
+from tests.postgres import Server, shared_server
 
 _NUMBERS = itertools.count()
 _MODEL = "innkeeper_empty"
+_WORKER = os.environ.get("PYTEST_XDIST_WORKER", "main")
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[Server]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The PostgreSQL server of this run, with a database that holds an empty library."""
-    with running_server() as running:
-        _admin(running, f"CREATE DATABASE {_MODEL}")
-        Database.open(running.url(_MODEL)).close()
+    base = tmp_path_factory.getbasetemp()
+    with shared_server(base if _WORKER == "main" else base.parent, _prepare) as running:
         yield running
+
+
+def _prepare(running: Server) -> None:
+    with _admin_of(running) as admin:
+        admin.exec_driver_sql(f"CREATE DATABASE {_MODEL}")
+    Database.open(running.url(_MODEL)).close()
+
+
+@contextmanager
+def _admin_of(running: Server) -> Iterator[Connection]:
+    engine = create_engine(running.url(), isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        yield connection
+    engine.dispose()
+
+
+@pytest.fixture(scope="session")
+def admin(server: Server) -> Iterator[Connection]:
+    """A connection that makes and drops databases."""
+    with _admin_of(server) as connection:
+        yield connection
 
 
 @pytest.fixture(scope="session")
@@ -47,20 +70,22 @@ def fresh(dialect: str, request: pytest.FixtureRequest, tmp_path: Path) -> Itera
     made: list[str] = []
 
     def make(*, bare: bool = False) -> str:
-        name = f"test_{next(_NUMBERS)}"
+        name = f"test_{_WORKER}_{next(_NUMBERS)}"
         if dialect == "sqlite":
             path = tmp_path / f"{name}.db"
             if not bare:
                 path.write_bytes(request.getfixturevalue("empty_file"))
             return str(path)
-        running = request.getfixturevalue("server")
-        _admin(running, f"CREATE DATABASE {name} TEMPLATE {'template0' if bare else _MODEL}")
+        template = "template0" if bare else _MODEL
+        request.getfixturevalue("admin").exec_driver_sql(
+            f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY"
+        )
         made.append(name)
-        return str(running.url(name))
+        return str(request.getfixturevalue("server").url(name))
 
     yield make
     for name in made:
-        _admin(request.getfixturevalue("server"), f"DROP DATABASE {name} WITH (FORCE)")
+        request.getfixturevalue("admin").exec_driver_sql(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture
@@ -86,10 +111,3 @@ def db(url: str, outside: Counted) -> Iterator[Database]:
     """An open, empty library."""
     with Database.open(url, outside=outside) as opened:
         yield opened
-
-
-def _admin(running: Server, statement: str) -> None:
-    engine = create_engine(running.url(), isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        connection.exec_driver_sql(statement)
-    engine.dispose()

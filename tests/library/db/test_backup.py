@@ -1,6 +1,7 @@
 """Backups: whole, verified, restorable into either database; and nothing of a broken one is taken."""
 
 import json
+import os
 import shutil
 import threading
 from collections.abc import Iterator
@@ -59,9 +60,10 @@ def other(dialect: str, request: pytest.FixtureRequest, tmp_path: Path) -> Itera
     server: Server = request.getfixturevalue("server")
     with Database.open(server.url(), check=False) as admin, admin.engine.connect() as plain:
         connection = plain.execution_options(isolation_level="AUTOCOMMIT")
-        connection.exec_driver_sql("CREATE DATABASE crossing")
-        yield server.url("crossing")
-        connection.exec_driver_sql("DROP DATABASE crossing WITH (FORCE)")
+        name = f"crossing_{os.getpid()}"
+        connection.exec_driver_sql(f"CREATE DATABASE {name}")
+        yield server.url(name)
+        connection.exec_driver_sql(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def test_restore_into_the_other_database(db: Database, other: str, tmp_path: Path) -> None:
