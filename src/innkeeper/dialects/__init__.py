@@ -23,6 +23,7 @@ from innkeeper.dialects.providers.mistral import Mistral
 from innkeeper.dialects.providers.openai import Compatible, OpenAI, OpenRouter
 from innkeeper.dialects.providers.responses import Responses
 from innkeeper.dialects.providers.xai import XAI
+from innkeeper.dialects.sillytavern.dialect import SillyTavern
 from innkeeper.dialects.text import Text
 from innkeeper.prompt.dialect import Dialects
 from innkeeper.prompt.message import Message, messages_of
@@ -44,6 +45,7 @@ __all__ = [
     "OpenAI",
     "OpenRouter",
     "Responses",
+    "SillyTavern",
     "Text",
     "convert",
 ]
@@ -61,6 +63,7 @@ DIALECTS: Final = Dialects(
     XAI(),
     Compatible(),
     OpenRouter(),
+    SillyTavern(),
 )
 """The built-in dialects. ``DIALECTS.with_(mine)`` is a registry with a further one."""
 

@@ -125,10 +125,10 @@ def _build(request: BuildRequest, chance: Any = None) -> Plan:
 
 
 def _converted(given: Mapping[str, Any]) -> Any:
-    from innkeeper.dialects.sillytavern import converters as conversion
+    from innkeeper.dialects.sillytavern.conversion import Texts
+    from innkeeper.dialects.sillytavern.dialect import convert
 
-    texts = conversion.Texts(placeholder=_TEXTS["prompt_placeholder"], tool_call=_TEXTS["tool_call_text"])
-    return conversion.convert(given, texts)
+    return convert(given, Texts(placeholder=_TEXTS["prompt_placeholder"], tool_call=_TEXTS["tool_call_text"]))
 
 
 def _counts(text: str) -> Any:
@@ -179,9 +179,9 @@ def _facts(plan: Plan, given: Mapping[str, Any]) -> dict[str, Any]:
     else:
         facts |= {"messages": _sent(plan.to_messages("openai")), "token_usage": plan.trim_report.final_tokens}
     if given.get("capture_server"):
-        from innkeeper.taverns.silly import provider
+        from innkeeper.taverns import silly
 
-        facts["server_request"] = {"body": provider.request_body(plan)}
+        facts["server_request"] = {"body": silly.to_provider(plan).body}
     return facts
 
 

@@ -38,7 +38,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     ``blocks`` are in prompt order, disabled ones included. ``warnings`` say what was wrong with the data, ``notes`` what was
     ignored, lost, repaired or estimated. ``options`` are request options for the model, ``stop`` its stop strings,
     ``variables`` the chat's variables after the build, ``carry`` what the next build of this chat wants as ``lore_state``.
-    ``dialect_options`` are what the plan's own dialect is always given. ``unreplayable`` names inputs that were not data.
+    ``dialect_options`` are what a dialect is always given, by its name. ``unreplayable`` names inputs that were not data.
     """
 
     blocks: tuple[Block, ...] = ()
@@ -138,7 +138,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         """The messages in a dialect's shape with the dialect's notes. Raises `UnknownNameError` for an unknown dialect."""
         messages = tuple([block.message() for block in self.sent_blocks(squash=squash_system_messages)])
         name = dialect or self.dialect or "openai"
-        own = self.dialect_options if name == self.dialect else EMPTY
+        own = self.dialect_options.get(name, EMPTY)
         return self._registry(dialects)[name].messages(messages, {**own, **options})
 
     def to_messages(self, dialect: str | None = None, **options: Any) -> Any:
@@ -151,7 +151,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     def to_request(self, dialect: str | None = None, *, dialects: Dialects | None = None, **options: Any) -> Payload:
         """The whole provider request: model, messages, tools, and this plan's options under ``options``."""
         name = dialect or self.dialect or "openai"
-        own = self.dialect_options if name == self.dialect else EMPTY
+        own = self.dialect_options.get(name, EMPTY)
         merged = {**own, **self.options, **({"stop": list(self.stop)} if self.stop else {}), **options}
         shape = self._registry(dialects)[name]
         return shape.request(self.messages, model=self.model, options=merged, tools=self.tools)

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from innkeeper.dialects.sillytavern.dialect import SOURCES
 from innkeeper.parity import Case, CaseVerdict, load_cases, run_cases
-from innkeeper.prompt.errors import UsageError
+from innkeeper.prompt.block import Block
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.plan import Plan
 from innkeeper.taverns import silly
-from innkeeper.taverns.silly.provider import SOURCES, request_body
 from tests.shared import VECTORS
 
 FOLDER = VECTORS / "silly" / "converters"
@@ -50,6 +50,12 @@ def _plan(message: str = "Hi.", settings: dict[str, Any] | None = None, **preset
     )
 
 
+def request_body(plan: Plan) -> dict[str, Any]:
+    """The body of `silly.to_provider`."""
+    body: dict[str, Any] = silly.to_provider(plan).body
+    return body
+
+
 def _roles(body: dict[str, Any]) -> list[str]:
     return [message["role"] for message in body["messages"]]
 
@@ -80,10 +86,19 @@ def test_an_unrecorded_source_says_so() -> None:
     assert NoteKind.FALLBACK in {note.kind for note in made.notes}
 
 
-def test_a_plan_without_its_request_is_refused() -> None:
-    """The names, preset and texts are in the request: without it there is a typed error."""
-    with pytest.raises(UsageError):
-        silly.to_provider(Plan())
+def test_the_plan_is_enough() -> None:
+    """Names, source, mode and texts are the plan's: without the request that made it the body is the same."""
+    plan = _plan(
+        settings={"prompt_placeholder": "(knock)"}, custom_prompt_post_processing="single", show_thoughts=False
+    )
+    assert silly.to_provider(plan.with_(request=None)) == silly.to_provider(plan) == plan.to_request("sillytavern")
+    assert "Tomas: Hi." in str(request_body(plan))
+
+
+def test_a_plan_of_another_tavern() -> None:
+    """Without a word about source and speakers: an OpenAI-compatible server's body with SillyTavern's defaults."""
+    body = Plan(blocks=(Block(role="user", content="Hi"),), model="m").to_request("sillytavern").body
+    assert (body["messages"], body["model"], body["max_tokens"]) == ([{"role": "user", "content": "Hi"}], "m", 300)
 
 
 def test_looking_changes_nothing() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from innkeeper.dialects.report import Report
 from innkeeper.dialects.sillytavern.conversion import Texts
-from innkeeper.dialects.sillytavern.converters import CONVERSIONS, convert
+from innkeeper.dialects.sillytavern.dialect import CONVERSIONS, convert
 from innkeeper.dialects.sillytavern.messages import Speakers
 from innkeeper.dialects.sillytavern.post_processing import MODES, post_process
 from innkeeper.parity import Case, CaseVerdict, load_cases, run_cases

@@ -6,6 +6,7 @@ of the assistant move to the next user message. (sillytavern.md 72; vectors ``co
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -19,28 +20,106 @@ from innkeeper.dialects.sillytavern.conversion import (
     unnamed,
 )
 from innkeeper.dialects.sillytavern.messages import bad_message, part_text
+from innkeeper.dialects.sillytavern.request import ProviderRequest
 
-__all__ = ["convert_claude"]
+__all__ = ["claude_body", "convert_claude"]
+
+_SHARES: Final = {"low": 0.1, "medium": 0.25, "high": 0.5, "max": 0.95}
+_LEAST_BUDGET: Final = 1024
+_MOST_BUDGET: Final = 21333
+"""Tokens of thought: the provider's least, and SillyTavern's most without streaming."""
+_THINKS: Final = re.compile(r"^claude-(3-7|opus-4|sonnet-4|haiku-4-5)")
+_ONE_SAMPLER: Final = re.compile(r"^claude-(opus-4-[1-9]|sonnet-4-[5-9]|haiku-4-5)")
+_NO_PREFILL: Final = re.compile(r"^claude-(opus|sonnet)-4-[6-9]")
+_HAS_EFFORT: Final = re.compile(r"^claude-(opus-4-[5-9]|sonnet-4-[6-9])")
+
+
+def claude_body(request: ProviderRequest) -> dict[str, Any]:
+    """Messages, system text apart where the preset says so, sampling or thinking, tools."""
+    use_sysprompt = request.use_sysprompt
+    converted = convert_claude(
+        request.conversion,
+        prefill=str(request.options.get("assistant_prefill") or ""),
+        use_sysprompt=use_sysprompt,
+        use_tools=bool(request.tools),
+    )
+    body = {
+        **({"system": converted["systemPrompt"]} if use_sysprompt else {}),
+        "messages": converted["messages"],
+        "model": request.model,
+        "max_tokens": request.max_tokens,
+        "stop_sequences": request.stop,
+        "stream": request.stream,
+        **_tools(request),
+        **_output(request),
+    }
+    thinks = bool(_THINKS.match(request.model)) and request.effort != "auto"
+    body |= _thinking(request) if thinks else _sampling(request)
+    return _without_prefill(request, body) if thinks or _NO_PREFILL.match(request.model) else body
+
+
+def _tools(request: ProviderRequest) -> dict[str, Any]:
+    if not request.tools:
+        return {}
+    return {"tool_choice": {"type": "auto"}, "tools": [_tool(tool["function"]) for tool in request.tools]}
+
+
+def _tool(function: dict[str, Any]) -> dict[str, Any]:
+    described = {"description": function["description"]} if "description" in function else {}
+    return {"name": function["name"], **described, "input_schema": function["parameters"]}
+
+
+def _output(request: ProviderRequest) -> dict[str, Any]:
+    verbosity = request.options.get("verbosity")
+    wanted = _HAS_EFFORT.match(request.model) and verbosity not in (None, "auto")
+    return {"output_config": {"effort": verbosity}} if wanted else {}
+
+
+def _sampling(request: ProviderRequest) -> dict[str, Any]:
+    """Sampling; models that take one of temperature and top_p get top_p where it is below one."""
+    found = request.sampling("temperature", "top_p", "top_k")
+    if _ONE_SAMPLER.match(request.model):
+        del found["temperature" if found["top_p"] < 1 else "top_p"]
+    return found
+
+
+def _thinking(request: ProviderRequest) -> dict[str, Any]:
+    """A budget of thought, and room for it."""
+    most = request.max_tokens + (_LEAST_BUDGET if request.max_tokens <= _LEAST_BUDGET else 0)
+    budget = max(int(request.max_tokens * _SHARES.get(request.effort, 0)), _LEAST_BUDGET)
+    if not request.stream:
+        budget = min(budget, _MOST_BUDGET)
+    return {"max_tokens": most, "thinking": {"type": "enabled", "budget_tokens": budget}}
+
+
+def _without_prefill(request: ProviderRequest, body: dict[str, Any]) -> dict[str, Any]:
+    """For models that begin their replies themselves: what would be the beginning is the user's."""
+    messages = body["messages"]
+    if not messages or messages[-1]["role"] != "assistant":
+        return body
+    request.conversion.report.repair("the beginning of the reply was sent as the user's: the model takes none")
+    return {**body, "messages": [*messages[:-1], {**messages[-1], "role": "user"}]}
+
 
 _INVISIBLE: Final = "\u200b"
 """What stands for an empty text part: the provider refuses empty blocks."""
 
 
 def convert_claude(
-    talk: ChatConversion, *, prefill: str = "", use_sysprompt: bool = False, use_tools: bool = False
+    conversion: ChatConversion, *, prefill: str = "", use_sysprompt: bool = False, use_tools: bool = False
 ) -> dict[str, Any]:
     """``{messages, systemPrompt}``; ``prefill`` is how the reply begins. Raises `FormatError`."""
-    count = _leading(talk.messages) if use_sysprompt else 0
-    system = [block for index in range(count) for block in _system_blocks(talk, index)]
-    messages = [_converted(talk, index) for index in range(count, len(talk.messages))]
+    count = _leading(conversion.messages) if use_sysprompt else 0
+    system = [block for index in range(count) for block in _system_blocks(conversion, index)]
+    messages = [_converted(conversion, index) for index in range(count, len(conversion.messages))]
     if use_sysprompt and not messages:
-        messages.append(_blocks_of(talk.placeholder()))
-    messages = _with_moved_images(talk, messages)
+        messages.append(_blocks_of(conversion.placeholder()))
+    messages = _with_moved_images(conversion, messages)
     if prefill:
         messages.append({"role": "assistant", "content": [_text(prefill.rstrip())]})
     if not use_tools:
-        messages = [_without_tools(talk, message) for message in messages]
-    return {"messages": _merged(talk, messages), "systemPrompt": system}
+        messages = [_without_tools(conversion, message) for message in messages]
+    return {"messages": _merged(conversion, messages), "systemPrompt": system}
 
 
 def _leading(messages: list[RawMessage]) -> int:
@@ -55,40 +134,40 @@ def _blocks_of(message: RawMessage) -> RawMessage:
     return {**message, "content": [_text(message["content"])]}
 
 
-def _system_blocks(talk: ChatConversion, index: int) -> Iterator[RawMessage]:
-    message = talk.messages[index]
+def _system_blocks(conversion: ChatConversion, index: int) -> Iterator[RawMessage]:
+    message = conversion.messages[index]
     if isinstance(message["content"], list) and "name" not in message:
-        yield from _system_parts(talk, message["content"], index)
+        yield from _system_parts(conversion, message["content"], index)
     else:
         text = text_of(message, index)
-        yield _text(talk.named(talk.speakers.lead_example(message.get("name"), text), text, index))
+        yield _text(conversion.named(conversion.speakers.lead_example(message.get("name"), text), text, index))
 
 
-def _system_parts(talk: ChatConversion, parts: list[RawMessage], index: int) -> Iterator[RawMessage]:
+def _system_parts(conversion: ChatConversion, parts: list[RawMessage], index: int) -> Iterator[RawMessage]:
     for part in parts:
         text = part_text(part)
         if text is None:
-            talk.report.loss("media of a system message are not sent", index)
+            conversion.report.loss("media of a system message are not sent", index)
         else:
             yield _text(text)
 
 
-def _converted(talk: ChatConversion, index: int) -> RawMessage:
-    message = talk.messages[index]
+def _converted(conversion: ChatConversion, index: int) -> RawMessage:
+    message = conversion.messages[index]
     rest = {key: value for key, value in message.items() if key not in ("name", "tool_calls", "tool_call_id")}
     if "tool_calls" in message:
-        return {**rest, "content": _calls(talk, message, index)}
+        return {**rest, "content": _calls(conversion, message, index)}
     if message["role"] == "tool":
         return {**rest, "role": "user", "content": [_result(message, index)]}
     if message["role"] == "system":
-        talk.report.repair("a system message was sent as the user's", index)
-        return {**rest, "role": "user", "content": _example(talk, message, index)}
-    return {**rest, "content": _contents(talk, message, index)}
+        conversion.report.repair("a system message was sent as the user's", index)
+        return {**rest, "role": "user", "content": _example(conversion, message, index)}
+    return {**rest, "content": _contents(conversion, message, index)}
 
 
-def _calls(talk: ChatConversion, message: RawMessage, index: int) -> list[RawMessage]:
+def _calls(conversion: ChatConversion, message: RawMessage, index: int) -> list[RawMessage]:
     if message["content"]:
-        talk.report.loss("the text of a message that calls tools is not sent", index)
+        conversion.report.loss("the text of a message that calls tools is not sent", index)
     return [_call(call, index) for call in message["tool_calls"]]
 
 
@@ -103,28 +182,28 @@ def _result(message: RawMessage, index: int) -> RawMessage:
     return {"type": "tool_result", "tool_use_id": message.get("tool_call_id"), "content": message["content"]}
 
 
-def _example(talk: ChatConversion, message: RawMessage, index: int) -> list[RawMessage]:
+def _example(conversion: ChatConversion, message: RawMessage, index: int) -> list[RawMessage]:
     prefix_for = message.get("name")
     if isinstance(message["content"], list) and not str(prefix_for or "").startswith("example_"):
-        return _contents(talk, unnamed(message), index)
+        return _contents(conversion, unnamed(message), index)
     text = text_of(message, index)
-    return [_text(talk.named(talk.speakers.lead_example(prefix_for, text), text, index))]
+    return [_text(conversion.named(conversion.speakers.lead_example(prefix_for, text), text, index))]
 
 
-def _contents(talk: ChatConversion, message: RawMessage, index: int) -> list[RawMessage]:
+def _contents(conversion: ChatConversion, message: RawMessage, index: int) -> list[RawMessage]:
     name, content = message.get("name"), message["content"]
     prefix = f"{name}: " if name else ""
     if isinstance(content, str):
-        return [_text(talk.named(prefix, content, index))]
+        return [_text(conversion.named(prefix, content, index))]
     if content is None:
         raise bad_message(index, ".content", "a message needs content", "'' where it says nothing")
-    return [_part(talk, part, prefix, index) for part in content]
+    return [_part(conversion, part, prefix, index) for part in content]
 
 
-def _part(talk: ChatConversion, part: RawMessage, prefix: str, index: int) -> RawMessage:
+def _part(conversion: ChatConversion, part: RawMessage, prefix: str, index: int) -> RawMessage:
     text = part_text(part)
     if text is not None:
-        return _text(talk.named(prefix, text, index) or _INVISIBLE)
+        return _text(conversion.named(prefix, text, index) or _INVISIBLE)
     return _image(part, index) if part.get("type") == "image_url" else part
 
 
@@ -140,7 +219,7 @@ def _image(part: RawMessage, index: int) -> RawMessage:
     return {"type": "image", "source": {"type": "base64", "media_type": kind.partition(";")[0], "data": data}}
 
 
-def _with_moved_images(talk: ChatConversion, messages: list[RawMessage]) -> list[RawMessage]:
+def _with_moved_images(conversion: ChatConversion, messages: list[RawMessage]) -> list[RawMessage]:
     """Pictures of the assistant at the end of the next user message; of a new one where there is none."""
     moved = [dict(message) for message in messages]
     place = 0
@@ -148,7 +227,7 @@ def _with_moved_images(talk: ChatConversion, messages: list[RawMessage]) -> list
         message = moved[place]
         images = [part for part in message["content"] if part.get("type") == "image"]
         if message["role"] == "assistant" and images:
-            talk.report.repair("a picture of the assistant's was sent as the user's")
+            conversion.report.repair("a picture of the assistant's was sent as the user's")
             message["content"] = [part for part in message["content"] if part.get("type") != "image"]
             _next_user(moved, place)["content"] += images
         place += 1
@@ -164,16 +243,16 @@ def _next_user(messages: list[RawMessage], place: int) -> RawMessage:
     return found
 
 
-def _without_tools(talk: ChatConversion, message: RawMessage) -> RawMessage:
-    return {**message, "content": [_as_text(talk, part) for part in message["content"]]}
+def _without_tools(conversion: ChatConversion, message: RawMessage) -> RawMessage:
+    return {**message, "content": [_as_text(conversion, part) for part in message["content"]]}
 
 
-def _as_text(talk: ChatConversion, part: RawMessage) -> RawMessage:
+def _as_text(conversion: ChatConversion, part: RawMessage) -> RawMessage:
     if part.get("type") == "tool_use":
-        talk.report.repair("a tool call was sent as text: its arguments")
+        conversion.report.repair("a tool call was sent as text: its arguments")
         return _text(js_json(part["input"]))
     if part.get("type") == "tool_result":
-        talk.report.repair("a tool's result was sent as text")
+        conversion.report.repair("a tool's result was sent as text")
         return _text(_plain(part["content"]))
     return part
 
@@ -184,11 +263,11 @@ def _plain(content: Any) -> str:
     return "\n\n".join(text for text in map(part_text, content) if text is not None)
 
 
-def _merged(talk: ChatConversion, messages: list[RawMessage]) -> list[RawMessage]:
+def _merged(conversion: ChatConversion, messages: list[RawMessage]) -> list[RawMessage]:
     merged: list[RawMessage] = []
     for message in messages:
         if merged and merged[-1]["role"] == message["role"]:
-            talk.report.repair("neighbouring messages of one role were joined")
+            conversion.report.repair("neighbouring messages of one role were joined")
             merged[-1]["content"] = [*merged[-1]["content"], *message["content"]]
         else:
             merged.append(dict(message))

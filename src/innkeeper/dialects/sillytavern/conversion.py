@@ -10,7 +10,7 @@ import msgspec
 
 from innkeeper.dialects.report import Report
 from innkeeper.dialects.sillytavern.messages import Speakers, bad_message, read_chat_messages
-from innkeeper.dialects.sillytavern.post_processing import PLACEHOLDER
+from innkeeper.dialects.sillytavern.post_processing import MODES, PLACEHOLDER, post_process
 
 __all__ = ["ChatConversion", "RawMessage", "Texts", "arguments_of", "call_name", "js_json", "text_of", "unnamed"]
 
@@ -48,6 +48,13 @@ class ChatConversion(msgspec.Struct, frozen=True, kw_only=True):
             texts=texts or Texts(),
             report=report or Report("silly"),
         )
+
+    def by_mode(self, mode: str) -> list[RawMessage]:
+        """The messages by a mode of `MODES`; as they are for a name that is none, as SillyTavern leaves them."""
+        if mode not in MODES:
+            return self.messages
+        placeholder = self.texts.placeholder
+        return post_process(self.messages, MODES[mode], self.speakers, placeholder=placeholder, report=self.report)
 
     def placeholder(self) -> RawMessage:
         """The user's message where nobody else speaks, reported."""

@@ -6,12 +6,83 @@ function ``google``.) Unlike SillyTavern, a text with a signature of its own sta
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from innkeeper.dialects.sillytavern.conversion import ChatConversion, RawMessage, arguments_of, call_name, text_of
 from innkeeper.dialects.sillytavern.messages import EXAMPLE_ASSISTANT, EXAMPLE_USER, lead, part_text
+from innkeeper.dialects.sillytavern.request import ProviderRequest
 
-__all__ = ["convert_google"]
+__all__ = ["convert_google", "google_body"]
+
+_HARMS: Final = ("HARASSMENT", "HATE_SPEECH", "SEXUALLY_EXPLICIT", "DANGEROUS_CONTENT", "CIVIC_INTEGRITY")
+_MOST_STOPS: Final = 5
+_SHARES: Final = {"low": 0.1, "medium": 0.25, "high": 0.5, "max": 1.0}
+_THOUGHT_LEVELS: Final = {"min": "minimal", "low": "low", "medium": "medium", "high": "high", "max": "high"}
+_PRO_LEVELS: Final = {"min": "low", "low": "low", "medium": "low", "high": "high", "max": "high"}
+_NO_SYSTEM: Final = re.compile(r"gemma")
+
+_BUDGETS: Final = (
+    ("gemini-2.5-flash-lite", 0, 512, 24576),
+    ("gemini-2.5-flash", 0, 0, 24576),
+    ("gemini-2.5-pro", 128, 128, 32768),
+)
+"""Tokens of thought by model: for the effort ``min``, the least otherwise, the most."""
+
+
+def google_body(request: ProviderRequest) -> dict[str, Any]:
+    """Contents, system text apart where the preset says so, generation settings, tools."""
+    use_sysprompt = request.use_sysprompt and not _NO_SYSTEM.search(request.model)
+    converted = convert_google(request.conversion, model=request.model, use_sysprompt=use_sysprompt)
+    return {
+        "contents": converted["contents"],
+        "safetySettings": [{"category": f"HARM_CATEGORY_{harm}", "threshold": "OFF"} for harm in _HARMS],
+        "generationConfig": _generation(request),
+        **({"systemInstruction": converted["system_instruction"]} if use_sysprompt else {}),
+        **_tools(request),
+    }
+
+
+def _generation(request: ProviderRequest) -> dict[str, Any]:
+    config: dict[str, Any] = {"stopSequences": request.stop[:_MOST_STOPS]} if request.stop else {}
+    config |= {"candidateCount": 1, "maxOutputTokens": request.max_tokens}
+    config |= {"temperature": request.options["temperature"], "topP": request.options["top_p"]}
+    if request.options["top_k"]:
+        config["topK"] = request.options["top_k"]
+    if request.seed is not None:
+        config["seed"] = request.seed
+    thinking = _thinking(request)
+    return {**config, "thinkingConfig": thinking} if thinking else config
+
+
+def _thinking(request: ProviderRequest) -> dict[str, Any]:
+    if "image" in request.model:
+        return {}
+    thoughts: dict[str, Any] = {"includeThoughts": request.shows_thoughts}
+    if request.model.startswith("gemini-3"):
+        levels = _PRO_LEVELS if "-pro" in request.model else _THOUGHT_LEVELS
+        return {**thoughts, **({"thinkingLevel": levels[request.effort]} if request.effort in levels else {})}
+    budget = next((row for row in _BUDGETS if request.model.startswith(row[0])), None)
+    return {} if budget is None else {**thoughts, "thinkingBudget": _budget(request, *budget[1:])}
+
+
+def _budget(request: ProviderRequest, none: int, least: int, most: int) -> int:
+    if request.effort == "min":
+        return none
+    if request.effort not in _SHARES:
+        return -1
+    return min(max(int(request.max_tokens * _SHARES[request.effort]), least), most)
+
+
+def _tools(request: ProviderRequest) -> dict[str, Any]:
+    if not request.tools:
+        return {}
+    declared = [tool["function"] for tool in request.tools]
+    return {
+        "tools": [{"function_declarations": declared}],
+        "toolConfig": {"functionCallingConfig": {"mode": "AUTO"}},
+    }
+
 
 _ROLES: Final = {"system": "user", "tool": "user", "assistant": "model"}
 _LEVELS: Final = ("low", "medium", "high")
@@ -21,18 +92,18 @@ _UNSIGNED: Final = "skip_thought_signature_validator"
 _APART: Final = ("inlineData", "functionCall", "functionResponse", "thoughtSignature")
 
 
-def convert_google(talk: ChatConversion, *, model: str = "", use_sysprompt: bool = False) -> dict[str, Any]:
+def convert_google(conversion: ChatConversion, *, model: str = "", use_sysprompt: bool = False) -> dict[str, Any]:
     """``{contents, system_instruction}``. Raises `FormatError`."""
-    count = _leading(talk.messages) if use_sysprompt else 0
-    system = [part for index in range(count) for part in _system(talk, index)]
-    names = _call_names(talk.messages)
+    count = _leading(conversion.messages) if use_sysprompt else 0
+    system = [part for index in range(count) for part in _system(conversion, index)]
+    names = _call_names(conversion.messages)
     contents: list[RawMessage] = []
-    for index in range(count, len(talk.messages)):
-        role: str = talk.messages[index]["role"]
+    for index in range(count, len(conversion.messages)):
+        role: str = conversion.messages[index]["role"]
         if role == "system":
-            talk.report.repair("a system message was sent as the user's", index)
-        parts = _parts(talk, index, names, model)
-        _add(talk, contents, _ROLES.get(role, role), parts, index)
+            conversion.report.repair("a system message was sent as the user's", index)
+        parts = _parts(conversion, index, names, model)
+        _add(conversion, contents, _ROLES.get(role, role), parts, index)
     return {"contents": contents, "system_instruction": {"parts": system}}
 
 
@@ -42,15 +113,15 @@ def _leading(messages: list[RawMessage]) -> int:
     return next((place for place, message in enumerate(messages) if message["role"] != "system" or place == last), 0)
 
 
-def _system(talk: ChatConversion, index: int) -> list[RawMessage]:
-    message = talk.messages[index]
+def _system(conversion: ChatConversion, index: int) -> list[RawMessage]:
+    message = conversion.messages[index]
     if isinstance(message["content"], list) and "name" not in message:
         found = [part_text(part) for part in message["content"]]
         if None in found:
-            talk.report.loss("media of a system message are not sent", index)
+            conversion.report.loss("media of a system message are not sent", index)
         return [{"text": text} for text in found if text is not None]
     text = text_of(message, index)
-    return [{"text": talk.named(talk.speakers.lead_example(message.get("name"), text), text, index)}]
+    return [{"text": conversion.named(conversion.speakers.lead_example(message.get("name"), text), text, index)}]
 
 
 def _call_names(messages: list[RawMessage]) -> dict[Any, str]:
@@ -62,21 +133,21 @@ def _call_names(messages: list[RawMessage]) -> dict[Any, str]:
     }
 
 
-def _parts(talk: ChatConversion, index: int, names: dict[Any, str], model: str) -> list[RawMessage]:
-    message = talk.messages[index]
+def _parts(conversion: ChatConversion, index: int, names: dict[Any, str], model: str) -> list[RawMessage]:
+    message = conversion.messages[index]
     content = message["content"]
     if isinstance(content, list):
         if message.get("tool_calls"):
-            talk.report.loss("the tool calls of a message of parts are not sent", index)
-        return _with_name(talk, index, [part for raw in content for part in _part(talk, raw, index, model)])
+            conversion.report.loss("the tool calls of a message of parts are not sent", index)
+        return _with_name(conversion, index, [part for raw in content for part in _part(conversion, raw, index, model)])
     if message.get("tool_calls"):
         if content:
-            talk.report.loss("the text of a message that calls tools is not sent", index)
+            conversion.report.loss("the text of a message that calls tools is not sent", index)
         return [_call(call, index, signed=_signs(model)) for call in message["tool_calls"]]
     if isinstance(message.get("tool_call_id"), str):
         name = names.get(message["tool_call_id"], "unknown")
         return [{"functionResponse": {"name": name, "response": {"name": name, "content": content or ""}}}]
-    return _with_name(talk, index, [{"text": content or "", **_signature(message, model)}])
+    return _with_name(conversion, index, [{"text": content or "", **_signature(message, model)}])
 
 
 def _signs(model: str) -> bool:
@@ -91,14 +162,14 @@ def _signature(message: RawMessage, model: str) -> RawMessage:
     return {"thoughtSignature": signature} if signature else {}
 
 
-def _part(talk: ChatConversion, part: RawMessage, index: int, model: str) -> list[RawMessage]:
+def _part(conversion: ChatConversion, part: RawMessage, index: int, model: str) -> list[RawMessage]:
     text = part_text(part)
     if text is not None:
         return [{"text": text}]
     found = part.get(str(part.get("type"))) if part.get("type") in _MEDIA else None
     url = found.get("url") if isinstance(found, dict) else found
     if not isinstance(url, str) or not url.startswith("data:"):
-        talk.report.loss("a part that is neither text nor the data of a medium is not sent", index)
+        conversion.report.loss("a part that is neither text nor the data of a medium is not sent", index)
         return []
     kind, _, data = url.removeprefix("data:").partition(",")
     detail = found.get("detail") if isinstance(found, dict) and _signs(model) else None
@@ -113,25 +184,29 @@ def _call(call: RawMessage, index: int, *, signed: bool) -> RawMessage:
     return {**made, "thoughtSignature": signature} if signature else made
 
 
-def _with_name(talk: ChatConversion, index: int, parts: list[RawMessage]) -> list[RawMessage]:
-    name = talk.messages[index].get("name")
+def _with_name(conversion: ChatConversion, index: int, parts: list[RawMessage]) -> list[RawMessage]:
+    name = conversion.messages[index].get("name")
     return [
-        {**part, "text": talk.named(_prefix(talk, name, part["text"]), part["text"], index)} if "text" in part else part
+        {**part, "text": conversion.named(_prefix(conversion, name, part["text"]), part["text"], index)}
+        if "text" in part
+        else part
         for part in parts
     ]
 
 
-def _prefix(talk: ChatConversion, name: str | None, text: str) -> str:
+def _prefix(conversion: ChatConversion, name: str | None, text: str) -> str:
     if name in (EXAMPLE_USER, EXAMPLE_ASSISTANT):
-        return talk.speakers.lead_example(name, text)
+        return conversion.speakers.lead_example(name, text)
     return lead(name, text)
 
 
-def _add(talk: ChatConversion, contents: list[RawMessage], role: str, parts: list[RawMessage], index: int) -> None:
+def _add(
+    conversion: ChatConversion, contents: list[RawMessage], role: str, parts: list[RawMessage], index: int
+) -> None:
     if not contents or contents[-1]["role"] != role:
         contents.append({"role": role, "parts": parts})
         return
-    talk.report.repair("a message was joined to the one before, which has the same role", index)
+    conversion.report.repair("a message was joined to the one before, which has the same role", index)
     for part in parts:
         _join(contents[-1]["parts"], part)
 

@@ -79,7 +79,11 @@ def substitute(
 
 
 def to_provider(plan: Plan) -> Payload:
-    """The request body for the source that the plan's preset names, with notes: see `provider.to_provider`."""
-    from innkeeper.taverns.silly import provider
+    """The body that SillyTavern's server sends to the source of the plan's preset, with notes: dialect ``sillytavern``.
 
-    return provider.to_provider(plan)
+    Raises `FormatError` for messages that the source's rules cannot carry.
+    """
+    from innkeeper.dialects.sillytavern.dialect import SillyTavern
+    from innkeeper.prompt.dialect import Dialects
+
+    return plan.to_request("sillytavern", dialects=Dialects(SillyTavern()))

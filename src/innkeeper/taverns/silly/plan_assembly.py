@@ -41,6 +41,7 @@ def run(state: State, _config: NoConfig) -> None:
     history: History = state.made_by("macro_expansion")
     resolve_greeting(state, scene)
     _set_options(state, scene)
+    state.result.dialect_options["sillytavern"] = provider_options(state, scene)
     state.scratch["plan_assembly"] = Assembly(
         new_chat=_new_chat(scene),
         nudge=_nudge(scene),
@@ -123,6 +124,29 @@ def _prefill(scene: Scene) -> str:
         return ""
     text = preset.assistant_impersonation if scene.type == "impersonate" else preset.assistant_prefill
     return scene.expand(text)
+
+
+def provider_options(state: State, scene: Scene) -> dict[str, Any]:
+    """What the dialect ``sillytavern`` wants to know besides the plan; what has its default is left out."""
+    inputs, preset, settings = scene.inputs, scene.inputs.preset, state.request.settings
+    options = {
+        "source": preset.chat_completion_source,
+        "model": preset.model,
+        "speakers": {
+            "char": inputs.char,
+            "user": inputs.user,
+            "group": list(inputs.group.names if inputs.group else ()),
+        },
+        "post_processing": preset.custom_prompt_post_processing,
+        "placeholder": settings.get("prompt_placeholder"),
+        "tool_call_text": settings.get("tool_call_text"),
+        "use_sysprompt": preset.use_sysprompt,
+        "stream": preset.stream,
+    }
+    shown = {"calls_tools": inputs.calls_tools, "show_thoughts": preset.show_thoughts is not False}
+    return {key: value for key, value in options.items() if value} | {
+        key: value for key, value in shown.items() if not value
+    }
 
 
 PLAN_ASSEMBLY: Final = Step("plan_assembly", run, NoConfig)

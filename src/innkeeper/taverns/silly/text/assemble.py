@@ -16,7 +16,7 @@ from innkeeper.prompt.frozen import thaw
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
 from innkeeper.taverns.silly.inputs import TextSettings
-from innkeeper.taverns.silly.plan_assembly import bias_of, resolve_greeting
+from innkeeper.taverns.silly.plan_assembly import bias_of, provider_options, resolve_greeting
 from innkeeper.taverns.silly.scene import Scene, scene_of
 from innkeeper.taverns.silly.settings import custom_stop_strings
 from innkeeper.taverns.silly.text.instruct import NOBODY, Instruct, instruct_of
@@ -56,6 +56,7 @@ def run(state: State, _config: NoConfig) -> None:
     )
     state.result.stop = stop_strings(scene, text)
     _set_options(state, scene, text)
+    state.result.dialect_options["sillytavern"] = provider_options(state, scene)
 
 
 def _instructed(scene: Scene, instruct: Instruct, quiet: str, bias: str) -> TextAssembly:

@@ -157,7 +157,7 @@ def run(state: State, config: SillyTrimmingConfig) -> None:
     injections: Injections = state.made_by("injection")
     timed = state.result.lore.state if state.result.lore is not None else None
     state.result.carry = Carry(timed, injections.carried).to_dict()
-    state.result.dialect_options["separator"] = ""
+    state.result.dialect_options["text"] = {"separator": ""}
     finish_plan(
         state,
         blocks,

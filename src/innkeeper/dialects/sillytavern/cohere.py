@@ -1,0 +1,60 @@
+"""Cohere: names in front of texts, a text for each message that calls tools.
+
+(sillytavern.md 72; vectors ``converters``, function ``cohere``.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from innkeeper.dialects.sillytavern.conversion import ChatConversion, RawMessage, text_of, unnamed
+from innkeeper.dialects.sillytavern.messages import lead
+from innkeeper.dialects.sillytavern.openai import chat_body
+from innkeeper.dialects.sillytavern.request import ProviderRequest
+
+__all__ = ["cohere_body", "convert_cohere"]
+
+
+def cohere_body(request: ProviderRequest) -> dict[str, Any]:
+    """Cohere's history under the settings of Chat Completions: nobody has recorded its own."""
+    return chat_body(request, convert_cohere(request.conversion)["chatHistory"])
+
+
+def convert_cohere(conversion: ChatConversion) -> dict[str, Any]:
+    """``{chatHistory}``. Raises `FormatError`."""
+    history: list[RawMessage] = []
+    for index, message in enumerate(conversion.messages):
+        said = _caller(conversion, history, message, index) if "tool_calls" in message else message
+        history.append(_cohere_named(conversion, said, index))
+    return {"chatHistory": history or [conversion.placeholder()]}
+
+
+def _caller(conversion: ChatConversion, history: list[RawMessage], message: RawMessage, index: int) -> RawMessage:
+    """The calling message with the text of the assistant's message before it, whose place it takes, or one of its own."""
+    if message["content"]:
+        conversion.report.loss("the text of a message that calls tools is not sent", index)
+    if history and history[-1]["role"] == "assistant":
+        before = history.pop()
+        conversion.report.repair("a message that calls tools was joined to the one before", index)
+        if before.get("tool_calls"):
+            conversion.report.loss("the tool calls of a message that was joined to another are not sent", index - 1)
+        return {**message, "content": before["content"]}
+    conversion.report.repair("a message that calls tools was given a text", index)
+    return {**message, "content": conversion.texts.tool_call + ", ".join(map(_name, message["tool_calls"]))}
+
+
+def _name(call: Mapping[str, Any]) -> str:
+    function = call.get("function")
+    return str(function.get("name") or "") if isinstance(function, Mapping) else ""
+
+
+def _cohere_named(conversion: ChatConversion, message: RawMessage, index: int) -> RawMessage:
+    name = message.get("name")
+    if not name:
+        return unnamed(message)
+    if message["role"] == "system" and not name.startswith("example_"):
+        return unnamed(message)
+    text = text_of(message, index)
+    prefix = conversion.speakers.lead_example(name, text) if message["role"] == "system" else lead(name, text)
+    return {**unnamed(message), "content": conversion.named(prefix, text, index)}

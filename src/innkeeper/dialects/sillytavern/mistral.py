@@ -1,0 +1,100 @@
+"""Mistral: its own message rules, every stop string, a seed of another name.
+
+Ids have nine characters; there is no system message after an assistant's, no user message after a tool's. (sillytavern.md 72;
+vectors ``converters``, function ``mistral``.) Unlike SillyTavern, joined parts stay parts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Final
+
+from innkeeper.dialects.sillytavern.conversion import ChatConversion, RawMessage, text_of, unnamed
+from innkeeper.dialects.sillytavern.messages import lead
+from innkeeper.dialects.sillytavern.openai import chat_body
+from innkeeper.dialects.sillytavern.request import ProviderRequest
+
+__all__ = ["convert_mistral", "mistral_body"]
+
+
+def mistral_body(request: ProviderRequest) -> dict[str, Any]:
+    """Mistral: its own message rules, every stop string, a seed of another name."""
+    return {
+        **chat_body(request, convert_mistral(request.conversion)["messages"]),
+        "safe_prompt": False,
+        **({"stop": request.stop} if request.stop else {}),
+        **({} if request.seed is None else {"random_seed": request.seed}),
+    }
+
+
+_ID_CHARS: Final = 9
+
+
+def convert_mistral(conversion: ChatConversion) -> dict[str, Any]:
+    """``{messages}``. Raises `FormatError`."""
+    messages: list[RawMessage] = []
+    for index in range(len(conversion.messages)):
+        message = _with_ids(_named(conversion, index))
+        if message["role"] == "system" and messages and messages[-1]["role"] == "assistant":
+            conversion.report.repair("a system message after an assistant's was sent as the user's", index)
+            message = {**message, "role": "user"}
+        messages.append(message)
+    return {"messages": _tools_answered(conversion, messages)}
+
+
+def _named(conversion: ChatConversion, index: int) -> RawMessage:
+    """With the name in front of the text; a name that stands there already stays in its field."""
+    message = conversion.messages[index]
+    name = message.get("name")
+    if not name or (message["role"] == "system" and not name.startswith("example_")):
+        return message
+    text = text_of(message, index)
+    if message["role"] == "system":
+        return {
+            **unnamed(message),
+            "content": conversion.named(conversion.speakers.lead_example(name, text), text, index),
+        }
+    prefix = lead(name, text)
+    return {**unnamed(message), "content": conversion.named(prefix, text, index)} if prefix else message
+
+
+def _with_ids(message: RawMessage) -> RawMessage:
+    made = dict(message)
+    if "tool_calls" in made:
+        made["tool_calls"] = [{**call, "id": _id(call.get("id"))} for call in made["tool_calls"]]
+    if made["role"] == "tool":
+        made["tool_call_id"] = _id(made.get("tool_call_id"))
+    return made
+
+
+def _id(found: Any) -> str:
+    """An id as the provider wants one: the same for the same."""
+    return hashlib.sha512(str(found).encode("utf-8", "replace")).hexdigest()[:_ID_CHARS]
+
+
+def _tools_answered(conversion: ChatConversion, messages: list[RawMessage]) -> list[RawMessage]:
+    """User messages right after a tool's, joined to the user's last message before."""
+    kept: list[RawMessage] = []
+    for index, message in enumerate(messages):
+        after_tool = bool(kept) and kept[-1]["role"] == "tool" and message["role"] == "user"
+        place = _last_user(kept) if after_tool else None
+        if place is None:
+            kept.append(message)
+            continue
+        conversion.report.repair("a user message after a tool's was joined to the user's last one", index)
+        kept[place] = {**kept[place], "content": _joined(kept[place]["content"], message["content"])}
+    return kept
+
+
+def _last_user(messages: list[RawMessage]) -> int | None:
+    return next((place for place in range(len(messages) - 1, -1, -1) if messages[place]["role"] == "user"), None)
+
+
+def _joined(first: Any, second: Any) -> Any:
+    if isinstance(first, list) or isinstance(second, list):
+        return [*_parts(first), *_parts(second)]
+    return f"{first or ''}\n\n{second or ''}"
+
+
+def _parts(content: Any) -> list[RawMessage]:
+    return content if isinstance(content, list) else [{"type": "text", "text": content or ""}]
