@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from innkeeper.service import Settings, serve
-from innkeeper.service.gateway.operation import operation
+from innkeeper.service.gateway.operation import Operation, takes
 from innkeeper.service.gateway.operations import OPERATIONS
 from innkeeper.service.gateway.state import Call
 
@@ -39,8 +39,8 @@ def odd(call: Call, what: str) -> Any:
 
 
 MORE = OPERATIONS.with_(
-    operation("plugins/test/spin", spin, "Compute.", "{rounds*:int}", "obj"),
-    operation("plugins/test/odd", odd, "Odd results.", "{what*:str}", "any"),
+    Operation("plugins/test/spin", spin, "Compute.", takes(rounds=int), dict[str, Any]),
+    Operation("plugins/test/odd", odd, "Odd results.", takes(what=str), Any),
 )
 
 

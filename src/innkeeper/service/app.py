@@ -48,11 +48,7 @@ def create_app(settings: Settings | None = None, operations: Operations | None =
         exception_handlers={404: missing, 405: missing},
     )
     app.router.redirect_slashes = False
-    return _typed(app)
-
-
-def _typed(app: Any) -> Starlette:
-    return app  # type: ignore[no-any-return]
+    return app  # type: ignore[no-any-return]  # the library is imported by name
 
 
 def library(name: str) -> Any:

@@ -15,7 +15,7 @@ import msgspec
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.text import scalar_text
 
-__all__ = ["JSON", "Reply", "Request", "UnwritableError", "encode", "error_facts", "error_reply", "json_reply"]
+__all__ = ["JSON", "Reply", "Request", "UnwritableError", "encode", "error_reply", "internal_error", "json_reply"]
 
 JSON = "application/json"
 
@@ -72,14 +72,15 @@ def encode(value: Any) -> bytes:
 
 def error_reply(error: InnkeeperError, *, code: str | None = None) -> Reply:
     """A reply for an error of the service itself, with its HTTP status; ``problem`` is the error as it shows everywhere."""
-    facts = error_facts(error)
+    facts = error.to_dict()
     body = {"error_code": code or facts["kind"].upper(), "message": facts["message"], "problem": facts}
     return Reply(error.http_status, encode(body), _headers(error))
 
 
-def error_facts(error: InnkeeperError) -> dict[str, Any]:
-    """`InnkeeperError.to_dict`."""
-    return error.to_dict()
+def internal_error(detail: str) -> Reply:
+    """The reply to a defect: ``detail`` names the kind of the error, never its text, which may quote a prompt."""
+    body = {"error_code": "INTERNAL_ERROR", "message": "Internal Server Error", "detail": detail}
+    return json_reply(body, 500)
 
 
 def _headers(error: InnkeeperError) -> dict[str, str]:

@@ -25,7 +25,7 @@ from starlette.responses import Response
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.machine import fresh_seed
 from innkeeper.service.errors import BodyLimitError, OriginRefusedError, SlowBodyError
-from innkeeper.service.exchange import Reply, error_reply, json_reply
+from innkeeper.service.exchange import Reply, error_reply, internal_error, json_reply
 from innkeeper.service.settings import Settings, is_loopback
 from innkeeper.service.work import Gate
 
@@ -81,14 +81,14 @@ class Guard:
             await self._pass(scope, receive, outlet, headers)
         except Exception as error:  # noqa: BLE001 - the last stop of a request
             LOG.error("%s: internal error: %s", number, type(error).__name__)  # noqa: TRY400 - its text may quote a prompt
-            await outlet.reply(_internal(error))
+            await outlet.reply(internal_error(type(error).__name__))
         LOG.info("%s %s %s %d ms", number, scope["method"], outlet.status, (monotonic() - began) * 1000)
 
     async def _pass(self, scope: Scope, receive: Receive, outlet: _Outlet, headers: dict[str, str]) -> None:
         if is_preflight(scope["method"], headers):
             await outlet.reply(self._permission(headers))
             return
-        intake = BodyReader(receive, self._settings, self._gate)
+        reader = BodyReader(receive, self._settings, self._gate)
         try:
             check_origin(headers, self._settings)
             self._settings.keys.check(headers)
@@ -97,12 +97,12 @@ class Guard:
             await outlet.reply(error_reply(error), close=True)
             return
         try:
-            body = await intake.read(headers)
+            body = await reader.read(headers)
             await self._app(scope, _once(body, receive), outlet.send)
         except InnkeeperError as error:
             await outlet.reply(error_reply(error), close=True)
         finally:
-            self._gate.leave(intake.size)
+            self._gate.leave(reader.size)
 
     async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = lower_headers(scope)
@@ -172,11 +172,6 @@ async def missing(request: WebRequest, error: Exception) -> Response:
     status = getattr(error, "status_code", 404)
     detail = "Method Not Allowed" if status == 405 else "Not Found"  # noqa: PLR2004 - the two it is registered for
     return response(json_reply({"detail": detail}, status, dict(getattr(error, "headers", None) or {})))
-
-
-def _internal(error: Exception) -> Reply:
-    body = {"error_code": "INTERNAL_ERROR", "message": "Internal Server Error", "detail": type(error).__name__}
-    return json_reply(body, 500)
 
 
 def _once(body: bytes, receive: Receive) -> Receive:

@@ -16,7 +16,6 @@ __all__ = [
     "MAX_KEY_FILE",
     "MAX_MACROS",
     "MAX_MACRO_NAME",
-    "MAX_PROBLEMS",
     "MAX_SOCKETS",
     "MAX_SOCKET_MESSAGE",
     "RETRY_SECONDS",
@@ -68,9 +67,6 @@ STOP_SECONDS: Final = 30
 
 RETRY_SECONDS: Final = 1
 """When a caller that was sent away may come back, in seconds."""
-
-MAX_PROBLEMS: Final = 20
-"""Findings of one request's validation that are told."""
 
 MAX_MACROS: Final = 256
 """Custom macros that an application keeps."""

@@ -107,27 +107,27 @@ def _protocol(seconds: float) -> type:
     class Impatient(h11_protocol):  # type: ignore[misc]  # uvicorn is imported only where it is needed
         """Counts the time from a connection's beginning, or the end of a reply, to the end of the next headers."""
 
-        patience: IdleTimer
+        idle: IdleTimer
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
-            self.patience = IdleTimer(transport, seconds)
-            self.patience.wait()
+            self.idle = IdleTimer(transport, seconds)
+            self.idle.wait()
 
         def connection_lost(self, exc: Exception | None) -> None:
-            self.patience.stop()
+            self.idle.stop()
             super().connection_lost(exc)
 
         def handle_events(self) -> None:
             before = self.cycle
             super().handle_events()
             if self.cycle is not before or self.transport.get_protocol() is not self:
-                self.patience.stop()
+                self.idle.stop()
 
         def on_response_complete(self) -> None:
             super().on_response_complete()
             if self.cycle is None or self.cycle.response_complete:  # else the next request was there already
-                self.patience.wait()
+                self.idle.wait()
 
     return Impatient
 

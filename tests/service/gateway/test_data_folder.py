@@ -147,9 +147,9 @@ def test_never_outside(name: str) -> None:
     """No name of any kind leads out of the folder."""
     root = Path("/nowhere/data")
     gateway = Gateway()
-    object.__setattr__(gateway.house, "settings", Settings(data=root))
+    object.__setattr__(gateway.state, "settings", Settings(data=root))
     try:
-        path = within(gateway.house, name)
+        path = within(gateway.state, name)
     except DataError as error:
         refused = error.code
     else:

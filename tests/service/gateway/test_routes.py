@@ -46,7 +46,7 @@ def test_idle(monkeypatch: pytest.MonkeyPatch) -> None:
     gateway = Gateway()
     sent = converse(Sockets(gateway, gate()), {"type": "websocket.receive", "text": '{"type": "ping"}'})
     assert [event["type"] for event in sent] == ["websocket.accept", "websocket.send", "websocket.close"]
-    assert gateway.house.sockets == 0
+    assert gateway.state.sockets == 0
 
 
 @pytest.mark.parametrize("fail", [True, False])
@@ -59,7 +59,7 @@ def test_gone(fail: bool) -> None:
         {"type": "websocket.disconnect", "code": 1006},
         fail=fail,
     )
-    assert gateway.house.sockets == 0
+    assert gateway.state.sockets == 0
 
 
 def test_too_many(monkeypatch: pytest.MonkeyPatch) -> None:

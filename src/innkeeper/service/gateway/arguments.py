@@ -19,7 +19,6 @@ from innkeeper.content.errors import JsonError
 from innkeeper.content.json.text import decode_json
 from innkeeper.content.limits import LIMITS
 from innkeeper.service.exchange import JSON, Request
-from innkeeper.service.gateway.form import form_fields
 from innkeeper.service.gateway.operation import Operation
 from innkeeper.service.settings import Settings
 
@@ -28,16 +27,18 @@ __all__ = ["NotJsonError", "arguments_of"]
 FORM: Final = "application/x-www-form-urlencoded"
 """What ``curl -d`` announces, whatever it sends."""
 
+_BOUNDARY: Final = re.compile(r'boundary=(?:"([^"]{1,70})"|([^\s;"]{1,70}))', re.IGNORECASE)
+_NAME: Final = re.compile(rb'^content-disposition:[^\r\n]*?[;\s]name="([^"\r\n]{1,200})"', re.IGNORECASE | re.MULTILINE)
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _MAX_FIELDS: Final = 1_000
 
 
 class NotJsonError(Exception):
-    """A body that is no JSON, in the words of the original's parser. Stays inside the gateway."""
+    """A body is not JSON, in the words of the original's parser. Stays inside the gateway."""
 
 
 def arguments_of(request: Request, operation: Operation, settings: Settings) -> dict[str, Any]:
-    """The arguments of a call. A body that is no object gives none.
+    """The arguments of a call. A body that is not an object gives none.
 
     Raises:
         NotJsonError: the body is not JSON.
@@ -49,11 +50,11 @@ def arguments_of(request: Request, operation: Operation, settings: Settings) -> 
     if kind == JSON or kind.endswith("+json"):
         return _json(request.body, settings)
     if kind == "multipart/form-data":
-        return _known(form_fields(request.body, request.headers["content-type"])[:_MAX_FIELDS], operation)
+        return _known(_form_fields(request.body, request.headers["content-type"]), operation)
     if kind == FORM or (not kind and len(operation.required) != 1):
-        found = _perhaps_json(request.body, settings)
-        if found is not None:
-            return found
+        arguments = _perhaps_json(request.body, settings)
+        if arguments is not None:
+            return arguments
     if len(operation.required) == 1 and request.body:
         return {operation.required[0]: request.body.decode("utf-8", "replace")}
     return {}
@@ -88,6 +89,21 @@ def _original_words(body: bytes) -> str:
     return ""
 
 
+def _form_fields(body: bytes, content_type: str) -> list[tuple[str, str]]:
+    """Names and texts of a multipart form, in order; parts without a name, and what is not a form, are left out."""
+    boundary = _BOUNDARY.search(content_type)
+    if boundary is None:
+        return []
+    mark = b"--" + (boundary[1] or boundary[2]).encode("latin-1", "replace")
+    fields = []
+    for part in body.split(mark, _MAX_FIELDS)[1:]:
+        head, blank, text = part.partition(b"\r\n\r\n")
+        name = _NAME.search(head)
+        if blank and name:
+            fields.append((name[1].decode("utf-8", "replace"), text.removesuffix(b"\r\n").decode("utf-8", "replace")))
+    return fields
+
+
 def _known(fields: list[tuple[str, str]], operation: Operation) -> dict[str, Any]:
     named = {_HUMP.sub("_", name).replace("-", "_").lower(): value for name, value in fields}
-    return {name: value for name, value in named.items() if name in operation.arguments}
+    return {name: value for name, value in named.items() if name in operation.types}

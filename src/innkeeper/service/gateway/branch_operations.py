@@ -12,7 +12,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from innkeeper.service.gateway.data_folder import DataError, read_json, shown, within, write_json
+from innkeeper.service.gateway.data_folder import DataError, named, read_json, within, write_json
+from innkeeper.service.gateway.engine import smart_options
 from innkeeper.service.gateway.state import Call
 
 __all__ = ["Change", "Look", "settings", "update_variables", "variables"]
@@ -35,12 +36,12 @@ class Look:
 
         if doc is None and not (file or "").strip():
             return dict(_NOTHING)
-        look: Callable[..., Any] = getattr(branches, self.name)
         try:
-            found = doc if doc is not None else read_json(_place(call, file))
+            chat = doc if doc is not None else read_json(within(call.state, file or "", _FOLDER))
         except DataError as error:
             return _refused(error, file)
-        return look(found, options=call.options())
+        look: Callable[..., Any] = getattr(branches, self.name)
+        return look(chat, options=smart_options(call))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +57,8 @@ class Change:
         if doc is not None:
             return self._edit(call, doc, arguments).answer
         try:
-            with call.house.files:
-                path = _place(call, file)
+            with call.state.files:
+                path = within(call.state, file or "", _FOLDER)
                 edit = self._edit(call, read_json(path), arguments)
                 if edit.doc is not None:
                     write_json(path, edit.doc)
@@ -69,11 +70,7 @@ class Change:
         from innkeeper.taverns.smart.branch_tree import BranchTree
         from innkeeper.taverns.smart.branches import EDITS
 
-        return EDITS[self.name](BranchTree.of(doc, call.options()), **arguments)
-
-
-def _place(call: Call, file: str | None) -> Path:
-    return within(call.house, file or "", _FOLDER)
+        return EDITS[self.name](BranchTree.of(doc, smart_options(call)), **arguments)
 
 
 def _refused(error: DataError, file: str | None) -> dict[str, Any]:
@@ -90,7 +87,7 @@ def update_variables(
     from innkeeper.taverns.smart.variables_update import apply_operation
 
     def change(table: dict[str, Any]) -> dict[str, Any]:
-        return apply_operation(table, overrides, operation, options, smart=call.options())
+        return apply_operation(table, overrides, operation, options, smart=smart_options(call))
 
     return _beside(call, file, _VARIABLES, change, "variables", slug=False)
 
@@ -99,14 +96,14 @@ def variables(
     call: Call, action: str, data: Any = None, file: str | None = None, slug: str | None = None
 ) -> dict[str, Any]:
     """``chat_branches/variables``: read, set, merge (the top level only) or forget a conversation's variables."""
-    given = data or {}
+    changes = data or {}
     actions: dict[str, Callable[[dict[str, Any]], dict[str, Any]] | None] = {
         "get": None,
-        "set": lambda _table: given,
-        "merge": lambda table: {**table, **given},
+        "set": lambda _table: changes,
+        "merge": lambda table: {**table, **changes},
         "reset": lambda _table: {},
     }
-    return _beside(call, file or _named(slug), _VARIABLES, actions[action], "variables")
+    return _beside(call, file or _slug_file(slug), _VARIABLES, actions[action], "variables")
 
 
 def settings(
@@ -117,10 +114,10 @@ def settings(
     def change(table: dict[str, Any]) -> dict[str, Any]:
         return {**table, **(patch or {})}
 
-    return _beside(call, file or _named(slug), _SETTINGS, change if action == "update" else None, "settings")
+    return _beside(call, file or _slug_file(slug), _SETTINGS, change if action == "update" else None, "settings")
 
 
-def _named(slug: str | None) -> str:
+def _slug_file(slug: str | None) -> str:
     return f"{_FOLDER}/{slug}/conversation.json" if slug else ""
 
 
@@ -135,22 +132,22 @@ def _beside(
 ) -> dict[str, Any]:
     """A JSON object beside a conversation's file, changed where ``change`` says how."""
     try:
-        with call.house.files:
-            path = within(call.house, str(Path(file).parent / name) if file else "", _FOLDER)
+        with call.state.files:
+            path = within(call.state, str(Path(file).parent / name) if file else "", _FOLDER)
             table = _object(path)
             if change is not None:
                 table = change(table)
                 write_json(path, table)
     except DataError as error:
         return error.body()
-    place = {f"{kind}_file": shown(call.house, path)}
+    place = {f"{kind}_file": named(call.state, path)}
     return {**place, kind: table, "slug": path.parent.name} if slug else {kind: table, **place}
 
 
 def _object(path: Path) -> dict[str, Any]:
     if not path.parent.is_dir():
         raise DataError("NOT_FOUND", "no such conversation")
-    found = read_json(path) if path.exists() else {}
-    if not isinstance(found, dict):
-        raise DataError("INVALID_TYPE", "the file holds no object")
-    return found
+    table = read_json(path) if path.exists() else {}
+    if not isinstance(table, dict):
+        raise DataError("INVALID_TYPE", "the file does not hold an object")
+    return table

@@ -14,13 +14,13 @@ from innkeeper.service.gateway.data_folder import (
     MAIN_FILES,
     PREFIX,
     DataError,
+    named,
     read_bytes,
     read_json,
     root_of,
-    shown,
     within,
 )
-from innkeeper.service.gateway.state import AppState, Call
+from innkeeper.service.gateway.state import Call
 
 __all__ = ["SECRET", "Detail", "Listing", "asset", "supported_types", "without_secrets"]
 
@@ -51,11 +51,11 @@ class Listing:
         items: list[dict[str, Any]] = []
         errors: list[dict[str, Any]] = []
         try:
-            files = list(_files(root_of(call.house) / self.folder, MAIN_FILES[self.folder]))
+            files = list(_files(root_of(call.state) / self.folder, MAIN_FILES[self.folder]))
         except DataError as error:
             return error.body()
         for path in files:
-            name = shown(call.house, path)
+            name = named(call.state, path)
             try:
                 items.append(_item(name, read_json(path), self.folder))
             except DataError as error:
@@ -73,23 +73,30 @@ class Detail:
     def __call__(self, call: Call, file: str) -> dict[str, Any]:
         """The asset."""
         try:
-            path = within(call.house, file, self.folder)
-            content = _container(read_json(path))
-            return _detail(shown(call.house, path), without_secrets(content, everywhere=self.folder == _SECRETS))
+            path = within(call.state, file, self.folder)
+            content = read_json(path)
         except DataError as error:
             return error.body()
+        if not isinstance(content, dict | list):
+            return DataError("INVALID_TYPE", "the file holds neither an object nor an array").body()
+        content = without_secrets(content) if self.folder == _SECRETS else content
+        facts = content if isinstance(content, dict) else {}
+        texts = {"name": facts.get("name"), "description": facts.get("description")}
+        return {"file": named(call.state, path), **texts, "content": content}
 
 
 def asset(call: Call, file: str) -> dict[str, Any]:
     """The operation ``get_data_asset``: a file in base64. Model configurations, which hold keys, are out of its scope."""
     try:
-        path = _open_to_all(call.house, within(call.house, file))
+        path = within(call.state, file)
+        if path.relative_to(root_of(call.state)).parts[0].lower() == _SECRETS:
+            return DataError("OUT_OF_SCOPE", "model configurations are not given as files").body()
         data = read_bytes(path)
     except DataError as error:
         return error.body()
     mime = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
     content = base64.b64encode(data).decode()
-    return {"file": shown(call.house, path), "mime": mime, "size": len(data), "content_base64": content}
+    return {"file": named(call.state, path), "mime": mime, "size": len(data), "content_base64": content}
 
 
 def supported_types(call: Call) -> dict[str, Any]:
@@ -98,10 +105,8 @@ def supported_types(call: Call) -> dict[str, Any]:
     return {"success": True, "types": types, "formats": ["json", "zip", "png"]}
 
 
-def without_secrets(value: Any, *, everywhere: bool = True) -> Any:
+def without_secrets(value: Any) -> Any:
     """A copy in which whatever goes by a name of a key, password or token is blotted out."""
-    if not everywhere:
-        return value
     if isinstance(value, dict):
         return {name: SECRET if _is_secret(name, part) else without_secrets(part) for name, part in value.items()}
     return [without_secrets(part) for part in value] if isinstance(value, list) else value
@@ -110,18 +115,6 @@ def without_secrets(value: Any, *, everywhere: bool = True) -> Any:
 def _is_secret(name: str, value: Any) -> bool:
     named = _SECRET_NAME.search(name) is not None and not (_COUNT_NAME.search(name) and isinstance(value, int | float))
     return named and value not in ("", None)
-
-
-def _container(content: Any) -> Any:
-    if not isinstance(content, dict | list):
-        raise DataError("INVALID_TYPE", "the file holds neither an object nor an array")
-    return content
-
-
-def _open_to_all(house: AppState, path: Path) -> Path:
-    if path.relative_to(root_of(house)).parts[0].lower() == _SECRETS:
-        raise DataError("OUT_OF_SCOPE", "model configurations are not given as files")
-    return path
 
 
 def _files(folder: Path, main: str) -> Iterator[Path]:
@@ -135,11 +128,6 @@ def _files(folder: Path, main: str) -> Iterator[Path]:
 
 def _item(name: str, content: Any, folder: str) -> dict[str, Any]:
     if not isinstance(content, dict):
-        raise DataError("INVALID_TYPE", "the file holds no object")
+        raise DataError("INVALID_TYPE", "the file does not hold an object")
     facts = {"file": name, "name": content.get("name"), "description": content.get("description")}
     return {**facts, "type": content.get("type")} if folder == "characters" else facts
-
-
-def _detail(name: str, content: Any) -> dict[str, Any]:
-    facts = content if isinstance(content, dict) else {}
-    return {"file": name, "name": facts.get("name"), "description": facts.get("description"), "content": content}

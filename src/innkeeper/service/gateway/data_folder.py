@@ -17,7 +17,7 @@ from innkeeper.content.json.text import decode_json, encode_json
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.service.gateway.state import AppState
 
-__all__ = ["MAIN_FILES", "PREFIX", "DataError", "read_bytes", "read_json", "root_of", "shown", "within", "write_json"]
+__all__ = ["MAIN_FILES", "PREFIX", "DataError", "named", "read_bytes", "read_json", "root_of", "within", "write_json"]
 
 PREFIX: Final = "backend_projects/SmartTavern/data"
 """How the original names its data folder; replies name files from here."""
@@ -52,14 +52,14 @@ class DataError(Exception):
         return {"error": self.code, "message": self.message}
 
 
-def root_of(house: AppState) -> Path:
+def root_of(state: AppState) -> Path:
     """The data folder. Raises `DataError` where the service has none."""
-    if house.settings.data is None:
+    if state.settings.data is None:
         raise DataError("NO_DATA_FOLDER", "this service was started without a data folder (--data)")
-    return house.settings.data
+    return state.settings.data
 
 
-def within(house: AppState, name: str, folder: str | None = None) -> Path:
+def within(state: AppState, name: str, folder: str | None = None) -> Path:
     """The path of a file that a request names, in ``folder`` of the data folder or anywhere below it.
 
     Raises:
@@ -71,7 +71,7 @@ def within(house: AppState, name: str, folder: str | None = None) -> Path:
     outside = parts is None or len(parts) < 2 or (folder is not None and parts[0] != folder)  # noqa: PLR2004 - folder, file
     if parts is None or outside or any(part.startswith(".") for part in parts):
         raise _out_of_scope(folder)
-    path = root_of(house)
+    path = root_of(state)
     for part in parts:
         path /= part
         if path.is_symlink():
@@ -79,9 +79,9 @@ def within(house: AppState, name: str, folder: str | None = None) -> Path:
     return path
 
 
-def shown(house: AppState, path: Path) -> str:
+def named(state: AppState, path: Path) -> str:
     """How replies name a file."""
-    return f"{PREFIX}/{path.relative_to(root_of(house)).as_posix()}"
+    return f"{PREFIX}/{path.relative_to(root_of(state)).as_posix()}"
 
 
 def read_bytes(path: Path) -> bytes:

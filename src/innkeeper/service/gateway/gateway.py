@@ -9,7 +9,7 @@ what happened                         status  body
 the operation returned                200     what it returned
 it raised                             200     ``{error, problem}``: the text, and the error as it shows everywhere;
                                               with the profile ``smarttavern`` as in the original ``{error}``
-the body is no JSON, or has a key     200     ``{error}``
+the body is not JSON, or has a key    200     ``{error}``
 the operation does not know
 required arguments are missing        400     ``{error_code: MISSING_REQUIRED, message, missing}``
 an argument has the wrong shape       400     ``{error_code: INVALID_REQUEST, message, errors, problem}``
@@ -28,14 +28,13 @@ import msgspec
 from innkeeper.prompt.display import shorten
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.service.errors import OriginRefusedError, RequestError
-from innkeeper.service.exchange import Reply, Request, UnwritableError, error_facts, error_reply, json_reply
+from innkeeper.service.exchange import Reply, Request, UnwritableError, error_reply, internal_error, json_reply
 from innkeeper.service.gateway.arguments import NotJsonError, arguments_of
+from innkeeper.service.gateway.engine import warm
 from innkeeper.service.gateway.operation import Operation, Operations
 from innkeeper.service.gateway.operations import OPERATIONS
-from innkeeper.service.gateway.prompt_operations import warm
 from innkeeper.service.gateway.state import AppState, Call
 from innkeeper.service.gateway.system import SYSTEM
-from innkeeper.service.gateway.validation import problems
 from innkeeper.service.settings import Settings
 
 __all__ = ["PREFIX", "Gateway", "answer", "run"]
@@ -48,7 +47,7 @@ _LIGHT: Final = ("/api/health", "/api/info")
 
 
 class Gateway:
-    """The operations (those of the table unless others are given) over one house, whose settings say what they may do.
+    """The operations (those of the table unless others are given) of one application, whose settings say what they may do.
 
     What the operations need is imported now: Python raises an error where threads import parts of the same packages from two
     ends, and the call that meets it would get another answer. Without ``threads`` each call imports what it needs.
@@ -59,24 +58,24 @@ class Gateway:
     ) -> None:
         if threads:
             warm()
-        self.house = AppState((settings or Settings()).checked(), OPERATIONS if operations is None else operations)
+        self.state = AppState((settings or Settings()).checked(), OPERATIONS if operations is None else operations)
 
     def answer(self, request: Request) -> Reply:
         """The reply to any request; an unknown path is 404, another method than GET and POST 405."""
         path = request.path
         page = SYSTEM.get(path)
         if page is not None:
-            return json_reply(page(self.house)) if request.method == "GET" else _not_allowed("GET")
+            return json_reply(page(self.state)) if request.method == "GET" else _not_allowed("GET")
         operation = self.find(path)
         if operation is None:
             return json_reply({"detail": "Not Found"}, 404)
         if request.method not in _METHODS:
             return _not_allowed(", ".join(_METHODS))
-        return answer(request, operation, self.house)
+        return answer(request, operation, self.state)
 
     def find(self, path: str) -> Operation | None:
         """The operation at ``/api/namespace/path``, or None."""
-        name, operations = path.removeprefix(PREFIX), self.house.operations
+        name, operations = path.removeprefix(PREFIX), self.state.operations
         return operations[name] if path.startswith(PREFIX) and name in operations else None
 
     def is_light(self, path: str) -> bool:
@@ -97,20 +96,20 @@ _ORIGINAL: Final = "smarttavern"
 """The profile whose bodies are the original's, with nothing beside them."""
 
 
-def answer(request: Request, operation: Operation, house: AppState) -> Reply:
+def answer(request: Request, operation: Operation, state: AppState) -> Reply:
     """The reply to a request for an operation. Raises nothing but what is meant to end the thread."""
-    if request.method == "GET" and operation.effect == "writes" and house.settings.data and not house.settings.keys:
+    if request.method == "GET" and operation.effect == "writes" and state.settings.data and not state.settings.keys:
         # A page of another origin can make an old browser send a GET that does not say where it comes from.
         return error_reply(OriginRefusedError("without a key, files are changed by POST only", hint="send a POST"))
     try:
-        call = Call.of(house, request.headers)
-        arguments = arguments_of(request, operation, house.settings)
+        call = Call.of(state, request.headers)
+        arguments = arguments_of(request, operation, state.settings)
     except NotJsonError as error:
         return json_reply({"error": str(error)})
     except InnkeeperError as error:
         return error_reply(error)
     reply = run(operation, call, arguments)
-    return msgspec.structs.replace(reply, headers={**reply.headers, **call.recorded()})
+    return msgspec.structs.replace(reply, headers={**reply.headers, **call.headers()})
 
 
 def run(operation: Operation, call: Call, arguments: dict[str, Any]) -> Reply:
@@ -118,13 +117,13 @@ def run(operation: Operation, call: Call, arguments: dict[str, Any]) -> Reply:
     missing = [name for name in operation.required if name not in arguments]
     if missing:
         return json_reply({"error_code": "MISSING_REQUIRED", "message": MISSING_WORDS, "missing": missing}, 400)
-    unknown = next((name for name in arguments if name not in operation.arguments), None)
+    unknown = next((name for name in arguments if name not in operation.types), None)
     if unknown is not None:
         name = shorten(unknown, _NAME_SHOWN)
         return json_reply({"error": f"{operation.function}() got an unexpected keyword argument '{name}'"})
-    wrong = problems(arguments, operation.input_schema)
-    if wrong:
-        return invalid(RequestError(wrong))
+    problems = operation.problems(arguments)
+    if problems:
+        return invalid(RequestError(problems))
     return _outcome(operation, call, arguments)
 
 
@@ -134,7 +133,7 @@ def invalid(error: RequestError) -> Reply:
         "error_code": "INVALID_REQUEST",
         "message": error.message,
         "errors": [msgspec.to_builtins(problem) for problem in error.problems],
-        "problem": error_facts(error),
+        "problem": error.to_dict(),
     }
     return json_reply(body, 400)
 
@@ -143,22 +142,12 @@ def _outcome(operation: Operation, call: Call, arguments: dict[str, Any]) -> Rep
     try:
         return json_reply(call.explained(operation(call, arguments)))
     except UnwritableError as error:
-        return _internal(str(error))
+        return internal_error(str(error))
     except RequestError as error:
         return invalid(error)
     except InnkeeperError as error:
-        return json_reply(_told(error, call))
+        bare = call.state.settings.profile == _ORIGINAL
+        return json_reply({"error": error.message} if bare else {"error": error.message, "problem": error.to_dict()})
     except Exception as error:  # noqa: BLE001 - a defect of ours, or memory: the caller gets an answer all the same
         LOG.error("%s: %s", operation.name, type(error).__name__)  # noqa: TRY400 - a traceback may quote a prompt
-        return _internal(type(error).__name__)
-
-
-def _told(error: InnkeeperError, call: Call) -> dict[str, Any]:
-    facts = error_facts(error)
-    told = {"error": facts["message"]}
-    return told if call.house.settings.profile == _ORIGINAL else {**told, "problem": facts}
-
-
-def _internal(detail: str) -> Reply:
-    body = {"error_code": "INTERNAL_ERROR", "message": "Internal Server Error", "detail": detail}
-    return json_reply(body, 500)
+        return internal_error(type(error).__name__)

@@ -1,58 +1,89 @@
-"""Operation: one thing the gateway does, with its path, its schemas and what it may touch."""
+"""Operation: one thing the gateway does, with its path, the types of its arguments and its reply, and what it may touch.
+
+Arguments and replies are structs. The same types check requests, and are the JSON Schemas that ``list_apis`` and OpenAPI show.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from functools import cached_property
+from typing import Any, Final, Literal, get_args, get_origin
 
 import msgspec
 
 from innkeeper.prompt.registry import Registry
-from innkeeper.service.gateway.shape import schema_of
-from innkeeper.service.gateway.state import Call
+from innkeeper.service.errors import Problem
 
-__all__ = ["Effect", "Namespace", "Operation", "Operations", "operation"]
+__all__ = ["Effect", "Operation", "Operations", "gives", "takes"]
 
-Namespace = Literal["modules", "workflow", "plugins"]
 Effect = Literal["pure", "state", "reads", "writes"]
 """``pure``: a function of the request. ``state``: the application's macros. ``reads``, ``writes``: files of the data folder."""
 
 
-class Operation(msgspec.Struct, frozen=True, kw_only=True):
-    """One operation. ``run`` gets the call and the arguments by name, and returns plain data."""
+def takes(**types: Any) -> type[msgspec.Struct]:
+    """The arguments of an operation. What may be null may be left out, which is the same."""
+    fields = [(name, kind, None) if type(None) in get_args(kind) else (name, kind) for name, kind in types.items()]
+    return msgspec.defstruct("Arguments", fields, kw_only=True, frozen=True)
 
-    namespace: Namespace
-    path: str
+
+def gives(**types: Any) -> type[msgspec.Struct]:
+    """The reply of an operation. What is ``| UnsetType`` may be absent."""
+    unset = [(name, kind, msgspec.UNSET) for name, kind in types.items() if msgspec.UnsetType in get_args(kind)]
+    needed = [(name, kind) for name, kind in types.items() if msgspec.UnsetType not in get_args(kind)]
+    return msgspec.defstruct("Reply", [*needed, *unset], kw_only=True, frozen=True)
+
+
+class Operation(msgspec.Struct, frozen=True, dict=True):
+    """One operation. ``run`` gets the call and the arguments by name, and returns plain data of the type ``reply``.
+
+    ``name`` is namespace and path, which operations are found by; ``description`` is a sentence.
+    """
+
+    name: str
     run: Callable[..., Any]
     description: str
-    input_schema: Mapping[str, Any]
-    output_schema: Mapping[str, Any]
+    arguments: type[msgspec.Struct]
+    reply: Any
     effect: Effect = "pure"
 
     @property
-    def name(self) -> str:
-        """Namespace and path, which is what operations are found by."""
-        return f"{self.namespace}/{self.path}"
+    def namespace(self) -> str:
+        """``modules``, ``workflow`` or ``plugins``."""
+        return self.name.partition("/")[0]
+
+    @property
+    def path(self) -> str:
+        """The name without its namespace."""
+        return self.name.partition("/")[2]
 
     @property
     def function(self) -> str:
         """The last part of the path, which errors call it by."""
         return self.path.rpartition("/")[2]
 
-    @property
+    @cached_property
+    def types(self) -> Mapping[str, Any]:
+        """All arguments it knows, with their types."""
+        return {field.name: field.type for field in msgspec.structs.fields(self.arguments)}
+
+    @cached_property
     def required(self) -> tuple[str, ...]:
         """The arguments that must be there, in order."""
-        return tuple(self.input_schema.get("required", ()))
+        return tuple(field.name for field in msgspec.structs.fields(self.arguments) if field.required)
 
-    @property
-    def arguments(self) -> Mapping[str, Any]:
-        """All arguments it knows, with their schemas."""
-        return self.input_schema.get("properties", {})  # type: ignore[no-any-return]
+    def problems(self, arguments: Mapping[str, Any]) -> list[Problem]:
+        """What does not fit: the first place of each argument, in the order in which the operation names them."""
+        checked = (_problem(name, arguments[name], kind) for name, kind in self.types.items() if name in arguments)
+        return [problem for problem in checked if problem]
 
-    def __call__(self, call: Call, arguments: Mapping[str, Any]) -> Any:
-        """Run it; what is null counts as left out, where leaving out is allowed."""
-        given = {name: value for name, value in arguments.items() if value is not None or name in self.required}
-        return self.run(call, **given)
+    def __call__(self, call: Any, arguments: Mapping[str, Any]) -> Any:
+        """Run it; what is null counts as left out, where leaving out is allowed.
+
+        The arguments are handed on as they came: the engine reads plain data, and keys that no type names are its matter.
+        """
+        present = {name: value for name, value in arguments.items() if value is not None or name in self.required}
+        return self.run(call, **present)
 
 
 class Operations(Registry[Operation]):
@@ -63,17 +94,38 @@ class Operations(Registry[Operation]):
     WHAT = "operation"
 
 
-def operation(
-    place: str, run: Callable[..., Any], description: str, takes: str, gives: str, effect: Effect = "pure"
-) -> Operation:
-    """An operation from a line of the table: ``place`` is namespace and path, ``takes`` and ``gives`` are shapes."""
-    namespace, _, path = place.partition("/")
-    return Operation(
-        namespace=namespace,  # type: ignore[arg-type]  # the table is ours; a test holds it
-        path=path,
-        run=run,
-        description=description,
-        input_schema=schema_of(takes),
-        output_schema=schema_of(gives),
-        effect=effect,
-    )
+_WORDS: Final = {
+    "str": "text", "int": "a whole number", "float": "a number", "bool": "true or false", "object": "an object",
+    "array": "an array", "null": "null",
+}  # fmt: skip
+_MESSAGE: Final = re.compile(r"(?P<text>.*?)(?: - at `\$(?P<path>.*)`)?", re.DOTALL)
+
+
+def _problem(name: str, value: Any, kind: Any) -> Problem | None:
+    """The first place of an argument that does not fit: what msgspec says (``Expected `array`, got `int` ``), in our words."""
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        parts = _MESSAGE.fullmatch(str(error))
+    else:
+        return None
+    text, path = (parts["text"], name + (parts["path"] or "")) if parts else ("", name)
+    quoted = re.findall(r"`([^`]*)`", text)
+    if text.startswith("Expected"):
+        wanted = " or ".join(_WORDS.get(word, word) for word in quoted[0].split(" | ") if word != "null")
+        hint = f"give {wanted}" + (", or leave it out" if "null" in quoted[0] else "")
+        return Problem(path, f"{path} must be {wanted}, not {_WORDS.get(quoted[1], quoted[1])}", hint)
+    if text.startswith("Object missing"):
+        return Problem(f"{path}.{quoted[0]}", f"{path}.{quoted[0]} is missing", f"add {quoted[0]!r}")
+    values = ", ".join(_values(kind, path.rpartition(".")[2]))
+    return Problem(path, f"{path} is not one of the values it may have", f"one of: {values}")
+
+
+def _values(kind: Any, name: str) -> tuple[str, ...]:
+    """The values of an enumeration: of the type itself, or of the property ``name`` of a struct in it."""
+    for part in (kind, *get_args(kind)):
+        if get_origin(part) is Literal:
+            return get_args(part)
+        if isinstance(part, type) and issubclass(part, msgspec.Struct) and name in part.__struct_fields__:
+            return _values({field.name: field.type for field in msgspec.structs.fields(part)}[name], name)
+    return ()

@@ -4,29 +4,110 @@ What is not in the table does not exist here (404). Left out by design: what ins
 overwrites assets, starts and stops services (``api_files``, ``project_manager``, ``web_server``, ``api_gateway/start`` and
 ``stop``, ``image_binding``, ``styles``, ``data_catalog`` writes, ``data_import`` apart from its list). Other surfaces answer
 what calls models (``llm_api``, ``chat_completion``, ``prompt_router``).
+
+Only containers and single words are checked: texts and entries that the document says are converted or skipped are left to
+the engine.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final, Literal
 
-from innkeeper.service.gateway import asset_operations as assets
+from msgspec import UNSET, Struct, UnsetType
+
 from innkeeper.service.gateway import branch_operations as branches
 from innkeeper.service.gateway import catalog, custom_macros, system
-from innkeeper.service.gateway import prompt_operations as prompts
-from innkeeper.service.gateway.operation import Operation, Operations, operation
+from innkeeper.service.gateway.engine import Engine, construct, evaluate
+from innkeeper.service.gateway.operation import Operation, Operations, gives, takes
 
 __all__ = ["OPERATIONS"]
 
-_ROLE: Final = "role*:enum(system user assistant thinking)"
-_MESSAGES: Final = f"[{{{_ROLE}, content*:str, source*:obj}}]"
-_TABLES: Final = "{initial*:obj, final*:obj}"
-_POLICY: Final = "{undefined_get:enum(error empty), error_token:str}"
-_VIEW: Final = "placement*:enum(before_macro after_macro), view*:enum(user_view assistant_view)"
-_DETAIL: Final = "{file:str, name:str/null, description:str/null, content:obj/arr/null, error:str, message:str}"
-_ITEM: Final = "file*:str, name:str/null, description:str/null"
-_LIST: Final = f"{{folder*:str, total*:int, items*:[{{{_ITEM}}}], errors:[{{file:str/null, error*:str}}]}}"
-_ASSET: Final = "{file:str, mime:str, size:int, content_base64:str, error:str, message:str}"
+Object = dict[str, Any]
+Objects = list[dict[str, Any]]
+Array = list[Any]
+Container = list[Any] | dict[str, Any]
+View = Literal["user_view", "assistant_view"]
+Placement = Literal["before_macro", "after_macro"]
+Role = Literal["system", "user", "assistant"]
+Modes = Literal["doc", "node", "path", "none"]
+
+
+class Policy(Struct):
+    """What macros do about variables that are not set."""
+
+    undefined_get: Literal["error", "empty"] | None = None
+    error_token: str | None = None
+
+
+class Macro(Struct):
+    """A name, and the operation it is bound to."""
+
+    name: str
+    handler_api: str
+
+
+class SettingsPatch(Struct):
+    """Settings of a conversation that are to change."""
+
+    type: Literal["threaded", "sandbox"] | None = None
+    preset: str | None = None
+    character: str | None = None
+    persona: str | None = None
+    regex_rules: list[str] | None = None
+    world_books: list[str] | None = None
+    llm_config: str | None = None
+
+
+class Message(Struct):
+    """A message of a prompt, and where it came from."""
+
+    role: Literal["system", "user", "assistant", "thinking"]
+    content: str
+    source: Object
+
+
+class Tables(Struct):
+    """Variables before and after."""
+
+    initial: Object
+    final: Object
+
+
+class Item(Struct):
+    """One asset of a list."""
+
+    file: str
+    name: str | UnsetType | None = UNSET
+    description: str | UnsetType | None = UNSET
+
+
+class ItemError(Struct):
+    """A file of a list that cannot be read."""
+
+    error: str
+    file: str | UnsetType | None = UNSET
+
+
+class AssetKind(Struct):
+    """A kind of asset, its folder, and the file that each asset has."""
+
+    type: str
+    dir: str
+    main_file: str
+
+
+class Api(Struct):
+    """One operation with its schemas."""
+
+    name: str
+    description: str
+    path: str
+    namespace: str
+    input_schema: Object | UnsetType = UNSET
+    output_schema: Object | UnsetType = UNSET
+
+
+MESSAGES: Final = gives(messages=list[Message])
 
 _CONSTRUCTOR: Final = "modules/smarttavern/in_chat_constructor"
 _MACRO: Final = "modules/smarttavern/macro"
@@ -36,233 +117,280 @@ _BRANCHES: Final = "modules/smarttavern/chat_branches"
 _CATALOG: Final = "modules/smarttavern/data_catalog"
 
 PROMPTS: Final = (
-    operation(
+    Operation(
         f"{_CONSTRUCTOR}/construct",
-        prompts.construct,
+        construct,
         "Insert in-chat prompts and world-book entries into a chat history, each message with its source.",
-        "{history*:[obj], presets_in_chat*:arr, world_books*:arr/obj, variables:obj}",
-        f"{{messages*:{_MESSAGES}}}",
+        takes(history=Objects, presets_in_chat=Array, world_books=Container, variables=Object | None),
+        MESSAGES,
     ),
-    operation(
+    Operation(
         "modules/smarttavern/framing_prompt/assemble",
-        prompts.assemble,
+        Engine("taverns.smart:assemble", ("options",)),
         "Put relative prompts, descriptions and the books before and after the character around a history.",
-        "{history*:arr/obj, world_books:arr/obj, presets_relative:arr, presets_doc:obj, character:obj, persona:obj}",
-        f"{{messages*:{_MESSAGES}}}",
+        takes(
+            history=Container,
+            world_books=Container | None,
+            presets_relative=Array | None,
+            presets_doc=Object | None,
+            character=Object | None,
+            persona=Object | None,
+        ),
+        MESSAGES,
     ),
-    operation(
+    Operation(
         "workflow/smarttavern/prompt_raw/assemble_full",
-        prompts.assemble_full,
+        Engine("taverns.smart:assemble_full", ("options",)),
         "Construct and frame in one: the whole prompt before regular expressions and macros.",
-        "{presets*:obj, world_books:arr/obj, history*:arr, character:obj, persona:obj, variables:obj}",
-        f"{{messages*:{_MESSAGES}}}",
+        takes(
+            presets=Object,
+            world_books=Container | None,
+            history=Array,
+            character=Object | None,
+            persona=Object | None,
+            variables=Object | None,
+        ),
+        MESSAGES,
     ),
-    operation(
+    Operation(
         "workflow/smarttavern/prompt_postprocess/apply",
-        prompts.postprocess,
+        Engine("taverns.smart:postprocess_apply", ("options", "notes")),
         "Run regular expressions, macros and regular expressions again over the messages, for one view.",
-        "{messages*:[obj], regex_rules*:arr/obj, view*:enum(user_view assistant_view), variables:obj}",
-        f"{{message*:[obj], variables*:{_TABLES}}}",
+        takes(messages=Objects, regex_rules=Container, view=View, variables=Object | None),
+        gives(message=Objects, variables=Tables),
     ),
-    operation(
+    Operation(
         f"{_REGEX}/apply_messages",
-        prompts.apply_messages,
+        Engine("taverns.smart:apply_messages", ("options", "notes")),
         "Run regular expression rules over messages.",
-        f"{{regex_rules*:arr/obj, {_VIEW}, messages*:[obj], variables:obj}}",
-        "{message*:[obj]}",
+        takes(regex_rules=Container, placement=Placement, view=View, messages=Objects, variables=Object | None),
+        gives(message=Objects),
     ),
-    operation(
+    Operation(
         f"{_REGEX}/apply_text",
-        prompts.apply_text,
+        Engine("taverns.smart:apply_text", ("options", "notes")),
         "Run regular expression rules over one text.",
-        f"{{regex_rules*:arr/obj, {_VIEW}, text*:str, variables:obj}}",
-        "{text*:str}",
+        takes(regex_rules=Container, placement=Placement, view=View, text=str, variables=Object | None),
+        gives(text=str),
     ),
 )
 
 MACROS: Final = (
-    operation(
+    Operation(
         f"{_MACRO}/process",
-        prompts.process,
+        Engine("macros.smart:process", ("macro_options", "notes")),
         "Expand the macros of messages, one after the other over one table of variables.",
-        f"{{messages*:[obj], variables:obj, policy:{_POLICY}}}",
-        f"{{messages*:[obj], variables*:{_TABLES}}}",
+        takes(messages=Objects, variables=Object | None, policy=Policy | None),
+        gives(messages=Objects, variables=Tables),
     ),
-    operation(
+    Operation(
         f"{_MACRO}/process_text",
-        prompts.process_text,
+        Engine("macros.smart:process_text", ("macro_options", "notes")),
         "Expand the macros of one text.",
-        f"{{text*:str, variables:obj, policy:{_POLICY}}}",
-        f"{{text*:str, variables*:{_TABLES}}}",
+        takes(text=str, variables=Object | None, policy=Policy | None),
+        gives(text=str, variables=Tables),
     ),
-    operation(
+    Operation(
         f"{_MACRO}/process_text_batch",
-        prompts.process_text_batch,
+        Engine("macros.smart:process_text_batch", ("macro_options", "notes")),
         "Expand the macros of texts, each over its own copy of the variables.",
-        f"{{texts*:[str], variables:obj, policy:{_POLICY}}}",
-        f"{{texts*:[str], variables_list*:[{_TABLES}]}}",
+        takes(texts=list[str], variables=Object | None, policy=Policy | None),
+        gives(texts=list[str], variables_list=list[Tables]),
     ),
-    operation(
+    Operation(
         f"{_MACRO}/register",
         custom_macros.register,
         "Bind macro names to operations of this service that change nothing.",
-        "{macros*:[{name*:str, handler_api*:str}]}",
-        "{success*:bool, count*:int}",
+        takes(macros=list[Macro]),
+        gives(success=bool, count=int),
         "state",
     ),
-    operation(
+    Operation(
         f"{_MACRO}/list",
-        custom_macros.listed,
+        custom_macros.list_macros,
         "The registered macros and what they stand for.",
-        "{}",
-        "{success*:bool, items*:obj}",
+        takes(),
+        gives(success=bool, items=Object),
         "state",
     ),
-    operation(
-        f"{_MACRO}/clear", custom_macros.clear, "Forget the registered macros.", "{}", "{success*:bool}", "state"
+    Operation(
+        f"{_MACRO}/clear", custom_macros.clear, "Forget the registered macros.", takes(), gives(success=bool), "state"
     ),
-    operation(
+    Operation(
         "modules/smarttavern/python_sandbox/eval",
-        prompts.evaluate,
+        evaluate,
         "Evaluate an expression, or statements that set result, over variables. It reaches nothing else.",
-        f"{{code*:str, variables:obj, policy:{_POLICY}}}",
-        f"{{success*:bool, result*:str, error*:str/null, variables*:{_TABLES}}}",
+        takes(code=str, variables=Object | None, policy=Policy | None),
+        gives(success=bool, result=str, error=str | None, variables=Tables),
     ),
 )
 
 ASSETS: Final = (
-    operation(
+    Operation(
         f"{_NORMALIZER}/normalize",
-        assets.normalize,
+        Engine("taverns.smart:normalize", ("options",)),
         "Merge world books and regular expression rules of a preset, books and a character.",
-        "{preset*:obj, world_books*:arr/obj, character*:obj, regex_files*:arr/obj}",
-        "{preset*:obj, world_book*:arr, character*:obj, merged_regex*:obj, meta:obj}",
+        takes(preset=Object, world_books=Container, character=Object, regex_files=Container | None),
+        gives(preset=Object, world_book=Array, character=Object, merged_regex=Object, meta=Object | UnsetType),
     ),
-    operation(
+    Operation(
         f"{_NORMALIZER}/extract_preset_regex",
-        assets.extract_preset_regex,
+        Engine("taverns.smart:extract_preset_regex"),
         "The regular expression rules in a preset.",
-        "{preset*:obj}",
-        "{regex_rules*:arr, meta:obj}",
+        takes(preset=Object),
+        gives(regex_rules=Array, meta=Object | UnsetType),
     ),
-    operation(
+    Operation(
         f"{_NORMALIZER}/extract_character_world_book",
-        assets.extract_character_world_book,
+        Engine("taverns.smart:extract_character_world_book"),
         "The world-book entries in a character.",
-        "{character*:obj}",
-        "{entries*:arr, meta:obj}",
+        takes(character=Object),
+        gives(entries=Array, meta=Object | UnsetType),
     ),
-    operation(
+    Operation(
         f"{_NORMALIZER}/extract_character_regex",
-        assets.extract_character_regex,
+        Engine("taverns.smart:extract_character_regex"),
         "The regular expression rules in a character.",
-        "{character*:obj}",
-        "{regex_rules*:arr, meta:obj}",
+        takes(character=Object),
+        gives(regex_rules=Array, meta=Object | UnsetType),
     ),
-    operation(
+    Operation(
         f"{_NORMALIZER}/merge_world_books",
-        assets.merge_world_books,
+        Engine("taverns.smart:merge_world_books", ("options",)),
         "World books and a character's in one list, none twice.",
-        "{world_books*:arr/obj, character_world_book:arr/obj}",
-        "{world_book*:arr, meta:obj}",
+        takes(world_books=Container, character_world_book=Container | None),
+        gives(world_book=Array, meta=Object | UnsetType),
     ),
-    operation(
+    Operation(
         f"{_NORMALIZER}/merge_regex",
-        assets.merge_regex,
+        Engine("taverns.smart:merge_regex"),
         "Regular expression rules of several origins in one list, none twice.",
-        "{independent_regex*:arr/obj, preset_regex:arr/obj, character_regex:arr/obj}",
-        "{merged_regex*:obj, meta:obj}",
+        takes(independent_regex=Container, preset_regex=Container | None, character_regex=Container | None),
+        gives(merged_regex=Object, meta=Object | UnsetType),
     ),
-    operation(
+    Operation(
         "workflow/smarttavern/variables_update/apply",
         branches.update_variables,
         "Change a conversation's variables file.",
-        "{file*:str, overrides*:obj, operation:str, options:obj}",
-        "{variables*:obj, variables_file:str/null}",
+        takes(file=str, overrides=Object, operation=str | None, options=Object | None),
+        gives(variables=Object, variables_file=str | None),
         "writes",
     ),
 )
 
 
-def _look(name: str, description: str, gives: str) -> Operation:
-    return operation(f"{_BRANCHES}/{name}", branches.Look(name), description, "{doc:obj, file:str}", gives, "reads")
+def _look(name: str, description: str, reply: type[Struct]) -> Operation:
+    arguments = takes(doc=Object | None, file=str | None)
+    return Operation(f"{_BRANCHES}/{name}", branches.Look(name), description, arguments, reply, "reads")
 
 
-def _change(name: str, description: str, takes: str, gives: str = "obj") -> Operation:
-    shape = f"{{{takes}, doc:obj, file:str}}"
-    return operation(f"{_BRANCHES}/{name}", branches.Change(name), description, shape, gives, "writes")
+def _change(name: str, description: str, reply: Any = Object, **arguments: Any) -> Operation:
+    run, types = branches.Change(name), takes(**arguments, doc=Object | None, file=str | None)
+    return Operation(f"{_BRANCHES}/{name}", run, description, types, reply, "writes")
 
-
-_NODE: Final = "role*:enum(system user assistant), content*:str"
-_MODES: Final = "return_mode:enum(doc node path none)"
-_SETTINGS: Final = (
-    "{type:enum(threaded sandbox), preset:str, character:str, persona:str, regex_rules:[str], world_books:[str], "
-    "llm_config:str}"
-)
 
 BRANCHES: Final = (
-    _look("openai_messages", "The messages of the active path.", "{messages*:[obj], path:[str]}"),
-    _look("branch_table", "Which branch of how many is active, level by level.", "{latest*:obj, levels*:[obj]}"),
+    _look(
+        "openai_messages",
+        "The messages of the active path.",
+        gives(messages=Objects, path=list[str] | UnsetType),
+    ),
+    _look(
+        "branch_table",
+        "Which branch of how many is active, level by level.",
+        gives(latest=Object, levels=Objects),
+    ),
     _look(
         "get_latest_message",
         "The last message of the active path.",
-        "{node_id*:str, role*:str, content*:str, depth*:int}",
+        gives(node_id=str, role=str, content=str, depth=int),
     ),
     _change(
-        "update_message", "Give a message another text.", "node_id*:str, content*:str, return_mode:enum(doc node none)"
+        "update_message",
+        "Give a message another text.",
+        node_id=str,
+        content=str,
+        return_mode=Literal["doc", "node", "none"] | None,
     ),
-    _change("truncate_after", "Remove a message and what follows.", "node_id*:str"),
-    _change("append_message", "Add a message below another.", f"node_id*:str, pid*:str, {_NODE}, {_MODES}"),
-    _change("delete_branch", "Remove a branch.", "node_id*:str, return_mode:enum(doc path none)"),
+    _change("truncate_after", "Remove a message and what follows.", node_id=str),
+    _change(
+        "append_message",
+        "Add a message below another.",
+        node_id=str,
+        pid=str,
+        role=Role,
+        content=str,
+        return_mode=Modes | None,
+    ),
+    _change("delete_branch", "Remove a branch.", node_id=str, return_mode=Literal["doc", "path", "none"] | None),
     _change(
         "retry_branch",
         "Add a sibling beside a message and make it active.",
-        f"new_node_id*:str, retry_node_id*:str, {_NODE}, return_mode:enum(doc path none)",
+        new_node_id=str,
+        retry_node_id=str,
+        role=Role,
+        content=str,
+        return_mode=Literal["doc", "path", "none"] | None,
     ),
     _change(
         "retry_user_message",
         "Whether the answer to a user's message is to be retried or made.",
-        "user_node_id*:str",
-        "{action*:str, assistant_node_id:str, user_node_id*:str, pid:str}",
+        gives(action=str, assistant_node_id=str | UnsetType, user_node_id=str, pid=str | UnsetType),
+        user_node_id=str,
     ),
-    _change("switch_branch", "Make another branch active at the last level.", f"target_j*:int, {_MODES}"),
-    operation(
+    _change("switch_branch", "Make another branch active at the last level.", target_j=int, return_mode=Modes | None),
+    Operation(
         f"{_BRANCHES}/variables",
         branches.variables,
         "A conversation's variables: read, set, merge, reset.",
-        "{action*:enum(get set merge reset), data:obj, file:str, slug:str}",
-        "{variables_file*:str, variables*:obj, slug*:str}",
+        takes(
+            action=Literal["get", "set", "merge", "reset"],
+            data=Object | None,
+            file=str | None,
+            slug=str | None,
+        ),
+        gives(variables_file=str, variables=Object, slug=str),
         "writes",
     ),
-    operation(
+    Operation(
         f"{_BRANCHES}/settings",
         branches.settings,
         "A conversation's settings: read, update.",
-        f"{{action*:enum(get update), patch:{_SETTINGS}, file:str, slug:str}}",
-        "{settings_file*:str, settings*:obj, slug*:str}",
+        takes(action=Literal["get", "update"], patch=SettingsPatch | None, file=str | None, slug=str | None),
+        gives(settings_file=str, settings=Object, slug=str),
         "writes",
     ),
+)
+
+_LIST: Final = gives(folder=str, total=int, items=list[Item], errors=list[ItemError] | UnsetType)
+_DETAIL: Final = gives(
+    file=str | UnsetType,
+    name=str | UnsetType | None,
+    description=str | UnsetType | None,
+    content=Container | UnsetType | None,
+    error=str | UnsetType,
+    message=str | UnsetType,
 )
 
 
 def _detail(kind: str, folder: str, words: str) -> Operation:
     run = catalog.Detail(folder)
-    return operation(f"{_CATALOG}/get_{kind}_detail", run, f"One {words}, read.", "{file*:str}", _DETAIL, "reads")
+    return Operation(f"{_CATALOG}/get_{kind}_detail", run, f"One {words}, read.", takes(file=str), _DETAIL, "reads")
 
 
-def _listing(kinds: str, folder: str, words: str) -> Operation:
-    run = catalog.Listing(folder)
-    return operation(f"{_CATALOG}/list_{kinds}", run, f"The {words} of the data folder.", "{}", _LIST, "reads")
+def _listing(kinds: str, words: str) -> Operation:
+    run = catalog.Listing(kinds)
+    return Operation(f"{_CATALOG}/list_{kinds}", run, f"The {words} of the data folder.", takes(), _LIST, "reads")
 
 
 CATALOG: Final = (
-    _listing("presets", "presets", "presets"),
-    _listing("world_books", "world_books", "world books"),
-    _listing("characters", "characters", "characters"),
-    _listing("personas", "personas", "personas"),
-    _listing("regex_rules", "regex_rules", "regular expression rules"),
-    _listing("conversations", "conversations", "conversations"),
-    _listing("llm_configs", "llm_configs", "model configurations"),
+    _listing("presets", "presets"),
+    _listing("world_books", "world books"),
+    _listing("characters", "characters"),
+    _listing("personas", "personas"),
+    _listing("regex_rules", "regular expression rules"),
+    _listing("conversations", "conversations"),
+    _listing("llm_configs", "model configurations"),
     _detail("preset", "presets", "preset"),
     _detail("world_book", "world_books", "world book"),
     _detail("character", "characters", "character"),
@@ -270,37 +398,44 @@ CATALOG: Final = (
     _detail("regex_rule", "regex_rules", "file of regular expression rules"),
     _detail("conversation", "conversations", "conversation"),
     _detail("llm_config", "llm_configs", "model configuration, without its keys"),
-    operation(
+    Operation(
         f"{_CATALOG}/get_data_asset",
         catalog.asset,
         "A file below the data folder, in base64; model configurations are not given.",
-        "{file*:str}",
-        _ASSET,
+        takes(file=str),
+        gives(
+            file=str | UnsetType,
+            mime=str | UnsetType,
+            size=int | UnsetType,
+            content_base64=str | UnsetType,
+            error=str | UnsetType,
+            message=str | UnsetType,
+        ),
         "reads",
     ),
-    operation(
+    Operation(
         "modules/smarttavern/data_import/get_supported_types",
         catalog.supported_types,
         "The kinds of assets and where they live.",
-        "{}",
-        "{success*:bool, types*:[{type*:str, dir*:str, main_file*:str}], formats*:[str]}",
+        takes(),
+        gives(success=bool, types=list[AssetKind], formats=list[str]),
     ),
 )
 
 GATEWAY: Final = (
-    operation(
+    Operation(
         "modules/api_gateway/list_apis",
         system.list_apis,
         "All operations with their schemas.",
-        "{}",
-        "{apis*:[{name*:str, description*:str, path*:str, namespace*:str, input_schema:obj, output_schema:obj}], total:int}",
+        takes(),
+        gives(apis=list[Api], total=int | UnsetType),
     ),
-    operation(
+    Operation(
         "modules/api_gateway/info",
         system.gateway_info,
         "How many operations there are, and what the service allows.",
-        "{config_file:str}",
-        "{endpoints*:int, middlewares*:int, websocket_connections*:int, config:obj}",
+        takes(config_file=str | None),
+        gives(endpoints=int, middlewares=int, websocket_connections=int, config=Object | UnsetType),
         "state",
     ),
 )

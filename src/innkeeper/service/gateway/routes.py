@@ -44,7 +44,7 @@ def routes(gateway: Gateway, gate: Gate) -> list[BaseRoute]:
 
     async def docs(request: WebRequest) -> Response:
         policy = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'"}
-        return Response(page(gateway.house.operations), media_type="text/html", headers=policy)
+        return Response(page(gateway.state.operations), media_type="text/html", headers=policy)
 
     return [
         Route("/api/{path:path}", call, methods=_METHODS),
@@ -70,18 +70,18 @@ class Sockets:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection until it ends."""
-        socket, house = WebSocket(scope, receive, send), self._gateway.house
-        if house.sockets >= MAX_SOCKETS:
+        socket, state = WebSocket(scope, receive, send), self._gateway.state
+        if state.sockets >= MAX_SOCKETS:
             await socket.close(_FULL)
             return
-        house.sockets += 1
+        state.sockets += 1
         try:
             await socket.accept()
             await self._talk(socket)
         except (WebSocketDisconnect, RuntimeError):  # the other side went away, in the middle of an answer or before
             return
         finally:
-            house.sockets -= 1
+            state.sockets -= 1
 
     async def _talk(self, socket: WebSocket) -> None:
         while True:

@@ -11,6 +11,8 @@ from html import escape
 from types import MappingProxyType
 from typing import Any, Final
 
+import msgspec
+
 from innkeeper import __version__
 from innkeeper.prompt.machine import utc_now
 from innkeeper.service.gateway.operation import Operation, Operations
@@ -21,32 +23,32 @@ __all__ = ["SYSTEM", "gateway_info", "list_apis", "openapi", "page"]
 TITLE: Final = "Innkeeper"
 
 
-def health(house: AppState) -> dict[str, Any]:
+def health(state: AppState) -> dict[str, Any]:
     """That the service answers."""
     return {"status": "healthy", "timestamp": utc_now().isoformat()}
 
 
-def info(house: AppState) -> dict[str, Any]:
+def info(state: AppState) -> dict[str, Any]:
     """What this service is."""
     return {
         "title": TITLE,
         "version": __version__,
-        "endpoints": len(house.operations),
+        "endpoints": len(state.operations),
         "middlewares": 1,
-        "services": sorted({operation.path.rpartition("/")[0] for operation in house.operations.values()}),
-        "websocket_connections": house.sockets,
+        "services": sorted({operation.path.rpartition("/")[0] for operation in state.operations.values()}),
+        "websocket_connections": state.sockets,
     }
 
 
 def list_apis(call: Call) -> dict[str, Any]:
     """The operation ``api_gateway/list_apis``."""
-    apis = [_entry(operation) for operation in call.house.operations.values()]
+    apis = [_entry(operation) for operation in call.state.operations.values()]
     return {"apis": apis, "total": len(apis)}
 
 
 def gateway_info(call: Call, config_file: str | None = None) -> dict[str, Any]:
     """The operation ``api_gateway/info``. ``config_file`` is ignored: what a service allows is said when it starts."""
-    settings = call.house.settings
+    settings = call.state.settings
     config = {
         "profile": settings.profile,
         "python": settings.python,
@@ -57,23 +59,25 @@ def gateway_info(call: Call, config_file: str | None = None) -> dict[str, Any]:
         "max_calls": settings.max_calls,
         "time_budget": settings.time_budget,
     }
-    facts = info(call.house)
+    facts = info(call.state)
     return {name: facts[name] for name in ("endpoints", "middlewares", "websocket_connections")} | {"config": config}
 
 
-def openapi(house: AppState) -> dict[str, Any]:
+def openapi(state: AppState) -> dict[str, Any]:
     """The description of all paths, in OpenAPI 3.1."""
-    paths: dict[str, Any] = {f"/api/{name}": _path(operation) for name, operation in house.operations.items()}
+    schemas: dict[str, Any] = {}
+    paths = {f"/api/{name}": _path(operation, schemas) for name, operation in state.operations.items()}
     for page, words in (("/api/health", "That the service answers."), ("/api/info", "What this service is.")):
         paths[page] = {"get": {"summary": words, "responses": _replies({"type": "object"})}}
     document: dict[str, Any] = {
         "openapi": "3.1.0",
         "info": {"title": TITLE, "version": __version__},
         "paths": paths,
+        "components": {"schemas": schemas},
     }
-    if house.settings.keys:
-        schemes = {"bearer": {"type": "http", "scheme": "bearer"}}
-        document |= {"components": {"securitySchemes": schemes}, "security": [{"bearer": []}]}
+    if state.settings.keys:
+        document["components"]["securitySchemes"] = {"bearer": {"type": "http", "scheme": "bearer"}}
+        document["security"] = [{"bearer": []}]
     return document
 
 
@@ -83,23 +87,35 @@ def _entry(operation: Operation) -> dict[str, Any]:
         "description": operation.description,
         "path": operation.path,
         "namespace": operation.namespace,
-        "input_schema": operation.input_schema,
-        "output_schema": operation.output_schema,
+        "input_schema": _schema(operation.arguments),
+        "output_schema": _schema(operation.reply),
     }
 
 
-def _path(operation: Operation) -> dict[str, Any]:
-    name = operation.name.replace("/", "_")
+def _schema(kind: Any) -> dict[str, Any]:
+    """The JSON Schema of a type, complete in itself."""
+    schema, parts = _schema_and_parts(kind, "#/$defs/{name}")
+    return {**schema, "$defs": parts} if parts else schema
+
+
+def _schema_and_parts(kind: Any, references: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The JSON Schema of a type, and by name the schemas that it refers to."""
+    (schema,), parts = msgspec.json.schema_components((kind,), ref_template=references)
+    return (parts.pop(schema["$ref"].rpartition("/")[2]) if "$ref" in schema else schema), parts
+
+
+def _path(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
+    """The description of an operation's path; what its schemas refer to is added to ``schemas``."""
+    arguments, inner = _schema_and_parts(operation.arguments, "#/components/schemas/{name}")
+    reply, outer = _schema_and_parts(operation.reply, "#/components/schemas/{name}")
+    schemas |= inner | outer
+    name, replies = operation.name.replace("/", "_"), _replies(reply)
     common = {"summary": operation.description, "tags": [operation.path.rpartition("/")[0]]}
     parameters = [
         {"name": argument, "in": "query", "required": argument in operation.required, "schema": schema}
-        for argument, schema in operation.arguments.items()
+        for argument, schema in arguments.get("properties", {}).items()
     ]
-    body = {
-        "required": bool(operation.required),
-        "content": {"application/json": {"schema": operation.input_schema}},
-    }
-    replies = _replies(operation.output_schema)
+    body = {"required": bool(operation.required), "content": {"application/json": {"schema": arguments}}}
     return {
         "get": {**common, "operationId": f"{name}_get", "parameters": parameters, "responses": replies},
         "post": {**common, "operationId": f"{name}_post", "requestBody": body, "responses": replies},
@@ -125,7 +141,7 @@ SYSTEM: Final[Mapping[str, Callable[[AppState], dict[str, Any]]]] = MappingProxy
 
 
 def page(operations: Operations) -> str:
-    """The page."""
+    """The page ``/docs``."""
     parts = "".join(_section(operation) for operation in operations.values())
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>Innkeeper gateway</title>'
@@ -136,7 +152,7 @@ def page(operations: Operations) -> str:
 
 
 def _section(operation: Operation) -> str:
-    schema = escape(json.dumps(operation.input_schema, ensure_ascii=False, indent=1))
+    schema = escape(json.dumps(_schema(operation.arguments), ensure_ascii=False, indent=1))
     return (
         f"<h2>/api/{escape(operation.name)}</h2><p>{escape(operation.description)}</p>"
         f"<details><summary>arguments</summary><pre>{schema}</pre></details>"
