@@ -6,6 +6,7 @@ The names below are the public face. Each is imported from its home the first ti
 
 from typing import TYPE_CHECKING, Final
 
+from innkeeper import moved
 from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
@@ -45,3 +46,5 @@ __all__ = [
 ]
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)
+
+moved.install()

@@ -1,1 +1,24 @@
 """Fake providers that answer by a script, for tests and demos."""
+
+from typing import TYPE_CHECKING, Final
+
+from innkeeper.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from innkeeper.inference.fake.provider import EchoServer as EchoServer
+    from innkeeper.inference.fake.provider import FakeClient as FakeClient
+    from innkeeper.inference.fake.script import Answer as Answer
+    from innkeeper.inference.fake.script import FakeReply as FakeReply
+    from innkeeper.inference.fake.script import Fault as Fault
+
+_HOMES: Final = {
+    "Answer": "script",
+    "EchoServer": "provider",
+    "FakeClient": "provider",
+    "FakeReply": "script",
+    "Fault": "script",
+}
+
+__all__ = ["Answer", "EchoServer", "FakeClient", "FakeReply", "Fault"]
+
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -1,0 +1,84 @@
+"""Module paths that earlier documentation taught, and where their names are now: old imports go on working, with a warning.
+
+Asked for only when an import would fail, so that it costs nothing to who uses the present paths.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from types import MappingProxyType, ModuleType
+from typing import Any, Final
+
+__all__ = ["MOVED", "RENAMED", "install"]
+
+MOVED: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "innkeeper.content.reader": "innkeeper.content.files.reader",
+        "innkeeper.inference.directives_runner": "innkeeper.inference.run.directives",
+        "innkeeper.inference.tool_loop": "innkeeper.inference.run.tool_loop",
+        "innkeeper.library.asking": "innkeeper.library.prepare",
+        "innkeeper.library.budgets": "innkeeper.library.prepare",
+        "innkeeper.library.draft": "innkeeper.library.templates",
+        "innkeeper.library.engine": "innkeeper.library.db",
+        "innkeeper.library.key": "innkeeper.library.templates",
+        "innkeeper.library.partials": "innkeeper.library.templates",
+        "innkeeper.library.publish": "innkeeper.library.templates",
+        "innkeeper.library.query": "innkeeper.library.db",
+        "innkeeper.library.render": "innkeeper.library.templates",
+        "innkeeper.library.resolver": "innkeeper.library.catalogue",
+        "innkeeper.library.store": "innkeeper.library.templates",
+        "innkeeper.library.template": "innkeeper.library.templates",
+        "innkeeper.library.tier_gate": "innkeeper.library.tiers",
+        "innkeeper.library.tier_policy": "innkeeper.library.tiers",
+        "innkeeper.library.tokenizer_spec": "innkeeper.library.models",
+        "innkeeper.library.values": "innkeeper.library.templates",
+        "innkeeper.library.vault_keys": "innkeeper.library.vault",
+        "innkeeper.macros.environment": "innkeeper.macros.engine.environment",
+        "innkeeper.macros.evaluate": "innkeeper.macros.engine.evaluate",
+        "innkeeper.macros.scanner": "innkeeper.macros.engine.scanner",
+    }
+)
+"""Old module path -> the package or module that has its names now."""
+
+RENAMED: Final[Mapping[str, str]] = MappingProxyType({"innkeeper.library.tier_gate.Entry": "TextKind"})
+"""Names of moved modules that are called otherwise now."""
+
+
+class _Finder:
+    """Finds moved modules. At the end of ``sys.meta_path``, it is asked only for what nobody else has."""
+
+    @staticmethod
+    def find_spec(
+        name: str, _path: Sequence[str] | None = None, _target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        return ModuleSpec(name, _Loader()) if name in MOVED else None
+
+
+class _Loader:
+    """Makes the module of an old path: it has nothing of its own and hands on what is asked of it."""
+
+    @staticmethod
+    def create_module(_spec: ModuleSpec) -> None:
+        return None
+
+    @staticmethod
+    def exec_module(module: ModuleType) -> None:
+        old, new = module.__name__, MOVED[module.__name__]
+
+        def find(name: str) -> Any:
+            if name.startswith("__"):
+                raise AttributeError(name=name, obj=module)
+            warnings.warn(f"{old} has moved: import {name} from {new}", DeprecationWarning, stacklevel=3)
+            return getattr(import_module(new), RENAMED.get(f"{old}.{name}", name))
+
+        module.__dict__["__getattr__"] = find
+
+
+def install() -> None:
+    """Let imports of moved modules find them; more than once is as good as once."""
+    if _Finder not in sys.meta_path:
+        sys.meta_path.append(_Finder)  # type: ignore[arg-type] # a class with the one method that is asked for

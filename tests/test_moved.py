@@ -1,0 +1,74 @@
+"""Moved modules: what the documentation once taught to import can still be imported, and says where it is now."""
+
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+from innkeeper.moved import MOVED
+
+TAUGHT = {
+    "innkeeper.content.reader": ("Reader", "Source"),
+    "innkeeper.dialects.conversation": ("Rules",),
+    "innkeeper.dialects.options": ("as_is", "put", "stops"),
+    "innkeeper.inference.directives_runner": ("DirectivesRunner", "StructuredOutput"),
+    "innkeeper.inference.errors": ("StreamCutError",),
+    "innkeeper.inference.fake": ("EchoServer", "FakeClient", "FakeReply", "Fault"),
+    "innkeeper.inference.output_tags": ("OutputTagsConfig", "transform_tags"),
+    "innkeeper.inference.tool_loop": ("ToolLoopRunner",),
+    "innkeeper.library.asking": ("PrepareRequest",),
+    "innkeeper.library.budgets": ("budget_of",),
+    "innkeeper.library.catalogue": ("Catalogue",),
+    "innkeeper.library.draft": ("TemplateDraft",),
+    "innkeeper.library.engine": ("Database",),
+    "innkeeper.library.key": ("TemplateKey",),
+    "innkeeper.library.library": ("Library",),
+    "innkeeper.library.partials": ("impact",),
+    "innkeeper.library.publish": ("problems_of",),
+    "innkeeper.library.query": ("query",),
+    "innkeeper.library.render": ("render",),
+    "innkeeper.library.resolver": ("ResolveRequest", "resolve"),
+    "innkeeper.library.store": ("TemplateStore",),
+    "innkeeper.library.template": ("Labelled", "TemplateVersion", "Variable", "sealed"),
+    "innkeeper.library.tier": ("Ceilings", "Tier", "effective_tier"),
+    "innkeeper.library.tier_gate": ("Entry", "TierGate"),
+    "innkeeper.library.tier_policy": ("TierPolicy",),
+    "innkeeper.library.tokenizer_spec": ("CLIP", "TokenizerSpec"),
+    "innkeeper.library.values": ("fenced",),
+    "innkeeper.library.vault": ("Vault",),
+    "innkeeper.library.vault_keys": ("FileKeys",),
+    "innkeeper.macros.environment": ("CardFields", "MacroEnvironment"),
+    "innkeeper.macros.evaluate": ("Evaluation", "Macro", "Pack"),
+    "innkeeper.macros.liquid": ("render",),
+    "innkeeper.macros.scanner": ("Grammar",),
+    "innkeeper.macros.silly": ("substitute",),
+    "innkeeper.macros.smart.sandbox": ("SANDBOX_LIMITS", "evaluate"),
+    "innkeeper.prompt.message": ("messages_of",),
+    "innkeeper.taverns.smart": ("construct",),
+    "innkeeper.taverns.tavern": ("Tavern",),
+}
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize(("module", "names"), TAUGHT.items(), ids=TAUGHT)
+def test_taught_names_are_importable(module: str, names: tuple[str, ...]) -> None:
+    """Each name can be had from the module that the documentation named."""
+    assert all(getattr(import_module(module), name) is not None for name in names)
+
+
+def test_the_new_place_is_named() -> None:
+    """An old path warns with the new one, and a name that never was there is refused."""
+    with pytest.warns(DeprecationWarning, match=r"import Grammar from innkeeper\.macros\.engine\.scanner"):
+        from innkeeper.macros.scanner import Grammar  # type: ignore[import-not-found]
+    assert Grammar is import_module("innkeeper.macros.engine.scanner").Grammar
+    with pytest.raises(ImportError), pytest.warns(DeprecationWarning, match="has moved"):
+        from innkeeper.macros.scanner import Nothing  # noqa: F401
+
+
+def test_costs_nothing() -> None:
+    """No moved module is imported, and no new one, until an old path is asked for."""
+    script = "import sys, innkeeper; print(sorted(name for name in sys.modules if name.startswith('innkeeper.')))"
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "['innkeeper.lazy', 'innkeeper.moved']"
+    assert not MOVED.keys() & set(MOVED.values())
