@@ -31,7 +31,8 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     """The input of one build. A tavern uses a field or names it in ``plan.notes``; it never drops one silently.
 
     Assets (``character``, ``user``, ``group``, ``lorebooks``, ``preset``) are typed content values or the JSON they are read
-    from. ``message`` is the new user input, not yet part of ``history`` (oldest first). ``meta`` holds per-build texts such
+    from. ``message`` is the new user input, not yet part of ``history`` (oldest first); ``system`` is the application's own
+    system text, which stands before the history. ``meta`` holds per-build texts such
     as ``system_template``; a key that is present counts even when its value is ``None``. ``settings`` are the tavern's own.
     ``options`` are request options for the model (temperature …). ``context_window`` and ``reserved_tokens`` are in tokens.
     ``lore_state`` is the ``carry`` of the
@@ -46,6 +47,7 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     group: Any = None
     history: tuple[Message, ...] = ()
     message: str = ""
+    system: str = ""
     generation: str = "normal"
     greeting: int | None = None
     preset: Any = None
@@ -245,6 +247,7 @@ _FIELD_READERS: Final[dict[str, Any]] = {
     "step_options": _frozen,
     "context": _context,
     "message": _text,
+    "system": _text,
     "now": _moment,
     "mended": _tuple,
 }

@@ -10,10 +10,10 @@ from innkeeper.prompt import (
     BuildRequest,
     ConfigError,
     Context,
-    FrozenDict,
     NoConfig,
     Pipeline,
     Plan,
+    Ports,
     State,
     Step,
     StepConfig,
@@ -145,5 +145,8 @@ def test_taverns_that_choose() -> None:
     config = RunnerConfig.build(
         "openai", "m", tavern="inn", taverns=TAVERNS.with_(house), step_options={"max_tokens": {"mode": "off"}}
     )
-    assert config.pipeline_for(BuildRequest(profile="small")).names == ("plan",)
-    assert config.pipeline_for(BuildRequest()).options("max_tokens") == FrozenDict(mode="off")
+    small, large = (config.plan(BuildRequest(profile=profile), Ports()) for profile in ("small", None))
+    assert small.request is not None
+    assert large.request is not None
+    assert (small.request.step_options, small.notes) == ({}, ())
+    assert large.request.step_options == {"max_tokens": {"mode": "off"}}

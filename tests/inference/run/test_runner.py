@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from innkeeper.dialects import DIALECTS
+from innkeeper.dialects.providers.openai import OpenAI
 from innkeeper.inference.client.sync_client import Client
 from innkeeper.inference.client.wire import Response
 from innkeeper.inference.errors import DecodeError, HttpError, PreflightError
@@ -22,9 +24,9 @@ from innkeeper.prompt import (
     MaxTokensExceededError,
     NoConfig,
     NoteKind,
+    Pipeline,
     PipelineError,
     Plan,
-    ReplayError,
     State,
     Step,
     TraceCollector,
@@ -102,11 +104,69 @@ def test_cards_are_reachable() -> None:
 def test_system_is_a_block_of_its_own() -> None:
     """A runner's system text is a system block before the history, in the system group, which trimming spares."""
     made = runner().build_request(CONFIG, CHAT, system=" Be brief. ", character=CARD, message="Late?")
-    assert sources(made)[:3] == ["default_system", "runner_system", "history"]
+    assert sources(made)[:3] == ["default_system", "request_system", "history"]
     block = made.plan.blocks[1]
     assert (block.role, block.group, block.content) == ("system", BudgetGroup.SYSTEM, " Be brief. ")
-    with pytest.raises(ReplayError, match="system"):
-        made.plan.replay()
+    assert replay(made.plan.replay()).fingerprint() == made.plan.fingerprint()
+
+
+@pytest.mark.parametrize("tavern", ["vibe", "silly", "smart"])
+def test_every_tavern_takes_the_system_text(tavern: str) -> None:
+    """The text stands once before the chat, whatever the tavern; no step is added for it, so the plan can be replayed."""
+    config = RunnerConfig.build("openai", "m", tavern=tavern)
+    preset = {"prompts": [{"identifier": "chatHistory"}]} if tavern == "smart" else None
+    made = runner().build_request(config, CHAT, system="Be brief.", message="Late?", request={"preset": preset})
+    found = [index for index, message in enumerate(made.messages) if "Be brief." in message["content"]]
+    said = [message["content"] for message in made.messages].index("Hi")
+    assert len(found) == 1
+    assert found[0] < said
+    assert made.messages[found[0]]["role"] == "system"
+    assert made.plan.unreplayable == ()
+
+
+def test_a_pipeline_that_does_not_read_the_system_text() -> None:
+    """Steps of the caller's own that leave the text out do not do so in silence."""
+
+    def small(state: State, _config: Any) -> None:
+        state.result.plan = Plan(blocks=())
+
+    config = RunnerConfig.build("openai", "m", pipeline=Pipeline(Step("small", small, NoConfig)))
+    notes = [note.message for note in runner().build_request(config, CHAT, system="Be brief.").notes]
+    assert "system has no effect: no step of the pipeline reads it" in notes
+
+
+def test_the_plan_is_rendered_once() -> None:
+    """The body is what one call of the dialect gives; transforms are a part of it, and noted."""
+
+    class Counting(OpenAI):
+        calls = 0
+
+        def request(self, messages: Any, **rest: Any) -> Any:
+            Counting.calls += len(messages) > 0
+            return super().request(messages, **rest)
+
+    def shout(messages: list[dict[str, Any]]) -> None:
+        messages[-1]["content"] = messages[-1]["content"].upper()
+
+    ports = Ports(dialects=DIALECTS.with_(Counting("counting")))
+    made = runner().build_request(CONFIG, CHAT, dialect="counting", ports=ports, message_transforms=[shout])
+    assert Counting.calls == 1
+    assert made.messages[-1]["content"] == "GOOD EVENING."
+    assert "counting: the message transform 'shout' was applied" in [note.message for note in made.notes]
+    assert made.request["messages"] == made.messages
+
+
+def test_dialect_options() -> None:
+    """What the dialect is told shapes the messages and is not sent; as an option of the request it is refused."""
+    orphan = [{"role": "user", "content": "Look."}, {"role": "tool", "content": "{}", "tool_call_id": "c1"}]
+    left = runner().build_request(CONFIG, orphan)
+    mended = runner().build_request(CONFIG, orphan, dialect_options={"repair": True})
+    assert left.messages[-1]["role"] == "tool"
+    assert "tool" not in [message["role"] for message in mended.messages]
+    assert "repair" not in mended.request
+    with pytest.raises(UsageError, match="repair") as caught:
+        runner().build_request(CONFIG, orphan, llm_options={"repair": True})
+    assert "dialect_options" in str(caught.value.hint)
 
 
 @pytest.mark.parametrize("system", [None, "", "  \n"])

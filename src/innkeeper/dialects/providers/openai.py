@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Final
 
 from innkeeper.dialects.base import BaseDialect
 from innkeeper.dialects.conversation import Conversation, Rules, Style, merged, with_system
+from innkeeper.dialects.errors import DialectOptionError
 from innkeeper.dialects.jsonable import jsonable
 from innkeeper.dialects.media import Media, media_parts
 from innkeeper.dialects.options import ResponseFormat, Table, as_is, put, stops
@@ -107,14 +108,26 @@ def _processed(
     return post_process(messages, mode, speakers, placeholder=style.filler, report=report)
 
 
+def _transformed(messages: list[dict[str, Any]], options: Mapping[str, Any], report: Report) -> list[dict[str, Any]]:
+    """The messages through each function of ``message_transforms``, which changes them or returns others."""
+    for transform in options.get("message_transforms") or ():
+        if not callable(transform):
+            raise DialectOptionError(report.dialect, "message_transforms", transform, ["functions of the messages"])
+        changed = transform(messages)
+        messages = messages if changed is None else changed
+        report.repair(f"the message transform {getattr(transform, '__name__', 'given')!r} was applied")
+    return messages
+
+
 class OpenAI(BaseDialect):
     """Chat Completions as OpenAI has it.
 
     ``post_processing`` brings the messages into an order for strict servers (``merge``, ``semi``, ``strict``, ``single``,
     the first three with ``_tools``); ``speakers`` are the names it puts in front of texts: ``{char, user, group}``.
+    ``message_transforms`` are functions of the finished messages, for repairs that one server wants.
     """
 
-    own_options: ClassVar[tuple[str, ...]] = ("post_processing", "speakers")
+    own_options: ClassVar[tuple[str, ...]] = ("post_processing", "speakers", "message_transforms")
 
     rules: ClassVar[Rules] = Rules(
         names=True, merge=True, functions=True, signature=True, keys=frozenset({"refusal", "audio", "function_call"})
@@ -139,7 +152,7 @@ class OpenAI(BaseDialect):
             self._rich(turn, talk.style, report) if turn.rich else {"role": turn.role, "content": turn.text}
             for turn in turns
         ]
-        return _processed(messages, talk.style, options, report)
+        return _transformed(_processed(messages, talk.style, options, report), options, report)
 
     def _body(
         self, model: str | None, talk: Conversation, options: Mapping[str, Any], report: Report

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,7 +12,6 @@ from innkeeper.inference.output_tags.transform import OutputTagsConfig
 from innkeeper.inference.sections import section_of
 from innkeeper.inference.tools.config import ToolCallingConfig
 from innkeeper.prompt import (
-    BuildRequest,
     ConfigError,
     Context,
     FrozenDict,
@@ -26,6 +25,7 @@ from innkeeper.prompt.context import step_key
 from innkeeper.prompt.frozen import EMPTY
 
 if TYPE_CHECKING:
+    from innkeeper.prompt import BuildRequest, Plan, Ports
     from innkeeper.taverns.tavern import Tavern
 
 __all__ = ["RESERVED_OPTIONS", "RunnerConfig"]
@@ -49,9 +49,8 @@ _GUARD: Final = "max_tokens"
 class RunnerConfig:
     """A model, the tavern that makes its prompts, and how its answers are handled. Build one with `build`.
 
-    ``pipeline`` has all its options resolved (``step_layers``); `pipeline_for` is the one for a request, where the tavern has
-    several. ``custom`` says that it was given. ``language_policy`` is what the context says, whether the pipeline has such a
-    step or not.
+    ``pipeline`` has all its options resolved (``step_layers``); ``custom`` says that it was given. ``language_policy`` is what
+    the context says, whether the pipeline has such a step or not.
     """
 
     provider: str
@@ -65,8 +64,8 @@ class RunnerConfig:
     directives: DirectivesConfig
     language_policy: FrozenDict
     output_tags: OutputTagsConfig
+    builder: Tavern
     step_layers: tuple[tuple[str, FrozenDict], ...] = ()
-    choose: Callable[[BuildRequest], Pipeline] | None = None
     custom: bool = False
 
     @classmethod
@@ -93,11 +92,8 @@ class RunnerConfig:
         """
         given = Context.build(context, type="vibe_tavern")
         capabilities = Capabilities.of(provider, model, capabilities_overrides, capability_table)
-        house = _tavern(tavern, taverns) if pipeline is None else None
-        steps = house.pipeline if house is not None else pipeline
-        if not isinstance(steps, Pipeline):
-            msg = f"pipeline must be a Pipeline, not {type(steps).__name__}"
-            raise UsageError(msg)
+        builder = _tavern(tavern, taverns, pipeline)
+        steps = builder.pipeline
         policy: FrozenDict = freeze(dict(section_of(given.get(_POLICY), _POLICY)))
         layers = _layers(steps, policy, step_options or {}, capabilities)
         return cls(
@@ -112,23 +108,44 @@ class RunnerConfig:
             directives=DirectivesConfig.of(provider, given.get("directives")),
             language_policy=policy,
             output_tags=OutputTagsConfig.of(given.get("output_tags")),
+            builder=builder,
             step_layers=layers,
-            choose=None if house is None else house.choose,
             custom=pipeline is not None,
         )
 
-    def pipeline_for(self, request: BuildRequest) -> Pipeline:
-        """The steps for one request: the config's own, or those that the tavern chooses, with the same options."""
-        if self.choose is None:
-            return self.pipeline
-        steps = self.choose(request)
-        return _configured(steps, [layer for layer in self.step_layers if layer[0] in steps])
+    def plan(self, request: BuildRequest, ports: Ports) -> Plan:
+        """The plan of a request with the config's model, context and step options; variables stay as they were.
+
+        What a replay of the request would not know is named in the plan. Raises what `Tavern.build` raises.
+        """
+        wanted = request.with_(
+            tavern=self.tavern,
+            context=self.context,
+            meta={"default_model_hint": self.model, **request.meta},
+            provider=self.provider,
+            model=self.model,
+            context_window=self.capabilities.context_window_tokens or request.context_window,
+            reserved_tokens=self.capabilities.reserved_response_tokens or request.reserved_tokens,
+        )
+        steps = self.builder.pipeline_for(wanted)
+        own = {name: options for name, options in self.step_layers if name in steps}
+        wanted = wanted.with_(step_options=deep_merge(own, wanted.step_options))
+        plan = self.builder.build(wanted, ports, commit=False)
+        return plan.with_(unreplayable=(*plan.unreplayable, "pipeline")) if self.custom else plan
 
     def __repr__(self) -> str:
         return f"RunnerConfig({self.provider!r}, {self.model!r}, tavern={self.tavern!r})"
 
 
-def _tavern(name: str, taverns: Mapping[str, Tavern] | None) -> Tavern:
+def _tavern(name: str, taverns: Mapping[str, Tavern] | None, pipeline: Any) -> Tavern:
+    """The tavern of that name, or one with the steps that are given."""
+    from innkeeper.taverns.tavern import Tavern
+
+    if pipeline is not None and not isinstance(pipeline, Pipeline):
+        msg = f"pipeline must be a Pipeline, not {type(pipeline).__name__}"
+        raise UsageError(msg)
+    if pipeline is not None:
+        return Tavern(name=name, pipeline=pipeline)
     if taverns is None:
         from innkeeper.taverns import TAVERNS
 

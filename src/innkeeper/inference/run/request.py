@@ -1,42 +1,26 @@
 """One request of a runner: how it is made ready, what is sent, and what came of it.
 
 `PromptRequest` is the request as it will be sent, `PromptResult` the answer. `preflight` checks before anything is sent what a
-request may ask of its model; `apply_request_policy` decides about parallel tool calls. `place_system` puts the runner's own
-system text into the prompt, by the tavern or by a step, so that the budget counts it.
+request may ask of its model; `apply_request_policy` decides about parallel tool calls.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from innkeeper.inference.capabilities import Capabilities
 from innkeeper.inference.client.chunks import text_of, whole_text
 from innkeeper.inference.errors import PreflightError
-from innkeeper.prompt import (
-    Block,
-    BudgetGroup,
-    BuildRequest,
-    FrozenDict,
-    Injection,
-    InjectionPosition,
-    NoConfig,
-    NoteKind,
-    Origin,
-    Pipeline,
-    State,
-    Step,
-    UsageError,
-    thaw,
-)
+from innkeeper.prompt import FrozenDict, thaw
 
 if TYPE_CHECKING:
     from innkeeper.inference.client.wire import Response
     from innkeeper.inference.output_tags.transform import OutputTagsConfig
     from innkeeper.prompt import Context, Note, Plan, VariablesStore
 
-__all__ = ["SYSTEM_SOURCE", "PromptRequest", "PromptResult", "apply_request_policy", "place_system", "preflight"]
+__all__ = ["PromptRequest", "PromptResult", "apply_request_policy", "preflight"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,81 +142,17 @@ def _wants_tools(options: Mapping[str, Any]) -> bool:
 def apply_request_policy(
     options: Mapping[str, Any], capabilities: Capabilities
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """``(options, sent)``: options with ``parallel_tool_calls`` decided, and without it when the model does not know it.
+    """``(options, sent)``: options with ``parallel_tool_calls`` decided, and those that the model is sent.
 
-    A response format forces it off; tools turn it off unless the caller says otherwise. Raises `PreflightError` when it is
-    not a boolean.
+    A response format forces it off; tools turn it off unless the caller says otherwise. It is sent beside tools only, to
+    models that know it: without tools providers refuse it. Raises `PreflightError` when it is not a boolean.
     """
     decided = dict(options)
-    undecided = _wants_tools(options) and decided.get("parallel_tool_calls") is None
-    if undecided or options.get("response_format"):
+    tools = _wants_tools(options)
+    if (tools and decided.get("parallel_tool_calls") is None) or options.get("response_format"):
         decided["parallel_tool_calls"] = False
     parallel = decided.get("parallel_tool_calls")
     if parallel is not None and not isinstance(parallel, bool):
         _refuse("parallel_tool_calls must be true or false", "it is a switch")
-    hidden = parallel is None or not capabilities.supports_parallel_tool_calls
+    hidden = parallel is None or not tools or not capabilities.supports_parallel_tool_calls
     return decided, {k: v for k, v in decided.items() if not (hidden and k == "parallel_tool_calls")}
-
-
-SYSTEM_SOURCE: Final = "runner_system"
-"""The id of the injection, the name of the step, and the source of its block."""
-
-_INJECTS: Final = "injection"
-_AFTER: Final = "plan_assembly"
-_BEFORE: Final = ("language_policy", "trimming", "max_tokens")
-
-
-def place_system(request: BuildRequest, pipeline: Pipeline, text: str | None) -> tuple[BuildRequest, Pipeline]:
-    """The request and the steps that put ``text`` into the prompt; both as they are when it is blank.
-
-    A tavern that injects gets an injection before its main prompt. Any other gets a step: the block goes before the history,
-    after the tavern's own system text.
-    """
-    if text is not None and not isinstance(text, str):
-        msg = f"system must be text, not {type(text).__name__}"
-        raise UsageError(msg)
-    if text is None or not text.strip():
-        return request, pipeline
-    if _INJECTS in pipeline:
-        injection = Injection(SYSTEM_SOURCE, text, InjectionPosition.BEFORE)
-        return request.with_(injections=(*request.injections, injection)), pipeline
-    return request, _with_step(pipeline, text)
-
-
-def _with_step(pipeline: Pipeline, text: str) -> Pipeline:
-    block = Block(
-        role="system",
-        content=text,
-        id=SYSTEM_SOURCE,
-        slot="system",
-        group=BudgetGroup.SYSTEM,
-        metadata=FrozenDict({"source": SYSTEM_SOURCE}),
-        origin=Origin("request", "system"),
-    )
-    step = Step(SYSTEM_SOURCE, lambda state, _: _add(state, block), NoConfig, lambda state, _: _ensure(state, block))
-    if _AFTER in pipeline:
-        return pipeline.insert_after(_AFTER, step)
-    anchor = next((name for name in pipeline.names if name in _BEFORE), None)
-    return pipeline.append(step) if anchor is None else pipeline.insert_before(anchor, step)
-
-
-def _add(state: State, block: Block) -> None:
-    result = state.result
-    if result.plan is not None:
-        result.plan = result.plan.with_blocks(_placed(result.plan.blocks, block))
-    if result.plan is None or result.blocks:
-        result.blocks[:] = _placed(tuple(result.blocks), block)
-
-
-def _ensure(state: State, block: Block) -> None:
-    """A plan that was made by a later step, from something else than the blocks, gets the text when all is done."""
-    plan = state.result.plan
-    if plan is not None and all(other.id != block.id for other in plan.blocks):
-        state.result.plan = plan.with_blocks(_placed(plan.blocks, block))
-        state.note(NoteKind.FALLBACK, "the system text was added after the budget was checked")
-
-
-def _placed(blocks: tuple[Block, ...], block: Block) -> list[Block]:
-    slots = [other.slot for other in blocks]
-    place = next((slots.index(slot) for slot in ("history", "user_message") if slot in slots), len(blocks))
-    return [*blocks[:place], block, *blocks[place:]]

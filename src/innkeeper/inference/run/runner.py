@@ -10,7 +10,7 @@ from typing import Any, Final, Self
 from innkeeper.inference.client.chat import ChatStream, choice_of
 from innkeeper.inference.errors import DecodeError, PreflightError
 from innkeeper.inference.run.config import RunnerConfig
-from innkeeper.inference.run.request import PromptRequest, PromptResult, apply_request_policy, place_system, preflight
+from innkeeper.inference.run.request import PromptRequest, PromptResult, apply_request_policy, preflight
 from innkeeper.inference.tools.transforms import MESSAGE_TRANSFORMS, RESPONSE_TRANSFORMS, TransformRegistry
 from innkeeper.prompt import (
     BuildRequest,
@@ -20,16 +20,20 @@ from innkeeper.prompt import (
     Ports,
     UsageError,
     VariablesStore,
-    build,
     deep_merge,
     freeze,
     thaw,
 )
-from innkeeper.prompt.dialect import Payload
+from innkeeper.prompt.dialect import Payload, default_dialects
 
 __all__ = ["PromptRunner", "PromptStream"]
 
-_NOT_HERE: Final = ("stream", "stream_options")
+_NOT_HERE: Final = {
+    "stream": "use perform_stream or stream",
+    "stream_options": "use perform_stream or stream",
+    "repair": "pass it in dialect_options",
+    "message_keys": "pass it in dialect_options",
+}
 _DECIDED: Final = ("model", "messages")
 
 
@@ -65,6 +69,7 @@ class PromptRunner:
         strict: bool | None = None,
         llm_options: Mapping[str, Any] | None = None,
         dialect: str = "openai",
+        dialect_options: Mapping[str, Any] | None = None,
         message_transforms: Iterable[Any] = (),
         response_transforms: Iterable[Any] = (),
         request: BuildRequest | Mapping[str, Any] | None = None,
@@ -74,43 +79,45 @@ class PromptRunner:
         """Build a prompt and the provider request for it. None of the arguments is changed.
 
         ``request`` holds further inputs (lorebooks, preset, ``now``, ``seed``, …); arguments given here win over it. A
-        ``system`` that is not blank becomes a block of its own before the history, in the *system* budget group (in taverns
-        that inject: an injection before the main prompt); TavernKit makes it a history message, which a trimmer may evict.
-        ``llm_options`` go over the config's defaults and are sent as they are; ``stream`` does not belong there. Transforms are
-        names or callables. With ``commit=False`` variables stay as they were; see `PromptRequest.commit`.
+        ``system`` that is not blank becomes a block of its own before the history, in the *system* budget group; TavernKit
+        makes it a history message, which a trimmer may evict. ``llm_options`` go over the config's defaults and are sent as
+        they are; ``stream`` does not belong there. ``dialect_options`` are for the dialect (``repair``, ``names`` …).
+        Transforms are names or callables. With ``commit=False`` variables stay as they were; see `PromptRequest.commit`.
 
         Raises `UsageError`, `PreflightError`, and what a build raises (`PipelineError`, `MaxTokensExceededError`).
         """
-        options, notes = self._options(runner_config, llm_options)
+        options, notes = _options(runner_config, llm_options)
         decided, sent = apply_request_policy(options, runner_config.capabilities)
-        inputs = {
-            "history": history,
-            "character": character,
-            "user": user,
-            "message": message,
-            "strict": strict,
-            "options": decided,
-        }
-        wanted = _build_request(runner_config, inputs, meta or {}, request, dialect)
         preflight(decided, runner_config.capabilities)
-        given = _ports(ports, variables_store)
-        plan = _plan(runner_config, wanted, given, system)
-        rendered = plan.render(dialect)
-        messages = self.message_transforms.apply(
-            message_transforms, _messages(rendered.body, dialect), strict=wanted.strict
+        wanted = _inputs(
+            request,
+            history=history,
+            character=character,
+            user=user,
+            message=message,
+            meta=meta,
+            system=system,
+            strict=strict,
+            options=decided,
+            dialect=dialect,
         )
-        added = _from_plan(plan, dialect, decided)
+        given = ports or Ports()
+        given = given if variables_store is None else replace(given, variables=variables_store)
+        chosen = self.message_transforms.chosen(message_transforms, strict=wanted.strict)
+        repairs = {"message_transforms": chosen} if chosen else {}
+        plan = runner_config.plan(wanted, given)
+        rendered = _rendered(plan, dialect, {**(dialect_options or {}), **repairs}, decided, sent)
         made = PromptRequest(
             plan=plan,
             context=runner_config.context,
             capabilities=runner_config.capabilities,
             dialect=dialect,
-            payload=freeze({"model": runner_config.model, "messages": messages, **added.body, **sent}),
+            payload=freeze(rendered.body),
             options=freeze(decided),
             strict=wanted.strict,
             response_transforms=tuple(response_transforms),
             output_tags=runner_config.output_tags,
-            notes=(*_about_inputs(plan), *rendered.notes, *added.notes, *notes, *_ignored(runner_config)),
+            notes=(*_about_inputs(plan), *rendered.notes, *notes, *_ignored(runner_config, plan)),
         )
         if commit and given.variables is not None:
             made.commit(given.variables)
@@ -163,19 +170,6 @@ class PromptRunner:
             prompt_request, response, body, message, reason if isinstance(reason, str) else None, elapsed_ms
         )
 
-    def _options(
-        self, config: RunnerConfig, llm_options: Mapping[str, Any] | None
-    ) -> tuple[dict[str, Any], list[Note]]:
-        given = thaw(dict(llm_options or {}))
-        misplaced = [name for name in _NOT_HERE if name in given]
-        if misplaced:
-            msg = f"llm_options may not hold {', '.join(misplaced)}"
-            raise UsageError(msg, hint="use perform_stream or stream")
-        ignored = [name for name in _DECIDED if name in given]
-        notes = [Note(NoteKind.IGNORED, f"llm_options.{name}: the runner decides it") for name in ignored]
-        kept = {name: value for name, value in given.items() if name not in ignored}
-        return deep_merge(thaw(config.llm_options_defaults), kept), notes
-
 
 class PromptStream:
     """The pieces of an answer's text, and then its `result`. Use it in a ``with`` block to stop early."""
@@ -222,56 +216,40 @@ class PromptStream:
         return self._result
 
 
-def _build_request(
-    config: RunnerConfig, inputs: Mapping[str, Any], meta: Mapping[str, Any], base: Any, dialect: str
-) -> BuildRequest:
+def _options(config: RunnerConfig, llm_options: Mapping[str, Any] | None) -> tuple[dict[str, Any], list[Note]]:
+    given = thaw(dict(llm_options or {}))
+    misplaced = [name for name in _NOT_HERE if name in given]
+    if misplaced:
+        msg = f"llm_options may not hold {', '.join(misplaced)}"
+        raise UsageError(msg, hint=_NOT_HERE[misplaced[0]])
+    ignored = [name for name in _DECIDED if name in given]
+    notes = [Note(NoteKind.IGNORED, f"llm_options.{name}: the runner decides it") for name in ignored]
+    kept = {name: value for name, value in given.items() if name not in ignored}
+    return deep_merge(thaw(config.llm_options_defaults), kept), notes
+
+
+def _inputs(base: Any, **inputs: Any) -> BuildRequest:
+    """The build request in ``base`` with the inputs that were given over it."""
     start = BuildRequest.of(base if base is not None else {})
-    given = {name: value for name, value in inputs.items() if value is not None}
-    return start.with_(
-        **given,
-        tavern=config.tavern,
-        context=config.context,
-        meta={"default_model_hint": config.model, **start.meta, **meta},
-        provider=config.provider,
-        model=config.model,
-        dialect=dialect,
-        step_options=deep_merge(dict(config.step_layers), start.step_options),
-        context_window=config.capabilities.context_window_tokens or start.context_window,
-        reserved_tokens=config.capabilities.reserved_response_tokens or start.reserved_tokens,
-    )
+    if inputs["meta"]:
+        inputs["meta"] = {**start.meta, **inputs["meta"]}
+    system = inputs["system"]
+    if system is not None and not isinstance(system, str):
+        msg = f"system must be text, not {type(system).__name__}"
+        raise UsageError(msg)
+    return start.with_(**{name: value for name, value in inputs.items() if value is not None})
 
 
-def _plan(config: RunnerConfig, request: BuildRequest, ports: Ports, system: str | None) -> Plan:
-    """The plan, uncommitted; what a replay of its request would not know is named."""
-    pipeline = config.pipeline_for(request)
-    request, steps = place_system(request, pipeline, system)
-    plan = build(request, steps, ports, commit=False)
-    strange = [name for name, is_it in (("system", steps is not pipeline), ("pipeline", config.custom)) if is_it]
-    return plan.with_(unreplayable=(*plan.unreplayable, *strange)) if strange else plan
-
-
-def _ports(ports: Ports | None, variables: VariablesStore | None) -> Ports:
-    found = ports or Ports()
-    return found if variables is None else replace(found, variables=variables)
-
-
-def _messages(body: Any, dialect: str) -> list[dict[str, Any]]:
-    if not isinstance(body, list) or not all(isinstance(message, Mapping) for message in body):
+def _rendered(plan: Plan, dialect: str, options: Mapping[str, Any], decided: Mapping[str, Any], sent: Any) -> Payload:
+    """The plan as a provider's request. Options of the caller's are sent as they are; those of the tavern by the dialect."""
+    added = {} if "extra" in decided else plan.options.get("extra") or {}
+    past_the_table = {name: None for name in decided if name != "dialect"}
+    payload = plan.to_request(dialect, **{**past_the_table, **options, "extra": deep_merge(dict(added), sent)})
+    shape = (plan.dialects or default_dialects())[dialect].messages((), {}).body
+    if not (isinstance(shape, list) and isinstance(payload.body.get("messages"), list)):
         msg = f"dialect {dialect!r} does not give a list of messages, which chat completions take"
         raise UsageError(msg, hint="use the dialect openai, or send plan.to_request(dialect) with a client of your own")
-    messages: list[dict[str, Any]] = thaw(body)
-    return messages
-
-
-def _from_plan(plan: Plan, dialect: str, decided: Mapping[str, Any]) -> Payload:
-    """What the tavern added to the request (options, stop strings, tools) by the provider's names, with the losses.
-
-    Where the caller decided, nothing is added: the caller's own options are sent as they are.
-    """
-    added = {name: value for name, value in plan.options.items() if name not in decided}
-    only = plan.with_(blocks=(), model=None, options=freeze(added)).to_request(dialect)
-    body = {name: value for name, value in only.body.items() if name != "messages" and name not in decided}
-    return Payload(body, only.notes)
+    return payload
 
 
 def _about_inputs(plan: Plan) -> list[Note]:
@@ -279,10 +257,16 @@ def _about_inputs(plan: Plan) -> list[Note]:
     return [note for note in plan.notes if note.data.get("input") != "dialect"]
 
 
-def _ignored(config: RunnerConfig) -> list[Note]:
-    if not config.language_policy.get("enabled") or "language_policy" in config.pipeline:
-        return []
-    return [Note(NoteKind.IGNORED, f"context.language_policy: the tavern {config.tavern!r} has no such step")]
+def _ignored(config: RunnerConfig, plan: Plan) -> list[Note]:
+    """Notes of what the config's own pipeline did nothing with."""
+    notes = []
+    if config.language_policy.get("enabled") and "language_policy" not in config.pipeline:
+        message = f"context.language_policy: the tavern {config.tavern!r} has no such step"
+        notes.append(Note(NoteKind.IGNORED, message))
+    system = plan.request.system.strip() if config.custom and plan.request is not None else ""
+    if system and not any(system in block.content for block in plan.blocks):
+        notes.append(Note(NoteKind.IGNORED, "system has no effect: no step of the pipeline reads it"))
+    return notes
 
 
 def _streamable(prompt_request: PromptRequest, client: Any, method: str) -> dict[str, Any]:

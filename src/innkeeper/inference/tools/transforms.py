@@ -67,18 +67,22 @@ class TransformRegistry(Mapping[str, Transform]):
         """Those of ``names`` that it does not have."""
         return [name for name in names if not callable(name) and name not in self]
 
-    def apply(self, names: Iterable[Any], data: Any, *, strict: bool = False) -> Any:
-        """``data`` through each transform in order; ``names`` may hold callables of the caller's own.
+    def chosen(self, names: Iterable[Any], *, strict: bool = False) -> tuple[Transform, ...]:
+        """The transforms of these names, in order; ``names`` may hold callables of the caller's own.
 
         Unknown names are passed over; with ``strict`` they raise `UnknownNameError`.
         """
-        for name in names:
+        for name in (names := tuple(names)):
             if not callable(name) and not isinstance(name, str):
                 msg = f"a {self.kind} transform is a name or a callable, not {type(name).__name__}"
                 raise UsageError(msg)
-            if not callable(name) and name not in self and not strict:
-                continue
-            changed = (name if callable(name) else self[name])(data)
+        known = [name for name in names if strict or callable(name) or name in self]
+        return tuple(name if callable(name) else self[name] for name in known)
+
+    def apply(self, names: Iterable[Any], data: Any, *, strict: bool = False) -> Any:
+        """``data`` through each of the `chosen` transforms, which change it or return a replacement."""
+        for transform in self.chosen(names, strict=strict):
+            changed = transform(data)
             data = data if changed is None else changed
         return data
 

@@ -81,6 +81,9 @@ def _known(item: Injection) -> int:
 
 
 def _given(state: State) -> Iterator[Injection]:
+    """The application's system text, before the main prompt; the injections of the request, then those of the port."""
+    if state.request.system.strip():
+        yield Injection("request_system", state.request.system, InjectionPosition.BEFORE)
     yield from state.request.injections
     port = state.inputs.ports.injections
     if port is not None:

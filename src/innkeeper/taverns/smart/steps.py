@@ -194,9 +194,26 @@ def _run_plan_assembly(state: State, _config: NoConfig) -> None:
         else _block(message, number)
         for number, message in enumerate(made)
     )
+    if state.request.system.strip():
+        blocks = _with_system(blocks, state.request.system)
     state.result.blocks = list(blocks)
     state.result.plan = Plan(blocks=blocks, profile=state.request.profile or "fixed")
     state.stat("plan_blocks", len(blocks))
+
+
+def _with_system(blocks: tuple[Block, ...], text: str) -> tuple[Block, ...]:
+    """The blocks with the application's system text before the first message of the chat, else at the end."""
+    block = Block(
+        role="system",
+        content=text,
+        id="request_system",
+        slot="system",
+        group=BudgetGroup.SYSTEM,
+        metadata=FrozenDict({"source": "request_system"}),
+        origin=Origin("request", "system"),
+    )
+    place = next((index for index, other in enumerate(blocks) if other.slot in {"history", "message"}), len(blocks))
+    return (*blocks[:place], block, *blocks[place:])
 
 
 def _chat_block(message: dict[str, Any], inputs: SmartInputs, said: int) -> Block:

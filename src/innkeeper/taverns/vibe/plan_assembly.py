@@ -50,6 +50,7 @@ class PlanAssemblyConfig(StepConfig, frozen=True, forbid_unknown_fields=True, kw
 def _assemble(state: State, config: PlanAssemblyConfig) -> None:
     blocks = [
         *_system(state, config),
+        *_request_system(state.request.system),
         *_history(state.request.history),
         *_post_history(state),
         *_user_input(state.request.message),
@@ -86,6 +87,13 @@ def _default_pieces(state: State, builder: Callable[[State], Any] | None) -> tup
         else:
             return (Piece("" if text is None else str(text), Origin("default_system_text_builder")),)
     return default_system_pieces(who.character, who.user)
+
+
+def _request_system(text: str) -> Iterator[Block]:
+    if text.strip():
+        yield _system_block(
+            "system", "request_system", (Piece(text, Origin("request", "system")),), id="request_system"
+        )
 
 
 def _history(history: tuple[Message, ...]) -> Iterator[Block]:
@@ -160,11 +168,11 @@ def _rendered(state: State, key: str, template: str) -> str:
     return result.text
 
 
-def _system_block(slot: str, source: str, pieces: tuple[Piece, ...]) -> Block:
+def _system_block(slot: str, source: str, pieces: tuple[Piece, ...], id: str | None = None) -> Block:  # noqa: A002
     return Block(
         role="system",
         content="".join(piece.text for piece in pieces),
-        id=slot,
+        id=id or slot,
         slot=slot,
         group=BudgetGroup.SYSTEM,
         metadata=FrozenDict({"source": source}),
