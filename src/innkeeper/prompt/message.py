@@ -14,6 +14,7 @@ import msgspec
 from innkeeper.prompt.canonical import plain_data
 from innkeeper.prompt.errors import FormatError, InnkeeperError, UsageError, Where
 from innkeeper.prompt.frozen import EMPTY, FrozenDict, freeze
+from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.text import scalar_text
 
 __all__ = ["ROLES", "STANDARD_METADATA", "Attachment", "Message", "messages_of"]
@@ -199,11 +200,27 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def _quick(value: dict[str, Any]) -> Message | None:
     """A message that is only role, content and perhaps a name, all text; most are, and chats have thousands."""
-    role, content, name = value.get("role"), value.get("content"), value.get("name")
+    role, content, name = written = value.get("role"), value.get("content"), value.get("name")
     if type(role) is not str or type(content) is not str or not (name is None or type(name) is str):
         return None
-    role = scalar_text(role).strip().lower()
-    return Message(role, scalar_text(content), scalar_text(name) if name else None) if role else None
+    message = _WRITTEN.get(written)  # type: ignore[arg-type]  # all text, as was just seen
+    if message is None:
+        lower, text, called = (
+            scalar_text(role).strip().lower(),
+            scalar_text(content),
+            scalar_text(name) if name else None,
+        )
+        if not lower:
+            return None
+        message = Message(lower, text, called)
+        if text is content and called in (name, None):  # what had to be mended is counted each time
+            _WRITTEN.put((role, content, name), message, len(content))
+    return message
+
+
+_WRITTEN: Final[Memo[tuple[str, str, str | None], Message]] = Memo()
+"""Plain messages by role, content and name as written: a chat that is decoded anew is made of the messages of before, and so
+finds again what was made of them."""
 
 
 def _attributes(value: Any, where: Where | None) -> Mapping[str, Any]:
