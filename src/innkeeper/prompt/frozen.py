@@ -125,14 +125,13 @@ def check_depth(value: Any, what: str = "the data") -> None:
         depth += 1
         if depth > MAX_DEPTH:
             raise _too_deep(what)
-        items = chain.from_iterable([box.values() if isinstance(box, dict) else box for box in level])
-        # most items are texts and numbers, for which a look at their class is quicker than `isinstance`
-        below = [item for item in items if item.__class__ not in _ATOMS and isinstance(item, _CONTAINERS)]
-        level = list({id(item): item for item in below}.values())
+        items = list(chain.from_iterable([box.values() if isinstance(box, dict) else box for box in level]))
+        # Most items are texts and numbers of few types: sorting out by type is much quicker than `isinstance` of each.
+        types = {kind for kind in set(map(type, items)) if issubclass(kind, _CONTAINERS)}
+        level = list({id(item): item for item in items if type(item) in types}.values()) if types else []
 
 
 _CONTAINERS: Final = (dict, list, tuple)
-_ATOMS: Final = frozenset({str, int, float, bool, type(None)})
 
 
 def _deeper(depth: int, allowed: int = MAX_DEPTH) -> int:

@@ -78,12 +78,15 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     @classmethod
     def of(cls, value: Any) -> BuildRequest:
         """A request from itself or a mapping of its fields. Raises `FormatError` or `LimitError` naming the field."""
-        if isinstance(value, cls):
-            return value
+        return value if isinstance(value, cls) else cls._of(value)
+
+    @classmethod
+    def _of(cls, value: Any, *, checked: bool = False) -> BuildRequest:
+        """A request from a mapping; ``checked`` says that the depth of all its data is known to be allowed."""
         if not isinstance(value, Mapping):
             msg = f"a build request must be a mapping, not {type(value).__name__}"
             raise FormatError(msg, where=Where(asset="request"))
-        fields, mended = _fields(value)
+        fields, mended = _fields(value, checked=checked)
         try:
             request = msgspec.convert(fields, cls, dec_hook=_decode)
         except msgspec.ValidationError as error:
@@ -95,7 +98,7 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     @classmethod
     def from_json(cls, text: str | bytes, *, asset: str = "request") -> BuildRequest:
         """A request from JSON. Raises `FormatError` with line and column, or `LimitError`."""
-        return cls.of(parse_json(text, asset=asset))
+        return cls._of(parse_json(text, asset=asset), checked=True)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready data that `BuildRequest.of` reads back: fields at their default are left out.
@@ -164,25 +167,26 @@ def _format_error(error: msgspec.ValidationError) -> FormatError:
     return FormatError(f"build request: {what}", where=Where(asset="request", path=path))
 
 
-def _fields(value: Mapping[str, Any]) -> tuple[dict[str, Any], list[Mended]]:
+def _fields(value: Mapping[str, Any], *, checked: bool) -> tuple[dict[str, Any], list[Mended]]:
     """Each field as its reader reads it, and what was mended in them."""
     with watching() as watch:
         fields: dict[str, Any] = {}
         found: list[Mended] = []
         for key, item in value.items():
             name = key_text(key)
-            fields[name] = _read(name, item)
+            fields[name] = _read(name, item, checked=checked)
             if watch.count:
                 found.append(mended_in(name, item, watch))
     return fields, found
 
 
-def _read(name: str, item: Any) -> Any:
+def _read(name: str, item: Any, *, checked: bool) -> Any:
     reader = _FIELD_READERS.get(name)
     try:
+        if not checked and (reader is None or reader in _NOT_FREEZING):
+            check_depth(item, name)
         if reader is not None:
             return reader(item)
-        check_depth(item, name)
     except InnkeeperError as error:
         raise error if error.where and error.where.asset else error.at(asset="request", path=name) from error.__cause__
     return item
@@ -213,8 +217,15 @@ def _frozen(value: Any) -> Any:
 
 
 def _tuple(value: Any) -> Any:
-    check_depth(value)
     return () if value is None else tuple(value) if isinstance(value, (list, tuple)) else (value,)
+
+
+def _injections(value: Any) -> Any:
+    return tuple(Injection.of(item) for item in _tuple(value))
+
+
+def _tools(value: Any) -> Any:
+    return tuple(_frozen(item) for item in _tuple(value))
 
 
 def _text(value: Any) -> Any:
@@ -237,8 +248,8 @@ _FIELD_READERS: Final[dict[str, Any]] = {
     "history": messages_of,
     "lorebooks": _tuple,
     "force_lore": _tuple,
-    "injections": lambda value: tuple(Injection.of(item) for item in _tuple(value)),
-    "tools": lambda value: tuple(_frozen(item) for item in _tuple(value)),
+    "injections": _injections,
+    "tools": _tools,
     "macro_vars": _frozen,
     "variables": _frozen,
     "meta": _frozen,
@@ -251,3 +262,6 @@ _FIELD_READERS: Final[dict[str, Any]] = {
     "now": _moment,
     "mended": _tuple,
 }
+
+_NOT_FREEZING: Final = frozenset({_tuple, _injections})
+"""Readers that do not see how deep the data are; those that freeze them do."""
