@@ -89,9 +89,9 @@ def _rendering(large: Catalogue) -> Iterator[Case]:
 
 def _cold() -> Iterator[Case]:
     """The first answer from a database of 10,000 that was not open: connect, check the schema, ask, close."""
-    from tests.postgres import running_server
+    from tests.postgres import shared_server
 
-    with tempfile.TemporaryDirectory() as folder, running_server() as server:
+    with tempfile.TemporaryDirectory() as folder, shared_server(Path(folder), lambda _server: None) as server:
         for name, url in (("SQLite", str(Path(folder) / "cold.db")), ("PostgreSQL", server.url())):
             with Database.open(url) as db:
                 filled(db, LARGE)

@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
 from types import MappingProxyType, ModuleType
 from typing import Any, Final
@@ -58,15 +59,14 @@ class _Finder:
         return ModuleSpec(name, _Loader()) if name in MOVED else None
 
 
-class _Loader:
+class _Loader(Loader):
     """Makes the module of an old path: it has nothing of its own and hands on what is asked of it."""
 
-    @staticmethod
-    def create_module(_spec: ModuleSpec) -> None:
-        return None
+    def create_module(self, _spec: ModuleSpec) -> None:
+        """Let Python make the module."""
 
-    @staticmethod
-    def exec_module(module: ModuleType) -> None:
+    def exec_module(self, module: ModuleType) -> None:
+        """Give the module its names as they are asked for."""
         old, new = module.__name__, MOVED[module.__name__]
 
         def find(name: str) -> Any:
@@ -81,4 +81,4 @@ class _Loader:
 def install() -> None:
     """Let imports of moved modules find them; more than once is as good as once."""
     if _Finder not in sys.meta_path:
-        sys.meta_path.append(_Finder)  # type: ignore[arg-type] # a class with the one method that is asked for
+        sys.meta_path.append(_Finder)
