@@ -95,7 +95,7 @@ def test_joining_keeps_every_origin(blocks: list[Block], squash: bool) -> None:
     for block in Plan(blocks=tuple(blocks)).sent_blocks(squash=squash):
         assert "".join(piece.text for piece in block.ranges()) == block.content
         known = {piece.origin for other in blocks for piece in other.ranges()} | {
-            Origin("separator"),
+            Origin("engine", "separator"),
             Origin("unknown"),
         }
         assert {piece.origin for piece in block.ranges()} <= known
@@ -107,7 +107,7 @@ def test_joined_text_says_where_it_came_from() -> None:
     (sent,) = plan.sent_blocks()
     assert [(piece.text, str(piece.origin)) for piece in sent.pieces] == [
         ("note", "note"),
-        ("\n", "separator"),
+        ("\n", "engine.separator"),
         ("lore", "book[3]"),
     ]
 

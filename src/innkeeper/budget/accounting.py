@@ -9,7 +9,7 @@ import msgspec
 from innkeeper.budget.costing import Cost, Costing, framing_of
 from innkeeper.budget.report import TrimReport
 from innkeeper.prompt import Block, Plan, TokenCounter
-from innkeeper.prompt.text import Origin
+from innkeeper.prompt.origin import Origin
 from innkeeper.tokens.counter import default_counter
 from innkeeper.tokens.framing import Framing
 from innkeeper.tokens.tools import count_tools

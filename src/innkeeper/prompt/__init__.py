@@ -28,6 +28,7 @@ from innkeeper.prompt.injections import Injection, InjectionPosition, InjectionR
 from innkeeper.prompt.machine import fresh_seed, utc_now
 from innkeeper.prompt.message import Attachment, Message
 from innkeeper.prompt.note import Note, NoteKind
+from innkeeper.prompt.origin import Origin, OriginAsset, Piece
 from innkeeper.prompt.pipeline import Pipeline
 from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.ports import Ports, TokenCounter
@@ -36,7 +37,6 @@ from innkeeper.prompt.replay import ReplayBundle
 from innkeeper.prompt.request import BuildRequest
 from innkeeper.prompt.state import Inputs, Result, State
 from innkeeper.prompt.step import NoConfig, Step, StepConfig
-from innkeeper.prompt.text import Origin, Piece
 from innkeeper.prompt.trace import Instrumenter, Trace, TraceCollector, TraceStep
 from innkeeper.prompt.variables import InMemoryVariables, StagedVariables, VariablesStore
 
@@ -73,6 +73,7 @@ __all__ = [
     "Note",
     "NoteKind",
     "Origin",
+    "OriginAsset",
     "Payload",
     "Piece",
     "Pipeline",

@@ -10,7 +10,7 @@ import msgspec
 from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.frozen import EMPTY, FrozenDict, freeze
 from innkeeper.prompt.message import Attachment, Message
-from innkeeper.prompt.text import Origin, Piece
+from innkeeper.prompt.origin import Origin, OriginAsset, Piece
 
 __all__ = ["Block", "BudgetGroup", "InsertionPoint"]
 
@@ -122,4 +122,4 @@ class Block(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         """Its pieces, or the whole content as one piece. Their texts, joined, are the content."""
         if self.pieces or not self.content:
             return self.pieces
-        return (Piece(self.content, self.origin or Origin("unknown")),)
+        return (Piece(self.content, self.origin or Origin(OriginAsset.UNKNOWN)),)

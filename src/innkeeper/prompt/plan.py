@@ -15,8 +15,8 @@ from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.frozen import EMPTY, FrozenDict
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note
+from innkeeper.prompt.origin import Origin, OriginAsset, join_pieces, strip_pieces
 from innkeeper.prompt.request import BuildRequest
-from innkeeper.prompt.text import Origin, join_pieces, strip_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -266,5 +266,5 @@ def _joined(first: Block, second: Block, *, strip: bool) -> Block:
     return first.with_(content=content, pieces=join_pieces(runs, "\n", _SEPARATOR))
 
 
-_SEPARATOR: Final = Origin("separator")
+_SEPARATOR: Final = Origin(OriginAsset.ENGINE, "separator")
 """Where the line breaks between joined blocks come from."""

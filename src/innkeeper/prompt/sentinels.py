@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from innkeeper.prompt.frozen import FrozenDict
-from innkeeper.prompt.text import Origin, Piece, scalar_text
+from innkeeper.prompt.origin import Origin, OriginAsset, Piece
+from innkeeper.prompt.text import scalar_text
 
 if TYPE_CHECKING:
     from innkeeper.prompt.block import Block
@@ -146,4 +147,4 @@ def _pieces(block: Block, text: str) -> tuple[Piece, ...]:
     pieces = tuple(Piece(scalar_text(piece.text), piece.origin) for piece in block.ranges())
     if "".join(piece.text for piece in pieces) == text:
         return pieces
-    return (Piece(text, block.origin or Origin("unknown")),)
+    return (Piece(text, block.origin or Origin(OriginAsset.UNKNOWN)),)

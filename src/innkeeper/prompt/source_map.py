@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UsageError
+from innkeeper.prompt.origin import Origin, OriginAsset, Piece
 from innkeeper.prompt.sentinels import Sentinels, Source, strings
-from innkeeper.prompt.text import Origin, Piece
 
 if TYPE_CHECKING:
     from innkeeper.prompt.block import Block
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DIALECT", "SourceMap", "SourceRange", "source_map"]
 
-DIALECT: Final = Origin("dialect")
+DIALECT: Final = Origin(OriginAsset.DIALECT)
 """The origin of text that the dialect itself wrote."""
 
 _READINGS: Final = 16
@@ -259,7 +259,7 @@ def _origins(
             yield origin, blocks[min(source.blocks)].id, text
     else:
         block = blocks[_owner(source, pointer, parts, near)]
-        asset = block.origin.asset if block.origin else "unknown"
+        asset = block.origin.asset if block.origin else OriginAsset.UNKNOWN
         yield Origin(asset, source.field), block.id, part.text
 
 
@@ -310,4 +310,4 @@ def _request_origins(plan: Plan, options: Mapping[str, Any]) -> dict[str, Origin
         "stop": plan.stop,
         "model": plan.model,
     }
-    return {text: Origin("request", field) for field, value in fields.items() for text in strings(value)}
+    return {text: Origin(OriginAsset.REQUEST, field) for field, value in fields.items() for text in strings(value)}

@@ -106,7 +106,7 @@ def test_assets_of_its_own() -> None:
         "preset.prompts[main]",
         "lorebook[town]",
         "character.description",
-        "user.description",
+        "persona.description",
         "lorebook[own]",
         "history[0]",
         "history[1]",

@@ -244,7 +244,7 @@ def test_pieces_name_their_fields() -> None:
     assert found["Sera"] == Origin("character", "nickname")
     assert found["D"] == Origin("character", "description")
     assert found["S"] == Origin("character", "scenario")
-    assert found["X"] == Origin("user", "persona_text")
+    assert found["X"] == Origin("persona", "description")
 
 
 @given(st.text(), st.text(), st.text(), st.text())

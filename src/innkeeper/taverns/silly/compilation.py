@@ -16,9 +16,9 @@ from innkeeper.macros.silly.card import ExampleTurn, example_turns
 from innkeeper.macros.silly.card import example_blocks as blocks_of
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.note import NoteKind
+from innkeeper.prompt.origin import Origin
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
-from innkeeper.prompt.text import Origin
 from innkeeper.taverns.silly.injection import Injections
 from innkeeper.taverns.silly.lore import LoreTexts
 from innkeeper.taverns.silly.prompts import FIXED_FIRST, Prompt, PromptTurn, prompts_of

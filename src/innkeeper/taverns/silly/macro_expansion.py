@@ -16,9 +16,9 @@ import msgspec
 from innkeeper.content.preset import NamesBehavior
 from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.note import NoteKind
+from innkeeper.prompt.origin import Origin
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
-from innkeeper.prompt.text import Origin
 from innkeeper.taverns.silly.injection import MAX_DEPTH, DepthText, Injections
 from innkeeper.taverns.silly.inputs import SillyInputs
 from innkeeper.taverns.silly.line import Line, note_calls, spoken_lines, without_calls

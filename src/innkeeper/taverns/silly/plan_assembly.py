@@ -11,9 +11,9 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.prompt.note import NoteKind
+from innkeeper.prompt.origin import Origin
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
-from innkeeper.prompt.text import Origin
 from innkeeper.taverns.silly.macro_expansion import History
 from innkeeper.taverns.silly.room import Draft
 from innkeeper.taverns.silly.scene import Scene, scene_of

@@ -13,9 +13,9 @@ import msgspec
 from innkeeper.content.persona import PersonaPosition
 from innkeeper.content.preset import PromptItem, PromptPosition
 from innkeeper.prompt.note import NoteKind
+from innkeeper.prompt.origin import Origin, OriginAsset
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
-from innkeeper.prompt.text import Origin
 from innkeeper.taverns.silly.lore import LoreTexts
 from innkeeper.taverns.silly.scene import Scene, scene_of
 
@@ -176,8 +176,8 @@ _ORIGINS: Final = {
     "charPersonality": Origin("character", "personality"),
     "scenario": Origin("character", "scenario"),
     "personaDescription": Origin("persona", "description"),
-    "worldInfoBefore": Origin("lore", "before_char"),
-    "worldInfoAfter": Origin("lore", "after_char"),
+    "worldInfoBefore": Origin(OriginAsset.LOREBOOK, "before_char"),
+    "worldInfoAfter": Origin(OriginAsset.LOREBOOK, "after_char"),
 }
 
 PINNED_GROUPS: Final = Step("pinned_groups", _run_pinned_groups, NoConfig)

@@ -20,8 +20,8 @@ from innkeeper.prompt.block import Block, InsertionPoint
 from innkeeper.prompt.frozen import EMPTY, FrozenDict, freeze, thaw
 from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.message import Attachment
+from innkeeper.prompt.origin import Origin
 from innkeeper.prompt.state import State
-from innkeeper.prompt.text import Origin
 from innkeeper.taverns.silly.inputs import SillyInputs
 from innkeeper.tokens import SILLYTAVERN_TOKENIZERS, Framing, default_counter, framing
 

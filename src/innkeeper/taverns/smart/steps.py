@@ -22,10 +22,11 @@ from innkeeper.prompt.errors import InnkeeperError, Where
 from innkeeper.prompt.frozen import FrozenDict
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note, NoteKind
+from innkeeper.prompt.origin import Origin
 from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
-from innkeeper.prompt.text import Origin, scalar_text
+from innkeeper.prompt.text import scalar_text
 from innkeeper.taverns.smart.conditions import KeywordSearch
 from innkeeper.taverns.smart.construction import construct_explained
 from innkeeper.taverns.smart.framing import LORE_POSITIONS, assemble, in_chat_prompts, relative_prompts, screen_framed
@@ -255,7 +256,7 @@ def _block(message: dict[str, Any], number: int) -> Block:
     )
 
 
-_ASSETS: Final = {"char": "character", "persona": "user"}
+_ASSETS: Final = {"char": "character", "persona": "persona"}
 """What the sources of descriptions are called in origins."""
 
 

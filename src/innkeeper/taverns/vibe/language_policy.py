@@ -21,6 +21,7 @@ from innkeeper.prompt import (
     Context,
     FrozenDict,
     Origin,
+    OriginAsset,
     State,
     Step,
     StepConfig,
@@ -153,7 +154,7 @@ def _block(text: str, target: str) -> Block:
         slot="language_policy",
         group=BudgetGroup.SYSTEM,
         metadata=FrozenDict({"source": "language_policy", "target_lang": target}),
-        origin=Origin("innkeeper", "language_policy"),
+        origin=Origin(OriginAsset.ENGINE, "language_policy"),
     )
 
 

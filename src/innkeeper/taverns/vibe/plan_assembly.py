@@ -27,7 +27,7 @@ from innkeeper.prompt import (
     StepConfig,
     Where,
 )
-from innkeeper.prompt.text import join_pieces
+from innkeeper.prompt.origin import OriginAsset, join_pieces
 from innkeeper.taverns.vibe.prepare import prepared
 
 __all__ = ["PLAN_ASSEMBLY", "PlanAssemblyConfig", "default_system_pieces", "default_system_text"]
@@ -85,7 +85,12 @@ def _default_pieces(state: State, builder: Callable[[State], Any] | None) -> tup
             what = f"{type(error).__name__}: {error}"
             state.warn(f"default_system_text_builder failed, the built-in text is used: {what}")
         else:
-            return (Piece("" if text is None else str(text), Origin("default_system_text_builder")),)
+            return (
+                Piece(
+                    "" if text is None else str(text),
+                    Origin(OriginAsset.REQUEST, "settings", "default_system_text_builder"),
+                ),
+            )
     return default_system_pieces(who.character, who.user)
 
 
@@ -145,7 +150,7 @@ def _template(state: State, key: str, slot: str) -> Iterator[Block]:
         return
     rendered = _rendered(state, key, text)
     if rendered.strip():
-        yield _system_block(slot, key, (Piece(rendered, Origin("meta", key)),))
+        yield _system_block(slot, key, (Piece(rendered, Origin(OriginAsset.REQUEST, "meta", key)),))
 
 
 def _rendered(state: State, key: str, template: str) -> str:
@@ -185,7 +190,7 @@ PLAN_ASSEMBLY: Final = Step("plan_assembly", _assemble, PlanAssemblyConfig)
 """Makes the blocks and the plan."""
 
 
-_OWN: Final = Origin("innkeeper", "default_system")
+_OWN: Final = Origin(OriginAsset.ENGINE, "default_system")
 
 
 def default_system_text(character: Character | None, user: Persona | Character | None) -> str:
@@ -226,4 +231,4 @@ def _part(character: Character, field: str, heading: str = "") -> tuple[Piece, .
 
 def _of_user(user: Persona | Character | None) -> Iterator[tuple[Piece, ...]]:
     if user is not None and user.persona_text.strip():
-        yield (Piece("User persona:\n", _OWN), Piece(user.persona_text, Origin("user", "persona_text")))
+        yield (Piece("User persona:\n", _OWN), Piece(user.persona_text, Origin(OriginAsset.PERSONA, "description")))

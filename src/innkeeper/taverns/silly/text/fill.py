@@ -17,9 +17,9 @@ from innkeeper.prompt.block import Block
 from innkeeper.prompt.errors import MaxTokensExceededError
 from innkeeper.prompt.frozen import FrozenDict
 from innkeeper.prompt.note import NoteKind
+from innkeeper.prompt.origin import Origin, OriginAsset
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import Step
-from innkeeper.prompt.text import Origin
 from innkeeper.taverns.silly.injection import Injections
 from innkeeper.taverns.silly.lore import Carry
 from innkeeper.taverns.silly.room import Counting
@@ -215,7 +215,12 @@ def _blocks(parts: TextParts, filled: TextFill) -> Iterator[Block]:
     if history.continued is not None:
         yield _line(history.continued, history.continued.text, removable=False)
     if parts.assembly.bias:
-        yield _block("assistant", parts.assembly.bias.lstrip(), "bias", Origin("settings", "user_prompt_bias"))
+        yield _block(
+            "assistant",
+            parts.assembly.bias.lstrip(),
+            "bias",
+            Origin(OriginAsset.REQUEST, "settings", "user_prompt_bias"),
+        )
 
 
 def _chat(parts: TextParts, filled: TextFill) -> Iterator[Block]:

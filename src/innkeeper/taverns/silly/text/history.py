@@ -10,9 +10,9 @@ from typing import Final
 
 import msgspec
 
+from innkeeper.prompt.origin import Origin
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
-from innkeeper.prompt.text import Origin
 from innkeeper.taverns.silly.injection import MAX_DEPTH, DepthText, Injections
 from innkeeper.taverns.silly.line import Line, note_calls, spoken_lines
 from innkeeper.taverns.silly.macro_expansion import Reasoning, of_depth
