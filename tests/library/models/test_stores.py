@@ -9,7 +9,7 @@ from innkeeper.library.catalogue.database_source import KEPT, SnapshotStore
 from innkeeper.library.db.audit import AuditStore
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.queries import query
-from innkeeper.library.errors import AlreadyExistsError, RowError, UnknownRowError
+from innkeeper.library.errors import AlreadyExistsError, ConflictError, RowError, UnknownRowError
 from innkeeper.library.models.stores import (
     CharacterStore,
     ModelStore,
@@ -73,7 +73,7 @@ def test_the_same_fragment_in_both_generation_modes(db: Database) -> None:
     store = NegativeStore(db)
     store.add(FRAGMENT)
     store.add({**FRAGMENT, "generation_mode": "i2i"})
-    with pytest.raises(AlreadyExistsError, match="negative_prompts has a row like"):
+    with pytest.raises(AlreadyExistsError, match="the family 'sdxl' has the fragment 'blurry'"):
         store.add(FRAGMENT)
 
 
@@ -114,6 +114,28 @@ def test_one_default_model_a_task(db: Database) -> None:
         store.set_default("i2v", "one")
     store.remove("two")
     assert store.defaults() == {}
+
+
+def test_a_provider_with_models_stays(db: Database) -> None:
+    """A provider goes only after its models, and the error names them."""
+    model(db)
+    with pytest.raises(ConflictError, match="maker/one"):
+        ProviderStore(db).remove("local")
+    ModelStore(db).remove("maker/one")
+    assert ProviderStore(db).remove("local")["name"] == "local"
+    assert ProviderStore(db).list() == ()
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_a_fragment_has_a_text(db: Database, text: str) -> None:
+    """An empty fragment is neither added nor made of another."""
+    store = NegativeStore(db)
+    with pytest.raises(UsageError, match="must not be empty"):
+        store.add({**FRAGMENT, "negative_prompt": text})
+    row = store.add(FRAGMENT)
+    with pytest.raises(UsageError, match="must not be empty"):
+        store.update(row["id"], {"negative_prompt": text})
+    assert [kept["negative_prompt"] for kept in store.list()] == ["blurry"]
 
 
 def test_models_by_name(db: Database) -> None:

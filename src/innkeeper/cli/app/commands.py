@@ -24,7 +24,7 @@ class CommandEntry(NamedTuple):
 
 COMMANDS: Final[Mapping[str, CommandEntry]] = MappingProxyType(
     {
-        # name: Entry("innkeeper.cli.name:name", "What it does, in a line."), sorted by name.
+        # name: CommandEntry("innkeeper.cli.room.name:name", "What it does, in a line."), sorted by name.
         "build": CommandEntry(
             "innkeeper.cli.prompt.build:build", "Build a prompt from a card, a chat, lore, and show why it is as it is."
         ),
@@ -50,18 +50,18 @@ COMMANDS: Final[Mapping[str, CommandEntry]] = MappingProxyType(
             "innkeeper.cli.prompt.lore:lore", "Try lorebooks against a chat, with a reason for every entry."
         ),
         "model": CommandEntry(
-            "innkeeper.cli.keep.model:model", "Keep the catalogue of models that the library answers for."
+            "innkeeper.cli.keep.catalogue:model", "Keep the catalogue of models that the library answers for."
         ),
         "models": CommandEntry(
             "innkeeper.cli.talk.weights:models", "Install and list models that run on this machine."
         ),
         "negative": CommandEntry(
-            "innkeeper.cli.keep.negative:negative", "Keep fragments of negative prompts, and see them joined."
+            "innkeeper.cli.keep.catalogue:negative", "Keep fragments of negative prompts, and see them joined."
         ),
         "parity": CommandEntry(
             "innkeeper.cli.prompt.replay:parity", "Run golden cases of the originals and show where we differ."
         ),
-        "provider": CommandEntry("innkeeper.cli.keep.provider:provider", "Keep the providers of models."),
+        "provider": CommandEntry("innkeeper.cli.keep.catalogue:provider", "Keep the providers of models."),
         "replay": CommandEntry(
             "innkeeper.cli.prompt.replay:replay", "Build a recorded prompt again and compare the bytes."
         ),
@@ -75,7 +75,7 @@ COMMANDS: Final[Mapping[str, CommandEntry]] = MappingProxyType(
         "tokens": CommandEntry(
             "innkeeper.cli.prompt.tokens:tokens", "Count the tokens of a text for one model or many."
         ),
-        "tool": CommandEntry("innkeeper.cli.keep.tool:tool", "Keep the tools that models may call."),
+        "tool": CommandEntry("innkeeper.cli.keep.catalogue:tool", "Keep the tools that models may call."),
         "vault": CommandEntry("innkeeper.cli.keep.vault:vault", "Keep secrets, encrypted; no command shows one."),
     }
 )
@@ -134,5 +134,5 @@ def _load(entry: CommandEntry) -> click.Command:
     module, _, attribute = entry.target.partition(":")
     command = getattr(import_module(module), attribute)
     if not isinstance(command, click.Command):
-        raise TypeError(f"{entry.target} is no click command")
+        raise TypeError(f"{entry.target} is not a click command")
     return command

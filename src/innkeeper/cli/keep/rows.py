@@ -1,20 +1,146 @@
-"""Rows on the command line: values for columns, from words or a file, as their columns take them."""
+"""Rows on the command line: the commands that list, show, set and remove them, and values for their columns.
+
+A group of commands names its `RowKind` once; `list_command`, `show_command`, `set_command` and `remove_command` make the rest.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from innkeeper.cli.keep.library import pairs, read_bytes
+from innkeeper.cli.keep.library import database_options, opened, pairs, print_json, print_table, read_bytes, who_option
 
 if TYPE_CHECKING:
     from sqlalchemy import Table
 
-__all__ = ["json_row", "object_of", "row_values", "set_option"]
+    from innkeeper.library.library import Library
+    from innkeeper.library.models.stores import RowStore
+
+__all__ = [
+    "RowKind",
+    "json_row",
+    "list_command",
+    "near",
+    "object_of",
+    "remove_command",
+    "row_values",
+    "set_command",
+    "set_option",
+    "show_command",
+]
+
+Decorator = Callable[[Any], Any]
+
+
+class RowKind(NamedTuple):
+    """One kind of rows.
+
+    ``store`` is a class of `innkeeper.library.models.stores`; ``plural`` the key of a list in JSON; ``argument`` what the help
+    calls the key of one; ``headings`` are a list's columns by their headings.
+    """
+
+    store: str
+    plural: str
+    argument: str
+    headings: Mapping[str, str]
+
+    def rows(self, library: Library) -> RowStore:
+        """The rows of a library."""
+        store: RowStore = getattr(import_module("innkeeper.library.models.stores"), self.store)(library.db)
+        return store
+
+
+def list_command(kind: RowKind, text: str, *filters: Decorator) -> click.Command:
+    """``list``: the rows in their order, those whose columns have the values of the filters."""
+
+    def run(url: str | None, *, as_json: bool, **where: Any) -> None:
+        with opened(url) as library:
+            rows = kind.rows(library).list(**{name: value for name, value in where.items() if value is not None})
+        if as_json:
+            print_json({kind.plural: [json_row(row) for row in rows]})
+        else:
+            print_table(list(kind.headings), [[row[name] for name in kind.headings.values()] for row in rows])
+
+    return _command("list", text, run, *filters)
+
+
+def show_command(
+    kind: RowKind,
+    text: str,
+    *,
+    name: str = "show",
+    more: Callable[[Library, Mapping[str, Any]], Mapping[str, Any]] = lambda _library, _row: {},
+) -> click.Command:
+    """``show``: one row with all its columns, and what ``more`` knows of it."""
+
+    def run(key: str, url: str | None, *, as_json: bool) -> None:
+        with opened(url) as library:
+            store = kind.rows(library)
+            with near(store, key):
+                row = store.get(key)
+            facts = {**json_row(row), **more(library, row)}
+        print_json(facts) if as_json else print_table(("", ""), facts.items())
+
+    return _command(name, text, run, click.argument("key", metavar=kind.argument))
+
+
+def set_command(
+    kind: RowKind,
+    text: str,
+    *options: Decorator,
+    resolve: Callable[[Library, dict[str, Any]], None] = lambda _library, _values: None,
+) -> click.Command:
+    """``set``: add a row or change it. ``options`` are named as columns; ``resolve`` may put columns in the place of others."""
+
+    def run(
+        key: str, url: str | None, *, words: tuple[str, ...], path: Path | None, who: str, as_json: bool, **given: Any
+    ) -> None:
+        from innkeeper.library.models import stores
+
+        store: type[RowStore] = getattr(stores, kind.store)
+        columns = {name: (list(value) or None) if isinstance(value, tuple) else value for name, value in given.items()}
+        values = row_values(store.table, words, path, **columns)
+        with opened(url) as library, library.db.publishing():
+            resolve(library, values)
+            row = kind.rows(library).put({**values, store.key: key}, who=who)
+        print_json(json_row(row)) if as_json else click.echo(f"{key}: saved.")
+
+    return _command("set", text, run, click.argument("key", metavar=kind.argument), *options, set_option, who_option)
+
+
+def remove_command(kind: RowKind, text: str, *, name: str = "remove", done: str = "removed") -> click.Command:
+    """``remove``: take one row out."""
+
+    def run(key: str, url: str | None, *, who: str, as_json: bool) -> None:
+        with opened(url) as library:
+            store = kind.rows(library)
+            with near(store, key):
+                store.remove(key, who=who)
+        print_json({store.key: key, done: True}) if as_json else click.echo(f"{key}: {done}.")
+
+    return _command(name, text, run, click.argument("key", metavar=kind.argument), who_option)
+
+
+def _command(name: str, text: str, run: Any, *decorators: Decorator) -> click.Command:
+    """A command with these arguments and options, in their order, and those of every command on a database."""
+    for decorate in (database_options, *reversed(decorators)):
+        run = decorate(run)
+    return click.command(name, help=text)(run)
+
+
+@contextmanager
+def near(store: RowStore, key: str) -> Iterator[None]:
+    """Give the error about a row that there is not the keys that were probably meant."""
+    from innkeeper.library.errors import near_names
+
+    with near_names(key, lambda: (row[store.key] for row in store.list())):
+        yield
 
 
 def row_values(table: Table, words: tuple[str, ...], path: Path | None = None, **given: Any) -> dict[str, Any]:
@@ -26,12 +152,10 @@ def row_values(table: Table, words: tuple[str, ...], path: Path | None = None, *
         UnknownNameError: no such column; with near names.
         TransferError, FormatError: a value that cannot be read.
     """
-    found: dict[str, Any] = dict(object_of(path)) if path is not None else {}
-    found |= pairs(words, "--set")
-    told = pairs(words, "--set")
-    values = {name: _read(table, name, told[name]) if name in told else value for name, value in found.items()}
+    values: dict[str, Any] = dict(object_of(path)) if path is not None else {}
     for name in values:
         _known(table, name)
+    values |= {name: _read(table, name, word) for name, word in pairs(words, "--set").items()}
     return values | {name: value for name, value in given.items() if value is not None}
 
 

@@ -24,10 +24,10 @@ from innkeeper.library.db.tables import (
     settings,
     tools,
 )
-from innkeeper.library.errors import AlreadyExistsError, RowError, UnknownRowError
+from innkeeper.library.errors import AlreadyExistsError, ConflictError, RowError, UnknownRowError
 from innkeeper.library.tiers.gate import TextKind, TierGate
 from innkeeper.library.tiers.moderation import card_texts, moderate
-from innkeeper.prompt.errors import Where
+from innkeeper.prompt.errors import UsageError, Where
 from innkeeper.prompt.frozen import FrozenDict
 
 if TYPE_CHECKING:
@@ -181,12 +181,34 @@ class NegativeStore(RowStore):
         here = {"model_type": model_type, "content_mode": content_mode, "generation_mode": generation_mode}
         return self.list(**here, is_active=True)
 
+    def _admit(self, row: FrozenDict, who: str) -> None:
+        super()._admit(row, who)
+        if not row["negative_prompt"].strip():
+            raise UsageError("a fragment must not be empty", hint="give it a text")
+
+    def _taken(self, error: Exception, row: Mapping[str, Any]) -> Exception:
+        taken = super()._taken(error, row)
+        if isinstance(taken, AlreadyExistsError):
+            text = row["negative_prompt"][:80]
+            message = f"the family {row['model_type']!r} has the fragment {text!r} in this tier and mode already"
+            return AlreadyExistsError(message, where=taken.where)
+        return taken
+
 
 class ProviderStore(RowStore):
     """Providers of models. ``secret_name`` names a secret of the vault, never its value."""
 
     table = api_providers
     key = "name"
+
+    def remove(self, key: str, *, who: str = "") -> FrozenDict:
+        """Take a provider out. Raises `UnknownRowError`, and `ConflictError` for one that still has models."""
+        with self.db.publishing():
+            models = ModelStore(self.db).list(provider_id=self.get(key)["id"])
+            if models:
+                keys = ", ".join(row["model_key"] for row in models[:5])
+                raise ConflictError(f"{key!r} has {len(models)} models: {keys}", hint="remove them first")
+            return super().remove(key, who=who)
 
 
 class ModelStore(RowStore):

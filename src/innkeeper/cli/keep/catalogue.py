@@ -1,0 +1,326 @@
+"""``innkeeper model``, ``negative``, ``provider`` and ``tool``: the catalogue that the library answers from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from innkeeper.cli.keep.library import (
+    audience_options,
+    ceilings,
+    database_options,
+    opened,
+    print_json,
+    print_table,
+    who_option,
+)
+from innkeeper.cli.keep.rows import (
+    RowKind,
+    json_row,
+    list_command,
+    near,
+    object_of,
+    remove_command,
+    row_values,
+    set_command,
+    set_option,
+    show_command,
+)
+
+if TYPE_CHECKING:
+    from innkeeper.library.library import Library
+
+__all__ = ["model", "negative", "provider", "tool"]
+
+_MODALITY: Final = click.Choice(["image", "video", "chat"])
+_MODES: Final = click.Choice(["txt2img", "i2i"])
+_TIERS: Final = click.Choice(["sfw", "nsfw"])
+
+# --------------------------------------------------------------------------------------------------------------- providers
+
+
+@click.group()
+def provider() -> None:
+    """Keep the providers of models: addresses, authentication, limits. A key is set with `innkeeper vault set`."""
+
+
+PROVIDERS: Final = RowKind(
+    "ProviderStore",
+    "providers",
+    "NAME",
+    {
+        "name": "name",
+        "shown as": "display_name",
+        "address": "base_url",
+        "auth": "auth_scheme",
+        "secret": "secret_name",
+        "ceiling": "tier_ceiling",
+        "active": "is_active",
+    },
+)
+
+provider.add_command(list_command(PROVIDERS, "List the providers by name."))
+provider.add_command(show_command(PROVIDERS, "Show a provider with everything that is known of it."))
+provider.add_command(
+    set_command(
+        PROVIDERS,
+        "Add the provider NAME, or change the columns that are named.",
+        click.option("--base-url", help="The address of its API."),
+        click.option("--secret-name", help="The name of its key in the vault."),
+    )
+)
+provider.add_command(remove_command(PROVIDERS, "Take the provider NAME out; one that still has models stays."))
+
+# ------------------------------------------------------------------------------------------------------------------ models
+
+
+@click.group()
+def model() -> None:
+    """Keep the catalogue of models. Lower priorities come first. To install one on this machine: `innkeeper models`."""
+
+
+MODELS: Final = RowKind("ModelStore", "models", "KEY", {})
+
+
+@model.command("list")
+@click.option("--modality", type=_MODALITY, help="Only those of this kind.")
+@click.option("--task", help="Only active ones that do this task, its default first.")
+@database_options
+def list_models(url: str | None, *, modality: str | None, task: str | None, as_json: bool) -> None:
+    """List the models in their order."""
+    from innkeeper.library.models.stores import ModelStore
+
+    with opened(url) as library:
+        store, providers = ModelStore(library.db), _provider_names(library)
+        where = {} if modality is None else {"modality": modality}
+        rows = store.list(**where) if task is None else store.for_task(task, modality=modality)
+        defaults = store.defaults()
+    if as_json:
+        facts = [{**json_row(row), "provider": providers.get(row["provider_id"])} for row in rows]
+        print_json({"models": facts, "defaults": defaults})
+        return
+    print_table(
+        ("key", "provider", "kind", "family", "tasks", "window", "priority", "ceiling", "active"),
+        [
+            (
+                row["model_key"],
+                providers.get(row["provider_id"]),
+                row["modality"],
+                row["model_family"],
+                [f"{name}*" if defaults.get(name) == row["model_key"] else name for name in row["tasks"]],
+                row["context_window"],
+                row["priority"],
+                row["tier_ceiling"],
+                row["is_active"],
+            )
+            for row in rows
+        ],
+    )
+
+
+def _provider_names(library: Library) -> dict[str, str]:
+    return {row["id"]: row["name"] for row in PROVIDERS.rows(library).list()}
+
+
+def _provider_and_tasks(library: Library, row: Mapping[str, Any]) -> dict[str, Any]:
+    from innkeeper.library.models.stores import ModelStore
+
+    defaults = ModelStore(library.db).defaults()
+    tasks = [task for task, key in defaults.items() if key == row["model_key"]]
+    return {"provider": _provider_names(library).get(row["provider_id"]), "default_for_tasks": tasks}
+
+
+def _provider_id(library: Library, values: dict[str, Any]) -> None:
+    """The provider's id in the place of its name."""
+    name, store = values.pop("provider_name", None), PROVIDERS.rows(library)
+    if name is not None:
+        with near(store, name):
+            values["provider_id"] = store.get(name)["id"]
+
+
+model.add_command(
+    show_command(MODELS, "Show the model KEY with everything that is known of it.", more=_provider_and_tasks)
+)
+model.add_command(
+    set_command(
+        MODELS,
+        "Add the model KEY, or change the columns that are named.",
+        click.option("--provider", "provider_name", help="Who runs it: a provider's name."),
+        click.option("--modality", type=_MODALITY, help="Its kind."),
+        click.option("--family", "model_family", help="Its family."),
+        click.option("--task", "tasks", multiple=True, help="What it does; may be repeated."),
+        click.option("--window", "context_window", type=click.IntRange(min=1), help="Its context window, in tokens."),
+        click.option("--priority", type=int, help="Lower comes first."),
+        click.option("--tier-ceiling", type=_TIERS, help="The highest tier that it serves."),
+        resolve=_provider_id,
+    )
+)
+model.add_command(remove_command(MODELS, "Take the model KEY out."))
+
+
+@model.command()
+@click.argument("task")
+@click.argument("key")
+@database_options
+def default(task: str, key: str, url: str | None, *, as_json: bool) -> None:
+    """Make the model KEY the default for TASK."""
+    from innkeeper.library.models.stores import ModelStore
+
+    with opened(url) as library:
+        store = ModelStore(library.db)
+        with near(store, key):
+            store.set_default(task, key)
+    print_json({"task": task, "model_key": key}) if as_json else click.echo(f"{key} is the default for {task}.")
+
+
+# ------------------------------------------------------------------------------------------------------------------- tools
+
+
+@click.group()
+def tool() -> None:
+    """Keep the definitions of tools: what a model may call, with which arguments."""
+
+
+TOOLS: Final = RowKind(
+    "ToolStore",
+    "tools",
+    "NAME",
+    {"name": "name", "what it does": "description", "active": "is_active", "changed": "updated_at"},
+)
+
+tool.add_command(list_command(TOOLS, "List the tools by name."))
+tool.add_command(show_command(TOOLS, "Show the tool NAME with its definition.", name="get"))
+tool.add_command(remove_command(TOOLS, "Take the tool NAME out.", name="delete", done="deleted"))
+
+
+@tool.command("set")
+@click.argument("name")
+@click.option("--file", "path", type=click.Path(path_type=Path), help="The definition, as JSON or YAML (-: the input).")
+@click.option("--description", help="What it does; the definition's own where left out.")
+@click.option("--active/--inactive", "is_active", default=None, help="Whether it is offered to models.")
+@who_option
+@database_options
+def set_tool(
+    name: str, url: str | None, *, path: Path | None, description: str | None, who: str, as_json: bool, **columns: Any
+) -> None:
+    """Add the tool NAME, or change what is named. The definition is an object, with its parameters as a JSON Schema."""
+    definition = None if path is None else dict(object_of(path))
+    if description is None and definition is not None:
+        description = definition.get("description")
+    columns |= {"definition": definition, "description": description}
+    values = {column: value for column, value in columns.items() if value is not None}
+    with opened(url) as library:
+        row = TOOLS.rows(library).put({"name": name, **values}, who=who)
+    print_json(json_row(row)) if as_json else click.echo(f"{name}: saved.")
+
+
+# ------------------------------------------------------------------------------------------------------- negative prompts
+
+
+@click.group()
+def negative() -> None:
+    """Keep the fragments of negative prompts, by family of models, tier and generation mode. Lower priorities come first."""
+
+
+NEGATIVES: Final = RowKind(
+    "NegativeStore",
+    "negatives",
+    "ID",
+    {
+        "id": "id",
+        "family": "model_type",
+        "tier": "content_mode",
+        "mode": "generation_mode",
+        "priority": "priority",
+        "active": "is_active",
+        "text": "negative_prompt",
+    },
+)
+
+negative.add_command(
+    list_command(
+        NEGATIVES,
+        "List the fragments in their order.",
+        click.option("--family", "model_type", help="Only those of this family."),
+        click.option("--content-mode", help="Only those of this tier."),
+        click.option("--mode", "generation_mode", type=_MODES, help="Only those of this mode."),
+    )
+)
+negative.add_command(show_command(NEGATIVES, "Show one fragment with everything that is known of it."))
+negative.add_command(remove_command(NEGATIVES, "Take a fragment out."))
+
+
+@negative.command()
+@click.argument("text")
+@click.option("--family", "model_type", required=True, help="The family of models that it is for.")
+@click.option("--content-mode", type=_TIERS, help="Its tier; sfw where left out.")
+@click.option("--mode", "generation_mode", type=_MODES, help="Its generation mode; txt2img where left out.")
+@click.option("--priority", type=int, help="Lower comes first; 1 where left out.")
+@set_option
+@who_option
+@database_options
+def add(
+    text: str,
+    url: str | None,
+    *,
+    words: tuple[str, ...],
+    path: Path | None,
+    who: str,
+    as_json: bool,
+    **columns: Any,
+) -> None:
+    """Add the fragment TEXT; commas part it into several things."""
+    from innkeeper.library.models.stores import NegativeStore
+
+    values = row_values(NegativeStore.table, words, path, negative_prompt=text, **columns)
+    with opened(url) as library:
+        row = NegativeStore(library.db).add({"created_by": who, **values}, who=who)
+    print_json(json_row(row)) if as_json else click.echo(f"{row['id']}: added.")
+
+
+@negative.command()
+@click.option("--family", default="", help="The family of models.")
+@click.option(
+    "--target", help="A model of the catalogue: its family, its limits, whether it takes negative prompts at all."
+)
+@click.option("--mode", type=_MODES, default="txt2img", show_default=True, help="The generation mode.")
+@click.option("--text", default="", help="The user's own negative prompt, which comes last.")
+@audience_options
+@database_options
+def preview(
+    url: str | None,
+    *,
+    family: str,
+    target: str | None,
+    mode: str,
+    text: str,
+    content_mode: str,
+    age_record: Path | None,
+    as_json: bool,
+) -> None:
+    """Show the joined negative prompt, its tokens, and what was left out and why."""
+    import msgspec
+
+    from innkeeper.library.models.facts import require_known
+    from innkeeper.library.tiers.gate import TextKind
+
+    if not (family or target):
+        raise click.UsageError("name a family or a target")
+    with opened(url) as library:
+        if target is not None:
+            require_known(library.catalogue, target)
+        limits = ceilings(library, age_record)
+        tier = library.tier_check({TextKind.USER_TEXT.value: text} if text else {}, content_mode, limits)
+        if text:
+            tier.require()
+        joined = library.negatives(family, tier.effective, mode, model=target, user_text=text)
+    if as_json:
+        print_json({**msgspec.to_builtins(joined), "tier_granted": tier.effective.value, "tier_reasons": tier.reasons})
+        return
+    click.echo(joined.text or f"no negative prompt ({joined.skipped})")
+    click.echo(f"{joined.tokens:,} tokens, tier {tier.effective.value}", err=True)
+    for dropped in joined.dropped:
+        click.echo(f"left out ({dropped.reason}): {dropped.fragment.text}", err=True)
