@@ -59,7 +59,7 @@ class Spelling(StrEnum):
     """SmartTavern: ``mode``, ``condition``, roles for positions."""
 
 
-class CharacterFilter(msgspec.Struct, frozen=True, omit_defaults=True):
+class CharacterFilter(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """For which characters an entry holds: file names and tag ids; with ``exclude`` for all others."""
 
     names: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ class CharacterFilter(msgspec.Struct, frozen=True, omit_defaults=True):
     exclude: bool = False
 
 
-class LorebookEntry(msgspec.Struct, frozen=True, kw_only=True):
+class LorebookEntry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One entry. ``raw`` is the object it was read from, which must not be changed.
 
     ``id`` is the entry's own (``uid`` or ``id``, a number or text), or its key or index in the book; ``index`` counts the

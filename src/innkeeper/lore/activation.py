@@ -19,7 +19,7 @@ from innkeeper.lore.compiled import (
     SUPPRESS,
     CompiledEntry,
     CompiledLore,
-    Test,
+    KeyTest,
     key_tests,
     pattern_of,
     selective,
@@ -28,7 +28,7 @@ from innkeeper.lore.groups import GroupRules, choose
 from innkeeper.lore.jsregex import RegexRunner
 from innkeeper.lore.ledger import Ledger
 from innkeeper.lore.limits import MAX_LOOPS, MAX_SCAN_DEPTH
-from innkeeper.lore.matcher import Pattern, ScanSources, ScanText, Window, first_place, parse_key
+from innkeeper.lore.matcher import Pattern, ScanSources, ScanText, Window, first_place
 from innkeeper.lore.settings import LoreSettings
 from innkeeper.lore.timed import TimedEffects
 from innkeeper.lore.verdict import Reason, Verdict
@@ -148,7 +148,7 @@ class _Scan:
         self.counted = ""
         self._windows: dict[tuple[int | None, tuple[str, ...]], Window] = {}
         self._shown: dict[int, frozenset[int]] = {}
-        self._macro_tests: dict[int, tuple[tuple[Test, ...], tuple[Test, ...]]] = {}
+        self._macro_tests: dict[int, tuple[tuple[KeyTest, ...], tuple[KeyTest, ...]]] = {}
         self._standing = self._always_tried()
 
     # ------------------------------------------------------------------------------------------------------- passes
@@ -321,7 +321,7 @@ class _Scan:
             return self._because(entry, Reason.SECONDARY, logic=entry.entry.selective_logic.value, **facts)
         return self._because(entry, Reason.KEY, **facts)
 
-    def _agrees(self, entry: CompiledEntry, secondary: tuple[Test, ...], window: Window) -> bool:
+    def _agrees(self, entry: CompiledEntry, secondary: tuple[KeyTest, ...], window: Window) -> bool:
         """Whether the secondary keys let the entry pass. Empty ones never match (`sillytavern.md` 25)."""
         logic = selective(entry.entry)
         if logic is None:
@@ -336,7 +336,7 @@ class _Scan:
             return not any(matches)
         return not all(matches) or bool(blank)
 
-    def _tests(self, entry: CompiledEntry) -> tuple[tuple[Test, ...], tuple[Test, ...]]:
+    def _tests(self, entry: CompiledEntry) -> tuple[tuple[KeyTest, ...], tuple[KeyTest, ...]]:
         """The entry's keys, with those that hold macros expanded (once a scan)."""
         if not any(test.macro for test in (*entry.primary, *entry.secondary)):
             return entry.primary, entry.secondary
@@ -347,8 +347,8 @@ class _Scan:
             )
         return self._macro_tests[entry.place]
 
-    def _expanded(self, entry: CompiledEntry, tests: Iterable[Test]) -> tuple[Test, ...]:
-        expanded: list[Test] = []
+    def _expanded(self, entry: CompiledEntry, tests: Iterable[KeyTest]) -> tuple[KeyTest, ...]:
+        expanded: list[KeyTest] = []
         for test in tests:
             keys = [self.given.substitute(test.text)] if test.macro else []
             done = (
@@ -357,7 +357,7 @@ class _Scan:
             expanded += done
         return tuple(expanded)
 
-    def _found(self, test: Test, entry: CompiledEntry, window: Window) -> bool:
+    def _found(self, test: KeyTest, entry: CompiledEntry, window: Window) -> bool:
         if test.number is not None:
             return test.number in self._window_hits(window)
         if test.regex is not None and (test.checked or self.regex.valid(test.regex)):
@@ -368,8 +368,7 @@ class _Scan:
 
     def _pattern(self, text: str, entry: CompiledEntry) -> Pattern:
         words = self.settings.unicode_words
-        key = parse_key(text)
-        return pattern_of(key, exact_case=entry.exact_case, whole_words=entry.whole_words, unicode_words=words)
+        return pattern_of(text.strip(), exact_case=entry.exact_case, whole_words=entry.whole_words, unicode_words=words)
 
     def _window_hits(self, window: Window) -> frozenset[int]:
         """The patterns found in a window, worked out once a pass. Windows are kept, so their identity names them."""

@@ -15,7 +15,7 @@ import msgspec
 from innkeeper.content.entry import LorebookEntry, SelectiveLogic
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.lore.jsregex import RegexRunner
-from innkeeper.lore.matcher import Key, KeyIndex, Pattern, RegexKey, parse_key
+from innkeeper.lore.matcher import KeyIndex, Pattern, RegexKey, is_word, parse_key
 from innkeeper.lore.settings import InsertionStrategy, LoreSettings
 from innkeeper.prompt.memo import Memo
 
@@ -24,9 +24,9 @@ __all__ = [
     "SUPPRESS",
     "CompiledEntry",
     "CompiledLore",
+    "KeyTest",
     "LoreScope",
     "ScopedBook",
-    "Test",
     "compile_lore",
     "key_tests",
     "split_decorators",
@@ -73,7 +73,7 @@ class ScopedBook(msgspec.Struct, frozen=True):
     book: Lorebook
 
 
-class Test(msgspec.Struct, frozen=True):
+class KeyTest(msgspec.Struct, frozen=True, gc=False):
     """One key ready to be tried: by the index (``number``), as a regular expression, or only after macros (``macro``)."""
 
     text: str
@@ -85,16 +85,16 @@ class Test(msgspec.Struct, frozen=True):
     """Whether JavaScript has accepted ``regex``."""
 
 
-class CompiledEntry(msgspec.Struct, frozen=True, eq=False):
-    """An entry with its place in the scan order, its decorators cut off and its keys as `Test` values."""
+class CompiledEntry(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """An entry with its place in the scan order, its decorators cut off and its keys as `KeyTest` values."""
 
     place: int
     book: str
     entry: LorebookEntry
     decorators: frozenset[str]
     content: str
-    primary: tuple[Test, ...]
-    secondary: tuple[Test, ...]
+    primary: tuple[KeyTest, ...]
+    secondary: tuple[KeyTest, ...]
     exact_case: bool
     whole_words: bool
     sources: tuple[str, ...] = ()
@@ -195,50 +195,48 @@ class _Patterns:
         self._numbers: dict[tuple[str, bool, bool], int] = {}
         self.regex = RegexRunner(lambda _what, _why: None)
 
-    def number(self, pattern: Pattern) -> int:
-        facts = (pattern.text, pattern.exact_case, pattern.whole_word)
-        number = self._numbers.setdefault(facts, len(self.patterns))
-        if number == len(self.patterns):
-            self.patterns.append(pattern)
+    def number(self, text: str, *, exact_case: bool = False, whole_word: bool = False) -> int:
+        """The number of the pattern for a plain text, which is in lower case unless its case counts."""
+        facts = (text, exact_case, whole_word)
+        number = self._numbers.get(facts)
+        if number is None:
+            number = self._numbers[facts] = len(self.patterns)
+            self.patterns.append(Pattern(text, exact_case, whole_word, whole_word and self.unicode_words))
         return number
 
 
 def key_tests(
     keys: Iterable[str], *, exact_case: bool, whole_words: bool, patterns: _Patterns | None = None
-) -> tuple[Test, ...]:
-    """Each non-empty key as a `Test`. Without ``patterns`` (after macros) plain keys stay texts to be searched for.
+) -> tuple[KeyTest, ...]:
+    """Each non-empty key as a `KeyTest`. Without ``patterns`` (after macros) plain keys stay texts to be searched for.
 
-    A key that looks like a regular expression but is none to JavaScript is plain text (`sillytavern.md` 24).
+    A key that looks like a regular expression but is not one to JavaScript is plain text (`sillytavern.md` 24).
     """
-    tests = []
-    for text in keys:
-        if not text:
-            continue
-        if "{{" in text and patterns is not None:
-            tests.append(Test(text, macro=True))
-            continue
-        tests.append(_test(parse_key(text), patterns, exact_case=exact_case, whole_words=whole_words))
-    return tuple(tests)
+    return tuple([_test(text, patterns, exact_case=exact_case, whole_words=whole_words) for text in keys if text])
 
 
-def _test(key: Key, patterns: _Patterns | None, *, exact_case: bool, whole_words: bool) -> Test:
-    if key.regex is not None and (patterns is None or patterns.regex.valid(key.regex)):
+def _test(text: str, patterns: _Patterns | None, *, exact_case: bool, whole_words: bool) -> KeyTest:
+    if patterns is not None and "{{" in text:
+        return KeyTest(text, macro=True)
+    trimmed = text.strip()
+    regex = parse_key(trimmed).regex if trimmed.startswith("/") else None
+    if regex is not None and (patterns is None or patterns.regex.valid(regex)):
         if patterns is None:
-            return Test(key.text, regex=key.regex)
-        literal = patterns.number(Pattern(key.regex.literal)) if key.regex.literal else None
-        return Test(key.text, regex=key.regex, literal=literal, checked=True)
-    if not key.text or patterns is None:
-        return Test(key.text)
-    words = patterns.unicode_words
-    pattern = pattern_of(key, exact_case=exact_case, whole_words=whole_words, unicode_words=words)
-    return Test(key.text, number=patterns.number(pattern))
+            return KeyTest(trimmed, regex=regex)
+        literal = patterns.number(regex.literal) if regex.literal else None
+        return KeyTest(trimmed, regex=regex, literal=literal, checked=True)
+    if not trimmed or patterns is None:
+        return KeyTest(trimmed)
+    written = trimmed if exact_case else trimmed.lower()
+    return KeyTest(
+        trimmed, patterns.number(written, exact_case=exact_case, whole_word=whole_words and is_word(trimmed))
+    )
 
 
-def pattern_of(key: Key, *, exact_case: bool, whole_words: bool, unicode_words: bool = False) -> Pattern:
+def pattern_of(text: str, *, exact_case: bool, whole_words: bool, unicode_words: bool = False) -> Pattern:
     """The pattern of a plain key. Whole words hold for one-word keys only (`sillytavern.md` 23)."""
-    text = key.text if exact_case else key.text.lower()
-    whole = whole_words and key.words == 1
-    return Pattern(text, exact_case, whole, whole and unicode_words)
+    whole = whole_words and is_word(text)
+    return Pattern(text if exact_case else text.lower(), exact_case, whole, whole and unicode_words)
 
 
 def _compile(books: tuple[ScopedBook, ...], settings: LoreSettings) -> CompiledLore:

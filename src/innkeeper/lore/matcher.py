@@ -31,6 +31,7 @@ __all__ = [
     "ScanText",
     "Window",
     "first_place",
+    "is_word",
     "parse_key",
     "required_literal",
 ]
@@ -41,7 +42,7 @@ _QUANTIFIERS: Final = ("?", "*", "{")
 _PLAIN: Final = re.compile(r"[ -~]+")
 
 
-class RegexKey(msgspec.Struct, frozen=True):
+class RegexKey(msgspec.Struct, frozen=True, gc=False):
     """A ``/pattern/flags`` key. ``literal`` is lower-case text every match must contain, or empty when none is sure."""
 
     pattern: str
@@ -49,16 +50,16 @@ class RegexKey(msgspec.Struct, frozen=True):
     literal: str = ""
 
 
-class Key(msgspec.Struct, frozen=True):
+class Key(msgspec.Struct, frozen=True, gc=False):
     """A key as written (``text``, trimmed) and, when it has that form, as a regular expression."""
 
     text: str
     regex: RegexKey | None = None
 
-    @property
-    def words(self) -> int:
-        """How many words it has; whole-word matching holds for one-word keys only."""
-        return len(self.text.split())
+
+def is_word(key: str) -> bool:
+    """Whether a key is one word; whole-word matching holds for those only."""
+    return len(key.split(None, 2)) == 1
 
 
 def parse_key(text: str) -> Key:
@@ -113,7 +114,7 @@ class ScanSources(msgspec.Struct, frozen=True, kw_only=True):
     injections: tuple[str, ...] = ()
 
 
-class Window(msgspec.Struct, frozen=True):
+class Window(msgspec.Struct, frozen=True, gc=False):
     """What one entry looks through: so many messages, these sources, with the recursion text or without."""
 
     depth: int
@@ -162,7 +163,7 @@ _WORD: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01
 """What JavaScript's ``\\w`` means: a neighbour outside this set is a word's border."""
 
 
-class Pattern(msgspec.Struct, frozen=True):
+class Pattern(msgspec.Struct, frozen=True, gc=False):
     """A plain text to find: as written or in lower case, anywhere or only as a whole word."""
 
     text: str

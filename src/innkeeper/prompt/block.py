@@ -36,7 +36,7 @@ class InsertionPoint(StrEnum):
     IN_CHAT = "in_chat"
 
 
-class Block(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class Block(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
     """One piece of the prompt.
 
     ``slot`` names its place (``history``, ``main_prompt`` …); ``depth`` and ``order`` are those of an in-chat block;

@@ -128,7 +128,8 @@ def check_depth(value: Any, what: str = "the data") -> None:
         items = list(chain.from_iterable([box.values() if isinstance(box, dict) else box for box in level]))
         # Most items are texts and numbers of few types: sorting out by type is much quicker than `isinstance` of each.
         types = {kind for kind in set(map(type, items)) if issubclass(kind, _CONTAINERS)}
-        level = list({id(item): item for item in items if type(item) in types}.values()) if types else []
+        below = [item for item in items if type(item) in types] if types else []
+        level = list(dict(zip(map(id, below), below, strict=True)).values())  # each once, however often it stands there
 
 
 _CONTAINERS: Final = (dict, list, tuple)

@@ -121,7 +121,7 @@ def _media_type(part: Mapping[str, Any]) -> str | None:
     return f"audio/{form}" if isinstance(form, str) else None
 
 
-class Message(msgspec.Struct, frozen=True, omit_defaults=True):
+class Message(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One turn. ``content`` is always text; media are ``attachments``; tool calls live in ``metadata``.
 
     Standard metadata keys are `STANDARD_METADATA`; others pass through to the dialects that know them. ``swipes`` are the

@@ -34,7 +34,7 @@ class OriginAsset(StrEnum):
     UNKNOWN = "unknown"  # nobody said
 
 
-class Origin(msgspec.Struct, frozen=True, omit_defaults=True):
+class Origin(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Where text came from: the asset (`OriginAsset`), the field or entry in it, the macro that gave it.
 
     ``name`` tells assets of one kind apart: of several lorebooks, the book's name.
@@ -54,7 +54,7 @@ class Origin(msgspec.Struct, frozen=True, omit_defaults=True):
         return f"{self.asset}{name}{field}{entry}" + (f" {{{{{self.macro}}}}}" if self.macro else "")
 
 
-class Piece(msgspec.Struct, frozen=True):
+class Piece(msgspec.Struct, frozen=True, gc=False):
     """A run of text with one origin. A block's pieces, concatenated, are its content."""
 
     text: str

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Line", "line_of", "note_calls", "spoken_lines", "without_calls"]
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True):
+class Line(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One line of the chat. ``hidden`` lines are in no prompt; a ``narrator`` line is nobody's; ``place`` counts from 0."""
 
     place: int

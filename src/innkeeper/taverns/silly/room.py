@@ -31,7 +31,7 @@ REPLY_PRIMER: Final = 3
 """Tokens every chat prompt reserves for the beginning of the reply."""
 
 
-class Draft(msgspec.Struct, frozen=True, kw_only=True):
+class Draft(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A message to be. ``kind`` is what it is to the budget (``system``, ``examples``, ``lore``, ``history``)."""
 
     role: str
