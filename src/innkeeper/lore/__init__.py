@@ -6,10 +6,11 @@ from innkeeper.lore.lint import lint_book
 from innkeeper.lore.matcher import ScanSources
 from innkeeper.lore.settings import InsertionStrategy, LoreSettings
 from innkeeper.lore.timed import TimedEffects
-from innkeeper.lore.verdict import Reason, Verdict
+from innkeeper.lore.verdict import BaseReason, Reason, Verdict
 
 __all__ = [
     "Activated",
+    "BaseReason",
     "CompiledEntry",
     "CompiledLore",
     "InsertionStrategy",

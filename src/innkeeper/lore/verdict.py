@@ -1,82 +1,71 @@
-"""Verdict: why an entry is in the prompt, or the first rule that kept it out.
+"""Verdict: why an entry is in the prompt, or the first rule that kept it out; one kind of value for every tavern.
 
-While a scan decides, it stores a `Reason` and two or three numbers; sentences are made only when somebody reads them.
+While a tavern decides, it stores a reason and two or three numbers; sentences are made only when somebody reads them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Self
 
 import msgspec
 
-__all__ = ["Reason", "Verdict"]
+__all__ = ["BaseReason", "Reason", "Verdict"]
 
 
-class Reason(StrEnum):
-    """What decided about an entry. The first six fired it; the others stopped it."""
+class BaseReason(StrEnum):
+    """What can decide about an entry; each tavern's reasons are a subclass.
 
-    KEY = "key"
-    CONSTANT = "constant"
-    STICKY = "sticky"
-    DECORATOR = "decorator"
-    FORCED = "forced"
-    EXTERNAL = "external"
+    A member is written ``NAME = "name", "the sentence with {facts}"``, with a third value ``True`` where an entry is in the
+    prompt by it.
+    """
 
-    DISABLED = "disabled"
-    TRIGGER = "trigger"
-    CHARACTER = "character"
-    DELAY = "delay"
-    COOLDOWN = "cooldown"
-    SUPPRESSED = "suppressed"
-    ONLY_RECURSION = "only_recursion"
-    RECURSION_LEVEL = "recursion_level"
-    NO_RECURSION = "no_recursion"
-    NO_KEYS = "no_keys"
-    NO_MATCH = "no_match"
-    SECONDARY = "secondary"
-    NO_DEPTH = "no_depth"
-    GROUP_LOST = "group_lost"
-    GROUP_TAKEN = "group_taken"
-    GROUP_SCORE = "group_score"
-    GROUP_STICKY = "group_sticky"
-    GROUP_QUIRK = "group_quirk"
-    PROBABILITY = "probability"
-    BUDGET = "budget"
-    VECTORIZED = "vectorized"
+    template: str
+    fired: bool
+
+    def __new__(cls, value: str, template: str, fired: bool = False) -> Self:  # noqa: FBT001, FBT002 - as members write it
+        """A member with its sentence, and whether an entry is in the prompt by it."""
+        member = str.__new__(cls, value)
+        member._value_, member.template, member.fired = value, template, fired
+        return member
+
+    def sentence(self, facts: Mapping[str, Any]) -> str:
+        """The decision in words; a fact that is not known is a question mark."""
+        return self.template.format_map(_Facts(facts))
 
 
-FIRED: Final = frozenset({Reason.KEY, Reason.CONSTANT, Reason.STICKY, Reason.DECORATOR, Reason.FORCED, Reason.EXTERNAL})
+class Reason(BaseReason):
+    """What decides about an entry in SillyTavern's way of scanning. The first six fire it; the others stop it."""
 
-_SENTENCES: Final = {
-    Reason.KEY: "fired by {key!r} in {place} (pass {loop})",
-    Reason.CONSTANT: "fired: constant (pass {loop})",
-    Reason.STICKY: "fired: still sticky until message {until}",
-    Reason.DECORATOR: "fired: decorator @@activate (pass {loop})",
-    Reason.FORCED: "fired: forced by the request",
-    Reason.EXTERNAL: "fired from outside",
-    Reason.DISABLED: "the entry is disabled",
-    Reason.TRIGGER: "only for generation types {triggers}; this is {generation!r}",
-    Reason.CHARACTER: "its character filter does not let this character pass",
-    Reason.DELAY: "delayed until the chat has {until} messages; it has {length}",
-    Reason.COOLDOWN: "cooling down until message {until}",
-    Reason.SUPPRESSED: "decorator @@dont_activate",
-    Reason.ONLY_RECURSION: "waits for recursion, and there was none",
-    Reason.RECURSION_LEVEL: "waits for recursion level {level}; {reached} was reached",
-    Reason.NO_RECURSION: "not in recursion passes, and no key matched before",
-    Reason.NO_KEYS: "it has no keys and is not constant",
-    Reason.NO_MATCH: "no key matched in {depth} messages",
-    Reason.SECONDARY: "{key!r} matched, but the secondary keys ({logic}) did not agree",
-    Reason.NO_DEPTH: "its scan depth is {depth}: nothing to search",
-    Reason.GROUP_LOST: "lost group {group!r} to {winner} ({how})",
-    Reason.GROUP_TAKEN: "group {group!r} already has {winner}",
-    Reason.GROUP_SCORE: "group {group!r}: score {score} is below {best}",
-    Reason.GROUP_STICKY: "group {group!r} has a sticky entry",
-    Reason.GROUP_QUIRK: "removed with the second removal of a loser of two groups (SillyTavern quirk)",
-    Reason.PROBABILITY: "rolled {roll:.2f} against {probability} %",
-    Reason.BUDGET: "over the lore budget: {tokens} of {budget} tokens",
-    Reason.VECTORIZED: "vectorised: needs a vector search, which no source supplied",
-}
+    KEY = "key", "fired by {key!r} in {place} (pass {loop})", True
+    CONSTANT = "constant", "fired: constant (pass {loop})", True
+    STICKY = "sticky", "fired: still sticky until message {until}", True
+    DECORATOR = "decorator", "fired: decorator @@activate (pass {loop})", True
+    FORCED = "forced", "fired: forced by the request", True
+    EXTERNAL = "external", "fired from outside", True
+
+    DISABLED = "disabled", "the entry is disabled"
+    TRIGGER = "trigger", "only for generation types {triggers}; this is {generation!r}"
+    CHARACTER = "character", "its character filter does not let this character pass"
+    DELAY = "delay", "delayed until the chat has {until} messages; it has {length}"
+    COOLDOWN = "cooldown", "cooling down until message {until}"
+    SUPPRESSED = "suppressed", "decorator @@dont_activate"
+    ONLY_RECURSION = "only_recursion", "waits for recursion, and there was none"
+    RECURSION_LEVEL = "recursion_level", "waits for recursion level {level}; {reached} was reached"
+    NO_RECURSION = "no_recursion", "not in recursion passes, and no key matched before"
+    NO_KEYS = "no_keys", "it has no keys and is not constant"
+    NO_MATCH = "no_match", "no key matched in {depth} messages"
+    SECONDARY = "secondary", "{key!r} matched, but the secondary keys ({logic}) did not agree"
+    NO_DEPTH = "no_depth", "its scan depth is {depth}: nothing to search"
+    GROUP_LOST = "group_lost", "lost group {group!r} to {winner} ({how})"
+    GROUP_TAKEN = "group_taken", "group {group!r} already has {winner}"
+    GROUP_SCORE = "group_score", "group {group!r}: score {score} is below {best}"
+    GROUP_STICKY = "group_sticky", "group {group!r} has a sticky entry"
+    GROUP_QUIRK = "group_quirk", "removed with the second removal of a loser of two groups (SillyTavern quirk)"
+    PROBABILITY = "probability", "rolled {roll:.2f} against {probability} %"
+    BUDGET = "budget", "over the lore budget: {tokens} of {budget} tokens"
+    VECTORIZED = "vectorized", "vectorised: needs a vector search, which no source supplied"
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -85,17 +74,17 @@ class Verdict(msgspec.Struct, frozen=True):
     book: str
     uid: int | str
     title: str
-    reason: Reason
-    facts: dict[str, Any] = {}
+    reason: BaseReason
+    facts: Mapping[str, Any] = {}
 
     @property
     def fired(self) -> bool:
         """Whether the entry is in the prompt."""
-        return self.reason in FIRED
+        return self.reason.fired
 
     def __str__(self) -> str:
         """The decision as a sentence."""
-        return _SENTENCES[self.reason].format_map(_Facts(self.facts))
+        return self.reason.sentence(self.facts)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready facts with the sentence under ``text``."""
@@ -111,5 +100,12 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 class _Facts(dict[str, Any]):
-    def __missing__(self, key: str) -> str:
+    def __missing__(self, key: str) -> _Unknown:
+        return _Unknown()
+
+
+class _Unknown:
+    def __format__(self, _spec: str) -> str:
         return "?"
+
+    __repr__ = __str__ = lambda _self: "?"
