@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from innkeeper import moved
 from innkeeper.lazy import lazy_names
+from innkeeper.version import VERSION
 
 if TYPE_CHECKING:
     from innkeeper.inference import Client as Client
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from innkeeper.prompt import Message as Message
     from innkeeper.prompt import Plan as Plan
 
-__version__: Final = "0.1.0"
+__version__: Final = VERSION
 
 _HOMES: Final = {
     "Block": "prompt",

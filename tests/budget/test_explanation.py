@@ -6,7 +6,8 @@ from hypothesis import given
 
 from innkeeper.budget import EvictionReason, TrimReport, explain, trim
 from innkeeper.prompt import Block, BuildRequest, Note, NoteKind, Origin, Piece, Plan, TokenCounter
-from innkeeper.prompt.ports import Explanation as ExplanationPort
+from innkeeper.prompt.ports import ExplainedPlan
+from innkeeper.taverns import TAVERNS
 from tests.budget.doubles import BLOCKS, Characters, Rough, block
 
 RESULT = trim(
@@ -30,7 +31,7 @@ PLAN = Plan(
 )
 
 
-def _explain(plan: Plan = PLAN, counter: TokenCounter | None = None) -> ExplanationPort:
+def _explain(plan: Plan = PLAN, counter: TokenCounter | None = None) -> ExplainedPlan:
     return explain(plan, counter or Characters())
 
 
@@ -100,9 +101,10 @@ def test_every_plan_can_be_explained_and_stays(blocks: tuple[Block, ...]) -> Non
 
 
 def test_a_plan_explains_itself() -> None:
-    """`Plan.explain` is this, with the built-in counter where none is given."""
-    assert PLAN.explain(Characters()).to_dict() == _explain().to_dict()
-    assert PLAN.explain().to_dict()["budget"]["tokenizer"]
+    """`Plan.explain` of what a tavern built is this, with the built-in counter where none is given."""
+    plan = TAVERNS["vibe"].build(message="Hi")
+    assert plan.explain(Characters()).to_dict() == explain(plan, Characters()).to_dict()
+    assert plan.explain().to_dict() == explain(plan).to_dict()
 
 
 def test_many_origins_are_shortened() -> None:

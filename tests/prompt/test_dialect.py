@@ -1,12 +1,8 @@
 """Dialects: an immutable registry."""
 
-import sys
-from types import ModuleType
-
 import pytest
 
 from innkeeper.prompt import Dialect, Tool, UnknownNameError
-from innkeeper.prompt.dialect import default_dialects
 from tests.prompt.doubles import BARE, Bare
 
 
@@ -36,14 +32,6 @@ def test_adding_a_dialect_makes_a_new_registry() -> None:
     assert list(BARE) == ["openai"]
     other = Bare()
     assert BARE.with_(other)["openai"] is other
-
-
-def test_the_built_in_registry_is_looked_up_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The contracts' floor asks the floor of dialects by name, when it is first needed."""
-    home = ModuleType("innkeeper.dialects")
-    home.DIALECTS = BARE  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "innkeeper.dialects", home)
-    assert default_dialects() is BARE
 
 
 def test_a_tool_has_a_name_and_defaults() -> None:

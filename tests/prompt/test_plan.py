@@ -238,3 +238,15 @@ def test_a_plan_that_was_not_built_cannot_be_replayed() -> None:
     """There is no request to store."""
     with pytest.raises(ReplayError, match="the request cannot be stored"):
         plan_of("a").replay()
+
+
+def test_a_plan_without_a_tavern_says_what_it_wants() -> None:
+    """A plan made by hand has no dialects and nobody to explain it; the errors say how to have both."""
+    plan = Plan(blocks=(_system("a"),))
+    with pytest.raises(UsageError, match="no dialects") as caught:
+        plan.to_messages()
+    assert "innkeeper.dialects.DIALECTS" in str(caught.value.hint)
+    assert plan.render(dialects=BARE).body == plan.with_(dialects=BARE).to_messages()
+    with pytest.raises(UsageError, match="not built by a tavern") as caught:
+        plan.explain()
+    assert "innkeeper.budget.explain" in str(caught.value.hint)

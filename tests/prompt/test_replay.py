@@ -26,9 +26,6 @@ from innkeeper.prompt import (
     UnsupportedError,
     build,
 )
-from innkeeper.prompt import (
-    plan as plan_module,
-)
 from tests.prompt.doubles import ANY_TEXT, BARE, JSON, nested, objects, step
 
 
@@ -37,16 +34,10 @@ def _assemble(state: State) -> None:
     text = (
         f"{state.request.message} {roll} {state.inputs.clock.now} {state.variables.get('mood')} {dict(state.context)}"
     )
-    state.result.plan = Plan(blocks=(Block(role="user", content=text),))
+    state.result.plan = Plan(blocks=(Block(role="user", content=text),), dialects=BARE)
 
 
 PIPELINE = Pipeline(step("plan_assembly", _assemble))
-
-
-@pytest.fixture(autouse=True)
-def _bare_dialects(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Plans are rendered by the test's own dialect."""
-    monkeypatch.setattr(plan_module, "default_dialects", lambda: BARE)
 
 
 @given(

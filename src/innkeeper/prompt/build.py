@@ -96,7 +96,7 @@ def finished_plan(state: State, plan: Plan) -> Plan:
         variables=freeze(state.variables.to_dict()),
         request=request,
         unreplayable=_unreplayable(state),
-        dialects=ports.dialects,
+        dialects=plan.dialects if ports.dialects is None else ports.dialects,
         dialect_options=freeze(result.dialect_options),
     )
 

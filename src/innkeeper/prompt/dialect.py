@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
@@ -12,7 +11,7 @@ from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note
 from innkeeper.prompt.registry import Registry
 
-__all__ = ["Dialect", "Dialects", "Payload", "Tool", "default_dialects"]
+__all__ = ["Dialect", "Dialects", "Payload", "Tool"]
 
 
 class Tool(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -57,9 +56,3 @@ class Dialects(Registry[Dialect]):
     __slots__ = ()
 
     WHAT = "dialect"
-
-
-def default_dialects() -> Dialects:
-    """The built-in registry. Looked up by name when first needed: the contracts' floor imports no other floor."""
-    registry: Dialects = importlib.import_module("innkeeper.dialects").DIALECTS
-    return registry

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from innkeeper.prompt.block import Block, InsertionPoint
 from innkeeper.prompt.canonical import plain_data, to_json
-from innkeeper.prompt.dialect import Dialects, Payload, Tool, default_dialects
+from innkeeper.prompt.dialect import Dialects, Payload, Tool
 from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.frozen import EMPTY, FrozenDict
 from innkeeper.prompt.message import Message
@@ -21,7 +20,7 @@ from innkeeper.prompt.request import BuildRequest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from innkeeper.prompt.ports import Explanation, TokenCounter
+    from innkeeper.prompt.ports import ExplainedPlan, TokenCounter
     from innkeeper.prompt.replay import ReplayBundle
     from innkeeper.prompt.source_map import SourceMap
     from innkeeper.prompt.trace import Trace
@@ -39,6 +38,8 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     ignored, lost, repaired or estimated. ``options`` are request options for the model, ``stop`` its stop strings,
     ``variables`` the chat's variables after the build, ``carry`` what the next build of this chat wants as ``lore_state``.
     ``dialect_options`` are what a dialect is always given, by its name. ``unreplayable`` names inputs that were not data.
+    ``dialects`` (the registry it is rendered by) and ``explainer`` (what `explain` asks) are filled in by the tavern; a plan
+    made by hand wants ``dialects=innkeeper.dialects.DIALECTS`` and is explained by ``innkeeper.budget.explain(plan)``.
     """
 
     blocks: tuple[Block, ...] = ()
@@ -63,6 +64,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     unreplayable: tuple[str, ...] = ()
     dialects: Dialects | None = None
     dialect_options: FrozenDict = EMPTY
+    explainer: Any = None
 
     def __post_init__(self) -> None:
         """Give blocks without an id one made of their slot and place, so that equal plans have equal ids."""
@@ -187,12 +189,15 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
         return ReplayBundle.of(self, dialect)
 
-    def explain(self, counter: TokenCounter | None = None) -> Explanation:
-        """What is in this plan and why, with tokens: see `innkeeper.budget.explain`. ``counter`` defaults to the built-in one."""
-        if counter is None:
-            counter = importlib.import_module("innkeeper.tokens").default_counter()
-        explanation: Explanation = importlib.import_module("innkeeper.budget").explain(self, counter)
-        return explanation
+    def explain(self, counter: TokenCounter | None = None) -> ExplainedPlan:
+        """What is in this plan and why, with tokens: see `innkeeper.budget.explain`. ``counter`` defaults to the built-in one.
+
+        Raises `UsageError` for a plan that no tavern built.
+        """
+        if self.explainer is None:
+            raise UsageError("this plan was not built by a tavern", hint="use innkeeper.budget.explain(plan)")
+        explained: ExplainedPlan = self.explainer(self, counter)
+        return explained
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready facts about the plan: blocks with origins, warnings, notes, reports. For ``--json`` and HTTP."""
@@ -201,10 +206,11 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         return {key: value for key, value in facts.items() if value not in (None, [], (), {}, "")}
 
     def _registry(self, dialects: Dialects | None) -> Dialects:
-        for registry in (dialects, self.dialects):
-            if registry is not None:
-                return registry
-        return default_dialects()
+        registry = self.dialects if dialects is None else dialects
+        if registry is None:
+            hint = "pass dialects=innkeeper.dialects.DIALECTS, to the call or to Plan(...)"
+            raise UsageError("this plan was not built by a tavern and has no dialects", hint=hint)
+        return registry
 
 
 def _named(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
@@ -219,7 +225,7 @@ def _named(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
     return tuple(named)
 
 
-_APART: Final = frozenset({"dialects", "request"})
+_APART: Final = frozenset({"dialects", "explainer", "request"})
 
 
 def _told(value: Any) -> Any:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from innkeeper.prompt.trace import Instrumenter
     from innkeeper.prompt.variables import VariablesStore
 
-__all__ = ["Explanation", "Ports", "TokenCounter"]
+__all__ = ["ExplainedPlan", "Ports", "TokenCounter"]
 
 
 class TokenCounter(Protocol):
@@ -30,7 +30,7 @@ class TokenCounter(Protocol):
         ...
 
 
-class Explanation(Protocol):
+class ExplainedPlan(Protocol):
     """A plan explained: as JSON-ready data, and as a table in plain text."""
 
     def to_dict(self) -> dict[str, Any]:

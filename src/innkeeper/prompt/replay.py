@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -20,6 +19,7 @@ from innkeeper.prompt.errors import (
     Where,
 )
 from innkeeper.prompt.request import BuildRequest
+from innkeeper.version import VERSION
 
 if TYPE_CHECKING:
     from innkeeper.prompt.plan import Plan
@@ -45,13 +45,12 @@ class ReplayBundle(msgspec.Struct, frozen=True):
             missing = ", ".join(plan.unreplayable) or "the request"
             msg = f"this plan cannot be replayed: {missing} cannot be stored"
             raise ReplayError(msg, hint="build from a BuildRequest, without hooks or steps of your own")
-        version: str = import_module("innkeeper").__version__  # by name: the package's face imports every floor
         name = dialect or plan.dialect or "openai"
         try:
             plan.request.to_json()
         except UsageError as error:
             raise ReplayError(f"this plan cannot be replayed: {error.message}", hint=error.hint) from error
-        return cls(plan.request, plan.fingerprint(name), name, version)
+        return cls(plan.request, plan.fingerprint(name), name, VERSION)
 
     def to_json(self) -> bytes:
         """The bundle as JSON, with every key of the request in its order."""

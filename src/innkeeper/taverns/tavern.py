@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from innkeeper.budget.explanation import explain
+from innkeeper.dialects import DIALECTS
 from innkeeper.prompt import BuildRequest, NoteKind, Pipeline, Plan, Ports, State
 from innkeeper.prompt import build as run_build
 from innkeeper.taverns.builder import Builder
@@ -61,7 +63,8 @@ class Tavern:
         read = read_keywords(request, ports, inputs)
         asked = read.request if read.request.tavern == self.name else read.request.with_(tavern=self.name)
         plan = run_build(asked, pipeline or self.pipeline_for(asked), read.ports, commit=commit)
-        return plan.with_(notes=(*read.notes, *plan.notes)) if read.notes else plan
+        dialects = DIALECTS if plan.dialects is None else plan.dialects
+        return plan.with_(notes=(*read.notes, *plan.notes), dialects=dialects, explainer=explain)
 
     def builder(self, **inputs: Any) -> Builder:
         """A fluent builder with this tavern's steps."""

@@ -11,6 +11,7 @@ from innkeeper.cli.prompt.assets import chat_fields
 from innkeeper.cli.talk.conversation import Conversation, ModelHandle, asked, name_of, seat
 from innkeeper.content.chat import Chat
 from innkeeper.content.files.loading import load_chat
+from innkeeper.dialects import DIALECTS
 from innkeeper.inference.client.sync_client import Client
 from innkeeper.inference.local import model as local
 from innkeeper.inference.local.model import LocalModel
@@ -39,7 +40,7 @@ class FakeBuild:
         variables = {"local": {"turns": str(turns)}} if self.counts else {}
         blocks = tuple(Block.of_message(message) for message in said)
         carry = {"timed": {"sticky": {"3": 5} if self.counts else {}}}
-        return Plan(blocks=blocks, request=request, model="m", variables=variables, carry=carry)  # type: ignore[arg-type]
+        return Plan(blocks=blocks, request=request, model="m", variables=variables, carry=carry, dialects=DIALECTS)  # type: ignore[arg-type]
 
 
 def talk(speaker: FakeSpeaker, build: FakeBuild | None = None, path: Path | None = None) -> Conversation:
@@ -93,7 +94,7 @@ def test_reply_is_bounded_by_the_reserve() -> None:
     speaker = FakeSpeaker()
     talk(speaker).say("Hello", hear)
     assert speaker.asked[0]["max_tokens"] == 50
-    plan = Plan(request=BASE, options={"max_tokens": 7, "temperature": 0.1}, model="m")  # type: ignore[arg-type]
+    plan = Plan(request=BASE, options={"max_tokens": 7, "temperature": 0.1}, model="m", dialects=DIALECTS)  # type: ignore[arg-type]
     model, messages, options = asked(plan)
     assert (model, messages, options["temperature"]) == ("m", [], 0.1)
     assert [options[name] for name in options if name.startswith("max_")] == [7]

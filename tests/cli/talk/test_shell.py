@@ -13,6 +13,7 @@ from innkeeper.cli.talk.conversation import Conversation, ModelHandle
 from innkeeper.cli.talk.shell import COMMANDS, RECENT, Shell
 from innkeeper.content.chat import Chat
 from innkeeper.content.chat_message import ChatMessage
+from innkeeper.dialects import DIALECTS
 from innkeeper.lore import Reason, Verdict
 from innkeeper.prompt import Block, BuildRequest, Message, Plan, Ports, ProviderError
 from tests.cli.fakes import FakeSpeaker
@@ -36,7 +37,7 @@ def build(request: BuildRequest, ports: Ports) -> Plan:
         Block(role="system", content="Be Wenna.", slot="main"),
         *(Block.of_message(m, slot="history") for m in said),
     )
-    return Plan(blocks=blocks, request=request, model="m", tavern="silly", lore=Lore())
+    return Plan(blocks=blocks, request=request, model="m", tavern="silly", lore=Lore(), dialects=DIALECTS)
 
 
 @pytest.fixture

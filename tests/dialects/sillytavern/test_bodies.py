@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from innkeeper.dialects import DIALECTS
 from innkeeper.dialects.sillytavern.dialect import SOURCES
 from innkeeper.parity import Case, CaseVerdict, load_cases, run_cases
 from innkeeper.prompt.block import Block
@@ -97,7 +98,7 @@ def test_the_plan_is_enough() -> None:
 
 def test_a_plan_of_another_tavern() -> None:
     """Without a word about source and speakers: an OpenAI-compatible server's body with SillyTavern's defaults."""
-    body = Plan(blocks=(Block(role="user", content="Hi"),), model="m").to_request("sillytavern").body
+    body = Plan(blocks=(Block(role="user", content="Hi"),), model="m", dialects=DIALECTS).to_request("sillytavern").body
     assert (body["messages"], body["model"], body["max_tokens"]) == ([{"role": "user", "content": "Hi"}], "m", 300)
 
 

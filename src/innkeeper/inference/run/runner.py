@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Self
 
+from innkeeper.dialects import DIALECTS
 from innkeeper.inference.client.chat import ChatStream, choice_of
 from innkeeper.inference.errors import DecodeError, PreflightError
 from innkeeper.inference.run.config import RunnerConfig
@@ -24,7 +25,7 @@ from innkeeper.prompt import (
     freeze,
     thaw,
 )
-from innkeeper.prompt.dialect import Payload, default_dialects
+from innkeeper.prompt.dialect import Payload
 
 __all__ = ["PromptRunner", "PromptStream"]
 
@@ -245,7 +246,7 @@ def _rendered(plan: Plan, dialect: str, options: Mapping[str, Any], decided: Map
     added = {} if "extra" in decided else plan.options.get("extra") or {}
     past_the_table = {name: None for name in decided if name != "dialect"}
     payload = plan.to_request(dialect, **{**past_the_table, **options, "extra": deep_merge(dict(added), sent)})
-    shape = (plan.dialects or default_dialects())[dialect].messages((), {}).body
+    shape = (plan.dialects or DIALECTS)[dialect].messages((), {}).body
     if not (isinstance(shape, list) and isinstance(payload.body.get("messages"), list)):
         msg = f"dialect {dialect!r} does not give a list of messages, which chat completions take"
         raise UsageError(msg, hint="use the dialect openai, or send plan.to_request(dialect) with a client of your own")
