@@ -80,9 +80,9 @@ def run_case(case: Case, runners: Mapping[str, Runner] | None = None) -> Outcome
     different = tuple(differences(*runner.counted(case, answer)))
     verdict = CaseVerdict.DIFFERENT if different else CaseVerdict.AGREED
     facts = answer if isinstance(answer, dict) else {}
-    error = facts["error"].get("message") if isinstance(facts.get("error"), dict) else None
+    message = facts["error"].get("message") if isinstance(facts.get("error"), dict) else None
     uncounted = {key: facts[key] for key in _NOT_COUNTED if key in facts}
-    return Outcome(case, verdict, different, error, uncounted, runner.decided(case))
+    return Outcome(case, verdict, different, message, uncounted, runner.decided(case))
 
 
 _NOT_COUNTED: Final = ("toasts", "random_draws", "unavailable")
