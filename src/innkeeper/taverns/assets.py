@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from innkeeper.content.character import Character
+from innkeeper.content.chat import OURS
 from innkeeper.content.finding import Finding, Level
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.content.persona import Persona
@@ -24,6 +25,7 @@ from innkeeper.prompt import BuildRequest, Message, UsageError
 from innkeeper.prompt.errors import ConfigError, Where
 from innkeeper.prompt.frozen import EMPTY
 from innkeeper.prompt.injections import InjectionPosition
+from innkeeper.prompt.text import scalar_text
 
 if TYPE_CHECKING:
     from innkeeper.prompt import State
@@ -199,9 +201,6 @@ class Assets(msgspec.Struct, frozen=True, dict=True):
                 yield book.name or f"book {index}", book.lorebook.findings
 
 
-OURS: Final = "innkeeper"
-"""The key of a chat's metadata under which we keep what SillyTavern has no place for."""
-
 _NOBODY: Final = Persona(name="User")
 
 _CHAT_TEXTS: Final = ("scenario", "mes_example", "system_prompt")
@@ -250,7 +249,7 @@ def character_of(value: Any) -> Character | None:
     if value is None or isinstance(value, Character):
         return value
     if isinstance(value, str) and not _is_json(value):
-        return Character(name=value)
+        return Character(name=scalar_text(value))
     if isinstance(value, (str, bytes, Mapping)):
         return _with_smart_parts(Character.of(value))
     card = getattr(value, "data", value)
@@ -282,7 +281,7 @@ def user_of(value: Any) -> Persona | Character | None:
     if value is None or isinstance(value, (Persona, Character)):
         return value
     if isinstance(value, str) and not _is_json(value):
-        return Persona(name=value)
+        return Persona(name=scalar_text(value))
     if isinstance(value, (str, bytes, Mapping)):
         return Persona.of(value)
     texts = (getattr(value, key, None) for key in ("persona_text", "description", "persona"))
@@ -306,7 +305,7 @@ def note_of(value: Any) -> AuthorsNote:
     given = value if isinstance(value, Mapping) else {}
     fields = {key: item for key, item in given.items() if key in AuthorsNote.__struct_fields__ and item is not None}
     if isinstance(fields.get("position"), str) and not _is_number(fields["position"]):
-        fields["position"] = _NOTE_POSITIONS.get(InjectionPosition.of(fields["position"]), -1)
+        fields["position"] = _NOTE_POSITIONS.get(InjectionPosition.of(fields["position"]), fields["position"])
     if isinstance(role := fields.get("role"), str):
         fields["role"] = _NOTE_ROLES.get(role.strip().lower(), role)
     try:

@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from innkeeper.content.chat import OURS
 from innkeeper.prompt import BuildRequest, NoteKind
 from innkeeper.prompt.frozen import EMPTY
-from innkeeper.taverns.assets import OURS, Assets
+from innkeeper.taverns.assets import Assets
 
 if TYPE_CHECKING:
     from innkeeper.prompt import State
@@ -130,7 +131,7 @@ def _is_superseded(assets: Assets, key: str, value: Any) -> bool:
     """Whether an input of its own says something else than this key of the chat's metadata."""
     match CHAT_METADATA[key]:
         case "authors_note":
-            return assets.note.text != value
+            return bool(assets.note.text != value)
         case "variables":
             return bool(assets.request.variables.get("local") != value)
         case "lore_state":
