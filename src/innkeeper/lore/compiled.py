@@ -14,11 +14,11 @@ import msgspec
 
 from innkeeper.content.entry import LorebookEntry, SelectiveLogic
 from innkeeper.content.lorebook import Lorebook
-from innkeeper.lore.jsregex import RegexRunner
 from innkeeper.lore.matcher import KeyIndex, Pattern, RegexKey, is_word, parse_key
 from innkeeper.lore.settings import InsertionStrategy, LoreSettings
 from innkeeper.macros.silly import is_plain
 from innkeeper.prompt.memo import Memo
+from innkeeper.text.jsregex import RegexRunner
 
 __all__ = [
     "ACTIVATE",
