@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from benchmarks.case import Case
+from innkeeper.budget import fit_chat
 from innkeeper.library.compression import compress
 from innkeeper.library.models.measure import CLIP
 from innkeeper.library.models.negatives import NegativeRow, join_negatives
@@ -11,7 +12,6 @@ from innkeeper.library.segments import Role, Segment
 from innkeeper.library.tier import Ceilings, Tier, effective_tier
 from innkeeper.library.tiers.detector import default_detector
 from innkeeper.library.tiers.policy import TierPolicy
-from innkeeper.library.window import fit_chat
 from innkeeper.prompt.message import Message
 
 PROSE: Final = (

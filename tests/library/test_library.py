@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from innkeeper.budget import Costing
 from innkeeper.library.builtins import packaged_labels
 from innkeeper.library.catalogue.library_database import LibrarySnapshot
 from innkeeper.library.db.audit import AuditStore
@@ -38,7 +39,11 @@ from innkeeper.library.tier import Ceilings, Decision, Tier
 from innkeeper.library.tiers.documents import DetectionListStore, PolicyStore
 from innkeeper.library.tiers.rules import OPERATOR_VALUES, POLICY_NAME, STORE_CONTENT_DAYS
 from innkeeper.prompt.errors import ConfigError, InnkeeperError, MaxTokensExceededError, UnknownNameError
+from innkeeper.prompt.frozen import FrozenDict
 from innkeeper.prompt.message import Message
+from innkeeper.prompt.origin import Origin
+from innkeeper.taverns import replay
+from innkeeper.tokens import OPENAI
 from tests.library.drafts import draft
 from tests.library.opening import ADULT, ask, enable_adults, opened, published
 
@@ -491,6 +496,39 @@ def test_passthrough_is_fitted(library: Library) -> None:
     with pytest.raises(OverBudgetError):
         library.prepare(ask(job_type="audio", target_model="none", text="x" * 5_000, target_budget=1))
     assert LogStore(library.db).newest(1)[0]["error_code"] == "over_budget"
+
+
+def test_prepare_ends_in_a_plan(kept: Library) -> None:
+    """The prompt is a plan: for any dialect, with the origin of each range, built again from its bundle alone."""
+    done = kept.prepare(ask(text="a boat", values={"subject": "Wren"}))
+    assert done.messages == done.plan.messages
+    assert done.plan.to_messages("anthropic")["system"] == "Describe Wren."
+    pieces = {piece.text: piece.origin for piece in done.plan.blocks[0].pieces}
+    name = f"{draft().name}@1"
+    assert pieces == {
+        text: Origin("template", "system_prompt", macro=macro, name=name)
+        for text, macro in (("Describe ", None), ("Wren", "subject"), (".", None))
+    }
+    again = replay(done.plan.replay())
+    assert again.blocks == done.plan.blocks
+    assert done.input_tokens == Costing(counter=kept.counter, model="sdxl", framing=OPENAI).total(done.messages)
+
+
+def test_a_prompt_for_the_target_is_a_plan(library: Library) -> None:
+    """Where no template answers, the plan holds the text as it was made to fit."""
+    published(library, draft("other", "x", use_case="chat", variables=()))
+    done = library.prepare(
+        ask(job_type="audio", target_model="none", text="One sentence here. " * 40, target_budget=20)
+    )
+    assert done.fitted is not None
+    assert [block.content for block in done.plan.blocks] == [done.fitted.text]
+
+
+def test_a_stored_copy_of_the_message_is_sent_once(kept: Library) -> None:
+    """It is known by the id that its client gave it."""
+    stored = Message("user", "a boat", metadata=FrozenDict(client_msg_id="7"))
+    wanted = ask(text="a boat", values={"subject": "x"}, history=(stored,), client_msg_id="7")
+    assert [message.content for message in kept.prepare(wanted).messages] == ["Describe x.", "a boat"]
 
 
 def test_the_window_keeps_the_newest(library: Library) -> None:

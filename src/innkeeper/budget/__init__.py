@@ -20,6 +20,7 @@ from innkeeper.budget.report import EvictionReason, EvictionRecord, GroupTotal, 
 from innkeeper.budget.strategies import (
     STRATEGIES,
     BaseStrategy,
+    ChatWindow,
     Fill,
     GroupOrder,
     Priority,
@@ -29,6 +30,7 @@ from innkeeper.budget.strategies import (
 )
 from innkeeper.budget.trim import trim
 from innkeeper.budget.trimming import TRIMMING, TrimmingConfig, trim_state
+from innkeeper.budget.window import Evicted, Part, Summariser, Turn, Window, fit_chat
 
 __all__ = [
     "MAX_TOKENS",
@@ -39,8 +41,10 @@ __all__ = [
     "BudgetError",
     "BudgetMissingError",
     "BudgetNumberError",
+    "ChatWindow",
     "Cost",
     "Costing",
+    "Evicted",
     "EvictionReason",
     "EvictionRecord",
     "Explanation",
@@ -49,6 +53,7 @@ __all__ = [
     "GroupTotal",
     "Line",
     "MaxTokensConfig",
+    "Part",
     "PrefixChange",
     "PrefixReport",
     "Priority",
@@ -56,11 +61,15 @@ __all__ = [
     "Stepped",
     "Strategies",
     "Strategy",
+    "Summariser",
     "TrimReport",
     "TrimResult",
     "TrimmingConfig",
+    "Turn",
+    "Window",
     "accounting",
     "explain",
+    "fit_chat",
     "framing_of",
     "prefix_report",
     "trim",

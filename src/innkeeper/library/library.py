@@ -43,6 +43,8 @@ from innkeeper.library.tiers.gate import Checked, TextKind
 from innkeeper.library.tiers.rules import OperatorRules
 from innkeeper.prompt.clock import Clock
 from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.prompt.ports import Ports
+from innkeeper.tokens import default_counter
 
 if TYPE_CHECKING:
     from innkeeper.library.authoring import Authoring
@@ -144,11 +146,12 @@ class Library:
     @property
     def counter(self) -> TokenCounter:
         """What counts tokens."""
-        if self._counter is None:
-            from innkeeper.tokens import default_counter
+        return default_counter() if self._counter is None else self._counter
 
-            self._counter = default_counter()
-        return self._counter
+    @property
+    def ports(self) -> Ports:
+        """What prompts are built with besides data: a counter of the caller's own, where there is one."""
+        return Ports(token_counter=self._counter)
 
     @property
     def shelving(self) -> Authoring:

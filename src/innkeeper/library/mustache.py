@@ -25,7 +25,7 @@ from innkeeper.library.errors import TemplateLimitError, TemplateSyntaxError
 from innkeeper.library.limits import MAX_SECTION_DEPTH, MAX_TAGS, MAX_TEMPLATE_CHARS
 from innkeeper.macros.engine.errors import place_in
 
-__all__ = ["Block", "Node", "Part", "Section", "Use", "check_size", "parse", "uses"]
+__all__ = ["Block", "Included", "Node", "Part", "Section", "Use", "check_size", "parse", "uses"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,16 @@ class Block:
     index: int
 
 
-Node = str | Use | Part | Section | Block
+@dataclass(frozen=True, slots=True)
+class Included:
+    """The text of another template, put in where it was named; ``name`` and ``version`` say whose it is. Never parsed."""
+
+    name: str
+    version: int
+    nodes: tuple[Node, ...]
+
+
+Node = str | Use | Part | Section | Block | Included
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]*")
 _PART_NAME: Final = re.compile(r"[^\s{}<>]+")
@@ -214,5 +223,5 @@ def uses(nodes: tuple[Node, ...]) -> Iterator[Use | Section]:
         node = waiting.pop()
         if isinstance(node, (Use, Section)):
             yield node
-        if isinstance(node, (Section, Block)):
+        if isinstance(node, (Section, Block, Included)):
             waiting.extend(reversed(node.nodes))

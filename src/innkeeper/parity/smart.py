@@ -16,13 +16,16 @@ import weakref
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from innkeeper.parity.case import Case
 from innkeeper.prompt.clock import Clock
 from innkeeper.prompt.errors import InnkeeperError, UnavailableError, UnsupportedError
+
+if TYPE_CHECKING:
+    from innkeeper.taverns.smart import SmartOptions
 
 __all__ = ["DECIDED", "HTTP", "Decided", "GatewayCases", "SmartCases", "with_orders", "without_words"]
 
@@ -60,10 +63,10 @@ class SmartCases:
         """Our answer to a case, in the shape of its ``expected``; ``{"raised": …}`` where a typed error was raised."""
         if case.area == HTTP:
             return self._service().answer(case.input)
-        call = _function(case.area)
-        arguments = {_RENAMED.get(key, key): value for key, value in case.input.items()}
+        call, options = _function(case.area), _options(case.raw)
+        given = {_RENAMED.get(key, key): value for key, value in case.input.items()}
         try:
-            return call(**arguments, **_options(case.area, case.raw))
+            return call(**given, **_told(case.area, options))
         except UnavailableError:
             raise
         except InnkeeperError as error:
@@ -88,33 +91,37 @@ class SmartCases:
     @staticmethod
     def decided(case: Case) -> str | None:
         """Why a case is held to the document where the recording is of the original's defect."""
-        decided = DECIDED.get(case.name) if case.area == HTTP else None
-        return decided.reason if decided else None
+        found = DECIDED.get(case.name) if case.area == HTTP else None
+        return found.reason if found else None
 
     def _service(self) -> GatewayCases:
+
         self._gateway = self._gateway or GatewayCases()
         return self._gateway
 
 
 def _function(area: str) -> Any:
     module, _, name = area.partition(".")
-    home, name = _HOMES.get(area, (_MACROS if module == "macro" else _TAVERN, name))
-    function = getattr(import_module(home), name, None)
-    if function is None:
+    home = _HOMES.get(area, (_MACROS if module == "macro" else _TAVERN, name))
+    found = getattr(import_module(home[0]), home[1], None)
+    if found is None:
         raise UnsupportedError(f"there is no call {area}", hint="the areas are named in docs/compatibility/smarttavern")
-    return function
+    return found
 
 
-def _options(area: str, raw: Mapping[str, Any]) -> dict[str, Any]:
-    """The profile, the case's moment and its chance, under the name that the operation has for them.
-
-    The moment is written without a zone, in UTC; chance is the generator that Python's ``random.seed`` makes of the seed.
-    """
+def _options(raw: Mapping[str, Any]) -> SmartOptions:
+    """The case's moment (written without a zone, in UTC) and the generator Python's ``random.seed`` makes of its seed."""
     from innkeeper.parity.outside import python_chance
     from innkeeper.taverns.smart import SmartOptions
 
-    moment = {"now": Clock.at(raw["clock"]).now} if raw.get("clock") else {}
-    options = SmartOptions.of(PROFILE, random=python_chance(raw.get("seed") or 0), **moment)
+    told: dict[str, Any] = {"random": python_chance(raw.get("seed") or 0)}
+    if raw.get("clock"):
+        told["now"] = Clock.at(raw["clock"]).now
+    return SmartOptions.of(PROFILE, **told)
+
+
+def _told(area: str, options: SmartOptions) -> dict[str, Any]:
+    """The options under the name that the operation has for them."""
     if area.startswith(("macro.", "python_sandbox.")):
         return {"options": options.macros}
     return {"smart" if area.startswith("variables_update.") else "options": options}
@@ -206,12 +213,10 @@ class GatewayCases:
     async def _sent(self, given: Mapping[str, Any]) -> Any:
         import httpx
 
-        body = given.get("body")
-        content = body if body is None or isinstance(body, str) else json.dumps(body, ensure_ascii=False)
         transport = httpx.ASGITransport(app=self._app)
         async with httpx.AsyncClient(transport=transport, base_url=_BASE) as client:
             return await client.request(
-                given["method"], given["path"], headers=given.get("headers") or {}, content=content
+                given["method"], given["path"], headers=given.get("headers") or {}, content=_content(given.get("body"))
             )
 
     @staticmethod
@@ -231,6 +236,12 @@ class GatewayCases:
         return {**expected, "body": with_orders(expected["body"])}, {**found, "body": with_orders(body)}
 
 
+def _content(body: Any) -> bytes | None:
+    if body is None:
+        return None
+    return (body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)).encode()
+
+
 def _data_folder(root: Path) -> Path:
     """A data folder with one preset in it."""
     place = root / "presets" / "默认预设"
@@ -246,8 +257,9 @@ def with_orders(answer: Any) -> Any:
     """The answer with the order of the keys of its messages, and of their sources, beside them."""
     if not isinstance(answer, dict):
         return answer
-    lists = {key: answer[key] for key in _ORDERED if isinstance(answer.get(key), list)}
-    return {**answer, **{f"{key} (key order)": [_order(item) for item in items] for key, items in lists.items()}}
+    found = {key: answer[key] for key in _ORDERED if isinstance(answer.get(key), list)}
+    orders = {f"{key} (key order)": [_order(item) for item in items] for key, items in found.items()}
+    return {**answer, **orders}
 
 
 def without_words(answer: Any) -> Any:

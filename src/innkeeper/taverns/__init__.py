@@ -58,6 +58,7 @@ TAVERNS: Final = Taverns(
         "vibe": "innkeeper.taverns.vibe:TAVERN",
         "silly": "innkeeper.taverns.silly:TAVERN",
         "smart": "innkeeper.taverns.smart:TAVERN",
+        "template": "innkeeper.taverns.template:TAVERN",
     }
 )
 """The built-in taverns. Pass ``TAVERNS.with_(yours)`` to use your own."""

@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 
 from innkeeper.library import limits
 from innkeeper.library.errors import MissingVariablesError, TemplateLimitError, VariableTypeError
+from innkeeper.library.mustache import Included
 from innkeeper.library.templates.rendering import Programs, render
 from innkeeper.library.templates.template import Variable
 from innkeeper.macros.engine.errors import MacroError, UndefinedVariableError
 from innkeeper.prompt.clock import Clock
+from innkeeper.prompt.text import scalar_text
 from innkeeper.tokens import default_counter
 from tests.library.making import lookup_of, made
 
@@ -55,6 +57,36 @@ def test_report() -> None:
     assert (rendered.text, rendered.version_id, rendered.parts) == ("x y", "id-t@1", (("p", 1),))
     assert (rendered.ignored, rendered.tokens, rendered.variables[0].tokens) == (("c",), 2, 1)
     assert render(version, {"a": "x"}, lookup=lookup_of(made("p", "y"))).tokens is None
+
+
+def test_ranges_say_where_the_text_is_from() -> None:
+    """Each run of the text names its template, also of partials and of the one that is extended, and its variable."""
+    base = made("base", "A{{$b}}old{{/b}}{{> p}}C", partials=(("p", 1),))
+    child = made("child", "{{$b}}[{{x}}]{{/b}}", version=2, extends=("base", 1), variables="x")
+    rendered = render(child, {"x": "new"}, lookup=lookup_of(base, made("p", "part")))
+    assert rendered.text == "A[new]partC"
+    assert [tuple(each) for each in rendered.ranges] == [
+        (1, "base@1", None),
+        (2, "child@2", None),
+        (5, "child@2", "x"),
+        (6, "child@2", None),
+        (10, "p@1", None),
+        (11, "base@1", None),
+    ]
+    liquid = made("t", "<{{a}}>", variables="a", syntax="liquid")
+    assert render(liquid, {"a": "b"}).ranges == ((3, "t@1", None),)
+
+
+@given(st.text(max_size=30), st.text(max_size=30))
+def test_ranges_cover_the_text(one: str, other: str) -> None:
+    """They rise, have no gap, and a variable's ranges hold its value."""
+    rendered = render(made("t", "[{{a}}|{{b}}{{a}}]", variables="a? b?"), {"a": one, "b": other})
+    ends = [each.end for each in rendered.ranges]
+    assert ends == sorted(set(ends))
+    assert ends[-1] == len(rendered.text)
+    starts = dict(zip(ends, [0, *ends], strict=False))
+    runs = [rendered.text[starts[each.end] : each.end] for each in rendered.ranges if each.variable == "a"]
+    assert set(runs) <= {scalar_text(one)}
 
 
 def test_sections() -> None:
@@ -130,7 +162,7 @@ def test_programs_are_kept_and_checked() -> None:
     first = programs.get(version, lookup_of(part))
     assert programs.get(version, lookup_of(part)) is first
     assert programs.get(msgspec.structs.replace(version), lookup_of(part)) is first
-    assert programs.get(version, lookup_of(made("p", "2"))).nodes == ("2",)
+    assert programs.get(version, lookup_of(made("p", "2"))).nodes == (Included("p", 1, ("2",)),)
     forged = msgspec.structs.replace(version, system_prompt="other", partials=())
     assert programs.get(forged, lookup_of()).nodes == ("other",)
     again = programs.get(version, lookup_of(part))

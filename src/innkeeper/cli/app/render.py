@@ -72,7 +72,7 @@ def plan_table(blocks: Sequence[Block], figures: Accounting, *, ascii_only: bool
         share = bar([tokens], largest, SHARE_CELLS, ascii_only=ascii_only, rest=" ")
         cells = (
             str(number),
-            _text(_one_line(block.role), _STYLES.get(block.role, "")),
+            _role(block.role),
             _text(source_of(block)),
             str(tokens),
             _text(share),
@@ -84,14 +84,18 @@ def plan_table(blocks: Sequence[Block], figures: Accounting, *, ascii_only: bool
 
 def window_line(figures: Accounting, *, ascii_only: bool = False) -> str:
     """The window as a bar and in words."""
-    margin = f" (± {figures.error_percent:g} %)" if figures.error_percent else " (not known to be exact)"
-    sure = figures.exact or figures.error_percent == 0
-    how = f"counted by {figures.tokenizer or 'an unknown tokenizer'}{'' if sure else margin}"
+    how = f"counted by {figures.tokenizer or 'nobody knows what'}{_margin(figures)}"
     if figures.window is None:
         return f"{figures.total:,} tokens, {how}; no window given"
     shown = bar([figures.total, figures.reserve], figures.window, BAR_CELLS, ascii_only=ascii_only)
     words = f"used {figures.total:,} + reserved {figures.reserve:,} + free {figures.free:,} = {figures.window:,} tokens"
     return f"[{shown}] {words}, {how}"
+
+
+def _margin(figures: Accounting) -> str:
+    if figures.exact or figures.error_percent == 0:
+        return ""
+    return f" (± {figures.error_percent:g} %)" if figures.error_percent else " (not known to be exact)"
 
 
 def bar(parts: Iterable[int], whole: int, cells: int, *, ascii_only: bool = False, rest: str | None = None) -> str:
@@ -135,10 +139,16 @@ def _one_line(text: str) -> str:
     return printable(" ".join(text.split()))
 
 
-def _text(text: str, style: str = "") -> Text:
+def _role(role: str) -> Text:
     from rich.text import Text
 
-    return Text(text, style=style)
+    return Text(_one_line(role), style=_STYLES.get(role, ""))
+
+
+def _text(text: str) -> Text:
+    from rich.text import Text
+
+    return Text(text)
 
 
 EXCERPT: Final = 60

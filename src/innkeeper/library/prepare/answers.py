@@ -6,14 +6,17 @@ from typing import Any
 
 import msgspec
 
+from innkeeper.budget import Evicted
+from innkeeper.budget.window import evicted_of
 from innkeeper.library.catalogue.resolver import Resolution
 from innkeeper.library.models.negatives import NegativePrompt
 from innkeeper.library.prepare.budgets import Budget, Fitted
 from innkeeper.library.prepare.request import PrepareRequest
 from innkeeper.library.templates.rendering import RenderedTemplate
 from innkeeper.library.tier import Decision, TierDecision
-from innkeeper.library.window import Evicted
 from innkeeper.prompt.message import Message
+from innkeeper.prompt.plan import Plan
+from innkeeper.taverns.template import HISTORY_ID
 
 __all__ = ["PreparedPrompt", "RenderedAnswer", "Resolved", "resolution_facts", "template_facts", "tier_facts"]
 
@@ -66,8 +69,9 @@ class RenderedAnswer(msgspec.Struct, frozen=True, kw_only=True):
 class PreparedPrompt(msgspec.Struct, frozen=True, kw_only=True):
     """A prompt, ready to be sent, and everything that was decided on the way to it.
 
-    ``messages`` are for the enhancer or chat model; where no template answered (``execution`` is ``none``) there are none and
-    ``fitted`` is the text for the target as it is. ``budget`` is the room of what the target reads, ``window_limit`` that of
+    ``plan`` is what a model gets, with the origin of every range of it, for any dialect; its ``messages`` are for the enhancer or
+    chat model. Where no template answered (``execution`` is ``none``) there are none: then the plan holds the text for the
+    target as it is, and so does ``fitted``. ``budget`` is the room of what the target reads, ``window_limit`` that of
     the model that reads the messages, None where it is not known.
     """
 
@@ -76,12 +80,11 @@ class PreparedPrompt(msgspec.Struct, frozen=True, kw_only=True):
     tier: TierDecision
     resolution: Resolution
     rendered: RenderedTemplate | None = None
-    messages: tuple[Message, ...] = ()
+    plan: Plan
     fitted: Fitted | None = None
     budget: Budget
     input_tokens: int = 0
     window_limit: int | None = None
-    evicted: tuple[Evicted, ...] = ()
     negative: NegativePrompt | None = None
     cached: bool = False
     latency_ms: dict[str, float] = {}
@@ -89,6 +92,17 @@ class PreparedPrompt(msgspec.Struct, frozen=True, kw_only=True):
     """Further reasons why the answer is a makeshift: ``log_failed``, ``rules_unread``."""
     cache_age_s: float | None = None
     log_id: int | None = None
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """What the enhancer or chat model is sent; nothing where no template answered."""
+        return () if self.rendered is None else self.plan.messages
+
+    @property
+    def evicted(self) -> tuple[Evicted, ...]:
+        """Which messages were left out; places are those of the system prompt and the history, from 0."""
+        report = self.plan.trim_report
+        return () if report is None else evicted_of(report, lambda id_: 1 + int(id_.removeprefix(HISTORY_ID)))
 
     @property
     def reasons(self) -> tuple[str, ...]:

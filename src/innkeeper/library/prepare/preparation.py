@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from innkeeper.budget import Costing, TrimReport, framing_of
 from innkeeper.library.catalogue.catalogue import Catalogue
 from innkeeper.library.catalogue.resolver import Resolution
 from innkeeper.library.models.facts import ModelFacts, facts_of, negative_rows
@@ -25,9 +26,11 @@ from innkeeper.library.templates.rendering import RenderedTemplate
 from innkeeper.library.templates.template import TemplateVersion
 from innkeeper.library.tier import Tier, TierDecision
 from innkeeper.library.tiers.gate import TextKind
-from innkeeper.library.window import fit_chat
-from innkeeper.prompt.message import Message
+from innkeeper.prompt.frozen import freeze
+from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.ports import TokenCounter
+from innkeeper.prompt.request import BuildRequest
+from innkeeper.taverns.template import TAVERN
 
 if TYPE_CHECKING:
     from innkeeper.library.library import Library
@@ -124,7 +127,10 @@ class Preparation:
             target = facts_of(catalogue, given.target_model, given.target_family, given.job_type)
             reader = facts_of(catalogue, given.enhancer_model or given.target_model, job_type=given.job_type)
             budget, fitted = self._fitted(target, template)
-            messages, tokens, limit, evicted = self._messages(reader, template, rendered)
+            limit = None
+            if template is not None and reader.window is not None:
+                limit = chat_budget(reader.window, _answer_tokens(template))
+            plan = self._plan(reader, template, rendered, fitted)
             negative = self._negative(target, tier.effective) if target.visual else None
         return PreparedPrompt(
             request=given,
@@ -132,12 +138,11 @@ class Preparation:
             tier=tier,
             resolution=resolution,
             rendered=rendered,
-            messages=messages,
+            plan=plan,
             fitted=fitted,
             budget=budget,
-            input_tokens=tokens,
+            input_tokens=self._tokens(plan),
             window_limit=limit,
-            evicted=evicted,
             negative=negative,
             cached=cached,
             latency_ms=self.total(),
@@ -155,31 +160,57 @@ class Preparation:
             spec,
             overlays=self.request.overlays,
             target_budget=wanted,
-            max_output_tokens=(template.max_output_tokens or template.token_limit) if template else None,
+            max_output_tokens=_answer_tokens(template) if template else None,
             char_limit=target.char_limit,
             measure=measure,
         )
         return budget, None if template else fit_text(self.request.text, budget, measure, spec.overflow)
 
-    def _messages(
-        self, reader: ModelFacts, template: TemplateVersion | None, rendered: RenderedTemplate | None
-    ) -> tuple[tuple[Message, ...], int, int | None, tuple[Any, ...]]:
-        """What the model gets: the system prompt, the newest turns that fit, what the user wrote, once."""
-        given, counter = self.request, self.library.counter
+    def _plan(
+        self,
+        reader: ModelFacts,
+        template: TemplateVersion | None,
+        rendered: RenderedTemplate | None,
+        fitted: Fitted | None,
+    ) -> Plan:
+        """What the model gets: the system prompt, the newest turns that fit, what the user wrote, once.
+
+        Where no template stands between, it is the text for the target, as it was made to fit.
+        """
+        given, ports = self.request, self.library.ports
+        now = self.library.outside.now().now.isoformat()
         if template is None or rendered is None:
-            return (), counter.count(given.text, given.target_model), None, ()
-        system, current = Message(role="system", content=rendered.text), Message(role="user", content=given.text)
-        answer = template.max_output_tokens or template.token_limit
-        limit = None if reader.window is None else chat_budget(reader.window, answer)
-        window = fit_chat([system, *given.history], current, limit or _UNBOUNDED, counter, model=reader.key)
-        return window.messages, window.used, limit, window.evicted
+            text = given.text if fitted is None else fitted.text
+            request = BuildRequest(message=text, model=given.target_model, dialect=given.dialect, now=now)
+            return TAVERN.build(request, ports)
+        request = BuildRequest(
+            system=rendered.text,
+            history=given.history,
+            message=given.text,
+            settings=freeze({"ranges": rendered.ranges, "client_msg_id": given.client_msg_id or ""}),
+            model=reader.key,
+            dialect=given.dialect,
+            context_window=reader.window,
+            reserved_tokens=0 if reader.window is None else _answer_tokens(template),
+            now=now,
+        )
+        return TAVERN.build(request, ports)
+
+    def _tokens(self, plan: Plan) -> int:
+        """What the prompt costs, with the framing of its dialect; as the trimming counted it, where there is a window."""
+        if plan.trim_report is not None:
+            report: TrimReport = plan.trim_report
+            return report.final_tokens if report.sent_tokens is None else report.sent_tokens
+        costing = Costing(counter=self.library.counter, model=plan.model, framing=framing_of(plan.dialect))
+        return costing.total(plan.enabled_blocks)
 
     def _negative(self, target: ModelFacts, tier: Tier) -> NegativePrompt:
         given = self.request
         return self.library.negatives("", tier, given.generation_mode, facts=target, user_text=given.negative)
 
 
-_UNBOUNDED: Final = 2**62
+def _answer_tokens(template: TemplateVersion) -> int:
+    return template.max_output_tokens or template.token_limit
 
 
 def joined_negative(

@@ -52,6 +52,10 @@ class PrepareRequest(msgspec.Struct, frozen=True, kw_only=True):
     job_id: str | None = None
     experiment_id: str | None = None
     variant: str | None = None
+    dialect: str | None = None
+    """How the messages are written for the provider, which also says what a message costs; OpenAI's where it is not known."""
+    client_msg_id: str | None = None
+    """The id under which the client sent ``text``; a message of the history that has it is left out."""
 
     def __post_init__(self) -> None:
         """Raise `RequestError` for a field of a wrong kind. ``content_mode`` may be anything: what is no tier is ``sfw``."""
@@ -87,7 +91,7 @@ class PrepareRequest(msgspec.Struct, frozen=True, kw_only=True):
 _NEEDED: Final = ("use_case", "label", "generation_mode")
 _OPTIONAL: Final = (
     *("job_type", "target_model", "target_family", "enhancer_model", "enhancer_family"),
-    *("request_id", "user_id", "conversation_id", "job_id", "experiment_id", "variant"),
+    *("request_id", "user_id", "conversation_id", "job_id", "experiment_id", "variant", "dialect", "client_msg_id"),
 )
 
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from innkeeper.library.errors import PartialCycleError, TemplateLimitError, TemplateSyntaxError, UnknownPartialError
 from innkeeper.library.limits import MAX_PART_DEPTH, MAX_PARTS, MAX_SECTION_DEPTH, MAX_TAGS, MAX_TEMPLATE_CHARS
-from innkeeper.library.mustache import Block, Node, Part, Section, check_size, parse, uses
+from innkeeper.library.mustache import Block, Included, Node, Part, Section, check_size, parse, uses
 from innkeeper.library.templates.template import PartRef, TemplateVersion, Variable
 from innkeeper.macros.engine.errors import place_in
 from innkeeper.prompt.frozen import EMPTY
@@ -154,7 +154,13 @@ def _body(version: TemplateVersion, work: _Work, chain: _Chain, blocks: _Blocks 
         return _placed(nodes, work, chain, blocks, depth)
     own = {block.name: (block, chain) for block in _only_blocks(nodes, version)}
     parent = _part(*version.extends, work, chain)
-    return _body(parent, work, (*chain, parent), {**own, **blocks}, depth)
+    return _text_of(parent, _body(parent, work, (*chain, parent), {**own, **blocks}, depth))
+
+
+def _text_of(version: TemplateVersion, nodes: Iterable[Node]) -> list[Node]:
+    """A tree that is another template's, as one node that says so; nothing where it is empty."""
+    merged = tuple(_merged(nodes))
+    return [Included(version.name, version.version, merged)] if merged else []
 
 
 def _only_blocks(nodes: Iterable[Node], version: TemplateVersion) -> list[Block]:
@@ -163,7 +169,7 @@ def _only_blocks(nodes: Iterable[Node], version: TemplateVersion) -> list[Block]
         if isinstance(node, Block):
             blocks.append(node)
         elif not isinstance(node, str) or node.strip():
-            index = version.system_prompt.find(node.strip()) if isinstance(node, str) else node.index
+            index = version.system_prompt.find(node.strip()) if isinstance(node, str) else getattr(node, "index", 0)
             hint = "a template that extends another holds blocks only: {{$name}}…{{/name}}"
             where = place_in(version.system_prompt, index, version.name)
             raise TemplateSyntaxError("text outside of a block", where=where, hint=hint)
@@ -178,11 +184,12 @@ def _placed(nodes: Iterable[Node], work: _Work, chain: _Chain, blocks: _Blocks, 
         work.charge(node)
         if isinstance(node, Part):
             found = _included(node.name, node.index, work, chain)
-            done += _body(found, work, (*chain, found), depth=depth)
+            done += _text_of(found, _body(found, work, (*chain, found), depth=depth))
         elif isinstance(node, Block):
             block, by = blocks.get(node.name, (node, chain))
             others = {name: placed for name, placed in blocks.items() if name != node.name}
-            done += _placed(block.nodes, work, by, others, depth + 1)
+            body = _placed(block.nodes, work, by, others, depth + 1)
+            done += body if by is chain else _text_of(by[-1], body)
         elif isinstance(node, Section):
             below = _placed(node.nodes, work, chain, blocks, depth + 1)
             done.append(Section(node.name, node.negated, tuple(_merged(below)), node.index))

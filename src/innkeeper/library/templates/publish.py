@@ -15,7 +15,7 @@ import msgspec
 
 from innkeeper.library.errors import InvalidTemplateError
 from innkeeper.library.limits import MAX_VARIABLES
-from innkeeper.library.mustache import Node, Section, Use, parse, uses
+from innkeeper.library.mustache import Included, Node, Section, Use, parse, uses
 from innkeeper.library.templates.partials import Composed, Lookup, compose, included, no_parts
 from innkeeper.library.templates.template import PARTIAL, PRODUCTION, Labelled, TemplateVersion, Variable
 from innkeeper.macros.engine.errors import MacroError, place_in
@@ -244,7 +244,7 @@ def _texts(nodes: tuple[Node, ...]) -> Iterator[str]:
     for node in nodes:
         if isinstance(node, str):
             yield node
-        elif isinstance(node, Section):
+        elif isinstance(node, (Section, Included)):
             yield from _texts(node.nodes)
 
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from innkeeper.library.errors import MissingVariablesError, TemplateLimitError
 from innkeeper.library.limits import MAX_RENDERED_CHARS
-from innkeeper.library.mustache import Node, Section, Use
+from innkeeper.library.mustache import Included, Node, Section, Use
 from innkeeper.library.templates.partials import Composed, Lookup, compose, no_parts
 from innkeeper.library.templates.template import PartRef, TemplateVersion
 from innkeeper.library.templates.values import Filled, VariableReport, fill
@@ -23,7 +23,7 @@ from innkeeper.prompt.clock import EPOCH, Clock
 from innkeeper.prompt.errors import InputError
 from innkeeper.prompt.ports import TokenCounter
 
-__all__ = ["RENDERER_VERSION", "Programs", "RenderedTemplate", "render"]
+__all__ = ["RENDERER_VERSION", "Programs", "Range", "RenderedTemplate", "render"]
 
 RENDERER_VERSION: Final = 1
 """Counted up when the same template and values give another text; part of the key of cached texts."""
@@ -31,11 +31,23 @@ RENDERER_VERSION: Final = 1
 _KEPT: Final = 512
 
 
+class Range(NamedTuple):
+    """A run of a rendered text up to ``end``: of which template (``name@version``), and the variable whose value it is."""
+
+    end: int
+    template: str
+    variable: str | None = None
+
+
 class RenderedTemplate(msgspec.Struct, frozen=True, kw_only=True):
-    """A rendered template. ``tokens`` is None where no counter was given; ``ignored`` are values that nothing declares."""
+    """A rendered template. ``tokens`` is None where no counter was given; ``ignored`` are values that nothing declares.
+
+    ``ranges`` say where the text is from, without a gap; of a Liquid template only that it is from the template.
+    """
 
     text: str
     version_id: str
+    ranges: tuple[Range, ...] = ()
     variables: tuple[VariableReport, ...] = ()
     parts: tuple[PartRef, ...] = ()
     ignored: tuple[str, ...] = ()
@@ -107,12 +119,13 @@ def render(
         if program.undeclared:
             raise MissingVariablesError(program.undeclared, hint="declare the variables that the template uses")
         filled = fill(program.variables, values, counter, reader)
-        text = _liquid(program, filled, clock) if version.syntax == "liquid" else _mustache(program, filled)
+        text, ranges = _liquid(program, filled, clock) if version.syntax == "liquid" else _mustache(program, filled)
     except InputError as error:
         raise error.at(asset=version.name) from error.__cause__
     return RenderedTemplate(
         text=text,
         version_id=version.version_id,
+        ranges=ranges,
         variables=filled.reports,
         parts=tuple([part.ref for part in program.parts]),
         ignored=filled.ignored,
@@ -120,33 +133,53 @@ def render(
     )
 
 
-def _mustache(program: Composed, filled: Filled) -> str:
-    out: list[str] = []
-    _emit(program.nodes, filled, out.append)
-    return _bounded("".join(out) if sum(map(len, out)) <= MAX_RENDERED_CHARS else None)
+def _mustache(program: Composed, filled: Filled) -> tuple[str, tuple[Range, ...]]:
+    out = _Output(filled)
+    out.emit(program.nodes, _named(program.version))
+    return "".join(out.texts), tuple(out.ranges)
 
 
-def _emit(nodes: tuple[Node, ...], filled: Filled, put: Callable[[str], None]) -> None:
-    """Put out a tree without partials and blocks."""
-    texts, present = filled.texts, filled.present
-    for node in nodes:
-        if type(node) is str:
-            put(node)
-        elif type(node) is Use:
-            put(texts.get(node.name, ""))
-        elif type(node) is Section and (node.name in present) is not node.negated:
-            _emit(node.nodes, filled, put)
+class _Output:
+    """A text while it is put together, with its ranges; neighbours from the same place are one range."""
+
+    __slots__ = ("end", "filled", "ranges", "texts")
+
+    def __init__(self, filled: Filled) -> None:
+        self.filled, self.texts, self.ranges, self.end = filled, list[str](), list[Range](), 0
+
+    def emit(self, nodes: tuple[Node, ...], template: str) -> None:
+        """Put out a tree without partials and blocks."""
+        texts, present = self.filled.texts, self.filled.present
+        for node in nodes:
+            if type(node) is str:
+                self._put(node, template, None)
+            elif type(node) is Use:
+                self._put(texts.get(node.name, ""), template, node.name)
+            elif type(node) is Included:
+                self.emit(node.nodes, f"{node.name}@{node.version}")
+            elif type(node) is Section and (node.name in present) is not node.negated:
+                self.emit(node.nodes, template)
+
+    def _put(self, text: str, template: str, variable: str | None) -> None:
+        if not text:
+            return
+        self.texts.append(text)
+        self.end += len(text)
+        if self.end > MAX_RENDERED_CHARS:
+            raise TemplateLimitError("the rendered text", limit="MAX_RENDERED_CHARS", allowed=MAX_RENDERED_CHARS)
+        if self.ranges and self.ranges[-1][1:] == (template, variable):
+            self.ranges.pop()
+        self.ranges.append(Range(self.end, template, variable))
 
 
-def _bounded(text: str | None) -> str:
-    if text is None:
-        raise TemplateLimitError("the rendered text", limit="MAX_RENDERED_CHARS", allowed=MAX_RENDERED_CHARS)
-    return text
+def _named(version: TemplateVersion) -> str:
+    return f"{version.name}@{version.version}"
 
 
-def _liquid(program: Composed, filled: Filled, clock: Clock | None) -> str:
+def _liquid(program: Composed, filled: Filled, clock: Clock | None) -> tuple[str, tuple[Range, ...]]:
     from innkeeper.macros.liquid.engine import run
     from innkeeper.macros.liquid.session import LiquidSession
 
     session = LiquidSession(filled.data, None, True, clock=clock or Clock.at(EPOCH))  # noqa: FBT003 - strict
-    return run(program.liquid, session)
+    text = run(program.liquid, session)
+    return text, (Range(len(text), _named(program.version)),) if text else ()

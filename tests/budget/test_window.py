@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.library.window import Part, Summariser, Turn, Window, fit_chat
+from innkeeper.budget import Part, Summariser, Turn, Window, fit_chat
 from innkeeper.prompt.errors import MaxTokensExceededError, UsageError
 from innkeeper.prompt.frozen import FrozenDict
 from innkeeper.prompt.message import Message
+from innkeeper.tokens import NO_FRAMING
 
 
 class Words:
@@ -33,8 +34,8 @@ def chat(count: int) -> list[Message]:
 
 
 def fit(messages: Sequence[Message | Turn], current: Message | Turn, budget: int, **more: object) -> Window:
-    """The window by words, without overhead."""
-    return fit_chat(messages, current, budget, Words(), overhead=0, **more)  # type: ignore[arg-type]
+    """The window by words, without framing."""
+    return fit_chat(messages, current, budget, Words(), framing=NO_FRAMING, **more)  # type: ignore[arg-type]
 
 
 def texts(window: Window) -> list[str]:
@@ -52,7 +53,7 @@ def test_five_hundred_messages_keep_the_newest() -> None:
 
 
 def test_real_counts_with_overhead() -> None:
-    """With the default counter and the cost of each message the window holds too."""
+    """With the default counter and the framing of a provider the window holds too."""
     window = fit_chat([SAFETY, *chat(500)], Message("user", "and now?"), 700, model="gpt-4o")
     assert window.used <= 700
     assert texts(window)[-2:] == ["turn 499", "and now?"]
@@ -138,8 +139,9 @@ def test_a_summary_is_never_the_systems_word() -> None:
 
 
 def test_names_count() -> None:
-    """A speaker's name is part of what is sent."""
-    assert fit([], Message("user", "now", name="Wenna"), 9).used == 2
+    """A speaker's name counts as the provider counts it."""
+    plain, named = (fit_chat([], Message("user", "now", name=name), 99, Words()) for name in (None, "Wenna"))
+    assert named.used == plain.used + 2
 
 
 turns = st.lists(

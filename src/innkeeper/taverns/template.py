@@ -1,0 +1,152 @@
+"""Template: the tavern of rendered templates: system text, history, what the user says now; within the window.
+
+It renders nothing itself: ``system`` is the text of a template, and ``settings["ranges"]`` says where it is from, run by run:
+``[end, template, variable]``, as the library's renderer gives them (`innkeeper.library.Library.prepare`). All of a request is
+data, so that each plan can be built again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Final
+
+import msgspec
+
+from innkeeper.budget import TRIMMING
+from innkeeper.budget.window import client_id, copies_of
+from innkeeper.prompt import (
+    Block,
+    BudgetGroup,
+    BuildRequest,
+    FormatError,
+    Message,
+    NoConfig,
+    NoteKind,
+    Origin,
+    Piece,
+    Pipeline,
+    Plan,
+    State,
+    Step,
+    Where,
+)
+from innkeeper.prompt.origin import OriginAsset
+from innkeeper.taverns.tavern import Tavern, note_unused
+
+__all__ = ["HISTORY_ID", "PIPELINE", "TAVERN"]
+
+HISTORY_ID: Final = "history-"
+"""The id of the block of a message of the history begins so; its place follows, from 0."""
+
+_NO_ASSETS: Final = "the text of the template is all that is said of anybody"
+_NO_LORE: Final = "the template tavern activates no lore"
+_UNUSED: Final[Mapping[str, str]] = {
+    "profile": "the template tavern has no profiles",
+    "character": _NO_ASSETS,
+    "user": _NO_ASSETS,
+    "group": _NO_ASSETS,
+    "generation": "the template tavern builds the same prompt for every kind of generation",
+    "greeting": "the template tavern starts from the history it is given",
+    "preset": "the order of the template tavern is fixed",
+    "lorebooks": _NO_LORE,
+    "force_lore": _NO_LORE,
+    "lore_state": _NO_LORE,
+    "injections": "the template tavern injects nothing",
+    "authors_note": "the template tavern has no author's note",
+    "macro_vars": "the text was rendered before",
+    "context": "the text was rendered before",
+    "locale": "the text was rendered before",
+    "seed": "nothing in the template tavern is left to chance",
+}
+
+
+class _Settings(msgspec.Struct, frozen=True):
+    """What ``settings`` may hold; ``client_msg_id`` is the id of ``message``, whose stored copy in the history is left out."""
+
+    ranges: tuple[tuple[Annotated[int, msgspec.Meta(ge=0)], str, str | None], ...] = ()
+    client_msg_id: str = ""
+
+
+def _assemble(state: State, _config: NoConfig) -> None:
+    request = state.request
+    note_unused(state, _UNUSED)
+    settings = _settings(state)
+    blocks = (*_system(request, settings), *_history(state, settings.client_msg_id), *_message(request.message))
+    state.result.blocks = list(blocks)
+    state.result.plan = Plan(blocks=blocks)
+    state.stat("plan_blocks", len(blocks))
+
+
+def _settings(state: State) -> _Settings:
+    given = state.request.settings
+    for name in sorted(given.keys() - set(_Settings.__struct_fields__)):
+        state.note(NoteKind.IGNORED, f"settings.{name} has no effect", data={"input": f"settings.{name}"})
+    try:
+        return msgspec.convert(dict(given), _Settings)
+    except msgspec.ValidationError as error:
+        raise FormatError(f"settings: {error}", where=Where(asset="request", path="settings")) from error
+
+
+def _system(request: BuildRequest, settings: _Settings) -> Iterator[Block]:
+    if request.system:
+        yield Block(
+            role="system",
+            content=request.system,
+            id="system",
+            slot="system",
+            group=BudgetGroup.SYSTEM,
+            removable=False,
+            pieces=tuple(_pieces(request.system, settings)),
+        )
+
+
+def _pieces(text: str, settings: _Settings) -> Iterator[Piece]:
+    """The text in its ranges; what they do not cover was given with the request."""
+    start = 0
+    for end, template, variable in settings.ranges:
+        if text[start:end]:
+            yield Piece(text[start:end], Origin(OriginAsset.TEMPLATE, "system_prompt", macro=variable, name=template))
+            start = end
+    if text[start:]:
+        yield Piece(text[start:], Origin(OriginAsset.REQUEST, "system"))
+
+
+def _history(state: State, current: str) -> Iterator[Block]:
+    history = state.request.history
+    copies = copies_of(current, map(client_id, history))
+    for index in copies:
+        why = f"history[{index}] is the message that is sent now, and is left out"
+        state.note(NoteKind.IGNORED, why, data={"input": f"history[{index}]"})
+    for index, message in enumerate(history):
+        if index not in copies:
+            yield _turn(index, message)
+
+
+def _turn(index: int, message: Message) -> Block:
+    group = BudgetGroup.SYSTEM if message.role == "system" else BudgetGroup.HISTORY
+    origin = Origin(OriginAsset.HISTORY, entry=str(index))
+    return Block.of_message(message, id=f"{HISTORY_ID}{index}", slot="history", group=group, origin=origin)
+
+
+def _message(text: str) -> Iterator[Block]:
+    if text:
+        yield Block(
+            role="user",
+            content=text,
+            id="user_message",
+            slot="user_message",
+            group=BudgetGroup.HISTORY,
+            removable=False,
+            origin=Origin(OriginAsset.MESSAGE),
+        )
+
+
+PIPELINE: Final = Pipeline(Step("plan_assembly", _assemble, NoConfig)).append(TRIMMING, strategy="chat_window")
+"""The steps in order."""
+
+TAVERN: Final = Tavern(
+    name="template",
+    pipeline=PIPELINE,
+    summary="the text of a rendered template, the newest turns that fit, what the user says",
+)
+"""The tavern as the registry has it."""
