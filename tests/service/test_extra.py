@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
+from innkeeper.prompt.errors import ConfigError, UnavailableError
 from innkeeper.service import Gateway, Request, Settings, create_app, serve
 from innkeeper.service.app import library
-from innkeeper.service.errors import ExtraMissingError, ServiceConfigError
 from innkeeper.service.server import address, listen
 
 
@@ -18,7 +18,7 @@ def test_missing(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setattr(sys, "path", [])
     monkeypatch.setattr(sys, "path_importer_cache", {})
-    with pytest.raises(ExtraMissingError) as caught:
+    with pytest.raises(UnavailableError) as caught:
         library(f"{name}.applications")
     assert (caught.value.hint, name in caught.value.message) == ("pip install 'innkeeper[serve]'", True)
 
@@ -32,7 +32,7 @@ def test_other_missing_module() -> None:
 def test_settings_are_checked() -> None:
     """No application is made from settings that do not go together."""
     for make in (create_app, Gateway):
-        with pytest.raises(ServiceConfigError):
+        with pytest.raises(ConfigError):
             make(Settings(host="0.0.0.0"))  # noqa: S104 - to be refused
 
 
@@ -42,9 +42,9 @@ def test_address() -> None:
         assert door.proto == socket.IPPROTO_TCP  # else each reply waits for the client's acknowledgement
         taken = door.getsockname()[1]
         assert address(Settings(), door) == f"http://127.0.0.1:{taken}"
-        with pytest.raises(ServiceConfigError, match="cannot listen"):
+        with pytest.raises(ConfigError, match="cannot listen"):
             serve(Settings(port=taken), lambda _: None)
-    with pytest.raises(ServiceConfigError, match="cannot listen"):
+    with pytest.raises(ConfigError, match="cannot listen"):
         listen(Settings(host="no such host"))
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from innkeeper.prompt.errors import ConfigError
 from innkeeper.service import Keys, Settings
-from innkeeper.service.errors import ServiceConfigError
 from innkeeper.service.settings import is_loopback, read_keys
 
 
@@ -31,7 +31,7 @@ def test_loopback(host: str, inside: bool) -> None:
     if inside:
         assert Settings(host=host).checked().host == host
     else:
-        with pytest.raises(ServiceConfigError, match="no key is set"):
+        with pytest.raises(ConfigError, match="no key is set"):
             Settings(host=host).checked()
 
 
@@ -50,7 +50,7 @@ def test_loopback(host: str, inside: bool) -> None:
 )
 def test_refused(settings: Settings) -> None:
     """Settings that make no sense are refused with a hint."""
-    with pytest.raises(ServiceConfigError) as caught:
+    with pytest.raises(ConfigError) as caught:
         settings.checked()
     assert caught.value.hint
 
@@ -74,5 +74,5 @@ def test_no_keys(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "keys"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(ServiceConfigError):
+    with pytest.raises(ConfigError):
         read_keys(path, {})

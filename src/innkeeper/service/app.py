@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from innkeeper.service.errors import ExtraMissingError
+from innkeeper.prompt.errors import UnavailableError
 from innkeeper.service.settings import Settings
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ def create_app(settings: Settings | None = None, operations: Operations | None =
         operations: what the gateway answers, `OPERATIONS` with others, for instance; `OPERATIONS` where left out.
 
     Raises:
-        ServiceConfigError: settings that do not go together.
-        ExtraMissingError: the extra ``serve`` is not installed.
+        ConfigError: settings that do not go together.
+        UnavailableError: the extra ``serve`` is not installed.
     """
     checked = (settings or Settings()).checked()
     starlette, middleware = library("starlette.applications"), library("starlette.middleware")
@@ -55,7 +55,7 @@ def library(name: str) -> Any:
     """The module ``name`` of a library of the extra ``serve``.
 
     Raises:
-        ExtraMissingError: the library is not installed.
+        UnavailableError: the library is not installed.
     """
     try:
         return import_module(name)
@@ -63,6 +63,6 @@ def library(name: str) -> Any:
         missing = name.partition(".")[0]
         if error.name != missing:
             raise
-        raise ExtraMissingError(
+        raise UnavailableError(
             f"the service needs the library {missing}, which is not installed", hint="pip install 'innkeeper[serve]'"
         ) from error

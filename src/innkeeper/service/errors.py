@@ -1,5 +1,8 @@
 """The errors of the service, in the tree of `innkeeper.prompt.errors`.
 
+A setting that the service does not start with is a `ConfigError`, a library of an extra that is not installed an
+`UnavailableError`.
+
 ::
 
     UsageError
@@ -7,14 +10,10 @@
     ├── NameFormatError             a path with dots or backslashes where slashes belong
     ├── KeyMissingError             a call without a key, or with a wrong one (401)
     └── OriginRefusedError          a web page of another origin, or another host name (403)
-    ConfigError
-    └── ServiceConfigError          settings that the service does not start with
     LimitError
     ├── BodyLimitError              a body larger than allowed (413)
     ├── OverloadError               too much at once (503, with Retry-After)
     └── TimeBudgetError             a call that takes longer than allowed (504)
-    UnavailableError
-    └── ExtraMissingError           a library of an extra is not installed
     FormatError
     └── SlowBodyError               a body that does not arrive (408)
 """
@@ -26,18 +25,16 @@ from typing import Any
 
 import msgspec
 
-from innkeeper.prompt.errors import ConfigError, FormatError, LimitError, UnavailableError, UsageError, Where
+from innkeeper.prompt.errors import FormatError, LimitError, UsageError, Where
 
 __all__ = [
     "BodyLimitError",
-    "ExtraMissingError",
     "KeyMissingError",
     "NameFormatError",
     "OriginRefusedError",
     "OverloadError",
     "Problem",
     "RequestError",
-    "ServiceConfigError",
     "SlowBodyError",
     "TimeBudgetError",
 ]
@@ -81,10 +78,6 @@ class OriginRefusedError(UsageError):
     HINT = "start the service with --cors-origin for this origin, or with a key"
 
 
-class ServiceConfigError(ConfigError):
-    """Settings that the service does not start with."""
-
-
 class BodyLimitError(LimitError):
     """A request body is larger than allowed; reading stopped there."""
 
@@ -107,7 +100,3 @@ class SlowBodyError(FormatError):
     """A request's body did not arrive in time, or ended before its announced length."""
 
     http_status = 408
-
-
-class ExtraMissingError(UnavailableError):
-    """A library that an extra brings is not installed; the hint names the extra."""

@@ -10,8 +10,8 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from innkeeper.prompt.errors import ConfigError
 from innkeeper.service.app import create_app, library
-from innkeeper.service.errors import ServiceConfigError
 from innkeeper.service.limits import MAX_CONNECTIONS, MAX_HEADERS, MAX_SOCKET_MESSAGE, STOP_SECONDS
 from innkeeper.service.settings import Settings
 
@@ -30,8 +30,8 @@ def serve(settings: Settings, ready: Callable[[str], None], operations: Operatio
         operations: what `create_app` takes.
 
     Raises:
-        ServiceConfigError: settings that do not go together, or an address that is taken.
-        ExtraMissingError: the extra ``serve`` is not installed.
+        ConfigError: settings that do not go together, or an address that is taken.
+        UnavailableError: the extra ``serve`` is not installed.
     """
     uvicorn = library("uvicorn")
     library("websockets")
@@ -47,7 +47,7 @@ def serve(settings: Settings, ready: Callable[[str], None], operations: Operatio
 
 
 def listen(settings: Settings) -> socket.socket:
-    """The socket at the settings' address, bound. Raises `ServiceConfigError` where that cannot be."""
+    """The socket at the settings' address, bound. Raises `ConfigError` where that cannot be."""
     try:
         family, kind, protocol, _, place = socket.getaddrinfo(
             settings.host.strip("[]"),
@@ -76,9 +76,9 @@ def address(settings: Settings, door: socket.socket) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{door.getsockname()[1]}"
 
 
-def _no_door(settings: Settings, error: Exception) -> ServiceConfigError:
+def _no_door(settings: Settings, error: Exception) -> ConfigError:
     reason = getattr(error, "strerror", None) or str(error)
-    return ServiceConfigError(
+    return ConfigError(
         f"cannot listen on {settings.host}:{settings.port}: {reason}", hint="choose another --port or --host"
     )
 

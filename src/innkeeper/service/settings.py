@@ -15,7 +15,8 @@ from typing import Final
 
 import msgspec
 
-from innkeeper.service.errors import KeyMissingError, ServiceConfigError
+from innkeeper.prompt.errors import ConfigError
+from innkeeper.service.errors import KeyMissingError
 from innkeeper.service.limits import (
     BODY_SECONDS,
     HEADER_SECONDS,
@@ -116,29 +117,27 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         """These settings, once they are known to go together.
 
         Raises:
-            ServiceConfigError: an unknown profile, a limit of nothing, a port out of range, a data folder that is not
-                there, an origin that is none, or an address others can reach and no key.
+            ConfigError: an unknown profile, a limit of nothing, a port out of range, a data folder that is not
+                there, an origin that is not one, or an address others can reach and no key.
         """
         for name in _POSITIVE:
             if not getattr(self, name) > 0:
-                raise ServiceConfigError(f"{name} must be more than 0", hint="leave it out for the default")
+                raise ConfigError(f"{name} must be more than 0", hint="leave it out for the default")
         if self.profile not in PROFILES:
-            raise ServiceConfigError(f"unknown profile {self.profile!r}", hint=f"profiles: {', '.join(PROFILES)}")
+            raise ConfigError(f"unknown profile {self.profile!r}", hint=f"profiles: {', '.join(PROFILES)}")
         if not 0 <= self.port <= _PORTS:
-            raise ServiceConfigError(f"port {self.port} is out of range", hint=f"0 (any free one) to {_PORTS}")
+            raise ConfigError(f"port {self.port} is out of range", hint=f"0 (any free one) to {_PORTS}")
         if self.data is not None and not self.data.is_dir():
-            raise ServiceConfigError(
-                f"the data folder {str(self.data)!r} is not there", hint="make it, or leave --data out"
-            )
+            raise ConfigError(f"the data folder {str(self.data)!r} is not there", hint="make it, or leave --data out")
         self._check_doors()
         return self
 
     def _check_doors(self) -> None:
         for origin in self.cors_origins:
             if "://" not in origin or origin.endswith("/"):
-                raise ServiceConfigError(f"{origin!r} is no origin", hint="write it like https://example.org:8443")
+                raise ConfigError(f"{origin!r} is not an origin", hint="write it like https://example.org:8443")
         if not self.keys and not is_loopback(self.host):
-            raise ServiceConfigError(
+            raise ConfigError(
                 f"{self.host} can be reached from outside, and no key is set",
                 hint=f"set {KEY_VARIABLE} or --key-file, or listen on 127.0.0.1",
             )
@@ -158,7 +157,7 @@ def read_keys(file: str | os.PathLike[str] | None, environment: Mapping[str, str
     """The keys of a file, one a line (blank lines and ``#`` comments do not count), and of the environment.
 
     Raises:
-        ServiceConfigError: the file cannot be read, is too large, or has no key in it.
+        ConfigError: the file cannot be read, is too large, or has no key in it.
     """
     keys = [environment[KEY_VARIABLE].strip()] if environment.get(KEY_VARIABLE, "").strip() else []
     return Keys(*keys, *([] if file is None else _file_keys(Path(file))))
@@ -169,10 +168,8 @@ def _file_keys(path: Path) -> list[str]:
         with path.open("rb") as file:
             lines = file.read(MAX_KEY_FILE).decode().splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise ServiceConfigError(
-            f"the key file {str(path)!r} cannot be read", hint="UTF-8 text, one key a line"
-        ) from error
+        raise ConfigError(f"the key file {str(path)!r} cannot be read", hint="UTF-8 text, one key a line") from error
     keys = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
     if not keys:
-        raise ServiceConfigError(f"the key file {str(path)!r} has no key in it", hint="one key a line")
+        raise ConfigError(f"the key file {str(path)!r} has no key in it", hint="one key a line")
     return keys
