@@ -20,7 +20,6 @@ from innkeeper.library.tier import TierDecision, effective_tier
 from innkeeper.library.tiers.detector import default_detector
 from innkeeper.library.tiers.policy import TierPolicy
 from innkeeper.library.transfer.format import parse
-from innkeeper.macros import pyregex
 from innkeeper.macros.engine.environment import MacroEnvironment
 from innkeeper.macros.engine.errors import MacroError
 from innkeeper.macros.silly import substitute
@@ -28,6 +27,7 @@ from innkeeper.macros.smart import sandbox
 from innkeeper.macros.smart.environment import MacroEnvironment as SmartEnvironment
 from innkeeper.macros.smart.expansion import expand as expand_smart
 from innkeeper.prompt.note import Note
+from innkeeper.text import pyregex
 from innkeeper.text.confusables import fold_word, views_of
 from tests.content.builders import archive, card, card_json, card_png, chunk, png, text_chunk
 from tests.fuzz.engine import Target

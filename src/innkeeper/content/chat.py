@@ -21,7 +21,10 @@ from innkeeper.content.limits import LIMITS, Limits, check_limit, limit_error
 from innkeeper.prompt.errors import FormatError, InputError, LimitError, UsageError, Where
 from innkeeper.prompt.message import Message
 
-__all__ = ["BadLine", "Chat", "read_chat"]
+__all__ = ["OURS", "BadLine", "Chat", "read_chat"]
+
+OURS: Final = "innkeeper"
+"""The key of a chat's metadata under which we keep what SillyTavern has no place for."""
 
 
 class BadLine(msgspec.Struct, frozen=True):

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from innkeeper.content.errors import PersonaError
 from innkeeper.content.json.document import Document
 from innkeeper.content.json.json_asset import JsonAsset
+from innkeeper.content.json.record import FindingCollector
 from innkeeper.content.limits import LIMITS, Limits
 from innkeeper.prompt.errors import FormatError, Where
 
@@ -40,11 +41,16 @@ class PersonaPosition(StrEnum):
 
 
 class Persona(JsonAsset, frozen=True, kw_only=True, dict=True):
-    """A persona. ``depth`` is in messages and counts, with ``role``, only at a depth. ``lorebook`` is a book's name."""
+    """A persona. ``depth`` is in messages and counts, with ``role``, only at a depth. ``lorebook`` is a book's name.
+
+    TavernKit's ``persona_text`` and SmartTavern's ``persona_name``, which stands beside the file's own ``name``, are read too.
+    """
 
     WHAT: ClassVar[str] = "a persona"
     ERROR: ClassVar[type[FormatError]] = PersonaError
-    NAMES: ClassVar[Mapping[str, tuple[str, ...]]] = {"description": ("description", "persona", "text")}
+    NAMES: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "description": ("description", "persona", "persona_text", "text"),
+    }
 
     name: str = ""
     description: str = ""
@@ -55,6 +61,11 @@ class Persona(JsonAsset, frozen=True, kw_only=True, dict=True):
     title: str = ""
     avatar: str = ""
     is_default: bool = False
+
+    @classmethod
+    def migrated(cls, raw: dict[str, Any], findings: FindingCollector) -> dict[str, Any]:  # noqa: ARG003 - nothing is wrong
+        """With SmartTavern's name for the person."""
+        return {**raw, "name": raw["persona_name"]} if "persona_name" in raw else raw
 
     @property
     def persona_text(self) -> str:

@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple
 
 from innkeeper.library.limits import REGEX_SCAN_SECONDS
 from innkeeper.library.tiers.lexicon import LexiconEntry
-from innkeeper.macros.pyregex import Deadline, Pattern, compile_pattern
 from innkeeper.text.confusables import View, fold_word
+from innkeeper.text.pyregex import Deadline, Pattern, compile_pattern
 
 __all__ = ["Find", "Matcher"]
 

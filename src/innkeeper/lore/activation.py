@@ -6,29 +6,19 @@ text of what fired (recursion), over older messages (minimum activations), or fo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
 
 import msgspec
 
-from innkeeper.content.entry import SelectiveLogic
-from innkeeper.lore.compiled import (
-    ACTIVATE,
-    SUPPRESS,
-    CompiledEntry,
-    CompiledLore,
-    KeyTest,
-    key_tests,
-    pattern_of,
-    selective,
-)
+from innkeeper.lore.budget import LoreBudget
+from innkeeper.lore.compiled import ACTIVATE, SUPPRESS, CompiledEntry, CompiledLore
 from innkeeper.lore.groups import GroupRules, choose
-from innkeeper.lore.jsregex import RegexRunner
-from innkeeper.lore.ledger import Ledger
+from innkeeper.lore.keys import KeySearch
 from innkeeper.lore.limits import MAX_LOOPS, MAX_SCAN_DEPTH
-from innkeeper.lore.matcher import Pattern, ScanSources, ScanText, Window, first_place
+from innkeeper.lore.matcher import ScanSources, ScanText
 from innkeeper.lore.settings import LoreSettings
 from innkeeper.lore.timed import TimedEffects
 from innkeeper.lore.verdict import Reason, Verdict
@@ -43,7 +33,7 @@ class LoreInput(msgspec.Struct, frozen=True, kw_only=True):
     ``messages`` are newest first, as they are searched (names already in front). ``substitute`` expands macros in keys and
     contents; ``count`` counts tokens as the budget does; ``budget`` is in tokens. ``length`` is how many messages of the chat
     are not hidden. ``count_part`` and ``count_overhead`` split ``count`` for tokenizers whose counts add up over lines (see
-    `Ledger`). ``forced`` names entries as ``book.uid``. ``report`` is told (what, why) of keys that could not be run.
+    `LoreBudget`). ``forced`` names entries as ``book.uid``. ``report`` is told (what, why) of keys that could not be run.
     """
 
     settings: LoreSettings
@@ -135,20 +125,16 @@ class _Scan:
         self.lore, self.given, self.settings = lore, given, given.settings
         self.text = ScanText(given.messages[:MAX_SCAN_DEPTH], given.sources)
         self.timed = TimedEffects(given.state, given.length, lore.entries, live=given.live)
-        self.regex = RegexRunner(given.report)
+        self.keys = KeySearch(lore, self.text, self.settings, given.substitute, given.report)
+        self.budget = LoreBudget(given.budget, given.count, given.count_part, given.count_overhead)
         self.reasons: dict[int, Reason] = {}
         self.facts: dict[int, dict[str, Any]] = {}
         self.fired: dict[int, Activated] = {}
         self.failed: set[int] = set()
         self.contents: dict[int, str] = {}
-        self.kind, self.loop, self.skew = _Pass.FIRST, 0, 0
+        self.kind, self.loop = _Pass.FIRST, 0
         self.level = lore.levels[0] if lore.levels else 0
         self.levels_left = list(lore.levels[1:])
-        self.overflowed = False
-        self.counted = ""
-        self._windows: dict[tuple[int | None, tuple[str, ...]], Window] = {}
-        self._shown: dict[int, frozenset[int]] = {}
-        self._macro_tests: dict[int, tuple[tuple[KeyTest, ...], tuple[KeyTest, ...]]] = {}
         self._standing = self._always_tried()
 
     # ------------------------------------------------------------------------------------------------------- passes
@@ -158,14 +144,13 @@ class _Scan:
         more = True
         while more and self.loop < MAX_LOOPS and not self._out_of_steps():
             self.loop += 1
-            self._windows.clear()
-            self._shown.clear()
+            self.keys.begin(recursion=self.kind is not _Pass.MIN_ACTIVATIONS)
             new = self._candidates()
             fresh = self._admit(new)
             more = self._next(fresh)
         self.timed.begin(item.compiled for item in self.fired.values())
         activated = tuple(self.fired.values())
-        return LoreResult(activated, self.overflowed, self.given.budget, self.loop, self.timed.to_dict(), self)
+        return LoreResult(activated, self.budget.overflowed, self.given.budget, self.loop, self.timed.to_dict(), self)
 
     def _out_of_steps(self) -> bool:
         return 0 < self.settings.max_recursion_steps <= self.loop
@@ -174,27 +159,27 @@ class _Scan:
         """Choose the next pass; whether there is one. A pass for minimum activations leaves recursion text unread."""
         spreading = [item for item in fresh if not item.compiled.entry.prevent_recursion]
         unread = self.kind is _Pass.MIN_ACTIVATIONS and bool(self.text.recursion)
-        if self.settings.recursive and not self.overflowed and (spreading or unread):
+        if self.settings.recursive and not self.budget.overflowed and (spreading or unread):
             self.kind = _Pass.RECURSION
-        elif not self.overflowed and self._too_few() and not self._at_the_end():
+        elif not self.budget.overflowed and self._too_few() and not self._at_the_end():
             self.kind = _Pass.MIN_ACTIVATIONS
-            self.skew += 1
+            self.keys.skew += 1
         elif self.levels_left:
             self.kind = _Pass.RECURSION
             self.level = self.levels_left.pop(0)
         else:
             return False
         if spreading:
-            texts = "\n".join(item.content for item in spreading)
-            self.text.recursion.append(texts)
-            self.counted = f"{texts}\n{self.counted}"
+            texts = [item.content for item in spreading]
+            self.text.recursion.append("\n".join(texts))
+            self.budget.spread(texts)
         return True
 
     def _too_few(self) -> bool:
         return self.settings.min_activations > 0 and len(self.fired) < self.settings.min_activations
 
     def _at_the_end(self) -> bool:
-        depth, furthest = self.settings.depth + self.skew, self.settings.min_activations_depth_max
+        depth, furthest = self.keys.depth, self.settings.min_activations_depth_max
         return (0 < furthest < depth) or depth > len(self.given.messages)
 
     # ------------------------------------------------------------------------------------------------- candidates
@@ -210,7 +195,7 @@ class _Scan:
     def _candidates(self) -> list[CompiledEntry]:
         """The entries that fire in this pass, sticky ones first, otherwise in scan order."""
         places = set(self._standing)
-        for number in self._widest_hits():
+        for number in self.keys.widest_hits():
             places.update(self.lore.by_pattern.get(number, ()))
         new = []
         for place in sorted(places):
@@ -218,14 +203,6 @@ class _Scan:
             if place not in self.fired and place not in self.failed and self._fires(entry):
                 new.append(entry)
         return sorted(new, key=lambda entry: self.timed.sticky(entry) is None) if self.timed.running else new
-
-    def _widest_hits(self) -> frozenset[int]:
-        """Hits in everything any entry could see: a superset of each entry's own."""
-        everything = Window(self._deepest(), tuple(self.given.sources.texts), recursion=True)
-        return frozenset().union(*map(self.lore.index.hits, self.text.parts(everything)))
-
-    def _deepest(self) -> int:
-        return max(self.settings.depth + self.skew, self.lore.deepest)
 
     def _fires(self, entry: CompiledEntry) -> bool:
         reason = self._stopped(entry) or self._started(entry)
@@ -294,104 +271,20 @@ class _Scan:
         self.facts[entry.place] = facts
         return reason
 
-    # ------------------------------------------------------------------------------------------------------- keys
-
-    def _window(self, entry: CompiledEntry) -> Window:
-        """What the entry looks through in this pass."""
-        key = (entry.entry.scan_depth, entry.sources)
-        window = self._windows.get(key)
-        if window is None:
-            depth = self.settings.depth + self.skew if key[0] is None else key[0]
-            recursion = self.kind is not _Pass.MIN_ACTIVATIONS
-            window = self._windows[key] = Window(min(depth, MAX_SCAN_DEPTH), entry.sources, recursion)
-        return window
-
     def _by_keys(self, entry: CompiledEntry) -> Reason:
-        window = self._window(entry)
+        window = self.keys.window(entry)
         if window.depth <= 0:
             return self._because(entry, Reason.NO_DEPTH, depth=window.depth)
-        primary, secondary = self._tests(entry)
+        primary, secondary = self.keys.tests(entry)
         if not primary:
             return Reason.VECTORIZED if entry.entry.vectorized else Reason.NO_KEYS
-        found = next((test for test in primary if self._found(test, entry, window)), None)
-        if found is None:
+        test = next((test for test in primary if self.keys.matches(test, entry, window)), None)
+        if test is None:
             return self._because(entry, Reason.NO_MATCH, depth=window.depth)
-        facts = {"key": found.text, "loop": self.loop, "window": window, "recursions": len(self.text.recursion)}
-        if not self._agrees(entry, secondary, window):
+        facts = {"key": test.text, "loop": self.loop, "window": window}
+        if not self.keys.agrees(entry, secondary, window):
             return self._because(entry, Reason.SECONDARY, logic=entry.entry.selective_logic.value, **facts)
         return self._because(entry, Reason.KEY, **facts)
-
-    def _agrees(self, entry: CompiledEntry, secondary: tuple[KeyTest, ...], window: Window) -> bool:
-        """Whether the secondary keys let the entry pass. Empty ones never match (`sillytavern.md` 25)."""
-        logic = selective(entry.entry)
-        if logic is None:
-            return True
-        matches = [self._found(test, entry, window) for test in secondary]
-        blank = len(entry.entry.secondary_keys) - len(secondary)
-        if logic is SelectiveLogic.AND_ANY:
-            return any(matches)
-        if logic is SelectiveLogic.AND_ALL:
-            return all(matches) and not blank
-        if logic is SelectiveLogic.NOT_ANY:
-            return not any(matches)
-        return not all(matches) or bool(blank)
-
-    def _tests(self, entry: CompiledEntry) -> tuple[tuple[KeyTest, ...], tuple[KeyTest, ...]]:
-        """The entry's keys, with those that hold macros expanded (once a scan)."""
-        if not any(test.macro for test in (*entry.primary, *entry.secondary)):
-            return entry.primary, entry.secondary
-        if entry.place not in self._macro_tests:
-            self._macro_tests[entry.place] = (
-                self._expanded(entry, entry.primary),
-                self._expanded(entry, entry.secondary),
-            )
-        return self._macro_tests[entry.place]
-
-    def _expanded(self, entry: CompiledEntry, tests: Iterable[KeyTest]) -> tuple[KeyTest, ...]:
-        expanded: list[KeyTest] = []
-        for test in tests:
-            keys = [self.given.substitute(test.text)] if test.macro else []
-            done = (
-                key_tests(keys, exact_case=entry.exact_case, whole_words=entry.whole_words) if test.macro else (test,)
-            )
-            expanded += done
-        return tuple(expanded)
-
-    def _found(self, test: KeyTest, entry: CompiledEntry, window: Window) -> bool:
-        if test.number is not None:
-            return test.number in self._window_hits(window)
-        if test.regex is not None and (test.checked or self.regex.valid(test.regex)):
-            sure = test.literal is None or test.literal in self._window_hits(window)
-            return sure and self.regex.matches(test.regex, self.text.joined(window))
-        pattern = self._pattern(test.text, entry)
-        return any(first_place(pattern, part) is not None for part in self.text.parts(window))
-
-    def _pattern(self, text: str, entry: CompiledEntry) -> Pattern:
-        words = self.settings.unicode_words
-        return pattern_of(text.strip(), exact_case=entry.exact_case, whole_words=entry.whole_words, unicode_words=words)
-
-    def _window_hits(self, window: Window) -> frozenset[int]:
-        """The patterns found in a window, worked out once a pass. Windows are kept, so their identity names them."""
-        hits = self._shown.get(id(window))
-        if hits is None:
-            hits = self._shown[id(window)] = frozenset().union(*map(self.lore.index.hits, self.text.parts(window)))
-        return hits
-
-    def _score(self, entry: CompiledEntry) -> int:
-        """How well the keys match, for group scoring: primary matches, and secondary ones where the logic adds them.
-
-        Macros in keys are not expanded here, as in SillyTavern.
-        """
-        window = self._window(entry)
-        primary, secondary = entry.primary, entry.secondary
-        first = sum(self._found(test, entry, window) for test in primary) if window.depth > 0 else 0
-        logic = entry.entry.selective_logic if secondary else None
-        if not primary or logic is None or window.depth <= 0:
-            return first
-        more = sum(self._found(test, entry, window) for test in secondary)
-        if logic is SelectiveLogic.AND_ANY:
-            return first + more
-        return first + more if logic is SelectiveLogic.AND_ALL and more == len(secondary) else first
 
     # -------------------------------------------------------------------------------------------------- admission
 
@@ -400,20 +293,20 @@ class _Scan:
 
         Text over the budget stays out of the prompt but is scanned all the same (`sillytavern.md` 27).
         """
+        settings = self.settings
         rules = GroupRules(
             self.timed,
             self.given.random,
-            self._score,
+            self.keys.score,
             self._lost,
-            self.settings.use_group_scoring,
+            settings.use_group_scoring,
             self.given.double_removal,
         )
         choose(new, [item.compiled for item in self.fired.values()], rules)
-        base = self.given.count(self.counted) if self.counted else 0
-        ledger = Ledger(self.given.count, self.given.count_part, self.given.count_overhead, base)
+        self.budget.begin()
         seen = []
         for entry in new:
-            if self.overflowed and not entry.entry.ignore_budget:
+            if self.budget.overflowed and not entry.entry.ignore_budget:
                 self._lost(entry, Reason.BUDGET, {"tokens": "no room left", "budget": self.given.budget})
                 seen.append(Activated(entry, entry.content))
                 continue
@@ -421,9 +314,9 @@ class _Scan:
                 continue
             item = Activated(entry, self._content(entry))
             seen.append(item)
-            tokens = ledger.reaches(item.content + "\n", self.given.budget)
+            tokens = self.budget.reached_by(item.content)
             if tokens is not None and not entry.entry.ignore_budget:
-                self.overflowed = True
+                self.budget.overflowed = True
                 self._lost(entry, Reason.BUDGET, {"tokens": tokens, "budget": self.given.budget})
                 continue
             self.fired[entry.place] = item
@@ -442,6 +335,8 @@ class _Scan:
         return False
 
     def _content(self, entry: CompiledEntry) -> str:
+        if entry.plain:
+            return entry.content
         if entry.place not in self.contents:
             self.contents[entry.place] = self.given.substitute(entry.content)
         return self.contents[entry.place]
@@ -460,28 +355,24 @@ class _Scan:
         reason = self.reasons.get(entry.place)
         if reason is None:
             reason = self._stopped(entry) or self._silent(entry)
-        facts = self._told(entry, self.facts.get(entry.place, _NOTHING))
+        facts = self._for_people(entry, self.facts.get(entry.place, _NOTHING))
         return Verdict(entry.book, entry.uid, entry.entry.title, reason, facts)
 
     def _silent(self, entry: CompiledEntry) -> Reason:
         if not entry.primary:
             return Reason.VECTORIZED if entry.entry.vectorized else Reason.NO_KEYS
-        window = self._window(entry)
+        window = self.keys.window(entry)
         self.facts.setdefault(entry.place, {"depth": window.depth})
         return Reason.NO_DEPTH if window.depth <= 0 else Reason.NO_MATCH
 
-    def _told(self, entry: CompiledEntry, facts: dict[str, Any]) -> dict[str, Any]:
+    def _for_people(self, entry: CompiledEntry, facts: dict[str, Any]) -> dict[str, Any]:
         """The facts for people: instead of the window, where in it the key was found."""
         window = facts.get("window")
         if window is None:
             return facts
-        told = {key: value for key, value in facts.items() if key not in ("window", "recursions")}
-        pattern = self._pattern(facts["key"], entry)
-        for index, part in enumerate(self.text.parts(window)):
-            span = first_place(pattern, part)
-            if span is not None:
-                return told | {"place": self.text.place(window, index), "span": list(span)}
-        return told | {"place": "the scanned text"}
+        place, span = self.keys.locate(facts["key"], entry, window)
+        seen = {key: value for key, value in facts.items() if key != "window"} | {"place": place}
+        return seen if span is None else seen | {"span": list(span)}
 
 
 _CERTAIN: Final = 100

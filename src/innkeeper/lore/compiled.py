@@ -14,10 +14,11 @@ import msgspec
 
 from innkeeper.content.entry import LorebookEntry, SelectiveLogic
 from innkeeper.content.lorebook import Lorebook
-from innkeeper.lore.jsregex import RegexRunner
 from innkeeper.lore.matcher import KeyIndex, Pattern, RegexKey, is_word, parse_key
 from innkeeper.lore.settings import InsertionStrategy, LoreSettings
+from innkeeper.macros.silly import is_plain
 from innkeeper.prompt.memo import Memo
+from innkeeper.text.jsregex import RegexRunner
 
 __all__ = [
     "ACTIVATE",
@@ -98,6 +99,10 @@ class CompiledEntry(msgspec.Struct, frozen=True, eq=False, gc=False):
     exact_case: bool
     whole_words: bool
     sources: tuple[str, ...] = ()
+    plain: bool = False
+    """Whether no macro can be in the content."""
+    macros: bool = False
+    """Whether a key holds macros."""
     free: bool = False
     """Whether only its keys decide about it: no switch, filter, timer, recursion rule or decorator."""
 
@@ -249,9 +254,22 @@ def _compile(books: tuple[ScopedBook, ...], settings: LoreSettings) -> CompiledL
         primary = key_tests(entry.keys, exact_case=case, whole_words=words, patterns=patterns)
         secondary = key_tests(entry.secondary_keys, exact_case=case, whole_words=words, patterns=patterns)
         sources = tuple(name for flag, name in SOURCE_FLAGS.items() if getattr(entry, flag))
-        free = not decorators and _is_free(entry)
         compiled.append(
-            CompiledEntry(place, book, entry, decorators, content, primary, secondary, case, words, sources, free)
+            CompiledEntry(
+                place,
+                book,
+                entry,
+                decorators,
+                content,
+                primary,
+                secondary,
+                exact_case=case,
+                whole_words=words,
+                sources=sources,
+                plain=is_plain(content),
+                macros=any([test.macro for test in (*primary, *secondary)]),  # noqa: C419 - twice as quick
+                free=not decorators and _is_free(entry),
+            )
         )
     return CompiledLore(tuple(compiled), tuple(patterns.patterns))
 

@@ -10,11 +10,7 @@ __all__ = [
     "MAX_LOOPS",
     "MAX_MEMO_BYTES",
     "MAX_MEMO_TEXTS",
-    "MAX_PATTERN",
-    "MAX_REGEX_TEXT",
     "MAX_SCAN_DEPTH",
-    "REGEX_BUILD_SECONDS",
-    "REGEX_SECONDS",
 ]
 
 MAX_SCAN_DEPTH: Final = 1000
@@ -22,18 +18,6 @@ MAX_SCAN_DEPTH: Final = 1000
 
 MAX_LOOPS: Final = 1000
 """How many passes one scan may take, whatever the settings."""
-
-MAX_PATTERN: Final = 2048
-"""Characters of a regular-expression key; a longer one never matches and is reported."""
-
-MAX_REGEX_TEXT: Final = 1_048_576
-"""Characters a regular-expression key is run on; of a longer text only the newest part is searched."""
-
-REGEX_SECONDS: Final = 0.05
-"""Seconds one regular expression may take on one text."""
-
-REGEX_BUILD_SECONDS: Final = 0.5
-"""Seconds all regular expressions of one scan may take together."""
 
 MAX_MEMO_BYTES: Final = 16 * 1024 * 1024
 """How many bytes of texts, with what was found in them, one matcher remembers."""

@@ -9,9 +9,9 @@ from innkeeper.content.entry import LorebookEntry, LorePosition, SelectiveLogic
 from innkeeper.content.finding import Finding, Level, show_path
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.lore.compiled import ACTIVATE, SUPPRESS, split_decorators
-from innkeeper.lore.jsregex import RegexRunner
 from innkeeper.lore.matcher import RegexKey, parse_key
 from innkeeper.lore.settings import LoreSettings
+from innkeeper.text.jsregex import RegexRunner
 
 __all__ = ["RESTATED", "lint_book"]
 

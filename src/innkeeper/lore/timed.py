@@ -1,8 +1,9 @@
 """Timed effects: sticky, cooldown and delay, as state that goes in with a build and comes out of it.
 
 Lengths are counted in messages of the chat that are not hidden. State is ``{"sticky": {"book.uid": effect}, "cooldown": …}``
-(`sillytavern.md` 39): an effect belongs to the entry whose content hash it holds, ends when the chat has ``end`` messages, and
-is forgotten when the chat has not grown since it began, unless it is protected.
+(`sillytavern.md` 39), as in the ``timedWorldInfo`` of SillyTavern's chats. An effect belongs to the entry whose content hash
+it holds, ends when the chat has ``end`` messages, and is forgotten when the chat has not grown since it began, unless it is
+protected.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from innkeeper.prompt.request import to_json
 __all__ = ["Effect", "TimedEffects"]
 
 _KINDS: Final = ("sticky", "cooldown")
+
+_FOREIGN: Final = ""
+"""Stands for a hash that is a number, as SillyTavern's are."""
 
 
 class Effect(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -41,7 +45,9 @@ class TimedEffects:
         self.live = live
         self._effects: dict[str, dict[str, Effect]] = {kind: _read(state, kind) if live else {} for kind in _KINDS}
         if live and any(self._effects.values()):
-            self._check({entry_hash(entry): entry for entry in entries if _is_timed(entry)})
+            timed = {entry_hash(entry): entry for entry in entries if _is_timed(entry)}
+            self._adopt({entry.key: found for found, entry in timed.items()})
+            self._check(timed)
         self.running = frozenset(key for effects in self._effects.values() for key in effects)
         """The keys of all entries with an effect when the scan begins."""
 
@@ -69,6 +75,12 @@ class TimedEffects:
     def to_dict(self) -> dict[str, Any]:
         """The state to hand to the chat's next build."""
         return {kind: {key: msgspec.to_builtins(e) for key, e in self._effects[kind].items()} for kind in _KINDS}
+
+    def _adopt(self, hashes: Mapping[str, str]) -> None:
+        """Effects as SillyTavern stores them belong to the entry of their key: its hash of an entry is not ours."""
+        for effects in self._effects.values():
+            for key in [key for key, effect in effects.items() if effect.hash == _FOREIGN and key in hashes]:
+                effects[key] = msgspec.structs.replace(effects[key], hash=hashes[key])
 
     def _check(self, by_hash: Mapping[str, CompiledEntry]) -> None:
         for kind in _KINDS:
@@ -107,7 +119,8 @@ def _read(state: Any, kind: str) -> dict[str, Effect]:
     effects = {}
     for key, raw in found.items() if isinstance(found, Mapping) else ():
         try:
-            effects[str(key)] = msgspec.convert(dict(raw), Effect, strict=False)
-        except (msgspec.ValidationError, TypeError, ValueError):
+            foreign = {"hash": _FOREIGN} if isinstance(raw.get("hash"), (int, float)) else {}
+            effects[str(key)] = msgspec.convert({**raw, **foreign}, Effect, strict=False)
+        except (msgspec.ValidationError, AttributeError, TypeError, ValueError):
             continue
     return effects

@@ -48,27 +48,23 @@ class Case(msgspec.Struct, frozen=True):
 def load_cases(paths: Iterable[str | Path]) -> Iterator[Case]:
     """Every case of the files, and of the ``*.json`` files below the folders. Raises `FormatError` naming the file."""
     for path in paths:
-        place = Path(path)
-        if not place.exists():
-            msg = "no such file or folder"
-            raise FormatError(msg, where=Where(asset=str(path)))
-        files = sorted(place.rglob("*.json")) if place.is_dir() else [place]
-        for file in files:
-            yield from _cases_of(file, explicit=not place.is_dir())
+        root = Path(path)
+        if not root.exists():
+            raise FormatError("no such file or folder", where=Where(asset=str(path)))
+        for file in sorted(root.rglob("*.json")) if root.is_dir() else [root]:
+            yield from _cases_of(file, explicit=not root.is_dir())
 
 
 def _cases_of(file: Path, *, explicit: bool) -> Iterator[Case]:
     data = _read(file)
     if not isinstance(data, list):
         if explicit:
-            msg = "a case file is a JSON list of cases"
-            raise FormatError(msg, where=Where(asset=str(file)))
+            raise FormatError("a case file is a JSON list of cases", where=Where(asset=str(file)))
         return
     base = _read(file.with_name("_base.json")) if file.with_name("_base.json").exists() else EMPTY
     for index, raw in enumerate(data):
         if not isinstance(raw, dict) or "input" not in raw:
-            msg = "a case needs a name and an input"
-            raise FormatError(msg, where=Where(asset=str(file), path=f"[{index}]"))
+            raise FormatError("a case needs a name and an input", where=Where(asset=str(file), path=f"[{index}]"))
         tavern = _tavern(raw, file)
         area = str(raw.get("area") or raw.get("call") or file.stem)
         yield Case(str(raw.get("name") or f"{file.stem}[{index}]"), tavern, area, raw, str(file), base)
@@ -78,8 +74,7 @@ def _read(file: Path) -> Any:
     try:
         return json.loads(file.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
-        msg = f"cannot read cases: {error}"
-        raise FormatError(msg, where=Where(asset=str(file))) from error
+        raise FormatError(f"cannot read cases: {error}", where=Where(asset=str(file))) from error
 
 
 def _tavern(raw: Mapping[str, Any], file: Path) -> str:

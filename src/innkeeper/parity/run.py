@@ -31,13 +31,13 @@ class CaseVerdict(StrEnum):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """A case, its verdict, the differences, and what is shown but not counted."""
+    """A case, its verdict, the differences, and the parts of our answer that are shown but not counted."""
 
     case: Case
     verdict: CaseVerdict
     differences: tuple[Difference, ...] = ()
     error: str | None = None
-    shown: Mapping[str, Any] = {}
+    uncounted: Mapping[str, Any] = {}
     decided: str | None = None
     """Why the case was held to something else than what was recorded; said in every report."""
 
@@ -63,36 +63,29 @@ def default_runners() -> dict[str, Runner]:
 
 
 def run_case(case: Case, runners: Mapping[str, Runner] | None = None) -> Outcome:
-    """Run one case. Never raises: a bug becomes `Verdict.CRASHED` with its text."""
+    """Run one case. Never raises: a bug becomes `CaseVerdict.CRASHED` with its text."""
     runner = (runners or default_runners()).get(case.tavern)
     if runner is None:
         return Outcome(case, CaseVerdict.UNAVAILABLE, error=f"no runner for the {case.tavern} tavern")
     try:
-        found = runner.answer(case)
+        answer = runner.answer(case)
     except UnavailableError as error:
         return Outcome(case, CaseVerdict.UNAVAILABLE, error=error.render())
     except InnkeeperError as error:
         if isinstance(error.__cause__, UnavailableError):
             return Outcome(case, CaseVerdict.UNAVAILABLE, error=error.__cause__.render())
-        found = {"error": error.to_dict()}
+        answer = {"error": error.to_dict()}
     except Exception as error:  # noqa: BLE001 - a report must name every crash, whatever it is
         return Outcome(case, CaseVerdict.CRASHED, error=f"{type(error).__name__}: {error}")
-    expected, ours = runner.counted(case, found)
-    different = tuple(differences(expected, ours))
+    different = tuple(differences(*runner.counted(case, answer)))
     verdict = CaseVerdict.DIFFERENT if different else CaseVerdict.AGREED
-    return Outcome(case, verdict, different, _error_text(found), _shown(found), runner.decided(case))
-
-
-def _error_text(found: Any) -> str | None:
-    error = found.get("error") if isinstance(found, dict) else None
-    return error.get("message") if isinstance(error, dict) else None
+    facts = answer if isinstance(answer, dict) else {}
+    message = facts["error"].get("message") if isinstance(facts.get("error"), dict) else None
+    uncounted = {key: facts[key] for key in _NOT_COUNTED if key in facts}
+    return Outcome(case, verdict, different, message, uncounted, runner.decided(case))
 
 
 _NOT_COUNTED: Final = ("toasts", "random_draws", "unavailable")
-
-
-def _shown(found: Any) -> dict[str, Any]:
-    return {key: found[key] for key in _NOT_COUNTED if key in found} if isinstance(found, dict) else {}
 
 
 def run_cases(cases: Iterable[Case], runners: Mapping[str, Runner] | None = None) -> Iterator[Outcome]:
@@ -139,11 +132,5 @@ def differences(expected: Any, found: Any, path: str = "") -> Iterator[Differenc
             yield Difference(f"{path}.length", len(expected), len(found))
         for index, (left, right) in enumerate(zip(expected, found, strict=False)):
             yield from differences(left, right, f"{path}[{index}]")
-    elif not _equal(expected, found):
+    elif expected != found or isinstance(expected, bool) is not isinstance(found, bool):  # 1 is not true
         yield Difference(path, expected, found)
-
-
-def _equal(a: Any, b: Any) -> bool:
-    if isinstance(a, bool) or isinstance(b, bool):
-        return a is b
-    return bool(a == b)

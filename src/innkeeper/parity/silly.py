@@ -37,6 +37,8 @@ def request_of(given: Mapping[str, Any], generation: Mapping[str, Any] | None = 
 
     step = dict(given.get("generation") or {} if generation is None else generation)
     api = given.get("api", "chat")
+    settings = {key: given[key] for key in _SETTINGS if key in given}
+    settings["power_user"] = {"reasoning": _REASONING, **(settings.get("power_user") or {})}
     return BuildRequest.of(
         {
             "tavern": "silly",
@@ -56,7 +58,7 @@ def request_of(given: Mapping[str, Any], generation: Mapping[str, Any] | None = 
             "model": _tokenizer(given),
             "now": given.get("now") or _NOW,
             "seed": given.get("seed", 1),
-            "settings": {"generation": step, "import_character_book": False, **_TEXTS, **_settings(given)},
+            "settings": {"generation": step, "import_character_book": False, **_TEXTS, **settings},
         }
     )
 
@@ -76,12 +78,6 @@ def _tokenizer(given: Mapping[str, Any]) -> str:
         return given.get("tokenizer") or "none"
     source = (given.get("preset") or {}).get("chat_completion_source")
     return _COUNTED_BY.get(str(source)) or given.get("tokenizer") or "gpt-4o"
-
-
-def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings a case gives, over what the cases leave out when it is the runner's default."""
-    found = {key: given[key] for key in _SETTINGS if key in given}
-    return {**found, "power_user": {"reasoning": _REASONING, **(found.get("power_user") or {})}}
 
 
 def _injection(item: Mapping[str, Any]) -> dict[str, Any]:
@@ -105,7 +101,9 @@ def answer(case: Case) -> Any:
     if kind == "convert":
         return _converted(given)
     if kind == "tokens":
-        return _counts(given["text"])
+        from innkeeper.tokens import sillytavern
+
+        return sillytavern.counts(given["text"])
     if kind == "macro":
         return _texts(given)
     if given.get("steps"):
@@ -129,12 +127,6 @@ def _converted(given: Mapping[str, Any]) -> Any:
     from innkeeper.dialects.sillytavern.dialect import convert
 
     return convert(given, Texts(placeholder=_TEXTS["prompt_placeholder"], tool_call=_TEXTS["tool_call_text"]))
-
-
-def _counts(text: str) -> Any:
-    from innkeeper.tokens import sillytavern
-
-    return sillytavern.counts(text)
 
 
 def _texts(given: Mapping[str, Any]) -> Any:
@@ -168,7 +160,11 @@ def _steps(given: Mapping[str, Any]) -> list[Any]:
 
 
 def _facts(plan: Plan, given: Mapping[str, Any]) -> dict[str, Any]:
-    facts: dict[str, Any] = {"wi": _lore(plan), **_variables(plan.variables)}
+    """A plan in the words of a case's ``expected``."""
+    lore = plan.lore
+    activated = [{"world": item.book, "uid": item.uid} for item in lore.activated]
+    wi = {"activated": activated, "overflowed": lore.overflowed, "budget": lore.budget, "loops": lore.loops}
+    facts: dict[str, Any] = {"wi": wi, **_variables(plan.variables)}
     if given.get("api") == "text":
         body = plan.to_messages("text")
         facts |= {
@@ -193,12 +189,6 @@ def _sent(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _lore(plan: Plan) -> dict[str, Any]:
-    lore = plan.lore
-    activated = [{"world": item.book, "uid": item.uid} for item in lore.activated]
-    return {"activated": activated, "overflowed": lore.overflowed, "budget": lore.budget, "loops": lore.loops}
-
-
 def _variables(scopes: Mapping[str, Any]) -> dict[str, Any]:
     return {f"variables_{scope}": dict(scopes.get(scope) or {}) for scope in ("local", "global") if scopes.get(scope)}
 
@@ -213,11 +203,12 @@ def counted(case: Case, found: Any) -> tuple[Any, Any]:
     if isinstance(case.input, dict) and case.input.get("kind") == "tokens":
         return _counts_here(expected, found)
     if "steps" in expected:
-        pairs = [_pair(theirs, ours) for theirs, ours in zip(expected["steps"], found.get("steps", []), strict=False)]
-        return {"steps": [a for a, _ in pairs], "n": len(expected["steps"])}, {
-            "steps": [b for _, b in pairs],
-            "n": len(found.get("steps", [])),
-        }
+        theirs, ours = expected["steps"], found.get("steps", [])
+        pairs = [_pair(*step) for step in zip(theirs, ours, strict=False)]
+        return (
+            {"steps": [a for a, _ in pairs], "n": len(theirs)},
+            {"steps": [b for _, b in pairs], "n": len(ours)},
+        )
     return _pair(expected, found)
 
 

@@ -16,16 +16,13 @@ import weakref
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
 from innkeeper.parity.case import Case
 from innkeeper.prompt.clock import Clock
 from innkeeper.prompt.errors import InnkeeperError, UnavailableError, UnsupportedError
-
-if TYPE_CHECKING:
-    from innkeeper.taverns.smart import SmartOptions
 
 __all__ = ["DECIDED", "HTTP", "Decided", "GatewayCases", "SmartCases", "with_orders", "without_words"]
 
@@ -63,10 +60,10 @@ class SmartCases:
         """Our answer to a case, in the shape of its ``expected``; ``{"raised": …}`` where a typed error was raised."""
         if case.area == HTTP:
             return self._service().answer(case.input)
-        call, options = _function(case.area), _options(case.raw)
-        given = {_RENAMED.get(key, key): value for key, value in case.input.items()}
+        call = _function(case.area)
+        arguments = {_RENAMED.get(key, key): value for key, value in case.input.items()}
         try:
-            return call(**given, **_told(case.area, options))
+            return call(**arguments, **_options(case.area, case.raw))
         except UnavailableError:
             raise
         except InnkeeperError as error:
@@ -91,37 +88,33 @@ class SmartCases:
     @staticmethod
     def decided(case: Case) -> str | None:
         """Why a case is held to the document where the recording is of the original's defect."""
-        found = DECIDED.get(case.name) if case.area == HTTP else None
-        return found.reason if found else None
+        decided = DECIDED.get(case.name) if case.area == HTTP else None
+        return decided.reason if decided else None
 
     def _service(self) -> GatewayCases:
-
         self._gateway = self._gateway or GatewayCases()
         return self._gateway
 
 
 def _function(area: str) -> Any:
     module, _, name = area.partition(".")
-    home = _HOMES.get(area, (_MACROS if module == "macro" else _TAVERN, name))
-    found = getattr(import_module(home[0]), home[1], None)
-    if found is None:
+    home, name = _HOMES.get(area, (_MACROS if module == "macro" else _TAVERN, name))
+    function = getattr(import_module(home), name, None)
+    if function is None:
         raise UnsupportedError(f"there is no call {area}", hint="the areas are named in docs/compatibility/smarttavern")
-    return found
+    return function
 
 
-def _options(raw: Mapping[str, Any]) -> SmartOptions:
-    """The case's moment (written without a zone, in UTC) and the generator Python's ``random.seed`` makes of its seed."""
+def _options(area: str, raw: Mapping[str, Any]) -> dict[str, Any]:
+    """The profile, the case's moment and its chance, under the name that the operation has for them.
+
+    The moment is written without a zone, in UTC; chance is the generator that Python's ``random.seed`` makes of the seed.
+    """
     from innkeeper.parity.outside import python_chance
     from innkeeper.taverns.smart import SmartOptions
 
-    told: dict[str, Any] = {"random": python_chance(raw.get("seed") or 0)}
-    if raw.get("clock"):
-        told["now"] = Clock.at(raw["clock"]).now
-    return SmartOptions.of(PROFILE, **told)
-
-
-def _told(area: str, options: SmartOptions) -> dict[str, Any]:
-    """The options under the name that the operation has for them."""
+    moment = {"now": Clock.at(raw["clock"]).now} if raw.get("clock") else {}
+    options = SmartOptions.of(PROFILE, random=python_chance(raw.get("seed") or 0), **moment)
     if area.startswith(("macro.", "python_sandbox.")):
         return {"options": options.macros}
     return {"smart" if area.startswith("variables_update.") else "options": options}
@@ -213,10 +206,12 @@ class GatewayCases:
     async def _sent(self, given: Mapping[str, Any]) -> Any:
         import httpx
 
+        body = given.get("body")
+        content = body if body is None or isinstance(body, str) else json.dumps(body, ensure_ascii=False)
         transport = httpx.ASGITransport(app=self._app)
         async with httpx.AsyncClient(transport=transport, base_url=_BASE) as client:
             return await client.request(
-                given["method"], given["path"], headers=given.get("headers") or {}, content=_content(given.get("body"))
+                given["method"], given["path"], headers=given.get("headers") or {}, content=content
             )
 
     @staticmethod
@@ -236,12 +231,6 @@ class GatewayCases:
         return {**expected, "body": with_orders(expected["body"])}, {**found, "body": with_orders(body)}
 
 
-def _content(body: Any) -> bytes | None:
-    if body is None:
-        return None
-    return (body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)).encode()
-
-
 def _data_folder(root: Path) -> Path:
     """A data folder with one preset in it."""
     place = root / "presets" / "默认预设"
@@ -257,9 +246,8 @@ def with_orders(answer: Any) -> Any:
     """The answer with the order of the keys of its messages, and of their sources, beside them."""
     if not isinstance(answer, dict):
         return answer
-    found = {key: answer[key] for key in _ORDERED if isinstance(answer.get(key), list)}
-    orders = {f"{key} (key order)": [_order(item) for item in items] for key, items in found.items()}
-    return {**answer, **orders}
+    lists = {key: answer[key] for key in _ORDERED if isinstance(answer.get(key), list)}
+    return {**answer, **{f"{key} (key order)": [_order(item) for item in items] for key, items in lists.items()}}
 
 
 def without_words(answer: Any) -> Any:

@@ -21,20 +21,31 @@ from innkeeper.prompt.text import Watch, lone_in, watching
 from innkeeper.prompt.variables import InMemoryVariables, StagedVariables
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
     from innkeeper.prompt.pipeline import Pipeline
 
 __all__ = ["build", "finished_plan", "start"]
 
 
-def build(request: BuildRequest, pipeline: Pipeline, ports: Ports | None = None, *, commit: bool = True) -> Plan:
+def build(
+    request: BuildRequest,
+    pipeline: Pipeline,
+    ports: Ports | None = None,
+    *,
+    commit: bool = True,
+    assets: Callable[[State], Any] | None = None,
+) -> Plan:
     """Run ``pipeline`` over ``request`` and return its plan; with ``commit`` write variables back to the caller's store.
 
+    ``assets`` reads the request's assets before the first step, which finds them in ``state.inputs.assets``.
     A request without ``now`` takes the wall clock, which the plan's request then records. A failed build writes nothing.
     Raises `ConfigError`, `PipelineError`, `MaxTokensExceededError`.
     """
     state = start(request, ports or Ports())
     with watching() as watch:
-        pipeline.run(state)
+        pipeline.run(state, assets)
     _note_mending(state, watch)
     if state.result.plan is None:
         msg = "the pipeline made no plan"

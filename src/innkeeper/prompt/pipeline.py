@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -101,8 +101,8 @@ class Pipeline:
         named = [_named(layer) for layer in layers]
         return {entry.step.name: _config(entry, named) for entry in self._entries}
 
-    def run(self, state: State) -> State:
-        """Resolve all configs, run each step in order, then each ``finish`` in reverse order.
+    def run(self, state: State, assets: Callable[[State], Any] | None = None) -> State:
+        """Resolve all configs, read the ``assets``, run each step in order, then each ``finish`` in reverse order.
 
         Configs come from the pipeline's options, the request's ``step_options``, the context's ``module_configs``, in that
         order. Raises `ConfigError` before anything runs, and `PipelineError` naming the step that failed.
@@ -113,6 +113,8 @@ class Pipeline:
             for name in layer:
                 if step_key(name) not in configs:
                     state.note(NoteKind.IGNORED, f"configuration for {name!r}: this pipeline has no such step")
+        if assets is not None:
+            _read_assets(state, assets)
         for entry in self._entries:
             _run(entry.step, entry.step.run, state, configs)
         for entry in reversed(self._entries):
@@ -176,6 +178,17 @@ def _run(step: Step[Any], work: Any, state: State, configs: dict[str, StepConfig
         raise _wrapped(error, step.name) from error
     else:
         state.instrument("step_finish", name=step.name)
+    finally:
+        state.step = outer
+
+
+def _read_assets(state: State, read: Callable[[State], Any]) -> None:
+    """Warnings and failures name ``assets`` as their step."""
+    outer, state.step = state.step, "assets"
+    try:
+        state.inputs = replace(state.inputs, assets=read(state))
+    except Exception as error:
+        raise _wrapped(error, "assets") from error
     finally:
         state.step = outer
 

@@ -31,9 +31,10 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     """The input of one build. A tavern uses a field or names it in ``plan.notes``; it never drops one silently.
 
     Assets (``character``, ``user``, ``group``, ``lorebooks``, ``preset``) are typed content values or the JSON they are read
-    from. ``message`` is the new user input, not yet part of ``history`` (oldest first); ``system`` is the application's own
-    system text, which stands before the history. ``meta`` holds per-build texts such
-    as ``system_template``; a key that is present counts even when its value is ``None``. ``settings`` are the tavern's own.
+    from. ``history`` is oldest first; a chat that has ``metadata`` brings them along into ``settings["chat_metadata"]``.
+    ``message`` is the new user input, not yet part of it; ``system`` is the application's own system text, which stands
+    before the history. ``meta`` holds per-build texts such as ``system_template``; a key that is present counts even when
+    its value is ``None``. ``settings`` are the tavern's own.
     ``options`` are request options for the model (temperature …). ``context_window`` and ``reserved_tokens`` are in tokens.
     ``lore_state`` is the ``carry`` of the
     chat's previous plan. ``now`` is ISO 8601 with a zone, ``seed`` drives all chance. ``variables`` is
@@ -87,6 +88,7 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
             msg = f"a build request must be a mapping, not {type(value).__name__}"
             raise FormatError(msg, where=Where(asset="request"))
         fields, mended = _fields(value, checked=checked)
+        _keep_metadata(value.get("history"), fields)
         try:
             request = msgspec.convert(fields, cls, dec_hook=_decode)
         except msgspec.ValidationError as error:
@@ -134,6 +136,8 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
             raise UsageError(msg, hint=f"inputs: {', '.join(self.__struct_fields__)}")
         read = BuildRequest.of(fields)
         changed = {name: getattr(read, name) for name in fields}
+        if "history" in fields and "settings" not in fields and read.settings:
+            changed["settings"] = FrozenDict({**self.settings, **read.settings})
         if "mended" in fields:
             return msgspec.structs.replace(self, **changed)
         if self.mended:
@@ -178,6 +182,13 @@ def _fields(value: Mapping[str, Any], *, checked: bool) -> tuple[dict[str, Any],
             if watch.count:
                 found.append(mended_in(name, item, watch))
     return fields, found
+
+
+def _keep_metadata(history: Any, fields: dict[str, Any]) -> None:
+    """What a stored chat keeps beside its messages goes to ``settings``, unless they name another."""
+    metadata = getattr(history, "metadata", None)
+    if isinstance(metadata, Mapping) and metadata:
+        fields["settings"] = freeze({"chat_metadata": metadata, **fields.get("settings", EMPTY)})
 
 
 def _read(name: str, item: Any, *, checked: bool) -> Any:

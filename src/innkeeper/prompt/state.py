@@ -26,13 +26,17 @@ __all__ = ["Inputs", "Result", "State"]
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What a build may read: the request, its context, time, chance, and the ports. Nothing here changes."""
+    """What a build may read: the request, its context, time, chance, the ports. Nothing here changes.
+
+    ``assets`` is what the tavern's door has read the request's assets into, of a type of its own.
+    """
 
     request: BuildRequest
     context: Context
     clock: Clock
     random: Randomness
     ports: Ports = field(default_factory=Ports)
+    assets: Any = None
 
 
 @dataclass(slots=True)

@@ -1,18 +1,222 @@
-"""The assets of a request: the character and the user, read from whatever an application has for them.
+"""Assets: what a request brings (people, chat, books, preset, note, templates), read once, the same for every tavern.
 
-One reading for every tavern, so that the same value means the same in each.
+A field may be typed content, the JSON it is read from, or a text where a text can be meant. `Assets` is a view of one
+request: each asset is read when it is first asked for, and then kept; equal content is read once in a process, since every
+reader remembers by digest. `read_assets` does this at the door of a build: it says what is wrong in the assets that the
+tavern uses, and names each input that it does not use.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
 
 from innkeeper.content.character import Character
+from innkeeper.content.chat import OURS
+from innkeeper.content.finding import Finding, Level
+from innkeeper.content.lorebook import Lorebook
 from innkeeper.content.persona import Persona
-from innkeeper.prompt import UsageError
+from innkeeper.content.preset import Preset
+from innkeeper.content.templates import ContextTemplate, InstructTemplate, SystemPrompt
+from innkeeper.prompt import BuildRequest, Message, UsageError
+from innkeeper.prompt.errors import ConfigError, Where
+from innkeeper.prompt.frozen import EMPTY
+from innkeeper.prompt.injections import InjectionPosition
+from innkeeper.prompt.text import scalar_text
 
-__all__ = ["character_of", "user_of"]
+if TYPE_CHECKING:
+    from innkeeper.prompt import State
+
+__all__ = [
+    "Assets",
+    "AuthorsNote",
+    "Book",
+    "Member",
+    "Templates",
+    "assets_of",
+    "character_of",
+    "note_of",
+    "preset_of",
+    "user_of",
+]
+
+
+class AuthorsNote(msgspec.Struct, frozen=True, kw_only=True):
+    """The note: after (0), in (1) or before (2) the prompt, every ``interval`` user messages (0: never).
+
+    ``role`` is SillyTavern's number: 0 system, 1 user, 2 assistant.
+    """
+
+    text: str = ""
+    depth: int = 4
+    position: int = 1
+    role: int = 0
+    interval: int = 1
+    allow_wi_scan: bool = False
+
+
+class Member(msgspec.Struct, frozen=True):
+    """One of a group: the card, and the name of its file, by which settings and lore filters know it."""
+
+    card: Character
+    filename: str
+
+
+class Book(msgspec.Struct, frozen=True, dict=True):
+    """A lorebook of the request and whose it is. ``value`` is what it is read from when ``lorebook`` is asked for.
+
+    ``scope`` is ``global``, ``chat``, ``persona``, ``character`` or ``character_extra``; others belong to no tavern.
+    """
+
+    value: Any
+    given_name: str = ""
+    scope: str = "global"
+
+    @cached_property
+    def lorebook(self) -> Lorebook:
+        """The book. Raises what `Lorebook.of` raises."""
+        return Lorebook.of(self.value)
+
+    @property
+    def name(self) -> str:
+        """The name it was given, else its own."""
+        return self.given_name or self.lorebook.name
+
+
+class Templates(msgspec.Struct, frozen=True, kw_only=True):
+    """The templates of text completion; ``instruct`` is ``None`` when it is off."""
+
+    context: ContextTemplate
+    sysprompt: SystemPrompt
+    instruct: InstructTemplate | None = None
+
+
+class Assets(msgspec.Struct, frozen=True, dict=True):
+    """The assets of one request, typed. What a reader of an asset raises is raised where the asset is first asked for."""
+
+    request: BuildRequest
+
+    @cached_property
+    def character(self) -> Character | None:
+        """Who the model plays, with the texts that the chat has for it instead; in a group the members do."""
+        card = character_of(self.request.character)
+        texts = {name: text for name in _CHAT_TEXTS if isinstance(text := self.metadata.get(name), str) and text}
+        return card if card is None or not texts else msgspec.structs.replace(card, **texts)
+
+    @cached_property
+    def user(self) -> Persona | Character | None:
+        """Who the user is."""
+        return user_of(self.request.user)
+
+    @property
+    def persona(self) -> Persona:
+        """The user as a persona, called *User* where nobody says."""
+        user = self.user
+        if isinstance(user, Character):
+            return Persona(name=user.name, description=user.persona_text, findings=user.findings)
+        return _NOBODY if user is None else user
+
+    @cached_property
+    def members(self) -> tuple[Member, ...]:
+        """The members of the group, in its order; each a card, or ``{card, filename}``."""
+        group = self.request.group
+        listed = group.get("members") if isinstance(group, Mapping) else getattr(group, "members", None)
+        return tuple([_member(item) for item in listed or ()])
+
+    @property
+    def history(self) -> tuple[Message, ...]:
+        """The chat, oldest first, without the new message."""
+        return self.request.history
+
+    @cached_property
+    def books(self) -> tuple[Book, ...]:
+        """The request's lorebooks in its order; the card's own is not among them."""
+        return tuple([_book(value) for value in self.request.lorebooks])
+
+    @cached_property
+    def preset(self) -> Preset | None:
+        """The preset."""
+        return preset_of(self.request.preset)
+
+    @cached_property
+    def note(self) -> AuthorsNote:
+        """The author's note: the request's, else the one in the chat's metadata. Raises `ConfigError`."""
+        return note_of(self.note_fields)
+
+    @property
+    def note_fields(self) -> Any:
+        """The author's note as it was given."""
+        if self.request.authors_note is not None:
+            return self.request.authors_note
+        return {field: self.metadata[key] for key, field in _NOTE_KEYS.items() if self.metadata.get(key) is not None}
+
+    @cached_property
+    def templates(self) -> Templates:
+        """The templates in ``settings.text``."""
+        text = self.request.settings.get("text")
+        fields = text if isinstance(text, Mapping) else EMPTY
+        instruct = fields.get("instruct")
+        return Templates(
+            context=ContextTemplate.of(fields.get("context") or {}),
+            sysprompt=SystemPrompt.of(fields.get("sysprompt") or {}),
+            instruct=InstructTemplate.of(instruct) if instruct else None,
+        )
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """What belongs to this chat alone (``settings.chat_metadata``, or that of a `Chat` given as ``history``)."""
+        metadata = self.request.settings.get("chat_metadata")
+        return metadata if isinstance(metadata, Mapping) else EMPTY
+
+    @property
+    def lore_state(self) -> Any:
+        """What the chat's last build left for this one: the request's, else what we or SillyTavern stored in the chat."""
+        ours = self.metadata.get(OURS)
+        for state in (self.request.lore_state, ours.get("carry") if isinstance(ours, Mapping) else None):
+            if state is not None:
+                return state
+        return self.metadata.get("timedWorldInfo")
+
+    def findings(self, uses: Any) -> Iterator[tuple[str, Finding]]:
+        """What is wrong in the assets, each with its asset's name; ``uses(field, raw)`` says which count."""
+        for name, findings in self._read(uses):
+            yield from ((name, finding) for finding in findings if finding.level is not Level.INFO)
+
+    def _read(self, uses: Any) -> Iterator[tuple[str, tuple[Finding, ...]]]:
+        request = self.request
+        if request.preset is not None and uses("preset", raw_of(request.preset)) and self.preset is not None:
+            yield "preset", self.preset.findings
+        if self.user is not None and uses("user", raw_of(request.user)):
+            yield "user", self.user.findings
+        cards = tuple(member.card for member in self.members) if uses("group", request.group) else ()
+        if not cards and self.character is not None and uses("character", raw_of(request.character)):
+            cards = (self.character,)
+        for card in cards:
+            yield card.name or "character", card.findings
+        for index, book in enumerate(self.books):
+            if uses("lorebooks", raw_of(book.value)):
+                yield book.name or f"book {index}", book.lorebook.findings
+
+
+_NOBODY: Final = Persona(name="User")
+
+_CHAT_TEXTS: Final = ("scenario", "mes_example", "system_prompt")
+"""Texts of the card that a chat's metadata may have instead."""
+
+_NOTE_KEYS: Final[Mapping[str, str]] = {
+    "note_prompt": "text",
+    "note_interval": "interval",
+    "note_position": "position",
+    "note_depth": "depth",
+    "note_role": "role",
+}
+"""SillyTavern's keys for the note of a chat, and the fields of ours."""
+
+_NOTE_POSITIONS: Final = {InjectionPosition.AFTER: 0, InjectionPosition.CHAT: 1, InjectionPosition.BEFORE: 2}
+_NOTE_ROLES: Final = {"system": 0, "user": 1, "assistant": 2}
 
 _CARD_TEXTS: Final = (
     "description",
@@ -26,49 +230,111 @@ _CARD_TEXTS: Final = (
 )
 
 
+def assets_of(state: State) -> Assets:
+    """The assets of a build, as its door has read them; where a state came in by no door, those of its request."""
+    assets = state.inputs.assets
+    return assets if isinstance(assets, Assets) else Assets(state.request)
+
+
+def raw_of(value: Any) -> Any:
+    """What an asset is read from: the JSON of typed content, anything else as it is."""
+    return value.raw if isinstance(value, (Character, Persona, Preset, Lorebook)) else value
+
+
 def character_of(value: Any) -> Character | None:
     """The character: a `Character`, a card as JSON, an object with a card's fields (or with them in ``data``), or a name.
 
-    Raises `FormatError` for JSON that is no card, `UsageError` for an object that is nobody.
+    Raises `FormatError` for JSON that is not a card, `UsageError` for an object without a name.
     """
     if value is None or isinstance(value, Character):
         return value
     if isinstance(value, str) and not _is_json(value):
-        return Character(name=value)
+        return Character(name=scalar_text(value))
     if isinstance(value, (str, bytes, Mapping)):
-        return Character.of(value)
+        return _with_smart_parts(Character.of(value))
     card = getattr(value, "data", value)
     texts: dict[str, Any] = {field: str(getattr(card, field, None) or "") for field in _CARD_TEXTS}
     texts["description"] = texts["description"] or str(getattr(value, "persona_text", None) or "")
     return Character(name=_name(value, card), **texts)
 
 
+def _with_smart_parts(card: Character) -> Character:
+    """With what SmartTavern's file has in words of its own: greetings in ``message``, entries in ``world_book``."""
+    greetings, book = card.raw.get("message"), card.raw.get("world_book")
+    if "spec" in card.raw or not isinstance(greetings, list):
+        return card
+    texts = tuple(text for text in greetings if isinstance(text, str))
+    return msgspec.structs.replace(
+        card,
+        first_mes=texts[0] if texts else "",
+        alternate_greetings=texts[1:],
+        book=Lorebook.of(book) if isinstance(book, (dict, list)) and book else None,
+    )
+
+
 def user_of(value: Any) -> Persona | Character | None:
     """The user: a `Persona`, one as JSON, an object with a name and ``persona_text`` or ``description``, or a name.
 
-    A `Character` can be the user as well. Raises `FormatError` for JSON that is no persona, `UsageError` for an object that
-    is nobody.
+    A `Character` can be the user as well. Raises `FormatError` for JSON that is not a persona, `UsageError` for an object
+    without a name.
     """
     if value is None or isinstance(value, (Persona, Character)):
         return value
     if isinstance(value, str) and not _is_json(value):
-        return Persona(name=value)
+        return Persona(name=scalar_text(value))
     if isinstance(value, (str, bytes, Mapping)):
-        return Persona.of(_with_description(value))
-    text = next(
-        (found for key in ("persona_text", "description", "persona") if (found := getattr(value, key, None))), ""
-    )
-    return Persona(name=_name(value, value), description=str(text))
+        return Persona.of(value)
+    texts = (getattr(value, key, None) for key in ("persona_text", "description", "persona"))
+    return Persona(name=_name(value, value), description=str(next(filter(None, texts), "")))
+
+
+def preset_of(value: Any) -> Preset | None:
+    """The preset: a `Preset`, or one as JSON. Raises `FormatError`."""
+    return None if value is None else Preset.of(value)
+
+
+def note_of(value: Any) -> AuthorsNote:
+    """The author's note: an `AuthorsNote`, its text, or its fields; position and role by SillyTavern's number or by name.
+
+    Fields that a note does not have are left out. Raises `ConfigError`, and `UnknownNameError` for an unknown position.
+    """
+    if isinstance(value, AuthorsNote):
+        return value
+    if isinstance(value, str):
+        return AuthorsNote(text=value)
+    given = value if isinstance(value, Mapping) else {}
+    fields = {key: item for key, item in given.items() if key in AuthorsNote.__struct_fields__ and item is not None}
+    if isinstance(fields.get("position"), str) and not _is_number(fields["position"]):
+        fields["position"] = _NOTE_POSITIONS.get(InjectionPosition.of(fields["position"]), fields["position"])
+    if isinstance(role := fields.get("role"), str):
+        fields["role"] = _NOTE_ROLES.get(role.strip().lower(), role)
+    try:
+        return msgspec.convert(fields, AuthorsNote, strict=False)
+    except (msgspec.ValidationError, UnicodeError) as error:
+        raise ConfigError(f"authors_note: {error}", where=Where(asset="settings", path="authors_note")) from error
+
+
+def _is_number(text: str) -> bool:
+    return text.strip().lstrip("-").isdecimal()
+
+
+def _member(item: Any) -> Member:
+    held, filename = (item.get("card", item), item.get("filename")) if isinstance(item, Mapping) else (item, None)
+    card = character_of(held)
+    if card is None:
+        raise UsageError("a member of a group is a card, not nothing")
+    return Member(card, str(filename or card.name))
+
+
+def _book(value: Any) -> Book:
+    """A book, or ``{"book", "name", "scope"}`` around one."""
+    if not isinstance(value, Mapping):
+        return Book(value)
+    return Book(value.get("book", value), str(value.get("name") or ""), str(value.get("scope") or "global"))
 
 
 def _is_json(text: str) -> bool:
     return text.lstrip().startswith("{")
-
-
-def _with_description(value: Any) -> Any:
-    if isinstance(value, Mapping) and "persona_text" in value and "description" not in value:
-        return {**value, "description": value["persona_text"]}
-    return value
 
 
 def _name(value: Any, card: Any) -> str:

@@ -4,31 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from innkeeper.budget.explanation import explain
 from innkeeper.dialects import DIALECTS
-from innkeeper.prompt import BuildRequest, NoteKind, Pipeline, Plan, Ports, State
+from innkeeper.prompt import BuildRequest, Pipeline, Plan, Ports
 from innkeeper.prompt import build as run_build
+from innkeeper.taverns.assets import Assets
 from innkeeper.taverns.builder import Builder
+from innkeeper.taverns.inputs import USES_ALL, InputRules, note_unused, read_inputs
 from innkeeper.taverns.keywords import read_keywords
 
-__all__ = ["Tavern", "note_unused"]
-
-_NOTHING: Final = BuildRequest()
+__all__ = ["InputRules", "Tavern", "note_unused"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tavern:
     """A way of building prompts.
 
-    ``pipeline`` is its steps; where they depend on the request, ``choose`` gives the pipeline for one. ``summary`` is a line
-    for lists of taverns.
+    ``pipeline`` is its steps; where they depend on the request, ``choose`` gives the pipeline for one. ``inputs`` says which
+    inputs it has no use for. ``summary`` is a line for lists of taverns.
     """
 
     name: str
     pipeline: Pipeline
     summary: str = ""
+    inputs: InputRules = USES_ALL
     choose: Callable[[BuildRequest], Pipeline] | None = None
 
     def pipeline_for(self, request: BuildRequest) -> Pipeline:
@@ -62,7 +63,14 @@ class Tavern:
         """
         read = read_keywords(request, ports, inputs)
         asked = read.request if read.request.tavern == self.name else read.request.with_(tavern=self.name)
-        plan = run_build(asked, pipeline or self.pipeline_for(asked), read.ports, commit=commit)
+        asked = _with_stored(asked, read.ports)
+        plan = run_build(
+            asked,
+            pipeline or self.pipeline_for(asked),
+            read.ports,
+            commit=commit,
+            assets=lambda state: read_inputs(state, self.inputs),
+        )
         dialects = DIALECTS if plan.dialects is None else plan.dialects
         return plan.with_(notes=(*read.notes, *plan.notes), dialects=dialects, explainer=explain)
 
@@ -77,8 +85,9 @@ class Tavern:
         return self.build(request, ports, **inputs).to_messages()
 
 
-def note_unused(state: State, reasons: Mapping[str, str]) -> None:
-    """Note each field of the request that is set although the tavern does nothing with it; ``reasons`` say why."""
-    for name, reason in reasons.items():
-        if getattr(state.request, name) != getattr(_NOTHING, name):
-            state.note(NoteKind.IGNORED, f"{name} has no effect: {reason}", data={"input": name})
+def _with_stored(request: BuildRequest, ports: Ports) -> BuildRequest:
+    """The request with the variables that its chat's metadata holds, unless it or the ports bring others."""
+    stored = Assets(request).metadata.get("variables")
+    if ports.variables is not None or request.variables.get("local") or not isinstance(stored, Mapping):
+        return request
+    return request.with_(variables={**request.variables, "local": stored})

@@ -13,6 +13,8 @@ from innkeeper.cli.prompt.assets import Assets, setting
 from innkeeper.content.errors import ContentLimitError
 from innkeeper.content.limits import LIMITS
 from innkeeper.prompt import BuildRequest, InnkeeperError, UsageError
+from innkeeper.taverns import assets as taverns
+from innkeeper.taverns import build
 from tests.shared import ROOT
 
 EXAMPLES = ROOT / "examples"
@@ -97,9 +99,9 @@ def test_chat_brings_its_note_and_variables(tmp_path: Path) -> None:
     header = {"user_name": "A", "character_name": "B", "chat_metadata": metadata}
     path.write_text(json.dumps(header) + "\n", "utf-8")
     request = assets(str(path)).request({})
-    assert request.authors_note == {"text": "Keep it calm.", "depth": 2, "interval": 3}
-    assert request.variables == {"local": {"mood": "calm"}}
     assert request.settings["chat_metadata"] == metadata
+    assert taverns.Assets(request).note == taverns.AuthorsNote(text="Keep it calm.", depth=2, interval=3)
+    assert build(request).variables["local"] == {"mood": "calm"}
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from innkeeper.cli.prompt.assets import chat_fields
 from innkeeper.cli.talk.conversation import Conversation, ModelHandle, asked, name_of, seat
 from innkeeper.content.chat import Chat
 from innkeeper.content.files.loading import load_chat
@@ -16,6 +15,7 @@ from innkeeper.inference.client.sync_client import Client
 from innkeeper.inference.local import model as local
 from innkeeper.inference.local.model import LocalModel
 from innkeeper.prompt import Block, BuildRequest, ConfigError, Message, Plan, Ports, ProviderError, UsageError
+from innkeeper.taverns.assets import Assets
 from tests.cli.fakes import FakeSpeaker
 
 NOW = datetime(2026, 10, 6, 19, 5, tzinfo=UTC)
@@ -109,7 +109,8 @@ def test_variables_carry_over(tmp_path: Path) -> None:
         assert chat.base.variables == {"local": {"turns": turn}}
         lasting = {"carry": {"timed": {"sticky": {"3": 5}}}}
         assert stored(path)[0]["chat_metadata"] == {"variables": {"turns": turn}, "innkeeper": lasting}
-    assert chat_fields(load_chat(path))["lore_state"] == chat.base.lore_state == lasting["carry"]
+    stored_state = Assets(BuildRequest.of({"history": load_chat(path)})).lore_state
+    assert stored_state == chat.base.lore_state == lasting["carry"]
     before, content = chat.base, path.read_bytes()
     chat.preview("two")
     assert chat.base is before

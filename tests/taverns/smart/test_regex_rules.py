@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from innkeeper.macros.pyregex import PatternLimitError
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.note import Note
 from innkeeper.taverns.smart import ShapeError, SmartOptions, apply_messages, apply_text, postprocess_apply, regex_rules
+from innkeeper.text.pyregex import PatternLimitError
 from tests.taverns.smart.json_values import VALUES, objects
 
 
@@ -181,7 +181,7 @@ BADS = [
     Bad("bad escape", rule("foo", r"\q"), "bad escape"),
     Bad("too long", rule("a" * 20_000), "MAX_PATTERN_CHARS"),
     Bad("written out", rule("(a{9999}){9999}"), "MAX_PATTERN_REPEATS"),
-    Bad("too much output", rule("(?:)", "y" * 60_000), "MAX_OUTPUT", "x" * 100),
+    Bad("too much output", rule("(?:)", "y" * 60_000), "MAX_PATTERN_OUTPUT", "x" * 100),
 ]
 
 

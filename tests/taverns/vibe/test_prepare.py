@@ -8,7 +8,7 @@ import pytest
 from innkeeper.prompt import ConfigError, InMemoryHooks, InMemoryInjections, NoConfig, NoteKind, Plan, State, Step
 from innkeeper.prompt.errors import PipelineError
 from innkeeper.taverns import vibe
-from innkeeper.taverns.vibe.prepare import META_KEYS, PREPARE, Prepared, prepared
+from innkeeper.taverns.vibe.prepare import INPUTS, PREPARE, Prepared, prepared
 
 
 class Estimator:
@@ -150,7 +150,7 @@ def test_used_inputs_are_not_noted() -> None:
         message="b",
         context={"a": 1},
         strict=True,
-        meta=dict.fromkeys(META_KEYS, "x"),
+        meta=dict.fromkeys((*INPUTS.meta, "model_hint", "default_model_hint"), "x"),
         model="m",
         provider="p",
         options={"temperature": 1},

@@ -72,7 +72,7 @@ def plan_table(blocks: Sequence[Block], figures: Accounting, *, ascii_only: bool
         share = bar([tokens], largest, SHARE_CELLS, ascii_only=ascii_only, rest=" ")
         cells = (
             str(number),
-            _role(block.role),
+            _text(_one_line(block.role), _STYLES.get(block.role, "")),
             _text(source_of(block)),
             str(tokens),
             _text(share),
@@ -84,18 +84,14 @@ def plan_table(blocks: Sequence[Block], figures: Accounting, *, ascii_only: bool
 
 def window_line(figures: Accounting, *, ascii_only: bool = False) -> str:
     """The window as a bar and in words."""
-    how = f"counted by {figures.tokenizer or 'nobody knows what'}{_margin(figures)}"
+    margin = f" (± {figures.error_percent:g} %)" if figures.error_percent else " (not known to be exact)"
+    sure = figures.exact or figures.error_percent == 0
+    how = f"counted by {figures.tokenizer or 'an unknown tokenizer'}{'' if sure else margin}"
     if figures.window is None:
         return f"{figures.total:,} tokens, {how}; no window given"
     shown = bar([figures.total, figures.reserve], figures.window, BAR_CELLS, ascii_only=ascii_only)
     words = f"used {figures.total:,} + reserved {figures.reserve:,} + free {figures.free:,} = {figures.window:,} tokens"
     return f"[{shown}] {words}, {how}"
-
-
-def _margin(figures: Accounting) -> str:
-    if figures.exact or figures.error_percent == 0:
-        return ""
-    return f" (± {figures.error_percent:g} %)" if figures.error_percent else " (not known to be exact)"
 
 
 def bar(parts: Iterable[int], whole: int, cells: int, *, ascii_only: bool = False, rest: str | None = None) -> str:
@@ -139,16 +135,10 @@ def _one_line(text: str) -> str:
     return printable(" ".join(text.split()))
 
 
-def _role(role: str) -> Text:
+def _text(text: str, style: str = "") -> Text:
     from rich.text import Text
 
-    return Text(_one_line(role), style=_STYLES.get(role, ""))
-
-
-def _text(text: str) -> Text:
-    from rich.text import Text
-
-    return Text(text)
+    return Text(text, style=style)
 
 
 EXCERPT: Final = 60

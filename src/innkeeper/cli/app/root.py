@@ -133,7 +133,13 @@ def report(error: BaseException, settings: CliSettings) -> int:
     failure = describe(error)
     if settings.debug:
         sys.stderr.write("".join(traceback.format_exception(error)))
-    sys.stderr.write(_as_json(failure) if settings.as_json else f"innkeeper: {_printable(failure.text)}\n")
+    if settings.as_json:
+        # Escaped to ASCII, so that no terminal or pipe can stumble over it.
+        sys.stderr.write(json.dumps({"error": {**failure.facts, "exit_code": failure.exit_code}}, default=str) + "\n")
+    else:
+        # Control characters as escapes: an error may quote a card, and a card must not drive the terminal.
+        text = "".join(c if c in "\n\t" or c.isprintable() else ascii(c)[1:-1] for c in failure.text)
+        sys.stderr.write(f"innkeeper: {text}\n")
     return failure.exit_code
 
 
@@ -148,7 +154,9 @@ def describe(error: BaseException) -> Failure:
         return _usage(error)
     if isinstance(error, ModuleNotFoundError) and not (error.name or "innkeeper").startswith("innkeeper"):
         return _missing(error.name or "")
-    return _defect(error)
+    message = f"{type(error).__name__}: {error}"[:MESSAGE_CHARS]
+    hint = "this is a defect of Innkeeper; --debug before the command shows where"
+    return Failure(INTERNAL, f"internal error: {message}\nhint: {hint}", {"kind": "internal", "message": message})
 
 
 def _usage(error: click.ClickException) -> Failure:
@@ -165,22 +173,6 @@ def _missing(module: str) -> Failure:
     hint = f"pip install '{f'innkeeper[{extra}]' if extra else library}'"
     facts = {"kind": "unavailable", "message": message, "hint": hint}
     return Failure(UNAVAILABLE, f"{message}\nhint: {hint}", facts)
-
-
-def _defect(error: BaseException) -> Failure:
-    message = f"{type(error).__name__}: {error}"[:MESSAGE_CHARS]
-    hint = "this is a defect of Innkeeper; --debug before the command shows where"
-    return Failure(INTERNAL, f"internal error: {message}\nhint: {hint}", {"kind": "internal", "message": message})
-
-
-def _as_json(failure: Failure) -> str:
-    # Escaped to ASCII, so that no terminal or pipe can stumble over it.
-    return json.dumps({"error": {**failure.facts, "exit_code": failure.exit_code}}, default=str) + "\n"
-
-
-def _printable(text: str) -> str:
-    """Show control characters as escapes: an error may quote a card, and a card must not drive the terminal."""
-    return "".join(c if c in "\n\t" or c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def _forget_stdout() -> None:

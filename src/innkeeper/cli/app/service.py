@@ -48,14 +48,11 @@ def serve(*, as_json: bool, key_file: Path | None, no_python: bool, **options: A
     settings = Settings(keys=read_keys(key_file, os.environ), python=not no_python, **given)
 
     def ready(address: str) -> None:
-        words = f"Innkeeper listens on {address} ({_doors(settings)}). Ctrl-C stops it."
+        who = "every call needs a key" if settings.keys else "open, for this machine only"
+        words = f"Innkeeper listens on {address} ({who}). Ctrl-C stops it."
         click.echo(json.dumps({"listening": address, "open": not settings.keys}) if as_json else words)
 
     run(settings, ready)
-
-
-def _doors(settings: Any) -> str:
-    return "every call needs a key" if settings.keys else "open, for this machine only"
 
 
 _EXIT: Final = ((500, 70), (413, 65), (400, 2))
@@ -141,9 +138,9 @@ def _exit_code(status: int, reply: bytes) -> int:
 
     if status == 0:
         return _UNAVAILABLE
-    found = next((code for least, code in _EXIT if status >= least), 0)
-    if found:
-        return found
+    code = next((code for least, code in _EXIT if status >= least), 0)
+    if code:
+        return code
     try:
         body = json.loads(reply)
     except (ValueError, RecursionError):

@@ -46,7 +46,7 @@ def show(url: str | None, *, limit: int, since: str | None, as_json: bool, **whe
             (
                 row["created_at"],
                 row["use_case"],
-                _version(row),
+                f"{row['template_name']}@{row['template_version']}" if row["template_name"] else "",
                 row["resolution_level"],
                 row["template_source"],
                 row["effective_tier"],
@@ -57,10 +57,6 @@ def show(url: str | None, *, limit: int, since: str | None, as_json: bool, **whe
             for row in found
         ],
     )
-
-
-def _version(row: Any) -> str:
-    return f"{row['template_name']}@{row['template_version']}" if row["template_name"] else ""
 
 
 @logs.command()

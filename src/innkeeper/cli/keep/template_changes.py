@@ -61,47 +61,40 @@ _CONTENT = ("use_case", "content_mode", "target_model", "enhancer_model", "job_t
 @click.option("--note", default="", help="Why it is made.")
 @who_option
 @database_options
-def create(name: str | None, url: str | None, *, path: Path | None, who: str, as_json: bool, **given: Any) -> None:
+def create(name: str | None, url: str | None, *, path: Path | None, who: str, as_json: bool, **options: Any) -> None:
     """Make the template NAME with version 1. It answers nothing until it is published."""
-    file = _drafted(name, path, given)
+    file = _drafted(name, path, options)
     with opened(url) as library:
         made = library.shelving.create(file.draft(author=who))
     _tell_version(made, as_json=as_json)
 
 
-def _drafted(name: str | None, path: Path | None, given: dict[str, Any]) -> DraftFile:
+def _drafted(name: str | None, path: Path | None, options: dict[str, Any]) -> DraftFile:
     """The draft of a file, or of options; what options say counts over the file."""
     import msgspec
 
     from innkeeper.library.transfer.draft_file import DraftFile, parse_draft
 
-    said = {key: given[key] for key in (*_CONTENT, "token_limit", "max_output_tokens") if given[key] is not None}
-    said |= {key: given[key] for key in ("description", "note") if given[key]}
-    said |= {"system_prompt": _text(given)} if _has_text(given) else {}
-    said |= {"variables": [_variable(word) for word in given["variables"]]} if given["variables"] else {}
-    said |= {"name": name} if name else {}
+    text, text_from = options["text"], options["text_from"]
+    if text is not None and text_from is not None:
+        raise click.UsageError("give the text with --text or with --text-from, not with both")
+    fields = {key: options[key] for key in (*_CONTENT, "token_limit", "max_output_tokens") if options[key] is not None}
+    fields |= {key: options[key] for key in ("description", "note") if options[key]}
+    if text is not None or text_from is not None:
+        fields["system_prompt"] = text if text is not None else read_text(text_from)
+    if options["variables"]:
+        fields["variables"] = [_variable(word) for word in options["variables"]]
+    if name:
+        fields["name"] = name
     if path is not None:
-        found = parse_draft(read_bytes(path), asset=_name_of(path))
-        return _named(msgspec.structs.replace(found, **said))
-    if "use_case" not in said or "system_prompt" not in said:
+        file = msgspec.structs.replace(parse_draft(read_bytes(path), asset=_name_of(path)), **fields)
+    elif "use_case" in fields and "system_prompt" in fields:
+        file = DraftFile(**fields)
+    else:
         raise click.UsageError("give the template with --file, or --use-case and --text or --text-from")
-    return _named(DraftFile(**said))
-
-
-def _named(file: DraftFile) -> DraftFile:
     if not file.name:
         raise click.UsageError("the template needs a name")
     return file
-
-
-def _has_text(given: dict[str, Any]) -> bool:
-    if given["text"] is not None and given["text_from"] is not None:
-        raise click.UsageError("give the text with --text or with --text-from, not with both")
-    return given["text"] is not None or given["text_from"] is not None
-
-
-def _text(given: dict[str, Any]) -> str:
-    return str(given["text"]) if given["text"] is not None else read_text(given["text_from"])
 
 
 def _variable(word: str) -> Any:

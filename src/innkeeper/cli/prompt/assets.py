@@ -14,18 +14,14 @@ from innkeeper.prompt import BuildRequest, InnkeeperError, UsageError, Where, de
 from innkeeper.prompt.limits import MAX_DEPTH
 
 if TYPE_CHECKING:
-    from innkeeper.content.chat import Chat
     from innkeeper.content.finding import Finding
 
-__all__ = ["STDIN", "Assets", "asset_options", "chat_fields", "setting"]
+__all__ = ["STDIN", "Assets", "asset_options", "setting"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 TAVERN: Final = "silly"
 """Whose rules hold for files that name no tavern."""
-
-OURS: Final = "innkeeper"
-"""The key of a chat's metadata under which we keep what SillyTavern has no place for."""
 
 STDIN: Final = "-"
 """The name of a file that stands for the standard input."""
@@ -182,11 +178,7 @@ class Assets:
     def _add_chat(self, name: str) -> None:
         from innkeeper.content.files.loading import load_chat
 
-        chat = load_chat(self._source(name))
-        self._put("history", chat.to_messages(), name)
-        self.findings += chat.findings
-        for field, value in chat_fields(chat).items():
-            self._merge(field, value)
+        self._put("history", load_chat(self._source(name)), name)
 
     def _add_request(self, name: str) -> None:
         from innkeeper.content.files.reader import Reader
@@ -198,31 +190,6 @@ class Assets:
                 error.where = msgspec.structs.replace(error.where or Where(), asset=name)
                 raise
         self._put("request", request, name)
-
-
-def chat_fields(chat: Chat) -> dict[str, dict[str, Any]]:
-    """What belongs to a chat beside its messages, as fields of a request: its note, its variables, what lasts."""
-    metadata = chat.metadata
-    note = {field: metadata[key] for key, field in _NOTE.items() if metadata.get(key) is not None}
-    variables = metadata.get("variables")
-    ours = metadata.get(OURS)
-    carry = ours.get("carry") if isinstance(ours, dict) else None
-    return {
-        **({"authors_note": note} if note.get("text") else {}),
-        **({"variables": {"local": variables}} if isinstance(variables, dict) and variables else {}),
-        **({"lore_state": carry} if isinstance(carry, dict) and carry else {}),
-        **({"settings": {"chat_metadata": dict(metadata)}} if metadata else {}),
-    }
-
-
-_NOTE: Final[Mapping[str, str]] = {
-    "note_prompt": "text",
-    "note_interval": "interval",
-    "note_position": "position",
-    "note_depth": "depth",
-    "note_role": "role",
-}
-"""SillyTavern's keys for the note of a chat, and the fields of ours."""
 
 
 def setting(text: str) -> tuple[list[str], Any]:

@@ -89,6 +89,7 @@ def _show(result: LoreResult, verdicts: list[Verdict]) -> None:
 def _table(verdicts: list[Verdict]) -> Table:
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
     from innkeeper.prompt.display import printable
 
@@ -100,11 +101,5 @@ def _table(verdicts: list[Verdict]) -> Table:
     for verdict in sorted(verdicts, key=lambda item: not item.fired):
         style = "green" if verdict.fired else "dim"
         cells = ("in" if verdict.fired else "out", verdict.book, f"{verdict.uid} {verdict.title}", str(verdict))
-        table.add_row(*(_plain(printable(cell)) for cell in cells), style=style)
+        table.add_row(*(Text(printable(cell)) for cell in cells), style=style)
     return table
-
-
-def _plain(text: str) -> Any:
-    from rich.text import Text
-
-    return Text(text)

@@ -53,12 +53,17 @@ def tokens(text: str | None, models: tuple[str, ...], *, compare: bool, as_text:
     content = scalar_text(_content(text, as_text=as_text))
     counter = Counter()
     asked: list[str | None] = [*models, *(COMPARED if compare else ())]
-    rows = [_row(counter, content, model) for model in dict.fromkeys(asked or [None])]
+    rows = [
+        {"tokens": counter.count(content, model), **counter.describe(model)} for model in dict.fromkeys(asked or [None])
+    ]
     size = {"characters": len(content), "bytes": len(content.encode())}
     if as_json:
         click.echo(json.dumps({**size, "counts": rows}, ensure_ascii=False))
     elif len(rows) == 1:
-        click.echo(_sentence(rows[0], size))
+        (row,) = rows
+        whose = f" for {row['model']}" if row["model"] else ""
+        how = f"{row['tokenizer']}, {_sure(row)}"
+        click.echo(f"{row['tokens']:,} tokens{whose} ({how}) in {size['characters']:,} characters")
     else:
         _table(rows, size)
 
@@ -90,15 +95,6 @@ def _decoded(name: str, data: bytes) -> str:
     if len(data) > FILE_BYTES:
         raise LimitError("the text", limit="FILE_BYTES", allowed=FILE_BYTES, where=Where(asset=name))
     return decode_text(data, name, [])
-
-
-def _row(counter: Any, content: str, model: str | None) -> dict[str, Any]:
-    return {"tokens": counter.count(content, model), **counter.describe(model)}
-
-
-def _sentence(row: dict[str, Any], size: dict[str, int]) -> str:
-    whose = f" for {row['model']}" if row["model"] else ""
-    return f"{row['tokens']:,} tokens{whose} ({row['tokenizer']}, {_sure(row)}) in {size['characters']:,} characters"
 
 
 def _sure(row: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from innkeeper.cli.prompt.assets import Assets, asset_options, chat_fields
+from innkeeper.cli.prompt.assets import Assets, asset_options
 from innkeeper.prompt.frozen import thaw
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def conversation(
     """The conversation of a request with what answers it; a new one begins with a greeting of the character."""
     from innkeeper.cli.talk.conversation import Conversation, name_of
     from innkeeper.content.chat import Chat
-    from innkeeper.prompt import UsageError, deep_merge, utc_now
+    from innkeeper.prompt import UsageError, utc_now
 
     base = request.with_(
         model=seated.model,
@@ -65,9 +65,7 @@ def conversation(
     )
     known = _stored(path)
     if known is not None:
-        base = base.with_(
-            **{field: deep_merge(getattr(base, field) or {}, value) for field, value in chat_fields(known).items()}
-        )
+        base = base.with_(settings={**base.settings, "chat_metadata": known.metadata})
     names = {"user_name": name_of(base.user, "User"), "character_name": name_of(base.character, "Assistant")}
     fresh = Chat(header={**names, "create_date": utc_now().isoformat(timespec="seconds"), "chat_metadata": {}})
     talk = Conversation(base, known or fresh, seated, build_for(seated), path=path)

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import msgspec
 
 from innkeeper.cli.fitting import count_plan
-from innkeeper.cli.prompt.assets import OURS
-from innkeeper.content.chat import Chat
+from innkeeper.content.chat import OURS, Chat
 from innkeeper.content.chat_message import ChatMessage
 from innkeeper.content.files.saving import append_to_chat, save_chat
 from innkeeper.prompt import BuildRequest, Plan, Ports, UsageError, thaw, utc_now
@@ -183,6 +182,7 @@ class Conversation:
             header = {**(self.chat.header or {}), "chat_metadata": metadata}
             self.chat = msgspec.structs.replace(self.chat, header=header, data=None)
             self._header_is_new = True
+        self.base = self.base.with_(settings={**self.base.settings, "chat_metadata": metadata})
 
     def _again(self, generation: str) -> Plan:
         """The plan of the last turn, as ``generation`` makes it."""

@@ -19,9 +19,9 @@ from innkeeper.library.matching import Find, Matcher
 from innkeeper.library.tier import ScanFindings, Span
 from innkeeper.library.tiers.ages import ages_in, kin_in
 from innkeeper.library.tiers.lexicon import Lexicon, LexiconEntry, builtin_lexicon
-from innkeeper.macros.pyregex import PatternLimitError
 from innkeeper.prompt.frozen import FrozenDict
 from innkeeper.text.confusables import View, views_of
+from innkeeper.text.pyregex import PatternLimitError
 
 __all__ = [
     "AGE_FAMILY",

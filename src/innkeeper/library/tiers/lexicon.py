@@ -17,9 +17,9 @@ import msgspec
 
 from innkeeper.library.errors import LexiconError
 from innkeeper.library.limits import MAX_LEXICON_BYTES, MAX_LEXICON_ENTRIES, MAX_LEXICON_PATTERN
-from innkeeper.macros.pyregex import PatternLimitError, PatternSyntaxError, compile_pattern
 from innkeeper.prompt.errors import LimitError, Where
 from innkeeper.text.confusables import fold_word
+from innkeeper.text.pyregex import PatternLimitError, PatternSyntaxError, compile_pattern
 
 __all__ = ["Lexicon", "LexiconEntry", "builtin_lexicon", "check", "load_lexicon"]
 

@@ -8,7 +8,6 @@ import msgspec
 
 __all__ = [
     "CACHED_CHARS",
-    "CACHED_PATTERNS",
     "CACHED_TEMPLATES",
     "CACHED_TEMPLATE_BYTES",
     "CACHED_TREES",
@@ -19,9 +18,6 @@ __all__ = [
     "MAX_LIST_INDEX",
     "MAX_NESTING",
     "MAX_OUTPUT",
-    "MAX_PATTERN_CHARS",
-    "MAX_PATTERN_REPEATS",
-    "MAX_PATTERN_SECONDS",
     "MAX_REPORTS",
     "HandlebarsLimits",
     "LiquidLimits",
@@ -50,19 +46,6 @@ CACHED_TREES: Final = 4096
 
 CACHED_CHARS: Final = 64 * 1024
 """Longer texts are parsed each time instead of being kept."""
-
-MAX_PATTERN_CHARS: Final = 10_000
-"""A regular expression (`PatternLimitError`)."""
-
-MAX_PATTERN_REPEATS: Final = 20_000
-"""What a pattern's counted repetitions come to when they are written out: ``(a{20}){30}`` is 600 (`PatternLimitError`)."""
-
-MAX_PATTERN_SECONDS: Final = 1.0
-"""Wall time the searches of one rule or one call may take together (`PatternLimitError`). Usual patterns are far below it on
-any usual machine."""
-
-CACHED_PATTERNS: Final = 512
-"""Compiled regular expressions kept; the least recently used goes first."""
 
 
 class LiquidLimits(msgspec.Struct, frozen=True, kw_only=True):

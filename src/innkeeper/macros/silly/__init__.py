@@ -10,7 +10,12 @@ from innkeeper.macros.engine.evaluate import Evaluation, Trace
 from innkeeper.macros.silly.card import BARE
 from innkeeper.text.javascript.values import text_of
 
-__all__ = ["Trace", "substitute"]
+__all__ = ["Trace", "is_plain", "substitute"]
+
+
+def is_plain(text: str) -> bool:
+    """Whether no macro can be in a text, so that `substitute` would return it as it is."""
+    return not ("{{" in text or "<" in text or "\\" in text)
 
 
 def substitute(
@@ -34,7 +39,7 @@ def substitute(
         return substitute_legacy(
             text, env, original=original, dynamic=dynamic, replace_character_card=replace_character_card, trace=trace
         )
-    if "{{" not in text and "<" not in text and "\\" not in text:
+    if is_plain(text):
         return text
     return _modern(text, env, original, dynamic, replace_character_card, trace)
 

@@ -11,6 +11,7 @@ from innkeeper.prompt.build import start
 from innkeeper.taverns.silly.compilation import COMPILATION
 from innkeeper.taverns.silly.hooks import HOOKS
 from innkeeper.taverns.silly.injection import INJECTION
+from innkeeper.taverns.silly.inputs import INPUTS
 from innkeeper.taverns.silly.lore import LORE
 from innkeeper.taverns.silly.macro_expansion import MACRO_EXPANSION
 from innkeeper.taverns.silly.plan_assembly import PLAN_ASSEMBLY
@@ -46,6 +47,7 @@ def _pipeline_for(request: BuildRequest) -> Pipeline:
 TAVERN: Final = Tavern(
     name="silly",
     pipeline=PIPELINE,
+    inputs=INPUTS,
     choose=_pipeline_for,
     summary="SillyTavern's prompts: cards, lore, presets, groups; for chats and for text completion.",
 )

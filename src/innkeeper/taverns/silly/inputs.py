@@ -8,22 +8,23 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from innkeeper.content.character import Character
-from innkeeper.content.lorebook import Lorebook
 from innkeeper.content.persona import Persona
 from innkeeper.content.preset import Preset
 from innkeeper.content.templates import ContextTemplate, InstructTemplate, SystemPrompt
 from innkeeper.dialects.sillytavern.post_processing import MODES
 from innkeeper.lore import LoreScope, LoreSettings, ScopedBook
 from innkeeper.prompt.errors import Where
-from innkeeper.prompt.frozen import EMPTY, thaw
+from innkeeper.prompt.frozen import EMPTY
 from innkeeper.prompt.message import ROLES
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.randomness import Randomness
+from innkeeper.prompt.request import BuildRequest
 from innkeeper.prompt.state import State
+from innkeeper.taverns.assets import Assets, AuthorsNote, assets_of
+from innkeeper.taverns.inputs import CHAT_METADATA, InputRules
 from innkeeper.taverns.silly.compat import Compat, compat_of
 from innkeeper.taverns.silly.line import Line, lines_of
 from innkeeper.taverns.silly.settings import (
-    AuthorsNote,
     CharacterNote,
     Generation,
     GroupSettings,
@@ -33,7 +34,7 @@ from innkeeper.taverns.silly.settings import (
 )
 from innkeeper.taverns.silly.speakers import choose_speakers
 
-__all__ = ["Group", "SillyInputs", "TextSettings", "read_inputs"]
+__all__ = ["INPUTS", "Group", "SillyInputs", "TextSettings", "read_inputs"]
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -145,35 +146,41 @@ DEFAULT_WINDOW: Final = 8192
 DEFAULT_REPLY: Final = 300
 
 
+INPUTS: Final = InputRules(
+    ignored={"context": "the silly tavern has nothing that reads it; configurations of steps are its module_configs"},
+    metadata=frozenset(CHAT_METADATA),
+)
+"""What has no effect here, and why; single settings without effect are noted by `read_inputs`."""
+
+
 def read_inputs(state: State) -> SillyInputs:
     """The typed inputs of a build. Raises the content floor's errors for assets, `ConfigError` for settings."""
-    request, compat = state.request, compat_of(state.request.profile)
+    request, compat, assets = state.request, compat_of(state.request.profile), assets_of(state)
     settings = request.settings
     check_shapes(state)
-    for name in [name for name in settings if name not in _KNOWN]:
-        state.note(NoteKind.IGNORED, f"settings.{name} has no effect in this tavern", data={"input": name})
-    group = _group(state)
-    persona = Persona.of(_persona(request.user))
-    character = _speaker(request.character, group, state)
-    messages = request.history
+    for name in settings:
+        if name not in _KNOWN:
+            state.note(NoteKind.IGNORED, f"settings.{name} has no effect in this tavern", data={"input": name})
     _note_roles(state)
+    group = _group(state, assets)
+    character = _speaker(state, assets, group)
     return SillyInputs(
         character=character,
-        persona=persona,
-        lines=lines_of(messages, user=persona.name, char=character.name),
-        preset=_preset(request.preset, state),
+        persona=assets.persona,
+        lines=lines_of(request.history, user=assets.persona.name, char=character.name),
+        preset=_preset(assets, request),
         lore=_lore(settings, compat),
-        books=tuple(_books(state, character)),
+        books=tuple(_books(state, assets, character)),
         power=_settings(state, PowerUser, settings.get("power_user"), "power_user"),
-        note=_settings(state, AuthorsNote, request.authors_note, "authors_note"),
+        note=_note(state, assets),
         generation=_settings(state, Generation, settings.get("generation"), "generation"),
         type=_type(request.generation, group),
         message=request.message,
         group=group,
         character_note=_optional(state, CharacterNote, settings.get("character_note"), "character_note"),
-        text=_text(settings.get("text"), state) if request.dialect == "text" else None,
+        text=_text(assets, request) if request.dialect == "text" else None,
         chat_id=str(settings.get("chat_id") or ""),
-        metadata=settings.get("chat_metadata") or EMPTY,
+        metadata=assets.metadata,
         filename=_filename(settings, group, character),
         tags=tuple(map(str, settings.get("character_tags") or ())),
         macro_vars=request.macro_vars,
@@ -210,51 +217,55 @@ def _optional(state: State, kind: type[T], raw: Any, name: str) -> T | None:
     return None if raw is None else _settings(state, kind, raw, name)
 
 
-def _persona(value: Any) -> Any:
-    return {"name": "User"} if value is None else {"name": value} if isinstance(value, str) else value
+def _note(state: State, assets: Assets) -> AuthorsNote:
+    note = assets.note
+    for field in assets.note_fields if isinstance(assets.note_fields, Mapping) else ():
+        if field not in AuthorsNote.__struct_fields__:
+            name = f"authors_note.{field}"
+            state.note(NoteKind.IGNORED, f"{name} has no effect in this tavern", data={"input": name})
+    return note
 
 
-def _preset(value: Any, state: State) -> Preset:
-    preset = Preset.of(value or {})
-    window, reserve = state.request.context_window, state.request.reserved_tokens
-    fields = {"context_window": window, "max_tokens": reserve or None}
+def _preset(assets: Assets, request: BuildRequest) -> Preset:
+    preset = assets.preset or Preset.of({})
+    fields = {"context_window": request.context_window, "max_tokens": request.reserved_tokens or None}
     given = {name: number for name, number in fields.items() if number is not None}
     return msgspec.structs.replace(preset, **given) if given else preset
 
 
-def _speaker(value: Any, group: Group | None, state: State) -> Character:
+def _speaker(state: State, assets: Assets, group: Group | None) -> Character:
     if group is not None and group.members:
+        if state.request.character is not None:
+            reason = "character has no effect in this tavern: in a group its members speak"
+            state.note(NoteKind.IGNORED, reason, data={"input": "character"})
         speaker = group.settings.speaker
         if speaker is None:
-            speaker = _chosen(group, state)
+            speaker = _chosen(state, assets, group)
         return group.members[speaker if 0 <= speaker < len(group.members) else 0]
-    if value is None:
+    if assets.character is None:
         state.warn("there is no character: card fields are empty", kind=NoteKind.WARNING)
         return Character(name="")
-    return Character.of(value)
+    return assets.character
 
 
-def _chosen(group: Group, state: State) -> int:
+def _chosen(state: State, assets: Assets, group: Group) -> int:
     """The first of those the group's strategy chooses, which is noted with the others; where it chooses nobody, the first."""
     request = state.request
     chance = Randomness(request.seed).stream("speakers")
-    lines = lines_of(request.history, user=Persona.of(_persona(request.user)).name, char="")
-    places = choose_speakers(group, lines, chance, generation=request.generation, text=request.message)
-    names = [group.names[place] for place in places]
+    lines = lines_of(request.history, user=assets.persona.name, char="")
+    chosen = choose_speakers(group, lines, chance, generation=request.generation, text=request.message)
+    names = [group.names[index] for index in chosen]
     message = f"the group's strategy chose {', '.join(names)}" if names else "the group's strategy chose nobody"
-    state.note(NoteKind.FALLBACK, f"no speaker was given: {message}", data={"speakers": places})
-    return places[0] if places else 0
+    state.note(NoteKind.FALLBACK, f"no speaker was given: {message}", data={"speakers": chosen})
+    return chosen[0] if chosen else 0
 
 
-def _group(state: State) -> Group | None:
+def _group(state: State, assets: Assets) -> Group | None:
     if state.request.group is None:
         return None
     settings = _settings(state, GroupSettings, state.request.group, "group")
-    cards = [item.get("card", item) if isinstance(item, Mapping) else item for item in settings.members]
-    members = tuple(Character.of(card) for card in cards)
-    named = [item.get("filename") if isinstance(item, Mapping) else None for item in settings.members]
-    files = tuple(str(name or member.name) for name, member in zip(named, members, strict=True))
-    return Group(settings=settings, members=members, files=files)
+    cards, files = tuple(one.card for one in assets.members), tuple(one.filename for one in assets.members)
+    return Group(settings=settings, members=cards, files=files)
 
 
 def _filename(settings: Mapping[str, Any], group: Group | None, character: Character) -> str:
@@ -269,21 +280,18 @@ _SINGLE: Final = frozenset({"chat", "persona", "character"})
 """Scopes that hold one book: a later one takes the place of an earlier one."""
 
 
-def _books(state: State, character: Character) -> list[ScopedBook]:
+def _books(state: State, assets: Assets, character: Character) -> list[ScopedBook]:
     """The books of this build. A book of several scopes counts in the first: global, chat, persona, character."""
-    found: list[tuple[str, ScopedBook]] = []
-    for index, value in enumerate(state.request.lorebooks):
-        raw = value if isinstance(value, Mapping) else {"book": value}
-        scope = str(raw.get("scope") or "global")
+    books: list[tuple[str, ScopedBook]] = []
+    for index, given in enumerate(assets.books):
+        scope = given.scope
         if scope not in _SCOPES:
             state.note(NoteKind.IGNORED, f"lorebook {index} has the scope {scope!r}: it is not used")
             continue
-        book = Lorebook.of(raw.get("book", raw))
-        name = str(raw.get("name") or book.name)
-        found = [pair for pair in found if not (scope in _SINGLE and pair[0] == scope)]
-        found.append((scope, ScopedBook(name or f"book {index}", _SCOPES[scope], book)))
-    found += _embedded(state, character, found)
-    return [book for scope, book in found if book.name not in _before(found, scope)]
+        books = [pair for pair in books if not (scope in _SINGLE and pair[0] == scope)]
+        books.append((scope, ScopedBook(given.name or f"book {index}", _SCOPES[scope], given.lorebook)))
+    books += _embedded(state, character, books)
+    return [book for scope, book in books if book.name not in _before(books, scope)]
 
 
 _FIRST: Final = ("global", "chat", "persona", "character")
@@ -307,16 +315,14 @@ def _embedded(state: State, character: Character, found: list[tuple[str, ScopedB
     return [("character", ScopedBook(name, LoreScope.CHARACTER, character.book))]
 
 
-def _text(raw: Any, state: State) -> TextSettings:
-    fields = thaw(raw) if isinstance(raw, Mapping) else {}
-    instruct = fields.get("instruct")
-    window = state.request.context_window or fields.get("max_context") or DEFAULT_WINDOW
+def _text(assets: Assets, request: BuildRequest) -> TextSettings:
+    fields = request.settings.get("text") or EMPTY
     return TextSettings(
-        context=ContextTemplate.of(fields.get("context") or {}),
-        sysprompt=SystemPrompt.of(fields.get("sysprompt") or {}),
-        instruct=InstructTemplate.of(instruct) if instruct else None,
-        max_context=window,
-        amount_gen=state.request.reserved_tokens or fields.get("amount_gen") or DEFAULT_REPLY,
+        context=assets.templates.context,
+        sysprompt=assets.templates.sysprompt,
+        instruct=assets.templates.instruct,
+        max_context=request.context_window or fields.get("max_context") or DEFAULT_WINDOW,
+        amount_gen=request.reserved_tokens or fields.get("amount_gen") or DEFAULT_REPLY,
         textgen=fields.get("textgen") or EMPTY,
         raw=fields,
     )

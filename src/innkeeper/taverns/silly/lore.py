@@ -22,6 +22,7 @@ from innkeeper.prompt.frozen import EMPTY
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
+from innkeeper.taverns.assets import assets_of
 from innkeeper.taverns.silly.room import Counting
 from innkeeper.taverns.silly.scene import Scene, scene_of
 
@@ -204,7 +205,7 @@ def _input(state: State, scene: Scene, lore: CompiledLore) -> LoreInput:
         character=inputs.filename,
         character_tags=inputs.tags,
         forced=frozenset(map(str, state.request.force_lore)),
-        state=read_carry(state.request.lore_state).timed,
+        state=read_carry(assets_of(state).lore_state).timed,
         live=not inputs.generation.dry_run,
         double_removal=inputs.compat.double_removal,
     )
@@ -242,7 +243,7 @@ def _injections(state: State, scene: Scene) -> list[str]:
     note = note_text(scene) if scene.inputs.note.allow_wi_scan else ""
     found |= {"2_floating_prompt": note} if note else {}
     found |= {"QUIET_PROMPT": scene.inputs.generation.quiet_prompt} if scene.inputs.generation.quiet_prompt else {}
-    found |= {key: text for key, text in carried_scans(state.request.lore_state).items() if key not in found}
+    found |= {key: text for key, text in carried_scans(assets_of(state).lore_state).items() if key not in found}
     return [text for key, value in sorted(found.items()) if (text := scene.expand(value))]
 
 

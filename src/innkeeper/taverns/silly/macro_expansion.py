@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.content.preset import NamesBehavior
+from innkeeper.macros.silly import is_plain
 from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.origin import Origin
@@ -24,7 +25,7 @@ from innkeeper.taverns.silly.inputs import SillyInputs
 from innkeeper.taverns.silly.line import Line, note_calls, spoken_lines, without_calls
 from innkeeper.taverns.silly.prompts import Prompt, prompts_of
 from innkeeper.taverns.silly.room import Draft
-from innkeeper.taverns.silly.scene import Scene, is_plain, scene_of
+from innkeeper.taverns.silly.scene import Scene, scene_of
 
 __all__ = ["MACRO_EXPANSION", "History", "Reasoning", "field_name", "named_text", "of_depth"]
 

@@ -17,7 +17,7 @@ import msgspec
 
 from innkeeper.content.character import Character
 from innkeeper.macros.engine.environment import CardFields, ChatLine, Field, MacroEnvironment, Voice
-from innkeeper.macros.silly import substitute
+from innkeeper.macros.silly import is_plain, substitute
 from innkeeper.prompt.note import Note
 from innkeeper.prompt.state import State
 from innkeeper.taverns.silly.inputs import Group, SillyInputs
@@ -30,17 +30,11 @@ __all__ = [
     "card_texts",
     "chat_lines",
     "environment_of",
-    "is_plain",
     "scene_of",
     "shown_lines",
 ]
 
 Count = Callable[[Mapping[str, Any]], int]
-
-
-def is_plain(text: str) -> bool:
-    """Whether no macro can be in a text."""
-    return not ("{{" in text or "<" in text or "\\" in text)
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 Every setting is used, or named in the plan's notes as without effect. Values of a wrong type or shape are a
 `ConfigError` that names the field: `read_settings` checks those that have a type, `check_shapes` the others, both
-before anything uses them. `note_unused` also reports what the readers of the assets found wrong in them.
+before anything uses them.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
-from innkeeper.content.finding import Finding, Level
 from innkeeper.lore import LoreSettings
 from innkeeper.prompt.errors import ConfigError, Where
 from innkeeper.prompt.frozen import thaw
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.state import State
+from innkeeper.taverns.assets import AuthorsNote
 
 if TYPE_CHECKING:
     from innkeeper.taverns.silly.inputs import SillyInputs
@@ -87,17 +87,6 @@ class Generation(msgspec.Struct, frozen=True, kw_only=True):
     dry_run: bool = False
 
 
-class AuthorsNote(msgspec.Struct, frozen=True, kw_only=True):
-    """The note: after (0), in (1) or before (2) the prompt, every ``interval`` user messages (0: never)."""
-
-    text: str = ""
-    depth: int = 4
-    position: int = 1
-    role: int = 0
-    interval: int = 1
-    allow_wi_scan: bool = False
-
-
 class CharacterNote(msgspec.Struct, frozen=True, kw_only=True):
     """A character's own note: instead of (0), before (1) or after (2) the chat's."""
 
@@ -137,8 +126,7 @@ def read_settings(kind: type[T], raw: Any, name: str) -> tuple[T, tuple[str, ...
 
 _OBJECTS: Final = ("power_user", "wi_settings", "world_info", "chat_metadata", "generation", "character_note", "text")
 _LISTS: Final = ("extensions", "character_tags")
-_METADATA_TEXTS: Final = ("scenario", "mes_example", "system_prompt", "chat_id_hash")
-_METADATA: Final = (*_METADATA_TEXTS, "pick_reroll_seed", "lastInContextMessageId")
+_METADATA_TEXTS: Final = ("scenario", "mes_example", "system_prompt")
 _TEXT_NUMBERS: Final = ("max_context", "amount_gen")
 LARGEST_WINDOW: Final = 2**53
 _PREFIX: Final = "world_info_"
@@ -151,7 +139,8 @@ def check_shapes(state: State) -> None:
         _check(settings, name, Mapping, "an object", "")
     for name in _LISTS:
         _check(settings, name, (list, tuple), "a list", "")
-    _check_metadata(state, settings.get("chat_metadata") or {})
+    for name in _METADATA_TEXTS:
+        _check(settings.get("chat_metadata") or {}, name, str, "a text", "chat_metadata.")
     for name in _TEXT_NUMBERS:
         _check_number(settings.get("text") or {}, name)
     _note_lore(state, settings.get("wi_settings") or settings.get("world_info") or {})
@@ -162,14 +151,6 @@ def _check(fields: Mapping[str, Any], name: str, kind: Any, what: str, parent: s
     if value is not None and not isinstance(value, kind):
         path = f"{parent}{name}"
         raise ConfigError(f"{path} is {what}, not {type(value).__name__}", where=Where(asset="settings", path=path))
-
-
-def _check_metadata(state: State, metadata: Mapping[str, Any]) -> None:
-    for name in _METADATA_TEXTS[:3]:
-        _check(metadata, name, str, "a text", "chat_metadata.")
-    for name in [name for name in metadata if name not in _METADATA]:
-        field = f"chat_metadata.{name}"
-        state.note(NoteKind.IGNORED, f"{field} has no effect in this tavern", data={"input": field})
 
 
 def _check_number(fields: Mapping[str, Any], name: str) -> None:
@@ -221,7 +202,7 @@ _LORE: Final[Mapping[str, str]] = {"overflow_alert": "an overflow is always told
 
 
 def note_unused(state: State, inputs: SillyInputs) -> None:
-    """Note each setting without effect that is set to something, and each finding of the assets."""
+    """Note each setting without effect that is set to something."""
     for name, value, reasons in (
         ("preset", inputs.preset, _PRESET),
         ("power_user", inputs.power, _POWER),
@@ -239,10 +220,6 @@ def note_unused(state: State, inputs: SillyInputs) -> None:
         _ignored(state, "settings.regex", "scripts are run by the caller, on texts before they come in")
     if settings.get("text") and inputs.text is None:
         _ignored(state, "settings.text", "it is for the dialect text")
-    for asset, findings in _assets(inputs):
-        for finding in findings:
-            if finding.level is not Level.INFO:
-                state.warn(finding.message, where=finding.where(asset), hint=finding.hint)
 
 
 def _changed(value: Any, fields: Iterable[str]) -> Iterator[str]:
@@ -252,13 +229,3 @@ def _changed(value: Any, fields: Iterable[str]) -> Iterator[str]:
 
 def _ignored(state: State, name: str, why: str) -> None:
     state.note(NoteKind.IGNORED, f"{name} has no effect in this tavern: {why}", data={"input": name})
-
-
-def _assets(inputs: SillyInputs) -> Iterator[tuple[str, tuple[Finding, ...]]]:
-    yield "preset", inputs.preset.findings
-    yield "user", inputs.persona.findings
-    members = inputs.group.members if inputs.group is not None else ()
-    for member in members or (inputs.character,):
-        yield member.name or "character", member.findings
-    for scoped in inputs.books:
-        yield scoped.name, scoped.book.findings

@@ -18,7 +18,7 @@ from innkeeper.prompt.errors import Where
 from innkeeper.prompt.frozen import thaw
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.state import State
-from innkeeper.taverns.assets import character_of, user_of
+from innkeeper.taverns.assets import Assets, raw_of
 from innkeeper.taverns.smart.assets_normalizer import list_in
 
 __all__ = [
@@ -42,15 +42,11 @@ def is_smart_character(value: Any) -> bool:
     return isinstance(value, Mapping) and bool(_OWN & value.keys()) and "spec" not in value and "data" not in value
 
 
-def convert_character(value: Any, state: State) -> tuple[dict[str, Any] | None, Character | None]:
-    """The character as this tavern's file would have it, and as a card where it is one.
-
-    Raises what `character_of` raises.
-    """
-    raw = value.raw if isinstance(value, Character) else value
+def convert_character(assets: Assets, state: State) -> tuple[dict[str, Any] | None, Character | None]:
+    """The character as this tavern's file would have it, and as a card where it is one."""
+    raw, card = raw_of(assets.request.character), assets.character
     if is_smart_character(raw):
         return _own(raw), None
-    card = character_of(value)
     if card is None:
         return None, None
     carried: dict[str, Any] = {"name": card.display_name, "description": card.description}
@@ -59,17 +55,13 @@ def convert_character(value: Any, state: State) -> tuple[dict[str, Any] | None, 
     return carried, card
 
 
-def convert_persona(value: Any) -> dict[str, Any] | None:
-    """The persona as this tavern's file would have it. Raises what `user_of` raises."""
-    if isinstance(value, Mapping) and "persona_name" in value:
-        return _own(value)
-    user = user_of(value)
+def convert_persona(user: Persona | Character | None) -> dict[str, Any] | None:
+    """The persona as this tavern's file would have it."""
     if user is None:
         return None
     if isinstance(user, Persona) and "persona_name" in (user.raw or {}):
         return _own(user.raw)
-    text = user.persona_text if isinstance(user, Character) else user.description
-    return {"name": user.name, "description": text}
+    return {"name": user.name, "description": user.persona_text}
 
 
 def _own(raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -129,8 +121,10 @@ _TEXTS: Final[Mapping[str, str]] = {"charPersonality": "personality", "scenario"
 _OPTIONS: Final = ("temperature", "top_p", "top_k", "max_tokens", "frequency_penalty", "presence_penalty", "stream")
 
 
-def is_smart_preset(raw: Mapping[str, Any]) -> bool:
+def is_smart_preset(raw: Any) -> bool:
     """Whether a preset file is written in this tavern's words: prompts with its positions, and no order beside them."""
+    if not isinstance(raw, Mapping):
+        return False
     prompts = raw.get("prompts")
     if "prompt_order" in raw or not isinstance(prompts, (list, tuple)):
         return False

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from innkeeper.content.lorebook import Lorebook
-from innkeeper.content.preset import Preset
 from innkeeper.prompt.errors import ConfigError, Where
 from innkeeper.prompt.frozen import thaw
 from innkeeper.prompt.message import Message
@@ -21,6 +19,8 @@ from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.request import BuildRequest
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
+from innkeeper.taverns.assets import Assets, Book, assets_of, raw_of
+from innkeeper.taverns.inputs import InputRules
 from innkeeper.taverns.smart.asset_conversion import (
     convert_book,
     convert_character,
@@ -41,13 +41,13 @@ from innkeeper.taverns.smart.compat import Compat, SmartOptions, compat_of
 from innkeeper.taverns.smart.conditions import HISTORY_TEXT
 from innkeeper.taverns.smart.messages import history_text
 from innkeeper.taverns.smart.values import MAX_NUMBER, text_of
-from innkeeper.taverns.tavern import note_unused
 
 if TYPE_CHECKING:
     from innkeeper.content.character import Character
 
 __all__ = [
     "DEFAULT_PRESET",
+    "INPUTS",
     "PREPARE",
     "SmartInputs",
     "SmartSettings",
@@ -57,36 +57,41 @@ __all__ = [
     "read_settings",
 ]
 
-_UNUSED: Final[Mapping[str, str]] = {
-    "group": "the smart tavern knows one character and one user",
-    "force_lore": "whether an entry is in is up to its condition",
-    "injections": "use prompts whose position is in-chat",
-    "authors_note": "use a prompt whose position is in-chat",
-    "lore_state": "entries of the smart tavern do not last",
-    "meta": "the smart tavern has no texts for a single build",
-    "locale": "macros write dates as Python does",
-}
-
 _CONFIGURED: Final = ("temperature", "top_p", "top_k", "max_tokens", "frequency_penalty", "presence_penalty", "stream")
 """Settings of a preset's ``api_config`` that are options of a request."""
 
 
 def run(state: State, _config: NoConfig) -> None:
     """Read the inputs, note what has no effect, take the options of the preset."""
-    note_unused(state, _UNUSED)
-    if state.request.generation != "normal":
-        message = f"generation {state.request.generation!r} has no effect: the smart tavern builds one kind of prompt"
-        state.note(NoteKind.IGNORED, message, data={"input": "generation"})
-    for name in ("hooks", "injections"):
-        if getattr(state.inputs.ports, name) is not None:
-            message = f"the {name} registry has no effect: the smart tavern has no step that asks it"
-            state.note(NoteKind.IGNORED, message)
     inputs = read_inputs(state)
     state.scratch["prepare"] = inputs
     for name, value in _configured(inputs.preset).items():
         if name in _CONFIGURED:
             state.result.options.setdefault(name, value)
     _greet(state, inputs)
+
+
+def _own_words(field: str, raw: Any) -> bool:
+    return (field == "preset" and is_smart_preset(raw)) or (field == "lorebooks" and is_smart_book(raw))
+
+
+INPUTS: Final = InputRules(
+    ignored={
+        "group": "the smart tavern knows one character and one user",
+        "generation": "the smart tavern builds one kind of prompt",
+        "force_lore": "whether an entry is in is up to its condition",
+        "injections": "use prompts whose position is in-chat",
+        "authors_note": "use a prompt whose position is in-chat",
+        "lore_state": "entries of the smart tavern do not last",
+        "context": "the smart tavern has nothing that reads it; configurations of steps are its module_configs",
+        "locale": "macros write dates as Python does",
+        "ports.hooks": "the smart tavern has no step that asks it",
+        "ports.injections": "the smart tavern has no step that asks it",
+    },
+    metadata=frozenset({"scenario"}),
+    own_words=_own_words,
+)
+"""What has no effect here, and why."""
 
 
 def _configured(preset: Mapping[str, Any]) -> dict[str, Any]:
@@ -154,12 +159,12 @@ def inputs_of(state: State) -> SmartInputs:
 
 def read_inputs(state: State) -> SmartInputs:
     """The inputs of a build. Raises what the readers of its assets raise, and what `read_settings` raises."""
-    request = state.request
+    request, assets = state.request, assets_of(state)
     settings = read_settings(request)
     options = _options(state, settings)
-    character, card = convert_character(request.character, state)
-    persona = convert_persona(request.user)
-    preset = _preset(request.preset, card, state)
+    character, card = convert_character(assets, state)
+    persona = convert_persona(assets.user)
+    preset = _preset(assets, card, state)
     rules = normalize(preset, None, character, settings.regex_rules, options=options)["merged_regex"]
     messages = request.history
     if request.message:
@@ -171,7 +176,7 @@ def read_inputs(state: State) -> SmartInputs:
         options=options,
         settings=settings,
         preset=preset,
-        entries=[_unforged(entry, ("type", "source_id")) for entry in _entries(state, character, options)],
+        entries=[_unforged(entry, ("type", "source_id")) for entry in _entries(state, assets, character, options)],
         rules=rules,
         character=character,
         persona=persona,
@@ -201,30 +206,26 @@ def _options(state: State, settings: SmartSettings) -> SmartOptions:
     return SmartOptions(compat=compat, macros=macros)
 
 
-def _preset(value: Any, card: Character | None, state: State) -> dict[str, Any]:
-    if value is None:
-        return DEFAULT_PRESET
-    raw = value.raw if isinstance(value, Preset) else value
-    if isinstance(raw, Mapping) and is_smart_preset(raw):
+def _preset(assets: Assets, card: Character | None, state: State) -> dict[str, Any]:
+    raw = raw_of(assets.request.preset)
+    if is_smart_preset(raw):
         own: dict[str, Any] = thaw(dict(raw))
         own["prompts"] = [_unforged(item, ("type", "id", "source_id")) for item in own["prompts"]]
         return own
-    return convert_preset(Preset.of(value), card, state)
+    return DEFAULT_PRESET if assets.preset is None else convert_preset(assets.preset, card, state)
 
 
-def _book(value: Any, state: State) -> Any:
-    raw = value.raw if isinstance(value, Lorebook) else value
-    if is_smart_book(raw):
-        return thaw(raw)
-    return convert_book(Lorebook.of(value), state)
+def _book(book: Book, state: State) -> Any:
+    raw = raw_of(book.value)
+    return thaw(raw) if is_smart_book(raw) else convert_book(book.lorebook, state)
 
 
-def _entries(state: State, character: Any, options: SmartOptions) -> list[dict[str, Any]]:
+def _entries(state: State, assets: Assets, character: Any, options: SmartOptions) -> list[dict[str, Any]]:
     """The entries of the books, then the character's; of the same entry only the first.
 
     With `Compat.lossy_merges` entries of one ``id`` are the same, as in the original; else those of one id and text.
     """
-    books = [_book(book, state) for book in state.request.lorebooks]
+    books = [_book(book, state) for book in assets.books]
     own = {"entries": [entry for book in books for entry in entries_of(book, _WIDE)]}
     found: list[dict[str, Any]]
     if options.compat.lossy_merges:

@@ -14,13 +14,12 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.macros.engine.errors import MacroError
-from innkeeper.macros.engine.limits import MAX_OUTPUT, MAX_PATTERN_SECONDS
-from innkeeper.macros.pyregex import Deadline, Pattern, PatternLimitError, compile_pattern
-from innkeeper.prompt.errors import InnkeeperError, Where
+from innkeeper.macros.engine.limits import MAX_OUTPUT
+from innkeeper.prompt.errors import InnkeeperError, InputError, Where
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.taverns.smart.compat import SmartOptions
 from innkeeper.taverns.smart.values import MAX_RULES_SECONDS, ShapeError, copied, text_of
+from innkeeper.text.pyregex import MAX_PATTERN_SECONDS, Deadline, Pattern, PatternLimitError, compile_pattern
 
 __all__ = ["PLACEMENTS", "VIEWS", "apply_messages", "apply_text", "postprocess_apply"]
 
@@ -227,7 +226,7 @@ def _read(rule: Mapping[str, Any], index: int, run: _Run) -> _Rule | None:
             if isinstance(targets, list) and targets
             else None,
         )
-    except (MacroError, PatternLimitError) as error:
+    except InputError as error:
         run.left_out(place, error)
         return None
 
@@ -264,7 +263,7 @@ class _Run:
                 new = rule.pattern.sub(rule.replacement, text, deadline=deadline, limit=room)
                 room -= max(len(new) - len(text), 0)
                 written.append(new)
-        except (MacroError, PatternLimitError) as error:
+        except InputError as error:
             self.left_out(rule.place, error)
             written = texts
         else:

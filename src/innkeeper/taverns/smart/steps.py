@@ -30,7 +30,7 @@ from innkeeper.prompt.text import scalar_text
 from innkeeper.taverns.smart.conditions import KeywordSearch
 from innkeeper.taverns.smart.construction import construct_explained
 from innkeeper.taverns.smart.framing import LORE_POSITIONS, assemble, in_chat_prompts, relative_prompts, screen_framed
-from innkeeper.taverns.smart.prepare import PREPARE, SmartInputs, inputs_of, window_of
+from innkeeper.taverns.smart.prepare import INPUTS, PREPARE, SmartInputs, inputs_of, window_of
 from innkeeper.taverns.smart.regex_rules import apply_messages
 from innkeeper.taverns.smart.values import text_of, told_number, whole_number
 from innkeeper.taverns.smart.verdict import Rule, SmartLore, Verdict, shown
@@ -297,6 +297,7 @@ PIPELINE: Final = Pipeline(PREPARE, IN_CHAT_STEP, FRAMING, REGEX_BEFORE, MACROS,
 TAVERN: Final = Tavern(
     name="smart",
     pipeline=PIPELINE,
+    inputs=INPUTS,
     summary="SmartTavern's prompts: entries by depth and order, conditions as macros, relative prompts, regex rules.",
 )
 """The tavern."""

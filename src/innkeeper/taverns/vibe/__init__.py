@@ -15,7 +15,7 @@ from innkeeper.taverns.builder import Builder
 from innkeeper.taverns.tavern import Tavern
 from innkeeper.taverns.vibe.language_policy import LANGUAGE_POLICY, LanguagePolicyConfig
 from innkeeper.taverns.vibe.plan_assembly import PLAN_ASSEMBLY, PlanAssemblyConfig
-from innkeeper.taverns.vibe.prepare import PREPARE, Prepared
+from innkeeper.taverns.vibe.prepare import INPUTS, PREPARE, Prepared
 from innkeeper.taverns.vibe.user_input import preprocess_user_input
 
 __all__ = [
@@ -39,6 +39,7 @@ PIPELINE: Final = Pipeline(PREPARE, PLAN_ASSEMBLY, LANGUAGE_POLICY, MAX_TOKENS)
 TAVERN: Final = Tavern(
     name="vibe",
     pipeline=PIPELINE,
+    inputs=INPUTS,
     summary="the small pipeline: system text, history, post-history text, user input, language policy",
 )
 """The tavern as the registry has it."""

@@ -12,34 +12,38 @@ from typing import Any, Final
 from innkeeper.content.character import Character
 from innkeeper.content.persona import Persona
 from innkeeper.prompt import ConfigError, NoConfig, NoteKind, State, Step, TokenCounter, UsageError, Where
-from innkeeper.taverns.assets import character_of, user_of
-from innkeeper.taverns.tavern import note_unused
+from innkeeper.taverns.assets import assets_of
+from innkeeper.taverns.inputs import InputRules
 from innkeeper.taverns.vibe.language_policy import check_context_policy
 
-__all__ = ["META_KEYS", "PREPARE", "Prepared", "prepared"]
-
-META_KEYS: Final = ("system_template", "post_history_template", "model_hint", "default_model_hint")
-"""The ``meta`` keys that this tavern reads."""
+__all__ = ["INPUTS", "PREPARE", "Prepared", "prepared"]
 
 _TOKEN_KEYS: Final = ("model_hint", "token_estimator", "registry")
 
-_UNUSED: Final[Mapping[str, str]] = {
-    "profile": "the vibe tavern has no profiles",
-    "group": "the vibe tavern knows one character and one user",
-    "generation": "the vibe tavern builds the same prompt for every kind of generation",
-    "greeting": "the vibe tavern starts from the history it is given",
-    "preset": "the order of the vibe tavern is fixed; presets belong to the silly tavern",
-    "lorebooks": "the vibe tavern activates no lore",
-    "force_lore": "the vibe tavern activates no lore",
-    "lore_state": "the vibe tavern activates no lore",
-    "injections": "the vibe tavern injects nothing; use a step of your own",
-    "authors_note": "the vibe tavern has no author's note; use post_history_template",
-    "macro_vars": "templates read the context and the chat's variables",
-    "settings": "the vibe tavern has no settings; its steps have configurations",
-    "locale": "templates write dates in English",
-    "seed": "nothing in the vibe tavern is left to chance",
-    "dialect": "the vibe tavern builds the same plan for every dialect; it is used when the plan is rendered",
-}
+INPUTS: Final = InputRules(
+    ignored={
+        "profile": "the vibe tavern has no profiles",
+        "group": "the vibe tavern knows one character and one user",
+        "generation": "the vibe tavern builds the same prompt for every kind of generation",
+        "greeting": "the vibe tavern starts from the history it is given",
+        "preset": "the order of the vibe tavern is fixed; presets belong to the silly tavern",
+        "lorebooks": "the vibe tavern activates no lore",
+        "force_lore": "the vibe tavern activates no lore",
+        "lore_state": "the vibe tavern activates no lore",
+        "injections": "the vibe tavern injects nothing; use a step of your own",
+        "authors_note": "the vibe tavern has no author's note; use post_history_template",
+        "macro_vars": "templates read the context and the chat's variables",
+        "settings": "the vibe tavern has no settings; its steps have configurations",
+        "locale": "templates write dates in English",
+        "seed": "nothing in the vibe tavern is left to chance",
+        "dialect": "the vibe tavern builds the same plan for every dialect; it is used when the plan is rendered",
+        "ports.hooks": "the vibe tavern has no step that asks it",
+        "ports.injections": "the vibe tavern has no step that asks it",
+    },
+    metadata=frozenset({"scenario", "system_prompt"}),
+    meta=("system_template", "post_history_template"),
+)
+"""What has no effect here, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,21 +69,12 @@ def prepared(state: State) -> Prepared:
 
 
 def _prepare(state: State, config: NoConfig) -> None:
-    request = state.request
     check_context_policy(state.context)
     settings = _token_settings(state)
     hint, hint_source = _model_hint(state, settings)
     counter, counter_source = _counter(state, settings)
-    state.scratch[PREPARE.name] = Prepared(
-        character_of(request.character), user_of(request.user), hint, hint_source, counter, counter_source
-    )
-    note_unused(state, _UNUSED)
-    for key in request.meta:
-        if key not in META_KEYS:
-            state.note(NoteKind.IGNORED, f"meta {key!r} has no effect: the vibe tavern reads {', '.join(META_KEYS)}")
-    for name in ("hooks", "injections"):
-        if getattr(state.inputs.ports, name) is not None:
-            state.note(NoteKind.IGNORED, f"the {name} registry has no effect: the vibe tavern has no step that asks it")
+    assets = assets_of(state)
+    state.scratch[PREPARE.name] = Prepared(assets.character, assets.user, hint, hint_source, counter, counter_source)
 
 
 def _token_settings(state: State) -> Mapping[str, Any]:

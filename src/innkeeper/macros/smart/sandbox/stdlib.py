@@ -1,7 +1,7 @@
 """What the sandbox has of Python's standard library: ``datetime`` and ``re``.
 
 Moments come from the host, never from the machine, and only short texts are read as one. Patterns are Python's, run by the engine
-of `innkeeper.macros.pyregex`, which can be stopped where Python's own ``re`` cannot. What Python does not take is refused there,
+of `innkeeper.text.pyregex`, which can be stopped where Python's own ``re`` cannot. What Python does not take is refused there,
 and the repeats that the engine writes out are counted.
 """
 
@@ -12,11 +12,10 @@ from datetime import UTC, date, datetime, time
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from innkeeper.macros.engine.errors import MacroError
-from innkeeper.macros.pyregex import PatternLimitError, compile_pattern, written_out
 from innkeeper.macros.smart.sandbox.errors import SandboxRuntimeError
 from innkeeper.macros.smart.sandbox.limits import SandboxLimits
 from innkeeper.macros.smart.sandbox.values import Frame, Function, Match, boundary, kind_of, limit, text_of
+from innkeeper.text.pyregex import PatternLimitError, PatternSyntaxError, compile_pattern, written_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,7 +115,7 @@ def _compiled(pattern: str, flags: int, limits: SandboxLimits) -> Any:
             return compile_pattern(pattern, flags).engine
     except PatternLimitError:
         pass
-    except MacroError as error:
+    except PatternSyntaxError as error:
         raise SandboxRuntimeError(f"the pattern cannot be read: {error.message}", hint=error.hint) from None
     raise limit("a regular expression written out", "pattern_repeats", limits.pattern_repeats)
 

@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from innkeeper.macros.engine.errors import MacroError
-from innkeeper.macros.engine.limits import MAX_PATTERN_CHARS
-from innkeeper.macros.pyregex import Deadline, PatternLimitError, PatternSyntaxError, compile_pattern
+from innkeeper.text.pyregex import MAX_PATTERN_CHARS, Deadline, PatternLimitError, PatternSyntaxError, compile_pattern
 
 
 @dataclass
@@ -162,7 +160,7 @@ def test_no_memory_is_a_typed_error() -> None:
     def search(*, timeout: float) -> None:
         raise MemoryError(timeout)
 
-    with pytest.raises(MacroError, match="memory"):
+    with pytest.raises(PatternSyntaxError, match="memory"):
         Deadline().run(search)
 
 

@@ -12,26 +12,44 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, Final
 
-from innkeeper.macros.engine.errors import MacroError, MacroLimitError, MacroSyntaxError
-from innkeeper.macros.engine.limits import (
-    CACHED_PATTERNS,
-    MAX_OUTPUT,
-    MAX_PATTERN_CHARS,
-    MAX_PATTERN_REPEATS,
-    MAX_PATTERN_SECONDS,
-)
+from innkeeper.prompt.errors import FormatError, LimitError
 
-__all__ = ["Deadline", "Pattern", "PatternLimitError", "PatternSyntaxError", "compile_pattern", "written_out"]
+__all__ = [
+    "MAX_PATTERN_CHARS",
+    "MAX_PATTERN_OUTPUT",
+    "MAX_PATTERN_REPEATS",
+    "MAX_PATTERN_SECONDS",
+    "Deadline",
+    "Pattern",
+    "PatternLimitError",
+    "PatternSyntaxError",
+    "compile_pattern",
+    "written_out",
+]
+
+MAX_PATTERN_CHARS: Final = 10_000
+"""Characters of a regular expression."""
+
+MAX_PATTERN_REPEATS: Final = 20_000
+"""What a pattern's counted repetitions come to when they are written out: ``(a{20}){30}`` is 600."""
+
+MAX_PATTERN_SECONDS: Final = 1.0
+"""Wall time the searches of one rule or one call may take together. Usual patterns are far below it on any usual machine."""
+
+MAX_PATTERN_OUTPUT: Final = 4 * 1024 * 1024
+"""Characters that replacements may write, unless the caller says otherwise."""
+
+_CACHED_PATTERNS: Final = 512
 
 _HINT: Final = "write the pattern without repetitions inside repetitions"
 
 
-class PatternSyntaxError(MacroSyntaxError):
-    """Not a regular expression of Python's, or a replacement that names a group the pattern has not."""
+class PatternSyntaxError(FormatError):
+    """Not a regular expression of Python's, or one that cannot be run; or a replacement that names a group it does not have."""
 
 
-class PatternLimitError(MacroLimitError):
-    """A pattern too long, or one whose search took longer or wrote more than a limit of `innkeeper.macros.engine.limits`."""
+class PatternLimitError(LimitError):
+    """A pattern too long, or one whose search took longer or wrote more than a limit of this module."""
 
 
 class Deadline:
@@ -46,7 +64,7 @@ class Deadline:
     def run(self, search: Callable[..., Any], *args: Any) -> Any:
         """What ``search(*args, timeout=…)`` returns.
 
-        Raises `PatternLimitError` once the seconds are spent, and `MacroError` without memory.
+        Raises `PatternLimitError` once the seconds are spent, and `PatternSyntaxError` without memory.
         """
         if self.left <= 0:
             raise self._spent()
@@ -58,7 +76,7 @@ class Deadline:
             raise self._spent() from None
         except (MemoryError, RecursionError):
             msg = "a regular expression's search needs more memory than there is"
-            raise MacroError(msg, hint=_HINT) from None
+            raise PatternSyntaxError(msg, hint=_HINT) from None
         finally:
             self.left -= self._clock() - started
 
@@ -99,7 +117,12 @@ class Pattern:
         return [_groups(match, self.groups) for match in self.matches(text, deadline)]
 
     def sub(
-        self, replacement: str, text: str, count: int = 0, deadline: Deadline | None = None, limit: int = MAX_OUTPUT
+        self,
+        replacement: str,
+        text: str,
+        count: int = 0,
+        deadline: Deadline | None = None,
+        limit: int = MAX_PATTERN_OUTPUT,
     ) -> str:
         """As `re.sub` with a text for a replacement. ``limit`` is the longest result, beyond the length of ``text``.
 
@@ -130,7 +153,7 @@ def _replaced(
         piece = "".join([part if isinstance(part, str) else match.group(part) or "" for part in template])
         written += len(piece)
         if written > limit:
-            raise PatternLimitError("what a regular expression writes", limit="MAX_OUTPUT", allowed=limit)
+            raise PatternLimitError("what a regular expression writes", limit="MAX_PATTERN_OUTPUT", allowed=limit)
         return piece
 
     replaced: str = deadline.run(pattern.engine.sub, filled, text, count)
@@ -140,7 +163,7 @@ def _replaced(
 # --- reading -----------------------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=CACHED_PATTERNS)
+@lru_cache(maxsize=_CACHED_PATTERNS)
 def compile_pattern(text: str, flags: int = 0) -> Pattern:
     """The pattern of a text, remembered.
 
@@ -252,7 +275,7 @@ _ESCAPES: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "
 _TEMPLATE: Final = re.compile(r"\\(?:g<([^>]*)>|(0[0-7]{0,2}|[0-3][0-7]{2})|([1-9][0-9]?)|(.)|($))", re.DOTALL)
 
 
-@lru_cache(maxsize=CACHED_PATTERNS)
+@lru_cache(maxsize=_CACHED_PATTERNS)
 def _template(replacement: str, pattern: Pattern) -> tuple[str | int, ...]:
     parts: list[str | int] = []
     end = 0

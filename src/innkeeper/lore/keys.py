@@ -1,0 +1,151 @@
+"""KeySearch: whether the keys of an entry are in what the entry looks through.
+
+Plain keys are found for all entries at once, by the index over the texts of a window; only keys with macros, regular
+expressions and explanations are searched for one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from innkeeper.content.entry import SelectiveLogic
+from innkeeper.lore.compiled import CompiledEntry, CompiledLore, KeyTest, key_tests, pattern_of, selective
+from innkeeper.lore.limits import MAX_SCAN_DEPTH
+from innkeeper.lore.matcher import Pattern, ScanText, Window, first_place
+from innkeeper.lore.settings import LoreSettings
+from innkeeper.text.jsregex import RegexRunner
+
+__all__ = ["KeySearch"]
+
+Tests = tuple[KeyTest, ...]
+
+
+class KeySearch:
+    """The search of one scan. ``substitute`` expands macros in keys; ``report`` is told (what, why) of keys that cannot be run.
+
+    ``skew`` is by how many messages passes for minimum activations have gone back beyond the set depth.
+    """
+
+    def __init__(
+        self,
+        lore: CompiledLore,
+        text: ScanText,
+        settings: LoreSettings,
+        substitute: Callable[[str], str],
+        report: Callable[[str, str], None],
+    ) -> None:
+        self.lore, self.text, self.settings, self.substitute = lore, text, settings, substitute
+        self.skew = 0
+        self._regex = RegexRunner(report)
+        self._recursion = True
+        self._windows: dict[tuple[int | None, tuple[str, ...]], Window] = {}
+        self._hits: dict[int, frozenset[int]] = {}
+        self._expanded: dict[int, tuple[Tests, Tests]] = {}
+
+    def begin(self, *, recursion: bool) -> None:
+        """Begin a pass, in which ``recursion`` text is looked at or not."""
+        self._recursion = recursion
+        self._windows.clear()
+        self._hits.clear()
+
+    @property
+    def depth(self) -> int:
+        """How many messages an entry without a depth of its own looks at."""
+        return self.settings.depth + self.skew
+
+    def window(self, entry: CompiledEntry) -> Window:
+        """What the entry looks through in this pass."""
+        key = (entry.entry.scan_depth, entry.sources)
+        window = self._windows.get(key)
+        if window is None:
+            depth = self.depth if key[0] is None else key[0]
+            window = self._windows[key] = Window(min(depth, MAX_SCAN_DEPTH), entry.sources, self._recursion)
+        return window
+
+    def widest_hits(self) -> frozenset[int]:
+        """The patterns in everything any entry could see: a superset of each entry's own.
+
+        Entries none of whose patterns is in here need no look, which is what makes a scan of thousands of entries cheap.
+        """
+        deepest = max(self.depth, self.lore.deepest)
+        everything = Window(deepest, tuple(self.text.sources.texts), recursion=True)
+        return frozenset().union(*map(self.lore.index.hits, self.text.parts(everything)))
+
+    def tests(self, entry: CompiledEntry) -> tuple[Tests, Tests]:
+        """The entry's primary and secondary keys, with those that hold macros expanded (once a scan)."""
+        if not entry.macros:
+            return entry.primary, entry.secondary
+        if entry.place not in self._expanded:
+            self._expanded[entry.place] = self._expand(entry, entry.primary), self._expand(entry, entry.secondary)
+        return self._expanded[entry.place]
+
+    def _expand(self, entry: CompiledEntry, tests: Iterable[KeyTest]) -> Tests:
+        expanded: list[KeyTest] = []
+        for test in tests:
+            if test.macro:
+                keys = [self.substitute(test.text)]
+                expanded += key_tests(keys, exact_case=entry.exact_case, whole_words=entry.whole_words)
+            else:
+                expanded.append(test)
+        return tuple(expanded)
+
+    def matches(self, test: KeyTest, entry: CompiledEntry, window: Window) -> bool:
+        """Whether one key is in the window."""
+        if test.number is not None:
+            return test.number in self._window_hits(window)
+        if test.regex is not None and (test.checked or self._regex.valid(test.regex)):
+            possible = test.literal is None or test.literal in self._window_hits(window)
+            return possible and self._regex.matches(test.regex, self.text.joined(window))
+        pattern = self._pattern(test.text, entry)
+        return any(first_place(pattern, part) is not None for part in self.text.parts(window))
+
+    def agrees(self, entry: CompiledEntry, secondary: Tests, window: Window) -> bool:
+        """Whether the secondary keys let the entry pass. Empty ones never match (`sillytavern.md` 25)."""
+        logic = selective(entry.entry)
+        if logic is None:
+            return True
+        matches = [self.matches(test, entry, window) for test in secondary]
+        blank = len(entry.entry.secondary_keys) - len(secondary)
+        if logic is SelectiveLogic.AND_ANY:
+            return any(matches)
+        if logic is SelectiveLogic.AND_ALL:
+            return all(matches) and not blank
+        if logic is SelectiveLogic.NOT_ANY:
+            return not any(matches)
+        return not all(matches) or bool(blank)
+
+    def score(self, entry: CompiledEntry) -> int:
+        """How well the keys match, for group scoring: primary matches, and secondary ones where the logic adds them.
+
+        Macros in keys are not expanded here, as in SillyTavern.
+        """
+        window = self.window(entry)
+        primary, secondary = entry.primary, entry.secondary
+        first = sum(self.matches(test, entry, window) for test in primary) if window.depth > 0 else 0
+        logic = entry.entry.selective_logic if secondary else None
+        if not primary or logic is None or window.depth <= 0:
+            return first
+        more = sum(self.matches(test, entry, window) for test in secondary)
+        if logic is SelectiveLogic.AND_ANY:
+            return first + more
+        return first + more if logic is SelectiveLogic.AND_ALL and more == len(secondary) else first
+
+    def locate(self, key: str, entry: CompiledEntry, window: Window) -> tuple[str, tuple[int, int] | None]:
+        """Where in the window a key is first found: the part, in words, and the span in it, where it can be told."""
+        pattern = self._pattern(key, entry)
+        for index, part in enumerate(self.text.parts(window)):
+            span = first_place(pattern, part)
+            if span is not None:
+                return self.text.place(window, index), span
+        return "the scanned text", None
+
+    def _pattern(self, text: str, entry: CompiledEntry) -> Pattern:
+        words = self.settings.unicode_words
+        return pattern_of(text.strip(), exact_case=entry.exact_case, whole_words=entry.whole_words, unicode_words=words)
+
+    def _window_hits(self, window: Window) -> frozenset[int]:
+        """The patterns found in a window, worked out once a pass. Windows are kept, so their identity names them."""
+        hits = self._hits.get(id(window))
+        if hits is None:
+            hits = self._hits[id(window)] = frozenset().union(*map(self.lore.index.hits, self.text.parts(window)))
+        return hits
