@@ -7,7 +7,7 @@ innkeeper.taverns.inputs`` prints).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,7 +19,7 @@ from innkeeper.taverns.assets import Assets
 if TYPE_CHECKING:
     from innkeeper.prompt import State
 
-__all__ = ["CHAT_METADATA", "USES_ALL", "InputRules", "note_unused", "read_inputs"]
+__all__ = ["CHAT_METADATA", "USES_ALL", "InputRules", "inputs", "note_unused", "read_inputs", "table"]
 
 _NOTHING: Final = BuildRequest()
 
@@ -53,13 +53,17 @@ class InputRules:
     """What a tavern does with its inputs.
 
     ``ignored`` are names of inputs (fields of the request, ``ports.hooks`` and so on) with the reason; whatever it does not
-    name is used. ``metadata`` are the keys of `CHAT_METADATA` without an input of their own that it reads, ``meta`` the keys
-    of ``meta``. ``own_words(field, raw)`` tells assets that are written in the tavern's own format, which it reads itself.
+    name is used. ``meta`` and ``settings`` are the keys of these fields that it reads, ``metadata`` the keys of
+    `CHAT_METADATA` without an input of their own; ``None`` where only its steps can know. With ``refuses_settings`` its steps
+    raise `ConfigError` for a setting that they do not know. ``own_words(field, raw)`` tells assets that are written in the
+    tavern's own format, which it reads itself.
     """
 
     ignored: Mapping[str, str] = EMPTY
-    metadata: frozenset[str] = frozenset()
-    meta: tuple[str, ...] = ()
+    meta: tuple[str, ...] | None = None
+    settings: frozenset[str] | None = None
+    refuses_settings: bool = False
+    metadata: frozenset[str] | None = None
     own_words: Callable[[str, Any], bool] = _never
 
     def uses(self, field: str, raw: Any) -> bool:
@@ -69,26 +73,36 @@ class InputRules:
     def reason(self, name: str) -> str | None:
         """Why the input has no effect; ``None`` for one that is used."""
         root, _, key = name.partition(".")
-        if root != "chat_metadata":
-            return self.ignored.get(name)
-        same = CHAT_METADATA.get(key)
-        if same:
-            return self.ignored.get(same)
-        return None if key in self.metadata else "this tavern does not read it"
+        match root:
+            case "chat_metadata" if same := CHAT_METADATA.get(key):
+                return self.ignored.get(same)
+            case "chat_metadata":
+                return _unread(key, self.metadata)
+            case "settings" if key:
+                return self.ignored.get("settings") or _unread(key, self.settings)
+            case "meta" if key and key not in _HINTS:
+                return _unread(key, self.meta)
+        return self.ignored.get(name)
+
+
+def _unread(key: str, known: Collection[str] | None) -> str | None:
+    return None if known is None or key in known else "this tavern does not read it"
 
 
 USES_ALL: Final = InputRules()
-"""Nothing is ignored but what no tavern reads."""
+"""Nothing is known to be ignored."""
 
 
 def read_inputs(state: State, rules: InputRules) -> Assets:
     """The assets of a build. Notes each input that has no effect; warns of what is wrong in the assets that are used."""
     assets = Assets(state.request)
     note_unused(state, rules.ignored)
-    for key in state.request.meta:
-        if key not in (*_HINTS, *rules.meta):
-            known = ", ".join((*rules.meta, *_HINTS))
-            state.note(NoteKind.IGNORED, f"meta.{key} has no effect: known are {known}", data={"input": "meta"})
+    names = [f"meta.{key}" for key in state.request.meta]
+    if "settings" not in rules.ignored and not rules.refuses_settings:
+        names += [f"settings.{key}" for key in state.request.settings if key != "chat_metadata"]
+    for name in names:
+        if reason := rules.reason(name):
+            _ignored(state, name, reason)
     _note_metadata(state, assets, rules)
     for asset, finding in assets.findings(rules.uses):
         note = finding.to_note(asset)
@@ -142,3 +156,106 @@ def _is_superseded(assets: Assets, key: str, value: Any) -> bool:
 def _ignored(state: State, name: str, reason: str) -> None:
     shown = f"the {name.removeprefix('ports.')} registry" if name.startswith("ports.") else name
     state.note(NoteKind.IGNORED, f"{shown} has no effect: {reason}", data={"input": name})
+
+
+_DESCRIPTIONS: Final[Mapping[str, str]] = {
+    "profile": "a variant of the tavern's rules",
+    "character": "who the model plays: a card, JSON, an object or a name",
+    "user": "who the user is: a persona, a card, JSON, an object or a name",
+    "group": "several characters and how they take turns",
+    "history": "the chat, oldest first: messages, mappings, or a stored chat with its metadata",
+    "message": "what the user says now",
+    "system": "a system text of the application",
+    "generation": "what is being generated: a reply, a continuation, a swipe",
+    "greeting": "which of the card's greetings the chat begins with",
+    "preset": "prompts, their order, sampling",
+    "lorebooks": "books beside the card's own, each with its scope",
+    "force_lore": "entries that fire without a key",
+    "injections": "texts of the application at a position",
+    "authors_note": "a text, or its fields",
+    "macro_vars": "macros of the application",
+    "variables": "the chat's variables before the build, or the store that holds them",
+    "context": "the application's snapshot, beside its `module_configs`",
+    "meta.system_template": "a system text of this build",
+    "meta.post_history_template": "a text after the history of this build",
+    "meta.model_hint": "what tokens are counted for",
+    "settings.anything": "a setting that no tavern knows",
+    "lore_state": "`carry` of the chat's last plan",
+    "options": "request options such as temperature",
+    "tools": "tools that the model may call",
+    "step_options": "configurations of steps",
+    "provider": "who answers",
+    "model": "what answers",
+    "dialect": "the shape of the messages",
+    "context_window": "tokens",
+    "reserved_tokens": "tokens kept for the reply",
+    "strict": "warnings are errors",
+    "now": "the time",
+    "locale": "how dates are written",
+    "seed": "what all chance is drawn from",
+    "ports.token_counter": "an object that counts",
+    "ports.variables": "the store of variables",
+    "ports.instrumenter": "what is told each step",
+    "ports.hooks": "functions before and after a build",
+    "ports.injections": "injections that change while the application runs",
+    "ports.dialects": "dialects of your own",
+    "ports.warning_handler": "what is told each warning",
+    "ports.random": "another source of chance",
+    "chat_metadata.note_prompt": "the note of a stored chat, with its interval, depth, position and role",
+    "chat_metadata.variables": "the variables of a stored chat",
+    "chat_metadata.timedWorldInfo": "lasting effects of lore, as SillyTavern stores them",
+    "chat_metadata.innkeeper": "lasting effects of lore, as we store them",
+    "chat_metadata.scenario": "instead of the card's",
+    "chat_metadata.mes_example": "instead of the card's",
+    "chat_metadata.system_prompt": "instead of the card's",
+    "chat_metadata.chat_id_hash": "what `pick` draws from",
+    "chat_metadata.pick_reroll_seed": "what `pick` draws from",
+    "chat_metadata.lastInContextMessageId": "the first message that was sent last time",
+    "chat_metadata.anything": "a key that no tavern knows",
+}
+"""Every input of a build and what it is. A port is an object that is not data; keys of a mapping stand after a point."""
+
+
+def inputs() -> tuple[str, ...]:
+    """The names of all inputs."""
+    return tuple(_DESCRIPTIONS)
+
+
+def table() -> str:
+    """The page of all inputs in every tavern, in Markdown."""
+    from innkeeper.taverns import TAVERNS
+
+    taverns = [TAVERNS[name] for name in TAVERNS]
+    return "\n".join((_HEAD, *_rows([(tavern.name, tavern.inputs) for tavern in taverns]), ""))
+
+
+def _rows(rules: list[tuple[str, InputRules]]) -> Iterator[str]:
+    yield f"| input | what it is | {' | '.join(name for name, _ in rules)} |"
+    yield "|---|---|" + "---|" * len(rules)
+    for name, description in _DESCRIPTIONS.items():
+        cells = (_cell(name, one) for _, one in rules)
+        yield f"| `{name}` | {description} | {' | '.join(cells)} |"
+
+
+def _cell(name: str, rules: InputRules) -> str:
+    if name.startswith("settings.") and rules.refuses_settings:
+        return "refused"
+    reason = rules.reason(name)
+    return "used" if reason is None else f"ignored: {reason}"
+
+
+_HEAD: Final = """\
+<!-- Written by `python -m innkeeper.taverns.inputs`; change what the taverns declare, not this page. -->
+# Inputs in every tavern
+
+An input is used, ignored with a note in `plan.notes` that names it, or refused with an error. A keyword that does not exist
+is refused by every tavern. Names that begin with `ports.` are objects beside the request; `chat_metadata` comes with a
+stored chat as `history`, or in `settings`.
+
+An asset (`character`, `user`, `group`, `lorebooks`, `preset`) is typed content, the JSON it is read from, or a text where a
+text can be meant, and means the same everywhere. What is wrong in an asset that is used is the same warning in every
+tavern, and an error with `strict=True`.
+"""
+
+if __name__ == "__main__":
+    print(table(), end="")  # noqa: T201 - the page

@@ -10,7 +10,7 @@ import difflib
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from innkeeper.prompt import BuildRequest, Context, Note, NoteKind, Ports, UsageError
+from innkeeper.prompt import BuildRequest, Context, FrozenDict, Note, NoteKind, Ports, UsageError
 
 __all__ = ["KEYWORDS", "BuildArguments", "canonical_name", "read_keywords"]
 
@@ -109,4 +109,4 @@ def _ports(objects: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _replaced(name: str) -> Note:
-    return Note(NoteKind.IGNORED, f"{name} has no effect: {_REPLACED[name]}")
+    return Note(NoteKind.IGNORED, f"{name} has no effect: {_REPLACED[name]}", data=FrozenDict({"input": name}))

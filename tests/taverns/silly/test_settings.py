@@ -33,7 +33,7 @@ def test_settings_without_effect_are_noted() -> None:
     """At the top and inside of a group of settings."""
     plan = build(message="hi", settings={"theme": "dark", "power_user": {"font_scale": 2}})
     inputs = {note.data.get("input") for note in plan.notes}
-    assert {"theme", "power_user.font_scale"} <= inputs
+    assert {"settings.theme", "power_user.font_scale"} <= inputs
 
 
 @pytest.mark.parametrize(

@@ -294,7 +294,15 @@ def test_unused_fields_are_noted() -> None:
         lore_state={},
     )
     names = {note.data.get("input") for note in plan.notes if note.kind is NoteKind.IGNORED}
-    assert names == {"authors_note", "group", "generation", "meta", "injections", "locale", "lore_state"}
+    assert names == {
+        "authors_note",
+        "group",
+        "generation",
+        "meta.system_template",
+        "injections",
+        "locale",
+        "lore_state",
+    }
 
 
 def test_registries_are_noted() -> None:

@@ -150,7 +150,7 @@ def test_used_inputs_are_not_noted() -> None:
         message="b",
         context={"a": 1},
         strict=True,
-        meta=dict.fromkeys((*INPUTS.meta, "model_hint", "default_model_hint"), "x"),
+        meta=dict.fromkeys((*(INPUTS.meta or ()), "model_hint", "default_model_hint"), "x"),
         model="m",
         provider="p",
         options={"temperature": 1},

@@ -148,9 +148,11 @@ DEFAULT_REPLY: Final = 300
 
 INPUTS: Final = InputRules(
     ignored={"context": "the silly tavern has nothing that reads it; configurations of steps are its module_configs"},
+    meta=(),
+    settings=_KNOWN,
     metadata=frozenset(CHAT_METADATA),
 )
-"""What has no effect here, and why; single settings without effect are noted by `read_inputs`."""
+"""What has no effect here, and why; `read_inputs` notes what has none within a setting."""
 
 
 def read_inputs(state: State) -> SillyInputs:
@@ -158,9 +160,6 @@ def read_inputs(state: State) -> SillyInputs:
     request, compat, assets = state.request, compat_of(state.request.profile), assets_of(state)
     settings = request.settings
     check_shapes(state)
-    for name in settings:
-        if name not in _KNOWN:
-            state.note(NoteKind.IGNORED, f"settings.{name} has no effect in this tavern", data={"input": name})
     _note_roles(state)
     group = _group(state, assets)
     character = _speaker(state, assets, group)

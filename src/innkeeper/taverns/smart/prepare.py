@@ -88,6 +88,8 @@ INPUTS: Final = InputRules(
         "ports.hooks": "the smart tavern has no step that asks it",
         "ports.injections": "the smart tavern has no step that asks it",
     },
+    meta=(),
+    refuses_settings=True,
     metadata=frozenset({"scenario"}),
     own_words=_own_words,
 )
