@@ -142,8 +142,9 @@ CASES = (
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_hostile(case: Case) -> None:
-    """A hostile request builds, within its window, and what was cut short is told."""
-    plan = silly.build(BuildRequest.of(request(**case.fields)))
+    """A hostile request builds, within its window, and what was cut short or left out is reported."""
+    fields = {"step_options": {"trimming": {"on_overflow": "warn"}}, **case.fields}
+    plan = silly.build(BuildRequest.of(request(**fields)))
     assert plan.trim_report is not None
     assert plan.trim_report.final_tokens <= plan.trim_report.budget_tokens
     assert not case.warning or any(case.warning in note.message for note in plan.warnings)

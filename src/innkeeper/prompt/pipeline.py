@@ -13,7 +13,7 @@ from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import Step, StepConfig
 
-__all__ = ["Pipeline"]
+__all__ = ["Pipeline", "run_step"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,18 +166,26 @@ def _config(entry: _Entry, layers: list[dict[str, Mapping[str, Any]]]) -> StepCo
 
 
 def _run(step: Step[Any], work: Any, state: State, configs: dict[str, StepConfig]) -> None:
-    outer, state.step = state.step, step.name
-    state.instrument("step_start", name=step.name)
+    run_step(state, step.name, lambda: work(state, configs[step.name]))
+
+
+def run_step(state: State, name: str, work: Callable[[], None]) -> None:
+    """Run ``work`` as the step called ``name``: warnings, trace and errors carry that name.
+
+    For a step whose result goes on working when another asks for it. Raises `PipelineError`.
+    """
+    outer, state.step = state.step, name
+    state.instrument("step_start", name=name)
     try:
-        work(state, configs[step.name])
+        work()
     except PipelineError as error:
-        state.instrument("step_error", name=step.name, error=error)
+        state.instrument("step_error", name=name, error=error)
         raise
     except Exception as error:
-        state.instrument("step_error", name=step.name, error=error)
-        raise _wrapped(error, step.name) from error
+        state.instrument("step_error", name=name, error=error)
+        raise _wrapped(error, name) from error
     else:
-        state.instrument("step_finish", name=step.name)
+        state.instrument("step_finish", name=name)
     finally:
         state.step = outer
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.taverns.silly.builds import build, contents, turns
+from innkeeper.prompt import NoConfig, PipelineError, Ports, Step, TraceCollector
+from innkeeper.taverns import silly
+from innkeeper.taverns.silly.scene import Scene
+from tests.taverns.silly.builds import book, build, contents, request, turns
 
 MEMBERS = [{"card": {"name": name, "description": name}} for name in ("Mira", "Bram")]
 
@@ -36,3 +39,51 @@ def test_name_fields(name: str, field: str) -> None:
     history = [{"role": "assistant", "name": name, "content": "yes"}]
     plan = build(history=history, preset={"names_behavior": 1})
     assert plan.enabled_blocks[-1].name == field
+
+
+def test_macros_of_the_history_run_in_their_step() -> None:
+    """Warnings, trace and errors of a message's macros name ``macro_expansion``, although ``trimming`` has the room for it."""
+    trace = TraceCollector()
+    plan = build(Ports(instrumenter=trace), history=turns("hi", "{{original}}"))
+    warning = next(note for note in plan.warnings if "original" in note.message)
+    assert warning.step == "macro_expansion"
+    assert plan.trace is not None
+    found = {step.name: step.warnings for step in plan.trace.steps}
+    assert (found["macro_expansion"], found["trimming"]) == ((warning.message,), ())
+    with pytest.raises(PipelineError) as caught:
+        build(history=turns("hi", "{{original}}"), strict=True)
+    assert caught.value.step == "macro_expansion"
+
+
+def test_macros_beyond_the_budget_have_no_effect() -> None:
+    """Messages behind the first that does not fit are recorded as they are written, and set no variable."""
+    history = turns("first", "{{setvar::old::1}}", "word " * 500, "{{setvar::new::1}}yes", "hi")
+    plan = build(history=history, preset={"openai_max_context": 500, "openai_max_tokens": 100})
+    assert dict(plan.variables["local"]) == {"new": "1"}
+    assert any(block.content.startswith("{{setvar::old") and not block.enabled for block in plan.blocks)
+
+
+def test_texts_beyond_the_budget_are_recorded() -> None:
+    """A text at a depth that does not fit, or lies behind the first message that does not, is in the trim report."""
+    note = {"id": "n", "content": "far " * 40, "position": "chat", "depth": 3, "role": "system"}
+    history = turns(*("word " * 60 for _ in range(7)))
+    plan = build(history=history, injections=[note], preset={"openai_max_context": 300, "openai_max_tokens": 100})
+    assert plan.trim_report is not None
+    assert "injection" in {record.source for record in plan.trim_report.evictions}
+
+
+def test_no_step_changes_what_another_made() -> None:
+    """The scene of the first step is the same to the end, and macros in the chat find the outlets of lore all the same."""
+    scenes: list[Scene] = []
+    peek, again = (
+        Step(name, lambda state, _: scenes.append(state.scratch["hooks"]), NoConfig) for name in ("peek", "again")
+    )
+    entry = {"uid": 1, "key": ["lamp"], "content": "oil", "position": 7, "outletName": "light"}
+    pipeline = silly.PIPELINE.insert_before("lore", peek).append(again)
+    plan = silly.build(
+        request(history=turns("hi", "lamp: {{outlet::light}}"), lorebooks=[book(entry)]), pipeline=pipeline
+    )
+    assert contents(plan)[-1] == "lamp: oil"
+    assert scenes[0] is scenes[1]
+    with pytest.raises(AttributeError):
+        scenes[0].expand.env = scenes[1].expand.env  # type: ignore[misc]

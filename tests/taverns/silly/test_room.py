@@ -9,7 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.taverns.silly.room import REPLY_PRIMER, Draft, NoRoomError, Room
+from innkeeper.prompt.block import Block
+from innkeeper.prompt.frozen import freeze
+from innkeeper.taverns.silly.counting import counted
+from innkeeper.taverns.silly.room import REPLY_PRIMER, NoRoomError, Room, message_block
 
 
 def length(facts: Mapping[str, Any]) -> int:
@@ -17,19 +20,19 @@ def length(facts: Mapping[str, Any]) -> int:
     return len(facts["content"])
 
 
-def draft(text: str) -> Draft:
+def block(text: str) -> Block:
     """A system message."""
-    return Draft(role="system", content=text, source="x")
+    return message_block("system", text, "x", "a")
 
 
 def test_what_is_put_is_taken() -> None:
     """Reserved room comes back, placed room does not; empty messages take none and are not placed."""
     room = Room(10 + REPLY_PRIMER, length)
-    taken = room.reserve(draft("four"))
+    taken = room.reserve(block("four"))
     assert room.left == 6
     room.release(taken)
-    room.put("a", draft("seven77"))
-    room.put("a", draft(""))
+    room.put(block("seven77"))
+    room.put(block(""))
     assert (room.left, room.used(), len(room.placed())) == (3, 7, 1)
 
 
@@ -37,14 +40,15 @@ def test_no_room() -> None:
     """What does not fit is refused with its size, and nothing is taken."""
     room = Room(5 + REPLY_PRIMER, length)
     with pytest.raises(NoRoomError) as caught:
-        room.put("a", draft("sixsix"))
+        room.put(block("sixsix"))
     assert caught.value.tokens == 6
     assert room.left == 5
 
 
 def test_tool_results_are_counted_without_their_id() -> None:
     """Role, content, name and calls count; the id that a result answers to does not."""
-    facts = Draft(role="tool", content="x", source="x", name="n", metadata={"tool_call_id": "1", "a": "b"}).facts()
+    data = {"tool_call_id": "1", "a": "b"}
+    facts = counted(Block(role="tool", content="x", name="n", message_metadata=freeze(data)))
     assert facts == {"role": "tool", "content": "x", "name": "n", "a": "b"}
 
 
@@ -53,6 +57,6 @@ def test_the_budget_holds(texts: list[str], budget: int) -> None:
     """Whatever is put where it fits, no more than the budget is used."""
     room = Room(budget, length)
     for text in texts:
-        if room.fits(draft(text)):
-            room.put("a", draft(text))
+        if room.fits(block(text)):
+            room.put(block(text))
     assert room.used() + REPLY_PRIMER <= max(budget, REPLY_PRIMER)

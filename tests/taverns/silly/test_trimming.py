@@ -74,6 +74,43 @@ def test_unknown_names(options: dict[str, str]) -> None:
         plan_of(3, **options)
 
 
+@pytest.mark.parametrize("dialect", ["openai", "text"])
+@pytest.mark.parametrize("strict", [False, True])
+def test_the_users_message_is_kept_or_refused(dialect: str, strict: bool) -> None:
+    """What the user says now is never left out without a word: an error, or with ``on_overflow`` a warning and a record."""
+    fields: dict[str, Any] = {
+        "message": "word " * 1000,
+        "context_window": 300,
+        "reserved_tokens": 100,
+        "dialect": dialect,
+        "history": turns("Hello", "Hi"),
+    }
+    with pytest.raises(MaxTokensExceededError) as caught:
+        build(strict=strict, **fields)
+    assert caught.value.step == "trimming"
+    plan = build(step_options={"trimming": {"on_overflow": "warn"}}, **fields)
+    assert any("user's message" in note.message for note in plan.warnings)
+    assert plan.trim_report is not None
+    assert plan.trim_report.evictions
+    assert plan.trim_report.final_tokens + 100 <= 300
+
+
+def test_a_message_that_replies_push_out() -> None:
+    """The user's latest message may make room for what was said after it: that is a note, and a record."""
+    history = [{"role": "user", "content": "Talk!"}, *({"role": "assistant", "content": "word " * 50},) * 9]
+    plan = build(history=history, generation="normal", context_window=400, reserved_tokens=100)
+    assert any("latest message" in note.message for note in plan.notes)
+    assert "history-0" in {record.block_id for record in plan.trim_report.evictions}
+
+
+def test_what_stops_the_filling_is_recorded() -> None:
+    """Where fixed parts do not fit and are left out with a warning, all that follows is in the trim report."""
+    plan = plan_of(3, description="word " * 900, on_overflow="warn")
+    assert plan.trim_report is not None
+    evicted = {record.source for record in plan.trim_report.evictions}
+    assert {"charDescription", "history", "new_chat_prompt"} <= evicted
+
+
 def test_text_prompts_are_filled() -> None:
     """A text prompt says that it does not use the strategy."""
     plan = build(message="Hi", dialect="text", step_options={"trimming": {"strategy": "stepped"}})

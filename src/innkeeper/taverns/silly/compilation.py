@@ -7,6 +7,7 @@ Examples are the card's blocks with those of lore around them; what a block and 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -14,7 +15,9 @@ import msgspec
 from innkeeper.content.preset import PromptItem
 from innkeeper.macros.silly.card import ExampleTurn, example_turns
 from innkeeper.macros.silly.card import example_blocks as blocks_of
+from innkeeper.prompt.block import Block
 from innkeeper.prompt.errors import Where
+from innkeeper.prompt.injections import Injection
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.origin import Origin
 from innkeeper.prompt.state import State
@@ -22,7 +25,7 @@ from innkeeper.prompt.step import NoConfig, Step
 from innkeeper.taverns.silly.injection import Injections
 from innkeeper.taverns.silly.lore import LoreTexts
 from innkeeper.taverns.silly.prompts import FIXED_FIRST, Prompt, PromptTurn, prompts_of
-from innkeeper.taverns.silly.room import Draft
+from innkeeper.taverns.silly.room import message_block
 from innkeeper.taverns.silly.scene import Scene, scene_of
 from innkeeper.text.javascript.values import strip
 
@@ -30,10 +33,9 @@ __all__ = ["COMPILATION", "Compiled", "Fixed", "example_blocks", "turns_of"]
 
 
 class Fixed(msgspec.Struct, frozen=True):
-    """A fixed message and the slot it goes to; ``first`` ones stand in front of what the slot already has."""
+    """A fixed message; ``first`` ones stand in front of what their slot already has."""
 
-    slot: str
-    draft: Draft
+    block: Block
     first: bool = False
 
 
@@ -42,16 +44,16 @@ class Compiled(msgspec.Struct, frozen=True, kw_only=True):
 
     slots: tuple[str, ...]
     fixed: tuple[Fixed, ...]
-    examples: tuple[tuple[Draft, ...], ...] = ()
+    examples: tuple[tuple[Block, ...], ...] = ()
 
 
 def run(state: State, _config: NoConfig) -> None:
-    """Turn prompts, injections beside the main prompt, and examples into drafts."""
+    """Turn prompts, injections beside the main prompt, and examples into blocks."""
     scene, prompts = scene_of(state), prompts_of(state)
     turns: tuple[PromptTurn, ...] = state.made_by("entries")
     items = {turn.item.identifier: turn.item for turn in turns}
     unsent = _unsent(state, prompts, items)
-    rest = [fixed for fixed in _rest(prompts, items) if fixed.slot not in unsent]
+    rest = [fixed for fixed in _rest(prompts, items) if fixed.block.slot not in unsent]
     fixed = [*_first(prompts), *rest, *_beside(scene, state.made_by("injection"), prompts)]
     state.scratch["compilation"] = Compiled(
         slots=_slots(prompts, items), fixed=tuple(fixed), examples=tuple(_examples(scene, state.made_by("lore")))
@@ -77,9 +79,8 @@ def _stands(prompt: Prompt) -> bool:
 
 
 def _fixed(prompt: Prompt) -> Fixed:
-    kind = "lore" if prompt.identifier.startswith("worldInfo") else "system"
-    draft = Draft(role=prompt.role, content=prompt.content, source=prompt.identifier, kind=kind, origin=prompt.origin)
-    return Fixed(prompt.identifier, draft)
+    name, group = prompt.identifier, "lore" if prompt.identifier.startswith("worldInfo") else "system"
+    return Fixed(message_block(prompt.role, prompt.content, name, name, group=group, origin=prompt.origin))
 
 
 _PLACED_APART: Final = frozenset((*FIXED_FIRST, "dialogueExamples", "chatHistory"))
@@ -128,50 +129,41 @@ def _beside(scene: Scene, injections: Injections, prompts: dict[str, Prompt]) ->
     main = prompts.get("main")
     if scene.inputs.compat.injections_need_main if main is None else main.in_chat:
         return []
-    after = [Fixed("main", _injected(item.role, item.content, item.id)) for item in injections.after]
-    before = [Fixed("main", _injected(i.role, i.content, i.id), first=True) for i in reversed(injections.before)]
-    return [*after, *before]
+    after = [Fixed(_injected(item)) for item in injections.after]
+    return [*after, *(Fixed(_injected(item), first=True) for item in reversed(injections.before))]
 
 
-def _injected(role: str, content: str, key: str) -> Draft:
-    return Draft(role=role, content=content, source="injection", origin=Origin("injection", entry=key))
+def _injected(item: Injection) -> Block:
+    return message_block(item.role, item.content, "injection", "main", origin=Origin("injection", entry=item.id))
 
 
-def _examples(scene: Scene, lore: LoreTexts) -> list[tuple[Draft, ...]]:
+def _examples(scene: Scene, lore: LoreTexts) -> list[tuple[Block, ...]]:
     """The example blocks: each its separator and its turns."""
     if scene.inputs.power.strip_examples:
         return []
     blocks = example_blocks(scene, lore)
     heading = scene.expand(scene.inputs.preset.new_example_chat_prompt) if blocks else ""
-    return [_example(scene, heading, block, place) for place, block in enumerate(blocks)]
+    return [_example(scene, heading, block, index) for index, block in enumerate(blocks)]
 
 
-def _example(scene: Scene, heading: str, block: str, place: int) -> tuple[Draft, ...]:
-    bundle, origin = f"examples:{place}", Origin("character", "mes_example")
-    separator = Draft(
-        role="system",
-        content=heading,
-        source="example_separator",
-        kind="examples",
-        bundle=bundle,
-        apart=True,
-        origin=origin,
+def _example(scene: Scene, heading: str, block: str, index: int) -> tuple[Block, ...]:
+    form = partial(
+        message_block,
+        "system",
+        slot="dialogueExamples",
+        group="examples",
+        bundle=f"examples:{index}",
+        origin=Origin("character", "mes_example"),
     )
-    group = scene.inputs.group is not None
-    said = [
-        Draft(
-            role="system",
-            content=f"{turn.name}: {turn.text}" if group else turn.text,
-            name=f"example_{'user' if turn.is_user else 'assistant'}",
+    messages = [
+        form(
+            content=f"{turn.name}: {turn.text}" if scene.inputs.group is not None else turn.text,
             source="examples",
-            kind="examples",
-            bundle=bundle,
-            apart=True,
-            origin=origin,
+            name=f"example_{'user' if turn.is_user else 'assistant'}",
         )
         for turn in turns_of(scene, block)
     ]
-    return (separator, *(draft for draft in said if draft.content))
+    return (form(content=heading, source="example_separator"), *(message for message in messages if message.content))
 
 
 COMPILATION: Final = Step("compilation", run, NoConfig)

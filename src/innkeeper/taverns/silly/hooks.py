@@ -11,7 +11,6 @@ from typing import Any, Final, Literal
 import msgspec
 
 from innkeeper.budget.report import TrimReport
-from innkeeper.prompt.block import Block
 from innkeeper.prompt.errors import MaxTokensExceededError, UsageError
 from innkeeper.prompt.hooks import HookContext
 from innkeeper.prompt.note import NoteKind
@@ -19,9 +18,9 @@ from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import Step, StepConfig
 from innkeeper.taverns.silly.compat import DEFAULT_PROFILE
+from innkeeper.taverns.silly.counting import Counting, counted
 from innkeeper.taverns.silly.inputs import SillyInputs, read_inputs
 from innkeeper.taverns.silly.line import Line
-from innkeeper.taverns.silly.room import Counting
 from innkeeper.taverns.silly.scene import (
     Expander,
     Scene,
@@ -49,13 +48,14 @@ def run(state: State, _config: HooksConfig) -> None:
     inputs = _hooked(state, read_inputs(state))
     note_unused(state, inputs)
     lines = chat_lines(inputs)
-    pack = "new" if inputs.power.experimental_macro_engine else "legacy"
-    expand = Expander(environment_of(state, inputs, lines), pack)
+    expand = Expander(
+        environment_of(state, inputs, lines), "new" if inputs.power.experimental_macro_engine else "legacy"
+    )
     inputs, lines = _said(state, inputs, lines, expand)
     texts = card_texts(inputs, expand.field)
     if lines:
         lines = (with_text(lines[0], expand(lines[0].text)), *lines[1:])
-    expand.env = replace(expand.env, chat=chat_of(lines))
+    expand = replace(expand, env=replace(expand.env, chat=chat_of(lines)))
     counting = Counting.of(state, inputs)
     state.scratch["hooks"] = Scene(
         inputs, expand, texts, shown_lines(inputs, lines), lines, counting.message, counting.name
@@ -152,10 +152,4 @@ def _refuse(state: State, scene: Scene, used: int, on_overflow: str) -> None:
 
 
 def _tokens(scene: Scene, plan: Plan) -> int:
-    return sum(scene.count(_facts(block)) for block in plan.sent_blocks())
-
-
-def _facts(block: Block) -> dict[str, Any]:
-    """What is counted of a block: as of a draft."""
-    counted = {key: value for key, value in block.message_metadata.items() if key != "tool_call_id"}
-    return {"role": block.role, "content": block.content, **({"name": block.name} if block.name else {}), **counted}
+    return sum(scene.count(counted(block)) for block in plan.sent_blocks())

@@ -1,6 +1,6 @@
 """Step ``lore``: scan the chat, record a verdict for every entry, sort the texts of those that fired.
 
-Leaves `LoreTexts` and lets macros see the outlets. The scan also reads the author's note, which lore and persona are
+Leaves `LoreTexts`; macros find the outlets in the result. The scan also reads the author's note, which lore and persona are
 put around later, and `Carry`: what one generation leaves for the next one of the same chat, that is timed effects and
 the texts that SillyTavern injects only after its scan, so that they are visible to the next one (`sillytavern.md`
 38).
@@ -9,7 +9,6 @@ the texts that SillyTavern injects only after its scan, so that they are visible
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from itertools import islice
 from typing import Any, Final
 
@@ -23,7 +22,7 @@ from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
 from innkeeper.taverns.assets import assets_of
-from innkeeper.taverns.silly.room import Counting
+from innkeeper.taverns.silly.counting import Counting
 from innkeeper.taverns.silly.scene import Scene, scene_of
 
 __all__ = [
@@ -171,14 +170,13 @@ SCAN_LIMIT: Final = 1000
 
 
 def run(state: State, _config: NoConfig) -> None:
-    """Scan, record the verdicts, and let macros see the outlets."""
+    """Scan, record the verdicts, place the texts."""
     scene = scene_of(state)
     lore = compile_lore(scene.inputs.books, scene.inputs.lore)
     result = scan(lore, _input(state, scene, lore))
     texts = lore_texts(result.activated, reversed_ties=scene.inputs.compat.reversed_ties)
     state.result.lore = result
     state.result.outlets.update(texts.outlets)
-    scene.expand.env = replace(scene.expand.env, outlets=texts.outlets)
     state.scratch["lore"] = texts
     state.instrument("stat", lambda: {"key": "world_info_activated", "value": len(result.activated)})
     if result.overflowed:

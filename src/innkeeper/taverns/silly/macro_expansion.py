@@ -7,14 +7,16 @@ A line becomes messages here: with its speaker in the content, in the name field
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any, Final
 
 import msgspec
 
 from innkeeper.content.preset import NamesBehavior
 from innkeeper.macros.silly import is_plain
+from innkeeper.prompt.block import Block
+from innkeeper.prompt.frozen import FrozenDict, freeze
 from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.origin import Origin
@@ -24,7 +26,7 @@ from innkeeper.taverns.silly.injection import MAX_DEPTH, DepthText, Injections
 from innkeeper.taverns.silly.inputs import SillyInputs
 from innkeeper.taverns.silly.line import Line, note_calls, spoken_lines, without_calls
 from innkeeper.taverns.silly.prompts import Prompt, prompts_of
-from innkeeper.taverns.silly.room import Draft
+from innkeeper.taverns.silly.room import Room, message_block
 from innkeeper.taverns.silly.scene import Scene, scene_of
 
 __all__ = ["MACRO_EXPANSION", "History", "Reasoning", "field_name", "named_text", "of_depth"]
@@ -33,109 +35,113 @@ ROLE_ORDER: Final = ("system", "user", "assistant")
 """The order of roles within one depth and order, counted from the end of the chat (`sillytavern.md` 43)."""
 
 
-@dataclass(slots=True)
 class History:
-    """The history newest first, depth texts in their places.
+    """The history newest first, with texts at depths in their places, which fills the room there is.
 
-    ``units`` yields messages that go together (a call and its results); a message's macros are expanded when its turn
-    comes, so those beyond the budget have no effect. ``rest`` gives what was not asked for, as written. ``continued`` is
-    the message to go on with, taken out; ``last_text`` its text.
+    ``continued`` is the message to go on with, taken out; ``last_text`` its text.
     """
 
-    units: Iterator[list[Draft]]
-    rest: Callable[[], list[Draft]]
-    continued: tuple[Draft, ...] = ()
-    last_text: str = ""
+    def __init__(self, scene: Scene, texts: Iterable[DepthText]) -> None:
+        self.continued: tuple[Block, ...] = ()
+        self.last_text = ""
+        self._scene, self._reasoning, self._skipped = scene, Reasoning(scene), 0
+        lines = scene.lines if scene.inputs.calls_tools else spoken_lines(scene.lines)
+        self._lines = [line for line in lines if _speaks(scene, line) or line.attachments or line.has_tools]
+        self._texts: dict[int, list[DepthText]] = {}
+        for text in texts:
+            if 0 <= text.depth <= MAX_DEPTH:
+                self._texts.setdefault(text.depth, []).append(text)
+        self._injected: list[Block] = []
+        if scene.type == "continue" and self._lines:
+            self._continue(without_calls(self._lines.pop()))
+
+    def _continue(self, line: Line) -> None:
+        """Take out the message to go on with: without a name, its macros resolved for it and for the nudge, once for each."""
+        scene = self._scene
+        if scene.inputs.preset.continue_prefill:
+            self.continued = _after_prefill(scene, _blocks(scene, line, self._reasoning, expand=False))
+            return
+        text = self._reasoning(line, line.text)
+        blocks = _spoken(scene, line, scene.expand(named_text(scene.inputs, line, text)))
+        self.continued = tuple(msgspec.structs.replace(block, name=None, slot="continue") for block in blocks)
+        self.last_text, self._skipped = scene.expand(text), 1
+
+    def fill(self, room: Room) -> None:
+        """Place messages from the newest on, until the first that does not fit.
+
+        The macros of a message are resolved when its turn comes, so those beyond the room have no effect; what is left
+        out is recorded as it is written.
+        """
+        taken: list[Block] = []
+        for unit in self._units():
+            if not room.take(unit):
+                room.omit([*(block for block in unit if block.source == "injection"), *self.rest()])
+                break
+            taken += unit
+        room.open("chatHistory")[:0] = reversed(taken)
+
+    def _units(self) -> Iterator[list[Block]]:
+        """What is placed together (a call with its results), newest first; a filler first when the newest is the assistant's."""
+        units = self._lined_up()
+        newest = next(units, None)
+        if newest is None:
+            return
+        text = self._scene.inputs.preset.send_if_empty
+        if text and newest[0].role == "assistant":  # `sillytavern.md` 53
+            yield [message_block("user", text, "send_if_empty", "chatHistory", group="history")]
+        yield newest
+        yield from units
+
+    def _lined_up(self) -> Iterator[list[Block]]:
+        depth, voice = 0, self._scene.voice
+        for skipped in range(self._skipped):
+            yield from self._at(skipped)
+            depth = skipped + 1
+        while self._lines:
+            if depth in self._texts:
+                yield from self._at(depth)
+            blocks = _blocks(self._scene, self._lines[-1], self._reasoning, voice=voice)
+            if blocks:
+                yield blocks
+                depth += 1
+            self._lines.pop()
+        for deeper in sorted(self._texts):
+            yield from self._at(deeper)
+
+    def _at(self, depth: int) -> Iterator[list[Block]]:
+        self._injected = list(reversed(of_depth(self._texts.pop(depth, []), depth)))
+        while self._injected:
+            yield [self._injected.pop()]
+
+    def rest(self) -> list[Block]:
+        """What no unit was made of, newest first, as it is written; afterwards nothing is left."""
+        deeper = [block for depth in sorted(self._texts) for block in of_depth(self._texts[depth], depth)]
+        lines = [block for line in reversed(self._lines) for block in _blocks(self._scene, line, None, expand=False)]
+        rest = [*reversed(self._injected), *lines, *deeper]
+        self._lines, self._texts, self._injected = [], {}, []
+        return rest
 
 
 def run(state: State, _config: NoConfig) -> None:
     """Line the history up, newest first (`sillytavern.md` 3); a message to continue is expanded at once.
 
-    Of a line with tool calls its text is continued, and the calls are not sent.
+    The other messages are expanded when the prompt has its frame and `History.fill` is called with the room that is
+    left: in this step's name, from ``trimming``.
     """
     scene = scene_of(state)
     if not scene.inputs.calls_tools:
         note_calls(state, scene.lines, "the preset calls no tools", "set its function_calling")
-    walk = _Walk(scene, _depth_texts(state, scene))
-    continued: tuple[Draft, ...] = ()
-    last_text = ""
-    if scene.type == "continue" and walk.lines:
-        line = without_calls(walk.lines.pop())
-        if scene.inputs.preset.continue_prefill:
-            continued = _after_prefill(scene, tuple(_drafts(scene, line, walk.reasoning, expand=False)))
-        else:
-            continued, last_text = _continued(scene, line, walk.reasoning)
-            walk.skipped = 1
-    state.scratch["macro_expansion"] = History(walk.units(), walk.rest, continued, last_text)
+    state.scratch["macro_expansion"] = History(scene, _depth_texts(state, scene))
 
 
-def _continued(scene: Scene, line: Line, reasoning: Reasoning) -> tuple[tuple[Draft, ...], str]:
-    """The message to go on with, without a name, and its text for the nudge: macros are resolved once for each."""
-    text = reasoning(line, line.text)
-    drafts = _said(scene, line, scene.expand(named_text(scene.inputs, line, text)))
-    return tuple(msgspec.structs.replace(draft, name=None) for draft in drafts), scene.expand(text)
-
-
-def _after_prefill(scene: Scene, continued: tuple[Draft, ...]) -> tuple[Draft, ...]:
+def _after_prefill(scene: Scene, continued: list[Block]) -> tuple[Block, ...]:
     """The text to continue behind the preset's beginning of replies, for the Claude source."""
     preset = scene.inputs.preset
     prefill = scene.expand(preset.assistant_prefill) if preset.chat_completion_source == "claude" else ""
-    if not (prefill and continued):
-        return continued
-    last = continued[-1]
-    return (*continued[:-1], msgspec.structs.replace(last, content=f"{prefill}\n\n{last.content}"))
-
-
-class _Walk:
-    """Goes through the history from its newest line, putting depth texts between."""
-
-    def __init__(self, scene: Scene, texts: list[DepthText]) -> None:
-        self.scene, self.reasoning, self.skipped = scene, Reasoning(scene), 0
-        lines = scene.lines if scene.inputs.calls_tools else spoken_lines(scene.lines)
-        self.lines = [line for line in lines if _speaks(scene, line) or line.attachments or line.has_tools]
-        self._texts: dict[int, list[DepthText]] = {}
-        for text in texts:
-            if 0 <= text.depth <= MAX_DEPTH:
-                self._texts.setdefault(text.depth, []).append(text)
-
-    def units(self) -> Iterator[list[Draft]]:
-        """Units newest first; a filler before them when the newest is the assistant's."""
-        placed = self._placed()
-        newest = next(placed, None)
-        if newest is not None:
-            yield from self._filler(newest[0])
-            yield newest
-        yield from placed
-
-    def _placed(self) -> Iterator[list[Draft]]:
-        depth, voice = 0, self.scene.voice
-        for skipped in range(self.skipped):
-            yield from self._at(skipped)
-            depth = skipped + 1
-        while self.lines:
-            if depth in self._texts:
-                yield from self._at(depth)
-            line = self.lines[-1]
-            drafts = _drafts(self.scene, line, self.reasoning, voice=voice)
-            if drafts:
-                yield drafts
-                depth += 1
-            self.lines.pop()
-        for deeper in sorted(self._texts):
-            yield from self._at(deeper)
-
-    def _at(self, depth: int) -> Iterator[list[Draft]]:
-        return ([draft] for draft in of_depth(self._texts.pop(depth, []), depth))
-
-    def rest(self) -> list[Draft]:
-        """The lines no unit was made of, newest first, as they are written."""
-        return [draft for line in reversed(self.lines) for draft in _drafts(self.scene, line, None, expand=False)]
-
-    def _filler(self, newest: Draft) -> Iterator[list[Draft]]:
-        """The preset's ``send_if_empty`` after an assistant's message (`sillytavern.md` 53)."""
-        text = self.scene.inputs.preset.send_if_empty
-        if text and newest.role == "assistant":
-            yield [Draft(role="user", content=text, source="send_if_empty", kind="history")]
+    blocks = [msgspec.structs.replace(block, slot="continue") for block in continued]
+    if prefill and blocks:
+        blocks[-1] = blocks[-1].with_(content=f"{prefill}\n\n{blocks[-1].content}")
+    return tuple(blocks)
 
 
 def _speaks(scene: Scene, line: Line) -> bool:
@@ -143,58 +149,59 @@ def _speaks(scene: Scene, line: Line) -> bool:
     return bool(line.text or line.reasoning or named_text(scene.inputs, line, ""))
 
 
-def _drafts(
+def _blocks(
     scene: Scene, line: Line, reasoning: Reasoning | None, *, voice: tuple[Any, ...] = (), expand: bool = True
-) -> list[Draft]:
+) -> list[Block]:
     """A line's messages, newest first. With the scene's ``voice``, those of a line without macros are kept for other builds."""
     if line.has_tools:
-        return _tool_drafts(line, scene.expand(line.text) if expand else line.text)
+        return _tool_blocks(line, scene.expand(line.text) if expand else line.text)
     text = line.text if reasoning is None else reasoning(line, line.text)
-    written = bool(voice) and text is line.text
-    known = _SAID.get((id(line), voice)) if written else None
+    as_written = bool(voice) and text is line.text
+    known = _PLAIN.get((id(line), voice)) if as_written else None
     if known is not None:
         return known
     named = named_text(scene.inputs, line, text)
-    said = _said(scene, line, scene.expand(named) if expand else named)
-    return _SAID.put((id(line), voice), said, len(text), alive=line) if written and is_plain(named) else said
+    blocks = _spoken(scene, line, scene.expand(named) if expand else named)
+    return _PLAIN.put((id(line), voice), blocks, len(text), alive=line) if as_written and is_plain(named) else blocks
 
 
-_SAID: Final[Memo[tuple[int, tuple[Any, ...]], list[Draft]]] = Memo()
-"""What lines become whose text macros leave alone."""
+_PLAIN: Final[Memo[tuple[int, tuple[Any, ...]], list[Block]]] = Memo()
+"""The blocks of lines whose text macros leave alone."""
 
 
-def _said(scene: Scene, line: Line, text: str) -> list[Draft]:
+def _spoken(scene: Scene, line: Line, text: str) -> list[Block]:
     if not text and not line.attachments:
         return []
-    role = "system" if line.narrator else "user" if line.is_user else "assistant"
     return [
-        Draft(
-            role=role,
-            content=text,
-            name=field_name(scene.inputs, line),
+        message_block(
+            "system" if line.narrator else "user" if line.is_user else "assistant",
+            text,
+            "history",
+            "chatHistory",
+            group="history",
             id=f"history-{line.place}",
-            source="history",
-            kind="history",
+            name=field_name(scene.inputs, line),
             attachments=line.attachments,
             origin=Origin("history", entry=str(line.place)),
         )
     ]
 
 
-def _tool_drafts(line: Line, text: str) -> list[Draft]:
+def _tool_blocks(line: Line, text: str) -> list[Block]:
     """A call, with what was said beside it, and its results, newest first."""
-    origin, bundle = Origin("history", entry=str(line.place)), f"tools:{line.place}"
-    calls = Draft(
-        role="assistant", content=text, source="history", kind="history", metadata={"tool_calls": list(line.tool_calls)},
-        origin=origin, bundle=bundle,
-    )  # fmt: skip
+    form = partial(
+        message_block,
+        source="history",
+        slot="chatHistory",
+        group="history",
+        bundle=f"tools:{line.place}",
+        origin=Origin("history", entry=str(line.place)),
+    )
+    calls = form("assistant", text, message_metadata=freeze({"tool_calls": line.tool_calls}))
     results = [
-        Draft(
-            role="tool", content=content or NO_RESULT, source="history", kind="history", metadata={"tool_call_id": key},
-            origin=origin, bundle=bundle,
-        )
+        form("tool", content or NO_RESULT, message_metadata=FrozenDict(tool_call_id=key))
         for key, content in line.tool_results
-    ]  # fmt: skip
+    ]
     return [*reversed(results), calls]
 
 
@@ -224,9 +231,9 @@ def _text(prompt: Prompt, injections: Injections) -> str:
     return "\n".join([*before, *([prompt.content] if prompt.content else []), *after])
 
 
-def of_depth(texts: list[DepthText], depth: int) -> list[Draft]:
+def of_depth(texts: list[DepthText], depth: int) -> list[Block]:
     """One depth's messages, newest first: orders from high to low, in each system, user, assistant."""
-    drafts = []
+    blocks = []
     for order in sorted({text.order for text in texts} | {100} if texts else (), reverse=True):
         for role in ROLE_ORDER:
             chosen = [text for text in texts if text.role == role and text.order == order]
@@ -234,12 +241,12 @@ def of_depth(texts: list[DepthText], depth: int) -> list[Draft]:
             others = [text.text for text in sorted(chosen, key=lambda text: text.key) if text.key]
             joined = "\n".join(part for part in (text.strip() for text in (*own, *others)) if part)
             if joined:
-                drafts.append(_injected(role, joined, depth))
-    return drafts
+                blocks.append(_injected(role, joined, depth))
+    return blocks
 
 
-def _injected(role: str, text: str, depth: int) -> Draft:
-    return Draft(role=role, content=text, source="injection", kind="injection", depth=depth, origin=Origin("injection"))
+def _injected(role: str, text: str, depth: int) -> Block:
+    return message_block(role, text, "injection", "chatHistory", depth=depth, origin=Origin("injection"))
 
 
 MACRO_EXPANSION: Final = Step("macro_expansion", run, NoConfig)

@@ -10,27 +10,32 @@ from typing import Any, Final
 
 import msgspec
 
+from innkeeper.prompt.block import Block
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.origin import Origin
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
 from innkeeper.taverns.silly.macro_expansion import History
-from innkeeper.taverns.silly.room import Draft
+from innkeeper.taverns.silly.room import message_block
 from innkeeper.taverns.silly.scene import Scene, scene_of
 from innkeeper.taverns.silly.settings import custom_stop_strings
 
-__all__ = ["PLAN_ASSEMBLY", "Assembly", "bias_of", "resolve_greeting"]
+__all__ = ["FRAME", "PLAN_ASSEMBLY", "Assembly", "bias_of", "resolve_greeting"]
+
+
+FRAME: Final = ("new_chat_prompt", "group_nudge_prompt")
+"""The sources of what frames the history, which squashing leaves alone."""
 
 
 class Assembly(msgspec.Struct, frozen=True, kw_only=True):
     """What surrounds the history. ``nudge`` stands behind it, ``control`` at the very end, ``continued`` before that."""
 
-    new_chat: Draft
-    nudge: Draft | None = None
-    control: tuple[Draft, ...] = ()
-    continued: tuple[Draft, ...] = ()
-    continue_nudge: Draft | None = None
-    bias: Draft | None = None
+    new_chat: Block
+    nudge: Block | None = None
+    control: tuple[Block, ...] = ()
+    continued: tuple[Block, ...] = ()
+    continue_nudge: Block | None = None
+    bias: Block | None = None
     prefilled: bool = False
     """Whether ``continued`` is the beginning of the reply: then it stands at the very end, even without a history."""
 
@@ -53,43 +58,45 @@ def run(state: State, _config: NoConfig) -> None:
     )
 
 
-def _said(text: str, source: str, *, role: str = "system", apart: bool = False) -> Draft:
-    return Draft(role=role, content=text, source=source, apart=apart, origin=Origin("preset", source))
+def _block(text: str, source: str, slot: str, role: str = "system") -> Block:
+    return message_block(role, text, source, slot, origin=Origin("preset", source))
 
 
-def _new_chat(scene: Scene) -> Draft:
+def _new_chat(scene: Scene) -> Block:
     preset = scene.inputs.preset
     text = preset.new_chat_prompt if scene.inputs.group is None else preset.new_group_chat_prompt
-    return _said(scene.expand(text), "new_chat_prompt", apart=True)
+    return _block(scene.expand(text), "new_chat_prompt", "chatHistory")
 
 
-def _nudge(scene: Scene) -> Draft | None:
+def _nudge(scene: Scene) -> Block | None:
     text = scene.expand(scene.inputs.preset.group_nudge_prompt)
     if scene.inputs.group is None or scene.type == "impersonate" or not text:
         return None
-    return _said(text, "group_nudge_prompt", apart=True)
+    return _block(text, "group_nudge_prompt", "chatHistory")
 
 
-def _control(scene: Scene) -> list[Draft]:
+def _control(scene: Scene) -> list[Block]:
     prompts = []
     if scene.type == "impersonate" and scene.inputs.preset.impersonation_prompt:
-        prompts.append(_said(scene.expand(scene.inputs.preset.impersonation_prompt), "impersonation_prompt"))
+        prompts.append(
+            _block(scene.expand(scene.inputs.preset.impersonation_prompt), "impersonation_prompt", "control")
+        )
     quiet = scene.inputs.generation.quiet_prompt
     if quiet.strip():
-        prompts.append(_said(quiet, "quiet_prompt"))
+        prompts.append(_block(quiet, "quiet_prompt", "control"))
     return prompts
 
 
-def _continue_nudge(scene: Scene, history: History) -> Draft | None:
+def _continue_nudge(scene: Scene, history: History) -> Block | None:
     if scene.type != "continue" or scene.inputs.preset.continue_prefill:
         return None
     text = scene.inputs.preset.continue_nudge_prompt.replace("{{lastChatMessage}}", history.last_text.strip())
-    return _said(scene.expand(text), "continue_nudge_prompt")
+    return _block(scene.expand(text), "continue_nudge_prompt", "continue")
 
 
-def _bias(scene: Scene) -> Draft | None:
+def _bias(scene: Scene) -> Block | None:
     text = bias_of(scene)
-    return _said(text, "user_prompt_bias", role="assistant") if text else None
+    return _block(text, "user_prompt_bias", "bias", role="assistant") if text else None
 
 
 _SAMPLING: Final = (

@@ -3,73 +3,54 @@
 SillyTavern fills a prompt rather than trimming one (`sillytavern.md` 47): fixed parts first, then examples and
 history as far as they fit. What does not fit is kept here too, with its tokens, so that every omission can be
 reported.
-
-`Draft` is a message in the making and `block_of` the block it becomes. `Counting` is how this build counts tokens: by
-SillyTavern's own rule for the tokenizer that the request names, with room kept free for the definitions of tools.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Final
 
-import msgspec
-
-from innkeeper.prompt.block import Block, InsertionPoint
-from innkeeper.prompt.frozen import EMPTY, FrozenDict, freeze, thaw
+from innkeeper.prompt.block import Block
+from innkeeper.prompt.frozen import FrozenDict
 from innkeeper.prompt.memo import Memo
-from innkeeper.prompt.message import Attachment
-from innkeeper.prompt.origin import Origin
-from innkeeper.prompt.state import State
-from innkeeper.taverns.silly.inputs import SillyInputs
-from innkeeper.tokens import SILLYTAVERN_TOKENIZERS, Framing, default_counter, framing
+from innkeeper.taverns.silly.counting import counted
 
-__all__ = ["Counting", "Draft", "NoRoomError", "Room", "block_of", "tool_tokens"]
+__all__ = ["NoRoomError", "Room", "message_block"]
 
 REPLY_PRIMER: Final = 3
 """Tokens every chat prompt reserves for the beginning of the reply."""
 
 
-class Draft(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A message to be. ``kind`` is what it is to the budget (``system``, ``examples``, ``lore``, ``history``)."""
-
-    role: str
-    content: str
-    source: str
-    id: str = ""
-    """Its block's id, where one follows from what it is made of; other blocks are named by their place."""
-    kind: str = "system"
-    name: str | None = None
-    bundle: str | None = None
-    apart: bool = False
-    """Whether squashing leaves it alone."""
-    attachments: tuple[Attachment, ...] = ()
-    metadata: Mapping[str, Any] = EMPTY
-    origin: Origin | None = None
-    depth: int | None = None
-
-    def facts(self) -> dict[str, Any]:
-        """What is counted: role, content, and name and tool calls when there are any; not the id a result answers to."""
-        if not self.name and not self.metadata:
-            return {"role": self.role, "content": self.content}
-        counted = {key: value for key, value in self.metadata.items() if key != "tool_call_id"}
-        return {"role": self.role, "content": self.content, **({"name": self.name} if self.name else {}), **counted}
+def message_block(
+    role: str, content: str, source: str, slot: str, *, group: str = "system", bundle: str | None = None, **fields: Any
+) -> Block:
+    """A message of the prompt. ``group`` is its budget group: all but ``system`` may be left out; ``bundle`` goes together."""
+    facts = {"source": source} if bundle is None else {"source": source, "eviction_bundle": bundle}
+    return Block(
+        role=role,
+        content=content,
+        slot=slot,
+        group=group,
+        removable=group != "system",
+        metadata=FrozenDict(facts),
+        **fields,
+    )
 
 
 class NoRoomError(Exception):
     """A fixed part does not fit: the filling stops, as SillyTavern's does, and keeps what it has."""
 
-    def __init__(self, draft: Draft, tokens: int) -> None:
-        super().__init__(f"no room for {draft.source} ({tokens} tokens)")
-        self.draft, self.tokens = draft, tokens
+    def __init__(self, block: Block, tokens: int) -> None:
+        super().__init__(f"no room for {block.source} ({tokens} tokens)")
+        self.block, self.tokens = block, tokens
 
 
 _TOKENS: Final[Memo[tuple[int, str], int]] = Memo()
+"""The tokens of blocks, by identity: the blocks of a line are the same in the next turn."""
 
 
 class Room:
-    """Slots in prompt order and the tokens left.
+    """Slots in prompt order, the tokens left, and the blocks ``omitted``.
 
     ``counted_by`` names what ``count`` counts by, when that is known to be the same in every build; counts are then kept.
     """
@@ -77,243 +58,98 @@ class Room:
     def __init__(self, budget: int, count: Callable[[Mapping[str, Any]], int], counted_by: str = "") -> None:
         self.budget = budget
         self.left = budget - REPLY_PRIMER
+        self.omitted: list[Block] = []
         self._count = count
-        self._slots: dict[str, list[Draft]] = {}
-        self.omitted: list[tuple[str, Draft]] = []
-        self._seen: dict[int, tuple[Draft, int]] = {}
+        self._slots: dict[str, list[Block]] = {}
+        self._seen: dict[int, tuple[Block, int]] = {}
         self._counted_by = counted_by
-        self._known: Memo[tuple[int, str], int] = _TOKENS if counted_by else Memo()
 
-    def tokens(self, draft: Draft) -> int:
+    def tokens(self, block: Block) -> int:
         """Tokens of one message, counted once."""
-        seen = self._seen.get(id(draft))
+        seen = self._seen.get(id(block))
         if seen is not None:
             return seen[1]
-        key = (id(draft), self._counted_by)
-        known = self._known.get(key)
-        if known is None:
-            known = self._known.put(key, self._count(draft.facts()), len(draft.content), alive=draft)
-        self._seen[id(draft)] = (draft, known)
-        return known
+        tokens = self._tokens(block) if self._counted_by else self._count(counted(block))
+        self._seen[id(block)] = (block, tokens)
+        return tokens
 
-    def open(self, slot: str) -> list[Draft]:
+    def _tokens(self, block: Block) -> int:
+        key = (id(block), self._counted_by)
+        tokens = _TOKENS.get(key)
+        if tokens is None:
+            tokens = _TOKENS.put(key, self._count(counted(block)), len(block.content), alive=block)
+        return tokens
+
+    def open(self, slot: str) -> list[Block]:
         """The messages of a slot, which is made when it is new."""
         return self._slots.setdefault(slot, [])
 
-    def place(self, slot: str, before: str) -> None:
+    def open_before(self, slot: str, before: str) -> None:
         """Make a new slot in front of another; at the end when there is none of that name."""
         slots = list(self._slots.items())
         index = next((index for index, (name, _) in enumerate(slots) if name == before), len(slots))
         self._slots = dict([*slots[:index], (slot, []), *slots[index:]])
 
-    def has(self, slot: str) -> bool:
-        """Whether a slot is there."""
-        return slot in self._slots
-
-    def fits(self, *drafts: Draft) -> bool:
+    def fits(self, *blocks: Block) -> bool:
         """Whether there is room for all of them."""
-        return sum(map(self.tokens, drafts)) <= self.left
+        return sum(map(self.tokens, blocks)) <= self.left
 
-    def take(self, drafts: Iterable[Draft]) -> bool:
+    def take(self, blocks: Iterable[Block]) -> bool:
         """Take room for all of them, or none and ``False`` where they do not fit."""
-        tokens = sum([self.tokens(draft) for draft in drafts])
+        tokens = sum([self.tokens(block) for block in blocks])
         if tokens > self.left:
             return False
         self.left -= tokens
         return True
 
-    def reserve(self, *drafts: Draft) -> int:
+    def reserve(self, *blocks: Block) -> int:
         """Take room for messages that are placed later; raises `NoRoomError`. Give it back with `release`."""
-        for draft in drafts:
-            self._take(draft)
-        return sum(map(self.tokens, drafts))
+        for block in blocks:
+            self._take(block)
+        return sum(map(self.tokens, blocks))
 
     def release(self, tokens: int) -> None:
         """Give reserved room back."""
         self.left += tokens
 
-    def put(self, slot: str, draft: Draft, at: int | None = None) -> None:
-        """Place a message in a slot (at the end, or at an index). An empty one is left out. Raises `NoRoomError`."""
-        place = self.open(slot)
-        if not draft.content and not draft.metadata and not draft.attachments:
+    def put(self, block: Block, at: int | None = None) -> None:
+        """Place a message in its slot (at the end, or at an index). An empty one is left out. Raises `NoRoomError`."""
+        slot = self.open(block.slot or "")
+        if not block.content and not block.message_metadata and not block.attachments:
             return
-        self._take(draft)
-        place.insert(len(place) if at is None else at, draft)
+        self._take(block)
+        slot.insert(len(slot) if at is None else at, block)
 
-    def omit(self, slot: str, drafts: Iterable[Draft]) -> None:
+    def omit(self, blocks: Iterable[Block]) -> None:
         """Record messages that did not fit."""
-        self.omitted += [(slot, draft) for draft in drafts]
+        self.omitted += blocks
 
-    def evict(self, places: Collection[int]) -> None:
-        """Take messages out again, by their places in `placed`, and record them as those that did not fit."""
+    def evict(self, indices: Collection[int]) -> None:
+        """Take messages out again, by their indices in `placed`, and record them as those that did not fit."""
         placed = self.placed()
         self._slots = {slot: [] for slot in self._slots}
-        for place, (slot, draft) in enumerate(placed):
-            if place in places:
-                self.omitted.append((slot, draft))
-                self.left += self.tokens(draft)
+        for index, block in enumerate(placed):
+            if index in indices:
+                self.omitted.append(block)
+                self.left += self.tokens(block)
             else:
-                self._slots[slot].append(draft)
+                self._slots[block.slot or ""].append(block)
 
     def narrow(self, budget: int) -> None:
         """Make the room smaller (or larger), whatever is in it: ``left`` may be negative then."""
         self.left += budget - self.budget
         self.budget = budget
 
-    def _take(self, draft: Draft) -> None:
-        tokens = self.tokens(draft)
+    def _take(self, block: Block) -> None:
+        tokens = self.tokens(block)
         if tokens > self.left:
-            raise NoRoomError(draft, tokens)
+            raise NoRoomError(block, tokens)
         self.left -= tokens
 
-    def placed(self) -> list[tuple[str, Draft]]:
-        """Every message with its slot, in the order of the slots."""
-        return [(slot, draft) for slot, drafts in self._slots.items() for draft in drafts]
+    def placed(self) -> list[Block]:
+        """Every message, in the order of the slots."""
+        return [block for blocks in self._slots.values() for block in blocks]
 
     def used(self) -> int:
         """Tokens of all placed messages."""
-        return sum(self.tokens(draft) for _, draft in self.placed())
-
-
-_GROUPS: Final = {"injection": "system"}
-
-_BLOCKS: Final[Memo[tuple[int, str, bool], Block]] = Memo()
-
-
-def block_of(slot: str, draft: Draft, *, enabled: bool = True) -> Block:
-    """The draft's block; that of a message is kept for the next turn."""
-    if draft.kind != "history":
-        return _made(slot, draft, enabled=enabled)
-    key = (id(draft), slot, enabled)
-    known = _BLOCKS.get(key)
-    if known is None:
-        known = _BLOCKS.put(key, _made(slot, draft, enabled=enabled), len(draft.content), alive=draft)
-    return known
-
-
-def _made(slot: str, draft: Draft, *, enabled: bool) -> Block:
-    facts: dict[str, Any] = {"source": draft.source}
-    if draft.bundle:
-        facts["eviction_bundle"] = draft.bundle
-    return Block(
-        id=draft.id,
-        role=draft.role,
-        content=draft.content,
-        name=draft.name,
-        slot=slot,
-        group=_GROUPS.get(draft.kind, draft.kind),
-        enabled=enabled,
-        removable=draft.kind in ("examples", "lore", "history"),
-        attachments=draft.attachments,
-        message_metadata=freeze(dict(draft.metadata)) if draft.metadata else EMPTY,
-        metadata=FrozenDict(facts),
-        origin=draft.origin,
-        insertion_point=InsertionPoint.RELATIVE,
-        depth=draft.depth or 0,
-    )
-
-
-Message = Callable[[Mapping[str, Any]], int]
-
-
-class Counting(msgspec.Struct, frozen=True):
-    """``message`` counts a message with its overheads, ``text`` bare text; the rest is what the lore budget counts by.
-
-    ``lore_part`` and ``lore_overhead`` are given where counts add up over lines (see `innkeeper.lore.budget`).
-    """
-
-    message: Message
-    text: Callable[[str], int]
-    lore: Callable[[str], int]
-    lore_part: Callable[[str], int] | None = None
-    lore_overhead: int = 0
-    name: str = ""
-    """What is counted by, when it is one of SillyTavern's own tokenizers: the same in every build."""
-
-    @classmethod
-    def of(cls, state: State, inputs: SillyInputs) -> Counting:
-        """The counting of a build: SillyTavern's for one of its tokenizer names, otherwise the model's own.
-
-        Raises `TokenizerUnavailableError` for a tokenizer whose vocabulary may not be shipped.
-        """
-        name = state.request.model or ("none" if inputs.is_text else "gpt-4o")
-        if state.inputs.ports.token_counter is None and name in SILLYTAVERN_TOKENIZERS:
-            return _sillytavern(name, chat=not inputs.is_text)
-        counter = state.inputs.ports.token_counter or default_counter()
-        return _neutral(counter, name)
-
-
-_ADDING_UP: Final = frozenset({"gpt-4o", "gpt-4", "gpt-3.5-turbo"})
-"""Tokenizers that count each text of a message apart and never join across a line break (see `innkeeper.lore.budget`)."""
-
-
-def _sillytavern(name: str, *, chat: bool) -> Counting:
-    tokenizer = SILLYTAVERN_TOKENIZERS[name]
-    counter, rule = tokenizer.counter(), tokenizer.framing
-
-    def part(text: str) -> int:
-        return counter.count(text, name)
-
-    def message(value: Mapping[str, Any]) -> int:
-        return rule.count_message(value, counter, name)
-
-    if not chat:
-        return Counting(message, tokenizer.count_text, tokenizer.count_text, name=f"{name} text")
-    if name not in _ADDING_UP:
-        return Counting(message, tokenizer.count_text, tokenizer.count_lore, name=name)
-    overhead = tokenizer.count_lore("word") - part("word")
-    return Counting(_quick(message, part, rule), tokenizer.count_text, tokenizer.count_lore, part, overhead, name)
-
-
-def _quick(slow: Message, part: Callable[[str], int], rule: Framing) -> Message:
-    """The same counts for plain messages, without walking their fields. What may spell a special token goes the slow way."""
-    roles: dict[str, int] = {}
-
-    def message(value: Mapping[str, Any]) -> int:
-        content = value["content"]
-        if len(value) > PLAIN_FIELDS or "<|" in content:
-            return slow(value)
-        role = value["role"]
-        if role not in roles:
-            roles[role] = part(role) + rule.per_message
-        return roles[role] + part(content)
-
-    return message
-
-
-PLAIN_FIELDS: Final = 2
-"""A plain message has a role and a content."""
-
-
-def _neutral(counter: Any, model: str) -> Counting:
-    rule = framing("openai")
-
-    def text(value: str) -> int:
-        return int(counter.count(value, model))
-
-    def message(value: Mapping[str, Any]) -> int:
-        return int(rule.count_message(value, counter, model))
-
-    return Counting(message, text, text)
-
-
-FRAME: Final = 6
-"""Tokens kept where tools may be called, even when none is offered (measured on SillyTavern 1.19)."""
-
-OFFER: Final = 8
-"""Tokens more when any is offered (measured on SillyTavern 1.19)."""
-
-_SENT: Final = ("name", "description", "parameters")
-
-
-def tool_tokens(tools: Sequence[Mapping[str, Any]], count: Callable[[Mapping[str, Any]], int]) -> int:
-    """What is kept: a frame, and each definition as JSON. ``count`` counts a message."""
-    empty = count({"role": "", "content": ""})
-    each = sum(count({"role": "", "content": _written(tool)}) - empty for tool in tools)
-    return FRAME + (OFFER if tools else 0) + each
-
-
-def _written(tool: Mapping[str, Any]) -> str:
-    fields = tool.get("function", tool)
-    sent = {name: thaw(fields[name]) for name in _SENT if name in fields} if isinstance(fields, Mapping) else {}
-    return json.dumps({"type": "function", "function": sent}, ensure_ascii=False, separators=(",", ":"), default=str)
+        return sum([self.tokens(block) for block in self.placed()])

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -37,13 +37,12 @@ __all__ = [
 Count = Callable[[Mapping[str, Any]], int]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Expander:
-    """Expands macros for this build. ``env`` is swapped when the build learns more (outlets after the lore scan)."""
+    """Expands macros for this build. What is learnt later, as lore's outlets, ``env`` reads where it is kept."""
 
     env: MacroEnvironment
-    pack: Any = "new"
-    words: list[str] = field(default_factory=list)
+    pack: Literal["new", "legacy"] = "new"
 
     def __call__(self, text: str, *, char: str | None = None, original: str | None = None) -> str:
         """The text with its macros replaced; ``char`` speaks instead of the environment's character."""
@@ -241,6 +240,7 @@ def environment_of(state: State, inputs: SillyInputs, lines: Sequence[Line]) -> 
         sysprompt=_settings(inputs, "sysprompt", SYSPROMPT),
         reasoning=_reasoning(inputs),
         authors_note=inputs.note.text,
+        outlets=state.result.outlets,
         char_authors_note=inputs.character_note.text if inputs.character_note else "",
         dynamic=inputs.macro_vars,
         variables=state.variables,

@@ -18,18 +18,20 @@ from innkeeper.budget.settings import StrategyChoice
 from innkeeper.budget.strategies import Fill, Strategy
 from innkeeper.budget.unit import latest_user, units_of
 from innkeeper.prompt.block import Block
-from innkeeper.prompt.errors import UnknownNameError
+from innkeeper.prompt.errors import MaxTokensExceededError, UnknownNameError
 from innkeeper.prompt.note import NoteKind
+from innkeeper.prompt.pipeline import run_step
 from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import Step, StepConfig
 from innkeeper.taverns.silly.compilation import Compiled
+from innkeeper.taverns.silly.counting import tool_tokens
 from innkeeper.taverns.silly.injection import Injections
 from innkeeper.taverns.silly.lore import Carry
 from innkeeper.taverns.silly.macro_expansion import History
-from innkeeper.taverns.silly.plan_assembly import Assembly
+from innkeeper.taverns.silly.plan_assembly import FRAME, Assembly
 from innkeeper.taverns.silly.prompts import FIXED_FIRST, prompts_of
-from innkeeper.taverns.silly.room import REPLY_PRIMER, Draft, NoRoomError, Room, block_of, tool_tokens
+from innkeeper.taverns.silly.room import REPLY_PRIMER, NoRoomError, Room
 from innkeeper.taverns.silly.scene import Scene, scene_of
 
 __all__ = ["FILL", "TRIMMING", "UNBOUNDED", "SillyTrimmingConfig", "cut", "finish_plan"]
@@ -125,8 +127,64 @@ def run(state: State, config: SillyTrimmingConfig) -> None:
         if strategy is not None:
             cut(room, strategy, budget)
     except NoRoomError as error:
-        _overflow(state, room, error, config)
+        source = error.block.source
+        refuse_or_warn(
+            state,
+            config,
+            f"fixed prompts exceed the context: {source} and what follows is left out",
+            budget=room.budget,
+            needed=room.budget - room.left + error.tokens,
+        )
+        room.omit(_unplaced(state, room))
+    else:
+        _check_message(state, scene, room, config)
     _finish(state, scene, room, strategy)
+
+
+def refuse_or_warn(
+    state: State, config: SillyTrimmingConfig, message: str, *, budget: int, needed: int, hint: str | None = None
+) -> None:
+    """Raise `MaxTokensExceededError`, or warn where the configuration says so. Only a filled prompt can be sent all the same."""
+    if config.on_overflow == "warn" and (config.strategy == FILL or scene_of(state).inputs.is_text):
+        state.warn(message, kind=NoteKind.LIMIT, hint=hint, data={"needed": needed, "budget": budget})
+        return
+    window = scene_of(state).inputs.max_context
+    hints = {"hint": f"{message}: {hint}"} if hint else {}
+    raise MaxTokensExceededError(
+        estimated_tokens=needed, max_tokens=window, reserve_tokens=max(window - budget, 0), step="trimming", **hints
+    )
+
+
+def _unplaced(state: State, room: Room) -> list[Block]:
+    """What is not in the prompt after the filling stopped, and not recorded yet."""
+    compiled: Compiled = state.made_by("compilation")
+    assembly: Assembly = state.made_by("plan_assembly")
+    frame = (assembly.bias, assembly.new_chat, assembly.nudge, *assembly.continued, assembly.continue_nudge)
+    blocks = [
+        *(fixed.block for fixed in compiled.fixed),
+        *(block for example in compiled.examples for block in example),
+        *(block for block in (*frame, *assembly.control) if block is not None),
+        *state.made_by("macro_expansion").rest(),
+    ]
+    known = set(map(id, (*room.placed(), *room.omitted)))
+    return [block for block in blocks if id(block) not in known and (block.content or block.message_metadata)]
+
+
+LEFT_OUT: Final = "the user's message does not fit and is left out"
+MESSAGE_HINT: Final = "shorten it or the fixed prompts, raise the context window, or lower the reply length"
+
+
+def _check_message(state: State, scene: Scene, room: Room, config: SillyTrimmingConfig) -> None:
+    """Refuse to leave out what the user says now, and say it of a message that others of the chat have pushed out."""
+    newest = next((line for line in reversed(scene.lines) if line.is_user), None)
+    left_out = [block for block in room.omitted if newest is not None and block.id == f"history-{newest.place}"]
+    if not left_out:
+        return
+    if newest is not scene.lines[-1]:
+        state.note(NoteKind.LIMIT, "the user's latest message does not fit: what was said after it fills the context")
+        return
+    needed = room.budget - room.left + sum(map(room.tokens, left_out))
+    refuse_or_warn(state, config, LEFT_OUT, budget=room.budget, needed=needed, hint=MESSAGE_HINT)
 
 
 def _fill(state: State, scene: Scene, room: Room) -> None:
@@ -134,26 +192,26 @@ def _fill(state: State, scene: Scene, room: Room) -> None:
     assembly: Assembly = state.made_by("plan_assembly")
     for slot in compiled.slots:
         room.open(slot)
-    first = [fixed for fixed in compiled.fixed if fixed.slot in FIXED_FIRST and not fixed.first]
+    first = [fixed for fixed in compiled.fixed if fixed.block.slot in FIXED_FIRST and not fixed.first]
     for fixed in first:
-        room.put(fixed.slot, fixed.draft)
-    control = [(draft, room.reserve(draft)) for draft in assembly.control]
+        room.put(fixed.block)
+    last = [(block, room.reserve(block)) for block in assembly.control]
     for fixed in compiled.fixed:
         if fixed not in first:
-            room.put(fixed.slot, fixed.draft, 0 if fixed.first else None)
+            room.put(fixed.block, 0 if fixed.first else None)
     if assembly.bias is not None:
-        room.put("bias", assembly.bias)
+        room.put(assembly.bias)
     prefill = assembly.continued if assembly.prefilled else ()
-    control += [(draft, room.reserve(draft)) for draft in reversed(prefill)]
+    last += [(block, room.reserve(block)) for block in reversed(prefill)]
     if scene.inputs.power.pin_examples:
         _examples(state, room, compiled)
         _history(state, room, assembly)
     else:
         _history(state, room, assembly)
         _examples(state, room, compiled)
-    for draft, tokens in control:
+    for block, tokens in last:
         room.release(tokens)
-        room.put("continue" if draft in assembly.continued else "control", draft)
+        room.put(block)
 
 
 def _history(state: State, room: Room, assembly: Assembly) -> None:
@@ -163,49 +221,37 @@ def _history(state: State, room: Room, assembly: Assembly) -> None:
             NoteKind.IGNORED, "the preset has no place for the chat's history: it is left out with what is in it"
         )
         return
-    slot, scene = "chatHistory", scene_of(state)
+    scene = scene_of(state)
     if scene.inputs.calls_tools:
         room.left -= tool_tokens(state.request.tools, scene.count)
-    frame = [draft for draft in (assembly.new_chat, assembly.nudge, assembly.continue_nudge) if draft is not None]
+    frame = [block for block in (assembly.new_chat, assembly.nudge, assembly.continue_nudge) if block is not None]
     reserved = room.reserve(*frame)
     tail = room.reserve(*(() if assembly.prefilled else assembly.continued))
-    _walk(room, slot, history)
+    run_step(state, "macro_expansion", lambda: history.fill(room))
     room.release(reserved)
-    room.put(slot, assembly.new_chat, 0)
+    room.put(assembly.new_chat, 0)
     if assembly.nudge is not None:
-        room.put(slot, assembly.nudge)
+        room.put(assembly.nudge)
     room.release(tail)
     if assembly.continue_nudge is not None:
         _continue(state, room, assembly, assembly.continue_nudge)
 
 
-def _continue(state: State, room: Room, assembly: Assembly, nudge: Draft) -> None:
+def _continue(state: State, room: Room, assembly: Assembly, nudge: Block) -> None:
     """The message to go on with and the nudge, behind what is placed so far; the examples may take that very place."""
     compiled: Compiled = state.made_by("compilation")
     slots = [slot for slot in compiled.slots if slot == "main" or _is_on(state, slot)]
-    taken = {fixed.slot for fixed in compiled.fixed} | {"chatHistory"}
+    taken = {fixed.block.slot for fixed in compiled.fixed} | {"chatHistory"}
     if scene_of(state).inputs.power.pin_examples:
         taken.add("dialogueExamples")
-    place = 1 + max(index for index, slot in enumerate(slots) if slot in taken)
-    if slots[place : place + 1] == ["dialogueExamples"] and _is_on(state, "dialogueExamples"):
+    index = 1 + max(index for index, slot in enumerate(slots) if slot in taken)
+    if slots[index : index + 1] == ["dialogueExamples"] and _is_on(state, "dialogueExamples"):
         message = "the message to continue and its nudge are left out, as in SillyTavern: the examples take their place"
         state.note(NoteKind.QUIRK, message, hint="put the examples before the chat history, or a prompt behind them")
         return
-    room.place("continue", slots[place] if place < len(slots) else "")
-    for draft in reversed(assembly.continued):
-        room.put("continue", draft)
-    room.put("continue", nudge)
-
-
-def _walk(room: Room, slot: str, history: History) -> None:
-    """From the newest message on, until the first that does not fit."""
-    taken: list[Draft] = []
-    for unit in history.units:
-        if not room.take(unit):
-            room.omit(slot, history.rest())
-            break
-        taken += unit
-    room.open(slot)[:0] = reversed(taken)
+    room.open_before("continue", slots[index] if index < len(slots) else "")
+    for block in (*reversed(assembly.continued), nudge):
+        room.put(block)
 
 
 def _is_on(state: State, slot: str) -> bool:
@@ -216,71 +262,49 @@ def _is_on(state: State, slot: str) -> bool:
 def _examples(state: State, room: Room, compiled: Compiled) -> None:
     if not _is_on(state, "dialogueExamples"):
         return
-    for place, block in enumerate(compiled.examples):
-        if not room.fits(*block):
-            room.omit("dialogueExamples", [draft for rest in compiled.examples[place:] for draft in rest])
+    for index, example in enumerate(compiled.examples):
+        if not room.fits(*example):
+            room.omit(block for rest in compiled.examples[index:] for block in rest)
             return
-        for draft in block:
-            room.put("dialogueExamples", draft)
-
-
-def _overflow(state: State, room: Room, error: NoRoomError, config: SillyTrimmingConfig) -> None:
-    from innkeeper.prompt.errors import MaxTokensExceededError
-
-    scene = scene_of(state)
-    window = scene.inputs.max_context
-    reserve = max(window - scene.inputs.context_tokens, 0)
-    needed = room.budget - room.left + error.tokens
-    if config.on_overflow == "error" or config.strategy != FILL:
-        raise MaxTokensExceededError(
-            estimated_tokens=needed, max_tokens=window, reserve_tokens=reserve, step="trimming"
-        ) from error
-    state.warn(
-        f"fixed prompts exceed the context: {error.draft.source} and what follows is left out",
-        kind=NoteKind.LIMIT,
-        data={"needed": needed, "budget": room.budget},
-    )
+        for block in example:
+            room.put(block)
 
 
 def _finish(state: State, scene: Scene, room: Room, strategy: Strategy | None) -> None:
     placed = room.placed()
     if scene.inputs.preset.squash_system_messages and not scene.inputs.generation.dry_run:
         placed = _squashed(placed)
-    blocks = [
-        *(block_of(slot, draft) for slot, draft in placed),
-        *(block_of(s, d, enabled=False) for s, d in room.omitted),
-    ]
     injections: Injections = state.made_by("injection")
     timed = state.result.lore.state if state.result.lore is not None else None
     state.result.carry = Carry(timed, injections.carried).to_dict()
     finish_plan(
         state,
-        blocks,
+        (*placed, *(msgspec.structs.replace(block, enabled=False) for block in room.omitted)),
         budget=room.budget,
         window=scene.inputs.max_context,
         final=room.used(),
-        evicted=[room.tokens(draft) for _, draft in room.omitted],
+        evicted=[room.tokens(block) for block in room.omitted],
         strategy=strategy,
     )
 
 
-def _squashed(placed: list[tuple[str, Draft]]) -> list[tuple[str, Draft]]:
+def _squashed(placed: list[Block]) -> list[Block]:
     """Neighbouring system messages as one; separators, examples and named messages stay apart."""
-    squashed: list[tuple[str, Draft]] = []
-    for slot, draft in placed:
-        if draft.role == "system" and not draft.content and not draft.metadata:
+    squashed: list[Block] = []
+    for block in placed:
+        if block.role == "system" and not block.content and not block.message_metadata:
             continue
-        last = squashed[-1][1] if squashed else None
-        if last is not None and _joins(last) and _joins(draft):
-            joined = msgspec.structs.replace(last, content=f"{last.content}\n{draft.content}")
-            squashed[-1] = (squashed[-1][0], joined)
+        last = squashed[-1] if squashed else None
+        if last is not None and _joins(last) and _joins(block):
+            squashed[-1] = last.with_(content=f"{last.content}\n{block.content}")
         else:
-            squashed.append((slot, draft))
+            squashed.append(block)
     return squashed
 
 
-def _joins(draft: Draft) -> bool:
-    return draft.role == "system" and not draft.name and not draft.apart and not draft.metadata
+def _joins(block: Block) -> bool:
+    apart = block.group == "examples" or (block.slot == "chatHistory" and block.source in FRAME)
+    return block.role == "system" and not (block.name or block.message_metadata or apart)
 
 
 TRIMMING: Final = Step("trimming", run, SillyTrimmingConfig)
@@ -292,15 +316,13 @@ UNBOUNDED: Final = sys.maxsize
 
 def cut(room: Room, strategy: Strategy, budget: int) -> None:
     """Take out of a full room what the strategy evicts. Raises `NoRoomError` when what may not go exceeds ``budget``."""
-    placed = room.placed()
-    blocks = [block_of(slot, draft) for slot, draft in placed]
-    tokens = [room.tokens(draft) for _, draft in placed]
+    blocks = room.placed()
+    tokens = [room.tokens(block) for block in blocks]
     total = sum(tokens) + REPLY_PRIMER
     if total > budget or strategy.caps:
         user = latest_user(blocks) if strategy.keeps_latest_user else None
-        gone = strategy.choose(units_of(blocks, tokens, () if user is None else (user,)), total, budget)
-        room.evict({index for unit in gone for index in unit.members})
+        evicted = strategy.choose(units_of(blocks, tokens, () if user is None else (user,)), total, budget)
+        room.evict({index for unit in evicted for index in unit.members})
     room.narrow(budget)
     if room.left < 0:
-        _, largest = max(room.placed(), key=lambda item: room.tokens(item[1]))
-        raise NoRoomError(largest, 0)
+        raise NoRoomError(max(room.placed(), key=room.tokens), 0)

@@ -14,20 +14,19 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.prompt.block import Block
-from innkeeper.prompt.errors import MaxTokensExceededError
 from innkeeper.prompt.frozen import FrozenDict
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.origin import Origin, OriginAsset
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import Step
+from innkeeper.taverns.silly.counting import Counting
 from innkeeper.taverns.silly.injection import Injections
 from innkeeper.taverns.silly.lore import Carry
-from innkeeper.taverns.silly.room import Counting
 from innkeeper.taverns.silly.scene import scene_of
 from innkeeper.taverns.silly.text.assemble import TextAssembly
 from innkeeper.taverns.silly.text.history import TextHistory, TextLine
-from innkeeper.taverns.silly.text.story import TextCompiled, text_of
-from innkeeper.taverns.silly.trimming import SillyTrimmingConfig, finish_plan
+from innkeeper.taverns.silly.text.story import TextCompiled
+from innkeeper.taverns.silly.trimming import LEFT_OUT, MESSAGE_HINT, SillyTrimmingConfig, finish_plan, refuse_or_warn
 
 __all__ = ["TEXT_TRIMMING", "TextFill", "TextParts", "fill"]
 
@@ -149,11 +148,14 @@ def run(state: State, config: SillyTrimmingConfig) -> None:
         state.note(
             NoteKind.IGNORED, f"the trimming strategy {config.strategy!r} is for chat prompts; text prompts are filled"
         )
-    blocks = list(_blocks(parts, fill(parts)))
-    blocks = _cleaned(blocks, collapse=scene.inputs.power.collapse_newlines)
+    filled = fill(parts)
+    blocks = _cleaned(_blocks(parts, filled), collapse=scene.inputs.power.collapse_newlines)
     final = parts.tokens("".join(block.content for block in blocks if block.enabled))
-    window = text_of(scene).max_context
-    _check(state, config, final, window, parts.budget)
+    if final > parts.budget:
+        message = "the fixed parts of the prompt exceed the context"
+        refuse_or_warn(state, config, message, budget=parts.budget, needed=final)
+    else:
+        _check_message(state, config, parts, filled)
     injections: Injections = state.made_by("injection")
     timed = state.result.lore.state if state.result.lore is not None else None
     state.result.carry = Carry(timed, injections.carried).to_dict()
@@ -162,7 +164,7 @@ def run(state: State, config: SillyTrimmingConfig) -> None:
         state,
         blocks,
         budget=parts.budget,
-        window=window,
+        window=scene.inputs.max_context,
         final=final,
         evicted=[parts.tokens(block.content) for block in blocks if not block.enabled],
     )
@@ -181,19 +183,13 @@ def _parts(state: State) -> TextParts:
     )
 
 
-def _check(state: State, config: SillyTrimmingConfig, final: int, window: int, budget: int) -> None:
-    """A prompt that is too long although nothing is left to leave out."""
-    if final <= budget:
-        return
-    if config.on_overflow == "error":
-        raise MaxTokensExceededError(
-            estimated_tokens=final, max_tokens=window, reserve_tokens=max(window - budget, 0), step="trimming"
-        )
-    state.warn(
-        "the fixed parts of the prompt exceed the context",
-        kind=NoteKind.LIMIT,
-        data={"needed": final, "budget": budget},
-    )
+def _check_message(state: State, config: SillyTrimmingConfig, parts: TextParts, filled: TextFill) -> None:
+    """Refuse to leave out what the user says now."""
+    lines = parts.history.lines
+    newest = next((index for index, line in enumerate(lines) if line.said.source == "history"), None)
+    if newest is not None and lines[newest].said.is_user and newest not in filled.lines:
+        needed = parts.base(lines[newest].text)
+        refuse_or_warn(state, config, LEFT_OUT, budget=parts.budget, needed=needed, hint=MESSAGE_HINT)
 
 
 def _blocks(parts: TextParts, filled: TextFill) -> Iterator[Block]:

@@ -103,7 +103,7 @@ def _with_depths(state: State, scene: Scene, chat: list[Said]) -> list[Said]:
             depths.setdefault(text.depth, []).append(text)
     put = 0
     for depth in sorted(depths):
-        texts = [_injected(scene, draft.role, draft.content, depth) for draft in of_depth(depths[depth], depth)]
+        texts = [_injected(scene, block.role, block.content, depth) for block in of_depth(depths[depth], depth)]
         place = (1 if depth == 0 and scene.type == "continue" else depth) + put
         chat[place:place] = texts
         put += len(texts)
