@@ -7,7 +7,7 @@ data, so that each plan can be built again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Annotated, Final
 
 import msgspec
@@ -31,33 +31,43 @@ from innkeeper.prompt import (
     Where,
 )
 from innkeeper.prompt.origin import OriginAsset
-from innkeeper.taverns.tavern import Tavern, note_unused
+from innkeeper.taverns.inputs import InputRules
+from innkeeper.taverns.tavern import Tavern
 
-__all__ = ["HISTORY_ID", "PIPELINE", "TAVERN"]
+__all__ = ["HISTORY_ID", "INPUTS", "PIPELINE", "TAVERN"]
 
 HISTORY_ID: Final = "history-"
 """The id of the block of a message of the history begins so; its place follows, from 0."""
 
 _NO_ASSETS: Final = "the text of the template is all that is said of anybody"
 _NO_LORE: Final = "the template tavern activates no lore"
-_UNUSED: Final[Mapping[str, str]] = {
-    "profile": "the template tavern has no profiles",
-    "character": _NO_ASSETS,
-    "user": _NO_ASSETS,
-    "group": _NO_ASSETS,
-    "generation": "the template tavern builds the same prompt for every kind of generation",
-    "greeting": "the template tavern starts from the history it is given",
-    "preset": "the order of the template tavern is fixed",
-    "lorebooks": _NO_LORE,
-    "force_lore": _NO_LORE,
-    "lore_state": _NO_LORE,
-    "injections": "the template tavern injects nothing",
-    "authors_note": "the template tavern has no author's note",
-    "macro_vars": "the text was rendered before",
-    "context": "the text was rendered before",
-    "locale": "the text was rendered before",
-    "seed": "nothing in the template tavern is left to chance",
-}
+_RENDERED: Final = "the text was rendered before"
+_NO_STEP: Final = "the template tavern has no step that asks it"
+
+INPUTS: Final = InputRules(
+    ignored={
+        "profile": "the template tavern has no profiles",
+        "character": _NO_ASSETS,
+        "user": _NO_ASSETS,
+        "group": _NO_ASSETS,
+        "generation": "the template tavern builds the same prompt for every kind of generation",
+        "greeting": "the template tavern starts from the history it is given",
+        "preset": "the order of the template tavern is fixed",
+        "lorebooks": _NO_LORE,
+        "force_lore": _NO_LORE,
+        "lore_state": _NO_LORE,
+        "injections": "the template tavern injects nothing",
+        "authors_note": "the template tavern has no author's note",
+        "macro_vars": _RENDERED,
+        "variables": _RENDERED,
+        "context": _RENDERED,
+        "locale": _RENDERED,
+        "seed": "nothing in the template tavern is left to chance",
+        "ports.hooks": _NO_STEP,
+        "ports.injections": _NO_STEP,
+    }
+)
+"""What has no effect here, and why."""
 
 
 class _Settings(msgspec.Struct, frozen=True):
@@ -69,7 +79,6 @@ class _Settings(msgspec.Struct, frozen=True):
 
 def _assemble(state: State, _config: NoConfig) -> None:
     request = state.request
-    note_unused(state, _UNUSED)
     settings = _settings(state)
     blocks = (*_system(request, settings), *_history(state, settings.client_msg_id), *_message(request.message))
     state.result.blocks = list(blocks)
@@ -79,7 +88,7 @@ def _assemble(state: State, _config: NoConfig) -> None:
 
 def _settings(state: State) -> _Settings:
     given = state.request.settings
-    for name in sorted(given.keys() - set(_Settings.__struct_fields__)):
+    for name in sorted(given.keys() - {*_Settings.__struct_fields__, "chat_metadata"}):
         state.note(NoteKind.IGNORED, f"settings.{name} has no effect", data={"input": f"settings.{name}"})
     try:
         return msgspec.convert(dict(given), _Settings)
@@ -147,6 +156,7 @@ PIPELINE: Final = Pipeline(Step("plan_assembly", _assemble, NoConfig)).append(TR
 TAVERN: Final = Tavern(
     name="template",
     pipeline=PIPELINE,
+    inputs=INPUTS,
     summary="the text of a rendered template, the newest turns that fit, what the user says",
 )
 """The tavern as the registry has it."""
