@@ -6,10 +6,10 @@ from typing import Any
 from innkeeper.inference.client.chat import ChatReply
 from innkeeper.inference.client.wire import Response
 
-__all__ = ["FakeSpeaker"]
+__all__ = ["FakeModel"]
 
 
-class FakeSpeaker:
+class FakeModel:
     """Says its lines one after the other, word by word; an exception among them is raised, after ``before`` words of the next.
 
     What it was asked is in ``asked``: model, messages and options of each call.

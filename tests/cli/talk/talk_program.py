@@ -10,11 +10,11 @@ from typing import Any
 from innkeeper.cli.talk.conversation import Conversation, ModelHandle
 from innkeeper.cli.talk.shell import Shell
 from innkeeper.content.chat import Chat
-from tests.cli.fakes import FakeSpeaker
+from tests.cli.fakes import FakeModel
 from tests.cli.talk.test_shell import BASE, build
 
 
-class SlowSpeaker(FakeSpeaker):
+class SlowModel(FakeModel):
     """Says a word and then thinks for a long time; the second time it just answers."""
 
     def chat(self, *args: Any, on_delta: Any = None, **options: Any) -> Any:
@@ -30,6 +30,4 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)
     # The first terminal that a session's leader opens is its own: only then does Ctrl-C reach it.
     os.close(os.open(os.ttyname(0), os.O_RDWR))
-    Shell(
-        Conversation(BASE, Chat(header={}), ModelHandle(SlowSpeaker("Yes."), "m"), build, path=Path(sys.argv[1]))
-    ).run()
+    Shell(Conversation(BASE, Chat(header={}), ModelHandle(SlowModel("Yes."), "m"), build, path=Path(sys.argv[1]))).run()

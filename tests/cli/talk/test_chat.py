@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from innkeeper.cli.app.root import main
-from innkeeper.cli.talk import conversation as speakers
+from innkeeper.cli.talk import conversation
 from innkeeper.cli.talk.conversation import ModelHandle
 from innkeeper.tokens import default_counter
-from tests.cli.fakes import FakeSpeaker
+from tests.cli.fakes import FakeModel
 from tests.shared import ROOT
 
 EXAMPLES = ROOT / "examples"
@@ -24,14 +24,14 @@ class Room:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         self.monkeypatch, self.capsys = monkeypatch, capsys
-        self.speaker = FakeSpeaker()
-        self.seats: list[tuple[Any, ...]] = []
+        self.model = FakeModel()
+        self.opened: list[tuple[Any, ...]] = []
         self.window: int | None = 4096
-        monkeypatch.setattr(speakers, "seat", self.seat)
+        monkeypatch.setattr(conversation, "open_model", self.open_model)
 
-    def seat(self, *asked: Any) -> ModelHandle:
-        self.seats.append(asked)
-        return ModelHandle(self.speaker, "small", self.window, default_counter())
+    def open_model(self, *asked: Any) -> ModelHandle:
+        self.opened.append(asked)
+        return ModelHandle(self.model, "small", self.window, default_counter())
 
     def run(self, *words: str, lines: tuple[str, ...] = (), code: int = 0) -> str:
         self.monkeypatch.setattr("sys.stdin", io.StringIO("".join(line + "\n" for line in lines)))
@@ -51,8 +51,8 @@ def test_from_card_to_reply(room: Room) -> None:
     assert "Come in, Ansel, and wipe your boots" in out
     assert "{{" not in out
     assert "Wenna Carrow: Reply 1." in out
-    assert room.speaker.closed
-    sent = room.speaker.asked[0]
+    assert room.model.closed
+    sent = room.model.asked[0]
     assert sent["model"] == "small"
     assert sent["max_tokens" if "max_tokens" in sent else "max_completion_tokens"] == 256
     assert any("Hello" in message["content"] for message in sent["messages"])
@@ -110,10 +110,10 @@ def test_window(room: Room) -> None:
     lines = tuple(f"Message number {n} " + "and so on " * 30 for n in range(12))
     room.window = 1400
     room.run(CARD, "--reserve", "64", lines=(*lines, "/plan"))
-    for asked in room.speaker.asked:
+    for asked in room.model.asked:
         total = sum(default_counter().count(message["content"]) + 4 for message in asked["messages"]) + 3
         assert total + 64 <= 1400
-    texts = [message["content"] for message in room.speaker.asked[-1]["messages"]]
+    texts = [message["content"] for message in room.model.asked[-1]["messages"]]
     assert any("Message number 11" in text for text in texts)
     assert not any("Message number 0 " in text for text in texts)
 
@@ -123,7 +123,7 @@ def test_prompt_too_large(room: Room) -> None:
     out = room.run(CARD, "--context-window", "150", "--reserve", "64", lines=("Hello", "/help"), code=65)
     assert "exceeded limit" in out
     assert "/quit" in out
-    assert room.speaker.asked == []
+    assert room.model.asked == []
 
 
 @pytest.mark.parametrize(
@@ -135,9 +135,9 @@ def test_prompt_too_large(room: Room) -> None:
     ],
 )
 def test_who_is_asked(room: Room, words: tuple[str, ...], asked: tuple[Any, ...]) -> None:
-    """Model and address reach whoever seats the speaker."""
+    """Model and address reach whoever seats the model."""
     room.run(CARD, *words)
-    assert room.seats == [asked]
+    assert room.opened == [asked]
 
 
 def test_without_a_card(room: Room) -> None:

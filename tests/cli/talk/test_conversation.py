@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.cli.talk.conversation import Conversation, ModelHandle, asked, name_of, seat
+from innkeeper.cli.talk.conversation import Conversation, ModelHandle, asked, name_of, open_model
 from innkeeper.content.chat import Chat
 from innkeeper.content.files.loading import load_chat
 from innkeeper.dialects import DIALECTS
@@ -16,7 +16,7 @@ from innkeeper.inference.local import model as local
 from innkeeper.inference.local.model import LocalModel
 from innkeeper.prompt import Block, BuildRequest, ConfigError, Message, Plan, Ports, ProviderError, UsageError
 from innkeeper.taverns.assets import Assets
-from tests.cli.fakes import FakeSpeaker
+from tests.cli.fakes import FakeModel
 
 NOW = datetime(2026, 10, 6, 19, 5, tzinfo=UTC)
 BASE = BuildRequest(character={"data": {"name": "Wenna"}}, user={"name": "Ansel"}, reserved_tokens=50)
@@ -43,10 +43,10 @@ class FakeBuild:
         return Plan(blocks=blocks, request=request, model="m", variables=variables, carry=carry, dialects=DIALECTS)  # type: ignore[arg-type]
 
 
-def talk(speaker: FakeSpeaker, build: FakeBuild | None = None, path: Path | None = None) -> Conversation:
+def talk(model: FakeModel, build: FakeBuild | None = None, path: Path | None = None) -> Conversation:
     """An empty chat."""
     return Conversation(
-        BASE, Chat(header=HEADER), ModelHandle(speaker, "m"), build or FakeBuild(), path=path, now=lambda: NOW
+        BASE, Chat(header=HEADER), ModelHandle(model, "m"), build or FakeBuild(), path=path, now=lambda: NOW
     )
 
 
@@ -66,8 +66,8 @@ def stored(path: Path) -> list[dict[str, Any]]:
 
 def test_turns() -> None:
     """Each turn sends the chat so far and the new message, and adds both sides to the chat."""
-    speaker, heard = FakeSpeaker("Good evening, Ansel.", "Two."), list[str]()
-    chat = talk(speaker)
+    model, heard = FakeModel("Good evening, Ansel.", "Two."), list[str]()
+    chat = talk(model)
     chat.greet(["Come in."])
     assert chat.say("Hello", heard.append) == "Good evening, Ansel."
     assert "".join(heard) == "Good evening, Ansel."
@@ -79,7 +79,7 @@ def test_turns() -> None:
         ("user", "How many?"),
         ("assistant", "Two."),
     ]
-    assert [m["content"] for m in speaker.asked[1]["messages"]] == [
+    assert [m["content"] for m in model.asked[1]["messages"]] == [
         "Come in.",
         "Hello",
         "Good evening, Ansel.",
@@ -91,19 +91,19 @@ def test_turns() -> None:
 
 def test_reply_is_bounded_by_the_reserve() -> None:
     """The reply may be as long as what was reserved for it; options of the plan go before."""
-    speaker = FakeSpeaker()
-    talk(speaker).say("Hello", hear)
-    assert speaker.asked[0]["max_tokens"] == 50
+    model = FakeModel()
+    talk(model).say("Hello", hear)
+    assert model.asked[0]["max_tokens"] == 50
     plan = Plan(request=BASE, options={"max_tokens": 7, "temperature": 0.1}, model="m", dialects=DIALECTS)  # type: ignore[arg-type]
-    model, messages, options = asked(plan)
-    assert (model, messages, options["temperature"]) == ("m", [], 0.1)
+    name, messages, options = asked(plan)
+    assert (name, messages, options["temperature"]) == ("m", [], 0.1)
     assert [options[name] for name in options if name.startswith("max_")] == [7]
 
 
 def test_variables_carry_over(tmp_path: Path) -> None:
     """What a build changed in the variables is there in the next and in the file, but not after a preview."""
     path = tmp_path / "c.jsonl"
-    chat = talk(FakeSpeaker(), FakeBuild(counts=True), path)
+    chat = talk(FakeModel(), FakeBuild(counts=True), path)
     for turn in ("1", "2"):
         chat.say("on", hear)
         assert chat.base.variables == {"local": {"turns": turn}}
@@ -122,7 +122,7 @@ def test_file_grows(tmp_path: Path) -> None:
     """The file has the header and each message as soon as it is there, in SillyTavern's format."""
     path = tmp_path / "chats" / "new.jsonl"
     path.parent.mkdir()
-    chat = talk(FakeSpeaker("Yes."), path=path)
+    chat = talk(FakeModel("Yes."), path=path)
     chat.greet(["Come in.", "Mind the step."])
     chat.say("Hello", hear)
     lines = stored(path)
@@ -140,11 +140,11 @@ def test_file_grows(tmp_path: Path) -> None:
 def test_file_goes_on(tmp_path: Path) -> None:
     """A chat that is opened again keeps its lines byte for byte."""
     path = tmp_path / "old.jsonl"
-    first = talk(FakeSpeaker("Yes."), path=path)
+    first = talk(FakeModel("Yes."), path=path)
     first.say("Hello", hear)
     before = path.read_bytes()
     second = Conversation(
-        BASE, load_chat(path), ModelHandle(FakeSpeaker("No."), "m"), FakeBuild(), path=path, now=lambda: NOW
+        BASE, load_chat(path), ModelHandle(FakeModel("No."), "m"), FakeBuild(), path=path, now=lambda: NOW
     )
     second.say("Again", hear)
     assert path.read_bytes().startswith(before)
@@ -155,12 +155,12 @@ def test_file_goes_on(tmp_path: Path) -> None:
 def test_retry(tmp_path: Path, *, saved: bool) -> None:
     """A retry sends what was sent before and puts its reply in the place of the old one."""
     path = tmp_path / "c.jsonl" if saved else None
-    speaker = FakeSpeaker("One.", "Two.")
-    chat = talk(speaker, path=path)
+    model = FakeModel("One.", "Two.")
+    chat = talk(model, path=path)
     chat.say("Hello", hear)
     chat.retry(hear)
     assert texts(chat) == [("user", "Hello"), ("assistant", "Two.")]
-    assert speaker.asked[0]["messages"] == speaker.asked[1]["messages"]
+    assert model.asked[0]["messages"] == model.asked[1]["messages"]
     if path:
         assert [line["mes"] for line in stored(path)[1:]] == ["Hello", "Two."]
 
@@ -176,7 +176,7 @@ def test_again(act: str, tavern: str, history: list[str], message: str, generati
     chat = Conversation(
         BASE.with_(tavern=tavern),
         Chat(header=HEADER),
-        ModelHandle(FakeSpeaker("One.", "Two."), "m"),
+        ModelHandle(FakeModel("One.", "Two."), "m"),
         build,
         now=lambda: NOW,
     )
@@ -191,8 +191,8 @@ def test_again(act: str, tavern: str, history: list[str], message: str, generati
 def test_swipes(tmp_path: Path) -> None:
     """Alternatives are kept beside one another; each can be shown; the next turn goes on from the shown one."""
     path = tmp_path / "c.jsonl"
-    speaker = FakeSpeaker("One.", "Two.", "Three.", "On.")
-    chat = talk(speaker, path=path)
+    model = FakeModel("One.", "Two.", "Three.", "On.")
+    chat = talk(model, path=path)
     chat.say("Hello", hear)
     chat.swipe(hear)
     chat.swipe(hear)
@@ -201,13 +201,13 @@ def test_swipes(tmp_path: Path) -> None:
     last = stored(path)[-1]
     assert (last["mes"], last["swipe_id"], last["swipes"]) == ("One.", 0, ["One.", "Two.", "Three."])
     chat.say("Go on", hear)
-    assert [m["content"] for m in speaker.asked[-1]["messages"]] == ["Hello", "One.", "Go on"]
+    assert [m["content"] for m in model.asked[-1]["messages"]] == ["Hello", "One.", "Go on"]
 
 
 @pytest.mark.parametrize("number", [0, 4, -1])
 def test_swipe_that_is_not_there(number: int) -> None:
     """Only alternatives that exist can be shown."""
-    chat = talk(FakeSpeaker())
+    chat = talk(FakeModel())
     chat.greet(["a", "b", "c"])
     with pytest.raises(UsageError, match="no alternative"):
         chat.choose(number)
@@ -215,7 +215,7 @@ def test_swipe_that_is_not_there(number: int) -> None:
 
 def test_greetings_are_alternatives() -> None:
     """Until the user speaks, the greetings can be leafed through."""
-    chat = talk(FakeSpeaker())
+    chat = talk(FakeModel())
     chat.greet(["a", "b"], shown=1)
     assert (texts(chat), chat.is_greeting, chat.shown) == ([("assistant", "b")], True, 2)
     chat.choose(1)
@@ -227,7 +227,7 @@ def test_greetings_are_alternatives() -> None:
 @pytest.mark.parametrize("act", ["retry", "swipe"])
 def test_nothing_to_answer(act: str) -> None:
     """Before the user has spoken there is nothing to ask again, and the error says so."""
-    chat = talk(FakeSpeaker())
+    chat = talk(FakeModel())
     with pytest.raises(UsageError):
         getattr(chat, act)(hear)
     chat.greet(["a"])
@@ -238,7 +238,7 @@ def test_nothing_to_answer(act: str) -> None:
 def test_failed_reply(tmp_path: Path) -> None:
     """A provider's error leaves the user's message, in the file too, for a retry."""
     path = tmp_path / "c.jsonl"
-    chat = talk(FakeSpeaker(ProviderError("down"), "Yes."), path=path)
+    chat = talk(FakeModel(ProviderError("down"), "Yes."), path=path)
     with pytest.raises(ProviderError):
         chat.say("Hello", hear)
     assert texts(chat) == [("user", "Hello")]
@@ -249,7 +249,7 @@ def test_failed_reply(tmp_path: Path) -> None:
 
 def test_failed_retry_keeps_the_old_reply() -> None:
     """When a retry fails, the reply that was there stays."""
-    chat = talk(FakeSpeaker("One.", ProviderError("down")))
+    chat = talk(FakeModel("One.", ProviderError("down")))
     chat.say("Hello", hear)
     with pytest.raises(ProviderError):
         chat.retry(hear)
@@ -259,7 +259,7 @@ def test_failed_retry_keeps_the_old_reply() -> None:
 def test_failed_build_keeps_nothing(tmp_path: Path) -> None:
     """A message that no prompt can be built for is not in the chat."""
     path = tmp_path / "c.jsonl"
-    chat = talk(FakeSpeaker(), FakeBuild(UsageError("no")), path)
+    chat = talk(FakeModel(), FakeBuild(UsageError("no")), path)
     with pytest.raises(UsageError):
         chat.say("Hello", hear)
     assert texts(chat) == []
@@ -268,10 +268,10 @@ def test_failed_build_keeps_nothing(tmp_path: Path) -> None:
 
 def test_interrupted() -> None:
     """Ctrl-C keeps what was said so far; before the first word it comes through."""
-    chat = talk(FakeSpeaker(KeyboardInterrupt(), before=2))
+    chat = talk(FakeModel(KeyboardInterrupt(), before=2))
     assert chat.say("Hello", hear) == "word0 word1"
     assert texts(chat)[-1] == ("assistant", "word0 word1")
-    chat = talk(FakeSpeaker(KeyboardInterrupt()))
+    chat = talk(FakeModel(KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt):
         chat.say("Hello", hear)
     assert texts(chat) == [("user", "Hello")]
@@ -279,7 +279,7 @@ def test_interrupted() -> None:
 
 def test_save_elsewhere(tmp_path: Path) -> None:
     """A chat without a file can be given one; it is never an existing one."""
-    chat = talk(FakeSpeaker("Yes.", "No."))
+    chat = talk(FakeModel("Yes.", "No."))
     chat.say("Hello", hear)
     chat.save(tmp_path / "c.jsonl")
     chat.say("More", hear)
@@ -328,28 +328,28 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
 )
 def test_local(opened: list[tuple[str, Any]], model: str | None, window: int | None, expected: tuple[str, Any]) -> None:
     """Without a name it is the local model; its window and its own way of counting come with it."""
-    seated = seat(model, window=window)
+    handle = open_model(model, window=window)
     assert opened == [expected]
-    assert (seated.model, seated.window) == (expected[0], window or 4096)
-    assert seated.counter is not None
-    seated.close()
+    assert (handle.model, handle.window) == (expected[0], window or 4096)
+    assert handle.counter is not None
+    handle.close()
 
 
 def test_provider() -> None:
     """A name of another kind is a provider's; nothing is asked before the first turn."""
-    seated = seat("gpt-4o", "https://provider.example/v1", 1000)
-    assert isinstance(seated.speaker, Client)
-    assert (seated.model, seated.window, seated.counter) == ("gpt-4o", 1000, None)
-    seated.close()
+    handle = open_model("gpt-4o", "https://provider.example/v1", 1000)
+    assert isinstance(handle.client, Client)
+    assert (handle.model, handle.window, handle.counter) == ("gpt-4o", 1000, None)
+    handle.close()
 
 
 def test_provider_without_a_model() -> None:
     """A provider needs to be told the model."""
     with pytest.raises(UsageError, match="name of a model"):
-        seat(None, "https://provider.example")
+        open_model(None, "https://provider.example")
 
 
 def test_bad_address() -> None:
     """An address that is none is refused at once."""
     with pytest.raises(ConfigError):
-        seat("gpt-4o", "provider.example")
+        open_model("gpt-4o", "provider.example")

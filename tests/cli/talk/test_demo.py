@@ -8,7 +8,7 @@ import pytest
 
 import innkeeper
 from innkeeper.cli.app.root import main
-from innkeeper.cli.talk import conversation as speakers
+from innkeeper.cli.talk import conversation
 from innkeeper.cli.talk import demo as demo_module
 from innkeeper.cli.talk import demo as examples
 from innkeeper.cli.talk.conversation import ModelHandle
@@ -16,23 +16,25 @@ from innkeeper.inference.errors import ModelInstallError
 from innkeeper.inference.local import weights as local_models
 from innkeeper.inference.local.weights import DEFAULT_MODEL, LocalModelFile, list_models
 from innkeeper.tokens import default_counter
-from tests.cli.fakes import FakeSpeaker
+from tests.cli.fakes import FakeModel
 from tests.shared import ROOT
 
 WEIGHTS = next(model for model in list_models(check=False) if model.name == DEFAULT_MODEL)
 
 
 @pytest.fixture
-def speaker(monkeypatch: pytest.MonkeyPatch) -> FakeSpeaker:
+def model(monkeypatch: pytest.MonkeyPatch) -> FakeModel:
     """A model that is there at once and says one line."""
-    found = FakeSpeaker("The reef is never safe, Ansel.")
+    found = FakeModel("The reef is never safe, Ansel.")
     file = LocalModelFile("small", Path("small.gguf"), "ok", 98_000_000)
     monkeypatch.setattr(local_models, "install_model", lambda: file)
-    monkeypatch.setattr(speakers, "seat", lambda *_, **__: ModelHandle(found, "small", 2048, default_counter()))
+    monkeypatch.setattr(
+        conversation, "open_model", lambda *_, **__: ModelHandle(found, "small", 2048, default_counter())
+    )
     return found
 
 
-def test_whole_turn(speaker: FakeSpeaker, capsys: pytest.CaptureFixture[str]) -> None:
+def test_whole_turn(model: FakeModel, capsys: pytest.CaptureFixture[str]) -> None:
     """Files, prompt as a table, answer, times: all of it is shown, without colours in a pipe."""
     assert main(["demo"]) == 0
     out = capsys.readouterr().out
@@ -48,13 +50,13 @@ def test_whole_turn(speaker: FakeSpeaker, capsys: pytest.CaptureFixture[str]) ->
     assert "The reef is never safe, Ansel." in out
     assert "tokens answered in" in out
     assert "\x1b" not in out
-    assert speaker.closed
+    assert model.closed
 
 
-def test_the_turn_is_real(speaker: FakeSpeaker) -> None:
+def test_the_turn_is_real(model: FakeModel) -> None:
     """What is asked has the card, the persona, the lore that the message calls up, and the chat."""
     assert main(["demo", "--seed", "7", "--max-tokens", "33"]) == 0
-    asked = speaker.asked[0]
+    asked = model.asked[0]
     text = "\n".join(message["content"] for message in asked["messages"])
     for part in (
         "keeps the Skerrow Light",
@@ -68,7 +70,7 @@ def test_the_turn_is_real(speaker: FakeSpeaker) -> None:
     assert 33 in (asked.get("max_tokens"), asked.get("max_completion_tokens"))
 
 
-def test_same_each_time(speaker: FakeSpeaker, capsys: pytest.CaptureFixture[str]) -> None:
+def test_same_each_time(model: FakeModel, capsys: pytest.CaptureFixture[str]) -> None:
     """The prompt of the demo is the same each time: nothing in it depends on the clock or on chance."""
     prints = []
     for _ in range(2):

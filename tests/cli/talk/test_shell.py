@@ -16,7 +16,7 @@ from innkeeper.content.chat_message import ChatMessage
 from innkeeper.dialects import DIALECTS
 from innkeeper.lore import Reason, Verdict
 from innkeeper.prompt import Block, BuildRequest, Message, Plan, Ports, ProviderError
-from tests.cli.fakes import FakeSpeaker
+from tests.cli.fakes import FakeModel
 
 BASE = BuildRequest(character={"name": "Wenna"}, user={"name": "Ansel"}, reserved_tokens=50, context_window=1000)
 
@@ -44,13 +44,11 @@ def build(request: BuildRequest, ports: Ports) -> Plan:
 def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     """Pipe lines into a shell and get what it writes."""
 
-    def piped(
-        *lines: str, speaker: FakeSpeaker | None = None, chat: Chat | None = None, path: Path | None = None
-    ) -> str:
+    def piped(*lines: str, speaker: FakeModel | None = None, chat: Chat | None = None, path: Path | None = None) -> str:
         monkeypatch.setattr(sys, "stdin", io.StringIO("".join(line + "\n" for line in lines)))
         out = io.StringIO()
         talk = Conversation(
-            BASE, chat or Chat(header={}), ModelHandle(speaker or FakeSpeaker("Tea first."), "m"), build, path=path
+            BASE, chat or Chat(header={}), ModelHandle(speaker or FakeModel("Tea first."), "m"), build, path=path
         )
         Shell(talk, console=console(out)).run()
         return out.getvalue()
@@ -67,7 +65,7 @@ def test_a_turn_by_pipe(run: Callable[..., str]) -> None:
 
 def test_end_of_input_and_quit(run: Callable[..., str]) -> None:
     """The end of the input and ``/quit`` leave; nothing after ``/quit`` is read."""
-    speaker = FakeSpeaker()
+    speaker = FakeModel()
     run(speaker=speaker)
     run("/quit", "Hello", speaker=speaker)
     assert speaker.asked == []
@@ -75,7 +73,7 @@ def test_end_of_input_and_quit(run: Callable[..., str]) -> None:
 
 def test_last_line_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """A last line that has no line end is a message like others."""
-    speaker = FakeSpeaker()
+    speaker = FakeModel()
     monkeypatch.setattr(sys, "stdin", io.StringIO("Hello"))
     Shell(Conversation(BASE, Chat(), ModelHandle(speaker, "m"), build), console=console(io.StringIO())).run()
     assert speaker.said() == ["Hello"]
@@ -83,14 +81,14 @@ def test_last_line_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_empty_lines_are_nothing(run: Callable[..., str]) -> None:
     """Empty lines are no messages."""
-    speaker = FakeSpeaker()
+    speaker = FakeModel()
     run("", "   ", "Hello", speaker=speaker)
     assert speaker.said() == ["Hello"]
 
 
 def test_slashes(run: Callable[..., str]) -> None:
     """Two slashes begin a message that begins with one; an unknown command is not sent, and near ones are offered."""
-    speaker = FakeSpeaker()
+    speaker = FakeModel()
     out = run("//me bows", "/swpe", speaker=speaker)
     assert speaker.said() == ["/me bows"]
     assert "unknown command '/swpe'" in out
@@ -99,7 +97,7 @@ def test_slashes(run: Callable[..., str]) -> None:
 
 def test_plan(run: Callable[..., str]) -> None:
     """``/plan`` shows the last prompt; with a text, the one that it would get, and sends nothing."""
-    speaker = FakeSpeaker()
+    speaker = FakeModel()
     out = run("Hello", "/plan", "/plan and now?", speaker=speaker)
     first, second = out.split("Ansel> /plan and now?")
     assert "main" in first
@@ -120,7 +118,7 @@ def test_why(run: Callable[..., str]) -> None:
 
 def test_retry_and_swipe(run: Callable[..., str], tmp_path: Path) -> None:
     """``/retry`` replaces, ``/swipe`` adds, ``/swipe N`` leafs; what is no number is refused."""
-    speaker = FakeSpeaker("One.", "Two.", "Three.")
+    speaker = FakeModel("One.", "Two.", "Three.")
     out = run(
         "Hello", "/retry", "/swipe", "/swipe 1", "/swipe 9", "/swipe x", speaker=speaker, path=tmp_path / "c.jsonl"
     )
@@ -133,7 +131,7 @@ def test_retry_and_swipe(run: Callable[..., str], tmp_path: Path) -> None:
 def test_greetings_are_leafed_through(run: Callable[..., str]) -> None:
     """While only the greeting is there, ``/swipe`` shows the next one and asks nobody."""
     greeting = ChatMessage.create("assistant", "a", name="Wenna").replace(swipes=("a", "b"), swipe_id=0)
-    speaker = FakeSpeaker()
+    speaker = FakeModel()
     out = run("/swipe", "/swipe", "/swipe", chat=Chat(messages=(greeting,)), speaker=speaker)
     assert out.count("Wenna: a") == 2
     assert out.count("Wenna: b") == 2
@@ -161,7 +159,7 @@ def test_help_has_all(run: Callable[..., str]) -> None:
 )
 def test_trouble_does_not_end_it(run: Callable[..., str], trouble: BaseException, says: str) -> None:
     """An error, and Ctrl-C, end a turn and nothing else."""
-    speaker = FakeSpeaker(trouble, "Yes.")
+    speaker = FakeModel(trouble, "Yes.")
     out = run("Hello", "/retry", speaker=speaker)
     assert says in out
     assert "Wenna: Yes." in out
@@ -169,14 +167,14 @@ def test_trouble_does_not_end_it(run: Callable[..., str], trouble: BaseException
 
 def test_silent_model(run: Callable[..., str]) -> None:
     """A reply without a word is said to be one."""
-    assert "the model said nothing" in run("Hello", speaker=FakeSpeaker(""))
+    assert "the model said nothing" in run("Hello", speaker=FakeModel(""))
 
 
 def test_texts_cannot_drive_the_terminal(run: Callable[..., str]) -> None:
     """Neither a reply, nor a chat, nor a lorebook can send control characters or markup to the terminal."""
     evil = "\x1b[2J\x07 [bold red]x[/] \u202egnp"
     chat = Chat(messages=(ChatMessage.create("assistant", evil, name=evil),))
-    out = run(evil, "/plan", "/why 2", chat=chat, speaker=FakeSpeaker(evil))
+    out = run(evil, "/plan", "/why 2", chat=chat, speaker=FakeModel(evil))
     assert not any(c in out for c in "\x1b\x07\u202e")
     assert "[bold red]x[/]" in out
 

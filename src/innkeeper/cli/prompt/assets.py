@@ -16,7 +16,7 @@ from innkeeper.prompt.limits import MAX_DEPTH
 if TYPE_CHECKING:
     from innkeeper.content.finding import Finding
 
-__all__ = ["STDIN", "Assets", "asset_options", "setting"]
+__all__ = ["STDIN", "Assets", "asset_options", "request_fields", "setting"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -87,6 +87,18 @@ class Assets:
         self.findings: list[Finding] = []
         self._stdin = stdin
         self._piped: bytes | None = None
+
+    @classmethod
+    def of(cls, files: Iterable[str], options: Mapping[str, Any]) -> Assets:
+        """The files of a command line, and after them those that its options name, as `asset_options` call them."""
+        assets = cls()
+        for name in files:
+            assets.add(name)
+        for kind in ("card", "persona", "lorebook", "preset", "chat"):
+            names = options.get(kind) or ()
+            for name in (names,) if isinstance(names, str) else names:
+                assets.add_as(kind, name)
+        return assets
 
     def add(self, name: str) -> None:
         """Add a file by what its content shows it to be; an unknown JSON object is read as a request.
@@ -190,6 +202,12 @@ class Assets:
                 error.where = msgspec.structs.replace(error.where or Where(), asset=name)
                 raise
         self._put("request", request, name)
+
+
+def request_fields(options: Mapping[str, Any], *more: str) -> dict[str, Any]:
+    """The `asset_options` that are fields of a request, and ``more`` options that are."""
+    names = ("tavern", "profile", "now", "seed", "context_window", *more)
+    return {name: options[name] for name in names} | {"reserved_tokens": options["reserve"]}
 
 
 def setting(text: str) -> tuple[list[str], Any]:

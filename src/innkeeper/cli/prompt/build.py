@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from innkeeper.cli.app.options import json_option
-from innkeeper.cli.prompt.assets import Assets, asset_options
+from innkeeper.cli.prompt.assets import Assets, asset_options, request_fields
 
 if TYPE_CHECKING:
     from innkeeper.content.finding import Finding
@@ -39,15 +39,10 @@ def build(files: tuple[str, ...], **options: Any) -> None:
     """
     from innkeeper.taverns import build as build_plan
 
-    assets = Assets()
-    for name in files:
-        assets.add(name)
-    for kind in ("card", "persona", "lorebook", "preset", "chat"):
-        given = options[kind] or ()
-        for name in (given,) if isinstance(given, str) else given:
-            assets.add_as(kind, name)
+    assets = Assets.of(files, options)
     _check_given(assets, options)
-    plan = build_plan(assets.request(_fields(options), options["settings"]))
+    fields = request_fields(options, "model", "message", "greeting", "dialect")
+    plan = build_plan(assets.request(fields, options["settings"]))
     if options["replay_out"] is not None:
         plan.replay(options["dialect"]).write(options["replay_out"])
     _deliver(_shown(plan, assets.findings, options), options["out"])
@@ -60,12 +55,6 @@ def _check_given(assets: Assets, options: dict[str, Any]) -> None:
 
         hint = "give a card, a chat or a build request, or --message; `innkeeper demo` shows a whole prompt"
         raise UsageError("there is nothing to build a prompt from", hint=hint)
-
-
-def _fields(options: dict[str, Any]) -> dict[str, Any]:
-    """The options that are fields of the request."""
-    named = ("tavern", "profile", "model", "now", "seed", "context_window", "message", "greeting", "dialect")
-    return {name: options[name] for name in named} | {"reserved_tokens": options["reserve"]}
 
 
 def _shown(plan: Plan, findings: list[Finding], options: dict[str, Any]) -> str:

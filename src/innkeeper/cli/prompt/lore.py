@@ -55,12 +55,7 @@ def test(books: tuple[str, ...], *, only_fired: bool, as_json: bool, **options: 
 
 
 def _request(books: tuple[str, ...], options: dict[str, Any]) -> BuildRequest:
-    assets = Assets()
-    for name in books:
-        assets.add(name)
-    for kind in ("card", "persona", "preset", "chat"):
-        if options[kind]:
-            assets.add_as(kind, options[kind])
+    assets = Assets.of(books, options)
     assets.fields.setdefault("character", {"name": NOBODY, "description": ""})
     settings = {"depth": options["depth"], "recursive": options["recursive"], "budget": options["budget"]}
     given = {name: value for name, value in settings.items() if value is not None}

