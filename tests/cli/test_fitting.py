@@ -56,11 +56,13 @@ def test_old_history_goes_first(tavern: str) -> None:
     assert len(left) == 40 - len(sent)
 
 
-def test_smaller_window_is_said() -> None:
-    """When the model's rule is dearer than the tavern's, the plan says that it was built for less."""
+def test_what_the_models_rule_takes_out_is_said() -> None:
+    """Where the model's rule is dearer than the tavern's, more goes, and a note of the step that fits says so."""
     asked = request(40, 700, tavern="silly", reserved_tokens=50)
-    assert any(note.kind is NoteKind.ESTIMATE for note in build_fitting(asked, PORTS, DEAR).notes)
-    assert not any(note.kind is NoteKind.ESTIMATE for note in build_fitting(asked, PORTS).notes)
+    dear, cheap = (build_fitting(asked, PORTS, framing) for framing in (DEAR, None))
+    assert len(dear.messages) < len(cheap.messages)
+    assert "fit" in [note.step for note in dear.notes if note.kind is NoteKind.EVICTED]
+    assert not [note for note in cheap.notes if note.step == "fit"]
 
 
 def test_without_a_window_nothing_is_cut() -> None:

@@ -14,6 +14,7 @@ from innkeeper.budget.accounting import Accounting, Line, accounting
 from innkeeper.budget.costing import Cost, Costing, framing_of
 from innkeeper.budget.errors import BudgetError, BudgetMissingError, BudgetNumberError
 from innkeeper.budget.explanation import Explanation, Row, explain
+from innkeeper.budget.fit import FIT, FitConfig, fit, fit_state
 from innkeeper.budget.max_tokens import MAX_TOKENS, MaxTokensConfig
 from innkeeper.budget.prefix import PrefixChange, PrefixReport, prefix_report
 from innkeeper.budget.report import EvictionReason, EvictionRecord, GroupTotal, TrimReport, TrimResult
@@ -33,6 +34,7 @@ from innkeeper.budget.trimming import TRIMMING, TrimmingConfig, trim_state
 from innkeeper.budget.window import Evicted, Part, Summariser, Turn, Window, fit_chat
 
 __all__ = [
+    "FIT",
     "MAX_TOKENS",
     "STRATEGIES",
     "TRIMMING",
@@ -49,6 +51,7 @@ __all__ = [
     "EvictionRecord",
     "Explanation",
     "Fill",
+    "FitConfig",
     "GroupOrder",
     "GroupTotal",
     "Line",
@@ -69,7 +72,9 @@ __all__ = [
     "Window",
     "accounting",
     "explain",
+    "fit",
     "fit_chat",
+    "fit_state",
     "framing_of",
     "prefix_report",
     "trim",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 from innkeeper.budget.costing import Costing, framing_of
@@ -24,8 +23,8 @@ class CountingConfig(StepConfig, frozen=True, kw_only=True):
     """How a step counts. Each of the options may be a function of the state.
 
     ``max_tokens`` is the window (default: the request's ``context_window``; 0 or none: nothing to do), ``reserve_tokens`` the
-    reply's share (default: the request's ``reserved_tokens``). ``framing`` is a name of `innkeeper.tokens.FRAMINGS` (default:
-    the dialect's). For the rest see `innkeeper.budget.Costing`.
+    reply's share (default: the request's ``reserved_tokens``). ``framing`` is a rule or a name of `innkeeper.tokens.FRAMINGS`
+    (default: the dialect's). For the rest see `innkeeper.budget.Costing`.
     """
 
     max_tokens: Setting = None
@@ -128,7 +127,9 @@ def model_for(state: State, hint: Setting = None) -> str | None:
     return None
 
 
-def framing_for(state: State, value: str | Callable[[State], str] | None) -> Framing:
-    """The counting rule by name, else that of the request's dialect. Raises `UnknownNameError`."""
-    name = resolved(value, state)
-    return framing_of(state.request.dialect) if name is None else framing(name)
+def framing_for(state: State, value: Setting = None) -> Framing:
+    """The counting rule itself, or by name, else that of the request's dialect. Raises `UnknownNameError`."""
+    rule = resolved(value, state)
+    if rule is None:
+        return framing_of(state.request.dialect)
+    return rule if isinstance(rule, Framing) else framing(rule)

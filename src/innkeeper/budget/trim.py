@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -14,8 +14,9 @@ from innkeeper.budget.strategies import STRATEGIES, Strategy
 from innkeeper.budget.unit import Unit, latest_user, pass_of, units_of
 from innkeeper.prompt import Block, MaxTokensExceededError, Plan, TokenCounter, UnknownNameError
 from innkeeper.tokens.framing import NO_FRAMING, Framing
+from innkeeper.tokens.tools import count_tools
 
-__all__ = ["ON_OVERFLOW", "Room", "trim", "trim_blocks"]
+__all__ = ["ON_OVERFLOW", "Counted", "Room", "overflow", "trim", "trim_counted"]
 
 ON_OVERFLOW: Final = ("error", "return")
 """What happens when what may not be evicted does not fit: raise, or return the best effort."""
@@ -49,6 +50,11 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
         rest = max((max_tokens or 0) - reserve_tokens, 0)
         budget = rest if budget_tokens is None else budget_tokens
         return cls(budget_tokens=budget, max_tokens=max_tokens, reserve_tokens=reserve_tokens)
+
+    def besides(self, costing: Costing, tools: Iterable[Any]) -> Room:
+        """The same with what is in every prompt besides its blocks: the tools and the start of the reply."""
+        tokens = count_tools(tools, costing.whole_counter, costing.model, costing.framing.name).tokens
+        return msgspec.structs.replace(self, fixed_tokens=costing.framing.reply + tokens)
 
 
 def trim(  # noqa: PLR0913 - the parameters of the document
@@ -88,11 +94,28 @@ def trim(  # noqa: PLR0913 - the parameters of the document
     )
     fixed = whole("other_tokens", other_tokens) + framing.reply
     room = msgspec.structs.replace(Room.of(max_tokens, reserve_tokens, budget_tokens), fixed_tokens=fixed)
-    return trim_blocks(blocks, STRATEGIES.make(strategy), costing, room, on_overflow=on_overflow, step=step)
+    counted = Counted.of(blocks, costing)
+    return trim_counted(counted, STRATEGIES.make(strategy), costing, room, on_overflow=on_overflow, step=step)
 
 
-def trim_blocks(
-    blocks: Sequence[Block],
+class Counted(NamedTuple):
+    """Blocks of a plan, those that are enabled, and what each of these costs as a message of its own, in tokens."""
+
+    blocks: Sequence[Block]
+    enabled: Sequence[Block]
+    tokens: Sequence[int]
+
+    @classmethod
+    def of(cls, blocks: Sequence[Block], costing: Costing) -> Counted:
+        """All of them counted in one batch; blocks without an id get the one that a plan gives them."""
+        if not all(block.id for block in blocks):
+            blocks = Plan(blocks=tuple(blocks)).blocks
+        enabled = [block for block in blocks if block.enabled]
+        return cls(blocks, enabled, costing.totals(enabled))
+
+
+def trim_counted(
+    counted: Counted,
     strategy: Strategy,
     costing: Costing,
     room: Room,
@@ -100,19 +123,17 @@ def trim_blocks(
     on_overflow: str = "error",
     step: str | None = None,
 ) -> TrimResult:
-    """`trim` with its parameters put together."""
+    """`trim` with its parameters put together, for blocks that are counted already."""
     if on_overflow not in ON_OVERFLOW:
         raise UnknownNameError("on_overflow", str(on_overflow), ON_OVERFLOW)
-    if not all(block.id for block in blocks):
-        blocks = Plan(blocks=tuple(blocks)).blocks
-    enabled = [block for block in blocks if block.enabled]
-    tokens = costing.totals(enabled)
+    blocks, enabled, tokens = counted
     total = sum(tokens) + room.fixed_tokens
     gone = [] if total <= room.budget_tokens and not strategy.caps else _chosen(enabled, tokens, strategy, total, room)
     evicted = {index: _reason(unit, strategy) for unit in gone for index in unit.members}
     report = _report(enabled, tokens, evicted, strategy, room)
     if on_overflow == "error" and report.final_tokens > room.budget_tokens:
-        raise overflow(enabled, tokens, evicted, report, step)
+        kept = [(enabled[index], tokens[index]) for index in range(len(enabled)) if index not in evicted]
+        raise overflow(kept, report, step)
     return _result(blocks, enabled, evicted, _described(report, costing))
 
 
@@ -211,20 +232,14 @@ def _described(report: TrimReport, costing: Costing) -> TrimReport:
     )
 
 
-def overflow(
-    enabled: Sequence[Block],
-    tokens: Sequence[int],
-    evicted: Mapping[int, str],
-    report: TrimReport,
-    step: str | None,
-) -> MaxTokensExceededError:
+def overflow(kept: Iterable[tuple[Block, int]], report: TrimReport, step: str | None) -> MaxTokensExceededError:
     """The error for what does not fit: its numbers as the document maps them, and the largest blocks that had to stay."""
-    kept = sorted((index for index in range(len(enabled)) if index not in evicted), key=lambda index: -tokens[index])
-    largest = [(enabled[index].slot or enabled[index].role, tokens[index]) for index in kept[:_LARGEST_NAMED]]
+    by_size = sorted(kept, key=lambda item: -item[1])
+    largest = [(block.slot or block.role, count) for block, count in by_size[:_LARGEST_NAMED]]
     named = ", ".join(f"{name} ({count:,})" for name, count in largest)
     window = report.budget_tokens + report.reserve_tokens if report.max_tokens is None else report.max_tokens
     return MaxTokensExceededError(
-        estimated_tokens=report.final_tokens,
+        estimated_tokens=report.final_tokens if report.sent_tokens is None else report.sent_tokens,
         max_tokens=window,
         reserve_tokens=report.reserve_tokens,
         step=step,

@@ -15,7 +15,7 @@ import msgspec
 from innkeeper.budget.costing import Costing
 from innkeeper.budget.report import TrimReport
 from innkeeper.budget.strategies import ChatWindow
-from innkeeper.budget.trim import Room, trim_blocks
+from innkeeper.budget.trim import Counted, Room, trim_counted
 from innkeeper.prompt import Block, BudgetGroup, Message, TokenCounter, UsageError
 from innkeeper.tokens.counter import default_counter
 from innkeeper.tokens.framing import OPENAI, Framing
@@ -155,7 +155,7 @@ def client_id(message: Message) -> str:
 
 def _trimmed(blocks: Sequence[Block], costing: Costing, budget: int, on_overflow: str = "error") -> TrimReport:
     room = Room(budget_tokens=budget, max_tokens=budget, fixed_tokens=costing.framing.reply)
-    return trim_blocks(blocks, ChatWindow(), costing, room, on_overflow=on_overflow).report
+    return trim_counted(Counted.of(blocks, costing), ChatWindow(), costing, room, on_overflow=on_overflow).report
 
 
 def _summary(summarise: Summariser | None, turns: Sequence[Turn], evicted: Iterable[Evicted]) -> Message | None:

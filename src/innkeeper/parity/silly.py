@@ -116,7 +116,7 @@ def _build(request: BuildRequest, chance: Any = None) -> Plan:
     from innkeeper.prompt import Ports
     from innkeeper.taverns import silly
 
-    options = {"trimming": {"on_overflow": "warn"}}
+    options = {"trimming": {"on_overflow": "warn"}, "fit": {"keep_user": False}}
     return silly.build(
         request.with_(step_options=options), Ports(random=lambda seed: chance or Randomness.shared(seed))
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from innkeeper.budget.explanation import explain
+from innkeeper.budget import FIT, explain
 from innkeeper.dialects import DIALECTS
 from innkeeper.prompt import BuildRequest, Pipeline, Plan, Ports
 from innkeeper.prompt import build as run_build
@@ -48,6 +48,8 @@ class Tavern:
     ) -> Plan:
         """The plan for a request, for keywords, or for a request with keywords over it.
 
+        After the tavern's own steps it is made to fit its window (`innkeeper.budget.FIT`): used + reserved <= window.
+
         Args:
             request: the request, or its fields.
             ports: objects that are not data; each can be given as a keyword as well.
@@ -60,13 +62,15 @@ class Tavern:
             FormatError: an input that cannot be read.
             ConfigError: a step's configuration that does not fit.
             PipelineError: a step failed.
+            MaxTokensExceededError: what may not be left out does not fit.
         """
         read = read_keywords(request, ports, inputs)
         asked = read.request if read.request.tavern == self.name else read.request.with_(tavern=self.name)
         asked = _with_stored(asked, read.ports)
+        steps = pipeline or self.pipeline_for(asked)
         plan = run_build(
             asked,
-            pipeline or self.pipeline_for(asked),
+            steps if FIT.name in steps else steps.append(FIT),
             read.ports,
             commit=commit,
             assets=lambda state: read_inputs(state, self.inputs),

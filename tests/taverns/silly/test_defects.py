@@ -133,7 +133,7 @@ def test_b14_the_trace_has_the_steps() -> None:
     """Each step with its time, in order."""
     plan = build(Ports(instrumenter=TraceCollector()), message="hi")
     assert plan.trace is not None
-    assert [step.name for step in plan.trace.steps] == list(silly.PIPELINE.names)
+    assert [step.name for step in plan.trace.steps] == [*silly.PIPELINE.names, "fit"]
 
 
 def test_b16_tool_calls_stay_with_their_results() -> None:

@@ -107,7 +107,7 @@ def test_defect_b14_the_trace_is_filled() -> None:
     """A collector's trace is part of the plan, a step an entry (B14)."""
     plan = _example(instrumenter=TraceCollector())
     assert plan.trace is not None
-    assert [step.name for step in plan.trace.steps] == list(vibe.PIPELINE.names)
+    assert [step.name for step in plan.trace.steps] == [*vibe.PIPELINE.names, "fit"]
     assert plan.trace.success
 
 
@@ -158,11 +158,12 @@ class Letters:
 
 
 def test_the_guard_measures_and_never_trims() -> None:
-    """Where there is a window, a prompt that does not fit is a warning, strictly an error; its blocks stay."""
+    """A prompt above a limit of the guard's own is a warning, or an error; its blocks stay."""
     history = [{"role": "user", "content": "x" * 100}]
-    fits = vibe.build(history=history, token_counter=Letters(), context_window=1000, reserved_tokens=100)
+    fits = vibe.build(history=history, token_counter=Letters())
     assert fits.warnings == ()
-    plan = vibe.build(history=history, token_counter=Letters(), context_window=150, reserved_tokens=100)
+    options = {"max_tokens": {"max_tokens": 50}}
+    plan = vibe.build(history=history, token_counter=Letters(), step_options=options)
     assert [warning.step for warning in plan.warnings] == ["max_tokens"]
     assert plan.blocks == fits.blocks
     with pytest.raises(MaxTokensExceededError) as caught:
@@ -170,6 +171,18 @@ def test_the_guard_measures_and_never_trims() -> None:
             history=history, token_counter=Letters(), step_options={"max_tokens": {"max_tokens": 50, "mode": "error"}}
         )
     assert caught.value.limit_tokens == 50
+
+
+def test_the_window_of_the_request_holds() -> None:
+    """Old history goes until the prompt fits; what may not go and does not fit is an error, not a warning."""
+    history = [{"role": "user", "content": "x" * 100}, {"role": "assistant", "content": "y" * 20}]
+    plan = vibe.build(history=history, message="Hi", token_counter=Letters(), context_window=150, reserved_tokens=20)
+    assert [message.content[:1] for message in plan.messages] == ["y", "H"]
+    assert plan.warnings == ()
+    assert [(record.slot, record.reason) for record in plan.trim_report.evictions] == [("history", "budget_exceeded")]
+    with pytest.raises(MaxTokensExceededError) as caught:
+        vibe.build(history=history[:1], token_counter=Letters(), context_window=150, reserved_tokens=100)
+    assert (caught.value.step, caught.value.limit_tokens) == ("fit", 50)
 
 
 def test_the_guard_counts_as_prepare_found() -> None:

@@ -1,0 +1,252 @@
+"""Fit: a finished plan in its window, by exact counts of the messages as they are sent: used + reserved <= window.
+
+Neighbouring in-chat blocks are sent as one message, which costs something else than its blocks do. So the strategy chooses
+blocks by their own costs, and what is left is measured as messages; where that is still too much, more goes. Each block is
+counted once, however many go; only messages that are joined anew are counted again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import count
+from typing import Any, Final
+
+import msgspec
+
+from innkeeper.budget.accounting import window_of
+from innkeeper.budget.costing import Costing, framing_of
+from innkeeper.budget.report import EvictionRecord, TrimReport, TrimResult
+from innkeeper.budget.settings import CountingConfig, tokens_setting
+from innkeeper.budget.strategies import STRATEGIES, Fill, GroupOrder, Strategy
+from innkeeper.budget.trim import Counted, Room, overflow, trim_counted
+from innkeeper.prompt import (
+    BudgetGroup,
+    FrozenDict,
+    MaxTokensExceededError,
+    Note,
+    NoteKind,
+    Plan,
+    State,
+    Step,
+    TokenCounter,
+)
+from innkeeper.tokens.counter import default_counter
+from innkeeper.tokens.framing import Framing
+
+__all__ = ["FIT", "FitConfig", "fit", "fit_blocks", "fit_state", "notes_of"]
+
+
+class FitConfig(CountingConfig, frozen=True, kw_only=True):
+    """Options of *fit*: those of `CountingConfig`; window and reserve are those that the plan was trimmed for, if it was.
+
+    ``recount``: whether a plan that its tavern has filled by counts of its own (strategy ``fill``) is counted again; by default
+    only where these options say how to count. ``keep_user``: whether a prompt that none of the user's messages fits into is
+    refused.
+    """
+
+    recount: bool | None = None
+    keep_user: bool = True
+
+    @property
+    def recounts(self) -> bool:
+        """Whether a plan that was filled is counted again."""
+        told = (self.framing, self.token_estimator, self.model_hint, self.max_tokens, self.reserve_tokens)
+        return any(option is not None for option in told) if self.recount is None else self.recount
+
+
+def fit(
+    plan: Plan,
+    counter: TokenCounter | None = None,
+    framing: Framing | None = None,
+    *,
+    strategy: Strategy | str | None = None,
+    attachment_tokens: int = 0,
+) -> Plan:
+    """The plan with blocks disabled until it fits the window it was built for; the plan itself where it fits already.
+
+    It is counted as `innkeeper.budget.accounting` counts it: ``counter`` is the built-in one where none is given, ``framing``
+    that of the plan's dialect. ``strategy`` says what goes: by default the one that trimmed the plan, else ``group_order``.
+    What went is in the plan's ``trim_report`` and notes. A plan without a window stays as it is, and so does one whose own
+    report says that it does not fit: a step was told to leave it so.
+
+    Raises:
+        MaxTokensExceededError: what may not be evicted does not fit, or none of the user's messages does.
+    """
+    costing = Costing(
+        counter=counter or default_counter(),
+        model=plan.model,
+        framing=framing or framing_of(plan.dialect),
+        attachment_tokens=attachment_tokens,
+    )
+    room = _room(plan, *window_of(plan))
+    if room is None:
+        return plan
+    chosen = STRATEGIES.make(strategy or _strategy_of(plan.trim_report))
+    result = _fitted(plan, chosen, costing, room, None)
+    if result is None:
+        return plan
+    return plan.with_(
+        blocks=result.blocks,
+        trim_report=_joined(plan.trim_report, result.report),
+        notes=(*plan.notes, *_new_notes(result, costing, None, plan.notes)),
+    )
+
+
+def fit_state(state: State, config: FitConfig | None = None) -> None:
+    """`fit` for the plan of a build that is under way; call it again after something else has added blocks."""
+    config, made, before = config or FitConfig(), state.result.plan, state.result.trim_report
+    if made is None:
+        return
+    plan = made.with_(trim_report=before, tools=state.request.tools)
+    window, reserve = config.window(state), config.reserve(state)
+    if isinstance(before, TrimReport) and tokens_setting("max_tokens", config.max_tokens, state) is None:
+        window, reserve = window_of(plan)
+    room = _room(plan, window, reserve)
+    if room is None:
+        return
+    strategy = STRATEGIES.make(_strategy_of(before))
+    if config.keep_user and strategy.keeps_latest_user:
+        _check_user(plan, room, state.step)
+    if strategy.name == Fill.name and not config.recounts:
+        return
+    costing = config.costing(state)
+    result = _fitted(plan, strategy, costing, room, state.step)
+    if result is not None:
+        state.result.plan = made.with_(blocks=result.blocks)
+        state.result.trim_report = _joined(before, result.report)
+        state.result.notes.extend(_new_notes(result, costing, state.step, state.result.notes))
+
+
+def _room(plan: Plan, window: int | None, reserve: int) -> Room | None:
+    """The room of a plan; ``None`` where there is no window, or where a step was told to leave the plan too large."""
+    report = plan.trim_report
+    if not window or (isinstance(report, TrimReport) and not report.fits):
+        return None
+    return Room.of(window, reserve)
+
+
+def _fitted(plan: Plan, strategy: Strategy, costing: Costing, room: Room, step: str | None) -> TrimResult | None:
+    """What had to go; ``None`` where all of it fits."""
+    room = room.besides(costing, plan.tools)
+    used = sum(costing.totals(plan.sent_blocks())) + room.fixed_tokens
+    return None if used <= room.budget_tokens else fit_blocks(plan, strategy, costing, room, step=step)
+
+
+def _strategy_of(report: Any) -> str:
+    return report.strategy if isinstance(report, TrimReport) and report.strategy in STRATEGIES else GroupOrder.name
+
+
+def _joined(before: Any, after: TrimReport) -> TrimReport:
+    """One report of two trimmings: what went in the first counts as it was counted then."""
+    if not isinstance(before, TrimReport):
+        return after
+    evicted = sum(record.token_count for record in before.evictions)
+    return msgspec.structs.replace(
+        after, initial_tokens=after.initial_tokens + evicted, evictions=(*before.evictions, *after.evictions)
+    )
+
+
+def _new_notes(result: TrimResult, costing: Costing, step: str | None, notes: Sequence[Note]) -> list[Note]:
+    """Of `notes_of`, those that no earlier step has added."""
+    messages = {note.message for note in notes}
+    return [note for note in notes_of(result, costing, step) if note.message not in messages]
+
+
+def _check_user(plan: Plan, room: Room, step: str | None) -> None:
+    """Refuse a plan whose filling left out each message of the user: it would ask the model for something else."""
+    report = plan.trim_report
+    if not isinstance(report, TrimReport) or not report.evictions:
+        return
+    spoken = [block for block in plan.blocks if block.role == "user" and block.group == BudgetGroup.HISTORY]
+    if any(block.enabled for block in spoken):
+        return
+    tokens = {record.block_id: record.token_count for record in report.evictions}
+    smallest = min((tokens[block.id] for block in spoken if block.id in tokens), default=None)
+    if smallest is None:
+        return
+    used = report.final_tokens + smallest  # without what a filling keeps free besides, so at least more than the budget
+    raise MaxTokensExceededError(
+        estimated_tokens=max(used, room.budget_tokens + 1),
+        max_tokens=room.max_tokens or room.budget_tokens + room.reserve_tokens,
+        reserve_tokens=room.reserve_tokens,
+        step=step,
+        hint="there is no room for the user's message: shorten what may not be dropped, or raise the context window",
+    )
+
+
+def fit_blocks(
+    plan: Plan,
+    strategy: Strategy,
+    costing: Costing,
+    room: Room,
+    *,
+    on_overflow: str = "error",
+    step: str | None = None,
+) -> TrimResult:
+    """`trim_counted` by the messages that are sent. Raises `MaxTokensExceededError`."""
+    counted = Counted.of(plan.blocks, costing)
+    if len(plan.sent_blocks()) == len(counted.enabled):
+        return trim_counted(counted, strategy, costing, room, on_overflow=on_overflow, step=step)
+    known = {id(block): tokens for block, tokens in zip(counted.enabled, counted.tokens, strict=True)}
+    aim = room
+    for attempt in count():
+        result = trim_counted(counted, strategy, costing, aim, on_overflow="return", step=step)
+        sent = _sent_tokens(plan.with_(blocks=result.blocks), known, costing) + room.fixed_tokens
+        over = sent - room.budget_tokens
+        if over <= 0 or not aim.budget_tokens:
+            break
+        less = min(aim.budget_tokens, result.report.final_tokens) - over * 2**attempt
+        aim = msgspec.structs.replace(aim, budget_tokens=max(less, 0))
+    report = msgspec.structs.replace(result.report, budget_tokens=room.budget_tokens, sent_tokens=sent)
+    if over > 0 and on_overflow == "error":
+        raise overflow([(block, known[id(block)]) for block in result.kept], report, step)
+    return msgspec.structs.replace(result, report=report)
+
+
+def _sent_tokens(plan: Plan, known: Mapping[int, int], costing: Costing) -> int:
+    """The tokens of the messages that are sent; those that are one block each are known."""
+    sent = plan.sent_blocks()
+    return sum(known.get(id(block), 0) for block in sent) + sum(
+        costing.totals([block for block in sent if id(block) not in known])
+    )
+
+
+def notes_of(result: TrimResult, costing: Costing, step: str | None) -> list[Note]:
+    """What is to be said of a trimming: what went, group by group; that tokens are estimated, or attachments not counted."""
+    report = result.report
+    notes = [
+        Note(
+            NoteKind.EVICTED,
+            f"{len(records)} of {group} ({tokens:,} tokens) left out: {report.initial_tokens:,} tokens did not fit into "
+            f"{report.budget_tokens:,}",
+            step,
+            data=FrozenDict(group=group, blocks=len(records), tokens=tokens, strategy=report.strategy),
+        )
+        for group, records, tokens in _by_group(report.evictions)
+    ]
+    facts = costing.counter.describe(costing.model)
+    if facts.get("exact") is not True:
+        known = {key: facts.get(key) for key in ("tokenizer", "error_percent")}
+        notes.append(Note(NoteKind.ESTIMATE, _estimated(facts), step, data=FrozenDict(known)))
+    media = sum(len(block.attachments) for block in result.kept)
+    if media and not costing.attachment_tokens:
+        message = f"{media} attachments are not counted: set attachment_tokens to what the provider takes for one"
+        notes.append(Note(NoteKind.ESTIMATE, message, step, data=FrozenDict(attachments=media)))
+    return notes
+
+
+def _by_group(records: tuple[EvictionRecord, ...]) -> list[tuple[str, list[EvictionRecord], int]]:
+    groups: dict[str, list[EvictionRecord]] = {}
+    for record in records:
+        groups.setdefault(str(record.budget_group), []).append(record)
+    return [(group, items, sum(record.token_count for record in items)) for group, items in groups.items()]
+
+
+def _estimated(facts: Mapping[str, Any]) -> str:
+    error = facts.get("error_percent")
+    margin = "" if error is None else f", ± {error:g} %"
+    return f"tokens are estimated ({facts.get('tokenizer') or 'unknown tokenizer'}{margin})"
+
+
+FIT: Final = Step("fit", fit_state, FitConfig)
+"""Makes the plan fit its window. Taverns run it after their own steps."""
