@@ -3,7 +3,9 @@
 import itertools
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -61,31 +63,58 @@ def dialect(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+@dataclass
+class _Databases:
+    """Makes databases, and drops them when it is closed. ``request`` is that of the fixture it belongs to."""
+
+    request: pytest.FixtureRequest
+    folder: Path
+    made: list[str] = field(default_factory=list)
+
+    def make(self, dialect: str, *, bare: bool = False) -> str:
+        """The URL of a new database."""
+        name = f"test_{_WORKER}_{next(_NUMBERS)}"
+        if dialect == "sqlite":
+            path = self.folder / f"{name}.db"
+            if not bare:
+                path.write_bytes(self.request.getfixturevalue("empty_file"))
+            return str(path)
+        template = "template0" if bare else _MODEL
+        self._run(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY")
+        self.made.append(name)
+        return str(self.request.getfixturevalue("server").url(name))
+
+    def close(self) -> None:
+        """Drop them."""
+        for name in self.made:
+            self._run(f"DROP DATABASE {name} WITH (FORCE)")
+
+    def _run(self, statement: str) -> None:
+        self.request.getfixturevalue("admin").exec_driver_sql(statement)
+
+
 Fresh = Callable[..., str]
 
 
 @pytest.fixture
 def fresh(dialect: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Fresh]:
     """Makes databases for a test and returns their URLs: with an empty library, or (``bare``) with nothing in them."""
-    made: list[str] = []
+    with closing(_Databases(request, tmp_path)) as databases:
+        yield partial(databases.make, dialect)
 
-    def make(*, bare: bool = False) -> str:
-        name = f"test_{_WORKER}_{next(_NUMBERS)}"
-        if dialect == "sqlite":
-            path = tmp_path / f"{name}.db"
-            if not bare:
-                path.write_bytes(request.getfixturevalue("empty_file"))
-            return str(path)
-        template = "template0" if bare else _MODEL
-        request.getfixturevalue("admin").exec_driver_sql(
-            f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY"
-        )
-        made.append(name)
-        return str(request.getfixturevalue("server").url(name))
 
-    yield make
-    for name in made:
-        request.getfixturevalue("admin").exec_driver_sql(f"DROP DATABASE {name} WITH (FORCE)")
+@pytest.fixture(scope="module")
+def _common(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[str], Database]]:
+    with closing(_Databases(request, tmp_path_factory.mktemp("common"))) as databases, ExitStack() as stack:
+        yield cache(lambda dialect: stack.enter_context(Database.open(databases.make(dialect), outside=Counted())))
+
+
+@pytest.fixture
+def common_db(dialect: str, _common: Callable[[str], Database]) -> Database:
+    """An open library that the tests of a module share, one a kind: for tests that find that nothing has changed."""
+    return _common(dialect)
 
 
 @pytest.fixture

@@ -18,8 +18,9 @@ def store(db: Database) -> ConversationStore:
 def test_the_newest_of_five_hundred(store: ConversationStore) -> None:
     """A long conversation gives its newest messages, in order; repeated texts are messages of their own."""
     here = store.create({"user_id": "u"})["id"]
-    for number in range(500):
-        store.append(here, "user" if number % 2 else "assistant", "again" if number > 490 else f"message {number}")
+    with store.db.transaction():
+        for number in range(500):
+            store.append(here, "user" if number % 2 else "assistant", "again" if number > 490 else f"message {number}")
     newest = store.newest(here, 12)
     assert [message["seq"] for message in newest] == list(range(489, 501))
     assert [message["content"] for message in newest][-9:] == ["again"] * 9

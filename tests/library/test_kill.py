@@ -1,4 +1,4 @@
-"""A thousand writers are killed while they write: nothing acknowledged is lost, nothing half-written is left."""
+"""Writers are killed while they write: nothing acknowledged is lost, nothing half-written is left."""
 
 import json
 import subprocess
@@ -17,12 +17,14 @@ KILLS = {"sqlite": 1_000, "postgresql": 100}
 """A file is ours to keep whole; a server has a process of its own, and only our side of the wire can be killed."""
 
 NURSERIES = 4
+SHORT = 20
+"""So much shorter it is where it does not stand for endurance."""
 
 
-@pytest.mark.slow
-def test_kill_nine_loses_nothing(url: str, dialect: str) -> None:
+@pytest.mark.parametrize("part", [SHORT, pytest.param(1, marks=pytest.mark.endurance)])
+def test_kill_nine_loses_nothing(url: str, dialect: str, part: int) -> None:
     """`kill -9` at any moment of publishing and logging: old or new, never between, and all that was said is there."""
-    kills = KILLS[dialect] // NURSERIES
+    kills = KILLS[dialect] // NURSERIES // part
     command = [sys.executable, "-m", "tests.library.killing", url, str(kills)]
     started = [
         subprocess.Popen([*command, str(seed)], stdout=subprocess.PIPE, text=True, cwd=shared.ROOT)

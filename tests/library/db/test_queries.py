@@ -41,8 +41,9 @@ def test_rows_are_limited(db: Database) -> None:
         "VALUES (1), (2, 3)",
     ],
 )
-def test_refused(db: Database, text: str) -> None:
+def test_refused(common_db: Database, text: str) -> None:
     """What writes or is not understood is refused, and nothing has changed."""
+    db = common_db
     SettingsStore(db).set("a", 1)
     with pytest.raises(QueryRefusedError) as caught:
         query(db, text)
