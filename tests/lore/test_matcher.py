@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.lore.limits import MAX_AUTOMATON_KEY
 from innkeeper.lore.matcher import KeyIndex, Pattern, parse_key, required_literal
+from innkeeper.text.automaton import LONGEST_TEXT
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def test_literal_is_in_every_match(pattern: str, text: str) -> None:
 WORDS = ("bell", "reef", "lamp", "fog", "mail", "boat")
 
 
-@pytest.mark.parametrize("length", [MAX_AUTOMATON_KEY, MAX_AUTOMATON_KEY + 1, 1_000_000])
+@pytest.mark.parametrize("length", [LONGEST_TEXT, LONGEST_TEXT + 1, 1_000_000])
 def test_long_keys(length: int) -> None:
     """A key of any length is found beside short ones, and does not keep the index from being made."""
     index = KeyIndex([Pattern("a" * length), *map(Pattern, WORDS)])

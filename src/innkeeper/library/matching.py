@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from innkeeper.library.limits import REGEX_SCAN_SECONDS
 from innkeeper.library.tiers.lexicon import LexiconEntry
+from innkeeper.text.automaton import Automaton, is_unspaced
 from innkeeper.text.confusables import View, fold_word
 from innkeeper.text.pyregex import Deadline, Pattern, compile_pattern
 
 __all__ = ["Find", "Matcher"]
-
-_UNSPACED: Final = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]"
-)
-"""Scripts whose words are not parted by spaces: borders cannot be asked for."""
 
 _LOOSE_LETTERS: Final = 4
 """From so many letters on, a word counts where letters are spelled out one by one and its borders cannot be seen."""
@@ -66,8 +61,6 @@ class _Words:
     """Words, phrases and contexts of entries by their folded texts; ``merged``: with ``l`` written ``i``."""
 
     def __init__(self, entries: Sequence[LexiconEntry], *, merged: bool) -> None:
-        from ahocorasick_rs import AhoCorasick
-
         self._owners: dict[str, tuple[list[int], list[int]]] = {}
         for number, entry in enumerate(entries):
             if entry.kind != "regex":
@@ -75,7 +68,7 @@ class _Words:
             for context in entry.allow_contexts:
                 self._own(context, number, 1, merged=merged)
         self._texts = list(self._owners)
-        self._automaton: Any = AhoCorasick(self._texts, store_patterns=False) if self._texts else None
+        self._automaton = Automaton(self._texts)
 
     def _own(self, text: str, number: int, role: int, *, merged: bool) -> None:
         folded = fold_word(text)
@@ -94,9 +87,7 @@ class _Words:
         return [Find(number, start, end) for text, start, end in hits for number in self._owners[text][role]]
 
     def _hits(self, view: View) -> Iterator[tuple[str, int, int]]:
-        if self._automaton is None:
-            return
-        for index, start, end in self._automaton.find_matches_as_indexes(view.text, overlapping=True):
+        for index, start, end in self._automaton.find(view.text):
             text = self._texts[index]
             if (view.loose and len(text) >= _LOOSE_LETTERS) or _at_borders(view.text, start, end):
                 yield text, start, end
@@ -127,4 +118,4 @@ def _at_borders(text: str, start: int, end: int) -> bool:
 
 def _joined(left: str, right: str) -> bool:
     """Whether two neighbours belong to one word."""
-    return left.isalnum() and right.isalnum() and not (_UNSPACED.match(left) or _UNSPACED.match(right))
+    return left.isalnum() and right.isalnum() and not (is_unspaced(left) or is_unspaced(right))

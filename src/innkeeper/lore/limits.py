@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 __all__ = [
-    "MAX_AUTOMATON_KEY",
-    "MAX_KEYS_WITHOUT_AUTOMATON",
     "MAX_LOOPS",
     "MAX_MEMO_BYTES",
     "MAX_MEMO_TEXTS",
@@ -24,9 +22,3 @@ MAX_MEMO_BYTES: Final = 16 * 1024 * 1024
 
 MAX_MEMO_TEXTS: Final = 8192
 """How many texts a compiled set of books remembers the hits of."""
-
-MAX_KEYS_WITHOUT_AUTOMATON: Final = 4
-"""Up to so many keys, searching one after the other costs less than building an automaton."""
-
-MAX_AUTOMATON_KEY: Final = 1024
-"""Characters up to which a key is part of the automaton. Building it for one key of a million takes minutes."""

@@ -12,12 +12,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from sys import getsizeof
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from innkeeper.lore.limits import MAX_AUTOMATON_KEY, MAX_KEYS_WITHOUT_AUTOMATON, MAX_MEMO_BYTES, MAX_MEMO_TEXTS
+from innkeeper.lore.limits import MAX_MEMO_BYTES, MAX_MEMO_TEXTS
 from innkeeper.prompt.memo import Memo
+from innkeeper.text.automaton import Automaton, is_unspaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -183,9 +184,7 @@ class KeyIndex:
 
     def __init__(self, patterns: Sequence[Pattern]) -> None:
         self.patterns = tuple(patterns)
-        numbered = list(enumerate(self.patterns))
-        self._folded = _Finder([(number, p) for number, p in numbered if not p.exact_case])
-        self._exact = _Finder([(number, p) for number, p in numbered if p.exact_case])
+        self._folded, self._exact = (self._numbered(exact=exact) for exact in (False, True))
         self._memo: Memo[str, frozenset[int]] = Memo(items=MAX_MEMO_TEXTS, size=MAX_MEMO_BYTES)
 
     def hits(self, text: str) -> frozenset[int]:
@@ -193,8 +192,20 @@ class KeyIndex:
         known = self._memo.get(text)
         if known is not None:
             return known
-        found = self._folded.find(text.lower()) | self._exact.find(text)
+        found = frozenset(
+            [
+                numbers[index]
+                for (numbers, automaton), searched in ((self._folded, text.lower()), (self._exact, text))
+                for index in automaton.contained(searched)
+            ]
+        )
         return self._memo.put(text, found, getsizeof(text) + getsizeof(found))
+
+    def _numbered(self, *, exact: bool) -> tuple[list[int], Automaton]:
+        """The numbers of the patterns that are searched as written or in lower case, with the automaton over their texts."""
+        numbers = [number for number, pattern in enumerate(self.patterns) if pattern.exact_case is exact]
+        patterns = [self.patterns[number] for number in numbers]
+        return numbers, Automaton([each.text for each in patterns], [_border_of(each) for each in patterns])
 
     def locate(self, number: int, text: str) -> tuple[int, int] | None:
         """Where a pattern is first found in ``text``, for an explanation; ``None`` when it is not."""
@@ -206,49 +217,13 @@ def first_place(pattern: Pattern, text: str) -> tuple[int, int] | None:
     return _first(pattern, text if pattern.exact_case else text.lower())
 
 
-class _Finder:
-    """Numbered patterns and the automaton over their texts; long ones, which would take it very long to build, apart."""
-
-    __slots__ = ("_apart", "_automaton", "_borders", "_numbers")
-
-    def __init__(self, numbered: list[tuple[int, Pattern]]) -> None:
-        short = [each for each in numbered if len(each[1].text) <= MAX_AUTOMATON_KEY]
-        if len(short) <= MAX_KEYS_WITHOUT_AUTOMATON:
-            short = []
-        self._apart = [each for each in numbered if not short or len(each[1].text) > MAX_AUTOMATON_KEY]
-        self._numbers = [number for number, _ in short]
-        self._borders = [_border_of(pattern) for _, pattern in short]
-        self._automaton: Any = None
-        if short:
-            from ahocorasick_rs import AhoCorasick
-
-            self._automaton = AhoCorasick([pattern.text for _, pattern in short], store_patterns=False)
-
-    def find(self, text: str) -> frozenset[int]:
-        found = frozenset(number for number, pattern in self._apart if _first(pattern, text) is not None)
-        if self._automaton is None:
-            return found
-        borders, numbers = self._borders, self._numbers
-        return found | {
-            numbers[index]
-            for index, start, end in self._automaton.find_matches_as_indexes(text, overlapping=True)
-            if (border := borders[index]) is None or border(text, start, end)
-        }
-
-
 def _at_borders(text: str, start: int, end: int) -> bool:
     return (start == 0 or text[start - 1] not in _WORD) and (end == len(text) or text[end] not in _WORD)
 
 
 def _in_word(char: str) -> bool:
     """Whether a neighbour continues a word: ASCII's word characters, and letters and digits of scripts written with spaces."""
-    return char in _WORD or (char.isalnum() and not _UNSPACED.match(char))
-
-
-_UNSPACED: Final = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]"
-)
-"""Thai, Lao, Burmese, Khmer, and the Chinese and Japanese scripts: their words are not parted by spaces."""
+    return char in _WORD or (char.isalnum() and not is_unspaced(char))
 
 
 def _at_unicode_borders(text: str, start: int, end: int) -> bool:

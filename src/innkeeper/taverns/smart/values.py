@@ -18,13 +18,10 @@ from innkeeper.prompt.errors import FormatError, LimitError, Where
 from innkeeper.prompt.limits import MAX_DEPTH, MAX_DIGITS
 
 __all__ = [
-    "MAX_AUTOMATON_TOKEN",
     "MAX_BOOK_DEPTH",
     "MAX_NUMBER",
     "MAX_RULES_SECONDS",
-    "MAX_SEGMENT",
     "MIN_AUTOMATON_TOKENS",
-    "REBUILD_AFTER",
     "EntryNumberError",
     "RoleError",
     "ShapeError",
@@ -39,15 +36,6 @@ MAX_BOOK_DEPTH: Final = 64
 
 MIN_AUTOMATON_TOKENS: Final = 9
 """From so many keywords on, one pass with an automaton is faster than looking for each."""
-
-MAX_AUTOMATON_TOKEN: Final = 64
-"""Longer keywords are looked for one by one: so no more than this many keywords can end at one place of the text."""
-
-MAX_SEGMENT: Final = 8_192
-"""Characters of the history that are searched at a time, so that finds never take much memory."""
-
-REBUILD_AFTER: Final = 2_048
-"""Finds in one segment after which the automaton is built anew without the keywords that are already found."""
 
 MAX_RULES_SECONDS: Final = 3.0
 """Wall time the regex rules of one call may search together (`PatternLimitError`); one rule has ``MAX_PATTERN_SECONDS``."""

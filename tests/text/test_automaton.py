@@ -1,0 +1,72 @@
+"""The automaton: always the answer of looking for each text by itself."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from innkeeper.text import automaton
+from innkeeper.text.automaton import LONGEST_TEXT, Automaton, is_unspaced
+
+ALPHABET = "ab艾\n\ud800\ufffd"
+TEXTS = st.lists(st.text(ALPHABET, max_size=4), max_size=15, unique=True)
+
+
+def occurrences(texts: list[str], text: str) -> set[tuple[int, int, int]]:
+    """Every occurrence by brute force; an empty text occurs at the beginning."""
+    return {
+        (number, start, start + len(wanted))
+        for number, wanted in enumerate(texts)
+        for start in (range(len(text)) if wanted else (0,))
+        if text.startswith(wanted, start)
+    }
+
+
+@settings(max_examples=100)
+@given(TEXTS, st.text(ALPHABET, max_size=60))
+def test_it_finds_what_is_there(texts: list[str], text: str) -> None:
+    """Each occurrence once, overlapping ones too, of empty texts, halves of characters, few texts and many."""
+    machine = Automaton(texts)
+    finds = list(machine.find(text))
+    assert len(finds) == len(set(finds))
+    assert set(finds) == occurrences(texts, text)
+    assert machine.contained(text) == {number for number, wanted in enumerate(texts) if wanted in text}
+
+
+@settings(max_examples=100)
+@given(st.lists(st.text("ab", max_size=6), max_size=20, unique=True), st.text("ab", max_size=200))
+def test_across_segments(texts: list[str], text: str) -> None:
+    """Texts that lie across segments are found, with a rule of what counts, and rebuilding loses none."""
+
+    def rule(searched: str, start: int, end: int) -> bool:
+        return start % 3 == 0 and searched[start:end] in texts
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(automaton, "SEGMENT", 5)
+        patch.setattr(automaton, "REBUILD_AFTER", 2)
+        assert Automaton(texts).contained(text) == {number for number, wanted in enumerate(texts) if wanted in text}
+        ruled = Automaton(texts, [rule] * len(texts))
+        counted = {find for find in occurrences(texts, text) if find[1] % 3 == 0}
+        assert ruled.contained(text) == {number for number, _, _ in counted}
+        assert set(ruled.find(text)) == counted
+
+
+def test_texts_inside_one_another() -> None:
+    """A text in which very many texts end at every place is searched all the same, long ones too."""
+    texts = ["a" * length for length in (*range(1, 200), LONGEST_TEXT, LONGEST_TEXT + 1)] + ["b"]
+    assert Automaton(texts).contained("a" * 100_000) == set(range(201))
+
+
+@pytest.mark.parametrize("longest", [1, 4, LONGEST_TEXT])
+@pytest.mark.parametrize("fewest", [0, 3, 99])
+def test_limits_change_no_answer(longest: int, fewest: int) -> None:
+    """Whatever is in the automaton and whatever is searched alone, the finds are the same."""
+    texts, text = ["a", "ab", "abab", "babab", ""], "ababab"
+    assert set(Automaton(texts, longest=longest, fewest=fewest).find(text)) == occurrences(texts, text)
+
+
+@pytest.mark.parametrize(("text", "unspaced"), [("a", False), ("я", False), ("艾", True), ("の", True), ("ก", True)])
+def test_scripts_without_spaces(text: str, unspaced: bool) -> None:
+    """Letters of scripts that part no words are told from those that do."""
+    assert is_unspaced(text) is unspaced
