@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from innkeeper.lore import LoreSettings, Reason, ScanSources
+from innkeeper.macros.engine.ranges import MacroRange
 from tests.lore.books import entry, fired, run, verdict
 
 DEEP = LoreSettings(depth=10)
@@ -225,3 +227,27 @@ def test_automaton_agrees_with_plain_search(keys: list[str], messages: list[str]
     result = run([entry(1, *keys)], *messages)
     expected = any(key.strip().lower() in message.lower() for key in keys for message in messages)
     assert bool(fired(result)) is expected
+
+
+@given(st.lists(st.sampled_from(["a harbour", " {{who}} ", "{{what}}"]), min_size=1, max_size=6).map("".join))
+def test_what_fired_says_where_its_text_came_from(content: str) -> None:
+    """The pieces of an entry's text are the text; each names the book and the entry, and the macro where one made it."""
+    values = {"{{who}}": "Ann", "{{what}}": "a bell"}
+
+    def expand(text: str) -> tuple[str, list[MacroRange]]:
+        ranges: list[MacroRange] = []
+        result = ""
+        for part in re.split(r"(\{\{\w+\}\})", text):
+            value = values.get(part, part)
+            if part in values:
+                ranges.append(MacroRange(len(result), len(result) + len(value), part.strip("{}")))
+            result += value
+        return result, ranges
+
+    (item,) = run([entry(1, constant=True, content=content)], "hello", expand=expand).activated
+    assert "".join(piece.text for piece in item.pieces) == item.content == expand(content)[0]
+    assert {(piece.origin.asset, piece.origin.name, piece.origin.entry) for piece in item.pieces} == {
+        ("lorebook", "B", "1")
+    }
+    made = [piece.text for piece in item.pieces if piece.origin.macro]
+    assert made == [values[part] for part in re.findall(r"\{\{\w+\}\}", content)]

@@ -22,6 +22,8 @@ from innkeeper.lore.matcher import ScanSources, ScanText
 from innkeeper.lore.settings import LoreSettings
 from innkeeper.lore.timed import TimedEffects
 from innkeeper.lore.verdict import Reason, Verdict
+from innkeeper.macros.engine.ranges import MacroRange, made_pieces
+from innkeeper.prompt.origin import Origin, OriginAsset, Piece
 from innkeeper.prompt.randomness import Stream
 
 __all__ = ["Activated", "LoreInput", "LoreResult", "scan"]
@@ -31,9 +33,10 @@ class LoreInput(msgspec.Struct, frozen=True, kw_only=True):
     """What a scan depends on.
 
     ``messages`` are newest first, as they are searched (names already in front). ``substitute`` expands macros in keys and
-    contents; ``count`` counts tokens as the budget does; ``budget`` is in tokens. ``length`` is how many messages of the chat
-    are not hidden. ``count_part`` and ``count_overhead`` split ``count`` for tokenizers whose counts add up over lines (see
-    `LoreBudget`). ``forced`` names entries as ``book.uid``. ``report`` is told (what, why) of keys that could not be run.
+    contents; where ``expand`` is given, that does it in contents, and says what each macro made. ``count`` counts tokens as
+    the budget does; ``budget`` is in tokens. ``length`` is how many messages of the chat are not hidden. ``count_part`` and
+    ``count_overhead`` split ``count`` for tokenizers whose counts add up over lines (see `LoreBudget`). ``forced`` names
+    entries as ``book.uid``. ``report`` is told (what, why) of keys that could not be run.
     """
 
     settings: LoreSettings
@@ -46,6 +49,7 @@ class LoreInput(msgspec.Struct, frozen=True, kw_only=True):
     count_part: Callable[[str], int] | None = None
     count_overhead: int = 0
     substitute: Callable[[str], str]
+    expand: Callable[[str], tuple[str, Sequence[MacroRange]]] | None = None
     report: Callable[[str, str], None]
     generation: str = "normal"
     character: str = ""
@@ -57,10 +61,11 @@ class LoreInput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Activated(msgspec.Struct, frozen=True):
-    """An entry that fired, with its text after macros."""
+    """An entry that fired, with its text after macros and the ``ranges`` of it that macros made."""
 
     compiled: CompiledEntry
     content: str
+    ranges: tuple[MacroRange, ...] = ()
 
     @property
     def book(self) -> str:
@@ -71,6 +76,16 @@ class Activated(msgspec.Struct, frozen=True):
     def uid(self) -> int | str:
         """The entry's id in its book."""
         return self.compiled.uid
+
+    @property
+    def origin(self) -> Origin:
+        """Where its text comes from."""
+        return Origin(OriginAsset.LOREBOOK, field="content", entry=str(self.uid), name=self.book)
+
+    @property
+    def pieces(self) -> tuple[Piece, ...]:
+        """The text by origin: what a macro made of it apart, under the macro's name."""
+        return made_pieces(self.content, self.ranges, self.origin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +146,7 @@ class _Scan:
         self.facts: dict[int, dict[str, Any]] = {}
         self.fired: dict[int, Activated] = {}
         self.failed: set[int] = set()
-        self.contents: dict[int, str] = {}
+        self.contents: dict[int, Activated] = {}
         self.kind, self.loop = _Pass.FIRST, 0
         self.level = lore.levels[0] if lore.levels else 0
         self.levels_left = list(lore.levels[1:])
@@ -312,7 +327,7 @@ class _Scan:
                 continue
             if not self._lucky(entry):
                 continue
-            item = Activated(entry, self._content(entry))
+            item = self._activated(entry)
             seen.append(item)
             tokens = self.budget.reached_by(item.content)
             if tokens is not None and not entry.entry.ignore_budget:
@@ -334,11 +349,14 @@ class _Scan:
         self._lost(entry, Reason.PROBABILITY, {"roll": roll, "probability": chance})
         return False
 
-    def _content(self, entry: CompiledEntry) -> str:
+    def _activated(self, entry: CompiledEntry) -> Activated:
+        """The entry with its text, which is expanded once a scan."""
         if entry.plain:
-            return entry.content
+            return Activated(entry, entry.content)
         if entry.place not in self.contents:
-            self.contents[entry.place] = self.given.substitute(entry.content)
+            expand = self.given.expand
+            text, ranges = (self.given.substitute(entry.content), ()) if expand is None else expand(entry.content)
+            self.contents[entry.place] = Activated(entry, text, tuple(ranges))
         return self.contents[entry.place]
 
     def _lost(self, entry: CompiledEntry, reason: Reason, facts: dict[str, Any]) -> None:

@@ -18,6 +18,7 @@ import msgspec
 from innkeeper.macros.engine.environment import MacroEnvironment
 from innkeeper.macros.engine.errors import MacroArgumentError, MacroError, MacroLimitError, UnknownMacroError, place_in
 from innkeeper.macros.engine.limits import MAX_EXPANSIONS, MAX_NESTING, MAX_OUTPUT, MAX_REPORTS
+from innkeeper.macros.engine.ranges import MacroRange
 from innkeeper.macros.engine.scanner import Grammar
 from innkeeper.macros.engine.syntax import Run, Tag, parse
 from innkeeper.prompt.errors import InnkeeperError, LimitError
@@ -169,6 +170,10 @@ class Evaluation:
     base: _Base | None = None
     offsets: Offsets | None = None
     steps: int = 0
+    ranges: list[MacroRange] | None = None
+    """Where to record what each macro of the text made; not those inside another's arguments or block."""
+    evaluated: Tag | None = None
+    """The tag that was last replaced by what it stands for."""
 
     def run(self) -> str:
         """The whole text, evaluated."""
@@ -187,7 +192,8 @@ class Evaluation:
             self.warn(limit_error("the nesting of macros", "MAX_NESTING", MAX_NESTING), span.start)
             return text[span.start : span.end]
         self.depth += 1
-        pieces, place, index = [], span.start, span.first
+        ranges = self.ranges if self.depth == 1 else None
+        pieces, place, index, length = [], span.start, span.first, 0
         while index < span.last:
             tag = tags[index]
             pieces.append(text[place : tag.start])
@@ -201,6 +207,11 @@ class Evaluation:
                 raw = self._closed(run, index, tag, taken) if run.spare or run.marks else False
                 pieces.append(self.source(tag) if raw else self._tag(tag))
                 index, place = index + 1, tag.end
+            if ranges is not None:
+                start = length + len(pieces[-2])
+                length = start + len(pieces[-1])
+                if self.evaluated is tag and start < length:
+                    ranges.append(MacroRange(start, length, self._name(tag)))
         pieces.append(text[place : span.end])
         self.depth -= 1
         return "".join(pieces)
@@ -348,9 +359,17 @@ class Evaluation:
 
     def _done(self, tag: Tag, result: str) -> str:
         self.env.spent.output += len(result)
+        self.evaluated = tag
         if self.trace is not None:
             self.trace(tag.name or f"{tag.shorthand}", (tag.start, tag.end), result)
         return result
+
+    def _name(self, tag: Tag) -> str:
+        """What the macro of a tag is called, whatever other name it was written by; a variable's shorthand is its own."""
+        if tag.shorthand is not None:
+            return f"{tag.shorthand.scope}{tag.shorthand.name}"
+        macro = None if tag.key in self.dynamic else self.pack.table.get(tag.key)
+        return tag.name if macro is None else macro.name
 
     def _spend(self, tag: Tag) -> bool:
         return within_limits(self.env, self.text, tag.start)

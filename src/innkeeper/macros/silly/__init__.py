@@ -7,7 +7,9 @@ from typing import Any, Literal
 
 from innkeeper.macros.engine.environment import MacroEnvironment
 from innkeeper.macros.engine.evaluate import Evaluation, Trace
+from innkeeper.macros.engine.ranges import MacroRange, made_pieces
 from innkeeper.macros.silly.card import BARE
+from innkeeper.prompt.origin import Origin, Piece
 from innkeeper.text.javascript.values import text_of
 
 __all__ = ["Trace", "is_plain", "substitute"]
@@ -18,7 +20,7 @@ def is_plain(text: str) -> bool:
     return not ("{{" in text or "<" in text or "\\" in text)
 
 
-def substitute(
+def substitute(  # noqa: PLR0913 - each is an input of its own
     text: str,
     env: MacroEnvironment,
     *,
@@ -27,21 +29,35 @@ def substitute(
     dynamic: Mapping[str, Any] | None = None,
     replace_character_card: bool = True,
     trace: Trace | None = None,
+    ranges: list[MacroRange] | None = None,
 ) -> str:
     """``text`` with its macros replaced. Unknown and malformed ones stay as written, with a warning through ``env.warn``.
 
     ``original`` is what ``{{original}}`` stands for, ``dynamic`` further macros without arguments. With
-    ``replace_character_card=False`` card fields stay out. Text without any macro opener is returned as it is.
+    ``replace_character_card=False`` card fields stay out. Text without any macro opener is returned as it is. ``ranges``, an
+    empty list, is filled with what each macro made of the result, in order.
     """
     if pack == "legacy":
         from innkeeper.macros.silly.legacy import substitute_legacy
 
         return substitute_legacy(
-            text, env, original=original, dynamic=dynamic, replace_character_card=replace_character_card, trace=trace
+            text,
+            env,
+            original=original,
+            dynamic=dynamic,
+            replace_character_card=replace_character_card,
+            trace=trace,
+            ranges=ranges,
         )
     if is_plain(text):
         return text
-    return _modern(text, env, original, dynamic, replace_character_card, trace)
+    return _modern(text, env, original, dynamic, replace_character_card, trace, ranges)
+
+
+def expand_pieces(text: str, env: MacroEnvironment, origin: Origin, **options: Any) -> tuple[Piece, ...]:
+    """`substitute` with ``options``, as pieces: text of ``origin``, and what a macro made under its name beside that origin."""
+    ranges: list[MacroRange] = []
+    return made_pieces(substitute(text, env, ranges=ranges, **options), ranges, origin)
 
 
 def _modern(
@@ -51,8 +67,9 @@ def _modern(
     dynamic: Mapping[str, Any] | None,
     replace_character_card: bool,  # noqa: FBT001 - as above
     trace: Trace | None,
+    ranges: list[MacroRange] | None,
 ) -> str:
-    from innkeeper.macros.silly.modern import PACK
+    from innkeeper.macros.silly.modern import PACK, finished
 
     raw, text = text, PACK.before(text)
     if PACK.grammar.open not in text:
@@ -60,7 +77,7 @@ def _modern(
     memory: dict[str, Any] = {BARE: not replace_character_card, "original": original}
     given = {**env.dynamic, **(dynamic or {})}
     names = {name.lower(): _dynamic(value) for name, value in given.items()} if given else {}
-    return PACK.after(Evaluation(raw, text, PACK, env, names, trace, memory=memory).run())
+    return finished(Evaluation(raw, text, PACK, env, names, trace, memory=memory, ranges=ranges).run(), ranges)
 
 
 def _dynamic(value: Any) -> str | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from typing import Final
 
 from msgspec import structs
@@ -19,7 +20,17 @@ from innkeeper.macros.silly.variables import falsy
 from innkeeper.text.javascript.random_numbers import Dice, SeedRandom, read_dice, string_hash, throw
 from innkeeper.text.javascript.values import number_text, strip
 
-__all__ = ["CHANCE_MACROS", "CORE_MACROS", "ELSE", "TRIM", "chat_hash", "picked", "roll", "without_trims"]
+__all__ = [
+    "CHANCE_MACROS",
+    "CORE_MACROS",
+    "ELSE",
+    "TRIM",
+    "chat_hash",
+    "picked",
+    "roll",
+    "trimmed_spans",
+    "without_spans",
+]
 
 TRIM = "{{trim}}"
 """What a ``{{trim}}`` without content leaves behind: it goes last of all, with the newlines around it."""
@@ -93,19 +104,26 @@ _TRIM: Final = re.compile(r"\{\{trim\}\}", re.IGNORECASE | re.ASCII)
 _NEWLINES: Final = re.compile(r"(?:\r?\n)*")
 
 
-def without_trims(text: str) -> str:
-    r"""``text`` without ``{{trim}}`` and the newlines before and behind each; other blank space stays.
+def trimmed_spans(text: str) -> list[tuple[int, int]]:
+    r"""Each ``{{trim}}`` with the newlines before and behind it, from start to end (exclusive); other blank space stays.
 
-    >>> without_trims("a\n\n{{trim}}\n b")
-    'a b'
+    >>> trimmed_spans("a\n\n{{trim}}\n b")
+    [(1, 12)]
     """
-    if not _TRIM.search(text):
-        return text
-    pieces, place = [], 0
+    spans, place = [], 0
     for found in _TRIM.finditer(text):
-        start = max(place, found.start())
-        pieces.append(text[place : _line_end(text, place, start)])
+        start = _line_end(text, place, max(place, found.start()))
         place = max(place, _NEWLINES.match(text, found.end()).end())  # type: ignore[union-attr]  # it matches nothing
+        spans.append((start, place))
+    return spans
+
+
+def without_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """``text`` without these spans, which are in order."""
+    pieces, place = [], 0
+    for start, end in spans:
+        pieces.append(text[place:start])
+        place = end
     return "".join([*pieces, text[place:]])
 
 

@@ -16,11 +16,12 @@ from innkeeper.macros.engine.environment import Field, MacroEnvironment
 from innkeeper.macros.engine.errors import MacroError, UnknownMacroError
 from innkeeper.macros.engine.evaluate import Trace, limit_error, report, within_limits
 from innkeeper.macros.engine.limits import MAX_NESTING, MAX_REPORTS
+from innkeeper.macros.engine.ranges import Edit, MacroRange, edited
 from innkeeper.macros.silly import chat
 from innkeeper.macros.silly import chat as time
 from innkeeper.macros.silly import settings as instruct
 from innkeeper.macros.silly.card import examples_text, resolved_field
-from innkeeper.macros.silly.core import chat_hash, picked, roll, without_trims
+from innkeeper.macros.silly.core import chat_hash, picked, roll, trimmed_spans, without_spans
 from innkeeper.macros.silly.legacy_tags import (
     Finder,
     Found,
@@ -54,6 +55,7 @@ class _World:
     with_card: bool
     fields: dict[str, str] = field(default_factory=dict)
     offsets: Offsets | None = None
+    ranges: list[MacroRange] | None = None
 
     def nested(self, text: str, env: MacroEnvironment | None = None, *, with_card: bool = True) -> str:
         """Another text through all passes."""
@@ -84,19 +86,28 @@ class _Pass:
     def over(self, text: str, world: _World) -> str:
         """The text with every tag of this pass replaced."""
         pieces, place = [], 0
+        edits: list[Edit] = []
         for found in self.find(text):
             if not within_limits(world.env, text, found.start):
                 break
-            pieces += [text[place : found.start], self._result(text, world, found)]
+            result = self._result(text, world, found)
+            if result is None:
+                result = text[found.start : found.end]
+            elif world.ranges is not None:
+                edits.append(Edit(found.start, found.end, len(result), self.name))
+            pieces += [text[place : found.start], result]
             place = found.end
+        if edits and world.ranges is not None:
+            world.ranges[:] = edited(world.ranges, edits)
         return "".join([*pieces, text[place:]]) if pieces else text
 
-    def _result(self, text: str, world: _World, found: Found) -> str:
+    def _result(self, text: str, world: _World, found: Found) -> str | None:
+        """What a tag becomes, or ``None`` for one that stays as it is."""
         try:
             result = self.replace(world, found, text)
         except (MacroError, LimitError) as error:
             report(world.env, error, text, found.start)
-            return text[found.start : found.end]
+            return None
         world.env.spent.output += len(result)
         if world.trace is not None:
             world.trace(self.name, (found.start, found.end), result)
@@ -111,12 +122,13 @@ def substitute_legacy(
     dynamic: Mapping[str, Any] | None,
     replace_character_card: bool,
     trace: Trace | None,
+    ranges: list[MacroRange] | None = None,
 ) -> str:
     """``text`` through all passes of the former engine."""
     if not text:
         return text
     given = {**env.dynamic, **(dynamic or {})}
-    return _run(text, _World(text, env, trace, 0, original, replace_character_card), given)
+    return _run(text, _World(text, env, trace, 0, original, replace_character_card, ranges=ranges), given)
 
 
 def _run(text: str, world: _World, dynamic: Mapping[str, Any]) -> str:
@@ -286,7 +298,10 @@ def _variables(word: str, scope: str) -> list[_Pass]:
 class _Trim(_Pass):
     def over(self, text: str, world: _World) -> str:
         """The text without trims and the newlines around them."""
-        return without_trims(text)
+        spans = trimmed_spans(text)
+        if world.ranges:
+            world.ranges[:] = edited(world.ranges, [Edit(start, end, 0) for start, end in spans])
+        return without_spans(text, spans)
 
 
 _FIRST: Final = (

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from innkeeper.macros.engine.evaluate import Macro, Pack
+from innkeeper.macros.engine.ranges import Edit, MacroRange, edited
 from innkeeper.macros.engine.scanner import Grammar
 from innkeeper.macros.silly import card, chat, core, settings, variables
-from innkeeper.macros.silly.core import without_trims
 
-__all__ = ["GRAMMAR", "PACK", "TABLE", "table_of"]
+__all__ = ["GRAMMAR", "PACK", "TABLE", "finished", "table_of"]
 
 
 def table_of(macros: Iterable[Macro]) -> dict[str, Macro]:
@@ -62,12 +62,29 @@ def _before(text: str) -> str:
     return text
 
 
+_ESCAPES: Final = re.compile(r"\\(?=[{}])")
+_ELSE: Final = re.compile(re.escape(core.ELSE))
+_REMOVED: Final[tuple[tuple[str, Callable[[str], list[tuple[int, int]]]], ...]] = (
+    ("\\", lambda text: [found.span() for found in _ESCAPES.finditer(text)]),
+    (core.ELSE, lambda text: [found.span() for found in _ELSE.finditer(text)]),
+    ("{{", core.trimmed_spans),
+)
+"""What is cut out of an evaluated text, in this order: a text without the mark has none of it."""
+
+
 def _after(text: str) -> str:
-    if "\\" in text:
-        text = text.replace("\\{", "{").replace("\\}", "}")
-    if core.ELSE in text:
-        text = text.replace(core.ELSE, "")
-    return without_trims(text) if "{{" in text else text
+    return finished(text, None)
+
+
+def finished(text: str, ranges: list[MacroRange] | None) -> str:
+    """An evaluated text without the backslashes of escapes and without trims; ``ranges`` are moved with it."""
+    for mark, spans_of in _REMOVED:
+        spans = spans_of(text) if mark in text else ()
+        if spans:
+            text = core.without_spans(text, spans)
+            if ranges:
+                ranges[:] = edited(ranges, [Edit(start, end, 0) for start, end in spans])
+    return text
 
 
 PACK: Final = Pack(

@@ -198,6 +198,7 @@ def _input(state: State, scene: Scene, lore: CompiledLore) -> LoreInput:
         count_part=counting.lore_part,
         count_overhead=counting.lore_overhead,
         substitute=scene.expand,
+        expand=scene.expand.ranged,
         report=lambda what, why: state.warn(f"the key {what} was not run: {why}", kind=NoteKind.LIMIT),
         generation=inputs.type,
         character=inputs.filename,

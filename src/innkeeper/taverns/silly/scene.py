@@ -17,6 +17,7 @@ import msgspec
 
 from innkeeper.content.character import Character
 from innkeeper.macros.engine.environment import CardFields, ChatLine, Field, MacroEnvironment, Voice
+from innkeeper.macros.engine.ranges import MacroRange
 from innkeeper.macros.silly import is_plain, substitute
 from innkeeper.prompt.note import Note
 from innkeeper.prompt.state import State
@@ -50,6 +51,11 @@ class Expander:
             return text
         env = self.env if char is None else replace(self.env, char=char)
         return substitute(text, env, pack=self.pack, original=original)
+
+    def ranged(self, text: str) -> tuple[str, list[MacroRange]]:
+        """The text with its macros replaced, and what each of them made of it."""
+        ranges: list[MacroRange] = []
+        return substitute(text, self.env, pack=self.pack, ranges=ranges), ranges
 
     def field(self, text: str) -> str:
         """A field of the card with its macros replaced; other fields are empty in it (`sillytavern.md` 14)."""
