@@ -34,12 +34,13 @@ def test_it_counts_the_texts_joined_behind_those_given_to_recursion(
     first: list[str], second: list[str], now: list[str], tokens: int, adds_up: bool
 ) -> None:
     """After every text the answer is that of counting the recursion's texts and the pass's, each joined, newest first."""
-    budget = LoreBudget(tokens, whole, part if adds_up else None, OVERHEAD if adds_up else 0)
+    count = whole if adds_up else part
+    budget = LoreBudget(tokens, count, part if adds_up else None, OVERHEAD if adds_up else 0)
     budget.spread(first)
     budget.spread(second)
     budget.begin()
     for number, text in enumerate(now, 1):
-        expected = whole(joined([*second, *first])) + whole(joined(now[:number]))
+        expected = count(joined([*second, *first])) + count(joined(now[:number]))
         assert budget.reached_by(text) == (expected if expected >= tokens else None)
 
 
