@@ -79,10 +79,10 @@ def accounting(
 ) -> Accounting:
     """Count a plan as it is sent: neighbouring in-chat blocks are one message.
 
-    ``counter`` is the built-in one where none is given, ``framing`` that of the plan's dialect, ``model`` the plan's. Window and
-    reserve are those the plan was trimmed for, else those of its request.
+    ``counter`` is the built-in one where none is given, ``framing`` the counter's own or that of the plan's dialect, ``model``
+    the plan's. Window and reserve are those the plan was trimmed for, else those of its request.
     """
-    framing = framing or framing_of(plan.dialect)
+    framing = framing or framing_of(plan.dialect, counter)
     costing = Costing(
         counter=counter or default_counter(),
         model=model or plan.model,

@@ -183,11 +183,14 @@ _SAME_AS: Final = {"gemini": "google", "responses": "openai"}
 _BARE: Final = frozenset({"text", "instruct", "chat_template"})
 
 
-def framing_of(dialect: str | None) -> Framing:
-    """The counting rule of a dialect's provider.
+def framing_of(dialect: str | None, counter: TokenCounter | None = None) -> Framing:
+    """The counting rule that a counter brings along as ``framing``, that of its model; else that of a dialect's provider.
 
     Dialects that make one text out of all messages have none. Others that nobody has measured are counted as OpenAI's: chat
     templates cost three to five tokens a message.
     """
+    own = getattr(counter, "framing", None)
+    if isinstance(own, Framing):
+        return own
     name = dialect or "openai"
     return NO_FRAMING if name in _BARE else FRAMINGS.get(_SAME_AS.get(name, name), OPENAI)

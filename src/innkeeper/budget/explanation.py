@@ -87,9 +87,9 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 def explain(plan: Plan, counter: TokenCounter | None = None, framing: Framing | None = None) -> Explanation:
     """Explain a plan. It is looked at, not rebuilt: nothing changes and nothing is called but the counter.
 
-    ``counter`` is the built-in one where none is given, ``framing`` that of the plan's dialect.
+    ``counter`` is the built-in one where none is given, ``framing`` the counter's own or that of the plan's dialect.
     """
-    counter, framing = counter or default_counter(), framing or framing_of(plan.dialect)
+    counter, framing = counter or default_counter(), framing or framing_of(plan.dialect, counter)
     report = plan.trim_report if isinstance(plan.trim_report, TrimReport) else None
     records = {record.block_id: record for record in report.evictions} if report else {}
     costs = Costing(counter=counter, model=plan.model, framing=framing).costs(plan.blocks)

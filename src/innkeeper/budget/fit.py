@@ -40,18 +40,18 @@ class FitConfig(CountingConfig, frozen=True, kw_only=True):
     """Options of *fit*: those of `CountingConfig`; window and reserve are those that the plan was trimmed for, if it was.
 
     ``recount``: whether a plan that its tavern has filled by counts of its own (strategy ``fill``) is counted again; by default
-    only where these options say how to count. ``keep_user``: whether a prompt that none of the user's messages fits into is
-    refused.
+    only where these options or the counter's own ``framing`` say how to count. ``keep_user``: whether a prompt that none of
+    the user's messages fits into is refused.
     """
 
     recount: bool | None = None
     keep_user: bool = True
 
-    @property
-    def recounts(self) -> bool:
+    def recounts(self, counter: TokenCounter) -> bool:
         """Whether a plan that was filled is counted again."""
-        told = (self.framing, self.token_estimator, self.model_hint, self.max_tokens, self.reserve_tokens)
-        return any(option is not None for option in told) if self.recount is None else self.recount
+        given = (self.framing, self.token_estimator, self.model_hint, self.max_tokens, self.reserve_tokens)
+        rules = (*given, getattr(counter, "framing", None))
+        return any(rule is not None for rule in rules) if self.recount is None else self.recount
 
 
 def fit(
@@ -65,9 +65,9 @@ def fit(
     """The plan with blocks disabled until it fits the window it was built for; the plan itself where it fits already.
 
     It is counted as `innkeeper.budget.accounting` counts it: ``counter`` is the built-in one where none is given, ``framing``
-    that of the plan's dialect. ``strategy`` says what goes: by default the one that trimmed the plan, else ``group_order``.
-    What went is in the plan's ``trim_report`` and notes. A plan without a window stays as it is, and so does one whose own
-    report says that it does not fit: a step was told to leave it so.
+    the counter's own or that of the plan's dialect. ``strategy`` says what goes: by default the one that trimmed the plan, else
+    ``group_order``. What went is in the plan's ``trim_report`` and notes. A plan without a window stays as it is, and so does
+    one whose own report says that it does not fit: a step was told to leave it so.
 
     Raises:
         MaxTokensExceededError: what may not be evicted does not fit, or none of the user's messages does.
@@ -75,7 +75,7 @@ def fit(
     costing = Costing(
         counter=counter or default_counter(),
         model=plan.model,
-        framing=framing or framing_of(plan.dialect),
+        framing=framing or framing_of(plan.dialect, counter),
         attachment_tokens=attachment_tokens,
     )
     room = _room(plan, *window_of(plan))
@@ -107,9 +107,9 @@ def fit_state(state: State, config: FitConfig | None = None) -> None:
     strategy = STRATEGIES.make(_strategy_of(before))
     if config.keep_user and strategy.keeps_latest_user:
         _check_user(plan, room, state.step)
-    if strategy.name == Fill.name and not config.recounts:
-        return
     costing = config.costing(state)
+    if strategy.name == Fill.name and not config.recounts(costing.counter):
+        return
     result = _fitted(plan, strategy, costing, room, state.step)
     if result is not None:
         state.result.plan = made.with_(blocks=result.blocks)

@@ -24,7 +24,7 @@ class CountingConfig(StepConfig, frozen=True, kw_only=True):
 
     ``max_tokens`` is the window (default: the request's ``context_window``; 0 or none: nothing to do), ``reserve_tokens`` the
     reply's share (default: the request's ``reserved_tokens``). ``framing`` is a rule or a name of `innkeeper.tokens.FRAMINGS`
-    (default: the dialect's). For the rest see `innkeeper.budget.Costing`.
+    (default: the counter's own, else the dialect's). For the rest see `innkeeper.budget.Costing`.
     """
 
     max_tokens: Setting = None
@@ -55,10 +55,11 @@ class CountingConfig(StepConfig, frozen=True, kw_only=True):
 
     def costing(self, state: State) -> Costing:
         """How this build counts."""
+        counter = counter_for(state, self.token_estimator)
         return Costing(
-            counter=counter_for(state, self.token_estimator),
+            counter=counter,
             model=model_for(state, self.model_hint),
-            framing=framing_for(state, self.framing),
+            framing=framing_for(state, self.framing, counter),
             message_overhead_tokens=tokens_setting("message_overhead_tokens", self.message_overhead_tokens, state) or 0,
             attachment_tokens=tokens_setting("attachment_tokens", self.attachment_tokens, state) or 0,
             include_message_metadata_tokens=bool(resolved(self.include_message_metadata_tokens, state)),
@@ -127,9 +128,9 @@ def model_for(state: State, hint: Setting = None) -> str | None:
     return None
 
 
-def framing_for(state: State, value: Setting = None) -> Framing:
-    """The counting rule itself, or by name, else that of the request's dialect. Raises `UnknownNameError`."""
+def framing_for(state: State, value: Setting = None, counter: TokenCounter | None = None) -> Framing:
+    """The counting rule itself, or by name, else `framing_of` the request's dialect. Raises `UnknownNameError`."""
     rule = resolved(value, state)
     if rule is None:
-        return framing_of(state.request.dialect)
+        return framing_of(state.request.dialect, counter)
     return rule if isinstance(rule, Framing) else framing(rule)

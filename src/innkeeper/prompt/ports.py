@@ -19,7 +19,10 @@ __all__ = ["ExplainedPlan", "Ports", "TokenCounter"]
 
 
 class TokenCounter(Protocol):
-    """Counts tokens. `count` never raises on any text."""
+    """Counts tokens. `count` never raises on any text.
+
+    A counter of one model may have ``framing``, the rule by which that model's messages are counted (`innkeeper.tokens.Framing`).
+    """
 
     def count(self, text: str, model: str | None = None) -> int:
         """Tokens of ``text`` for ``model`` (an id or hint; ``None`` for the counter's default)."""

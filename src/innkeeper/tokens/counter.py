@@ -1,8 +1,10 @@
 """Counter: tokens of any text for any model, exact where the vocabulary is at hand, and always saying which it was."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
@@ -21,6 +23,9 @@ from innkeeper.tokens.registry import Entry, entries_of, lookup_of
 from innkeeper.tokens.table.calibration import PROFILES
 from innkeeper.tokens.table.models import MODELS, Family, ModelTable, Way, canonical_model_hint
 from innkeeper.tokens.table.vocabulary import VOCABULARIES, Vocabularies
+
+if TYPE_CHECKING:
+    from innkeeper.tokens.framing import Framing
 
 __all__ = ["Choice", "Counter", "Preloaded", "default_counter"]
 
@@ -73,6 +78,7 @@ class Counter:
         vocabularies: the table of vocabularies.
         default: a vocabulary or ``heuristic:<profile>``, for texts without a model.
         memo: where counts are remembered.
+        framing: how the messages of the one model that this counter is for are counted (`innkeeper.tokens.Framing`).
 
     Raises:
         TokenRegistryError: the registry cannot be asked.
@@ -86,7 +92,9 @@ class Counter:
         vocabularies: Vocabularies = VOCABULARIES,
         default: str = "o200k_base",
         memo: Memo[TextKey, int] = SHARED_MEMO,
+        framing: Framing | None = None,
     ) -> None:
+        self.framing = framing
         self.registry = registry
         self.models = models
         self.vocabularies = vocabularies

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.budget import Accounting, Line
+from innkeeper.budget import Accounting, Line, accounting
 from innkeeper.cli.app.render import (
     bar,
     console,
@@ -24,7 +24,6 @@ from innkeeper.cli.app.render import (
     source_of,
     window_line,
 )
-from innkeeper.cli.fitting import count_plan
 from innkeeper.lore import Reason, Verdict
 from innkeeper.prompt import Block, Note, NoteKind, Origin, Piece, Plan, UnknownNameError, Where
 
@@ -177,7 +176,7 @@ def shown(explain: Callable[..., Any], *args: Any) -> str:
 
 def test_plan() -> None:
     """The plan's explanation has its messages, its sums, what was left out, warnings and notes."""
-    text = shown(explain_plan, count_plan(PLAN))
+    text = shown(explain_plan, accounting(PLAN))
     for part in (
         "silly · 2 messages",
         "Be Wenna.",

@@ -68,12 +68,12 @@ def _shown(plan: Plan, findings: list[Finding], options: dict[str, Any]) -> str:
 
 
 def _facts(plan: Plan, findings: list[Finding], *, explain: bool) -> dict[str, Any]:
-    from innkeeper.cli.fitting import count_plan
+    from innkeeper.budget import accounting
 
     facts = plan.to_dict() if explain else {"notes": plan.to_dict().get("notes", [])}
     return {
         "messages": plan.to_messages("openai"),
-        "tokens": count_plan(plan).to_dict(),
+        "tokens": accounting(plan).to_dict(),
         "fingerprint": plan.fingerprint(),
         "findings": [str(finding) for finding in findings],
         **facts,
@@ -83,12 +83,12 @@ def _facts(plan: Plan, findings: list[Finding], *, explain: bool) -> dict[str, A
 def _for_people(plan: Plan, findings: list[Finding], *, explain: bool) -> str:
     import io
 
+    from innkeeper.budget import accounting
     from innkeeper.cli.app.render import console, explain_entries, explain_plan
-    from innkeeper.cli.fitting import count_plan
 
     out = io.StringIO()
     shown = console(out)
-    explain_plan(shown, plan, count_plan(plan))
+    explain_plan(shown, plan, accounting(plan))
     if explain:
         explain_entries(shown, plan)
     for finding in findings:

@@ -12,7 +12,7 @@ from innkeeper.cli.prompt.assets import Assets, asset_options, request_fields
 from innkeeper.prompt.frozen import thaw
 
 if TYPE_CHECKING:
-    from innkeeper.cli.talk.conversation import Builder, Conversation, ModelHandle
+    from innkeeper.cli.talk.conversation import Conversation, ModelHandle
     from innkeeper.prompt import BuildRequest, Ports
 
 __all__ = ["chat", "conversation", "greetings_of"]
@@ -67,20 +67,13 @@ def conversation(
         base = base.with_(settings={**base.settings, "chat_metadata": known.metadata})
     names = {"user_name": name_of(base.user, "User"), "character_name": name_of(base.character, "Assistant")}
     fresh = Chat(header={**names, "create_date": utc_now().isoformat(timespec="seconds"), "chat_metadata": {}})
-    talk = Conversation(base, known or fresh, handle, build_for(handle), path=path)
+    talk = Conversation(base, known or fresh, handle, path=path)
     if known is None and base.character is not None:
         greetings = greetings_of(base, handle.ports)
         if not 0 <= greeting < len(greetings):
             raise UsageError(f"there is no greeting {greeting}", hint=f"numbers go from 0 to {len(greetings) - 1}")
         talk.greet(greetings, greeting)
     return talk
-
-
-def build_for(handle: ModelHandle) -> Builder:
-    """What builds plans that fit the window of what answers."""
-    from innkeeper.cli.fitting import build_fitting
-
-    return lambda request, ports: build_fitting(request, ports, handle.framing)
 
 
 def greetings_of(request: BuildRequest, ports: Ports) -> tuple[str, ...]:

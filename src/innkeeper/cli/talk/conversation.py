@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
-from innkeeper.cli.fitting import count_plan
+from innkeeper.budget import accounting
 from innkeeper.content.chat import OURS, Chat
 from innkeeper.content.chat_message import ChatMessage
 from innkeeper.content.files.saving import append_to_chat, save_chat
 from innkeeper.prompt import BuildRequest, Plan, Ports, UsageError, thaw, utc_now
+from innkeeper.taverns import build as build_plan
 
 if TYPE_CHECKING:
     from innkeeper.budget import Accounting
     from innkeeper.inference.client.chat import ChatReply
     from innkeeper.prompt import TokenCounter
-    from innkeeper.tokens import Framing
 
 __all__ = ["LOCAL", "Builder", "ChatClient", "Conversation", "ModelHandle", "asked", "name_of", "open_model"]
 
@@ -31,7 +31,7 @@ TAKES_REPLY_AWAY: Final = frozenset({"silly"})
 """Taverns that take the old reply out of the chat themselves when another is asked for; the others get a shorter chat."""
 
 Builder = Callable[[BuildRequest, Ports], Plan]
-"""What makes a plan of a request: ``innkeeper.taverns.build``."""
+"""What makes a plan of a request: `innkeeper.taverns.build`."""
 
 
 class Conversation:
@@ -46,7 +46,7 @@ class Conversation:
         base: BuildRequest,
         chat: Chat,
         handle: ModelHandle,
-        build: Builder,
+        build: Builder = build_plan,
         *,
         path: Path | None = None,
         now: Callable[[], datetime] = utc_now,
@@ -127,7 +127,7 @@ class Conversation:
 
     def figures(self, plan: Plan) -> Accounting:
         """The tokens of a plan, as the model of this conversation counts them."""
-        return count_plan(plan, self._handle.ports, self._handle.framing, window=self.base.context_window)
+        return accounting(plan, self._handle.counter)
 
     def save(self, path: Path) -> None:
         """Write the chat to a new file, and keep it there from now on. Raises `OutputExistsError`."""
@@ -278,13 +278,12 @@ class ChatClient(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ModelHandle:
-    """A model's client, its name, and, where known, its window in tokens and its way of counting texts and messages."""
+    """A model's client, its name, and, where known, its window in tokens and its own way of counting."""
 
     client: ChatClient
     model: str
     window: int | None = None
     counter: TokenCounter | None = None
-    framing: Framing | None = None
 
     @property
     def ports(self) -> Ports:
@@ -308,7 +307,7 @@ def open_model(model: str | None, base_url: str | None = None, window: int | Non
     from innkeeper.inference.local.weights import DEFAULT_MODEL
 
     opened = LocalModel.open(name or DEFAULT_MODEL, context_window=window)
-    return ModelHandle(opened, opened.name, opened.context_window, opened.counter(), opened.framing)
+    return ModelHandle(opened, opened.name, opened.context_window, opened.counter())
 
 
 def _provider(model: str | None, base_url: str | None, window: int | None) -> ModelHandle:

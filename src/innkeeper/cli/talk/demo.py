@@ -20,8 +20,7 @@ from innkeeper.prompt import UnavailableError
 
 if TYPE_CHECKING:
     from innkeeper.cli.talk.conversation import ModelHandle
-    from innkeeper.prompt import BuildRequest, Plan, Ports
-    from innkeeper.tokens import Framing
+    from innkeeper.prompt import BuildRequest, Plan, TokenCounter
 
 __all__ = ["CARD", "demo", "demo_request", "examples_dir"]
 
@@ -55,7 +54,7 @@ def demo(*, seed: int, max_tokens: int, no_model: bool, folder: Path | None, as_
     else:
         stage.timed("Model ready", _installed)
         with closing(stage.timed("Model loaded", lambda: open_model(None, window=WINDOW))) as handle:
-            plan = _planned(stage, request.with_(model=handle.model), handle)
+            plan = _planned(stage, request.with_(model=handle.model), handle.counter)
             stage.answer(plan, handle)
     stage.end()
 
@@ -81,13 +80,12 @@ def _installed() -> str:
     return f"{model.name}, {model.size / 1e6:.0f} MB, checksum {model.state}"
 
 
-def _planned(stage: _Stage, request: BuildRequest, handle: ModelHandle | None) -> Plan:
-    from innkeeper.cli.fitting import build_fitting
+def _planned(stage: _Stage, request: BuildRequest, counter: TokenCounter | None) -> Plan:
     from innkeeper.prompt import Ports
+    from innkeeper.taverns import build
 
-    ports, framing = (Ports(), None) if handle is None else (handle.ports, handle.framing)
-    plan: Plan = stage.timed("Prompt built", lambda: build_fitting(request, ports, framing))
-    stage.show(plan, ports, framing)
+    plan: Plan = stage.timed("Prompt built", lambda: build(request, Ports(token_counter=counter)))
+    stage.show(plan, counter)
     return plan
 
 
@@ -117,12 +115,12 @@ class _Stage:
         self.say(f"{what} in {spent:.2f} s" + (f": {result}" if isinstance(result, str) else ""))
         return result
 
-    def show(self, plan: Plan, ports: Ports, framing: Framing | None) -> None:
+    def show(self, plan: Plan, counter: TokenCounter | None) -> None:
         """The plan as a table."""
+        from innkeeper.budget import accounting
         from innkeeper.cli.app.render import explain_plan
-        from innkeeper.cli.fitting import count_plan
 
-        figures = count_plan(plan, ports, framing, window=WINDOW)
+        figures = accounting(plan, counter)
         self.facts |= {"tokens": figures.to_dict(), "fingerprint": plan.fingerprint()}
         if not self.as_json:
             self.console.print()

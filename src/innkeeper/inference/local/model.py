@@ -101,9 +101,11 @@ class LocalModel(Client):
     def counter(self) -> Counter:
         """A token counter that asks this model's own tokenizer, whatever model is named: for ``Ports(token_counter=...)``.
 
+        It brings the model's way of framing messages along, so that builds count as the model does.
+
         Special tokens in a text count as plain text. Once the model is closed, counts are estimates.
         """
-        return Counter(lambda _hint: self._asked, default="heuristic:generic")
+        return Counter(lambda _hint: self._asked, default="heuristic:generic", framing=self.framing)
 
     def _ask_tokenizer(self, path: str, body: Mapping[str, Any], seconds: float) -> Any:
         if self._door is None:
