@@ -258,7 +258,7 @@ def test_construct_explains_every_entry() -> None:
     books = [{"id": 1, "content": "a", "enabled": False}, {"id": 2, "content": "b"}]
     asked = {"history": [], "presets_in_chat": [{"position": "relative", "content": "x"}], "world_books": books}
     _, told = post(Gateway(), CONSTRUCT, asked, X_Innkeeper_Explain="1")
-    assert [(verdict["rule"], verdict["fired"]) for verdict in told["verdicts"]] == [
+    assert [(verdict["reason"], verdict["fired"]) for verdict in told["verdicts"]] == [
         ("position", False),
         ("disabled", False),
         ("kept", True),

@@ -139,11 +139,11 @@ def test_every_entry_has_a_verdict(fields: dict[str, Any], rule: Rule) -> None:
     """Whatever an entry says, it is in, or out by a named rule; nothing crashes."""
     made = construct_explained([{"role": "user", "content": "a"}], None, [entry(**fields)])
     (verdict,) = made.verdicts
-    assert verdict.rule is rule
-    assert len(made.messages) == 1 + verdict.kept
+    assert verdict.reason is rule
+    assert len(made.messages) == 1 + verdict.fired
     assert json.loads(json.dumps(verdict.to_dict(), default=str))["text"] == str(verdict)
-    if verdict.kept:
-        assert made.messages[verdict.place or 0]["content"] == "W"
+    if verdict.fired:
+        assert made.messages[verdict.facts["place"]]["content"] == "W"
 
 
 def test_verdicts_tell_why() -> None:
@@ -155,7 +155,7 @@ def test_verdicts_tell_why() -> None:
     presets = ["text", prompt(identifier="x", position="relative"), prompt(order="z")]
     history = [{"role": "user", "content": "one"}]
     verdicts = construct_explained(history, presets, books, {"hp": 7}).verdicts
-    assert [(v.asset, v.index, v.rule) for v in verdicts] == [
+    assert [(v.facts["asset"], v.facts["index"], v.reason) for v in verdicts] == [
         ("presets_in_chat", 0, Rule.NOT_AN_OBJECT),
         ("presets_in_chat", 1, Rule.POSITION),
         ("presets_in_chat", 2, Rule.BAD_ORDER),
@@ -163,9 +163,9 @@ def test_verdicts_tell_why() -> None:
         ("world_books", 1, Rule.KEPT),
     ]
     assert [str(verdict) for verdict in verdicts] == [
-        "it is no object",
+        "it is not an object",
         "its position 'relative' is not in the chat",
-        "its order 'z' is no whole number",
+        "its order 'z' is not a whole number",
         "its condition does not hold: '{{getvar:hp}}' came to '7'",
         "at depth 0, order 100, as system; its condition holds: '{{keywords:one}}' came to 'true'",
     ]
@@ -181,8 +181,8 @@ def test_verdicts_of_values_that_cannot_be_written() -> None:
     """Numbers beyond what Python writes and reports hold are told by what they are, long values by their beginning."""
     books = [entry(content=10**5_000), entry(content=["x" * 200]), entry(depth=10**5_000, order=-(10**5_000))]
     verdicts = construct_explained([], [], books).verdicts
-    assert [verdict.found for verdict in verdicts] == ["<int>", "['" + "x" * 78 + "…", None]
-    assert (verdicts[2].depth, verdicts[2].order) == (2**53, -(2**53))
+    assert [verdict.facts.get("found") for verdict in verdicts] == ["<int>", "['" + "x" * 78 + "…", None]
+    assert (verdicts[2].facts["depth"], verdicts[2].facts["order"]) == (2**53, -(2**53))
 
 
 def test_ids_of_messages() -> None:
@@ -311,7 +311,7 @@ def test_any_entries(history: Any, presets: Any, books: Any, profile: str) -> No
     plain = construct(history, presets, books, options=options)["messages"]
     made = construct_explained(history, presets, books, options=options)
     assert repr(made.messages) == repr(plain)
-    assert sum(verdict.kept for verdict in made.verdicts) == len(plain) - len(history)
+    assert sum(verdict.fired for verdict in made.verdicts) == len(plain) - len(history)
     own = [message["source"]["index"] for message in plain if str(message["source"]["id"]).startswith("history_")]
     assert [index for index in own if isinstance(index, int)] == list(range(len(history)))
 

@@ -128,7 +128,7 @@ def test_assets_of_its_own() -> None:
 def test_verdicts() -> None:
     """Each entry's verdict is in the plan, those around the character by framing's rules."""
     plan = build(preset=PRESET, lorebooks=[BOOK], message="A wrench?")
-    assert [(verdict.title or verdict.id, verdict.fired, str(verdict)) for verdict in plan.lore.verdicts] == [
+    assert [(verdict.title or verdict.uid, verdict.fired, str(verdict)) for verdict in plan.lore.verdicts] == [
         ("hint", True, "at depth 1, order 100, as system"),
         ("town", True, "at before_char"),
         ("Ayla", True, "at depth 0, order 100, as user; its condition holds: '<<keywords:wrench>>' came to 'true'"),
@@ -139,7 +139,7 @@ def test_verdicts() -> None:
             "around the character an entry is triggered by keys, and none of ['dragon'] is in the history",
         ),
     ]
-    assert plan.to_dict()["lore"]["verdicts"][3]["rule"] == "condition"
+    assert plan.to_dict()["lore"]["verdicts"][3]["reason"] == "condition"
     bare = build(preset={"prompts": [prompt("chatHistory")]}, lorebooks=[BOOK], message="dragon")
     assert str(bare.lore.verdicts[0]) == "the preset has no enabled prompt in whose place 'before_char' could stand"
 

@@ -225,24 +225,22 @@ def _verdicts(rows: list[_Row], messages: list[dict[str, Any]]) -> Iterator[Verd
 def _verdict(row: _Row, places: dict[int, int]) -> Verdict:
     entry, candidate = row.entry, row.candidate
     item = entry.item if isinstance(entry.item, dict) else {}
-    condition = None if row.value is None else text_of(item.get("condition"), entry.asset)
-    own = item.get("id") if entry.asset == BOOKS else item.get("identifier") or item.get("name")
-    facts: dict[str, Any] = {
-        "asset": entry.asset,
-        "index": entry.own,
-        "rule": row.rule,
-        "id": text_of(own, entry.asset),
-        "title": text_of(item.get("name"), entry.asset),
-        "condition": condition,
-        "value": row.value,
-    }
+    facts: dict[str, Any] = {"asset": entry.asset, "index": entry.own}
+    if row.value is not None:
+        facts |= {"condition": text_of(item.get("condition"), entry.asset), "value": row.value}
     if candidate is not None and row.made is not None:
-        place = places[id(row.made)]
         depth, order = told_number(candidate.depth), told_number(candidate.order)
-        facts |= {"role": candidate.role, "depth": depth, "order": order, "place": place}
+        facts |= {"role": candidate.role, "depth": depth, "order": order, "place": places[id(row.made)]}
     elif row.rule in _FIELD:
         facts["found"] = shown(item.get(_FIELD[row.rule]))
-    return Verdict(**facts)
+    own = item.get("id") if entry.asset == BOOKS else item.get("identifier") or item.get("name")
+    return Verdict(
+        book="preset" if entry.asset == PRESETS else "",
+        uid=text_of(own, entry.asset) or f"{entry.asset}[{entry.own}]",
+        title=text_of(item.get("name"), entry.asset),
+        reason=row.rule,
+        facts=facts,
+    )
 
 
 _FIELD = {

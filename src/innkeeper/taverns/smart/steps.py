@@ -92,15 +92,15 @@ def _finished(verdicts: tuple[Verdict, ...], inputs: SmartInputs, chat: list[dic
 
 def _framed(verdict: Verdict, inputs: SmartInputs, contains: Any, places: set[str]) -> Verdict:
     """The verdict of an entry around the character, in place of the one that says it does not belong into the chat."""
-    if verdict.asset != "world_books" or verdict.rule is not Rule.POSITION:
+    if verdict.facts["asset"] != "world_books" or verdict.reason is not Rule.POSITION:
         return verdict
-    entry = inputs.entries[verdict.index]
+    entry = inputs.entries[verdict.facts["index"]]
     position = text_of(entry.get("position"), "world_books")
     rule = screen_framed(entry, contains)
     if rule is None and position not in places:
         rule = Rule.NO_PLACE
     found = position if rule is None else shown(entry.get(_ASKED.get(rule, "position")))
-    return msgspec.structs.replace(verdict, rule=rule or Rule.KEPT, found=found)
+    return msgspec.structs.replace(verdict, reason=rule or Rule.FRAMED, facts={**verdict.facts, "found": found})
 
 
 _ASKED: Final = {Rule.KEYS: "keys", Rule.DISABLED: "enabled"}
