@@ -9,11 +9,14 @@ from typing import Any
 
 __all__ = ["lazy_names"]
 
+_ROOT = "innkeeper."
+
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The ``__getattr__`` and ``__dir__`` of a package whose names live in the modules ``homes`` gives, below the package.
+    """The ``__getattr__`` and ``__dir__`` of a package whose names live in the modules ``homes`` gives.
 
-    The first remembers what it imports, and raises `AttributeError` for a name that has no home.
+    A home is a module below the package, or one of another package by its whole name, ``innkeeper.…``. The first function
+    remembers what it imports, and raises `AttributeError` for a name that has no home.
     """
     names = vars(sys.modules[package])
 
@@ -21,7 +24,7 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], 
         home = homes.get(name)
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=None)
-        names[name] = value = getattr(import_module(f"{package}.{home}"), name)
+        names[name] = value = getattr(import_module(home if home.startswith(_ROOT) else f"{package}.{home}"), name)
         return value
 
     return find, lambda: sorted(names["__all__"])

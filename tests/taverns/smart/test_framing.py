@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from innkeeper.content.json.values import text_of
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.taverns.smart import Compat, EntryNumberError, SmartOptions, assemble, assemble_full
-from innkeeper.taverns.smart.values import text_of
 
 HISTORY: dict[str, Any] = {"identifier": "chatHistory", "enabled": True}
 

@@ -32,7 +32,7 @@ class Look:
 
     def __call__(self, call: Call, doc: Any = None, file: str | None = None) -> Any:
         """What it finds; a document counts before a file."""
-        from innkeeper.taverns.smart import branches
+        from innkeeper.content import branches
 
         if doc is None and not (file or "").strip():
             return dict(_NOTHING)
@@ -67,8 +67,8 @@ class Change:
         return edit.answer
 
     def _edit(self, call: Call, doc: Any, arguments: dict[str, Any]) -> Any:
-        from innkeeper.taverns.smart.branch_tree import BranchTree
-        from innkeeper.taverns.smart.branches import EDITS
+        from innkeeper.content.branch_tree import BranchTree
+        from innkeeper.content.branches import EDITS
 
         return EDITS[self.name](BranchTree.of(doc, smart_options(call)), **arguments)
 

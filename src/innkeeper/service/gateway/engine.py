@@ -75,6 +75,7 @@ def warm() -> None:
     """Import what the operations need, so that the first call is as fast as the others and no two threads import at once."""
     for module in ("sandbox.execution", "expansion", "operations"):
         import_module(f"innkeeper.macros.smart.{module}")
-    for module in ("framing", "regex_rules", "assets_normalizer", "branches", "variables_update"):
+    for module in ("framing", "regex_rules", "assets_normalizer", "variables_update"):
         import_module(f"innkeeper.taverns.smart.{module}")
+    import_module("innkeeper.content.branches")
     import_module("regex")  # the engine of patterns, which is imported with the first one

@@ -10,16 +10,8 @@ from typing import TYPE_CHECKING
 from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from innkeeper.taverns.smart.assets_normalizer import (
-        extract_character_regex,
-        extract_character_world_book,
-        extract_preset_regex,
-        merge_regex,
-        merge_world_books,
-        normalize,
-    )
-    from innkeeper.taverns.smart.branch_tree import BranchError, BranchTree
-    from innkeeper.taverns.smart.branches import (
+    from innkeeper.content.branch_tree import BranchError, BranchTree
+    from innkeeper.content.branches import (
         EDITS,
         Edit,
         append_message,
@@ -33,12 +25,21 @@ if TYPE_CHECKING:
         truncate_after,
         update_message,
     )
+    from innkeeper.content.json.values import ShapeError
+    from innkeeper.taverns.smart.assets_normalizer import (
+        extract_character_regex,
+        extract_character_world_book,
+        extract_preset_regex,
+        merge_regex,
+        merge_world_books,
+        normalize,
+    )
     from innkeeper.taverns.smart.compat import DEFAULT_PROFILE, PROFILES, Compat, SmartOptions, compat_of
     from innkeeper.taverns.smart.construction import Construction, construct, construct_explained
     from innkeeper.taverns.smart.framing import assemble, assemble_full
     from innkeeper.taverns.smart.regex_rules import apply_messages, apply_text, postprocess_apply
     from innkeeper.taverns.smart.steps import PIPELINE, TAVERN, build, builder, to_messages
-    from innkeeper.taverns.smart.values import EntryNumberError, RoleError, ShapeError
+    from innkeeper.taverns.smart.values import EntryNumberError, RoleError
     from innkeeper.taverns.smart.variables_update import apply_operation
     from innkeeper.taverns.smart.verdict import Rule, Verdict
 
@@ -98,20 +99,20 @@ __getattr__, __dir__ = lazy_names(
         "merge_regex": "assets_normalizer",
         "merge_world_books": "assets_normalizer",
         "normalize": "assets_normalizer",
-        "BranchError": "branch_tree",
-        "BranchTree": "branch_tree",
-        "EDITS": "branches",
-        "Edit": "branches",
-        "append_message": "branches",
-        "branch_table": "branches",
-        "delete_branch": "branches",
-        "get_latest_message": "branches",
-        "openai_messages": "branches",
-        "retry_branch": "branches",
-        "retry_user_message": "branches",
-        "switch_branch": "branches",
-        "truncate_after": "branches",
-        "update_message": "branches",
+        "BranchError": "innkeeper.content.branch_tree",
+        "BranchTree": "innkeeper.content.branch_tree",
+        "EDITS": "innkeeper.content.branches",
+        "Edit": "innkeeper.content.branches",
+        "append_message": "innkeeper.content.branches",
+        "branch_table": "innkeeper.content.branches",
+        "delete_branch": "innkeeper.content.branches",
+        "get_latest_message": "innkeeper.content.branches",
+        "openai_messages": "innkeeper.content.branches",
+        "retry_branch": "innkeeper.content.branches",
+        "retry_user_message": "innkeeper.content.branches",
+        "switch_branch": "innkeeper.content.branches",
+        "truncate_after": "innkeeper.content.branches",
+        "update_message": "innkeeper.content.branches",
         "postprocess_apply": "regex_rules",
         "apply_messages": "regex_rules",
         "apply_text": "regex_rules",
@@ -123,7 +124,7 @@ __getattr__, __dir__ = lazy_names(
         "EntryNumberError": "values",
         "RoleError": "values",
         "Rule": "verdict",
-        "ShapeError": "values",
+        "ShapeError": "innkeeper.content.json.values",
         "SmartOptions": "compat",
         "Verdict": "verdict",
         "assemble": "framing",

@@ -10,9 +10,10 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from innkeeper.content.json.values import copied, text_of
 from innkeeper.prompt.errors import LimitError, Where
 from innkeeper.taverns.smart.compat import Compat, SmartOptions
-from innkeeper.taverns.smart.values import MAX_BOOK_DEPTH, copied, text_of
+from innkeeper.taverns.smart.values import MAX_BOOK_DEPTH
 
 __all__ = [
     "entries_of",

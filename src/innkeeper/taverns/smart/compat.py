@@ -17,6 +17,8 @@ from innkeeper.macros.smart.options import FIXED, SMARTTAVERN, MacroCompat
 from innkeeper.prompt.errors import UnknownNameError
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from innkeeper.macros.smart import MacroOptions
 
 __all__ = ["DEFAULT_PROFILE", "PROFILES", "Compat", "SmartOptions", "compat_of"]
@@ -91,6 +93,16 @@ class SmartOptions:
 
     compat: Compat = PROFILES["fixed"]
     macros: MacroOptions = field(default_factory=_macros)
+
+    @property
+    def now(self) -> datetime:
+        """The moment of a call."""
+        return self.macros.now
+
+    @property
+    def lossy_merges(self) -> bool:
+        """`Compat.lossy_merges`."""
+        return self.compat.lossy_merges
 
     @classmethod
     def of(cls, profile: str | None = None, **macros: Any) -> SmartOptions:

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from innkeeper.taverns.smart.values import MIN_AUTOMATON_TOKENS, ShapeError
+from innkeeper.content.json.values import ShapeError
+from innkeeper.taverns.smart.values import MIN_AUTOMATON_TOKENS
 from innkeeper.text.automaton import Automaton
 
 if TYPE_CHECKING:

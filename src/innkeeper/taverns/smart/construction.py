@@ -12,6 +12,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
+from innkeeper.content.json.values import ShapeError, text_of
 from innkeeper.taverns.smart.assets_normalizer import entries_of
 from innkeeper.taverns.smart.compat import Compat, SmartOptions
 from innkeeper.taverns.smart.conditions import Conditions, is_conditional
@@ -24,7 +25,7 @@ from innkeeper.taverns.smart.messages import (
     preset_source,
     role_or,
 )
-from innkeeper.taverns.smart.values import ShapeError, text_of, told_number, whole_number
+from innkeeper.taverns.smart.values import told_number, whole_number
 from innkeeper.taverns.smart.verdict import Rule, Verdict, shown
 
 __all__ = [

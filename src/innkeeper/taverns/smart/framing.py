@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from innkeeper.content.json.values import copied, text_of
 from innkeeper.prompt.errors import Where
 from innkeeper.taverns.smart.assets_normalizer import entries_of
 from innkeeper.taverns.smart.compat import Compat, SmartOptions
@@ -23,7 +24,7 @@ from innkeeper.taverns.smart.messages import (
     prompt_source,
     role_or,
 )
-from innkeeper.taverns.smart.values import EntryNumberError, copied, text_of, whole_number
+from innkeeper.taverns.smart.values import EntryNumberError, whole_number
 from innkeeper.taverns.smart.verdict import Rule
 
 __all__ = [

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+from innkeeper.content.json.values import PLAIN, ShapeError, copied, text_of
 from innkeeper.taverns.smart.compat import Compat
-from innkeeper.taverns.smart.values import RoleError, ShapeError, copied, text_of
+from innkeeper.taverns.smart.values import RoleError
 
 __all__ = [
     "RANK",
@@ -46,9 +47,6 @@ def role_or(entry: dict[str, Any], default: str, path: str) -> str:
     """An entry's own role, or ``default`` where it has none of the four."""
     role = folded_role(entry.get("role", default), path)
     return role if role in ROLES else default
-
-
-_PLAIN: Final = frozenset({str, int, float, bool, type(None)})
 
 
 def preset_source(entry: dict[str, Any], index: int, *, emit_source_id: bool) -> dict[str, Any]:
@@ -89,7 +87,7 @@ def document_source(document: dict[str, Any], prefix: str) -> dict[str, Any]:
 def _finished(source: dict[str, Any], *, emit_source_id: bool = False) -> dict[str, Any]:
     """With containers as copies: a caller's own objects are never handed out."""
     for key, value in source.items():
-        if type(value) not in _PLAIN:
+        if type(value) not in PLAIN:
             source[key] = copied(value, "source")
     if emit_source_id and "source_id" not in source and source["id"] is not None:
         source["source_id"] = copied(source["id"], "source")

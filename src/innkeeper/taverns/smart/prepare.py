@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from innkeeper.content.json.values import text_of
 from innkeeper.prompt.errors import ConfigError, Where
 from innkeeper.prompt.frozen import thaw
 from innkeeper.prompt.message import Message
@@ -40,7 +41,7 @@ from innkeeper.taverns.smart.assets_normalizer import (
 from innkeeper.taverns.smart.compat import Compat, SmartOptions, compat_of
 from innkeeper.taverns.smart.conditions import HISTORY_TEXT
 from innkeeper.taverns.smart.messages import history_text
-from innkeeper.taverns.smart.values import MAX_NUMBER, text_of
+from innkeeper.taverns.smart.values import MAX_NUMBER
 
 if TYPE_CHECKING:
     from innkeeper.content.character import Character

@@ -14,11 +14,12 @@ from typing import Any, Final
 
 import msgspec
 
+from innkeeper.content.json.values import ShapeError, copied, text_of
 from innkeeper.macros.engine.limits import MAX_OUTPUT
 from innkeeper.prompt.errors import InnkeeperError, InputError, Where
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.taverns.smart.compat import SmartOptions
-from innkeeper.taverns.smart.values import MAX_RULES_SECONDS, ShapeError, copied, text_of
+from innkeeper.taverns.smart.values import MAX_RULES_SECONDS
 from innkeeper.text.pyregex import MAX_PATTERN_SECONDS, Deadline, Pattern, PatternLimitError, compile_pattern
 
 __all__ = ["PLACEMENTS", "VIEWS", "apply_messages", "apply_text", "postprocess_apply"]

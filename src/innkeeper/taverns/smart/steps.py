@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from innkeeper.budget import TrimmingConfig, trim_state
+from innkeeper.content.json.values import text_of
 from innkeeper.prompt import Pipeline
 from innkeeper.prompt.block import Block, BudgetGroup
 from innkeeper.prompt.errors import InnkeeperError, Where
@@ -32,7 +33,7 @@ from innkeeper.taverns.smart.construction import construct_explained
 from innkeeper.taverns.smart.framing import LORE_POSITIONS, assemble, in_chat_prompts, relative_prompts, screen_framed
 from innkeeper.taverns.smart.prepare import INPUTS, PREPARE, SmartInputs, inputs_of, window_of
 from innkeeper.taverns.smart.regex_rules import apply_messages
-from innkeeper.taverns.smart.values import text_of, told_number, whole_number
+from innkeeper.taverns.smart.values import told_number, whole_number
 from innkeeper.taverns.smart.verdict import Rule, SmartLore, Verdict, shown
 from innkeeper.taverns.tavern import Tavern
 

@@ -1,12 +1,11 @@
 """JSON values as the operations read them, their errors and their limits.
 
-Text and whole numbers are made of anything, as Python's original does it; copies keep what belongs to a caller from
-being changed. Every limit of the smart tavern is here, each raised as a `LimitError` that carries its name, and so
-are the errors of the operations::
+Whole numbers are made of anything, as Python's original does it. Every limit of the smart tavern is here, each raised as a
+`LimitError` that carries its name, and so are the errors of the operations::
 
     FormatError
     ├── RoleError           a history message whose role is none of the four; a `ValueError` with the document's words
-    ├── ShapeError          an argument, or a message, of the wrong type; a `ValueError`
+    ├── ShapeError          an argument, or a message, of the wrong type; a `ValueError` (`innkeeper.content.json.values`)
     └── EntryNumberError    an order of a relative prompt or a world book's entry that is not a whole number; a `ValueError`
 """
 
@@ -14,8 +13,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from innkeeper.prompt.errors import FormatError, LimitError, Where
-from innkeeper.prompt.limits import MAX_DEPTH, MAX_DIGITS
+from innkeeper.prompt.errors import FormatError, Where
 
 __all__ = [
     "MAX_BOOK_DEPTH",
@@ -24,9 +22,6 @@ __all__ = [
     "MIN_AUTOMATON_TOKENS",
     "EntryNumberError",
     "RoleError",
-    "ShapeError",
-    "copied",
-    "text_of",
     "told_number",
     "whole_number",
 ]
@@ -55,46 +50,10 @@ class RoleError(FormatError, ValueError):
         )
 
 
-class ShapeError(FormatError, ValueError):
-    """A value of the wrong type where the operation cannot go on without it."""
-
-    def __init__(self, path: str, expected: str, found: Any, *, hint: str | None = None) -> None:
-        super().__init__(f"expected {expected}, found {_kind(found)}", where=Where(path=path), hint=hint)
-
-
 class EntryNumberError(FormatError, ValueError):
     """A number that framing needs and cannot read: the whole call fails, as in the original."""
 
     HINT = "write it as a whole number"
-
-
-def _kind(value: Any) -> str:
-    """The JSON word for a value's type, or its Python name."""
-    if value is None:
-        return "null"
-    return {dict: "an object", list: "an array", str: "text", bool: "a boolean"}.get(type(value), type(value).__name__)
-
-
-_PLAIN: Final = frozenset({str, int, float, bool, type(None)})
-
-
-def text_of(value: Any, path: str) -> str:
-    """Text as it is, ``None`` as an empty text, anything else by ``str``.
-
-    Raises `LimitError` for what cannot be written as text: a number of too many digits, data too deep.
-    """
-    if isinstance(value, str):
-        return value
-    if value is None:
-        return ""
-    try:
-        return str(value)
-    except ValueError as error:
-        what = "a number's length"
-        raise LimitError(what, limit="MAX_DIGITS", allowed=MAX_DIGITS, where=Where(path=path)) from error
-    except RecursionError as error:
-        what = "the nesting of a value"
-        raise LimitError(what, limit="MAX_DEPTH", allowed=MAX_DEPTH, where=Where(path=path)) from error
 
 
 def whole_number(value: Any, default: int) -> int | None:
@@ -115,22 +74,3 @@ def whole_number(value: Any, default: int) -> int | None:
 def told_number(value: int | None) -> int | None:
     """A whole number as reports tell it: one that JSON readers may not hold by the nearest they do."""
     return None if value is None else max(-MAX_NUMBER, min(value, MAX_NUMBER))
-
-
-def copied(value: Any, path: str) -> Any:
-    """Objects and arrays as new ones at every level, so that nobody can write through; anything else as it is.
-
-    Raises `LimitError` beyond `MAX_DEPTH` levels, data that contains itself included.
-    """
-    return value if type(value) in _PLAIN else _copied(value, path, 0)
-
-
-def _copied(value: Any, path: str, depth: int) -> Any:
-    if depth > MAX_DEPTH:
-        what = "the nesting of a value"
-        raise LimitError(what, limit="MAX_DEPTH", allowed=MAX_DEPTH, where=Where(path=path))
-    if isinstance(value, dict):
-        return {key: _copied(item, path, depth + 1) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_copied(item, path, depth + 1) for item in value]
-    return value

@@ -10,9 +10,9 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from innkeeper.content.json.values import copied, text_of
 from innkeeper.prompt.errors import LimitError
 from innkeeper.taverns.smart.compat import SmartOptions
-from innkeeper.taverns.smart.values import copied, text_of
 
 if TYPE_CHECKING:
     Merge = Callable[[list[Any], list[Any], str | None], list[Any]]

@@ -8,15 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
-from typing import Any, Final
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any, Final, Protocol
 
+from innkeeper.content.json.values import ShapeError, copied
 from innkeeper.prompt.clock import Clock
 from innkeeper.prompt.errors import FormatError, Where
-from innkeeper.taverns.smart.compat import SmartOptions
-from innkeeper.taverns.smart.values import ShapeError, copied
 
-__all__ = ["BranchError", "BranchTree", "Stamp", "shown"]
+__all__ = ["BranchError", "BranchOptions", "BranchTree", "Stamp", "shown"]
+
+
+class BranchOptions(Protocol):
+    """What operations on branches ask for. ``lossy_merges``: whether ``roots`` go on naming a root that was removed."""
+
+    @property
+    def now(self) -> datetime:
+        """The moment of the call."""
+        ...
+
+    @property
+    def lossy_merges(self) -> bool:
+        """Whether to lose what the original loses."""
+        ...
 
 
 class BranchError(FormatError, ValueError):
@@ -31,6 +44,7 @@ def shown(value: Any) -> str:
         return type(value).__name__
 
 
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _ZONE: Final = timezone(timedelta(hours=8))
 
 
@@ -62,15 +76,14 @@ class BranchTree:
     lossy: bool = False
 
     @classmethod
-    def of(cls, doc: Any, options: SmartOptions | None = None) -> BranchTree:
-        """A document, copied.
+    def of(cls, doc: Any, options: BranchOptions | None = None) -> BranchTree:
+        """A document, copied. Without options a change is stamped with the beginning of 1970.
 
         Raises:
             BranchError: there is none, it is no object, or parents form a circle.
             ShapeError: a part of it has the wrong type.
             LimitError: it is too deep.
         """
-        chosen = options or SmartOptions()
         if doc is None:
             msg = "Either 'doc' or 'file' must be provided"
             raise BranchError(msg)
@@ -82,7 +95,8 @@ class BranchTree:
         children = {name: _ids(listed, f"children.{name}") for name, listed in _mapping(own, "children").items()}
         path, roots = (_ids(own.get(part), part) for part in ("active_path", "roots"))
         _check_parents(nodes)
-        return cls(own, nodes, children, path, roots, Stamp(chosen.macros.now), chosen.compat.lossy_merges)
+        now, lossy = (_EPOCH, False) if options is None else (options.now, options.lossy_merges)
+        return cls(own, nodes, children, path, roots, Stamp(now), lossy)
 
     def node(self, name: Any, what: str = "Node not found") -> dict[str, Any]:
         """The node of this id. Raises `BranchError` with the words of ``what``."""

@@ -1,7 +1,7 @@
 """Branches: what can be asked of the document of a branched chat, and the changes that can be made to it.
 
 SmartTavern's ``chat_branches`` without files. A call changes nothing of its caller's: it answers with a new document, or with
-as much of it as ``return_mode`` asks for. Moments come from ``options.macros.now``.
+as much of it as ``return_mode`` asks for. Moments come from ``options.now``.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from innkeeper.content.branch_tree import BranchError, BranchTree, shown
+from innkeeper.content.json.values import ShapeError, text_of
 from innkeeper.prompt.errors import Where
-from innkeeper.taverns.smart.branch_tree import BranchError, BranchTree, shown
-from innkeeper.taverns.smart.values import ShapeError, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from innkeeper.taverns.smart.compat import SmartOptions
+    from innkeeper.content.branch_tree import BranchOptions
 
 __all__ = [
     "EDITS",
@@ -47,7 +47,7 @@ class Edit(NamedTuple):
 # --- looking -----------------------------------------------------------------------------------------------------------
 
 
-def openai_messages(doc: Any = None, *, options: SmartOptions | None = None) -> dict[str, Any]:
+def openai_messages(doc: Any = None, *, options: BranchOptions | None = None) -> dict[str, Any]:
     """``{messages, path}``: the active path as messages, up to the first step that does not hold together.
 
     An assistant's empty message at its end that waits for an answer (its id has ``retry`` or ``append``) is left out of
@@ -60,14 +60,14 @@ def openai_messages(doc: Any = None, *, options: SmartOptions | None = None) -> 
     return {"messages": [message for message in messages if message["role"] in _ROLES], "path": path}
 
 
-def branch_table(doc: Any = None, *, options: SmartOptions | None = None) -> dict[str, Any]:
+def branch_table(doc: Any = None, *, options: BranchOptions | None = None) -> dict[str, Any]:
     """``{latest, levels}``: for each node of the active path its place j (from 1) among the n beside it. Raises `BranchError`."""
     levels = BranchTree.of(doc, options).levels()
     latest = {key: levels[-1][key] for key in ("depth", "j", "n", "node_id")}
     return {"latest": latest, "levels": levels}
 
 
-def get_latest_message(doc: Any = None, *, options: SmartOptions | None = None) -> dict[str, Any]:
+def get_latest_message(doc: Any = None, *, options: BranchOptions | None = None) -> dict[str, Any]:
     """``{node_id, role, content, depth}`` of the active path's last node. Raises `BranchError`."""
     tree = BranchTree.of(doc, options)
     path = tree.path()
@@ -309,13 +309,13 @@ operation's arguments by name. For who keeps the new document whatever the answe
 
 
 def update_message(
-    node_id: Any, content: Any, doc: Any = None, return_mode: Any = "doc", *, options: SmartOptions | None = None
+    node_id: Any, content: Any, doc: Any = None, return_mode: Any = "doc", *, options: BranchOptions | None = None
 ) -> dict[str, Any]:
     """Another content for a node. ``return_mode``: ``doc``, ``node``, ``none``. Raises `BranchError`."""
     return _update(BranchTree.of(doc, options), return_mode, node_id=node_id, content=content).answer
 
 
-def truncate_after(node_id: Any, doc: Any = None, *, options: SmartOptions | None = None) -> dict[str, Any]:
+def truncate_after(node_id: Any, doc: Any = None, *, options: BranchOptions | None = None) -> dict[str, Any]:
     """The document without a node and what ``children`` lists below it. Raises `BranchError`."""
     return _truncate(BranchTree.of(doc, options), node_id=node_id).answer
 
@@ -328,7 +328,7 @@ def append_message(
     doc: Any = None,
     return_mode: Any = "doc",
     *,
-    options: SmartOptions | None = None,
+    options: BranchOptions | None = None,
 ) -> dict[str, Any]:
     """A new node below ``pid``, and an assistant's empty one below it that waits for an answer.
 
@@ -339,7 +339,7 @@ def append_message(
 
 
 def delete_branch(
-    node_id: Any, doc: Any = None, return_mode: Any = "doc", *, options: SmartOptions | None = None
+    node_id: Any, doc: Any = None, return_mode: Any = "doc", *, options: BranchOptions | None = None
 ) -> dict[str, Any]:
     """A node and what is below it removed; the active path goes to a branch beside it, or ends before it.
 
@@ -356,7 +356,7 @@ def retry_branch(
     doc: Any = None,
     return_mode: Any = "doc",
     *,
-    options: SmartOptions | None = None,
+    options: BranchOptions | None = None,
 ) -> dict[str, Any]:
     """A new node beside another, which takes its place on the active path.
 
@@ -367,7 +367,7 @@ def retry_branch(
     return edit.answer
 
 
-def retry_user_message(user_node_id: Any, doc: Any = None, *, options: SmartOptions | None = None) -> dict[str, Any]:
+def retry_user_message(user_node_id: Any, doc: Any = None, *, options: BranchOptions | None = None) -> dict[str, Any]:
     """Which assistant's message answers a user's (``retry_assistant``), or a new empty one below it (``create_assistant``).
 
     Raises `BranchError`.
@@ -376,7 +376,7 @@ def retry_user_message(user_node_id: Any, doc: Any = None, *, options: SmartOpti
 
 
 def switch_branch(
-    target_j: Any, doc: Any = None, return_mode: Any = "doc", *, options: SmartOptions | None = None
+    target_j: Any, doc: Any = None, return_mode: Any = "doc", *, options: BranchOptions | None = None
 ) -> dict[str, Any]:
     """The ``target_j``-th branch (from 1) in place of the active path's last node.
 

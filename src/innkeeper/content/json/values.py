@@ -1,0 +1,65 @@
+"""Plain JSON values as an operation takes them: text made of anything, copies, and the error for a value of a wrong type."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from innkeeper.prompt.errors import FormatError, LimitError, Where
+from innkeeper.prompt.limits import MAX_DEPTH, MAX_DIGITS
+
+__all__ = ["PLAIN", "ShapeError", "copied", "text_of"]
+
+PLAIN: Final = frozenset({str, int, float, bool, type(None)})
+"""Types of values that nobody can change."""
+
+
+class ShapeError(FormatError, ValueError):
+    """A value of the wrong type where the operation cannot go on without it."""
+
+    def __init__(self, path: str, expected: str, found: Any, *, hint: str | None = None) -> None:
+        super().__init__(f"expected {expected}, found {_kind(found)}", where=Where(path=path), hint=hint)
+
+
+def _kind(value: Any) -> str:
+    """The JSON word for a value's type, or its Python name."""
+    if value is None:
+        return "null"
+    return {dict: "an object", list: "an array", str: "text", bool: "a boolean"}.get(type(value), type(value).__name__)
+
+
+def text_of(value: Any, path: str) -> str:
+    """Text as it is, ``None`` as an empty text, anything else by ``str``.
+
+    Raises `LimitError` for what cannot be written as text: a number of too many digits, data too deep.
+    """
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    try:
+        return str(value)
+    except ValueError as error:
+        what = "a number's length"
+        raise LimitError(what, limit="MAX_DIGITS", allowed=MAX_DIGITS, where=Where(path=path)) from error
+    except RecursionError as error:
+        what = "the nesting of a value"
+        raise LimitError(what, limit="MAX_DEPTH", allowed=MAX_DEPTH, where=Where(path=path)) from error
+
+
+def copied(value: Any, path: str) -> Any:
+    """Objects and arrays as new ones at every level, so that nobody can write through; anything else as it is.
+
+    Raises `LimitError` beyond `MAX_DEPTH` levels, data that contains itself included.
+    """
+    return value if type(value) in PLAIN else _copied(value, path, 0)
+
+
+def _copied(value: Any, path: str, depth: int) -> Any:
+    if depth > MAX_DEPTH:
+        what = "the nesting of a value"
+        raise LimitError(what, limit="MAX_DEPTH", allowed=MAX_DEPTH, where=Where(path=path))
+    if isinstance(value, dict):
+        return {key: _copied(item, path, depth + 1) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_copied(item, path, depth + 1) for item in value]
+    return value
