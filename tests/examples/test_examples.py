@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from innkeeper.content.files.card_file import open_card
+from innkeeper.content.files.formats import open_card, sniff
 from innkeeper.content.files.loading import load_chat, load_lorebook, load_persona, load_preset_file
-from innkeeper.content.files.sniffing import sniff
 from innkeeper.content.validation import validate
 from tests.shared import ROOT
 

@@ -47,7 +47,10 @@ if TYPE_CHECKING:
     from innkeeper.content.errors import TruncatedError as TruncatedError
     from innkeeper.content.errors import WrongKindError as WrongKindError
     from innkeeper.content.files.card_file import CardFile as CardFile
-    from innkeeper.content.files.card_file import open_card as open_card
+    from innkeeper.content.files.formats import Sniffed as Sniffed
+    from innkeeper.content.files.formats import card_bytes as card_bytes
+    from innkeeper.content.files.formats import open_card as open_card
+    from innkeeper.content.files.formats import sniff as sniff
     from innkeeper.content.files.loading import PresetFile as PresetFile
     from innkeeper.content.files.loading import load_character as load_character
     from innkeeper.content.files.loading import load_chat as load_chat
@@ -60,13 +63,10 @@ if TYPE_CHECKING:
     from innkeeper.content.files.png import embed_in_png as embed_in_png
     from innkeeper.content.files.reader import Reader as Reader
     from innkeeper.content.files.saving import append_to_chat as append_to_chat
-    from innkeeper.content.files.saving import card_bytes as card_bytes
     from innkeeper.content.files.saving import save_bytes as save_bytes
     from innkeeper.content.files.saving import save_card as save_card
     from innkeeper.content.files.saving import save_chat as save_chat
     from innkeeper.content.files.saving import save_lorebook as save_lorebook
-    from innkeeper.content.files.sniffing import Sniffed as Sniffed
-    from innkeeper.content.files.sniffing import sniff as sniff
     from innkeeper.content.finding import Finding as Finding
     from innkeeper.content.finding import Level as Level
     from innkeeper.content.finding import refuse_findings as refuse_findings
@@ -150,7 +150,7 @@ _HOMES: Final = {
     "Reader": "files.reader",
     "ReasoningTemplate": "templates",
     "SelectiveLogic": "entry",
-    "Sniffed": "files.sniffing",
+    "Sniffed": "files.formats",
     "Spelling": "entry",
     "StoryPosition": "templates",
     "SystemPrompt": "templates",
@@ -160,7 +160,7 @@ _HOMES: Final = {
     "WrongKindError": "errors",
     "append_to_chat": "files.saving",
     "blank_png": "files.png",
-    "card_bytes": "files.saving",
+    "card_bytes": "files.formats",
     "decode_json": "json.text",
     "diff": "diffing",
     "diff_trees": "diffing",
@@ -173,7 +173,7 @@ _HOMES: Final = {
     "load_personas": "files.loading",
     "load_preset": "files.loading",
     "load_preset_file": "files.loading",
-    "open_card": "files.card_file",
+    "open_card": "files.formats",
     "read_chat": "chat",
     "read_personas": "persona",
     "refuse_findings": "finding",
@@ -181,7 +181,7 @@ _HOMES: Final = {
     "save_card": "files.saving",
     "save_chat": "files.saving",
     "save_lorebook": "files.saving",
-    "sniff": "files.sniffing",
+    "sniff": "files.formats",
     "split_decorators": "entry",
     "split_keys": "spellings.reading",
     "validate": "validation",

@@ -105,7 +105,7 @@ class Assets:
 
         Raises `UsageError` for a file that a build has no use for, and what the readers of content raise.
         """
-        from innkeeper.content.files.sniffing import sniff
+        from innkeeper.content.files.formats import sniff
 
         found = sniff(self._source(name))
         if found.kind in _KINDS:
@@ -151,7 +151,7 @@ class Assets:
         self.fields[field] = deep_merge(self.fields.get(field, {}), value)
 
     def _add_card(self, name: str) -> None:
-        from innkeeper.content.files.card_file import open_card
+        from innkeeper.content.files.formats import open_card
 
         self._put("character", open_card(self._source(name)).character, name)
 

@@ -16,13 +16,15 @@ import msgspec
 from innkeeper.content.character import Character, read_character
 from innkeeper.content.errors import CardError
 from innkeeper.content.files.archive import Archive
+from innkeeper.content.files.card_file import CardFile
+from innkeeper.content.files.format import Format, OpenFile
 from innkeeper.content.finding import Finding, Level
 from innkeeper.content.json.document import Document
 from innkeeper.content.json.record import FindingCollector, Record
 from innkeeper.content.spellings.reading import split_keys
 from innkeeper.prompt.errors import Where
 
-__all__ = ["byaf_files", "read_byaf"]
+__all__ = ["BYAF", "read_byaf"]
 
 MANIFEST: Final = "manifest.json"
 SCHEMA_VERSION: Final = 1
@@ -48,9 +50,10 @@ def read_byaf(archive: Archive) -> Character:
     return msgspec.structs.replace(read, findings=(*findings.done(), *read.findings))
 
 
-def byaf_files(archive: Archive) -> tuple[str, ...]:
-    """The files of the archive that are not its own JSON."""
-    return tuple(name for name in archive.names if not name.endswith(".json"))
+def open_byaf(file: OpenFile, lenient: bool) -> CardFile:  # noqa: FBT001 - one form for all openers
+    """The card of a BYAF archive, and the files in it that are not its own JSON."""
+    names = tuple(name for name in file.archive.names if not name.endswith(".json"))
+    return CardFile(read_byaf(file.archive), "byaf", names=names, read=file.member)
 
 
 def _record(archive: Archive, name: str, findings: FindingCollector) -> Record:
@@ -203,3 +206,8 @@ def _seconds(text: str) -> int | None:
     except ValueError:
         return None
     return int(moment.timestamp()) if moment.tzinfo else None
+
+
+BYAF: Final = Format(
+    name="byaf", member=MANIFEST, size_limit="archive_bytes", kind=lambda _file: "character", open_card=open_byaf
+)

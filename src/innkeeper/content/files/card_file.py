@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from innkeeper.content.asset import Asset
-from innkeeper.content.character import Character, read_character
-from innkeeper.content.errors import NoCardError, WrongKindError
-from innkeeper.content.files.archive import Archive
-from innkeeper.content.files.byaf import byaf_files, read_byaf
-from innkeeper.content.files.charx import CARD_NAME, read_charx
-from innkeeper.content.files.png import card_of_png, png_asset, read_png
-from innkeeper.content.files.reader import Reader, Source
-from innkeeper.content.files.sniffing import container_of
+from innkeeper.content.character import Character
 from innkeeper.content.finding import Finding
-from innkeeper.content.json.document import Document
-from innkeeper.content.limits import LIMITS, Limits
-from innkeeper.prompt.errors import InputError, UsageError
+from innkeeper.prompt.errors import UsageError
 
-__all__ = ["CardFile", "open_card"]
+__all__ = ["CardFile"]
 
 
 class CardFile:
@@ -72,69 +63,3 @@ class CardFile:
         """The character's main picture, where it came along."""
         main = self.character.main_asset("icon")
         return self.image if main is None else self.read_asset(main)
-
-
-def open_card(source: Source, *, limits: Limits = LIMITS, lenient: bool = False) -> CardFile:
-    """A card from JSON, PNG, APNG, CHARX (also behind a JPEG) or BYAF; what it is decides its content, not its name.
-
-    Args:
-        source: a path, or the bytes.
-        limits: the limits to hold.
-        lenient: tolerate, with a finding, wrong checksums, early ends and a missing ``spec``.
-
-    Raises:
-        MissingFileError: the file cannot be opened.
-        NoCardError: a sound image or archive has no card in it.
-        FormatError: it cannot be read; the subclass says why.
-        ContentLimitError: it is beyond a limit.
-    """
-    with Reader(source, limits, size_limit="archive_bytes") as reader:
-        container = container_of(reader)
-        if container != "zip":
-            reader.check("file_bytes", reader.size, "the file")
-        opener = _OPENERS.get(container)
-        if opener is None:
-            raise WrongKindError(f"a {container} file holds no card", found=container, where=reader.where())
-        try:
-            return opener(reader, source, lenient)
-        except InputError as error:
-            raise error.at(asset=reader.name) from error.__cause__
-
-
-def _open_json(reader: Reader, source: Source, lenient: bool) -> CardFile:  # noqa: FBT001 - one form for all openers
-    document = Document.parse(reader.all(), reader.limits, name=reader.name)
-    return CardFile(read_character(document, limits=reader.limits, lenient=lenient), "json")
-
-
-def _open_png(reader: Reader, source: Source, lenient: bool) -> CardFile:  # noqa: FBT001
-    data = reader.all()
-    png = read_png(reader, data, lenient=lenient)
-    character = card_of_png(reader, png, lenient=lenient)
-
-    def read(name: str) -> bytes:
-        return png_asset(Reader(data, reader.limits), data, png.assets[name])
-
-    kind = "apng" if png.animated else "png"
-    return CardFile(character, kind, names=tuple(png.assets), image=data, read=read)
-
-
-def _open_zip(reader: Reader, source: Source, lenient: bool) -> CardFile:  # noqa: FBT001
-    archive, limits = Archive(reader), reader.limits
-
-    def read(name: str) -> bytes:
-        with Reader(source, limits, size_limit="archive_bytes") as again:
-            return Archive(again).read(name)
-
-    if CARD_NAME in archive.names:
-        character, names = read_charx(archive, lenient=lenient)
-        return CardFile(character, "charx", names=names, read=read)
-    if "manifest.json" in archive.names:
-        return CardFile(read_byaf(archive), "byaf", names=byaf_files(archive), read=read)
-    raise NoCardError("the archive has no card.json (CHARX) and no manifest.json (BYAF)", where=reader.where())
-
-
-_OPENERS: Mapping[str, Callable[[Reader, Source, bool], CardFile]] = {
-    "json": _open_json,
-    "png": _open_png,
-    "zip": _open_zip,
-}

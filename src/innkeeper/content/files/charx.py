@@ -5,20 +5,18 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
 from innkeeper.content.asset import Asset, asset_folder
 from innkeeper.content.character import CardVersion, Character, read_character
-from innkeeper.content.files.archive import Archive
+from innkeeper.content.files.card_file import CardFile
+from innkeeper.content.files.format import Format, OpenFile
 from innkeeper.content.finding import Finding, Level
 from innkeeper.content.json.document import Document
 
-if TYPE_CHECKING:
-    from innkeeper.content.files.card_file import CardFile
-
-__all__ = ["CARD_NAME", "charx_bytes", "read_charx"]
+__all__ = ["CHARX", "charx_bytes"]
 
 CARD_NAME: Final = "card.json"
 KEPT: Final = ("module.risum", "x_meta/")
@@ -33,19 +31,20 @@ EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 _PACKED: Final = frozenset({"png", "jpg", "jpeg", "webp", "avif", "gif", "mp3", "ogg", "mp4", "webm", "woff2"})
 
 
-def read_charx(archive: Archive, *, lenient: bool = False) -> tuple[Character, tuple[str, ...]]:
+def open_charx(file: OpenFile, lenient: bool) -> CardFile:  # noqa: FBT001 - one form for all openers
     """The card of a CHARX, and the files beside it.
 
     Raises:
         FormatError, ContentLimitError: as the archive, the JSON and the card do.
     """
-    reader = archive.reader
+    archive, reader = file.archive, file.reader
     name = f"{reader.name}/{CARD_NAME}" if reader.name else CARD_NAME
     document = Document.parse(archive.read(CARD_NAME), reader.limits, name=name)
     character = read_character(document, limits=reader.limits, lenient=lenient)
     files = tuple(name for name in archive.names if name != CARD_NAME)
     findings = (*character.findings, *_version_finding(character), *_asset_findings(character, files))
-    return msgspec.structs.replace(character, findings=findings), files
+    character = msgspec.structs.replace(character, findings=findings)
+    return CardFile(character, "charx", names=files, read=file.member)
 
 
 def charx_bytes(card: CardFile) -> bytes:
@@ -124,3 +123,14 @@ def _findings(rule: str, messages: Iterable[str], level: Level) -> list[Finding]
     if len(listed) > MAX_LISTED:
         found.append(Finding(rule, f"and {len(listed) - MAX_LISTED:,} more", level=level))
     return found
+
+
+CHARX: Final = Format(
+    name="charx",
+    member=CARD_NAME,
+    size_limit="archive_bytes",
+    kind=lambda _file: "character",
+    open_card=open_charx,
+    extensions=("charx",),
+    write_card=lambda card, _image, _form: charx_bytes(card),
+)

@@ -13,9 +13,9 @@ import msgspec
 from innkeeper.content.character import Character
 from innkeeper.content.chat import Chat, read_chat
 from innkeeper.content.errors import PersonaError, PresetError, WrongKindError
-from innkeeper.content.files.card_file import open_card
+from innkeeper.content.files.format import Formats, OpenFile
+from innkeeper.content.files.formats import FORMATS, open_card
 from innkeeper.content.files.reader import Reader, Source
-from innkeeper.content.files.sniffing import container_of
 from innkeeper.content.finding import Finding, Path
 from innkeeper.content.json.document import Document
 from innkeeper.content.json.json_asset import JsonAsset
@@ -40,9 +40,11 @@ __all__ = [
 ]
 
 
-def load_character(source: Source, *, limits: Limits = LIMITS, lenient: bool = False) -> Character:
+def load_character(
+    source: Source, *, limits: Limits = LIMITS, lenient: bool = False, formats: Formats = FORMATS
+) -> Character:
     """The character in a JSON, PNG, APNG, CHARX or BYAF file. Raises what `open_card` raises."""
-    return open_card(source, limits=limits, lenient=lenient).character
+    return open_card(source, limits=limits, lenient=lenient, formats=formats).character
 
 
 def load_lorebook(source: Source, *, limits: Limits = LIMITS) -> Lorebook:
@@ -55,7 +57,7 @@ def load_lorebook(source: Source, *, limits: Limits = LIMITS) -> Lorebook:
         FormatError, ContentLimitError: it cannot be read, or is beyond a limit.
     """
     with Reader(source, limits, size_limit="archive_bytes") as reader:
-        if container_of(reader) == "json":
+        if OpenFile(reader, source, FORMATS).format.name == "json":
             reader.check("file_bytes", reader.size, "the file")
             document = Document.parse(reader.all(), limits, name=reader.name, keys_limit="lore_json_keys")
             if kind_of_json(document.tree) != "character":

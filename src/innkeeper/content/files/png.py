@@ -19,12 +19,15 @@ import msgspec
 
 from innkeeper.content.character import CardVersion, Character, read_character
 from innkeeper.content.errors import NoCardError, PngChecksumError, PngError, TruncatedError
+from innkeeper.content.files.card_file import CardFile
+from innkeeper.content.files.format import Format, OpenFile
 from innkeeper.content.files.reader import Reader
 from innkeeper.content.finding import Finding, Level
 from innkeeper.content.json.document import Document
 from innkeeper.prompt.errors import InputError, UsageError
 
 __all__ = [
+    "PNG",
     "PNG_FORMS",
     "SIGNATURE",
     "PngChunk",
@@ -346,3 +349,33 @@ def _new_chunks(character: Character, form: str) -> list[bytes]:
 def _text_chunk(version: CardVersion, character: Character) -> bytes:
     keyword = b"ccv3" if version is CardVersion.V3 else b"chara"
     return write_chunk(b"tEXt", keyword + b"\0" + b64encode(character.to_json()))
+
+
+def _kind(file: OpenFile) -> str:
+    file.reader.check("file_bytes", file.reader.size, "the file")
+    keywords = {text.keyword for text in read_png(file.reader, file.reader.all(), lenient=True).texts}
+    return "character" if keywords & {"chara", "ccv3"} else "image"
+
+
+def _open(file: OpenFile, lenient: bool) -> CardFile:  # noqa: FBT001 - one form for all openers
+    data, limits = file.reader.all(), file.reader.limits
+    png = read_png(file.reader, data, lenient=lenient)
+    return CardFile(
+        card_of_png(file.reader, png, lenient=lenient),
+        "apng" if png.animated else "png",
+        names=tuple(png.assets),
+        image=data,
+        read=lambda name: png_asset(Reader(data, limits), data, png.assets[name]),
+    )
+
+
+def _write(card: CardFile, image: bytes | None, form: str) -> bytes:
+    """The card in an image: the one given, its own picture where that is a PNG, or a plain one."""
+    icon = card.icon() if card.kind != "json" else None
+    own = icon if icon is not None and icon.startswith(SIGNATURE[:4]) else None
+    return embed_in_png(image or own or blank_png(), card.character, form)
+
+
+PNG: Final = Format(
+    name="png", magic=(SIGNATURE,), kind=_kind, open_card=_open, extensions=("png", "apng"), write_card=_write
+)

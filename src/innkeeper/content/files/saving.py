@@ -9,50 +9,30 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Final
+from typing import IO
 
 from innkeeper.content.character import Character
 from innkeeper.content.chat import EMPTY_HEADER, LINE_FACTOR, Chat
 from innkeeper.content.chat_message import ChatMessage
 from innkeeper.content.errors import MissingFileError, OutputExistsError
 from innkeeper.content.files.card_file import CardFile
-from innkeeper.content.files.charx import charx_bytes
-from innkeeper.content.files.png import blank_png, embed_in_png
+from innkeeper.content.files.format import Formats
+from innkeeper.content.files.formats import FORMATS, card_bytes
 from innkeeper.content.json.text import decode_json, encode_json
 from innkeeper.content.limits import LIMITS
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.prompt.errors import InputError, UsageError, Where
 
-__all__ = ["CARD_FORMATS", "append_to_chat", "card_bytes", "save_bytes", "save_card", "save_chat", "save_lorebook"]
-
-CARD_FORMATS: Final = {"json": "json", "png": "png", "apng": "png", "charx": "charx"}
-"""File extensions a card can be written to, and the format each stands for."""
-
-
-def card_bytes(card: CardFile, format: str, *, image: bytes | None = None, form: str = "both") -> bytes:  # noqa: A002
-    """A card as a file: ``json``, ``png`` or ``charx``.
-
-    Args:
-        card: the card, and the files it came with.
-        format: what to write.
-        image: the PNG to put it into; the card's own, or a plain one, where left out.
-        form: what a PNG gets: see `PNG_FORMS`.
-
-    Raises:
-        UsageError: a format that is not written.
-        PngError: ``image`` is no PNG.
-    """
-    if format == "json":
-        return card.character.to_json()
-    if format == "charx":
-        return charx_bytes(card)
-    if format == "png":
-        return embed_in_png(image or _own_png(card) or blank_png(), card.character, form)
-    raise UsageError(f"cards are not written as {format!r}", hint="formats: json, png, charx")
+__all__ = ["append_to_chat", "save_bytes", "save_card", "save_chat", "save_lorebook"]
 
 
 def save_card(
-    path: str | os.PathLike[str], card: CardFile | Character, *, image: bytes | None = None, force: bool = False
+    path: str | os.PathLike[str],
+    card: CardFile | Character,
+    *,
+    image: bytes | None = None,
+    force: bool = False,
+    formats: Formats = FORMATS,
 ) -> None:
     """Write a card; the extension says in which format (``.json``, ``.png``, ``.charx``).
 
@@ -61,10 +41,12 @@ def save_card(
         UsageError: an extension that no card is written to.
     """
     extension = Path(path).suffix.lower().removeprefix(".")
-    if extension not in CARD_FORMATS:
-        raise UsageError(f"no card is written to a {extension or 'nameless'} file", hint="use .json, .png or .charx")
+    written = {name: each.name for each in formats.values() if each.write_card for name in each.extensions}
+    if extension not in written:
+        hint = f"use {', '.join(f'.{name}' for name in written)}"
+        raise UsageError(f"no card is written to a {extension or 'nameless'} file", hint=hint)
     file = CardFile(card, "json") if isinstance(card, Character) else card
-    save_bytes(path, card_bytes(file, CARD_FORMATS[extension], image=image), force=force)
+    save_bytes(path, card_bytes(file, written[extension], image=image, formats=formats), force=force)
 
 
 def save_lorebook(path: str | os.PathLike[str], book: Lorebook, *, force: bool = False) -> None:
@@ -143,12 +125,6 @@ def _write_through(path: Path, data: bytes) -> None:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-
-
-def _own_png(card: CardFile) -> bytes | None:
-    """The card's own picture, where it is a PNG."""
-    icon = card.icon() if card.kind != "json" else None
-    return icon if icon is not None and icon.startswith(b"\x89PNG") else None
 
 
 @contextmanager

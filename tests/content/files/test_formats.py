@@ -1,6 +1,7 @@
 """What a file is, by its content; and by which fields JSON is told apart."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -8,8 +9,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from innkeeper.content import LIMITS, Sniffed, sniff
+from innkeeper.content import (
+    LIMITS,
+    CardFile,
+    Character,
+    ContentLimitError,
+    NoCardError,
+    Sniffed,
+    card_bytes,
+    open_card,
+    save_card,
+    sniff,
+)
+from innkeeper.content.files.format import Format, OpenFile
+from innkeeper.content.files.formats import FORMATS
 from innkeeper.content.json.kinds import kind_of_json
+from innkeeper.prompt.errors import UsageError
 from tests import shared
 from tests.content.builders import archive, card, card_json, card_png, png, values
 
@@ -114,3 +129,63 @@ def test_files_made_by_others() -> None:
             assert sniff(path).kind == "character", path
     for path in shared.files("fixtures/tavern_kit/world_info"):
         assert sniff(path) == Sniffed("json", "lorebook")
+
+
+# ------------------------------------------------------------------------------------------------------ the registry
+
+
+def _open_note(file: OpenFile, lenient: bool) -> CardFile:
+    name = file.reader.all().decode().partition(" ")[2]
+    return CardFile(Character.of({**card(), "name": name, "data": {**card()["data"], "name": name}}), "note")
+
+
+NOTE = Format(
+    name="note",
+    magic=(b"NOTE",),
+    kind=lambda _file: "character",
+    open_card=_open_note,
+    extensions=("note",),
+    write_card=lambda card, _image, _form: b"NOTE " + card.character.name.encode(),
+)
+
+
+def test_a_format_of_ones_own_works_as_the_built_in_ones(tmp_path: Path) -> None:
+    """It is sniffed, opened, limited, written and saved by the registry that has it; the one of everybody stays."""
+    formats, data = FORMATS.with_(NOTE), b"NOTE Mara"
+    assert sniff(data, formats=formats) == Sniffed("note", "character")
+    file = open_card(data, formats=formats)
+    assert (file.kind, file.character.name) == ("note", "Mara")
+    assert card_bytes(file, "note", formats=formats) == data
+    save_card(tmp_path / "mara.note", file, formats=formats)
+    assert (tmp_path / "mara.note").read_bytes() == data
+    with pytest.raises(ContentLimitError):
+        open_card(data, limits=msgspec.structs.replace(LIMITS, file_bytes=5), formats=formats)
+    assert sniff(data).kind == "unknown"
+    with pytest.raises(UsageError, match="not written as 'note'"):
+        card_bytes(file, "note")
+    with pytest.raises(UsageError, match="no card is written to a note file"):
+        save_card(tmp_path / "other.note", file)
+
+
+def test_an_archive_is_told_by_a_file_in_it() -> None:
+    """A format with a member: found behind other bytes too, and named where none of them is there."""
+    boxed = Format(
+        name="box", member="box.txt", size_limit="archive_bytes", kind=lambda _file: "character",
+        open_card=lambda file, _lenient: CardFile(
+            Character.of(card()), "box", names=file.archive.names, read=file.member
+        ),
+    )  # fmt: skip
+    formats, data = FORMATS.with_(boxed), b"\xff\xd8\xff" + archive({"box.txt": b"text"})
+    file = open_card(data, formats=formats)
+    assert (file.kind, file.names, file.read("box.txt")) == ("box", ("box.txt",), b"text")
+    with pytest.raises(NoCardError, match=r"no card.json \(CHARX\) and no manifest.json \(BYAF\)"):
+        open_card(data)
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS))
+def test_each_format_is_known_by_how_it_begins_or_by_a_member(name: str) -> None:
+    """What is written says so by its extension, and nothing is read that has no limit."""
+    each = FORMATS[name]
+    assert bool(each.magic) + bool(each.begins) + bool(each.member) == 1
+    assert bool(each.extensions) == (each.write_card is not None)
+    assert hasattr(LIMITS, each.size_limit)

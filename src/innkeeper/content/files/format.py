@@ -1,0 +1,111 @@
+"""Format: what one file format is: how it begins, what it may hold, how a card is read from it and written to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Final
+
+import msgspec
+
+from innkeeper.content.errors import WrongKindError
+from innkeeper.content.files.archive import Archive, find_directory
+from innkeeper.content.files.card_file import CardFile
+from innkeeper.content.files.reader import Reader, Source
+from innkeeper.prompt.registry import Registry
+
+__all__ = ["Format", "Formats", "OpenFile"]
+
+HEAD_BYTES: Final = 64
+"""How much of a file its format is told by."""
+
+TAIL_BYTES: Final = 2**16 + 22
+"""Where the directory of an archive ends: its record and the longest comment."""
+
+
+class OpenFile:
+    """A file that is being read: its reader, what it was opened from, and its archive, whose directory is read once."""
+
+    def __init__(self, reader: Reader, source: Source, formats: Formats) -> None:
+        self.reader = reader
+        self.source = source
+        self.formats = formats
+
+    @cached_property
+    def format(self) -> Format:
+        """The format by the first bytes; of a file that an archive may stand behind, that of the archive."""
+        head = self.reader.head(HEAD_BYTES)
+        first = next((each for each in self.formats.values() if each.begins_with(head)), None)
+        if first is not None and not first.may_precede_archive:
+            return first
+        self.reader.file.seek(max(0, self.reader.size - TAIL_BYTES))
+        if find_directory(self.reader.file.read(TAIL_BYTES)) >= 0:
+            return self.formats["zip"]
+        return first or self.formats["json"]
+
+    @cached_property
+    def archive(self) -> Archive:
+        """The archive in it. Raises `ArchiveError`, `ContentLimitError`."""
+        return Archive(self.reader)
+
+    def member(self, name: str) -> bytes:
+        """One file of its archive, from the source opened anew."""
+        with Reader(self.source, self.reader.limits, size_limit="archive_bytes") as again:
+            return Archive(again).read(name)
+
+
+class Format(msgspec.Struct, frozen=True, kw_only=True):
+    """One file format.
+
+    Attributes:
+        name: what it is called in errors, and by `card_bytes`.
+        magic: how its files begin; one that begins in another way than by given bytes has ``begins``.
+        begins: whether a file begins so, by its first 64 bytes.
+        may_precede_archive: whether an archive is looked for behind it.
+        member: for a format that is a zip archive: the file in it by which it is known.
+        size_limit: the limit (`innkeeper.content.Limits`) that a whole file holds when a card is read from it.
+        kind: what a file holds; see `sniff`. Without it, files of the format are known, but not read.
+        open_card: a card from a file; the second argument is ``lenient``.
+        extensions: file extensions that a card is written under.
+        write_card: a card as a file; with the image to put it into, and what an image gets (`PNG_FORMS`).
+    """
+
+    name: str
+    magic: tuple[bytes, ...] = ()
+    begins: Callable[[bytes], bool] | None = None
+    may_precede_archive: bool = False
+    member: str = ""
+    size_limit: str = "file_bytes"
+    kind: Callable[[OpenFile], str] | None = None
+    open_card: Callable[[OpenFile, bool], CardFile] | None = None
+    extensions: tuple[str, ...] = ()
+    write_card: Callable[[CardFile, bytes | None, str], bytes] | None = None
+
+    def begins_with(self, head: bytes) -> bool:
+        """Whether a file whose first bytes these are begins as this format does."""
+        return head.startswith(self.magic) if self.begins is None else self.begins(head)
+
+    def kind_of(self, file: OpenFile) -> str:
+        """What a file of this format holds. Raises `WrongKindError` where such files are not read."""
+        if self.kind is None:
+            raise WrongKindError(f"{self.name} files are not read", found=self.name)
+        return self.kind(file)
+
+    def card(self, file: OpenFile, *, lenient: bool = False) -> CardFile:
+        """The card in a file of this format. Raises `WrongKindError` where such files hold none."""
+        file.reader.check(self.size_limit, file.reader.size, "the file")
+        if self.open_card is None:
+            raise WrongKindError(f"a {self.name} file holds no card", found=self.name, where=file.reader.where())
+        return self.open_card(file, lenient)
+
+
+class Formats(Registry[Format]):
+    """An immutable registry of formats by name. Of two that begin alike the earlier one counts."""
+
+    __slots__ = ()
+
+    WHAT = "file format"
+
+    def inside(self, archive: Archive) -> Format | None:
+        """The format that an archive is of, by the files in it."""
+        return next((each for each in self.values() if each.member and each.member in archive.names), None)
