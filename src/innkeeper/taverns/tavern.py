@@ -66,7 +66,8 @@ class Tavern:
         """
         read = read_keywords(request, ports, inputs)
         asked = read.request if read.request.tavern == self.name else read.request.with_(tavern=self.name)
-        asked = _with_stored(asked, read.ports)
+        if "variables" not in self.inputs.ignored:
+            asked = _with_stored(asked, read.ports)
         steps = pipeline or self.pipeline_for(asked)
         plan = run_build(
             asked,

@@ -65,7 +65,10 @@ INPUTS: Final = InputRules(
         "seed": "nothing in the template tavern is left to chance",
         "ports.hooks": _NO_STEP,
         "ports.injections": _NO_STEP,
-    }
+    },
+    meta=(),
+    settings=frozenset({"ranges", "client_msg_id"}),
+    metadata=frozenset(),
 )
 """What has no effect here, and why."""
 
@@ -87,11 +90,8 @@ def _assemble(state: State, _config: NoConfig) -> None:
 
 
 def _settings(state: State) -> _Settings:
-    given = state.request.settings
-    for name in sorted(given.keys() - {*_Settings.__struct_fields__, "chat_metadata"}):
-        state.note(NoteKind.IGNORED, f"settings.{name} has no effect", data={"input": f"settings.{name}"})
     try:
-        return msgspec.convert(dict(given), _Settings)
+        return msgspec.convert(dict(state.request.settings), _Settings)
     except msgspec.ValidationError as error:
         raise FormatError(f"settings: {error}", where=Where(asset="request", path="settings")) from error
 
