@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from innkeeper.prompt import Attachment, FormatError, FrozenDict, InnkeeperError, LimitError, Message, UsageError, Where
 from innkeeper.prompt.message import ROLES, STANDARD_METADATA, messages_of
+from innkeeper.prompt.text import lone_in, watching
 from tests.prompt.doubles import ANY_TEXT, JSON, nested, objects
 
 CALL = {"id": "call_1", "type": "function", "function": {"name": "add", "arguments": '{"a":1}'}}
@@ -265,3 +266,31 @@ def test_what_is_no_list_of_messages_is_a_usage_error(source: Any) -> None:
 def test_content_is_always_encodable(role: str, content: str) -> None:
     """Whatever the text, a message can be sent as UTF-8."""
     assert Message.of({"role": role, "content": content}).content.encode()[:0] == b""
+
+
+@given(
+    st.fixed_dictionaries(
+        {"role": st.sampled_from(ROLES), "content": ANY_TEXT}, optional={"extra": JSON, "name": ANY_TEXT}
+    )
+)
+def test_a_message_decoded_anew_is_the_message_of_before(written: dict[str, Any]) -> None:
+    """Equal data are read once, so that what was made of a message is found again; lone surrogates are mended each time."""
+    again = json.loads(json.dumps(written))
+    try:
+        first = Message.of(written)
+    except InnkeeperError:
+        return
+    with watching() as watch:
+        second = Message.of(again)
+    assert second == first
+    assert second is first or watch.count
+    assert bool(watch.count) is any(lone_in(written, "message"))
+
+
+def test_values_that_only_look_alike_are_told_apart() -> None:
+    """A moment is not the text that JSON would write for it, nor 1 true."""
+    moment = datetime(2026, 1, 15, tzinfo=UTC)
+    for date in (moment, "2026-01-15T00:00:00Z", 1, True, 1.0):
+        message = Message.of({"role": "user", "content": "x", "send_date": date, "metadata": {"date": str(date)}})
+        expected = date.isoformat() if isinstance(date, datetime) else date
+        assert (message.send_date, type(message.send_date)) == (expected, type(expected))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import marshal
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -146,10 +147,12 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
         """
         if isinstance(value, cls):
             return value
-        if type(value) is dict and value.keys() <= _PLAIN and (quick := _quick(value)) is not None:
-            return quick
-        if not isinstance(value, Mapping):
-            value = _attributes(value, where)
+        if type(value) is dict:
+            return (_quick(value) if value.keys() <= _PLAIN else None) or _known(value, where)
+        return cls._of_mapping(value if isinstance(value, Mapping) else _attributes(value, where), where)
+
+    @classmethod
+    def _of_mapping(cls, value: Mapping[str, Any], where: Where | None) -> Message:
         try:
             return cls._of_fields({_CAMEL.get(key, key): item for key, item in value.items()}, where)
         except InnkeeperError as error:
@@ -203,7 +206,7 @@ def _quick(value: dict[str, Any]) -> Message | None:
     role, content, name = written = value.get("role"), value.get("content"), value.get("name")
     if type(role) is not str or type(content) is not str or not (name is None or type(name) is str):
         return None
-    message = _WRITTEN.get(written)  # type: ignore[arg-type]  # all text, as was just seen
+    message = _WRITTEN.get(written)
     if message is None:
         lower, text, called = (
             scalar_text(role).strip().lower(),
@@ -214,13 +217,28 @@ def _quick(value: dict[str, Any]) -> Message | None:
             return None
         message = Message(lower, text, called)
         if text is content and called in (name, None):  # what had to be mended is counted each time
-            _WRITTEN.put((role, content, name), message, len(content))
+            _WRITTEN.put(written, message, len(content))
     return message
 
 
-_WRITTEN: Final[Memo[tuple[str, str, str | None], Message]] = Memo()
-"""Plain messages by role, content and name as written: a chat that is decoded anew is made of the messages of before, and so
-finds again what was made of them."""
+def _known(value: dict[str, Any], where: Where | None) -> Message:
+    """Any other message that is plain data, read once for equal data; the bytes of `marshal` tell the types apart."""
+    try:
+        written = marshal.dumps(value, 0)
+    except ValueError:  # not plain data
+        return Message._of_mapping(value, where)  # noqa: SLF001 - of the same module
+    message = _WRITTEN.get(written)
+    if message is None:
+        message = Message._of_mapping(value, where)  # noqa: SLF001 - as above
+        if not _SURROGATE.search(written):
+            _WRITTEN.put(written, message, 2 * len(written))
+    return message
+
+
+_SURROGATE: Final = re.compile(rb"\xed[\xa0-\xbf]")
+_WRITTEN: Final[Memo[Any, Message]] = Memo()
+"""Messages as written, plain ones by role, content and name: a chat that is decoded anew is made of the messages of before,
+and so finds again what was made of them."""
 
 
 def _attributes(value: Any, where: Where | None) -> Mapping[str, Any]:
