@@ -173,3 +173,13 @@ def test_built_in_templates_fit_the_database(db: Database) -> None:
     answer = resolve(ASK, DatabaseSource(db).load())
     assert answer.template is not None
     assert (answer.template.name, answer.level) == ("enhancement.sdxl.qwen_instruct.sfw", MatchLevel.ANY_ENHANCER)
+
+
+def test_keeping_a_snapshot_is_no_change(db: Database) -> None:
+    """Writing the snapshot into the database does not count as a publication, which would never end."""
+    TemplateStore(db).publish(draft())
+    before = db.revision()
+    chain = Sources(DatabaseSource(db), DatabaseSnapshots(db))
+    chain.refresh()
+    assert chain.unkept is None
+    assert (db.revision(), len(DatabaseSnapshots(db).load())) == (before, 1)

@@ -10,10 +10,17 @@ from collections.abc import Callable
 
 import pytest
 
+from innkeeper.library.catalogue.database_source import DatabaseSource
 from innkeeper.library.catalogue.follower import Follower, Watcher
+from innkeeper.library.catalogue.resolver import ResolveRequest
+from innkeeper.library.catalogue.sources import Sources
 from innkeeper.library.db.engine import Database
 from innkeeper.library.errors import DatabaseUnreachableError
 from innkeeper.library.models.stores import SettingsStore
+from innkeeper.library.templates.store import TemplateStore
+from tests.library.drafts import draft
+
+ASK = ResolveRequest(use_case="enhancement", job_type="image", target_model="sdxl")
 
 
 class Calls:
@@ -34,7 +41,7 @@ class Calls:
             return self._changed.wait_for(lambda: self.count >= count, timeout=10)
 
 
-def following(database: Callable[[], Database], calls: Calls) -> Follower:
+def following(database: Callable[[], Database], calls: Callable[[], object]) -> Follower:
     """A follower that has begun."""
     follower = Follower(database, calls)
     follower.start()
@@ -79,6 +86,34 @@ def test_it_may_be_stopped_from_inside(db: Database) -> None:
     follower.start()
     assert done.wait(10)
     follower.stop()
+
+
+def test_one_that_never_started_can_be_stopped(db: Database) -> None:
+    """Stopping does nothing where nothing runs, and nothing is fetched by it."""
+    calls = Calls()
+    Follower(lambda: db, calls).stop()
+    assert calls.count == 0
+
+
+def test_a_publication_is_seen_by_all(url: str) -> None:
+    """What one process publishes another has in memory, without being asked in between."""
+    with Database.open(url) as writer, Database.open(url) as reader:
+        chain = Sources(DatabaseSource(reader))
+        TemplateStore(writer).publish(draft("first"))
+        fetched = Calls()
+
+        def refresh() -> None:
+            chain.refresh()
+            fetched()
+
+        follower = following(lambda: reader, refresh)
+        assert fetched.reach(1)
+        TemplateStore(writer).publish(draft("first", "Other {{subject}}."))
+        assert fetched.reach(2)
+        version = chain.resolve(ASK).template
+        follower.stop()
+    assert version is not None
+    assert version.version == 2
 
 
 PROMPTLY = 2.0
