@@ -16,7 +16,7 @@ from innkeeper.library.catalogue.resolver import resolve
 from innkeeper.library.catalogue.snapshot import catalogue_of, snapshot_of
 from innkeeper.library.catalogue.sources import Sources
 from innkeeper.library.db.engine import Database
-from innkeeper.library.mapping import template_values
+from innkeeper.library.prepare.conversation import template_values
 from innkeeper.library.templates.cache import RenderedCache, RenderedKey, content_digest
 from innkeeper.library.templates.publish import problems_of
 from innkeeper.library.templates.rendering import render

@@ -1,10 +1,10 @@
 """A library with a little of everything."""
 
-from innkeeper.library.conversations import ConversationStore
 from innkeeper.library.db.engine import Database
+from innkeeper.library.log.conversations import ConversationStore
 from innkeeper.library.log.logs import LogStore
+from innkeeper.library.log.people import CharacterStore
 from innkeeper.library.models.stores import (
-    CharacterStore,
     ModelStore,
     NegativeStore,
     ProviderStore,

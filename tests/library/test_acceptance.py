@@ -20,8 +20,6 @@ from innkeeper.library.catalogue.catalogue import Catalogue
 from innkeeper.library.catalogue.database_source import DatabaseSource
 from innkeeper.library.catalogue.resolver import ResolveRequest, resolve
 from innkeeper.library.catalogue.snapshot import SnapshotFile
-from innkeeper.library.compression import compress
-from innkeeper.library.conversations import ConversationStore
 from innkeeper.library.db.audit import AuditStore
 from innkeeper.library.db.queries import query
 from innkeeper.library.errors import (
@@ -32,11 +30,13 @@ from innkeeper.library.errors import (
     TierBlockedError,
 )
 from innkeeper.library.library import Library
+from innkeeper.library.log.conversations import ConversationStore
 from innkeeper.library.log.enhancements import Done, EnhancementLog
 from innkeeper.library.log.logs import LogStore
+from innkeeper.library.log.people import CharacterStore
 from innkeeper.library.models.measure import CLIP
-from innkeeper.library.models.stores import CharacterStore, ModelStore, ProviderStore
-from innkeeper.library.segments import Role, Segment
+from innkeeper.library.models.stores import ModelStore, ProviderStore
+from innkeeper.library.prepare.segments import Role, Segment, compress
 from innkeeper.library.templates.store import TemplateStore
 from innkeeper.library.templates.template import TemplateKey, Variable
 from innkeeper.library.tier import Ceilings, Decision, Tier, effective_tier

@@ -6,7 +6,7 @@ import pytest
 
 from innkeeper.library.builtins import packaged, packaged_labels, packaged_versions, read_builtins
 from innkeeper.library.errors import MissingVariablesError, SnapshotError
-from innkeeper.library.mapping import template_values
+from innkeeper.library.prepare.conversation import template_values
 from innkeeper.library.templates.rendering import render
 from innkeeper.library.templates.template import PARTIAL, TemplateKey, TemplateVersion, content_hash
 from innkeeper.library.tier import Tier

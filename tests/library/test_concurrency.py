@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from innkeeper.library.conversations import ConversationStore
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.queries import query
 from innkeeper.library.errors import ConflictError
+from innkeeper.library.log.conversations import ConversationStore
 from innkeeper.library.log.logs import LogStore
 from innkeeper.library.models.stores import ProviderStore
 from innkeeper.library.templates.store import TemplateStore

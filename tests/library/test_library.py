@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -34,6 +35,7 @@ from innkeeper.library.library import Library
 from innkeeper.library.log.enhancements import Done, EnhancementLog
 from innkeeper.library.log.logs import LogStore
 from innkeeper.library.models.stores import ModelStore, NegativeStore, ProviderStore, SettingsStore
+from innkeeper.library.prepare.segments import Role, Segment
 from innkeeper.library.templates.template import PARTIAL, Variable
 from innkeeper.library.tier import Ceilings, Decision, Tier
 from innkeeper.library.tiers.documents import DetectionListStore, PolicyStore
@@ -529,6 +531,21 @@ def test_a_stored_copy_of_the_message_is_sent_once(kept: Library) -> None:
     stored = Message("user", "a boat", metadata=FrozenDict(client_msg_id="7"))
     wanted = ask(text="a boat", values={"subject": "x"}, history=(stored,), client_msg_id="7")
     assert [message.content for message in kept.prepare(wanted).messages] == ["Describe x.", "a boat"]
+
+
+def test_segments_for_the_target_are_compressed(library: Library) -> None:
+    """Where no template answers, what may go of the segments goes, is listed without its text, and is judged like all texts."""
+    published(library, draft("other", "x", use_case="chat", variables=()))
+    parts = (Segment("Wenna, grey braid", Role.IDENTITY), Segment("sharp focus " * 20, Role.QUALITY))
+    wanted = ask(job_type="audio", target_model="none", segments=parts, target_budget=20)
+    done = library.prepare(wanted)
+    assert done.fitted is not None
+    assert (done.fitted.text, [each.reason for each in done.fitted.dropped]) == ("Wenna, grey braid", ["budget"])
+    assert [block.content for block in done.plan.blocks] == ["Wenna, grey braid"]
+    (dropped,) = LogStore(library.db).newest(1)[0]["dropped_segments"]
+    assert (dropped["role"], dropped["reason"], "text" in dropped) == ("quality", "budget", False)
+    with pytest.raises(TierBlockedError):
+        library.prepare(msgspec.structs.replace(wanted, segments=(Segment(BLOCKED, Role.ACTION),)))
 
 
 def test_the_window_keeps_the_newest(library: Library) -> None:

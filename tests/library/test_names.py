@@ -39,7 +39,9 @@ PUBLIC = [
     "Resolution",
     "ResolveRequest",
     "Resolved",
+    "Role",
     "ScanFindings",
+    "Segment",
     "Span",
     "Syntax",
     "SystemKeys",
@@ -60,6 +62,7 @@ PUBLIC = [
     "budget_of",
     "character_ceiling",
     "compose",
+    "compress",
     "effective_tier",
     "fenced",
     "impact",
@@ -70,6 +73,8 @@ PUBLIC = [
     "require_publishable",
     "resolve",
     "sealed",
+    "template_values",
+    "use_case_for",
 ]
 """Change this list on purpose only: it is what users import."""
 

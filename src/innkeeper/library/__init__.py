@@ -27,7 +27,12 @@ if TYPE_CHECKING:
     from innkeeper.library.prepare.answers import Resolved as Resolved
     from innkeeper.library.prepare.budgets import Budget as Budget
     from innkeeper.library.prepare.budgets import budget_of as budget_of
+    from innkeeper.library.prepare.conversation import template_values as template_values
+    from innkeeper.library.prepare.conversation import use_case_for as use_case_for
     from innkeeper.library.prepare.request import PrepareRequest as PrepareRequest
+    from innkeeper.library.prepare.segments import Role as Role
+    from innkeeper.library.prepare.segments import Segment as Segment
+    from innkeeper.library.prepare.segments import compress as compress
     from innkeeper.library.templates.partials import compose as compose
     from innkeeper.library.templates.partials import impact as impact
     from innkeeper.library.templates.publish import problems_of as problems_of
@@ -101,8 +106,10 @@ _HOMES: Final = {
     "Resolution": "catalogue.resolver",
     "ResolveRequest": "catalogue.resolver",
     "Resolved": "prepare.answers",
+    "Role": "prepare.segments",
     "STAGING": "templates.template",
     "ScanFindings": "tier",
+    "Segment": "prepare.segments",
     "Span": "tier",
     "Syntax": "templates.template",
     "SystemKeys": "vault.keys",
@@ -123,6 +130,7 @@ _HOMES: Final = {
     "budget_of": "prepare.budgets",
     "character_ceiling": "tiers.policy",
     "compose": "templates.partials",
+    "compress": "prepare.segments",
     "effective_tier": "tier",
     "fenced": "templates.values",
     "impact": "templates.partials",
@@ -133,6 +141,8 @@ _HOMES: Final = {
     "require_publishable": "templates.publish",
     "resolve": "catalogue.resolver",
     "sealed": "templates.template",
+    "template_values": "prepare.conversation",
+    "use_case_for": "prepare.conversation",
 }
 
 __all__ = [
@@ -166,7 +176,9 @@ __all__ = [
     "Resolution",
     "ResolveRequest",
     "Resolved",
+    "Role",
     "ScanFindings",
+    "Segment",
     "Span",
     "Syntax",
     "SystemKeys",
@@ -187,6 +199,7 @@ __all__ = [
     "budget_of",
     "character_ceiling",
     "compose",
+    "compress",
     "effective_tier",
     "fenced",
     "impact",
@@ -197,6 +210,8 @@ __all__ = [
     "require_publishable",
     "resolve",
     "sealed",
+    "template_values",
+    "use_case_for",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

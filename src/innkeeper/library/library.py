@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from innkeeper.library.catalogue.follower import Follower
     from innkeeper.library.catalogue.library_database import CacheView
     from innkeeper.library.db.engine import Database
+    from innkeeper.library.log.conversations import ConversationStore
     from innkeeper.library.log.enhancements import Done
     from innkeeper.library.vault.vault import Vault
     from innkeeper.prompt.ports import TokenCounter
@@ -161,6 +162,13 @@ class Library:
         return Authoring(self)
 
     @property
+    def conversations(self) -> ConversationStore:
+        """Stored conversations and their messages. Raises `DatabaseError`."""
+        from innkeeper.library.log.conversations import ConversationStore
+
+        return ConversationStore(self.db)
+
+    @property
     def cache(self) -> CacheView:
         """The catalogue in memory and its snapshot, to look at and to build anew."""
         from innkeeper.library.catalogue.library_database import CacheView
@@ -264,6 +272,12 @@ class Library:
             self.metrics.observe("library_latency_ms", milliseconds, stage=stage)
         self.metrics.observe("library_input_tokens", done.input_tokens)
         return self.record(done, strict=work.strict) if log else done
+
+    def conversation_request(self, conversation_id: str, text: str, **more: Any) -> PrepareRequest:
+        """The request for the next turn of a stored conversation: see `innkeeper.library.prepare.conversation_request`."""
+        from innkeeper.library.prepare.conversation import conversation_request
+
+        return conversation_request(self.db, conversation_id, text, **more)
 
     def check_output(self, prepared: PreparedPrompt, output: str) -> TierDecision:
         """The decision about what a model answered, together with the texts that it answered to. `record` asks it as well.

@@ -10,8 +10,8 @@ from innkeeper.library.db.audit import AuditStore
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.queries import query
 from innkeeper.library.errors import AlreadyExistsError, ConflictError, RowError, UnknownRowError
+from innkeeper.library.log.people import CharacterStore
 from innkeeper.library.models.stores import (
-    CharacterStore,
     ModelStore,
     NegativeStore,
     ProviderStore,

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.library.cutting import cut_text
 from innkeeper.library.errors import OverBudgetError, SpecError
 from innkeeper.library.models.measure import CLIP, Measure, TokenizerSpec
-from innkeeper.library.prepare.budgets import Budget, budget_of, chat_budget, fit_text
+from innkeeper.library.prepare.budgets import Budget, budget_of, chat_budget, cut_text, fit_text
 
 WORDS = Measure("words", lambda text: len(text.split()))
 SPEC = TokenizerSpec("clip", "clip", 20, reserve=2)

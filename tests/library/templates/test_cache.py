@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from innkeeper.library.mapping import template_values
+from innkeeper.library.prepare.conversation import template_values
 from innkeeper.library.templates.cache import RenderedCache, RenderedKey, content_digest
 from innkeeper.library.templates.rendering import RENDERER_VERSION, RenderedTemplate, render
 from innkeeper.library.tier import Tier

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from innkeeper.library.log.conversations import ConversationStore as ConversationStore
     from innkeeper.library.log.enhancements import Done as Done
     from innkeeper.library.log.enhancements import EnhancementLog as EnhancementLog
     from innkeeper.library.log.logs import FIGURES as FIGURES
@@ -19,8 +20,11 @@ if TYPE_CHECKING:
     from innkeeper.library.log.metrics import Percentiles as Percentiles
     from innkeeper.library.log.metrics import nearest_rank as nearest_rank
     from innkeeper.library.log.metrics import percentiles as percentiles
+    from innkeeper.library.log.people import CharacterStore as CharacterStore
 
 _HOMES: Final = {
+    "CharacterStore": "people",
+    "ConversationStore": "conversations",
     "Done": "enhancements",
     "EDGES": "metrics",
     "EnhancementLog": "enhancements",
@@ -41,6 +45,8 @@ __all__ = [
     "EDGES",
     "FIGURES",
     "PERCENTILES",
+    "CharacterStore",
+    "ConversationStore",
     "Done",
     "EnhancementLog",
     "Histogram",

@@ -5,7 +5,7 @@ Texts are kept, where the operator wants it, in a table of their own and until a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
@@ -203,9 +203,15 @@ def _status_columns(error: InnkeeperError | None, well: str) -> dict[str, Any]:
     }
 
 
-def _cut(prepared: PreparedPrompt) -> list[dict[str, Any]]:
-    cut = "" if prepared.fitted is None else prepared.fitted.cut
-    return [{"reason": "cut", "chars": len(cut), "sha256": text_digest(cut)}] if cut else []
+def _cut(prepared: PreparedPrompt) -> Iterator[dict[str, Any]]:
+    """What went of the text for the target, without the text itself."""
+    if prepared.fitted is None:
+        return
+    if cut := prepared.fitted.cut:
+        yield {"reason": "cut", "chars": len(cut), "sha256": text_digest(cut)}
+    for each in prepared.fitted.dropped:
+        facts = {"place": each.place, "role": str(each.role), "reason": each.reason, "tokens": each.tokens}
+        yield {**facts, "sha256": text_digest(each.text)}
 
 
 def _added(one: Mapping[str, float], more: Mapping[str, float]) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""The stores of named rows: negative prompts, providers, models, tools, secrets, settings, characters.
+"""The stores of named rows: negative prompts, providers, models, tools, secrets, settings.
 
 All share `RowStore`; every change is recorded in the audit events, in the same transaction.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import NoneType
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sqlalchemy import delete, insert, select, update
 
@@ -18,15 +18,12 @@ from innkeeper.library.db.tables import (
     api_model_defaults,
     api_models,
     api_providers,
-    characters,
     negative_prompts,
     secrets,
     settings,
     tools,
 )
 from innkeeper.library.errors import AlreadyExistsError, ConflictError, RowError, UnknownRowError
-from innkeeper.library.tiers.gate import TextKind, TierGate
-from innkeeper.library.tiers.moderation import card_texts, moderate
 from innkeeper.prompt.errors import UsageError, Where
 from innkeeper.prompt.frozen import FrozenDict
 
@@ -35,7 +32,6 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
 __all__ = [
-    "CharacterStore",
     "ModelStore",
     "NegativeStore",
     "ProviderStore",
@@ -301,31 +297,3 @@ class SettingsStore(RowStore):
         with self.db.reading() as connection:
             found = self._find(connection, key)
         return default if found is None else found["value"]
-
-
-_NO_TEXTS: Final = frozenset(
-    {"id", "user_id", "content_rating", "role", "moderation_status", "consistency_method", "created_at", "updated_at"}
-)
-"""Columns of ``characters`` that nobody writes texts in."""
-
-
-class CharacterStore(RowStore):
-    """Characters: private and of the general tier unless said otherwise; the adult tier needs a declared adult age.
-
-    Each is judged as a whole, in its own tier, before it is saved. ``gate`` is asked instead of the operator's in the database.
-    What is blocked is not saved: `add`, `put` and `update` raise `TierBlockedError`, and an audit event tells of it.
-    """
-
-    table = characters
-
-    def __init__(self, db: Database, gate: TierGate | None = None) -> None:
-        super().__init__(db)
-        self._gate = gate
-
-    def _admit(self, row: FrozenDict, who: str) -> None:
-        texts, resource = card_texts(row, _NO_TEXTS), (self.table.name, str(row["id"]))
-        moderate(self.db, TextKind.CARD, texts, row["content_rating"], resource=resource, who=who, gate=self._gate)
-
-    def of_user(self, user_id: str) -> tuple[FrozenDict, ...]:
-        """A user's own characters by name."""
-        return tuple(sorted(self.list(user_id=user_id), key=lambda row: (row["name"], row["id"])))

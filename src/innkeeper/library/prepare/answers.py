@@ -117,7 +117,7 @@ class PreparedPrompt(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def compressed(self) -> bool:
         """Whether anything was left out to make it fit."""
-        return bool(self.evicted or (self.fitted and self.fitted.cut))
+        return bool(self.evicted or (self.fitted and (self.fitted.cut or self.fitted.dropped)))
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready facts, the texts among them."""

@@ -1,21 +1,24 @@
 """Budgets: how much room a prompt has, apart from how much a model may write.
 
 ``target_budget`` belongs to the consumer of the prompt (an image model, say), ``max_output_tokens`` to the call that writes
-it; neither is ever taken for the other (dynamic-prompting reference 4.5).
+it; neither is ever taken for the other (dynamic-prompting reference 4.5). A text that does not fit is cut after a sentence, a
+clause or a word, never inside a word.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 import msgspec
 
-from innkeeper.library.cutting import cut_text
 from innkeeper.library.errors import OverBudgetError, SpecError
 from innkeeper.library.models.measure import Measure, TokenizerSpec
 from innkeeper.prompt.frozen import EMPTY, FrozenDict
 
-__all__ = ["Budget", "Fitted", "budget_of", "chat_budget", "fit_text"]
+__all__ = ["Budget", "Dropped", "Fitted", "budget_of", "chat_budget", "cut_text", "fit_text"]
 
 
 class Budget(msgspec.Struct, frozen=True):
@@ -37,12 +40,27 @@ class Budget(msgspec.Struct, frozen=True):
         return measure.most(text) <= self.target and (self.char_limit is None or len(text) <= self.char_limit)
 
 
+class Dropped(msgspec.Struct, frozen=True):
+    """What went of one segment: its place among the segments, its role, the text that went, why, and its size.
+
+    Reasons: ``budget`` (the whole segment), ``tail`` (its end), ``cut`` (the end of one that is never dropped),
+    ``duplicate`` and ``empty``.
+    """
+
+    place: int
+    role: str
+    text: str
+    reason: str
+    tokens: int
+
+
 class Fitted(msgspec.Struct, frozen=True):
-    """A text made to fit: what is left, its size, and what was cut off its end (empty where nothing was)."""
+    """A text made to fit: what is left, its size, what was cut off its end (empty where nothing was), what went of segments."""
 
     text: str
     size: int
     cut: str = ""
+    dropped: tuple[Dropped, ...] = ()
 
 
 def budget_of(
@@ -96,3 +114,32 @@ def fit_text(text: str, budget: Budget, measure: Measure, overflow: str) -> Fitt
     if not kept:
         raise OverBudgetError(measure.most(text), budget.target, budget.unit)
     return Fitted(kept, measure.count(kept), text[len(kept) :])
+
+
+# ---------------------------------------------------------------------------------------------------------------- cutting
+
+
+_SENTENCE_END: Final = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s|$)|[。！？]+[」』）]*|\n+")
+_CLAUSE_END: Final = re.compile(r"\s*[,;:、，；](?=\s|$)|(?<=[、，；])")
+_WORD_END: Final = re.compile(r"(?<=\S)(?=\s|$)|(?<=[\u3040-\u30ff\u3400-\u9fff])")
+_WORTH: Final = 0.5
+"""A cut after a sentence or clause is taken where it keeps at least this part of what a cut after a word would."""
+
+
+def cut_text(text: str, fits: Callable[[str], bool]) -> str:
+    """The beginning of ``text`` that is kept: empty where not even its first word fits."""
+    if fits(text):
+        return text
+    word = _longest(text, [match.end() for match in _WORD_END.finditer(text)], fits)
+    for ends in (_SENTENCE_END, _CLAUSE_END):
+        places = [match.start() if ends is _CLAUSE_END else match.end() for match in ends.finditer(text)]
+        kept = _longest(text, [place for place in places if place <= len(word)], fits)
+        if len(kept) >= _WORTH * len(word) and kept.strip():
+            return kept.rstrip()
+    return word.rstrip(" ,;:\t\n")
+
+
+def _longest(text: str, ends: Sequence[int], fits: Callable[[str], bool]) -> str:
+    """The longest beginning up to one of the places that fits, where longer ones are larger; what it gives always fits."""
+    kept = bisect_right(ends, False, key=lambda end: not fits(text[:end]))  # noqa: FBT003 - a search among truth values
+    return text[: ends[kept - 1]] if kept else ""

@@ -22,6 +22,7 @@ from innkeeper.library.models.negatives import NegativePrompt, join_negatives
 from innkeeper.library.prepare.answers import PreparedPrompt
 from innkeeper.library.prepare.budgets import Budget, Fitted, budget_of, chat_budget, fit_text
 from innkeeper.library.prepare.request import PrepareRequest, texts_of
+from innkeeper.library.prepare.segments import compress
 from innkeeper.library.templates.rendering import RenderedTemplate
 from innkeeper.library.templates.template import TemplateVersion
 from innkeeper.library.tier import Tier, TierDecision
@@ -164,7 +165,12 @@ class Preparation:
             char_limit=target.char_limit,
             measure=measure,
         )
-        return budget, None if template else fit_text(self.request.text, budget, measure, spec.overflow)
+        if template is not None:
+            return budget, None
+        if not self.request.segments:
+            return budget, fit_text(self.request.text, budget, measure, spec.overflow)
+        done = compress(self.request.segments, budget, measure)
+        return budget, Fitted(done.text, done.tokens, dropped=done.dropped)
 
     def _plan(
         self,

@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.library.catalogue.resolver import ResolveRequest
+from innkeeper.library.prepare.segments import Segment
 from innkeeper.library.templates.template import PRODUCTION
 from innkeeper.library.tier import Ceilings, Tier
 from innkeeper.library.tiers.gate import TextKind
@@ -54,6 +55,8 @@ class PrepareRequest(msgspec.Struct, frozen=True, kw_only=True):
     variant: str | None = None
     dialect: str | None = None
     """How the messages are written for the provider, which also says what a message costs; OpenAI's where it is not known."""
+    segments: tuple[Segment, ...] = ()
+    """The prompt for the target in parts with roles, in place of ``text``; it goes to the target where no template answers."""
     client_msg_id: str | None = None
     """The id under which the client sent ``text``; a message of the history that has it is left out."""
 
@@ -67,6 +70,9 @@ class PrepareRequest(msgspec.Struct, frozen=True, kw_only=True):
         need("overlays", self.overlays, Mapping, "texts by name")
         need("ceilings", self.ceilings, Ceilings, "ceilings")
         need("target_budget", self.target_budget, (int, NoneType), "a number of tokens or nothing")
+        need("segments", self.segments, (tuple, list), "segments")
+        for number, segment in enumerate(self.segments):
+            need(f"segments[{number}]", segment, Segment, "a segment")
         need("history", self.history, (tuple, list), "messages")
         for number, message in enumerate(self.history):
             need(f"history[{number}]", message, Message, "a message")
@@ -101,6 +107,7 @@ def texts_of(request: PrepareRequest) -> dict[str, str]:
         TextKind.USER_TEXT.value: request.text,
         f"{TextKind.USER_TEXT}:negative": request.negative,
         TextKind.HISTORY.value: "\n".join(_told(message) for message in request.history),
+        f"{TextKind.USER_TEXT}:segments": "\n".join(segment.text for segment in request.segments),
         **{f"{TextKind.USER_TEXT}:{name}": text for name, text in request.overlays.items()},
     }
     return {name: text for name, text in (*found.items(), *_value_texts(request.values)) if text}

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from innkeeper.library.db.audit import AuditStore
 from innkeeper.library.errors import TierBlockedError
-from innkeeper.library.limits import ADULT_AGE
 from innkeeper.library.tier import Decision
 from innkeeper.library.tiers.gate import TextKind, TierGate
+from innkeeper.library.tiers.rules import rules_of
 from innkeeper.prompt.errors import InnkeeperError, Where
 
 if TYPE_CHECKING:
     from innkeeper.library.db.engine import Database
 
-__all__ = ["card_texts", "moderate", "row_texts"]
+__all__ = ["moderate", "row_texts"]
 
 
 def moderate(
@@ -47,8 +47,6 @@ def moderate(
     """
     if not texts:
         return
-    from innkeeper.library.tiers.rules import rules_of
-
     asked = gate or rules_of(db).gate
     decision, event = asked.check_saved({f"{entry}:{name}": text for name, text in texts.items()}, tier)
     if decision.decision is not Decision.BLOCK:
@@ -66,12 +64,6 @@ def _record(db: Database, who: str, resource: tuple[str, str], event: Mapping[st
         AuditStore(db).append("tier.block", actor=who, resource=resource, details=event)
     except InnkeeperError:
         return
-
-
-def card_texts(row: Mapping[str, Any], without: Collection[str]) -> dict[str, str]:
-    """The texts of a character, with its declared age in words where that is below adulthood."""
-    texts, age = row_texts(row, without), row.get("declared_age")
-    return {**texts, "declared_age": f"{age} years old"} if age is not None and age < ADULT_AGE else texts
 
 
 def row_texts(row: Mapping[str, Any], without: Collection[str]) -> dict[str, str]:

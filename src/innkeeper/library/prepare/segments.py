@@ -1,4 +1,4 @@
-"""Compression: makes a prompt of segments fit, and lists everything that went, with the reason.
+"""Segments: a prompt in parts with roles made to fit, and a list of everything that went, with the reason.
 
 First whole segments go by role (`DROP_ORDER`), of one role the least worth for its size; settings and clothes lose their
 end before they go. What may not be dropped is shortened only when nothing else is left: after a sentence, then after a
@@ -8,34 +8,63 @@ word, and never to nothing (dynamic-prompting reference 4.5).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import StrEnum
 from typing import Final
 
 import msgspec
 
-from innkeeper.library.cutting import cut_text
 from innkeeper.library.errors import OverBudgetError
 from innkeeper.library.models.measure import Measure
-from innkeeper.library.prepare.budgets import Budget
-from innkeeper.library.segments import DROP_ORDER, Role, Segment
+from innkeeper.library.prepare.budgets import Budget, Dropped, cut_text
 from innkeeper.prompt.errors import InnkeeperError
 
-__all__ = ["Compressed", "Dropped", "Repair", "compress", "fit_segments"]
-
-_TAILED: Final = frozenset({Role.SETTING, Role.CLOTHING})
+__all__ = ["DROP_ORDER", "Compressed", "Dropped", "Repair", "Role", "Segment", "compress", "fit_segments"]
 
 
-class Dropped(msgspec.Struct, frozen=True):
-    """What went of one segment: its place among the segments, the text that went, why, and its size.
+class Role(StrEnum):
+    """What a segment of an image or video prompt is about."""
 
-    Reasons: ``budget`` (the whole segment), ``tail`` (its end), ``cut`` (the end of one that is never dropped),
-    ``duplicate`` and ``empty``.
+    IDENTITY = "identity"
+    ACTION = "action"
+    CLOTHING = "clothing"
+    SETTING = "setting"
+    MOOD = "mood"
+    STYLE = "style"
+    QUALITY = "quality"
+    TECHNICAL = "technical"
+
+
+DROP_ORDER: Final = (
+    (Role.QUALITY, Role.TECHNICAL),
+    (Role.MOOD,),
+    (Role.STYLE,),
+    (Role.SETTING,),
+    (Role.CLOTHING,),
+)
+"""Which roles go first. Identity and action are in none: they are never dropped, whatever a segment says."""
+
+_KEPT: Final = frozenset({Role.IDENTITY, Role.ACTION})
+
+
+class Segment(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A part of a prompt. ``weight`` is its worth; of one role, the least worth for its size goes first.
+
+    ``min`` is the size it keeps at least, so that a segment with one is shortened but not dropped.
     """
 
-    place: int
-    role: Role
     text: str
-    reason: str
-    tokens: int
+    role: Role
+    weight: float = 1.0
+    droppable: bool = True
+    min: int = 0
+
+    @property
+    def may_go(self) -> bool:
+        """Whether it may be dropped or shortened to make room."""
+        return self.droppable and self.role not in _KEPT
+
+
+_TAILED: Final = frozenset({Role.SETTING, Role.CLOTHING})
 
 
 class Compressed(msgspec.Struct, frozen=True):

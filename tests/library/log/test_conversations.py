@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from innkeeper.library.conversations import ConversationStore
 from innkeeper.library.db.engine import Database
 from innkeeper.library.errors import RowError, UnknownRowError
+from innkeeper.library.log.conversations import ConversationStore
 
 
 @pytest.fixture

@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.library.compression import Repair, compress, fit_segments
 from innkeeper.library.errors import OverBudgetError
 from innkeeper.library.models.measure import CLIP, Measure
 from innkeeper.library.prepare.budgets import Budget
-from innkeeper.library.segments import Role, Segment
+from innkeeper.library.prepare.segments import Repair, Role, Segment, compress, fit_segments
 from innkeeper.prompt.errors import ProviderError
 
 WORDS = Measure("words", lambda text: len(text.split()))

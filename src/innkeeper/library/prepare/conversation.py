@@ -1,19 +1,156 @@
-"""Template values: one table from a character, a persona and a scene to the names that templates use (reference §3.4).
+"""Conversation: from a stored conversation to a request: which use case serves it, and the values its templates take.
 
-Characters, personas and scenes are rows with the document's columns, as plain mappings. Where its three tables disagreed, this
-one decides: a personality is the persona, else what stands in the traits beside labelled lines; a background is the backstory,
-else what follows ``Background:`` in the description; goals, quirks and relationships are labelled lines of the traits.
+The intent is a field of the request, never guessed from the words of a message; `ROUTES` is the table (reference §3.3).
+Characters, personas and scenes are rows with the document's columns, as plain mappings, and one table reads them (reference
+§3.4). Where its three tables disagreed, this one decides: a personality is the persona, else what stands in the traits beside
+labelled lines; a background is the backstory, else what follows ``Background:`` in the description; goals, quirks and
+relationships are labelled lines of the traits.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from innkeeper.prompt.frozen import EMPTY
+import msgspec
 
-__all__ = ["NAMES", "PRONOUNS", "Pronouns", "pronouns_of", "template_values"]
+from innkeeper.library.prepare.request import PrepareRequest
+from innkeeper.prompt.errors import UnknownNameError
+from innkeeper.prompt.frozen import EMPTY, FrozenDict
+from innkeeper.prompt.message import Message
+
+if TYPE_CHECKING:
+    from innkeeper.library.db.engine import Database
+
+__all__ = [
+    "NAMES",
+    "PRONOUNS",
+    "ROUTES",
+    "ContextRoute",
+    "Pronouns",
+    "conversation_request",
+    "pronouns_of",
+    "template_values",
+    "use_case_for",
+]
+
+_TURNS: Final = 500
+"""How many messages of a conversation are read; the window takes the newest of them that fit."""
+
+
+def conversation_request(
+    db: Database,
+    conversation_id: str,
+    text: str,
+    *,
+    intent: str | None = None,
+    persona: Row | None = None,
+    scene: Row | None = None,
+    **more: Any,
+) -> PrepareRequest:
+    """The request for the next turn of a stored conversation, as `Library.prepare` takes it.
+
+    Its type and character choose the use case, character, persona and scene give the values, the newest messages are the
+    history. ``text`` is what the user says now; with ``client_msg_id`` its stored copy is not sent twice.
+
+    Args:
+        db: where the conversation is.
+        conversation_id: the conversation.
+        text: what the user says now.
+        intent: what is wanted instead of a reply: ``scene``, ``image_prompt`` … (`ROUTES`).
+        persona: who the user plays.
+        scene: where they are; what the conversation remembers of its place is used without one.
+        **more: further fields of `PrepareRequest`, which go before those that are read here.
+
+    Raises:
+        UnknownRowError: there is no such conversation.
+        UnknownNameError: an intent or a type of conversation that no route is for.
+    """
+    from innkeeper.library.log.conversations import ConversationStore
+    from innkeeper.library.log.people import CharacterStore
+
+    store = ConversationStore(db)
+    row = store.get(conversation_id)
+    character = None if row["character_id"] is None else CharacterStore(db).get(row["character_id"])
+    here = scene or ({"setting": row["current_location"]} if row["current_location"] else EMPTY)
+    values = template_values(character, persona, here, userPrompt=text)
+    kind, has_character = row["conversation_type"], character is not None
+    fields: dict[str, Any] = {
+        "use_case": more.get("use_case") or use_case_for(kind, has_character=has_character, intent=intent),
+        "history": tuple([_message(message) for message in store.newest(conversation_id, _TURNS)]),
+        "user_id": row["user_id"],
+        "conversation_id": conversation_id,
+        **more,
+    }
+    return PrepareRequest(**{**fields, "text": text, "values": {**values, **more.get("values", EMPTY)}})
+
+
+def _message(row: FrozenDict) -> Message:
+    sent = row["client_msg_id"]
+    return Message(row["role"], row["content"], metadata=EMPTY if sent is None else FrozenDict(client_msg_id=sent))
+
+
+# --------------------------------------------------------------------------------------------------------------- use case
+
+
+class ContextRoute(msgspec.Struct, frozen=True):
+    """One row. None matches anything; ``intent`` None matches only a request without one, ``"*"`` any."""
+
+    use_case: str
+    conversation_type: str | None = None
+    has_character: bool | None = None
+    intent: str | None = None
+
+    def matches(self, conversation_type: str, *, has_character: bool, intent: str | None) -> bool:
+        """Whether the row is for such a request."""
+        return (
+            self.conversation_type in {None, conversation_type}
+            and self.has_character in {None, has_character}
+            and self.intent in {"*", intent}
+        )
+
+
+ROUTES: Final = (
+    ContextRoute("enhancement", intent="image_prompt"),
+    ContextRoute("enhancement", intent="video_prompt"),
+    ContextRoute("scene_generation", intent="scene"),
+    ContextRoute("scene_narrative_generation", intent="scene_narrative"),
+    ContextRoute("character_roleplay", has_character=True),
+    ContextRoute("chat", conversation_type="general", has_character=False),
+    ContextRoute("chat", conversation_type="creative", has_character=False),
+    ContextRoute("chat", conversation_type="story_development", has_character=False),
+    ContextRoute("roleplay", conversation_type="roleplay", has_character=False),
+    ContextRoute("character_roleplay", conversation_type="character_roleplay", has_character=False),
+    ContextRoute("character_roleplay", conversation_type="scene_roleplay", has_character=False),
+    ContextRoute("admin", conversation_type="admin", has_character=False),
+)
+"""The first row that fits counts: what was asked for, then the character, then the kind of conversation."""
+
+
+def use_case_for(
+    conversation_type: str | None = None,
+    *,
+    has_character: bool = False,
+    intent: str | None = None,
+    routes: Iterable[ContextRoute] = ROUTES,
+) -> str:
+    """The use case of a request; a conversation without a type is ``general``.
+
+    Raises `UnknownNameError` for an intent or a conversation type that no row speaks of.
+    """
+    kind, table = conversation_type or "general", tuple(routes)
+    for route in table:
+        if route.matches(kind, has_character=has_character, intent=intent):
+            return route.use_case
+    if intent is not None and not any(route.intent in {intent, "*"} for route in table):
+        raise UnknownNameError("intent", intent, {route.intent for route in table if route.intent})
+    raise UnknownNameError(
+        "conversation type", kind, {route.conversation_type for route in table if route.conversation_type}
+    )
+
+
+# ----------------------------------------------------------------------------------------------------------------- values
 
 Row = Mapping[str, Any]
 Pronouns = tuple[str, str, str]
