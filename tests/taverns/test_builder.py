@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from innkeeper.prompt import InMemoryVariables, NoConfig, State, Step, UnknownNameError, UsageError
-from innkeeper.taverns import vibe
+from innkeeper.prompt import InMemoryVariables, NoConfig, ReplayError, State, Step, UnknownNameError, UsageError
+from innkeeper.taverns import replay, vibe
 
 
 def _note(state: State, config: NoConfig) -> None:
@@ -138,3 +138,20 @@ def test_to_messages_tells_the_steps_the_dialect() -> None:
     shape = vibe.builder().message("a").to_messages("anthropic")
     assert set(shape) == {"system", "messages"}
     assert vibe.builder().message("a").to_messages() == [{"role": "user", "content": "a"}]
+
+
+def test_configured_steps_are_replayed() -> None:
+    """Options of steps are data: a replay builds with them. Other steps are not, and the plan says so."""
+    plan = vibe.builder(message="Hi").configure_step("language_policy", enabled=True, target_lang="fr").build()
+    assert plan.unreplayable == ()
+    assert replay(plan.replay()).fingerprint() == plan.fingerprint()
+    without = vibe.builder(message="Hi").configure_step("max_tokens", mode="off").remove_step("max_tokens").build()
+    assert without.unreplayable == ("pipeline",)
+    with pytest.raises(ReplayError, match="pipeline"):
+        without.replay()
+
+
+def test_options_of_a_step_that_is_not_there() -> None:
+    """A name that the tavern does not have is refused."""
+    with pytest.raises(UnknownNameError):
+        vibe.builder(message="Hi").configure_step("nowhere", x=1).build()

@@ -28,6 +28,7 @@ class Builder:
         self._tavern = tavern
         self._inputs: dict[str, Any] = {}
         self._changes: list[Callable[[Pipeline], Pipeline]] = []
+        self._step_options: dict[str, dict[str, Any]] = {}
         self._built = False
         self.set(**inputs)
 
@@ -96,11 +97,14 @@ class Builder:
         return self.set(variables=deep_merge(store or {}, {scope: dict(values)}))
 
     def configure_step(self, name: str, **options: Any) -> Builder:
-        """Merge options over a step's own."""
-        return self._change(lambda pipeline: pipeline.configure(name, **options))
+        """Merge options over a step's own. They are data of the request: a replay of the plan knows them."""
+        self._check_open()
+        self._step_options[name] = deep_merge(self._step_options.get(name, {}), options)
+        return self
 
     def replace_step(self, name: str, step: Step[Any], **options: Any) -> Builder:
-        """Put a step in the place of another."""
+        """Put a step in the place of another, whose options are gone."""
+        self._step_options.pop(name, None)
         return self._change(lambda pipeline: pipeline.replace(name, step, **options))
 
     def insert_step_before(self, anchor: str, step: Step[Any], **options: Any) -> Builder:
@@ -113,20 +117,26 @@ class Builder:
 
     def remove_step(self, name: str) -> Builder:
         """Leave a step out."""
+        self._step_options.pop(name, None)
         return self._change(lambda pipeline: pipeline.without(name))
 
     def build(self) -> Plan:
         """The plan. Raises `UsageError` when it is asked for a second time, else what `Tavern.build` raises."""
         self._check_open()
         self._built = True
-        if not self._changes:
+        if not self._changes and not self._step_options:
             return self._tavern.build(**self._inputs)
         from innkeeper.taverns.keywords import read_keywords
 
         pipeline = self._tavern.pipeline_for(read_keywords(None, None, self._inputs).request)
         for change in self._changes:
             pipeline = change(pipeline)
-        return self._tavern.build(**self._inputs, pipeline=pipeline)
+        for name in self._step_options:
+            pipeline.options(name)  # refuses the name of a step that is not there
+        options = deep_merge(self._step_options, self._inputs.get("step_options") or {})
+        return self._tavern.build(
+            **{**self._inputs, "step_options": options}, pipeline=pipeline if self._changes else None
+        )
 
     def to_messages(self, dialect: str | None = None, **options: Any) -> Any:
         """`build`, then the messages in a dialect's shape. A dialect given here is known to the steps as well."""

@@ -53,7 +53,7 @@ class Tavern:
         Args:
             request: the request, or its fields.
             ports: objects that are not data; each can be given as a keyword as well.
-            pipeline: other steps than the tavern's own.
+            pipeline: other steps than the tavern's own; such a plan cannot be replayed, and says so.
             commit: whether variables that templates set are written to the caller's store.
             inputs: see `innkeeper.taverns.keywords`.
 
@@ -77,7 +77,13 @@ class Tavern:
             assets=lambda state: read_inputs(state, self.inputs),
         )
         dialects = DIALECTS if plan.dialects is None else plan.dialects
-        return plan.with_(notes=(*read.notes, *plan.notes), dialects=dialects, explainer=explain)
+        custom = () if pipeline is None or pipeline is self.pipeline_for(asked) else ("pipeline",)
+        return plan.with_(
+            notes=(*read.notes, *plan.notes),
+            dialects=dialects,
+            explainer=explain,
+            unreplayable=(*plan.unreplayable, *custom),
+        )
 
     def builder(self, **inputs: Any) -> Builder:
         """A fluent builder with this tavern's steps."""
