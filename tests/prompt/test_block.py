@@ -15,6 +15,7 @@ from innkeeper.prompt import (
     Message,
     Origin,
     Piece,
+    Plan,
     UsageError,
 )
 
@@ -38,8 +39,16 @@ def test_a_block_becomes_its_message() -> None:
 
 @pytest.mark.parametrize(
     "fields",
-    [{"role": None, "content": "x"}, {"role": "user", "content": None}, {"role": "user", "content": "x", "depth": -1}],
-    ids=["role", "content", "depth"],
+    [
+        {"role": None, "content": "x"},
+        {"role": "user", "content": None},
+        {"role": "user", "content": "x", "depth": -1},
+        {"role": "user", "content": "x", "priority": "low"},
+        {"role": "user", "content": "x", "removable": "no"},
+        {"role": "user", "content": "x", "enabled": 1},
+        {"role": "user", "content": "x", "insertion_point": "in_chatt"},
+    ],
+    ids=["role", "content", "depth", "priority", "removable", "enabled", "insertion_point"],
 )
 def test_wrong_fields_are_refused_at_once(fields: dict[str, Any]) -> None:
     """A step's mistake shows where it is made."""
@@ -47,6 +56,17 @@ def test_wrong_fields_are_refused_at_once(fields: dict[str, Any]) -> None:
         Block(**fields)
     with pytest.raises(UsageError):
         Block(role="user", content="x").with_(**{**fields, "role": fields.get("role")})
+
+
+def test_an_insertion_point_may_be_given_by_its_name() -> None:
+    """The text means the same as the value: such blocks become one message."""
+    named, typed = (
+        Block(role="user", content="x", insertion_point=point)  # type: ignore[arg-type]
+        for point in ("in_chat", InsertionPoint.IN_CHAT)
+    )
+    assert named == typed
+    assert named.with_(insertion_point="relative").insertion_point is InsertionPoint.RELATIVE
+    assert len(Plan(blocks=(named, named)).sent_blocks()) == 1
 
 
 def test_blocks_are_frozen_and_copied_with_changes() -> None:

@@ -156,6 +156,12 @@ def test_b23_options_of_the_caller_stay() -> None:
     assert type(plan.options) is FrozenDict
 
 
+def test_an_unknown_generation_is_noted() -> None:
+    """A misspelt kind of generation builds a normal prompt and says so."""
+    (note,) = build(REQUEST.with_(generation="zzz"), PIPELINE).notes
+    assert (note.kind, "'zzz'" in note.message, note.data["input"]) == (NoteKind.IGNORED, True, "generation")
+
+
 def test_tools_are_read_in_both_shapes() -> None:
     """A definition, or OpenAI's wrapping of one."""
     tools = [{"name": "add"}, {"type": "function", "function": {"name": "sub", "parameters": {"type": "object"}}}]

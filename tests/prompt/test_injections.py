@@ -75,6 +75,15 @@ def test_a_bad_injection_is_a_format_error(fields: Any) -> None:
         Injection.of(fields)
 
 
+def test_a_role_is_one_of_three_in_any_case() -> None:
+    """An injection that no tavern could place is refused where it is made."""
+    assert Injection.of({"id": "a", "content": "x", "role": " USER"}).role == "user"
+    with pytest.raises(UnknownNameError, match="role"):
+        Injection.of({"id": "a", "content": "x", "role": "zzz"})
+    with pytest.raises(UnknownNameError, match="role"):
+        InMemoryInjections().register(id="a", content="x", role="tool")
+
+
 def test_numbers_may_be_written_as_text_outside() -> None:
     """Saved chats spell depths and flags as text; an application's own call may not."""
     assert Injection.of({"id": "a", "content": "x", "depth": "2", "scan": "true"}).depth == 2

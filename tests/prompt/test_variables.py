@@ -241,6 +241,8 @@ ADDED = [
     AddCase("fractions", "0.5", 1, 1.5),
     AddCase("text", "a", "b", "ab"),
     AddCase("number-and-text", 1, "b", "1b"),
+    AddCase("true", True, 2, "true2"),
+    AddCase("text-and-null", "a", None, "anull"),
     AddCase("too-large", 1.7e308, 1.7e308, "1.7e+308" * 2),
 ]
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.prompt.errors import UsageError
+from innkeeper.prompt.errors import UnknownNameError, UsageError
 from innkeeper.prompt.frozen import EMPTY, FrozenDict, freeze
 from innkeeper.prompt.message import Attachment, Message
 from innkeeper.prompt.origin import Origin, OriginAsset, Piece
@@ -65,11 +65,17 @@ class Block(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=Fa
     pieces: tuple[Piece, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse fields of the wrong type at once; freeze metadata."""
+        """Refuse fields of the wrong type at once; read the insertion point's name; freeze metadata."""
         if not (isinstance(self.role, str) and isinstance(self.content, str)):
             raise UsageError("a block's role and content must be text")
+        if type(self.enabled) is not bool or type(self.removable) is not bool:
+            raise UsageError("a block's enabled and removable must be true or false")
+        if not (type(self.depth) is type(self.order) is type(self.priority) is int):
+            raise UsageError("a block's depth, order and priority must be whole numbers")
         if self.depth < 0:
             raise UsageError("a block's depth must not be negative")
+        if type(self.insertion_point) is not InsertionPoint:
+            msgspec.structs.force_setattr(self, "insertion_point", _insertion_point(self.insertion_point))
         if type(self.metadata) is not FrozenDict:
             msgspec.structs.force_setattr(self, "metadata", freeze(self.metadata))
         if type(self.message_metadata) is not FrozenDict:
@@ -123,3 +129,10 @@ class Block(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=Fa
         if self.pieces or not self.content:
             return self.pieces
         return (Piece(self.content, self.origin or Origin(OriginAsset.UNKNOWN)),)
+
+
+def _insertion_point(value: Any) -> InsertionPoint:
+    try:
+        return InsertionPoint(value)
+    except ValueError:
+        raise UnknownNameError("insertion point", str(value), InsertionPoint) from None

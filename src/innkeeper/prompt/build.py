@@ -9,13 +9,14 @@ import msgspec
 from innkeeper.prompt.clock import Clock
 from innkeeper.prompt.context import Context
 from innkeeper.prompt.dialect import Tool
+from innkeeper.prompt.display import shorten
 from innkeeper.prompt.errors import FormatError, UsageError, Where
 from innkeeper.prompt.frozen import FrozenDict, freeze
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.ports import Ports
 from innkeeper.prompt.randomness import Randomness
-from innkeeper.prompt.request import ASSET_FIELDS, BuildRequest
+from innkeeper.prompt.request import ASSET_FIELDS, GENERATION_TYPES, BuildRequest
 from innkeeper.prompt.state import Inputs, State
 from innkeeper.prompt.text import Watch, lone_in, watching
 from innkeeper.prompt.variables import InMemoryVariables, StagedVariables
@@ -67,6 +68,10 @@ def start(request: BuildRequest, ports: Ports) -> State:
     inputs = Inputs(request, Context(type="app") if request.context is None else request.context, clock, chance, ports)
     state = State(inputs, StagedVariables(store))
     state.result.options.update(request.options)
+    if request.generation not in GENERATION_TYPES:
+        known = ", ".join(GENERATION_TYPES)
+        message = f"generation {shorten(request.generation, 40)!r} is not known: the prompt is that of a normal one"
+        state.note(NoteKind.IGNORED, message, hint=f"one of {known}", data={"input": "generation"})
     return state
 
 

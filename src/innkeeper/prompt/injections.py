@@ -43,6 +43,7 @@ class InjectionPosition(StrEnum):
 
 
 _ST_NUMBERS: Final = (-1, 0, 1, 2)
+_ROLES: Final = ("system", "user", "assistant")
 _ST_ROLES: Final = {"0": "system", "1": "user", "2": "assistant"}
 """SillyTavern's numbers for roles."""
 
@@ -64,7 +65,8 @@ _POSITIONS: Final = {
 class Injection(msgspec.Struct, frozen=True, omit_defaults=True):
     """One injection. ``depth`` 0 is after the last message, N before the Nth from the end.
 
-    ``scan`` lets lore keys match in it; ``ephemeral`` asks the application to remove it after this generation.
+    ``role`` is ``system``, ``user`` or ``assistant``. ``scan`` lets lore keys match in it; ``ephemeral`` asks the application to
+    remove it after this generation.
     """
 
     id: str
@@ -83,13 +85,17 @@ class Injection(msgspec.Struct, frozen=True, omit_defaults=True):
         if self.depth < 0:
             msg = f"injection {shorten(self.id, 40)!r}: depth must not be negative"
             raise FormatError(msg)
+        role = str(self.role).strip().lower()
+        if role not in _ROLES:
+            raise UnknownNameError("injection role", str(self.role), _ROLES)
+        msgspec.structs.force_setattr(self, "role", role)
 
     @classmethod
     def of(cls, value: Any, *, strict: bool = False) -> Injection:
         """An injection from itself or a mapping; its position may be an alias or SillyTavern's number.
 
         Without ``strict``, numbers and booleans may be written as text. Raises `FormatError`, and `UnknownNameError` for a
-        position that does not exist.
+        position or role that does not exist.
         """
         if isinstance(value, cls):
             return value

@@ -224,6 +224,8 @@ def number_of(value: Any) -> float | int | None:
 def add_variable(store: VariablesStore, name: str, value: Any, scope: str = "local") -> Any:
     """Add to a variable and return the result: absent → set; both numeric → sum; otherwise text is appended.
 
+    What is neither number nor text is appended as JSON writes it: ``true``, ``null``.
+
     A sum too large for a number counts as text too (the reference systems' ``add``; they would store an infinity).
     """
     if not store.has(name, scope):
@@ -233,6 +235,6 @@ def add_variable(store: VariablesStore, name: str, value: Any, scope: str = "loc
     left, right = number_of(current), number_of(value)
     total: Any = left + right if left is not None and right is not None else None
     if number_of(total) is None:
-        total = f"{current}{value}"
+        total = key_text(current) + key_text(value)
     store.set(name, total, scope)
     return total
