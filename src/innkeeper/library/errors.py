@@ -25,13 +25,10 @@
     ├── RowError                    a value that its column does not take
     ├── SecretValueError            a name or value that the vault does not keep
     ├── SnapshotError               a snapshot that is damaged, or none at all
-    ├── TemplateSyntaxError         a template that cannot be read; says line and column
     ├── TransferError               an import that is not what an export writes; says line and column
     ├── TransferVersionError        an export of a schema that is not read here
     ├── UnknownPartialError         a template that is included or extended and is not there
     └── VariableTypeError           a value that its variable does not take
-    LimitError
-    └── TemplateLimitError          a template, its parts or its values beyond a limit of `innkeeper.library.limits`
     UnavailableError
     ├── DatabaseError               the database does not do its work
     │   ├── DatabaseCorruptError    its file is damaged, or no database
@@ -52,6 +49,9 @@
     ├── OverBudgetError             what must stay does not fit (422)
     └── TierBlockedError            a request whose tier decision does not let it pass (403)
 
+A template that cannot be read raises `MacroSyntaxError`, one beyond a limit `MacroLimitError`, as templates of any language do;
+``TemplateSyntaxError`` and ``TemplateLimitError`` are other names for them.
+
 `with_near` and `near_names` add to the error of an unknown name the known names that were probably meant.
 """
 
@@ -63,11 +63,12 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any, Final, TypeVar
 
+from innkeeper.macros.engine.errors import MacroLimitError as TemplateLimitError
+from innkeeper.macros.engine.errors import MacroSyntaxError as TemplateSyntaxError
 from innkeeper.prompt.errors import (
     FormatError,
     InnkeeperError,
     InputError,
-    LimitError,
     UnavailableError,
     UnsupportedError,
     UsageError,
@@ -260,10 +261,6 @@ class SnapshotError(FormatError):
     HINT = "`innkeeper cache rebuild` writes a new one"
 
 
-class TemplateSyntaxError(FormatError):
-    """A template that cannot be read. ``where`` says at which line and column."""
-
-
 class TransferError(FormatError):
     """Text that is no export of the library. ``where`` says at which line and column, or at which path."""
 
@@ -284,10 +281,6 @@ class UnknownPartialError(InputError):
 
 class VariableTypeError(InputError):
     """A value of a kind that its variable does not take."""
-
-
-class TemplateLimitError(LimitError):
-    """A template, its parts or its values beyond a limit of `innkeeper.library.limits`."""
 
 
 # ------------------------------------------------------------------------------------------------------------ the database

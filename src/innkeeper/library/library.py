@@ -225,7 +225,7 @@ class Library:
         Raises:
             TierBlockedError: the texts do not pass.
             TemplateNotFoundError: no template answers.
-            MissingVariablesError, VariableTypeError, TemplateLimitError: the values do not fit.
+            MissingVariablesError, VariableTypeError, MacroLimitError: the values do not fit.
             DegradedError: with ``strict``, for a makeshift.
         """
         work = self._begin(request, strict)

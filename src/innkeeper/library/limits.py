@@ -15,10 +15,7 @@ __all__ = [
     "MAX_PART_DEPTH",
     "MAX_RENDERED_CHARS",
     "MAX_SCAN_CHARS",
-    "MAX_SECTION_DEPTH",
     "MAX_SPANS",
-    "MAX_TAGS",
-    "MAX_TEMPLATE_CHARS",
     "MAX_TRANSFER_BYTES",
     "MAX_VALUES_CHARS",
     "MAX_VALUE_CHARS",
@@ -36,35 +33,26 @@ ADULT_AGE: Final = 18
 
 # ------------------------------------------------------------------------------------------------------------- templates
 
-MAX_TEMPLATE_CHARS: Final = 200_000
-"""One template's text, and a text with its partials in it (`TemplateLimitError`)."""
-
-MAX_TAGS: Final = 10_000
-"""Tags in one text with its partials (`TemplateLimitError`)."""
-
-MAX_SECTION_DEPTH: Final = 64
-"""Sections and blocks inside one another (`TemplateLimitError`)."""
-
 MAX_PART_DEPTH: Final = 16
-"""Templates that include or extend one another (`TemplateLimitError`)."""
+"""Templates that include or extend one another (`MacroLimitError`)."""
 
 MAX_PARTS: Final = 200
-"""Inclusions in one text, counting each time (`TemplateLimitError`)."""
+"""Inclusions in one text, counting each time (`MacroLimitError`)."""
 
 MAX_VARIABLES: Final = 200
-"""Variables that one template may declare (`TemplateLimitError`)."""
+"""Variables that one template may declare (`MacroLimitError`)."""
 
 MAX_VALUE_CHARS: Final = 1_000_000
-"""One value (`TemplateLimitError`)."""
+"""One value (`MacroLimitError`)."""
 
 MAX_VALUES_CHARS: Final = 2_000_000
-"""All values of one rendering together (`TemplateLimitError`)."""
+"""All values of one rendering together (`MacroLimitError`)."""
 
 MAX_VALUE_ITEMS: Final = 10_000
-"""Items of a value that is a list (`TemplateLimitError`)."""
+"""Items of a value that is a list (`MacroLimitError`)."""
 
 MAX_RENDERED_CHARS: Final = 4_000_000
-"""What a template renders to (`TemplateLimitError`)."""
+"""What a template renders to (`MacroLimitError`)."""
 
 RENDERED_CACHE_ENTRIES: Final = 1_024
 """Rendered texts kept; the least recently used goes first."""

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import pytest
 
 from innkeeper.library import limits
-from innkeeper.library.errors import PartialCycleError, TemplateLimitError, TemplateSyntaxError, UnknownPartialError
+from innkeeper.library.errors import PartialCycleError, UnknownPartialError
 from innkeeper.library.templates.partials import compose, impact, included, no_parts
 from innkeeper.library.templates.rendering import render
 from innkeeper.library.templates.template import TemplateVersion
+from innkeeper.macros.engine.errors import MacroLimitError, MacroSyntaxError
 from innkeeper.prompt.errors import InnkeeperError
 from tests.library.making import lookup_of, made
 
@@ -121,55 +122,55 @@ MISTAKES = [
     Case(
         "circle of one", made("t", "", extends=("t", 1)), (made("t", "", extends=("t", 1)),), PartialCycleError, "t → t"
     ),
-    Case("deep", CHAIN[0], tuple(CHAIN), TemplateLimitError, "MAX_PART_DEPTH"),
-    Case("bomb", BOMB[0], (*BOMB, made("q9", "x")), TemplateLimitError, "MAX_PARTS"),
+    Case("deep", CHAIN[0], tuple(CHAIN), MacroLimitError, "MAX_PART_DEPTH"),
+    Case("bomb", BOMB[0], (*BOMB, made("q9", "x")), MacroLimitError, "MAX_PARTS"),
     Case(
         "long",
         made("t", "{{> big}}" * 5, partials=(("big", 1),)),
         (made("big", "x" * 100_000),),
-        TemplateLimitError,
+        MacroLimitError,
         "MAX_TEMPLATE_CHARS",
     ),
     Case(
         "many tags",
         made("t", "{{> many}}" * 5, partials=(("many", 1),)),
         (made("many", "{{a}}" * 4_000, variables="a?"),),
-        TemplateLimitError,
+        MacroLimitError,
         "MAX_TAGS",
     ),
     Case(
         "deep sections",
         made("t", "{{#a}}" * 40 + "{{> deep}}" + "{{/a}}" * 40, partials=(("deep", 1),), variables="a?"),
         (made("deep", "{{#a}}" * 40 + "{{/a}}" * 40, variables="a?"),),
-        TemplateLimitError,
+        MacroLimitError,
         "MAX_SECTION_DEPTH",
     ),
     Case(
         "text beside blocks",
         made("t", "{{$one}}{{/one}}\nmore", extends=("base", 1)),
         (BASE,),
-        TemplateSyntaxError,
+        MacroSyntaxError,
         "t:2:1",
     ),
     Case(
         "name beside blocks",
         made("t", "{{x}}", extends=("base", 1)),
         (BASE,),
-        TemplateSyntaxError,
+        MacroSyntaxError,
         "outside of a block",
     ),
     Case(
         "liquid with text",
         made("t", "more", syntax="liquid", extends=("liquid", 1)),
         (LIQUID,),
-        TemplateSyntaxError,
+        MacroSyntaxError,
         "beside that",
     ),
     Case(
         "mistake in a part",
         made("t", "{{> bad}}", partials=(("bad", 1),)),
         (made("bad", "x {{"),),
-        TemplateSyntaxError,
+        MacroSyntaxError,
         "bad:1:3",
     ),
 ]

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from innkeeper.library import limits
-from innkeeper.library.errors import MissingVariablesError, TemplateLimitError, VariableTypeError
-from innkeeper.library.mustache import Included
+from innkeeper.library.errors import MissingVariablesError, VariableTypeError
 from innkeeper.library.templates.rendering import Programs, render
 from innkeeper.library.templates.template import Variable
-from innkeeper.macros.engine.errors import MacroError, UndefinedVariableError
+from innkeeper.macros.engine.errors import MacroError, MacroLimitError, UndefinedVariableError
+from innkeeper.macros.mustache import Included
 from innkeeper.prompt.clock import Clock
 from innkeeper.prompt.text import scalar_text
 from innkeeper.tokens import default_counter
@@ -150,7 +150,7 @@ def test_liquid_mistakes_name_the_template() -> None:
 def test_bomb() -> None:
     """A small template and a large value do not become a huge text."""
     version = made("t", "{{a}}" * 1_000, variables="a")
-    with pytest.raises(TemplateLimitError) as caught:
+    with pytest.raises(MacroLimitError) as caught:
         render(version, {"a": "x" * (limits.MAX_RENDERED_CHARS // 500)})
     assert caught.value.limit == "MAX_RENDERED_CHARS"
 

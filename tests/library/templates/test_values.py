@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from innkeeper.library import limits
-from innkeeper.library.errors import MissingVariablesError, TemplateLimitError, VariableTypeError
+from innkeeper.library.errors import MissingVariablesError, VariableTypeError
 from innkeeper.library.templates.template import Variable
 from innkeeper.library.templates.values import fenced, fill
+from innkeeper.macros.engine.errors import MacroLimitError
 from innkeeper.tokens import default_counter
 
 COUNTER = default_counter()
@@ -117,7 +118,7 @@ def test_data_for_liquid() -> None:
 )
 def test_limits(values: dict[str, Any], limit: str) -> None:
     """Values that are too large are refused, each by its limit."""
-    with pytest.raises(TemplateLimitError) as caught:
+    with pytest.raises(MacroLimitError) as caught:
         fill([Variable(name=name, type="list") for name in values], values)
     assert caught.value.limit == limit
 

@@ -12,11 +12,23 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from innkeeper.library.errors import PartialCycleError, TemplateLimitError, TemplateSyntaxError, UnknownPartialError
-from innkeeper.library.limits import MAX_PART_DEPTH, MAX_PARTS, MAX_SECTION_DEPTH, MAX_TAGS, MAX_TEMPLATE_CHARS
-from innkeeper.library.mustache import Block, Included, Node, Part, Section, check_size, parse, uses
+from innkeeper.library.errors import PartialCycleError, UnknownPartialError
+from innkeeper.library.limits import MAX_PART_DEPTH, MAX_PARTS
 from innkeeper.library.templates.template import PartRef, TemplateVersion, Variable
-from innkeeper.macros.engine.errors import place_in
+from innkeeper.macros.engine.errors import MacroLimitError, MacroSyntaxError, place_in
+from innkeeper.macros.mustache import (
+    MAX_SECTION_DEPTH,
+    MAX_TAGS,
+    MAX_TEMPLATE_CHARS,
+    BlockTag,
+    Included,
+    Node,
+    PartialTag,
+    Section,
+    check_size,
+    parse,
+    uses,
+)
 from innkeeper.prompt.frozen import EMPTY
 
 __all__ = ["Composed", "Lookup", "compose", "impact", "included", "no_parts", "parts_of"]
@@ -84,8 +96,8 @@ def compose(version: TemplateVersion, lookup: Lookup = no_parts) -> Composed:
     Raises:
         UnknownPartialError: a part that is not pinned, not there, of another syntax, or of a higher tier.
         PartialCycleError: parts in a circle.
-        TemplateSyntaxError: a part that cannot be read, or text outside of blocks in one that extends another.
-        TemplateLimitError: too long, too deep, or too many parts.
+        MacroSyntaxError: a part that cannot be read, or text outside of blocks in one that extends another.
+        MacroLimitError: too long, too deep, or too many parts.
     """
     work = _Work(lookup)
     if version.syntax == "liquid":
@@ -137,12 +149,12 @@ def _included(name: str, index: int, work: _Work, chain: _Chain) -> TemplateVers
 
 def _within(what: str, limit: str, allowed: int, found: int) -> None:
     if found > allowed:
-        raise TemplateLimitError(what, limit=limit, allowed=allowed, found=found)
+        raise MacroLimitError(what, limit=limit, allowed=allowed, found=found)
 
 
 # --------------------------------------------------------------------------------------------------------------- mustache
 
-_Blocks = Mapping[str, tuple[Block, _Chain]]
+_Blocks = Mapping[str, tuple[BlockTag, _Chain]]
 """Blocks that replace others, with the chain of the template that brings them."""
 
 
@@ -163,16 +175,16 @@ def _text_of(version: TemplateVersion, nodes: Iterable[Node]) -> list[Node]:
     return [Included(version.name, version.version, merged)] if merged else []
 
 
-def _only_blocks(nodes: Iterable[Node], version: TemplateVersion) -> list[Block]:
+def _only_blocks(nodes: Iterable[Node], version: TemplateVersion) -> list[BlockTag]:
     blocks = []
     for node in nodes:
-        if isinstance(node, Block):
+        if isinstance(node, BlockTag):
             blocks.append(node)
         elif not isinstance(node, str) or node.strip():
             index = version.system_prompt.find(node.strip()) if isinstance(node, str) else getattr(node, "index", 0)
             hint = "a template that extends another holds blocks only: {{$name}}…{{/name}}"
             where = place_in(version.system_prompt, index, version.name)
-            raise TemplateSyntaxError("text outside of a block", where=where, hint=hint)
+            raise MacroSyntaxError("text outside of a block", where=where, hint=hint)
     return blocks
 
 
@@ -182,10 +194,10 @@ def _placed(nodes: Iterable[Node], work: _Work, chain: _Chain, blocks: _Blocks, 
     done: list[Node] = []
     for node in nodes:
         work.charge(node)
-        if isinstance(node, Part):
+        if isinstance(node, PartialTag):
             found = _included(node.name, node.index, work, chain)
             done += _text_of(found, _body(found, work, (*chain, found), depth=depth))
-        elif isinstance(node, Block):
+        elif isinstance(node, BlockTag):
             block, by = blocks.get(node.name, (node, chain))
             others = {name: placed for name, placed in blocks.items() if name != node.name}
             body = _placed(block.nodes, work, by, others, depth + 1)
@@ -220,7 +232,7 @@ def _liquid(version: TemplateVersion, work: _Work, chain: _Chain) -> str:
         if version.system_prompt.strip():
             hint = "a Liquid template that extends another has no text of its own; share a partial instead"
             where = place_in(version.system_prompt, 0, version.name)
-            raise TemplateSyntaxError("text beside that of the extended template", where=where, hint=hint)
+            raise MacroSyntaxError("text beside that of the extended template", where=where, hint=hint)
         parent = _part(*version.extends, work, chain)
         return _liquid(parent, work, (*chain, parent))
     done, place = [], 0
@@ -243,9 +255,9 @@ def included(version: TemplateVersion) -> frozenset[str]:
     names, waiting = set(), list(parse(version.system_prompt, asset=version.name))
     while waiting:
         node = waiting.pop()
-        if isinstance(node, Part):
+        if isinstance(node, PartialTag):
             names.add(node.name)
-        elif isinstance(node, (Section, Block)):
+        elif isinstance(node, (Section, BlockTag)):
             waiting += node.nodes
     return frozenset(names)
 

@@ -15,11 +15,11 @@ import msgspec
 
 from innkeeper.library.errors import InvalidTemplateError
 from innkeeper.library.limits import MAX_VARIABLES
-from innkeeper.library.mustache import Included, Node, Section, Use, parse, uses
 from innkeeper.library.templates.partials import Composed, Lookup, compose, included, no_parts
 from innkeeper.library.templates.template import PARTIAL, PRODUCTION, Labelled, TemplateVersion, Variable
 from innkeeper.macros.engine.errors import MacroError, place_in
-from innkeeper.prompt.errors import InnkeeperError, Where
+from innkeeper.macros.mustache import Included, Node, Section, VariableTag, parse, uses
+from innkeeper.prompt.errors import InnkeeperError, LimitError, Where
 from innkeeper.prompt.ports import TokenCounter
 
 __all__ = [
@@ -129,7 +129,7 @@ def validator(**given: object) -> Callable[[TemplateVersion], object]:
 
 
 def _problem_of(error: InnkeeperError) -> TemplateProblem:
-    code = "syntax" if isinstance(error, MacroError) else error.kind.removeprefix("template_")
+    code = "limit" if isinstance(error, LimitError) else "syntax" if isinstance(error, MacroError) else error.kind
     return TemplateProblem(code, error.message, where=error.where, hint=error.hint)
 
 
@@ -250,7 +250,7 @@ def _texts(nodes: tuple[Node, ...]) -> Iterator[str]:
 
 def _occurrences(program: Composed) -> Mapping[str, int]:
     if program.version.syntax == "mustache":
-        return Counter(use.name for use in uses(program.nodes) if isinstance(use, Use))
+        return Counter(use.name for use in uses(program.nodes) if isinstance(use, VariableTag))
     return Counter(_WORD.findall(program.liquid))
 
 

@@ -13,12 +13,13 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from innkeeper.library.errors import MissingVariablesError, TemplateLimitError
+from innkeeper.library.errors import MissingVariablesError
 from innkeeper.library.limits import MAX_RENDERED_CHARS
-from innkeeper.library.mustache import Included, Node, Section, Use
 from innkeeper.library.templates.partials import Composed, Lookup, compose, no_parts
 from innkeeper.library.templates.template import PartRef, TemplateVersion
 from innkeeper.library.templates.values import Filled, VariableReport, fill
+from innkeeper.macros.engine.errors import MacroLimitError
+from innkeeper.macros.mustache import Included, Node, Section, VariableTag
 from innkeeper.prompt.clock import EPOCH, Clock
 from innkeeper.prompt.errors import InputError
 from innkeeper.prompt.ports import TokenCounter
@@ -110,8 +111,8 @@ def render(
     Raises:
         MissingVariablesError: required variables without a value.
         VariableTypeError: a value that its variable does not take.
-        TemplateSyntaxError, UnknownPartialError, PartialCycleError, MacroError: the template cannot be read or run.
-        TemplateLimitError, MacroLimitError: something is too long or too deep.
+        MacroSyntaxError, UnknownPartialError, PartialCycleError, MacroError: the template cannot be read or run.
+        MacroLimitError: something is too long or too deep.
     """
     program = programs.get(version, lookup)
     reader = model or version.key.enhancer_model or version.key.target_model
@@ -153,7 +154,7 @@ class _Output:
         for node in nodes:
             if type(node) is str:
                 self._put(node, template, None)
-            elif type(node) is Use:
+            elif type(node) is VariableTag:
                 self._put(texts.get(node.name, ""), template, node.name)
             elif type(node) is Included:
                 self.emit(node.nodes, f"{node.name}@{node.version}")
@@ -166,7 +167,7 @@ class _Output:
         self.texts.append(text)
         self.end += len(text)
         if self.end > MAX_RENDERED_CHARS:
-            raise TemplateLimitError("the rendered text", limit="MAX_RENDERED_CHARS", allowed=MAX_RENDERED_CHARS)
+            raise MacroLimitError("the rendered text", limit="MAX_RENDERED_CHARS", allowed=MAX_RENDERED_CHARS)
         if self.ranges and self.ranges[-1][1:] == (template, variable):
             self.ranges.pop()
         self.ranges.append(Range(self.end, template, variable))

@@ -10,9 +10,10 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.library.errors import MissingVariablesError, TemplateLimitError, VariableTypeError
+from innkeeper.library.errors import MissingVariablesError, VariableTypeError
 from innkeeper.library.limits import MAX_VALUE_CHARS, MAX_VALUE_ITEMS, MAX_VALUES_CHARS
 from innkeeper.library.templates.template import Variable
+from innkeeper.macros.engine.errors import MacroLimitError
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.ports import TokenCounter
 from innkeeper.prompt.text import scalar_text
@@ -63,7 +64,7 @@ def fill(
     Raises:
         MissingVariablesError: required variables without a value, all of them.
         VariableTypeError: a value that its variable does not take.
-        TemplateLimitError: a value, or all together, too long.
+        MacroLimitError: a value, or all together, too long.
     """
     declared = tuple(variables)
     missing = [var.name for var in declared if var.required and var.default is None and values.get(var.name) is None]
@@ -113,7 +114,7 @@ def _data(value: Any, text: str, short: str, shown: str) -> Any:
 
 
 def _text(var: Variable, value: Any) -> str:
-    """The value as text. Raises `VariableTypeError`, `TemplateLimitError`."""
+    """The value as text. Raises `VariableTypeError`, `MacroLimitError`."""
     if isinstance(value, str):
         text = scalar_text(str(value))
     elif isinstance(value, (list, tuple)) and var.type == "list":
@@ -160,7 +161,7 @@ def _wrong(var: Variable, value: Any) -> VariableTypeError:
 
 def _too_long(what: str, limit: str, allowed: int, found: int | None = None, name: str | None = None) -> None:
     where = None if name is None else Where(path=f"values.{name}")
-    raise TemplateLimitError(what, limit=limit, allowed=allowed, found=found, where=where)
+    raise MacroLimitError(what, limit=limit, allowed=allowed, found=found, where=where)
 
 
 # ----------------------------------------------------------------------------------------------------------------- length

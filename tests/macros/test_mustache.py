@@ -8,22 +8,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from innkeeper.library import limits
-from innkeeper.library.errors import TemplateLimitError, TemplateSyntaxError
-from innkeeper.library.mustache import Block, Node, Part, Section, Use, parse, uses
+from innkeeper.macros import mustache
+from innkeeper.macros.engine.errors import MacroLimitError, MacroSyntaxError
+from innkeeper.macros.mustache import BlockTag, Node, PartialTag, Section, VariableTag, parse, uses
 
 
 def _shape(nodes: tuple[Node, ...]) -> list[object]:
     """A tree in plain lists, without places."""
     shapes: list[object] = []
     for node in nodes:
-        if isinstance(node, Use):
+        if isinstance(node, VariableTag):
             shapes.append(("use", node.name))
-        elif isinstance(node, Part):
+        elif isinstance(node, PartialTag):
             shapes.append(("part", node.name))
         elif isinstance(node, Section):
             shapes.append(("not" if node.negated else "if", node.name, _shape(node.nodes)))
-        elif isinstance(node, Block):
+        elif isinstance(node, BlockTag):
             shapes.append(("block", node.name, _shape(node.nodes)))
         else:
             shapes.append(node)
@@ -90,7 +90,7 @@ MISTAKES = [
 @pytest.mark.parametrize("case", MISTAKES, ids=lambda case: case.id)
 def test_mistake(case: Mistake) -> None:
     """A mistake is an error that says in which template, line and column."""
-    with pytest.raises(TemplateSyntaxError) as caught:
+    with pytest.raises(MacroSyntaxError) as caught:
         parse(case.text, asset="name")
     where = caught.value.where
     assert where is not None
@@ -101,15 +101,15 @@ def test_mistake(case: Mistake) -> None:
 @pytest.mark.parametrize(
     ("text", "limit"),
     [
-        ("x" * (limits.MAX_TEMPLATE_CHARS + 1), "MAX_TEMPLATE_CHARS"),
-        ("{{a}}" * (limits.MAX_TAGS + 1), "MAX_TAGS"),
-        ("{{#a}}" * (limits.MAX_SECTION_DEPTH + 1), "MAX_SECTION_DEPTH"),
+        ("x" * (mustache.MAX_TEMPLATE_CHARS + 1), "MAX_TEMPLATE_CHARS"),
+        ("{{a}}" * (mustache.MAX_TAGS + 1), "MAX_TAGS"),
+        ("{{#a}}" * (mustache.MAX_SECTION_DEPTH + 1), "MAX_SECTION_DEPTH"),
     ],
     ids=["long", "tags", "deep"],
 )
 def test_limits(text: str, limit: str) -> None:
     """Too long, too many tags, too deep: an error that names the limit."""
-    with pytest.raises(TemplateLimitError) as caught:
+    with pytest.raises(MacroLimitError) as caught:
         parse(text)
     assert caught.value.limit == limit
 
@@ -127,6 +127,6 @@ def test_any_text_parses_or_fails_with_a_place(text: str) -> None:
     found: object = None
     try:
         found = "".join(str(node) for node in parse(text))
-    except TemplateSyntaxError as error:
+    except MacroSyntaxError as error:
         found = error.where and error.where.line
     assert found == text if "{{" not in text else found is not None

@@ -21,15 +21,35 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, NoReturn
 
-from innkeeper.library.errors import TemplateLimitError, TemplateSyntaxError
-from innkeeper.library.limits import MAX_SECTION_DEPTH, MAX_TAGS, MAX_TEMPLATE_CHARS
-from innkeeper.macros.engine.errors import place_in
+from innkeeper.macros.engine.errors import MacroLimitError, MacroSyntaxError, place_in
 
-__all__ = ["Block", "Included", "Node", "Part", "Section", "Use", "check_size", "parse", "uses"]
+__all__ = [
+    "MAX_SECTION_DEPTH",
+    "MAX_TAGS",
+    "MAX_TEMPLATE_CHARS",
+    "BlockTag",
+    "Included",
+    "Node",
+    "PartialTag",
+    "Section",
+    "VariableTag",
+    "check_size",
+    "parse",
+    "uses",
+]
+
+MAX_TEMPLATE_CHARS: Final = 200_000
+"""One template's text, and a text with its partials in it (`MacroLimitError`)."""
+
+MAX_TAGS: Final = 10_000
+"""Tags in one text with its partials (`MacroLimitError`)."""
+
+MAX_SECTION_DEPTH: Final = 64
+"""Sections and blocks inside one another (`MacroLimitError`)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class VariableTag:
     """A name to fill in, at ``index`` in its text."""
 
     name: str
@@ -37,7 +57,7 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PartialTag:
     """A place for another template."""
 
     name: str
@@ -55,7 +75,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class BlockTag:
     """Text that a template which extends this one may replace."""
 
     name: str
@@ -72,7 +92,7 @@ class Included:
     nodes: tuple[Node, ...]
 
 
-Node = str | Use | Part | Section | Block | Included
+Node = str | VariableTag | PartialTag | Section | BlockTag | Included
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]*")
 _PART_NAME: Final = re.compile(r"[^\s{}<>]+")
@@ -100,9 +120,9 @@ class _Open:
 
 
 def check_size(text: str, asset: str | None = None) -> None:
-    """Raise `TemplateLimitError` for a text that is too long to be a template."""
+    """Raise `MacroLimitError` for a text that is too long to be a template."""
     if len(text) > MAX_TEMPLATE_CHARS:
-        raise TemplateLimitError(
+        raise MacroLimitError(
             f"the template {asset}" if asset else "the template",
             limit="MAX_TEMPLATE_CHARS",
             allowed=MAX_TEMPLATE_CHARS,
@@ -114,14 +134,14 @@ def parse(text: str, *, asset: str | None = None) -> tuple[Node, ...]:
     """The tree of a template. ``asset`` is its name, for errors.
 
     Raises:
-        TemplateSyntaxError: a tag that is not closed, closes nothing, or has no proper name; says where.
-        TemplateLimitError: too long, too many tags, or too deep.
+        MacroSyntaxError: a tag that is not closed, closes nothing, or has no proper name; says where.
+        MacroLimitError: too long, too many tags, or too deep.
     """
     check_size(text, asset)
     stack, place = [_Open(None)], 0
     for count, tag in enumerate(_tags(text, asset)):
         if count >= MAX_TAGS:
-            raise TemplateLimitError("the tags of a template", limit="MAX_TAGS", allowed=MAX_TAGS)
+            raise MacroLimitError("the tags of a template", limit="MAX_TAGS", allowed=MAX_TAGS)
         start, end = _with_line(text, tag) if tag.kind in _ALONE else (tag.start, tag.end)
         _put_text(stack[-1], text[place : max(start, place)])
         _put_tag(stack, tag, text, asset)
@@ -142,7 +162,7 @@ def _put_tag(stack: list[_Open], tag: _Tag, text: str, asset: str | None) -> Non
     """Add one tag to the innermost open section, open a new one, or close it."""
     if tag.kind in _OPENERS:
         if len(stack) > MAX_SECTION_DEPTH:
-            raise TemplateLimitError("the nesting of a template", limit="MAX_SECTION_DEPTH", allowed=MAX_SECTION_DEPTH)
+            raise MacroLimitError("the nesting of a template", limit="MAX_SECTION_DEPTH", allowed=MAX_SECTION_DEPTH)
         stack.append(_Open(tag))
     elif tag.kind == "/":
         opened = stack[-1].tag
@@ -152,16 +172,16 @@ def _put_tag(stack: list[_Open], tag: _Tag, text: str, asset: str | None) -> Non
         closed = stack.pop()
         stack[-1].nodes.append(_closed(opened, tuple(closed.nodes)))
     elif tag.kind == ">":
-        stack[-1].nodes.append(Part(tag.name, tag.start))
+        stack[-1].nodes.append(PartialTag(tag.name, tag.start))
     elif tag.kind == "\\":
         stack[-1].nodes.append("{{")
     elif tag.kind != "!":
-        stack[-1].nodes.append(Use(tag.name, tag.start))
+        stack[-1].nodes.append(VariableTag(tag.name, tag.start))
 
 
 def _closed(tag: _Tag, nodes: tuple[Node, ...]) -> Node:
     if tag.kind == "$":
-        return Block(tag.name, nodes, tag.start)
+        return BlockTag(tag.name, nodes, tag.start)
     return Section(tag.name, tag.kind == "^", nodes, tag.start)
 
 
@@ -213,15 +233,15 @@ def _with_line(text: str, tag: _Tag) -> tuple[int, int]:
 
 
 def _fail(message: str, text: str, index: int, asset: str | None) -> NoReturn:
-    raise TemplateSyntaxError(message, where=place_in(text, index)).at(asset=asset)
+    raise MacroSyntaxError(message, where=place_in(text, index)).at(asset=asset)
 
 
-def uses(nodes: tuple[Node, ...]) -> Iterator[Use | Section]:
+def uses(nodes: tuple[Node, ...]) -> Iterator[VariableTag | Section]:
     """Every place of a tree where a variable is used, in the order of the text; not those of its partials."""
     waiting = list(reversed(nodes))
     while waiting:
         node = waiting.pop()
-        if isinstance(node, (Use, Section)):
+        if isinstance(node, (VariableTag, Section)):
             yield node
-        if isinstance(node, (Section, Block, Included)):
+        if isinstance(node, (Section, BlockTag, Included)):
             waiting.extend(reversed(node.nodes))
