@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     )
     from innkeeper.taverns.smart.compat import DEFAULT_PROFILE, PROFILES, Compat, SmartOptions, compat_of
     from innkeeper.taverns.smart.construction import Construction, construct, construct_explained
-    from innkeeper.taverns.smart.framing import assemble, assemble_full
+    from innkeeper.taverns.smart.framing import EntryNumberError, assemble, assemble_full
+    from innkeeper.taverns.smart.messages import RoleError
     from innkeeper.taverns.smart.regex_rules import apply_messages, apply_text, postprocess_apply
     from innkeeper.taverns.smart.steps import PIPELINE, TAVERN, build, builder, to_messages
-    from innkeeper.taverns.smart.values import EntryNumberError, RoleError
     from innkeeper.taverns.smart.variables_update import apply_operation
     from innkeeper.taverns.smart.verdict import Rule, Verdict
 
@@ -121,8 +121,8 @@ __getattr__, __dir__ = lazy_names(
         "PROFILES": "compat",
         "Compat": "compat",
         "Construction": "construction",
-        "EntryNumberError": "values",
-        "RoleError": "values",
+        "EntryNumberError": "framing",
+        "RoleError": "messages",
         "Rule": "verdict",
         "ShapeError": "innkeeper.content.json.values",
         "SmartOptions": "compat",

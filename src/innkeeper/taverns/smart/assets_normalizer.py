@@ -13,7 +13,6 @@ from typing import Any, Final
 from innkeeper.content.json.values import copied, text_of
 from innkeeper.prompt.errors import LimitError, Where
 from innkeeper.taverns.smart.compat import Compat, SmartOptions
-from innkeeper.taverns.smart.values import MAX_BOOK_DEPTH
 
 __all__ = [
     "entries_of",
@@ -25,6 +24,9 @@ __all__ = [
     "merge_world_books",
     "normalize",
 ]
+
+MAX_BOOK_DEPTH: Final = 64
+"""Arrays and objects inside one another around a world book's entries."""
 
 _REGEX_ORDER: Final = ("independent", "preset", "character")
 _BOOK_ORDER: Final = ("original_world_books", "character_world_book")

@@ -11,13 +11,15 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.content.json.values import ShapeError
-from innkeeper.taverns.smart.values import MIN_AUTOMATON_TOKENS
 from innkeeper.text.automaton import Automaton
 
 if TYPE_CHECKING:
     from innkeeper.macros.smart import MacroOptions
 
 __all__ = ["CONDITIONAL", "HISTORY_TEXT", "Conditions", "KeywordSearch", "is_conditional"]
+
+MIN_AUTOMATON_TOKENS: Final = 9
+"""From so many keywords on, one pass with an automaton is faster than looking for each."""
 
 CONDITIONAL: Final = "conditional"
 """The mode of an entry whose condition counts; every other mode is *always*."""

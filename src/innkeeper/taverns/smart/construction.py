@@ -24,8 +24,9 @@ from innkeeper.taverns.smart.messages import (
     normalised_history,
     preset_source,
     role_or,
+    shown_number,
+    whole_number,
 )
-from innkeeper.taverns.smart.values import told_number, whole_number
 from innkeeper.taverns.smart.verdict import Rule, Verdict, shown
 
 __all__ = [
@@ -230,7 +231,7 @@ def _verdict(row: _Row, places: dict[int, int]) -> Verdict:
     if row.value is not None:
         facts |= {"condition": text_of(item.get("condition"), entry.asset), "value": row.value}
     if candidate is not None and row.made is not None:
-        depth, order = told_number(candidate.depth), told_number(candidate.order)
+        depth, order = shown_number(candidate.depth), shown_number(candidate.order)
         facts |= {"role": candidate.role, "depth": depth, "order": order, "place": places[id(row.made)]}
     elif row.rule in _FIELD:
         facts["found"] = shown(item.get(_FIELD[row.rule]))

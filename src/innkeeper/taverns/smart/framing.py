@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from innkeeper.content.json.values import copied, text_of
-from innkeeper.prompt.errors import Where
+from innkeeper.prompt.errors import FormatError, Where
 from innkeeper.taverns.smart.assets_normalizer import entries_of
 from innkeeper.taverns.smart.compat import Compat, SmartOptions
 from innkeeper.taverns.smart.conditions import KeywordSearch, is_conditional
@@ -23,14 +23,15 @@ from innkeeper.taverns.smart.messages import (
     framed_history,
     prompt_source,
     role_or,
+    whole_number,
 )
-from innkeeper.taverns.smart.values import EntryNumberError, whole_number
 from innkeeper.taverns.smart.verdict import Rule
 
 __all__ = [
     "CHAT_HISTORY",
     "DESCRIPTIONS",
     "LORE_POSITIONS",
+    "EntryNumberError",
     "assemble",
     "assemble_full",
     "framed_lore",
@@ -41,6 +42,12 @@ __all__ = [
     "screen_framed",
     "wrapped",
 ]
+
+
+class EntryNumberError(FormatError, ValueError):
+    """A number that framing needs and cannot read: the whole call fails, as in the original."""
+
+    HINT = "write it as a whole number"
 
 
 @dataclass(frozen=True, slots=True)

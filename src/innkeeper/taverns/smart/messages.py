@@ -1,8 +1,8 @@
 """Messages ``{role, content, source}``: the four roles, the sources of texts, and the history as messages.
 
-A source says with the keys of its entry where a text came from. `normalised_history` is the strict reading of
-construct (3-smarttavern, *behaviour details*); `framed_history` that of framing, which refuses nothing and keeps the
-sources it is given.
+Entries are read by `role_or` and `whole_number`. A source says with the keys of its entry where a text came from.
+`normalised_history` is the strict reading of construct (3-smarttavern, *behaviour details*); `framed_history` that of
+framing, which refuses nothing and keeps the sources it is given.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from innkeeper.content.json.values import PLAIN, ShapeError, copied, text_of
+from innkeeper.prompt.errors import FormatError, Where
 from innkeeper.taverns.smart.compat import Compat
-from innkeeper.taverns.smart.values import RoleError
 
 __all__ = [
+    "MAX_NUMBER",
     "RANK",
     "ROLES",
+    "RoleError",
     "document_source",
     "entry_source",
     "folded_role",
@@ -29,6 +31,8 @@ __all__ = [
     "preset_source",
     "prompt_source",
     "role_or",
+    "shown_number",
+    "whole_number",
 ]
 
 ROLES: Final = frozenset({"system", "user", "assistant", "thinking"})
@@ -36,6 +40,21 @@ ROLES: Final = frozenset({"system", "user", "assistant", "thinking"})
 
 RANK: Final = MappingProxyType({"assistant": 0, "user": 1, "system": 2, "thinking": 2})
 """assistant < user < system (3-smarttavern, *sorting*); thinking stands with system."""
+
+
+MAX_NUMBER: Final = 2**53
+"""The largest number that reports tell and that a preset's settings may be: what every JSON reader holds."""
+
+
+class RoleError(FormatError, ValueError):
+    """A role that is not one of the four (3-smarttavern, *errors and borders*). ``message`` is the original's text."""
+
+    HINT = "roles are system, user, assistant and thinking, without blanks around them"
+
+    def __init__(self, index: int, role: str) -> None:
+        super().__init__(
+            f"invalid message role at history[{index}]: {role}", where=Where(path=f"history[{index}].role")
+        )
 
 
 def folded_role(value: Any, path: str) -> str:
@@ -47,6 +66,26 @@ def role_or(entry: dict[str, Any], default: str, path: str) -> str:
     """An entry's own role, or ``default`` where it has none of the four."""
     role = folded_role(entry.get("role", default), path)
     return role if role in ROLES else default
+
+
+def whole_number(value: Any, default: int) -> int | None:
+    """A whole number by Python's ``int``, the default for what is empty or false, ``None`` for what is not a number.
+
+    A zero that is a number is itself.
+    """
+    if type(value) is int:
+        return value
+    if not value and type(value) is not float:
+        return default
+    try:
+        return int(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def shown_number(value: int | None) -> int | None:
+    """A whole number as reports show it: one that JSON readers may not hold as the nearest that they do."""
+    return None if value is None else max(-MAX_NUMBER, min(value, MAX_NUMBER))
 
 
 def preset_source(entry: dict[str, Any], index: int, *, emit_source_id: bool) -> dict[str, Any]:

@@ -40,8 +40,7 @@ from innkeeper.taverns.smart.assets_normalizer import (
 )
 from innkeeper.taverns.smart.compat import Compat, SmartOptions, compat_of
 from innkeeper.taverns.smart.conditions import HISTORY_TEXT
-from innkeeper.taverns.smart.messages import history_text
-from innkeeper.taverns.smart.values import MAX_NUMBER
+from innkeeper.taverns.smart.messages import MAX_NUMBER, history_text
 
 if TYPE_CHECKING:
     from innkeeper.content.character import Character

@@ -19,10 +19,12 @@ from innkeeper.macros.engine.limits import MAX_OUTPUT
 from innkeeper.prompt.errors import InnkeeperError, InputError, Where
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.taverns.smart.compat import SmartOptions
-from innkeeper.taverns.smart.values import MAX_RULES_SECONDS
 from innkeeper.text.pyregex import MAX_PATTERN_SECONDS, Deadline, Pattern, PatternLimitError, compile_pattern
 
 __all__ = ["PLACEMENTS", "VIEWS", "apply_messages", "apply_text", "postprocess_apply"]
+
+MAX_RULES_SECONDS: Final = 3.0
+"""Wall time the regex rules of one call may search together (`PatternLimitError`); one rule has ``MAX_PATTERN_SECONDS``."""
 
 PLACEMENTS: Final = ("before_macro", "after_macro")
 """When rules run."""

@@ -31,9 +31,9 @@ from innkeeper.prompt.text import scalar_text
 from innkeeper.taverns.smart.conditions import KeywordSearch
 from innkeeper.taverns.smart.construction import construct_explained
 from innkeeper.taverns.smart.framing import LORE_POSITIONS, assemble, in_chat_prompts, relative_prompts, screen_framed
+from innkeeper.taverns.smart.messages import shown_number, whole_number
 from innkeeper.taverns.smart.prepare import INPUTS, PREPARE, SmartInputs, inputs_of, window_of
 from innkeeper.taverns.smart.regex_rules import apply_messages
-from innkeeper.taverns.smart.values import told_number, whole_number
 from innkeeper.taverns.smart.verdict import Rule, SmartLore, Verdict, shown
 from innkeeper.taverns.tavern import Tavern
 
@@ -245,7 +245,7 @@ def _block(message: dict[str, Any], number: int) -> Block:
     facts |= {name: text_of(source.get(name), name) for name in ("name", "identifier") if source.get(name)}
     if place == "in-chat":
         depth, order = whole_number(source.get("depth"), 0), whole_number(source.get("order"), 100)
-        facts |= {"depth": told_number(depth), "order": told_number(order)}
+        facts |= {"depth": shown_number(depth), "order": shown_number(order)}
     return Block(
         role=message["role"],
         content=scalar_text(message["content"]),
