@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.macros.engine.verbatim import ALL_ZONES
 from innkeeper.prompt import Block, BudgetGroup, ConfigError, StrictModeError
 from innkeeper.prompt.errors import PipelineError
 from innkeeper.taverns import vibe
@@ -20,6 +19,7 @@ from innkeeper.taverns.vibe.language_policy import (
     policy_text,
     with_policy,
 )
+from innkeeper.text.verbatim import ALL_ZONES
 
 JAPANESE = {"enabled": True, "target_lang": "ja"}
 

@@ -16,9 +16,9 @@ import msgspec
 from innkeeper.inference.output_tags.lang_spans import LangSpans, sanitize_lang_spans
 from innkeeper.inference.output_tags.markup import Tag, attributes, scan, write_attributes
 from innkeeper.inference.sections import read_config, refuse_config, section_of
-from innkeeper.macros.engine.verbatim import CODE_ZONES, Escape, Zone, mask, unmask
 from innkeeper.prompt import thaw
 from innkeeper.prompt.frozen import EMPTY, FrozenDict
+from innkeeper.text.verbatim import CODE_ZONES, Escape, Zone, mask, unmask
 
 __all__ = [
     "SANITIZERS",

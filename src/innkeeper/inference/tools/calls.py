@@ -16,9 +16,9 @@ import msgspec
 from innkeeper.inference.errors import ToolArgumentsError
 from innkeeper.inference.limits import DEFAULT_MAX_TOOL_BYTES
 from innkeeper.inference.output_tags.markup import Tag, scan
-from innkeeper.macros.engine.verbatim import Escape, Zone, mask, unmask
 from innkeeper.prompt import thaw as prompt_thaw
 from innkeeper.prompt.frozen import EMPTY, FrozenDict, freeze, thaw
+from innkeeper.text.verbatim import Escape, Zone, mask, unmask
 
 __all__ = ["ToolCall", "calls_of", "parse_arguments", "size_of_arguments", "take_tag_calls", "unfenced"]
 

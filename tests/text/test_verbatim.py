@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.macros.engine.verbatim import ALL_ZONES, CODE_ZONES, Escape, Zone, mask, unmask
+from innkeeper.text.verbatim import ALL_ZONES, CODE_ZONES, Escape, Zone, mask, unmask
 
 TEXTS = st.one_of(st.text(), st.text(alphabet="`~<>{}%[]()\\!\"' \nabhtps:/.\x00v0", max_size=120))
 
