@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from innkeeper.content.files.formats import open_card as open_card
     from innkeeper.content.files.formats import sniff as sniff
     from innkeeper.content.files.loading import PresetFile as PresetFile
+    from innkeeper.content.files.loading import load_asset as load_asset
     from innkeeper.content.files.loading import load_character as load_character
     from innkeeper.content.files.loading import load_chat as load_chat
     from innkeeper.content.files.loading import load_lorebook as load_lorebook
@@ -166,6 +167,7 @@ _HOMES: Final = {
     "diff_trees": "diffing",
     "embed_in_png": "files.png",
     "encode_json": "json.text",
+    "load_asset": "files.loading",
     "load_character": "files.loading",
     "load_chat": "files.loading",
     "load_lorebook": "files.loading",
@@ -257,6 +259,7 @@ __all__ = [
     "diff_trees",
     "embed_in_png",
     "encode_json",
+    "load_asset",
     "load_character",
     "load_chat",
     "load_lorebook",

@@ -20,6 +20,7 @@ from innkeeper.content import (
     Lorebook,
     MissingFileError,
     WrongKindError,
+    load_asset,
     load_character,
     load_chat,
     load_lorebook,
@@ -45,7 +46,7 @@ LOADERS: list[Callable[[Any], Any]] = [
 BOOK = {"name": "B", "entries": [{"keys": ["a"], "content": "x", "enabled": True}]}
 
 
-@pytest.mark.parametrize("load", LOADERS, ids=lambda load: load.__name__)
+@pytest.mark.parametrize("load", [load_asset, *LOADERS], ids=lambda load: load.__name__)
 def test_a_missing_file(load: Callable[[Any], Any], tmp_path: Path) -> None:
     """Every loader says which file it could not open."""
     with pytest.raises(MissingFileError) as caught:
@@ -162,3 +163,54 @@ def test_every_file_made_by_others(path: Path) -> None:
         assert read == []
     elif wanted:
         assert wanted in read
+
+
+FILES = {
+    "card": (card_json(), "Character"),
+    "card in a picture": (card_png(), "Character"),
+    "card in an archive": (archive({"card.json": card_json()}), "Character"),
+    "lorebook": (json.dumps(BOOK).encode(), "Lorebook"),
+    "persona": (b'{"name": "Ann", "description": "A tall woman."}', "Persona"),
+    "chat": (b'{"user_name": "A", "character_name": "B"}\n{"name": "B", "is_user": false, "mes": "Hi"}', "Chat"),
+    "context template": (b'{"name": "C", "story_string": "{{description}}"}', "PresetFile"),
+    "something of the caller's": (b'{"message": "Hello"}', "bytes"),
+}
+
+
+@pytest.mark.parametrize(("data", "kind"), FILES.values(), ids=FILES)
+def test_an_asset_is_told_by_its_content(data: bytes, kind: str, tmp_path: Path) -> None:
+    """A file of any kind, from a path and from bytes, gives its asset; JSON of no known kind goes to who asked for it."""
+    path = tmp_path / "file"
+    path.write_bytes(data)
+    for source in (data, path):
+        assert type(load_asset(source, unknown=lambda given: given)).__name__ == kind
+
+
+def test_a_file_is_opened_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However much has to be looked at to tell what it is."""
+    path, plain = tmp_path / "card.png", Path.open
+    opened: list[Path] = []
+
+    def noted(self: Path, *mode: Any) -> Any:
+        opened.append(self)
+        return plain(self, *mode)
+
+    path.write_bytes(card_png())
+    monkeypatch.setattr(Path, "open", noted)
+    load_asset(path)
+    assert opened == [path]
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [(png(), r"no card, persona, lorebook, preset or chat \(image\)"), (b"{1", "not JSON"), (b'{"a": 1}', "unknown")],
+    ids=["picture", "broken", "unknown"],
+)
+def test_what_is_no_asset_says_why(data: bytes, words: str, tmp_path: Path) -> None:
+    """An error with the file's name and the reason."""
+    path = tmp_path / "file"
+    path.write_bytes(data)
+    with pytest.raises(WrongKindError, match=words) as caught:
+        load_asset(path)
+    assert caught.value.where is not None
+    assert caught.value.where.asset == str(path)

@@ -14,6 +14,8 @@ from innkeeper.prompt import BuildRequest, InnkeeperError, UsageError, Where, de
 from innkeeper.prompt.limits import MAX_DEPTH
 
 if TYPE_CHECKING:
+    from innkeeper.content.files.loading import PresetFile
+    from innkeeper.content.files.reader import Source
     from innkeeper.content.finding import Finding
 
 __all__ = ["STDIN", "Assets", "asset_options", "request_fields", "setting"]
@@ -25,31 +27,6 @@ TAVERN: Final = "silly"
 
 STDIN: Final = "-"
 """The name of a file that stands for the standard input."""
-
-_PRESETS: Final = frozenset(
-    {
-        "chat preset",
-        "tavernkit preset",
-        "text preset",
-        "context template",
-        "instruct template",
-        "reasoning template",
-        "system prompt",
-        "master export",
-    }
-)
-_KINDS: Final[Mapping[str, str]] = {
-    "character": "card",
-    "byaf character": "card",
-    "byaf manifest": "card",
-    "persona": "persona",
-    "lorebook": "lorebook",
-    "chat": "chat",
-    "chat header": "chat",
-    "chat message": "chat",
-    **dict.fromkeys(_PRESETS, "preset"),
-}
-"""What is read as what, by the kind that its content shows."""
 
 
 def asset_options(command: F) -> F:
@@ -101,24 +78,25 @@ class Assets:
         return assets
 
     def add(self, name: str) -> None:
-        """Add a file by what its content shows it to be; an unknown JSON object is read as a request.
+        """Add a file by what its content shows it to be; JSON of no known kind is read as a request.
 
         Raises `UsageError` for a file that a build has no use for, and what the readers of content raise.
         """
-        from innkeeper.content.files.formats import sniff
+        from innkeeper.content.errors import WrongKindError
+        from innkeeper.content.files.loading import load_asset
 
-        found = sniff(self._source(name))
-        if found.kind in _KINDS:
-            self.add_as(_KINDS[found.kind], name)
-        elif found.kind == "unknown" and found.container == "json" and not found.reason:
-            self.add_as("request", name)
-        else:
-            what = found.reason or f"a build has no use for this kind of file ({found.kind})"
-            raise UsageError(what, where=Where(asset=name))
+        try:
+            value = load_asset(self._source(name), unknown=lambda source: _request(source, name))
+        except WrongKindError as error:
+            raise UsageError(error.message, where=Where(asset=name)) from error
+        self._put(value, name)
 
     def add_as(self, kind: str, name: str) -> None:
-        """Add a file as a ``card``, ``persona``, ``lorebook``, ``preset``, ``chat`` or ``request``."""
-        getattr(self, f"_add_{kind}")(name)
+        """Add a file as a ``card``, ``persona``, ``lorebook``, ``preset`` or ``chat``."""
+        from innkeeper.content.files import loading
+
+        loader = {"card": "load_character", "preset": "load_preset_file"}.get(kind, f"load_{kind}")
+        self._put(getattr(loading, loader)(self._source(name)), name)
 
     def request(self, given: Mapping[str, Any], settings: Iterable[str] = ()) -> BuildRequest:
         """The request: the file's, with the assets over it, then ``given`` fields that are not None, then `setting` texts.
@@ -141,67 +119,52 @@ class Assets:
             check_limit(LIMITS, "file_bytes", len(self._piped), "the standard input", asset="stdin")
         return self._piped
 
-    def _put(self, field: str, value: Any, name: str) -> None:
+    def _put(self, value: Any, name: str) -> None:
+        """Put what a file holds into its field of the request, and keep what was not right in it."""
+        from innkeeper.content.files.loading import PresetFile
+        from innkeeper.content.lorebook import Lorebook
+
+        self.findings += getattr(value, "findings", ())
+        if isinstance(value, Lorebook):
+            self.fields["lorebooks"] = (*self.fields.get("lorebooks", ()), value)
+        elif isinstance(value, PresetFile):
+            self._put_presets(value, name)
+        else:
+            self._set(_FIELDS[type(value).__name__], value, name)
+
+    def _put_presets(self, file: PresetFile, name: str) -> None:
+        """A preset, and templates of text completion, which are settings."""
+        if file.preset is not None:
+            self._set("preset", file.preset, name)
+        parts = {"context": file.context, "instruct": file.instruct, "sysprompt": file.sysprompt}
+        text = {key: part.to_dict() for key, part in parts.items() if part is not None}
+        if file.text_preset is not None:
+            text["textgen"] = file.text_preset.to_dict()
+        settings: dict[str, Any] = {"text": text} if text else {}
+        if file.reasoning is not None:
+            settings["power_user"] = {"reasoning": file.reasoning.to_dict()}
+        if settings:
+            self.fields["settings"] = deep_merge(self.fields.get("settings", {}), settings)
+
+    def _set(self, field: str, value: Any, name: str) -> None:
         if field in self.fields:
             raise UsageError(f"a second {field} is given", where=Where(asset=name), hint="give one")
         self.fields[field] = value
-        self.findings += getattr(value, "findings", ())
 
-    def _merge(self, field: str, value: Mapping[str, Any]) -> None:
-        self.fields[field] = deep_merge(self.fields.get(field, {}), value)
 
-    def _add_card(self, name: str) -> None:
-        from innkeeper.content.files.formats import open_card
+_FIELDS: Final = {"Character": "character", "Persona": "user", "Chat": "history", "BuildRequest": "request"}
+"""The fields of a request that assets go to, by their types; the request itself is what they are put over."""
 
-        self._put("character", open_card(self._source(name)).character, name)
 
-    def _add_persona(self, name: str) -> None:
-        from innkeeper.content.files.loading import load_persona
+def _request(source: Source, name: str) -> BuildRequest:
+    from innkeeper.content.files.reader import Reader
 
-        self._put("user", load_persona(self._source(name)), name)
-
-    def _add_lorebook(self, name: str) -> None:
-        from innkeeper.content.files.loading import load_lorebook
-
-        book = load_lorebook(self._source(name))
-        self.fields["lorebooks"] = (*self.fields.get("lorebooks", ()), book)
-        self.findings += book.findings
-
-    def _add_preset(self, name: str) -> None:
-        """A preset, and templates of text completion, which are settings."""
-        from innkeeper.content.files.loading import load_preset_file
-
-        file = load_preset_file(self._source(name))
-        self.findings += file.findings
-        if file.preset is not None:
-            self._put("preset", file.preset, name)
-        parts = {
-            "context": file.context,
-            "instruct": file.instruct,
-            "sysprompt": file.sysprompt,
-            "textgen": file.text_preset,
-        }
-        text = {part: asset.to_dict() for part, asset in parts.items() if asset is not None}
-        if text:
-            self._merge("settings", {"text": text})
-        if file.reasoning is not None:
-            self._merge("settings", {"power_user": {"reasoning": file.reasoning.to_dict()}})
-
-    def _add_chat(self, name: str) -> None:
-        from innkeeper.content.files.loading import load_chat
-
-        self._put("history", load_chat(self._source(name)), name)
-
-    def _add_request(self, name: str) -> None:
-        from innkeeper.content.files.reader import Reader
-
-        with Reader(self._source(name)) as reader:
-            try:
-                request = BuildRequest.from_json(reader.all())
-            except InnkeeperError as error:
-                error.where = msgspec.structs.replace(error.where or Where(), asset=name)
-                raise
-        self._put("request", request, name)
+    with Reader(source) as reader:
+        try:
+            return BuildRequest.from_json(reader.all())
+        except InnkeeperError as error:
+            error.where = msgspec.structs.replace(error.where or Where(), asset=name)
+            raise
 
 
 def request_fields(options: Mapping[str, Any], *more: str) -> dict[str, Any]:

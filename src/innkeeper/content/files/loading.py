@@ -1,11 +1,11 @@
-"""Loading: the readers that take a path or bytes, one for each kind of asset.
+"""Loading: the readers that take a path or bytes, one for each kind of asset, and one for whatever a file holds.
 
 A `PresetFile` is what a JSON file of settings holds: one preset or template, or a master export of several.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -14,7 +14,7 @@ from innkeeper.content.character import Character
 from innkeeper.content.chat import Chat, read_chat
 from innkeeper.content.errors import PersonaError, PresetError, WrongKindError
 from innkeeper.content.files.format import Formats, OpenFile
-from innkeeper.content.files.formats import FORMATS, open_card
+from innkeeper.content.files.formats import FORMATS, open_card, sniff
 from innkeeper.content.files.reader import Reader, Source
 from innkeeper.content.finding import Finding, Path
 from innkeeper.content.json.document import Document
@@ -29,6 +29,7 @@ from innkeeper.prompt.errors import InputError, Where
 
 __all__ = [
     "PresetFile",
+    "load_asset",
     "load_character",
     "load_chat",
     "load_lorebook",
@@ -38,6 +39,44 @@ __all__ = [
     "load_preset_file",
     "read_preset_file",
 ]
+
+
+def load_asset(
+    source: Source,
+    *,
+    limits: Limits = LIMITS,
+    formats: Formats = FORMATS,
+    unknown: Callable[[Source], Any] | None = None,
+) -> Any:
+    """What a file holds, told by its content: a `Character`, `Persona`, `Lorebook`, `Chat` or `PresetFile`.
+
+    A file of up to ``limits.file_bytes`` is read once; a larger one, an archive or a chat, from where it is.
+
+    Args:
+        source: a path, or the bytes.
+        limits: the limits to hold.
+        formats: other formats than these.
+        unknown: what reads JSON of no known kind.
+
+    Raises:
+        MissingFileError: the file cannot be opened.
+        WrongKindError: it holds none of these; the message says why.
+        InputError: what the reader of its kind raises.
+    """
+    with Reader(source, limits, size_limit="archive_bytes") as reader:
+        data = reader.all() if reader.size <= limits.file_bytes else source
+        name = reader.name
+    sniffed = sniff(data, limits=limits, formats=formats)
+    load = _LOADERS.get(sniffed.kind)
+    if load is None and sniffed.container == "json" and sniffed.reason is None:
+        load = unknown
+    try:
+        if load is None:
+            what = sniffed.reason or f"this holds no card, persona, lorebook, preset or chat ({sniffed.kind})"
+            raise WrongKindError(what, found=sniffed.kind)
+        return load(data)
+    except InputError as error:
+        raise error.at(asset=name) from error.__cause__
 
 
 def load_character(
@@ -128,6 +167,10 @@ def _read_book(document: Document, limits: Limits, name: str | None) -> Lorebook
         raise error.at(asset=name) from None
 
 
+_CHARACTERS: Final = ("character", "byaf character", "byaf manifest")
+_CHATS: Final = ("chat", "chat header", "chat message")
+
+
 class PresetFile(msgspec.Struct, frozen=True, kw_only=True):
     """What a file of settings holds; ``None`` for what it does not."""
 
@@ -162,6 +205,15 @@ _SINGLE: Final[Mapping[str, tuple[str, type[JsonAsset]]]] = {
     "text preset": ("text_preset", TextPreset),
 }
 """Kinds of JSON that are one preset or template."""
+
+_LOADERS: Final[Mapping[str, Callable[[Source], Any]]] = {
+    **dict.fromkeys(_CHARACTERS, load_character),
+    **dict.fromkeys(_CHATS, load_chat),
+    **dict.fromkeys((*_SINGLE, "master export"), load_preset_file),
+    "lorebook": load_lorebook,
+    "persona": load_persona,
+}
+"""What reads a file of each kind that `sniff` tells."""
 
 _MASTER: Final[Mapping[str, tuple[str, type[JsonAsset]]]] = {
     "instruct": ("instruct", InstructTemplate),
