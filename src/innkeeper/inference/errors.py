@@ -18,6 +18,7 @@
     ├── ModelFileError               a file that holds no usable weights
     ├── ToolArgumentsError           a tool call's arguments that cannot be read; ``code`` is the rule
     └── DirectivesError              an answer that is no directives envelope; ``code`` is the rule
+    RequestCancelledError            the caller asked a request under way to stop
     UsageError
     └── PreflightError               a request that its model cannot take, refused before it is sent
     ToolUseError                     a tool loop that did not end as its mode demands; ``code`` is the rule
@@ -45,6 +46,7 @@ __all__ = [
     "ProviderConnectionError",
     "ProviderTimeoutError",
     "ReplyError",
+    "RequestCancelledError",
     "StreamCutError",
     "ToolArgumentsError",
     "ToolLoopCancelledError",
@@ -87,13 +89,24 @@ class ReplyError(ProviderError):
 
 
 class ProviderTimeoutError(ProviderError):
-    """Nothing came within the time allowed. ``phase`` is ``open``, ``write``, ``read`` or ``total``."""
+    """Nothing came within the time allowed. ``phase`` is ``open``, ``write``, ``read`` or ``total``.
+
+    ``partial`` is the text that had arrived, where a stream was under way.
+    """
 
     http_status = 504
 
-    def __init__(self, message: str, *, phase: str, **kwargs: Any) -> None:
-        super().__init__(message, phase=phase, **kwargs)
+    def __init__(self, message: str, *, phase: str, partial: str = "", **kwargs: Any) -> None:
+        super().__init__(message, phase=phase, **({"partial_characters": len(partial)} if partial else {}), **kwargs)
         self.phase = phase
+        self.partial = partial
+
+
+class RequestCancelledError(InnkeeperError):
+    """The caller asked a request that was under way to stop; the connection is closed."""
+
+    exit_code = 130
+    http_status = 499
 
 
 class ProviderConnectionError(ProviderError):

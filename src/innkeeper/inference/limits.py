@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 __all__ = [
+    "CANCEL_INTERVAL",
     "DEFAULT_MAX_TOOL_BYTES",
     "DEFAULT_OPEN_TIMEOUT",
     "DEFAULT_TIMEOUT",
@@ -22,6 +23,9 @@ __all__ = [
     "SAMPLE_CHARACTERS",
 ]
 
+CANCEL_INTERVAL: Final = 0.05
+"""Seconds between two looks at whether a request that waits is still wanted, where its caller can cancel it."""
+
 DEFAULT_TIMEOUT: Final = 120.0
 """Seconds that a server may stay silent, before its first byte and between two of them."""
 
@@ -29,7 +33,7 @@ DEFAULT_OPEN_TIMEOUT: Final = 10.0
 """Seconds to reach a server: name, connection, TLS."""
 
 DEFAULT_TOTAL_TIMEOUT: Final = 900.0
-"""Seconds that a whole answer may take, checked with each piece that arrives."""
+"""Seconds that a whole answer may take, from the request to its last byte."""
 
 MAX_RESPONSE_BYTES: Final = 64 * 1024 * 1024
 """Bytes of one answer, counted after decompression while reading."""

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from innkeeper.inference.client import wire
+from innkeeper.inference.client import watch
 from innkeeper.inference.client.sync_client import Client
 from innkeeper.inference.errors import HttpError, ProviderTimeoutError
 from innkeeper.inference.fake.provider import EchoServer, FakeClient
@@ -119,7 +119,7 @@ def test_error_of_the_reader_passes_through() -> None:
 @pytest.mark.parametrize("stream", [False, True])
 def test_answers_are_limited(monkeypatch: pytest.MonkeyPatch, stream: bool) -> None:
     """An answer that never ends is given up at the limit, counted after decompression."""
-    monkeypatch.setattr(wire, "MAX_RESPONSE_BYTES", 10_000)
+    monkeypatch.setattr(watch, "MAX_RESPONSE_BYTES", 10_000)
     with pytest.raises(LimitError, match="MAX_RESPONSE_BYTES"):
         FakeClient(Fault.gzip("word " * 20_000)).chat("m", HELLO, stream=stream)
 
@@ -128,7 +128,7 @@ def test_answers_are_limited(monkeypatch: pytest.MonkeyPatch, stream: bool) -> N
 def test_total_time_is_limited(monkeypatch: pytest.MonkeyPatch, stream: bool) -> None:
     """An answer that drips for ever is given up when the total time is over."""
     now = iter(range(0, 1000, 7))
-    monkeypatch.setattr("innkeeper.inference.client.wire.monotonic", lambda: next(now))
+    monkeypatch.setattr("innkeeper.inference.client.watch.monotonic", lambda: next(now))
     drip = Fault.raw(b": ping\n\n" * 20, piece_bytes=8)
     with pytest.raises(ProviderTimeoutError) as caught:
         FakeClient(drip, total_timeout=20).chat("m", HELLO, stream=stream)

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from innkeeper.inference.client.exchange import ask
 from innkeeper.inference.client.sync_client import Client
 from innkeeper.inference.errors import HttpError, ProviderTimeoutError
 from innkeeper.inference.fake.provider import EchoServer, FakeClient
@@ -76,7 +77,7 @@ def test_other_routes(fake: Maker) -> None:
         vectors = [item["embedding"] for item in client.embeddings(model="e", input=["a", "b", "a"]).body["data"]]
         assert vectors[0] == vectors[2] != vectors[1]
         with pytest.raises(HttpError) as caught:
-            client._ask("GET", client.endpoint.url("/nothing"))
+            client._result(ask(client.endpoint, "GET", client.endpoint.url("/nothing")))
     assert caught.value.status == 404
 
 

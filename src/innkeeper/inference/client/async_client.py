@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, closing
 from typing import TYPE_CHECKING, Any, Self
 
-from innkeeper.inference.client.chat import ChatDecoder, ChatReply, Progress, refuses_streaming
-from innkeeper.inference.client.endpoint import Endpoint
-from innkeeper.inference.client.wire import (
-    CHAT,
-    Meter,
-    Response,
-    broken,
-    chat_request,
-    decoded,
-    public_headers,
-    raise_for_status,
-    times,
-    transport_errors,
-    unstreamed,
-    wire_request,
-)
-from innkeeper.inference.errors import HttpError
-from innkeeper.prompt import UsageError
+from innkeeper.inference.client.base import BaseClient
+from innkeeper.inference.client.chat import ChatReply, Progress
+from innkeeper.inference.client.exchange import READ, Exchange, Head, Send, Talk
+from innkeeper.inference.client.wire import Response, times
 
 if TYPE_CHECKING:
     import httpx
@@ -59,8 +47,8 @@ class AsyncChatStream(Progress):
         await self._pieces.aclose()
 
 
-class AsyncClient:
-    """See `Client`. One instance belongs to one event loop."""
+class AsyncClient(BaseClient):
+    """See `Client`. One instance belongs to one event loop. Cancelling the task that waits closes the connection."""
 
     def __init__(
         self,
@@ -70,16 +58,8 @@ class AsyncClient:
         transport: Any = None,
         **settings: Any,
     ) -> None:
-        unknown = settings.keys() - {"api_prefix", "api_key", "timeout", "open_timeout", "total_timeout"}
-        if unknown:
-            msg = f"unknown setting {min(unknown)!r}"
-            raise UsageError(msg, hint="settings: api_prefix, api_key, timeout, open_timeout, total_timeout")
-        self.endpoint = Endpoint.of({"base_url": base_url, **settings}, headers)
-        self._transport = transport
+        super().__init__(base_url, headers=headers, transport=transport, **settings)
         self._opened: httpx.AsyncClient | None = None
-
-    def __repr__(self) -> str:
-        return f"AsyncClient({self.endpoint.base_url + self.endpoint.api_prefix!r})"
 
     async def __aenter__(self) -> Self:
         return self
@@ -95,10 +75,8 @@ class AsyncClient:
 
     async def chat_completions(self, **request: Any) -> Response:
         """Send one chat completion request as it is and return the whole answer."""
-        if request.get("stream"):
-            msg = "chat_completions returns whole answers"
-            raise UsageError(msg, hint="use chat_stream()")
-        return await self._ask("POST", self.endpoint.url(CHAT), request)
+        response: Response = await self._result(self._completion(request))
+        return response
 
     async def chat(
         self,
@@ -110,29 +88,37 @@ class AsyncClient:
         on_delta: Callable[[str], Any] | None = None,
         **options: Any,
     ) -> ChatReply:
-        """Send messages; get ``(content, usage, finish_reason, response)``. ``on_delta`` is a plain function."""
+        """Send messages; get ``(content, usage, finish_reason, response)``. What ``on_delta`` returns is awaited if it can be."""
+        self._check_delta(on_delta, stream=stream)
         if not stream:
             return ChatReply.of(await self.chat_completions(model=model, messages=messages, **options))
         async with self.chat_stream(model, messages, include_usage=include_usage, **options) as pieces:
             async for delta in pieces:
-                if on_delta is not None:
-                    on_delta(delta)
+                done = on_delta(delta) if on_delta is not None else None
+                if inspect.isawaitable(done):
+                    await done
             return pieces.reply
 
     def chat_stream(
         self, model: str, messages: Sequence[Mapping[str, Any]], *, include_usage: bool = False, **options: Any
     ) -> AsyncChatStream:
         """Send messages; iterate over the pieces of the answer."""
-        request = chat_request(model, messages, options, include_usage=include_usage)
-        return AsyncChatStream(lambda stream: self._pieces(request, stream))
+        exchange = self._streamed(model, messages, options, include_usage=include_usage)
+        return AsyncChatStream(lambda progress: self._talk(exchange(progress), progress))
 
     async def models(self) -> Response:
         """The provider's list of models."""
-        return await self._ask("GET", self.endpoint.url("/models"))
+        response: Response = await self._result(self._listing())
+        return response
 
     async def embeddings(self, **request: Any) -> Response:
         """Send one embeddings request."""
-        return await self._ask("POST", self.endpoint.url("/embeddings"), request)
+        response: Response = await self._result(self._embedding(request))
+        return response
+
+    async def health(self) -> bool:
+        """Whether the server answers at all."""
+        return bool(await self._result(self._health()))
 
     @property
     def _http(self) -> httpx.AsyncClient:
@@ -142,48 +128,29 @@ class AsyncClient:
             self._opened = httpx.AsyncClient(transport=self._transport, timeout=times(self.endpoint))
         return self._opened
 
-    async def _ask(self, method: str, url: str, request: Any = None) -> Response:
-        async with self._open(method, url, request) as (answer, meter):
-            return decoded(answer.status_code, answer.headers, await _rest(answer, meter), self.endpoint)
+    async def _result(self, exchange: Exchange) -> Any:
+        async with aclosing(self._talk(exchange)) as given:
+            return await anext(given)
 
-    async def _pieces(self, request: dict[str, Any], stream: AsyncChatStream) -> AsyncGenerator[str]:
-        try:
-            async with aclosing(self._streamed(request, stream)) as pieces:
-                async for piece in pieces:
-                    yield piece
-        except HttpError as error:
-            if not refuses_streaming(error):
-                raise
-            async with aclosing(self._streamed(unstreamed(request), stream)) as pieces:
-                async for piece in pieces:
-                    yield piece
-
-    async def _streamed(self, request: dict[str, Any], stream: AsyncChatStream) -> AsyncGenerator[str]:
-        async with self._open("POST", self.endpoint.url(CHAT), request, stream) as (answer, meter):
-            shown = public_headers(answer.headers, self.endpoint)
-            if not answer.is_success:
-                raise_for_status(answer.status_code, shown, await _rest(answer, meter), self.endpoint)
-            decoder = stream.decoder = ChatDecoder(self.endpoint, answer.status_code, shown)
-            async for piece in answer.aiter_bytes():
-                for delta in decoder.feed(meter.take(piece)):
-                    yield delta
-                if decoder.done:
-                    break
-            for delta in decoder.close():
-                yield delta
-
-    @asynccontextmanager
-    async def _open(
-        self, method: str, url: str, request: Any = None, stream: AsyncChatStream | None = None
-    ) -> AsyncIterator[tuple[httpx.Response, Meter]]:
-        meter = Meter(self.endpoint)
-        sent = wire_request(self.endpoint, request, streams=stream is not None)
-        try:
-            async with self._http.stream(method, url, **sent) as answer:
-                yield answer, meter
-        except transport_errors() as error:
-            raise broken(error, self.endpoint, partial=None if stream is None else stream.arrived) from error
-
-
-async def _rest(answer: httpx.Response, meter: Meter) -> bytes:
-    return b"".join([meter.take(piece) async for piece in answer.aiter_bytes()])
+    async def _talk(self, exchange: Exchange, progress: Progress | None = None) -> AsyncGenerator[Any]:
+        """Do what an exchange wants; yields what is for the caller."""
+        with closing(Talk(exchange, self.endpoint, progress)) as talk:
+            async with AsyncExitStack() as answers:
+                pieces: AsyncIterator[bytes] | None = None
+                for step in talk:
+                    try:
+                        async with asyncio.timeout(talk.watch.left):
+                            if isinstance(step, Send):
+                                await answers.aclose()
+                                answer = await answers.enter_async_context(self._http.stream(**step._asdict()))
+                                pieces = answer.aiter_bytes()
+                                talk.give(Head(answer.status_code, answer.headers))
+                            elif step is READ and pieces is not None:
+                                talk.give(talk.watch.take(await anext(pieces, b"")))
+                    except TimeoutError:
+                        talk.fail(talk.watch.late())
+                    except talk.errors as error:
+                        talk.fail(error)
+                    else:
+                        if step is not READ and not isinstance(step, Send):
+                            yield step

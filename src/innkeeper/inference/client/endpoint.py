@@ -11,8 +11,8 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from innkeeper.inference.limits import DEFAULT_OPEN_TIMEOUT, DEFAULT_TIMEOUT, DEFAULT_TOTAL_TIMEOUT
-from innkeeper.inference.secret import Secret, redact
 from innkeeper.prompt import ConfigError
+from innkeeper.prompt.machine import Secret, redact
 
 __all__ = ["DEFAULT_API_PREFIX", "DEFAULT_BASE_URL", "ENVIRONMENT", "Endpoint"]
 

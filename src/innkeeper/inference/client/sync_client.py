@@ -4,27 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any, Self
 
-from innkeeper.inference.client.chat import ChatDecoder, ChatReply, ChatStream, refuses_streaming
-from innkeeper.inference.client.endpoint import Endpoint
-from innkeeper.inference.client.wire import (
-    CHAT,
-    Meter,
-    Response,
-    broken,
-    chat_request,
-    decoded,
-    public_headers,
-    raise_for_status,
-    times,
-    transport_errors,
-    unstreamed,
-    wire_request,
-)
-from innkeeper.inference.errors import HttpError
-from innkeeper.prompt import ProviderError, UsageError
+from innkeeper.inference.client.base import BaseClient
+from innkeeper.inference.client.chat import ChatReply, ChatStream, Progress
+from innkeeper.inference.client.exchange import READ, Exchange, Head, Send, Talk
+from innkeeper.inference.client.wire import Response, times
 
 if TYPE_CHECKING:
     import httpx
@@ -32,14 +18,15 @@ if TYPE_CHECKING:
 __all__ = ["Client"]
 
 
-class Client:
+class Client(BaseClient):
     """A client of one provider. Safe to share between threads; close it, or use it as a context manager.
 
     Settings that are not given come from ``INNKEEPER_BASE_URL``, ``INNKEEPER_API_PREFIX``, ``INNKEEPER_API_KEY``,
     ``INNKEEPER_TIMEOUT``, ``INNKEEPER_OPEN_TIMEOUT`` and ``INNKEEPER_TOTAL_TIMEOUT`` (seconds). A ``base_url`` that already ends
     with ``api_prefix`` is taken as meant. ``transport`` is an ``httpx`` transport, for tests and special networks.
 
-    Every method raises `ProviderError` and its kin (`innkeeper.inference.errors`); the key appears in none of them.
+    Every method raises `ProviderError` and its kin (`innkeeper.inference.errors`); the key appears in none of them. A call
+    in a `cancelled_by` block stops within `CANCEL_INTERVAL` of being told to, also while it waits for its first byte.
     """
 
     def __init__(  # noqa: PLR0913 - one argument a setting, all by name
@@ -54,21 +41,18 @@ class Client:
         headers: Mapping[str, str] | None = None,
         transport: Any = None,
     ) -> None:
-        given = {
-            "base_url": base_url,
-            "api_prefix": api_prefix,
-            "api_key": api_key,
-            "timeout": timeout,
-            "open_timeout": open_timeout,
-            "total_timeout": total_timeout,
-        }
-        self.endpoint = Endpoint.of(given, headers)
-        self._transport = transport
+        super().__init__(
+            base_url,
+            api_prefix=api_prefix,
+            api_key=api_key,
+            timeout=timeout,
+            open_timeout=open_timeout,
+            total_timeout=total_timeout,
+            headers=headers,
+            transport=transport,
+        )
         self._opened: httpx.Client | None = None
         self._lock = threading.Lock()
-
-    def __repr__(self) -> str:
-        return f"Client({self.endpoint.base_url + self.endpoint.api_prefix!r})"
 
     def __enter__(self) -> Self:
         return self
@@ -84,10 +68,7 @@ class Client:
 
     def chat_completions(self, **request: Any) -> Response:
         """Send one chat completion request as it is and return the whole answer. For streams see `chat_stream`."""
-        if request.get("stream"):
-            msg = "chat_completions returns whole answers"
-            raise UsageError(msg, hint="use chat(stream=True) or chat_stream()")
-        return self._ask("POST", self.endpoint.url(CHAT), request)
+        return self._result(self._completion(request))
 
     def chat(
         self,
@@ -100,10 +81,8 @@ class Client:
         **options: Any,
     ) -> ChatReply:
         """Send messages; get ``(content, usage, finish_reason, response)``. ``on_delta`` gets each piece of a stream."""
+        self._check_delta(on_delta, stream=stream)
         if not stream:
-            if on_delta is not None:
-                msg = "on_delta is for streams"
-                raise UsageError(msg, hint="pass stream=True")
             return ChatReply.of(self.chat_completions(model=model, messages=messages, **options))
         with self.chat_stream(model, messages, include_usage=include_usage, **options) as pieces:
             for delta in pieces:
@@ -118,80 +97,52 @@ class Client:
 
         A server that answers with a whole JSON body, or that turns streaming down, gives one piece.
         """
-        request = chat_request(model, messages, options, include_usage=include_usage)
-        return ChatStream(lambda stream: self._pieces(request, stream))
+        exchange = self._streamed(model, messages, options, include_usage=include_usage)
+        return ChatStream(lambda progress: self._talk(exchange(progress), progress))
 
     def models(self) -> Response:
         """The provider's list of models."""
-        return self._ask("GET", self.endpoint.url("/models"))
+        return self._result(self._listing())
 
     def embeddings(self, **request: Any) -> Response:
         """Send one embeddings request."""
-        return self._ask("POST", self.endpoint.url("/embeddings"), request)
+        return self._result(self._embedding(request))
 
     def health(self) -> bool:
         """Whether the server answers at all: ``/health`` at its root, and the list of models where there is no such page."""
-        try:
-            self._ask("GET", self.endpoint.base_url + "/health", parse=False)
-        except HttpError as error:
-            return error.status in {401, 403} or (error.status in {404, 405} and self._lists_models())
-        except ProviderError:
-            return False
-        return True
-
-    def _lists_models(self) -> bool:
-        try:
-            self.models()
-        except ProviderError:
-            return False
-        return True
+        return self._result(self._health())
 
     @property
     def _http(self) -> httpx.Client:
         import httpx
 
+        from innkeeper.inference.client.sockets import watch_connections
+
         with self._lock:
             if self._opened is None:
-                self._opened = httpx.Client(transport=self._transport, timeout=times(self.endpoint))
+                self._opened = watch_connections(httpx.Client(transport=self._transport, timeout=times(self.endpoint)))
             return self._opened
 
-    def _ask(self, method: str, url: str, request: Any = None, *, parse: bool = True) -> Response:
-        with self._open(method, url, request) as (answer, pieces):
-            raw = b"".join(pieces)
-            if parse:
-                return decoded(answer.status_code, answer.headers, raw, self.endpoint)
-            shown = public_headers(answer.headers, self.endpoint)
-            raise_for_status(answer.status_code, shown, raw, self.endpoint)
-            return Response(answer.status_code, shown, None)
+    def _result(self, exchange: Exchange) -> Any:
+        with closing(self._talk(exchange)) as given:
+            return next(given)
 
-    def _pieces(self, request: dict[str, Any], stream: ChatStream) -> Iterator[str]:
-        try:
-            yield from self._streamed(request, stream)
-        except HttpError as error:
-            if not refuses_streaming(error):
-                raise
-            yield from self._streamed(unstreamed(request), stream)
-
-    def _streamed(self, request: dict[str, Any], stream: ChatStream) -> Iterator[str]:
-        with self._open("POST", self.endpoint.url(CHAT), request, stream) as (answer, pieces):
-            shown = public_headers(answer.headers, self.endpoint)
-            if not answer.is_success:
-                raise_for_status(answer.status_code, shown, b"".join(pieces), self.endpoint)
-            decoder = stream.decoder = ChatDecoder(self.endpoint, answer.status_code, shown)
-            for piece in pieces:
-                yield from decoder.feed(piece)
-                if decoder.done:
-                    break
-            yield from decoder.close()
-
-    @contextmanager
-    def _open(
-        self, method: str, url: str, request: Any = None, stream: ChatStream | None = None
-    ) -> Iterator[tuple[httpx.Response, Iterator[bytes]]]:
-        meter = Meter(self.endpoint)
-        sent = wire_request(self.endpoint, request, streams=stream is not None)
-        try:
-            with self._http.stream(method, url, **sent) as answer:
-                yield answer, map(meter.take, answer.iter_bytes())
-        except transport_errors() as error:
-            raise broken(error, self.endpoint, partial=None if stream is None else stream.arrived) from error
+    def _talk(self, exchange: Exchange, progress: Progress | None = None) -> Iterator[Any]:
+        """Do what an exchange wants; yields what is for the caller."""
+        with closing(Talk(exchange, self.endpoint, progress)) as talk, ExitStack() as answers:
+            pieces: Iterator[bytes] = iter(())
+            for step in talk:
+                try:
+                    with talk.watch.reading():
+                        if isinstance(step, Send):
+                            answers.close()
+                            answer = answers.enter_context(self._http.stream(**step._asdict()))
+                            pieces = answer.iter_bytes()
+                            talk.give(Head(answer.status_code, answer.headers))
+                        elif step is READ:
+                            talk.give(talk.watch.take(next(pieces, b"")))
+                except talk.errors as error:
+                    talk.fail(error)
+                else:
+                    if step is not READ and not isinstance(step, Send):
+                        yield step

@@ -1,14 +1,13 @@
 """What goes over the wire and what comes back, the same for both clients, without I/O.
 
-Requests are written as bytes; answers are decoded into a `Response` within limits of size and time; statuses, error bodies and
-failures of the transport become our own errors. Secrets are redacted from everything that is shown.
+Requests are written as bytes; answers are decoded into a `Response`; statuses, error bodies and failures of the transport
+become our own errors. Secrets are redacted from everything that is shown.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from time import monotonic
 from typing import Any, Final
 
 import msgspec
@@ -22,13 +21,12 @@ from innkeeper.inference.errors import (
     ReplyError,
     StreamCutError,
 )
-from innkeeper.inference.limits import MAX_RESPONSE_BYTES, SAMPLE_CHARACTERS
-from innkeeper.prompt import LimitError, ProviderError, UsageError
+from innkeeper.inference.limits import SAMPLE_CHARACTERS
+from innkeeper.prompt import ProviderError, UsageError
 from innkeeper.prompt.text import scalar_text
 
 __all__ = [
     "CHAT",
-    "Meter",
     "Response",
     "broken",
     "chat_request",
@@ -41,7 +39,6 @@ __all__ = [
     "times",
     "transport_errors",
     "unstreamed",
-    "wire_request",
 ]
 
 _SUCCESS: Final = range(200, 300)
@@ -174,41 +171,12 @@ def encoded(request: Any) -> bytes:
     return scalar_text(text).encode()
 
 
-def wire_request(endpoint: Endpoint, request: Any, *, streams: bool) -> dict[str, Any]:
-    """The body and headers of a call, as the transport takes them."""
-    accept = "text/event-stream, application/json" if streams else "application/json"
-    kind = {} if request is None else {"content-type": "application/json"}
-    return {
-        "content": None if request is None else encoded(request),
-        "headers": {"accept": accept, **kind, **endpoint.wire_headers()},
-    }
-
-
 def times(endpoint: Endpoint) -> Any:
-    """The endpoint's times as the transport takes them."""
+    """The endpoint's times as the transport takes them; none is longer than the total."""
     import httpx
 
-    return httpx.Timeout(endpoint.timeout, connect=endpoint.open_timeout)
-
-
-class Meter:
-    """Counts one answer's bytes and watches its time: `take` passes pieces through until a limit is met."""
-
-    def __init__(self, endpoint: Endpoint) -> None:
-        self._endpoint = endpoint
-        self._deadline = monotonic() + endpoint.total_timeout
-        self._size = 0
-
-    def take(self, piece: bytes) -> bytes:
-        """``piece``. Raises `LimitError` past `MAX_RESPONSE_BYTES`, `ProviderTimeoutError` past the total time."""
-        self._size += len(piece)
-        if self._size > MAX_RESPONSE_BYTES:
-            what = "the provider's answer"
-            raise LimitError(what, limit="MAX_RESPONSE_BYTES", allowed=MAX_RESPONSE_BYTES, found=self._size)
-        if monotonic() > self._deadline:
-            msg = f"the answer from {self._endpoint.base_url} took longer than {self._endpoint.total_timeout:g} s"
-            raise ProviderTimeoutError(msg, phase="total")
-        return piece
+    total = endpoint.total_timeout
+    return httpx.Timeout(min(endpoint.timeout, total), connect=min(endpoint.open_timeout, total))
 
 
 def transport_errors() -> tuple[type[Exception], ...]:
@@ -224,7 +192,7 @@ def broken(error: Exception, endpoint: Endpoint, *, partial: str | None = None) 
     import httpx
 
     if isinstance(error, httpx.TimeoutException):
-        return _late(error, endpoint)
+        return _late(error, endpoint, partial)
     said = sample(str(error), endpoint) or type(error).__name__
     if isinstance(error, httpx.DecodingError):
         return DecodeError(f"the provider's answer is not encoded as it says: {said}")
@@ -236,10 +204,11 @@ def broken(error: Exception, endpoint: Endpoint, *, partial: str | None = None) 
     return ProviderConnectionError(f"no connection to {endpoint.base_url}: {said}", hint=hint)
 
 
-def _late(error: Exception, endpoint: Endpoint) -> ProviderTimeoutError:
+def _late(error: Exception, endpoint: Endpoint, partial: str | None) -> ProviderTimeoutError:
     import httpx
 
     phases: dict[type, str] = {httpx.ConnectTimeout: "open", httpx.PoolTimeout: "open", httpx.WriteTimeout: "write"}
     phase = phases.get(type(error), "read")
     allowed = endpoint.open_timeout if isinstance(error, httpx.ConnectTimeout) else endpoint.timeout
-    return ProviderTimeoutError(f"no answer from {endpoint.base_url} within {allowed:g} s ({phase})", phase=phase)
+    msg = f"no answer from {endpoint.base_url} within {allowed:g} s ({phase})"
+    return ProviderTimeoutError(msg, phase=phase, partial=partial or "")

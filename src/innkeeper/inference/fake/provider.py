@@ -9,20 +9,28 @@ Fit for users' own tests, demos and trying things out. What a script may hold is
 
 from __future__ import annotations
 
+import math
+import select
+import socket
 import threading
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import msgspec
 
+from innkeeper.inference.client.async_client import AsyncClient
 from innkeeper.inference.client.sync_client import Client
 from innkeeper.inference.fake.script import Answer, FakeReply, Fault, Script, read_request, route
 
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["Answer", "EchoServer", "FakeClient", "FakeReply", "Fault", "Received"]
+__all__ = ["Answer", "AsyncFakeClient", "EchoServer", "FakeClient", "FakeReply", "Fault", "Received"]
+
+
+_TICK: Final = 0.01
 
 
 class FakeClient(Client):
@@ -33,22 +41,38 @@ class FakeClient(Client):
     """
 
     def __init__(self, *script: Any, **settings: Any) -> None:
-        settings.setdefault("base_url", "http://fake.invalid")
-        super().__init__(**settings)
-        self.requests: list[dict[str, Any]] = []
-        self._script = Script(script)
+        provider = _Provider(script, _pieces)
+        super().__init__(**{"base_url": "http://fake.invalid", "transport": provider.transport(), **settings})
+        provider.timeout = self.endpoint.timeout
+        self.requests = provider.requests
 
-    @property
-    def _http(self) -> httpx.Client:
+
+class AsyncFakeClient(AsyncClient):
+    """`FakeClient` for event loops."""
+
+    def __init__(self, *script: Any, **settings: Any) -> None:
+        provider = _Provider(script, _pieces_async)
+        super().__init__(**{"base_url": "http://fake.invalid", "transport": provider.transport(), **settings})
+        provider.timeout = self.endpoint.timeout
+        self.requests = provider.requests
+
+
+class _Provider:
+    """A provider in this process: the transport of a fake client. ``body`` makes the pieces of an answer."""
+
+    def __init__(self, script: Sequence[Any], body: Callable[[Answer, httpx.Request], Any]) -> None:
+        self.requests: list[dict[str, Any]] = []
+        self.timeout = math.inf
+        self._script = Script(script)
+        self._body = body
+
+    def transport(self) -> httpx.MockTransport:
         import httpx
 
-        if self._transport is None:
-            self._transport = httpx.MockTransport(self._handle)
-        return super()._http
+        return httpx.MockTransport(self._handle)
 
     def _handle(self, request: httpx.Request) -> httpx.Response:
         import httpx
-        import msgspec
 
         if request.content:
             self.requests.append(msgspec.json.decode(request.content))
@@ -56,13 +80,13 @@ class FakeClient(Client):
         if answer.ending == "refuse":
             msg = "connection refused"
             raise httpx.ConnectError(msg, request=request)
-        if answer.delay > self.endpoint.timeout:
+        if answer.delay > self.timeout:
             msg = "nothing came"
             raise httpx.ReadTimeout(msg, request=request)
-        return httpx.Response(answer.status, headers=dict(answer.headers), content=_body(answer, request))
+        return httpx.Response(answer.status, headers=dict(answer.headers), content=self._body(answer, request))
 
 
-def _body(answer: Answer, request: httpx.Request) -> Iterator[bytes]:
+def _pieces(answer: Answer, request: httpx.Request) -> Iterator[bytes]:
     import httpx
 
     yield from answer.pieces()
@@ -72,6 +96,11 @@ def _body(answer: Answer, request: httpx.Request) -> Iterator[bytes]:
     if answer.ending == "cut":
         msg = "peer closed connection without sending complete message body"
         raise httpx.RemoteProtocolError(msg, request=request)
+
+
+async def _pieces_async(answer: Answer, request: httpx.Request) -> AsyncIterator[bytes]:
+    for piece in _pieces(answer, request):
+        yield piece
 
 
 class Received(msgspec.Struct, frozen=True):
@@ -87,11 +116,13 @@ class EchoServer:
     """An OpenAI-compatible server in a thread, as a context manager. Without a script it echoes the last message.
 
     ``script`` holds texts, `FakeReply`, `Fault`, whole bodies, or functions of the request. With ``api_key`` other keys
-    get 401. `requests` are all that came, `base_url` is where to go.
+    get 401. `requests` are all that came, `base_url` is where to go; `left` are the moments (`time.monotonic`) at which
+    clients went away while they were answered.
     """
 
     def __init__(self, *script: Any, api_key: str | None = None, port: int = 0) -> None:
         self.requests: list[Received] = []
+        self.left: list[float] = []
         self.script = Script(script)
         self.api_key = api_key
         self.stopping = threading.Event()
@@ -157,21 +188,50 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(answer)
 
     def _send(self, answer: Answer) -> None:
-        stopping = self.server.echo.stopping
-        if answer.ending == "refuse" or stopping.wait(answer.delay):
+        if answer.ending == "refuse" or not self._waits(answer.delay):
             self.close_connection = True
             return
         self.send_response(answer.status)
         for name, value in answer.headers.items():
             self.send_header(name, value)
         self.send_header("transfer-encoding", "chunked")
-        self.end_headers()
-        for piece in answer.pieces():
-            self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
-            self.wfile.flush()
-        if answer.ending == "stall":
-            stopping.wait()
-        if answer.ending == "end":
-            self.wfile.write(b"0\r\n\r\n")
-        else:
-            self.close_connection = True
+        chunks = [b"%x\r\n%b\r\n" % (len(piece), piece) for piece in answer.pieces()]
+        head, self._headers_buffer = b"".join([*self._headers_buffer, b"\r\n"]), []
+        self.close_connection = not (
+            self._drips([head] if not answer.head_pause else [bytes([byte]) for byte in head], answer.head_pause)
+            and self._drips(chunks, answer.pause)
+            and (answer.ending != "stall" or self._waits(math.inf))
+            and answer.ending == "end"
+            and self._drips([b"0\r\n\r\n"], 0)
+        )
+
+    def _drips(self, pieces: Sequence[bytes], pause: float) -> bool:
+        """Write the pieces with a pause after each; whether client and server stayed to the end."""
+        for piece in pieces:
+            try:
+                self.wfile.write(piece)
+            except OSError:
+                self.server.echo.left.append(time.monotonic())
+                return False
+            if not self._waits(pause):
+                return False
+        return True
+
+    def _waits(self, seconds: float) -> bool:
+        """Wait; whether the client is still there, and the server has not been stopped."""
+        echo, end = self.server.echo, time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            if echo.stopping.wait(min(left, _TICK)):
+                return False
+            if self._is_alone():
+                echo.left.append(time.monotonic())
+                return False
+        return True
+
+    def _is_alone(self) -> bool:
+        """Whether the client has gone."""
+        try:
+            readable, _, _ = select.select([self.connection], [], [], 0)
+            return bool(readable) and not self.connection.recv(1, socket.MSG_PEEK)
+        except OSError:
+            return True

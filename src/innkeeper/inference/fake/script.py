@@ -31,7 +31,10 @@ _MESSAGES: Final = {
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """One HTTP answer as it goes over the wire: ``ending`` says how its body ends, ``delay`` (s) how late it begins."""
+    """One HTTP answer as it goes over the wire: ``ending`` says how its body ends, ``delay`` (s) how late it begins.
+
+    ``head_pause`` are seconds between two bytes of its head, ``pause`` between two pieces of its body.
+    """
 
     body: bytes = b""
     status: int = 200
@@ -39,6 +42,8 @@ class Answer(msgspec.Struct, frozen=True):
     ending: Ending = "end"
     delay: float = 0.0
     piece_bytes: int = 0
+    head_pause: float = 0.0
+    pause: float = 0.0
 
     def pieces(self) -> list[bytes]:
         """The body as it is written: whole, or in pieces of ``piece_bytes``."""
@@ -161,6 +166,12 @@ class Fault(msgspec.Struct, frozen=True):
     def slow(cls, seconds: float, reply: Any = "At last.") -> Fault:
         """The answer begins late."""
         return cls(lambda answer: msgspec.structs.replace(answer, delay=seconds), reply)
+
+    @classmethod
+    def drip(cls, seconds: float, reply: Any = "Drop by drop.", *, head: bool = True) -> Fault:
+        """So many seconds between two bytes: of the head, or of the body alone. Over a server only."""
+        change = {"head_pause": seconds} if head else {"pause": seconds, "piece_bytes": 1}
+        return cls(lambda answer: msgspec.structs.replace(answer, **change), reply)
 
     @classmethod
     def gzip_lie(cls) -> Fault:

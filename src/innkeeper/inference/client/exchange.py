@@ -1,0 +1,162 @@
+"""What the calls of a client do, without I/O: generators that say what they want next, and are given what came.
+
+An exchange yields a `Send` (and is given the `Head` of the answer), `READ` (and is given bytes, none at the end), or anything
+else, which is for the caller: the pieces of a streamed text, or the one result of a call. A `Talk` is an exchange under way.
+The two clients only do what their talk wants, each in its own way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping
+from enum import Enum
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+from innkeeper.inference.client.chat import ChatDecoder, Progress, refuses_streaming
+from innkeeper.inference.client.endpoint import Endpoint
+from innkeeper.inference.client.watch import Watch
+from innkeeper.inference.client.wire import (
+    Response,
+    broken,
+    decoded,
+    encoded,
+    public_headers,
+    raise_for_status,
+    transport_errors,
+    unstreamed,
+)
+from innkeeper.inference.errors import HttpError
+from innkeeper.prompt import ProviderError
+
+__all__ = ["READ", "Exchange", "Head", "Send", "Talk", "ask", "chat_pieces", "healthy"]
+
+
+class Send(NamedTuple):
+    """A request as the transport takes it."""
+
+    method: str
+    url: str
+    content: bytes | None
+    headers: dict[str, str]
+
+    @classmethod
+    def of(cls, endpoint: Endpoint, method: str, url: str, request: Any = None, *, streams: bool = False) -> Send:
+        """The request with its body as JSON. Raises `UsageError` for what JSON cannot say."""
+        accept = "text/event-stream, application/json" if streams else "application/json"
+        kind = {} if request is None else {"content-type": "application/json"}
+        content = None if request is None else encoded(request)
+        return cls(method, url, content, {"accept": accept, **kind, **endpoint.wire_headers()})
+
+
+class Head(NamedTuple):
+    """How an answer begins."""
+
+    status: int
+    headers: Mapping[str, str]
+
+
+class _Read(Enum):
+    READ = "read"
+
+
+READ: Final = _Read.READ
+"""The wish for the next bytes of the answer."""
+
+Exchange = Generator[Any, Any, None]
+
+
+def ask(endpoint: Endpoint, method: str, url: str, request: Any = None) -> Exchange:
+    """A call whose answer is JSON: its `Response`."""
+    yield (yield from _answer(endpoint, method, url, request))
+
+
+def _answer(endpoint: Endpoint, method: str, url: str, request: Any = None) -> Generator[Any, Any, Response]:
+    head: Head = yield Send.of(endpoint, method, url, request)
+    return decoded(head.status, head.headers, (yield from _rest()), endpoint)
+
+
+def _rest() -> Generator[Any, bytes, bytes]:
+    pieces = []
+    while piece := (yield READ):
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def healthy(endpoint: Endpoint) -> Exchange:
+    """Whether the server answers: its health page, or its list of models where there is no such page."""
+    try:
+        head: Head = yield Send.of(endpoint, "GET", endpoint.base_url + "/health")
+        raise_for_status(head.status, {}, (yield from _rest()), endpoint)
+        well = True
+    except HttpError as error:
+        well = error.status in {401, 403}
+        if error.status in {404, 405}:
+            well = yield from _lists_models(endpoint)
+    except ProviderError:
+        well = False
+    yield well
+
+
+def _lists_models(endpoint: Endpoint) -> Generator[Any, Any, bool]:
+    try:
+        yield from _answer(endpoint, "GET", endpoint.url("/models"))
+    except ProviderError:
+        return False
+    return True
+
+
+def chat_pieces(endpoint: Endpoint, url: str, request: dict[str, Any], progress: Progress) -> Exchange:
+    """A streamed chat: the pieces of its text, ``progress`` on the way; whole where the server turns streaming down."""
+    try:
+        yield from _streamed(endpoint, url, request, progress)
+    except HttpError as error:
+        if not refuses_streaming(error):
+            raise
+        yield from _streamed(endpoint, url, unstreamed(request), progress)
+
+
+def _streamed(endpoint: Endpoint, url: str, request: dict[str, Any], progress: Progress) -> Exchange:
+    head: Head = yield Send.of(endpoint, "POST", url, request, streams=True)
+    shown = public_headers(head.headers, endpoint)
+    raise_for_status(head.status, shown, b"" if head.status in range(200, 300) else (yield from _rest()), endpoint)
+    decoder = progress.decoder = ChatDecoder(endpoint, head.status, shown)
+    while not decoder.done and (piece := (yield READ)):
+        yield from decoder.feed(piece)
+    yield from decoder.close()
+
+
+class Talk:
+    """An exchange under way, and its `Watch`: iterate over what it wants, and `give` or `fail` each wish for I/O."""
+
+    def __init__(self, exchange: Exchange, endpoint: Endpoint, progress: Progress | None = None) -> None:
+        self.watch = Watch(endpoint)
+        self.errors = (*transport_errors(), ProviderError)
+        self._exchange = exchange
+        self._endpoint = endpoint
+        self._progress = progress
+        self.give(None)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        """The next wish, or something for the caller. Raises what the exchange and its watch raise."""
+        self.watch.check()
+        step, self._advance = self._advance, partial(self._exchange.send, None)
+        return step()
+
+    def give(self, came: Head | bytes | None) -> None:
+        """Answer the last wish."""
+        self._advance = partial(self._exchange.send, came)
+
+    def fail(self, error: Exception) -> None:
+        """Let the last wish fail with ``error``, one of ``errors``, as our own."""
+        partial_text = None if self._progress is None else self._progress.arrived
+        failure = error if isinstance(error, ProviderError) else broken(error, self._endpoint, partial=partial_text)
+        if failure is not error:
+            failure.__cause__ = error
+        self._advance = partial(self._exchange.throw, failure)
+
+    def close(self) -> None:
+        """Stop here."""
+        self._exchange.close()

@@ -1,0 +1,149 @@
+"""Watch: a call ends when its time is over or its caller is told to stop, whatever the server does meanwhile."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from innkeeper.inference.client.async_client import AsyncClient
+from innkeeper.inference.client.endpoint import Endpoint
+from innkeeper.inference.client.sync_client import Client
+from innkeeper.inference.client.watch import Watch, cancelled_by, check_cancelled
+from innkeeper.inference.errors import ProviderTimeoutError, RequestCancelledError
+from innkeeper.inference.fake.provider import EchoServer
+from innkeeper.inference.fake.script import Fault
+from innkeeper.inference.limits import CANCEL_INTERVAL
+
+HELLO = [{"role": "user", "content": "Hello"}]
+LONG = 10.0
+"""Seconds that no call here may take; what is waited for would take longer still."""
+
+DRIPS = {
+    "head": Fault.drip(0.1),
+    "body": Fault.drip(0.1, head=False),
+    "nothing": Fault.stall(),
+    "late": Fault.slow(60),
+}
+drips = pytest.mark.parametrize("fault", DRIPS.values(), ids=DRIPS)
+streams = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+
+
+def ask(url: str, *, stream: bool, **times: float) -> str:
+    """What the sync client is answered."""
+    with Client(url, **times) as client:
+        return client.chat("m", HELLO, stream=stream).content
+
+
+def ask_async(url: str, *, stream: bool, **times: float) -> str:
+    """What the asynchronous client is answered."""
+
+    async def run() -> str:
+        async with AsyncClient(url, **times) as client:
+            return (await client.chat("m", HELLO, stream=stream)).content
+
+    return asyncio.run(run())
+
+
+@pytest.fixture
+def clock() -> Iterator[Callable[[], float]]:
+    """Seconds since the test began, which must not become `LONG`."""
+    started = time.monotonic()
+    yield lambda: time.monotonic() - started
+    assert time.monotonic() - started < LONG
+
+
+@drips
+@streams
+@pytest.mark.parametrize("ask", [ask, ask_async], ids=["client", "async"])
+def test_total_time_holds(fault: Fault, stream: bool, ask: Callable[..., str], clock: Any) -> None:
+    """A server that drips, in its head or in its body, or that says nothing, is left when the total time is over."""
+    with EchoServer(fault) as server:
+        with pytest.raises(ProviderTimeoutError) as caught:
+            ask(server.base_url, stream=stream, total_timeout=0.3)
+        assert (caught.value.phase in {"total", "read"}, clock() >= 0.3) == (True, True)
+        wait_for(server.left)
+
+
+def wait_for(moments: list[float]) -> float:
+    """The first of the moments, once there is one."""
+    end = time.monotonic() + LONG
+    while not moments and time.monotonic() < end:
+        time.sleep(0.005)
+    return moments[0]
+
+
+@drips
+@streams
+@pytest.mark.parametrize("kind", ["event", "function"])
+def test_cancel(fault: Fault, stream: bool, kind: str, clock: Any) -> None:
+    """A call that waits, before its first byte too, stops when it is told to, and its server is left at once."""
+    told = threading.Event()
+    timer = threading.Timer(0.15, told.set)
+    with EchoServer(fault) as server, cancelled_by(told if kind == "event" else told.is_set):
+        timer.start()
+        with pytest.raises(RequestCancelledError):
+            ask(server.base_url, stream=stream)
+        assert told.is_set()
+        wait_for(server.left)
+
+
+@drips
+@streams
+def test_cancelled_task(fault: Fault, stream: bool, clock: Any) -> None:
+    """In an event loop the task that waits is cancelled, and the server is left at once."""
+
+    async def run(url: str) -> None:
+        async with AsyncClient(url) as client:
+            task = asyncio.create_task(client.chat("m", HELLO, stream=stream))
+            await asyncio.sleep(0.15)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    with EchoServer(fault) as server:
+        asyncio.run(run(server.base_url))
+        wait_for(server.left)
+
+
+@pytest.mark.parametrize("ask", [ask, ask_async], ids=["client", "async"])
+def test_late_streams_say_how_far_they_came(ask: Callable[..., str]) -> None:
+    """An error in the middle of a stream carries the text so far."""
+    with EchoServer(Fault.stall(400)) as server, pytest.raises(ProviderTimeoutError) as caught:
+        ask(server.base_url, stream=True, timeout=0.2)
+    assert caught.value.partial.startswith("One ")
+
+
+def test_nobody_cancels() -> None:
+    """Without a cancel, or with one that says no, answers come; a told one stops a call before it is sent."""
+    never = threading.Event()
+    with EchoServer("a", "b", "c") as server, Client(server.base_url) as client:
+        assert client.chat("m", HELLO).content == "a"
+        with cancelled_by(None), cancelled_by(never):
+            assert client.chat("m", HELLO).content == "b"
+            never.set()
+            with pytest.raises(RequestCancelledError):
+                client.chat("m", HELLO)
+        assert client.chat("m", HELLO).content == "c"
+        assert len(server.requests) == 3
+
+
+def test_waits() -> None:
+    """Waits are cut to what is left, and to the interval where somebody may cancel; they are never nothing."""
+    endpoint = Endpoint.of({"base_url": "http://h", "total_timeout": 100}, None, {})
+    plain = Watch(endpoint)
+    assert plain.until_check(5) == 5
+    assert 99 < plain.within(1000) <= 100
+    assert plain.within(-1) > 0
+    with cancelled_by(lambda: False):
+        assert Watch(endpoint).until_check(5) == CANCEL_INTERVAL
+
+
+def test_check_cancelled() -> None:
+    """Events and functions are asked; nothing is never told."""
+    check_cancelled(None)
+    check_cancelled(lambda: False)
+    with pytest.raises(RequestCancelledError):
+        check_cancelled(lambda: True)
