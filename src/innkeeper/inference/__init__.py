@@ -13,60 +13,87 @@ if TYPE_CHECKING:
     from innkeeper.inference.client.async_client import AsyncClient as AsyncClient
     from innkeeper.inference.client.chat import ChatReply as ChatReply
     from innkeeper.inference.client.sync_client import Client as Client
+    from innkeeper.inference.client.watch import cancelled_by as cancelled_by
     from innkeeper.inference.client.wire import Response as Response
+    from innkeeper.inference.fake.provider import AsyncFakeClient as AsyncFakeClient
     from innkeeper.inference.fake.provider import EchoServer as EchoServer
     from innkeeper.inference.fake.provider import FakeClient as FakeClient
     from innkeeper.inference.fake.script import FakeReply as FakeReply
     from innkeeper.inference.fake.script import Fault as Fault
+    from innkeeper.inference.output_tags import OutputTagsConfig as OutputTagsConfig
     from innkeeper.inference.output_tags import transform_tags as transform_tags
     from innkeeper.inference.run.config import RunnerConfig as RunnerConfig
+    from innkeeper.inference.run.directives import AsyncDirectivesRunner as AsyncDirectivesRunner
+    from innkeeper.inference.run.directives import DirectivesResult as DirectivesResult
     from innkeeper.inference.run.directives import DirectivesRunner as DirectivesRunner
+    from innkeeper.inference.run.directives import StructuredOutput as StructuredOutput
     from innkeeper.inference.run.request import PromptRequest as PromptRequest
     from innkeeper.inference.run.request import PromptResult as PromptResult
+    from innkeeper.inference.run.runner import AsyncPromptRunner as AsyncPromptRunner
     from innkeeper.inference.run.runner import PromptRunner as PromptRunner
+    from innkeeper.inference.run.tool_loop import AsyncToolLoopRunner as AsyncToolLoopRunner
     from innkeeper.inference.run.tool_loop import ToolLoopRunner as ToolLoopRunner
+    from innkeeper.inference.run.tool_run import ToolLoopResult as ToolLoopResult
     from innkeeper.inference.tools.definition import ToolDefinition as ToolDefinition
     from innkeeper.inference.tools.definition import ToolRegistry as ToolRegistry
 
 _HOMES: Final = {
     "AsyncClient": "client.async_client",
+    "AsyncDirectivesRunner": "run.directives",
+    "AsyncFakeClient": "fake.provider",
+    "AsyncPromptRunner": "run.runner",
+    "AsyncToolLoopRunner": "run.tool_loop",
     "Capabilities": "capabilities",
     "ChatReply": "client.chat",
     "Client": "client.sync_client",
+    "DirectivesResult": "run.directives",
     "DirectivesRunner": "run.directives",
     "EchoServer": "fake.provider",
     "FakeClient": "fake.provider",
-    "FakeReply": "fake.provider",
-    "Fault": "fake.provider",
+    "FakeReply": "fake.script",
+    "Fault": "fake.script",
+    "OutputTagsConfig": "output_tags",
     "PromptRequest": "run.request",
     "PromptResult": "run.request",
     "PromptRunner": "run.runner",
     "Response": "client.wire",
     "RunnerConfig": "run.config",
+    "StructuredOutput": "run.directives",
     "ToolDefinition": "tools.definition",
+    "ToolLoopResult": "run.tool_run",
     "ToolLoopRunner": "run.tool_loop",
     "ToolRegistry": "tools.definition",
+    "cancelled_by": "client.watch",
     "transform_tags": "output_tags",
 }
 
 __all__ = [
     "AsyncClient",
+    "AsyncDirectivesRunner",
+    "AsyncFakeClient",
+    "AsyncPromptRunner",
+    "AsyncToolLoopRunner",
     "Capabilities",
     "ChatReply",
     "Client",
+    "DirectivesResult",
     "DirectivesRunner",
     "EchoServer",
     "FakeClient",
     "FakeReply",
     "Fault",
+    "OutputTagsConfig",
     "PromptRequest",
     "PromptResult",
     "PromptRunner",
     "Response",
     "RunnerConfig",
+    "StructuredOutput",
     "ToolDefinition",
+    "ToolLoopResult",
     "ToolLoopRunner",
     "ToolRegistry",
+    "cancelled_by",
     "transform_tags",
 ]
 

@@ -10,14 +10,10 @@
     │   └── StreamCutError           a stream ended before its answer was complete; ``partial`` is what had arrived
     └── DecodeError                  an answer that is not what the protocol says: HTML, broken JSON, no message
     UnavailableError
-    ├── ModelMissingError            a local model that is not installed
-    ├── ModelCorruptError            a local model whose file is not what it must be
-    ├── ModelInstallError            a local model that cannot be fetched or written
-    └── LocalEngineError             the library that runs local models is missing, or refuses a model
+    └── LocalModelError              a local model that is missing, damaged, cannot be fetched, or not be run
     FormatError
     ├── ModelFileError               a file that holds no usable weights
-    ├── ToolArgumentsError           a tool call's arguments that cannot be read; ``code`` is the rule
-    └── DirectivesError              an answer that is no directives envelope; ``code`` is the rule
+    └── AnswerError                  a part of a model's answer that cannot be used; ``code`` is the rule
     RequestCancelledError            the caller asked a request under way to stop
     UsageError
     └── PreflightError               a request that its model cannot take, refused before it is sent
@@ -28,38 +24,35 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import Any
+from email.utils import parsedate_to_datetime
+from typing import Any, Final
 
-from innkeeper.prompt import FormatError, InnkeeperError, ProviderError, UnavailableError, UsageError
+from innkeeper.prompt import FormatError, InnkeeperError, ProviderError, UnavailableError, UsageError, utc_now
 
 __all__ = [
+    "AnswerError",
     "DecodeError",
-    "DirectivesError",
     "HttpError",
-    "LocalEngineError",
-    "ModelCorruptError",
+    "LocalModelError",
     "ModelFileError",
-    "ModelInstallError",
-    "ModelMissingError",
     "PreflightError",
     "ProviderConnectionError",
     "ProviderTimeoutError",
     "ReplyError",
     "RequestCancelledError",
     "StreamCutError",
-    "ToolArgumentsError",
     "ToolLoopCancelledError",
     "ToolUseError",
     "TurnLimitError",
 ]
 
+_SECONDS: Final = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
+
 
 class HttpError(ProviderError):
-    """A status that is not success. ``headers`` have lower-case names; ``sample`` is the start of the body, redacted.
-
-    ``retry_after`` is the header of that name in seconds, when it is a number of them.
-    """
+    """A status that is not success. ``headers`` have lower-case names; ``sample`` is the start of the body, redacted."""
 
     def __init__(
         self, message: str, *, status: int, headers: Mapping[str, str], sample: str, body: Any = None, **kwargs: Any
@@ -73,9 +66,15 @@ class HttpError(ProviderError):
 
     @property
     def retry_after(self) -> float | None:
-        """Seconds that the server asks to wait."""
+        """Seconds that the server asks to wait: its header of that name, which is a number of them or a date."""
         text = self.headers.get("retry-after", "")
-        return float(text) if text.isascii() and text.isdigit() else None
+        if _SECONDS.fullmatch(text):
+            return float(text)
+        try:
+            when = parsedate_to_datetime(text)
+        except ValueError:
+            return None
+        return max(0.0, (when - utc_now()).total_seconds()) if when.tzinfo is not None else None
 
 
 class ReplyError(ProviderError):
@@ -131,20 +130,8 @@ class DecodeError(ProviderError):
             self.details["sample"] = sample
 
 
-class ModelMissingError(UnavailableError):
-    """A local model that is not installed; the hint is the command that installs it."""
-
-
-class ModelCorruptError(UnavailableError):
-    """A local model whose file has not the checksum it must have, or cannot be read."""
-
-
-class ModelInstallError(UnavailableError):
-    """A local model that cannot be downloaded, or written to its place."""
-
-
-class LocalEngineError(UnavailableError):
-    """The library that runs local models is missing or lacks something, or it refuses a model."""
+class LocalModelError(UnavailableError):
+    """A local model that is not installed, damaged, or cannot be fetched or run; the hint says what to do."""
 
 
 class ModelFileError(FormatError):
@@ -157,16 +144,8 @@ class PreflightError(UsageError):
     http_status = 422
 
 
-class ToolArgumentsError(FormatError):
-    """A tool call's arguments that cannot be read. ``code`` goes back to the model."""
-
-    def __init__(self, message: str, *, code: str, **kwargs: Any) -> None:
-        super().__init__(message, code=code, **kwargs)
-        self.code = code
-
-
-class DirectivesError(FormatError):
-    """An answer that is no directives envelope. ``code`` is the rule that it breaks."""
+class AnswerError(FormatError):
+    """A part of an answer (a call's arguments, an envelope) that cannot be used. ``code`` is the rule that it breaks."""
 
     def __init__(self, message: str, *, code: str, **kwargs: Any) -> None:
         super().__init__(message, code=code, **kwargs)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from typing import Any, Final, Protocol
 
 from innkeeper.prompt.errors import UsageError
 
-__all__ = ["Hook", "HookContext", "HookRegistry", "InMemoryHooks"]
+__all__ = ["AWAIT", "Hook", "HookContext", "HookRegistry", "InMemoryHooks", "settled"]
 
 _BEFORE: Final = frozenset({"character", "user", "preset", "history", "user_message", "macro_vars"})
 _AFTER: Final = frozenset({"plan"})
@@ -46,6 +48,22 @@ class HookContext:
 
 
 Hook = Callable[[HookContext], Any]
+"""What it returns has no effect, unless it can be awaited: see `settled`."""
+
+AWAIT: Final[ContextVar[Callable[[Awaitable[Any]], Any] | None]] = ContextVar("innkeeper_await", default=None)
+"""How a build awaits what an asynchronous hook returns; set by who builds for an event loop."""
+
+
+def settled(value: Any) -> Any:
+    """``value``, awaited where it can be. Raises `UsageError` for a build that is not made for an event loop."""
+    if not inspect.isawaitable(value):
+        return value
+    wait = AWAIT.get()
+    if wait is None:
+        if inspect.iscoroutine(value):
+            value.close()
+        raise UsageError("an asynchronous hook was not awaited", hint="build with AsyncPromptRunner")
+    return wait(value)
 
 
 class HookRegistry(Protocol):
@@ -59,12 +77,12 @@ class HookRegistry(Protocol):
         """Register a hook that may replace the plan."""
         ...
 
-    def run_before_build(self, context: HookContext) -> None:
-        """Run the *before* hooks."""
+    def run_before_build(self, context: HookContext) -> object:
+        """Run the *before* hooks. What it returns has no effect, but is awaited where it can be."""
         ...
 
-    def run_after_build(self, context: HookContext) -> None:
-        """Run the *after* hooks."""
+    def run_after_build(self, context: HookContext) -> object:
+        """Run the *after* hooks, in the same way."""
         ...
 
 
@@ -88,12 +106,12 @@ class InMemoryHooks:
     def run_before_build(self, context: HookContext) -> None:
         """Run the *before* hooks, first registered first."""
         for hook in self._before:
-            hook(context)
+            settled(hook(context))
 
     def run_after_build(self, context: HookContext) -> None:
         """Run the *after* hooks, first registered first."""
         for hook in self._after:
-            hook(context)
+            settled(hook(context))
 
 
 def _callable(hook: Hook) -> Hook:

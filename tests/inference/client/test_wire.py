@@ -2,6 +2,8 @@
 
 import json
 from dataclasses import dataclass, field
+from datetime import timedelta
+from email.utils import format_datetime
 from typing import Any
 
 import pytest
@@ -12,7 +14,7 @@ from innkeeper.inference.client.endpoint import Endpoint
 from innkeeper.inference.client.wire import Response, decoded, sample
 from innkeeper.inference.errors import DecodeError, HttpError, ReplyError
 from innkeeper.inference.limits import SAMPLE_CHARACTERS
-from innkeeper.prompt import InnkeeperError
+from innkeeper.prompt import InnkeeperError, utc_now
 
 KEY = "sk-test-0123456789"
 ENDPOINT = Endpoint.of({"base_url": "http://h", "api_key": KEY}, None, {})
@@ -82,9 +84,21 @@ def test_http_error_facts() -> None:
     assert "retry-after" in str(found.hint)
 
 
-@pytest.mark.parametrize("value", ["Fri, 31 Dec 1999 23:59:59 GMT", "soon", "-1", "", "٣"])
-def test_retry_after_that_is_no_number(value: str) -> None:
-    """Only a plain number of seconds counts."""
+def test_retry_after_as_a_date_or_a_fraction() -> None:
+    """Seconds may have a fraction; a date is told as the seconds until it, none when it has passed."""
+    times = {"1.5": 1.5, "Fri, 31 Dec 1999 23:59:59 GMT": 0.0}
+    assert {
+        value: HttpError("x", status=429, headers={"retry-after": value}, sample="").retry_after for value in times
+    } == times
+    soon = format_datetime(utc_now() + timedelta(seconds=90), usegmt=True)
+    seconds = HttpError("x", status=429, headers={"retry-after": soon}, sample="").retry_after
+    assert seconds is not None
+    assert 0 < seconds <= 90
+
+
+@pytest.mark.parametrize("value", ["soon", "-1", "", "٣", "31 Dec 1999", "9" * 400])
+def test_retry_after_that_is_no_time(value: str) -> None:
+    """Only a plain number of seconds, or a date with its zone, counts."""
     with pytest.raises(HttpError) as caught:
         decoded(503, {"retry-after": value}, b"", ENDPOINT)
     assert caught.value.retry_after is None

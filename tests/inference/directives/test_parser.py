@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.inference.directives.envelope import parse_object
-from innkeeper.inference.errors import DirectivesError
+from innkeeper.inference.errors import AnswerError
 
 GOOD = {
     "bare": '{"a": 1}',
@@ -45,6 +45,9 @@ BAD = {
     "large": ('{"a": "%s"}' % ("x" * 200), "TOO_LARGE"),
     "large_in_bytes": ('{"a": "%s"}' % ("你" * 40), "TOO_LARGE"),
     "prose": ("I would rather not.", "INVALID_JSON"),
+    "not_a_number": ('{"a": NaN}', "INVALID_JSON"),
+    "too_large_a_number": ('{"a": 1e999}', "INVALID_JSON"),
+    "not_a_number_in_a_mapping": ({"a": float("nan")}, "INVALID_JSON"),
     "cut": ('{"a": ', "INVALID_JSON"),
     "not_closed": ('Here: {"a": {"b": 1}', "INVALID_JSON"),
     "list": ("[1]", "NOT_OBJECT"),
@@ -58,7 +61,7 @@ BAD = {
 @pytest.mark.parametrize(("content", "code"), BAD.values(), ids=BAD)
 def test_bad(content: Any, code: str) -> None:
     """Each failure has its code; broken JSON comes with a sample."""
-    with pytest.raises(DirectivesError) as caught:
+    with pytest.raises(AnswerError) as caught:
         parse_object(content, max_bytes=100)
     assert caught.value.code == code
     assert ("sample" in caught.value.details) is (code == "INVALID_JSON")
@@ -74,7 +77,7 @@ def test_any_text(text: str) -> None:
     """Whatever a model writes, there is an object or the typed error."""
     try:
         assert isinstance(parse_object(text), dict)
-    except DirectivesError as error:
+    except AnswerError as error:
         assert error.code in {"EMPTY", "INVALID_JSON", "NOT_OBJECT"}  # noqa: PT017 - either is right
 
 

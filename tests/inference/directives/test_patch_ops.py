@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.inference.directives.patch_ops import PatchOp, patch_ops
-from innkeeper.inference.errors import DirectivesError
+from innkeeper.inference.errors import AnswerError
 
 GOOD = {
     "set": ({"op": "set", "path": "/draft/title", "value": 1}, PatchOp("set", "/draft/title", 1)),
@@ -54,7 +54,7 @@ BAD = {
 @pytest.mark.parametrize(("op", "code"), BAD.values(), ids=BAD)
 def test_bad(op: Any, code: str) -> None:
     """Each mistake has its code and the operation's place."""
-    with pytest.raises(DirectivesError) as caught:
+    with pytest.raises(AnswerError) as caught:
         patch_ops({"ops": [{"op": "delete", "path": "a"}, op]})
     assert (caught.value.code, caught.value.details["index"]) == (code, 1)
 
@@ -62,7 +62,7 @@ def test_bad(op: Any, code: str) -> None:
 @pytest.mark.parametrize("payload", [{}, {"ops": []}, {"ops": {}}, {"ops": None}])
 def test_no_operations(payload: dict[str, Any]) -> None:
     """A patch without operations is none."""
-    with pytest.raises(DirectivesError) as caught:
+    with pytest.raises(AnswerError) as caught:
         patch_ops(payload)
     assert caught.value.code == "MISSING_OPS"
 
@@ -80,6 +80,6 @@ def test_any_operations(ops: list[dict[str, Any]]) -> None:
     """Whatever a model asks for, there are operations under the prefixes, or the typed error."""
     try:
         found = patch_ops({"ops": ops})
-    except DirectivesError:
+    except AnswerError:
         return
     assert all(op.path.startswith(("/draft/", "/ui_state/")) for op in found)

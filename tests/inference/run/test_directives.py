@@ -1,15 +1,21 @@
 """The directives runner: the surest mode first, repairs, other modes, and an honest account of every attempt."""
 
+import asyncio
 import json
 from typing import Any
 
 import pytest
 
-from innkeeper.inference.errors import ProviderConnectionError
-from innkeeper.inference.fake.provider import FakeClient
+from innkeeper.inference.errors import HttpError, ProviderConnectionError
+from innkeeper.inference.fake.provider import AsyncFakeClient, FakeClient
 from innkeeper.inference.fake.script import FakeReply, Fault
 from innkeeper.inference.run.config import RunnerConfig
-from innkeeper.inference.run.directives import DirectivesResult, DirectivesRunner, StructuredOutput
+from innkeeper.inference.run.directives import (
+    AsyncDirectivesRunner,
+    DirectivesResult,
+    DirectivesRunner,
+    StructuredOutput,
+)
 from innkeeper.inference.run.runner import PromptRunner
 from innkeeper.prompt import InMemoryVariables, UsageError
 
@@ -68,6 +74,7 @@ REPAIRS = {
     "no_text": ('{"directives": []}', "MISSING_ASSISTANT_TEXT"),
     "no_directives": ('{"assistant_text": ""}', "MISSING_DIRECTIVES"),
     "tool_calls": (FakeReply(content=GOOD, tool_calls=(("look", "{}"),)), "TOOL_CALLS_PRESENT"),
+    "not_a_number": (GOOD.replace('"glad"', "NaN"), "INVALID_JSON"),
     "too_large": (json.dumps({"assistant_text": "x" * 500, "directives": []}), "TOO_LARGE"),
 }
 
@@ -107,6 +114,39 @@ def test_rejected_modes(status: int, message: str, flagged: bool) -> None:
     result, _ = run(Fault.status(status, message), GOOD)
     assert attempts(result) == [("json_schema", "HTTP_ERROR"), ("json_object", None)]
     assert (result.attempts[0].status, result.attempts[0].structured_output_rejected) == (status, flagged)
+
+
+@pytest.mark.parametrize("status", [429, 503, 529])
+def test_a_provider_that_asks_to_wait(status: int) -> None:
+    """Another mode would do no better now: the error is the caller's, with the seconds that it asks for."""
+    with pytest.raises(HttpError) as caught:
+        run(Fault.status(status, retry_after=3), GOOD)
+    assert (caught.value.status, caught.value.retry_after) == (status, 3.0)
+
+
+def test_schemas_are_not_strict() -> None:
+    """Providers take a strict schema only when each of its objects is closed, and a payload is open."""
+    form = run(GOOD)[1][0]["response_format"]["json_schema"]
+    item = form["schema"]["properties"]["directives"]["items"]
+    assert (form["strict"], item["additionalProperties"], item["properties"]["payload"]) == (
+        False,
+        False,
+        {"type": "object"},
+    )
+
+
+def test_async_run() -> None:
+    """The asynchronous runner makes the same attempts, with the same requests."""
+    expected, requests = run("No.", GOOD)
+
+    async def go() -> tuple[DirectivesResult, list[Any]]:
+        client = AsyncFakeClient("No.", GOOD)
+        asker = AsyncDirectivesRunner(client, RunnerConfig.build("openai", "m"))
+        return await asker.run([{"role": "user", "content": "Hi."}], output=OUTPUT), client.requests
+
+    result, sent = asyncio.run(go())
+    assert (result.envelope, attempts(result)) == (expected.envelope, attempts(expected))
+    assert sent == requests
 
 
 def test_failure() -> None:

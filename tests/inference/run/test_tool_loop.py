@@ -1,5 +1,6 @@
 """The tool loop: calls run until there is an answer, within its limits, and every rule of its modes holds."""
 
+import asyncio
 import json
 import threading
 from collections.abc import Mapping
@@ -10,11 +11,11 @@ import pytest
 from innkeeper.inference.client.sync_client import Client
 from innkeeper.inference.client.wire import Response
 from innkeeper.inference.errors import HttpError, ToolLoopCancelledError, ToolUseError, TurnLimitError
-from innkeeper.inference.fake.provider import EchoServer, FakeClient
+from innkeeper.inference.fake.provider import AsyncFakeClient, EchoServer, FakeClient
 from innkeeper.inference.fake.script import FakeReply, Fault
 from innkeeper.inference.run.config import RunnerConfig
 from innkeeper.inference.run.runner import PromptRunner
-from innkeeper.inference.run.tool_loop import ToolLoopResult, ToolLoopRunner
+from innkeeper.inference.run.tool_loop import AsyncToolLoopRunner, ToolLoopResult, ToolLoopRunner
 from innkeeper.inference.run.tool_trace import EVENTS
 from innkeeper.prompt import InMemoryVariables, Message, UsageError
 
@@ -574,3 +575,151 @@ def test_skipped(client: Any, config: dict[str, Any], reason: str) -> None:
     result = run(client, heard, **config)
     assert (result.assistant_text, result.trace[-1].final_stream) == ("First.", {"skipped": reason})
     assert [event["reason"] for event in heard if event["type"] == "final_stream_skipped"] == [reason]
+
+
+TAVERNS = {
+    "vibe": {},
+    "silly": {"character": {"name": "Sera", "description": "Keeps bees."}},
+    "smart": {"character": {"name": "Sera", "description": "Keeps bees."}},
+}
+
+
+@pytest.mark.parametrize(("tavern", "inputs"), TAVERNS.items(), ids=TAVERNS)
+def test_every_tavern_carries_tools(tavern: str, inputs: dict[str, Any]) -> None:
+    """Calls and their results reach the model in the second request, whatever the tavern makes of the rest."""
+    runner, client = loop(calls(("look", {"far": True})), "A door.", config={"tavern": tavern}, **inputs)
+    result = runner.run("What is there?", [{"role": "assistant", "content": "Welcome."}])
+    assert result.assistant_text == "A door."
+    called, answer = client.requests[1]["messages"][-2:]
+    assert called["tool_calls"][0]["function"] == {"name": "look", "arguments": '{"far": true}'}
+    assert (answer["role"], answer["tool_call_id"]) == ("tool", called["tool_calls"][0]["id"])
+    assert json.loads(answer["content"])["data"] == {"seen": "a door", "far": True}
+    assert "tool_calls" not in str(client.requests[0]["messages"])
+    assert [tool["function"]["name"] for tool in client.requests[0]["tools"]] == ["look", "go_on"]
+
+
+UNCARRIED = {
+    "preset": {"function_calling": False},
+    "post_processing": {"function_calling": True, "custom_prompt_post_processing": "single"},
+}
+
+
+@pytest.mark.parametrize("preset", UNCARRIED.values(), ids=UNCARRIED)
+def test_a_tavern_that_does_not_carry_tools(preset: dict[str, Any]) -> None:
+    """Where the results would not reach the model, the run ends at once, and says why."""
+    runner, client = loop(*[calls("look")] * 5, config={"tavern": "silly"}, request={"preset": preset})
+    with pytest.raises(ToolUseError, match="does not send the results") as caught:
+        runner.run("Look.")
+    assert (caught.value.code, len(client.requests)) == ("RESULTS_NOT_SENT", 1)
+    assert [message.role for message in caught.value.history] == ["user", "assistant", "tool"]
+
+
+@pytest.mark.parametrize("model", ["m", "deepseek/deepseek-reasoner"])
+def test_thoughts_go_back(model: str) -> None:
+    """What a model thought before it called is sent back beside its calls, as it came."""
+    thoughts = {"reasoning_content": "A door?", "reasoning_details": [{"type": "reasoning.text", "text": "A door?"}]}
+    client = FakeClient(calls("look", extra=thoughts), "A door.")
+    config = RunnerConfig.build("somebody", model)
+    ToolLoopRunner.build(client, config, executor, registry=TOOLS).run("Look.")
+    called = client.requests[1]["messages"][1]
+    assert {name: called[name] for name in thoughts} == thoughts
+
+
+@pytest.mark.parametrize("kind", ["fake", "server"])
+def test_cancel_while_the_end_is_streamed(kind: str) -> None:
+    """A cancel at the first piece is the last piece; the run ends as cancelled, with the chat so far."""
+    told, heard = threading.Event(), []
+
+    def hear(event: Mapping[str, Any]) -> None:
+        if event["type"] == "final_stream_delta":
+            heard.append(event["delta"])
+            told.set()
+
+    script = (LOOK, "First.", "It is a door.")
+    with EchoServer(*script) as server, Client(server.base_url) if kind == "server" else FakeClient(*script) as client:
+        config = RunnerConfig.build("somebody", "m")
+        runner = ToolLoopRunner.build(client, config, executor, registry=TOOLS)
+        with pytest.raises(ToolLoopCancelledError) as caught:
+            runner.run("Look.", on_event=hear, final_stream=True, cancel=told)
+    assert heard == ["It "]
+    assert [message.role for message in caught.value.history] == ["user", "assistant", "tool"]
+
+
+def test_cancel_while_a_request_waits() -> None:
+    """A run whose server says nothing ends when it is told to."""
+    told = threading.Event()
+
+    def answer(request: dict[str, Any]) -> Fault:
+        threading.Timer(0.05, told.set).start()
+        return Fault.stall()
+
+    with EchoServer(answer) as server, Client(server.base_url) as client:
+        runner = ToolLoopRunner.build(client, RunnerConfig.build("somebody", "m"), executor, registry=TOOLS)
+        with pytest.raises(ToolLoopCancelledError):
+            runner.run("Look.", cancel=told)
+        assert server.requests
+
+
+async def execute_async(name: str, args: dict[str, Any]) -> Any:
+    """The executor, awaited."""
+    await asyncio.sleep(0)
+    return executor(name, args)
+
+
+@pytest.mark.parametrize("execute", [executor, execute_async], ids=["sync", "async"])
+def test_async_run(execute: Any) -> None:
+    """The asynchronous loop gives the result, the events and the requests of the other."""
+    script = (calls(("look", {"far": True}), "go_on"), FakeReply(content=" "), "First.", "It is a door.")
+    config = RunnerConfig.build("somebody", "m")
+    expected: list[Mapping[str, Any]] = []
+    client = FakeClient(*script)
+    loop = ToolLoopRunner.build(client, config, executor, registry=TOOLS)
+    wanted = loop.run("Look.", on_event=expected.append, final_stream=True)
+
+    async def go() -> tuple[ToolLoopResult, list[Mapping[str, Any]], list[dict[str, Any]]]:
+        heard: list[Mapping[str, Any]] = []
+
+        async def hear(event: Mapping[str, Any]) -> None:
+            await asyncio.sleep(0)
+            heard.append(event)
+
+        other = AsyncFakeClient(*script)
+        runner = AsyncToolLoopRunner.build(other, config, execute, registry=TOOLS)
+        return await runner.run("Look.", on_event=hear, final_stream=True), heard, other.requests
+
+    result, heard, requests = asyncio.run(go())
+    assert (result.assistant_text, result.history) == (wanted.assistant_text, wanted.history)
+    assert [event["type"] for event in heard] == [event["type"] for event in expected]
+    assert requests == client.requests
+
+
+def test_async_cancel_of_a_tool() -> None:
+    """A tool that is awaited is cancelled with its run."""
+    told, stopped = threading.Event(), []
+
+    async def hang(**_: Any) -> None:
+        told.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.append(True)
+
+    async def go() -> None:
+        config = RunnerConfig.build("somebody", "m")
+        runner = AsyncToolLoopRunner.build(AsyncFakeClient(calls("look")), config, hang, registry=TOOLS)
+        with pytest.raises(ToolLoopCancelledError):
+            await asyncio.wait_for(runner.run("Look.", cancel=told), 20)
+
+    asyncio.run(go())
+    assert stopped == [True]
+
+
+def test_loops_and_runners_of_two_kinds() -> None:
+    """A loop takes a runner of its own kind, and refuses the other's client."""
+    config = RunnerConfig.build("somebody", "m")
+    with pytest.raises(UsageError, match="asynchronous"):
+        ToolLoopRunner.build(AsyncFakeClient(), config, executor)
+    with pytest.raises(UsageError, match="AsyncToolLoopRunner needs AsyncPromptRunner"):
+        AsyncToolLoopRunner.build(PromptRunner(FakeClient()), config, executor)
+    with pytest.raises(UsageError, match="asynchronous tools"):
+        ToolLoopRunner.build(FakeClient(), config, execute_async, registry=TOOLS)

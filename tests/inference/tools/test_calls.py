@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.inference.errors import ToolArgumentsError
+from innkeeper.inference.errors import AnswerError
 from innkeeper.inference.tools.calls import (
-    ToolCall,
+    ModelCall,
     calls_of,
     parse_arguments,
     size_of_arguments,
@@ -43,15 +43,15 @@ def test_ids(given_ids: list[Any], ids: list[str]) -> None:
 
 def test_one_call_for_a_list() -> None:
     """A single call stands for a list of one; what is no call is passed over; names are stripped."""
-    assert calls_of(raw("a", " look ")) == (ToolCall("a", "look", "{}"),)
-    assert calls_of([None, raw("a"), 3]) == (ToolCall("a", "f", "{}"),)
-    assert calls_of([{"id": "a"}, {"id": "b", "function": 3}]) == (ToolCall("a", ""), ToolCall("b", ""))
+    assert calls_of(raw("a", " look ")) == (ModelCall("a", "look", "{}"),)
+    assert calls_of([None, raw("a"), 3]) == (ModelCall("a", "f", "{}"),)
+    assert calls_of([{"id": "a"}, {"id": "b", "function": 3}]) == (ModelCall("a", ""), ModelCall("b", ""))
 
 
 @pytest.mark.parametrize("value", [None, "x", 3, [], {}])
 def test_no_calls(value: Any) -> None:
     """Anything else holds no calls, but an empty mapping is a call without a name."""
-    assert calls_of(value) == (() if value != {} else (ToolCall("tc_1", ""),))
+    assert calls_of(value) == (() if value != {} else (ModelCall("tc_1", ""),))
 
 
 def test_back_to_a_message() -> None:
@@ -59,7 +59,7 @@ def test_back_to_a_message() -> None:
     call = calls_of([{**raw("a", "f", {"x": [1]}), "signature": "s", "index": 0}])[0]
     assert call.extra == FrozenDict(signature="s")
     assert call.to_dict() == {**raw("a", "f", {"x": [1]}), "signature": "s"}
-    assert ToolCall("a", "f").to_dict()["function"]["arguments"] == "{}"
+    assert ModelCall("a", "f").to_dict()["function"]["arguments"] == "{}"
 
 
 @given(st.lists(st.one_of(st.none(), st.sampled_from(["", "a", "a__2", "tc_1", "tc_2"]), st.text(max_size=4))))
@@ -103,6 +103,7 @@ BAD = {
     "single_quotes": "{'a': 1}",
     "not_a_number": '{"a": NaN}',
     "infinity": '{"a": -Infinity}',
+    "too_large_a_number": '{"a": 1e999}',
     "deep": "[" * 50_000,
     "encoded_three_times": '"\\"{}\\""',
     "long_number": "1" * 5_000,
@@ -112,7 +113,7 @@ BAD = {
 @pytest.mark.parametrize("raw", BAD.values(), ids=BAD)
 def test_bad(raw: Any) -> None:
     """What is no object is refused with the code that goes back to the model."""
-    with pytest.raises(ToolArgumentsError) as caught:
+    with pytest.raises(AnswerError) as caught:
         parse_arguments(raw)
     assert caught.value.code == "ARGUMENTS_JSON_PARSE_ERROR"
     assert isinstance(caught.value, FormatError)
@@ -121,7 +122,7 @@ def test_bad(raw: Any) -> None:
 @pytest.mark.parametrize("raw", ['{"a": "%s"}' % ("é" * 60), {"a": "é" * 60}], ids=["text", "mapping"])
 def test_too_large(raw: Any) -> None:
     """Size is in bytes, and told with the limit."""
-    with pytest.raises(ToolArgumentsError) as caught:
+    with pytest.raises(AnswerError) as caught:
         parse_arguments(raw, max_bytes=100)
     assert caught.value.code == "ARGUMENTS_TOO_LARGE"
     assert caught.value.details["limit"] == 100
@@ -148,7 +149,7 @@ def test_anything(raw: Any) -> None:
     """Whatever a model writes, there is a mapping or the typed error."""
     try:
         found = parse_arguments(raw)
-    except ToolArgumentsError:
+    except AnswerError:
         return
     assert isinstance(found, dict)
 

@@ -1,13 +1,14 @@
 """The dispatcher: every call ends in an envelope, whatever the executor is and does."""
 
+import asyncio
 import threading
 from typing import Any
 
 import pytest
 
-from innkeeper.inference.errors import ToolArgumentsError
+from innkeeper.inference.errors import AnswerError
 from innkeeper.inference.tools.definition import ToolRegistry
-from innkeeper.inference.tools.dispatcher import ToolDispatcher
+from innkeeper.inference.tools.dispatcher import AsyncToolDispatcher, ToolDispatcher
 from innkeeper.prompt import UsageError
 
 REGISTRY = ToolRegistry(
@@ -95,7 +96,7 @@ def test_failures(executor: Any, name: str, args: dict[str, Any], code: str, wor
 
 def test_arguments_error_of_a_tool() -> None:
     """A tool may refuse its arguments with our error."""
-    found = run(raising(ToolArgumentsError("odd", code="ODD")))
+    found = run(raising(AnswerError("odd", code="ODD")))
     assert found["errors"] == [{"code": "ARGUMENT_ERROR", "message": "odd"}]
 
 
@@ -118,3 +119,84 @@ def test_executor_that_is_none() -> None:
     """What cannot be called is a mistake, found when the dispatcher is made."""
     with pytest.raises(UsageError, match="must be callable"):
         ToolDispatcher(REGISTRY, 3)
+
+
+def run_async(executor: Any, name: str = "look", **settings: Any) -> dict[str, Any]:
+    """The envelope of one call in an event loop."""
+    dispatcher = AsyncToolDispatcher(ToolRegistry([{"name": "look"}]), executor, **settings)
+    return asyncio.run(dispatcher.run(name, {"room": "cellar"}, "c1"))
+
+
+async def look_async(room: str) -> dict[str, Any]:
+    """An asynchronous tool."""
+    await asyncio.sleep(0)
+    return {"room": room, "thread": threading.current_thread() is threading.main_thread()}
+
+
+class AsyncCaller:
+    """An object that is called by a coroutine function."""
+
+    async def __call__(self, name: str, args: dict[str, Any], tool_call_id: str) -> dict[str, Any]:
+        return {"asked": [name, args["room"], tool_call_id]}
+
+
+def hidden(room: str) -> Any:
+    """A tool of which only its result tells that it is asynchronous."""
+    return look_async(room)
+
+
+ASYNC = {
+    "coroutine_function": ({"look": look_async}, {"room": "cellar", "thread": True}),
+    "sync_function": (
+        {"look": lambda room: {"room": room, "thread": threading.current_thread() is threading.main_thread()}},
+        {"room": "cellar", "thread": False},
+    ),
+    "returns_a_coroutine": ({"look": hidden}, {"room": "cellar", "thread": True}),
+    "executor": (AsyncCaller(), {"asked": ["look", "cellar", "c1"]}),
+}
+
+
+@pytest.mark.parametrize(("executor", "data"), ASYNC.values(), ids=ASYNC)
+def test_async(executor: Any, data: dict[str, Any]) -> None:
+    """Asynchronous tools run in the event loop, others beside it; both give an envelope."""
+    assert run_async(executor)["data"] == data
+
+
+async def fail_async(room: str) -> None:
+    """A tool that fails."""
+    raise KeyError(room)
+
+
+async def hang_async(room: str) -> None:
+    """A tool that never ends."""
+    await asyncio.Event().wait()
+
+
+ASYNC_FAILURES = {
+    "error": ({"look": fail_async}, "look", "INTERNAL_ERROR"),
+    "sync_error": ({"look": lambda room: {}[room]}, "look", "INTERNAL_ERROR"),
+    "stop_iteration": ({"look": lambda room: next(iter(room[:0]))}, "look", "INTERNAL_ERROR"),
+    "arguments": ({"look": lambda: None}, "look", "ARGUMENT_ERROR"),
+    "unknown": ({"look": look_async}, "go", "TOOL_NOT_ALLOWED"),
+    "hangs": ({"look": hang_async}, "look", "TOOL_TIMEOUT"),
+    "hangs_in_a_thread": ({"look": lambda room: threading.Event().wait(len(room) * 5)}, "look", "TOOL_TIMEOUT"),
+}
+
+
+@pytest.mark.parametrize(("executor", "name", "code"), ASYNC_FAILURES.values(), ids=ASYNC_FAILURES)
+def test_async_failures(executor: Any, name: str, code: str) -> None:
+    """The failures of the other dispatcher; a tool that hangs is left, wherever it runs."""
+    timeout = 0.05 if "hang" in str(executor) or code == "TOOL_TIMEOUT" else None
+    assert [error["code"] for error in run_async(executor, name, timeout=timeout)["errors"]] == [code]
+
+
+@pytest.mark.parametrize(
+    "executor", [{"look": look_async}, look_async, AsyncCaller()], ids=["mapping", "function", "object"]
+)
+def test_async_tools_are_not_for_the_sync_loop(executor: Any) -> None:
+    """A tool that nobody would await is a mistake, found when the loop is built; one that hides it is a failure."""
+    with pytest.raises(UsageError, match="asynchronous") as caught:
+        ToolDispatcher(ToolRegistry([{"name": "look"}]), executor)
+    assert caught.value.hint == "use AsyncToolLoopRunner"
+    dispatcher = ToolDispatcher(ToolRegistry([{"name": "look"}]), {"look": hidden})
+    assert dispatcher.run("look", {"room": "x"}, "c1")["errors"][0]["code"] == "INTERNAL_ERROR"

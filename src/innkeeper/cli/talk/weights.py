@@ -58,12 +58,12 @@ def list_(*, no_check: bool, as_json: bool) -> int:
 
     Exits with 69 when a model is corrupt.
     """
-    from innkeeper.inference.errors import ModelCorruptError
+    from innkeeper.inference.errors import LocalModelError
     from innkeeper.inference.local.weights import list_models
 
     found = list_models(check=not no_check)
     _show(found, as_json=as_json)
-    return ModelCorruptError.exit_code if any(model.state == "corrupt" for model in found) else 0
+    return LocalModelError.exit_code if any(model.state == "corrupt" for model in found) else 0
 
 
 def _show(found: tuple[LocalModelFile, ...], *, as_json: bool) -> None:

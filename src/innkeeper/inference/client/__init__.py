@@ -1,1 +1,39 @@
-"""Clients of providers: where a provider is, what goes over the wire, answers decoded whole or as a stream."""
+"""Clients of OpenAI-compatible servers, and what they share without I/O: endpoints, the wire, streams of events."""
+
+from typing import TYPE_CHECKING, Final
+
+from innkeeper.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from innkeeper.inference.client.async_client import AsyncChatStream as AsyncChatStream
+    from innkeeper.inference.client.async_client import AsyncClient as AsyncClient
+    from innkeeper.inference.client.chat import ChatReply as ChatReply
+    from innkeeper.inference.client.chat import ChatStream as ChatStream
+    from innkeeper.inference.client.endpoint import Endpoint as Endpoint
+    from innkeeper.inference.client.sync_client import Client as Client
+    from innkeeper.inference.client.watch import cancelled_by as cancelled_by
+    from innkeeper.inference.client.wire import Response as Response
+
+_HOMES: Final = {
+    "AsyncClient": "async_client",
+    "AsyncChatStream": "async_client",
+    "ChatReply": "chat",
+    "ChatStream": "chat",
+    "Client": "sync_client",
+    "Endpoint": "endpoint",
+    "Response": "wire",
+    "cancelled_by": "watch",
+}
+
+__all__ = [
+    "AsyncChatStream",
+    "AsyncClient",
+    "ChatReply",
+    "ChatStream",
+    "Client",
+    "Endpoint",
+    "Response",
+    "cancelled_by",
+]
+
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -7,7 +7,7 @@ The two clients only do what their talk wants, each in its own way.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from enum import Enum
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -130,11 +130,11 @@ class Talk:
 
     def __init__(self, exchange: Exchange, endpoint: Endpoint, progress: Progress | None = None) -> None:
         self.watch = Watch(endpoint)
-        self.errors = (*transport_errors(), ProviderError)
+        self.errors: tuple[type[Exception], ...] = (*transport_errors(), ProviderError)
         self._exchange = exchange
         self._endpoint = endpoint
         self._progress = progress
-        self.give(None)
+        self._advance: Callable[[], Any] = partial(exchange.send, None)
 
     def __iter__(self) -> Iterator[Any]:
         return self

@@ -25,7 +25,7 @@ def watch_connections(client: httpx.Client) -> httpx.Client:
     httpx has no public way to its transports' sockets; transports of other kinds are left as they are.
     """
     for transport in (client._transport, *client._mounts.values()):  # noqa: SLF001 - see above
-        pool = getattr(transport, "_pool", None)
+        pool: Any = getattr(transport, "_pool", None)
         if hasattr(pool, "_network_backend"):
             pool._network_backend = _Backend(pool._network_backend)  # noqa: SLF001 - see above
     return client

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any, Self
 
@@ -68,7 +68,8 @@ class Client(BaseClient):
 
     def chat_completions(self, **request: Any) -> Response:
         """Send one chat completion request as it is and return the whole answer. For streams see `chat_stream`."""
-        return self._result(self._completion(request))
+        response: Response = self._result(self._completion(request))
+        return response
 
     def chat(
         self,
@@ -102,15 +103,17 @@ class Client(BaseClient):
 
     def models(self) -> Response:
         """The provider's list of models."""
-        return self._result(self._listing())
+        response: Response = self._result(self._listing())
+        return response
 
     def embeddings(self, **request: Any) -> Response:
         """Send one embeddings request."""
-        return self._result(self._embedding(request))
+        response: Response = self._result(self._embedding(request))
+        return response
 
     def health(self) -> bool:
         """Whether the server answers at all: ``/health`` at its root, and the list of models where there is no such page."""
-        return self._result(self._health())
+        return bool(self._result(self._health()))
 
     @property
     def _http(self) -> httpx.Client:
@@ -127,7 +130,7 @@ class Client(BaseClient):
         with closing(self._talk(exchange)) as given:
             return next(given)
 
-    def _talk(self, exchange: Exchange, progress: Progress | None = None) -> Iterator[Any]:
+    def _talk(self, exchange: Exchange, progress: Progress | None = None) -> Generator[Any]:
         """Do what an exchange wants; yields what is for the caller."""
         with closing(Talk(exchange, self.endpoint, progress)) as talk, ExitStack() as answers:
             pieces: Iterator[bytes] = iter(())

@@ -14,9 +14,10 @@ from typing import Any, Final, NoReturn
 
 import msgspec
 
-from innkeeper.inference.errors import DirectivesError
+from innkeeper.inference.directives.patch_ops import PatchOp, patch_ops
+from innkeeper.inference.errors import AnswerError
 from innkeeper.inference.limits import MAX_DIRECTIVE_BYTES, SAMPLE_CHARACTERS
-from innkeeper.inference.tools.calls import unfenced
+from innkeeper.inference.tools.calls import strict_json, unfenced
 from innkeeper.prompt import freeze
 from innkeeper.prompt.frozen import EMPTY, FrozenDict, thaw
 
@@ -43,6 +44,11 @@ class Directive(msgspec.Struct, frozen=True):
     type: str
     payload: FrozenDict = EMPTY
 
+    @property
+    def patch_ops(self) -> tuple[PatchOp, ...]:
+        """The payload's patch operations. Raises `AnswerError` (see `innkeeper.inference.directives.patch_ops`)."""
+        return patch_ops(self.payload)
+
     def to_dict(self) -> dict[str, Any]:
         """As the envelope holds it."""
         return {"type": self.type, "payload": thaw(self.payload)}
@@ -65,9 +71,13 @@ def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def response_format(mode: str, name: str = SCHEMA_NAME, types: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """What a request asks for in ``mode``; nothing in ``prompt_only``."""
+    """What a request asks for in ``mode``; nothing in ``prompt_only``.
+
+    Not ``strict``, which TavernKit asks for: providers take that only of schemas whose every object is closed, and a payload
+    is open.
+    """
     if mode == "json_schema":
-        return {"type": mode, "json_schema": {"name": name, "strict": True, "schema": schema(types)}}
+        return {"type": mode, "json_schema": {"name": name, "strict": False, "schema": schema(types)}}
     return {"type": mode} if mode == "json_object" else None
 
 
@@ -103,10 +113,10 @@ _MAX_STARTS: Final = 8
 def parse_object(content: Any, max_bytes: int = MAX_DIRECTIVE_BYTES) -> dict[str, Any]:
     """The object in ``content`` (text, or a mapping already).
 
-    Raises `DirectivesError` with code ``EMPTY``, ``TOO_LARGE``, ``NOT_OBJECT`` or ``INVALID_JSON`` (with a sample).
+    Raises `AnswerError` with code ``EMPTY``, ``TOO_LARGE``, ``NOT_OBJECT`` or ``INVALID_JSON`` (with a sample).
     """
     if isinstance(content, Mapping):
-        return dict(content)
+        content = json.dumps(thaw(content), default=str)  # a body may hold NaN, which is not JSON
     text = content.strip() if isinstance(content, str) else ""
     if not text:
         _refuse("EMPTY", "the answer is empty")
@@ -130,7 +140,7 @@ def _values(text: str) -> Iterator[Any]:
 
 def _read(text: str) -> Iterator[Any]:
     try:
-        yield json.loads(text)
+        yield strict_json(text)
     except (ValueError, RecursionError):
         return
 
@@ -179,7 +189,7 @@ def _end(text: str, start: int) -> int | None:
 
 
 def _refuse(code: str, message: str, **details: Any) -> NoReturn:
-    raise DirectivesError(message, code=code, **details)
+    raise AnswerError(message, code=code, **details)
 
 
 _PUNCTUATION: Final = re.compile(r"[^a-z0-9]+")
@@ -237,16 +247,16 @@ class Envelope(msgspec.Struct, frozen=True):
 def validate(value: Mapping[str, Any], rules: DirectiveRules = DirectiveRules()) -> Envelope:  # noqa: B008 - frozen
     """The envelope in ``value``.
 
-    Keys match exactly, else regardless of case and of what separates words (``Assistant-Text``). Raises `DirectivesError`
+    Keys match exactly, else regardless of case and of what separates words (``Assistant-Text``). Raises `AnswerError`
     with code ``MISSING_ASSISTANT_TEXT`` or ``MISSING_DIRECTIVES``; single bad directives become warnings.
     """
     text, items = _field(value, "assistant_text"), _field(value, "directives")
     if not isinstance(text, str):
         msg = "assistant_text is missing or no text"
-        raise DirectivesError(msg, code="MISSING_ASSISTANT_TEXT")
+        raise AnswerError(msg, code="MISSING_ASSISTANT_TEXT")
     if not isinstance(items, (list, tuple)):
         msg = "directives is missing or no list"
-        raise DirectivesError(msg, code="MISSING_DIRECTIVES")
+        raise AnswerError(msg, code="MISSING_DIRECTIVES")
     found = [_directive(item, index, rules) for index, item in enumerate(items)]
     return Envelope(
         text,

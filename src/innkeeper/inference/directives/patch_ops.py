@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.inference.errors import DirectivesError
+from innkeeper.inference.errors import AnswerError
 from innkeeper.prompt import freeze
 
 __all__ = ["PATCH_PREFIXES", "PatchOp", "patch_ops"]
@@ -43,13 +43,13 @@ def patch_ops(payload: Mapping[str, Any], prefixes: Sequence[str] = PATCH_PREFIX
     """The operations of ``payload["ops"]``, their names and paths made regular.
 
     ``add`` and ``replace`` are ``set``, ``remove`` and ``rm`` ``delete``, ``push`` ``append``; without a name, an operation with
-    a value sets. Raises `DirectivesError` with code ``MISSING_OPS``, ``INVALID_PATCH_OP``, ``INVALID_PATCH_PATH``,
+    a value sets. Raises `AnswerError` with code ``MISSING_OPS``, ``INVALID_PATCH_OP``, ``INVALID_PATCH_PATH``,
     ``MISSING_PATCH_VALUE`` or ``INVALID_PATCH_INDEX``; ``details["index"]`` is the operation's place.
     """
     ops = payload.get("ops")
     if not isinstance(ops, (list, tuple)) or not ops:
         msg = "the payload has no ops"
-        raise DirectivesError(msg, code="MISSING_OPS")
+        raise AnswerError(msg, code="MISSING_OPS")
     return tuple(_op(item, place, prefixes) for place, item in enumerate(ops))
 
 
@@ -88,5 +88,5 @@ def _index(item: Mapping[str, Any], place: int) -> int:
     return index
 
 
-def _error(code: str, place: int, message: str) -> DirectivesError:
-    return DirectivesError(f"operation {place}: {message}", code=code, index=place)
+def _error(code: str, place: int, message: str) -> AnswerError:
+    return AnswerError(f"operation {place}: {message}", code=code, index=place)

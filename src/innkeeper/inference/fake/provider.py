@@ -191,12 +191,11 @@ class _Handler(BaseHTTPRequestHandler):
         if answer.ending == "refuse" or not self._waits(answer.delay):
             self.close_connection = True
             return
-        self.send_response(answer.status)
-        for name, value in answer.headers.items():
-            self.send_header(name, value)
-        self.send_header("transfer-encoding", "chunked")
+        headers = {**answer.headers, "transfer-encoding": "chunked"}
+        lines = [f"HTTP/1.1 {answer.status} {self.responses.get(answer.status, ('', ''))[0]}"]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
+        head = "".join(f"{line}\r\n" for line in [*lines, ""]).encode("latin-1")
         chunks = [b"%x\r\n%b\r\n" % (len(piece), piece) for piece in answer.pieces()]
-        head, self._headers_buffer = b"".join([*self._headers_buffer, b"\r\n"]), []
         self.close_connection = not (
             self._drips([head] if not answer.head_pause else [bytes([byte]) for byte in head], answer.head_pause)
             and self._drips(chunks, answer.pause)

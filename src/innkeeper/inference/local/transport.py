@@ -14,10 +14,13 @@ from typing import Any, Final, Protocol
 import httpx
 
 from innkeeper.inference.client.chunks import ChatFold
+from innkeeper.inference.client.watch import Watch
 
 __all__ = ["Engine", "LocalTransport"]
 
 _END: Final = object()
+_LOOK_SECONDS: Final = 60.0
+"""How long the engine is waited for before the call's time is looked at again."""
 
 
 class Engine(Protocol):
@@ -106,7 +109,13 @@ class _Run:
 
     def wait(self) -> Any:
         """The next chunk, the engine's exception, or the mark of the end."""
+        watch = Watch.current()
         try:
+            while watch is not None:
+                try:
+                    return self._chunks.get(timeout=watch.until_check(_LOOK_SECONDS))
+                except queue.Empty:
+                    watch.check()
             return self._chunks.get()
         except BaseException:
             self._stopped.set()

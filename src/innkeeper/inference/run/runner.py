@@ -1,138 +1,57 @@
-"""PromptRunner: from a chat to a provider's answer, one request at a time (1-vibetavern-pipeline, *PromptRunner*)."""
+"""PromptRunner: from a chat to a provider's answer, one request at a time (1-vibetavern-pipeline, *PromptRunner*).
+
+`AsyncPromptRunner` is the same for event loops: what it shares is in `BaseRunner`.
+"""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Final, Self
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
 
-from innkeeper.dialects import DIALECTS
-from innkeeper.inference.client.chat import ChatStream, choice_of
-from innkeeper.inference.errors import DecodeError, PreflightError
+from innkeeper.inference.client.sync_client import Client
+from innkeeper.inference.client.watch import cancelled_by, check_cancelled
+from innkeeper.inference.run.base import BaseRunner
 from innkeeper.inference.run.config import RunnerConfig
-from innkeeper.inference.run.request import PromptRequest, PromptResult, apply_request_policy, preflight
-from innkeeper.inference.tools.transforms import MESSAGE_TRANSFORMS, RESPONSE_TRANSFORMS, TransformRegistry
-from innkeeper.prompt import (
-    BuildRequest,
-    Note,
-    NoteKind,
-    Plan,
-    Ports,
-    UsageError,
-    VariablesStore,
-    deep_merge,
-    freeze,
-    thaw,
-)
-from innkeeper.prompt.dialect import Payload
+from innkeeper.inference.run.request import PromptRequest, PromptResult
+from innkeeper.inference.run.waiting import check_cancelled_async, settle, until_cancelled
+from innkeeper.prompt import UsageError
+from innkeeper.prompt.hooks import AWAIT
 
-__all__ = ["PromptRunner", "PromptStream"]
+if TYPE_CHECKING:
+    from innkeeper.inference.client.async_client import AsyncChatStream
+    from innkeeper.inference.client.chat import ChatStream
 
-_NOT_HERE: Final = {
-    "stream": "use perform_stream or stream",
-    "stream_options": "use perform_stream or stream",
-    "repair": "pass it in dialect_options",
-    "message_keys": "pass it in dialect_options",
-}
-_DECIDED: Final = ("model", "messages")
+__all__ = ["AsyncPromptRunner", "AsyncPromptStream", "PromptRunner", "PromptStream"]
 
 
 @dataclass(frozen=True, slots=True)
-class PromptRunner:
+class PromptRunner(BaseRunner):
     """Builds prompts, checks them against the model, sends them once. It holds no state of a chat.
 
     ``client`` needs ``chat_completions(**request) -> response`` with a ``body``, and for streams ``chat(...)`` and
-    ``chat_stream(...)`` as `Client` has them. Retries and fallbacks are the business of others.
+    ``chat_stream(...)`` as `Client` has them. Retries and fallbacks are the business of others. ``cancel`` is an event or a
+    function that says when a request is not wanted any more: `Client` looks at it while it waits, too.
     """
 
-    client: Any
-    message_transforms: TransformRegistry = field(default_factory=lambda: MESSAGE_TRANSFORMS)
-    response_transforms: TransformRegistry = field(default_factory=lambda: RESPONSE_TRANSFORMS)
-    timer: Callable[[], float] = time.perf_counter
-
     def __post_init__(self) -> None:
-        if not callable(getattr(self.client, "chat_completions", None)):
-            msg = f"a client needs chat_completions(**request); {type(self.client).__name__} has none"
-            raise UsageError(msg)
+        BaseRunner.__post_init__(self)
+        if inspect.iscoroutinefunction(self.client.chat_completions):
+            msg = f"{type(self.client).__name__} is asynchronous"
+            raise UsageError(msg, hint="use AsyncPromptRunner, or a Client")
 
-    def build_request(  # noqa: PLR0913 - one argument an input, all by name
-        self,
-        runner_config: RunnerConfig,
-        history: Any = None,
-        *,
-        system: str | None = None,
-        character: Any = None,
-        user: Any = None,
-        message: str | None = None,
-        meta: Mapping[str, Any] | None = None,
-        variables_store: VariablesStore | None = None,
-        strict: bool | None = None,
-        llm_options: Mapping[str, Any] | None = None,
-        dialect: str = "openai",
-        dialect_options: Mapping[str, Any] | None = None,
-        message_transforms: Iterable[Any] = (),
-        response_transforms: Iterable[Any] = (),
-        request: BuildRequest | Mapping[str, Any] | None = None,
-        ports: Ports | None = None,
-        commit: bool = True,
-    ) -> PromptRequest:
-        """Build a prompt and the provider request for it. None of the arguments is changed.
+    build_request = BaseRunner._build_request  # noqa: SLF001 - its own base
 
-        ``request`` holds further inputs (lorebooks, preset, ``now``, ``seed``, …); arguments given here win over it. A
-        ``system`` that is not blank becomes a block of its own before the history, in the *system* budget group; TavernKit
-        makes it a history message, which a trimmer may evict. ``llm_options`` go over the config's defaults and are sent as
-        they are; ``stream`` does not belong there. ``dialect_options`` are for the dialect (``repair``, ``names`` …).
-        Transforms are names or callables. With ``commit=False`` variables stay as they were; see `PromptRequest.commit`.
+    def perform(self, prompt_request: PromptRequest, *, cancel: Any = None) -> PromptResult:
+        """Send the request, once, and read the answer.
 
-        Raises `UsageError`, `PreflightError`, and what a build raises (`PipelineError`, `MaxTokensExceededError`).
+        Raises the client's errors; `DecodeError` for an answer of no use; `RequestCancelledError`.
         """
-        options, notes = _options(runner_config, llm_options)
-        decided, sent = apply_request_policy(options, runner_config.capabilities)
-        preflight(decided, runner_config.capabilities)
-        wanted = _inputs(
-            request,
-            history=history,
-            character=character,
-            user=user,
-            message=message,
-            meta=meta,
-            system=system,
-            strict=strict,
-            options=decided,
-            dialect=dialect,
-        )
-        given = ports or Ports()
-        given = given if variables_store is None else replace(given, variables=variables_store)
-        chosen = self.message_transforms.chosen(message_transforms, strict=wanted.strict)
-        repairs = {"message_transforms": chosen} if chosen else {}
-        plan = runner_config.plan(wanted, given)
-        rendered = _rendered(plan, dialect, {**(dialect_options or {}), **repairs}, decided, sent)
-        made = PromptRequest(
-            plan=plan,
-            context=runner_config.context,
-            capabilities=runner_config.capabilities,
-            dialect=dialect,
-            payload=freeze(rendered.body),
-            options=freeze(decided),
-            strict=wanted.strict,
-            response_transforms=tuple(response_transforms),
-            output_tags=runner_config.output_tags,
-            notes=(*_about_inputs(plan), *rendered.notes, *notes, *_ignored(runner_config, plan)),
-        )
-        if commit and given.variables is not None:
-            made.commit(given.variables)
-        return made
-
-    def perform(self, prompt_request: PromptRequest) -> PromptResult:
-        """Send the request, once, and read the answer. Raises the client's errors; `DecodeError` for an answer of no use."""
-        if prompt_request.payload.get("stream"):
-            msg = "perform returns whole answers"
-            raise UsageError(msg, hint="use perform_stream or stream")
-        started = self.timer()
-        response = self.client.chat_completions(**prompt_request.request)
-        elapsed = (self.timer() - started) * 1000
-        return self.read(prompt_request, response, elapsed)
+        request, started = self._whole(prompt_request), self.timer()
+        with cancelled_by(cancel):
+            response = self.client.chat_completions(**request)
+        return self.read(prompt_request, response, self._elapsed(started))
 
     def perform_stream(
         self,
@@ -140,57 +59,133 @@ class PromptRunner:
         on_delta: Callable[[str], Any] | None = None,
         *,
         include_usage: bool = True,
+        cancel: Any = None,
     ) -> PromptResult:
         """Send the request as a stream; ``on_delta`` is called with each piece of text. See `stream` for an iterator.
 
-        Raises `PreflightError` for tools, a response format, or a model that cannot stream.
+        Raises `PreflightError` for tools, a response format, or a model that cannot stream; `RequestCancelledError`.
         """
-        options = _streamable(prompt_request, self.client, "chat")
-        started = self.timer()
-        reply = self.client.chat(stream=True, include_usage=include_usage, on_delta=on_delta, **options)
-        return self.read(prompt_request, reply[3], (self.timer() - started) * 1000)
 
-    def stream(self, prompt_request: PromptRequest, *, include_usage: bool = True) -> PromptStream:
+        def heard(delta: str) -> None:
+            if on_delta is not None:
+                on_delta(delta)
+            check_cancelled(cancel)
+
+        request, started = self._streamed(prompt_request, "chat"), self.timer()
+        with cancelled_by(cancel):
+            reply = self.client.chat(stream=True, include_usage=include_usage, on_delta=heard, **request)
+        return self.read(prompt_request, reply[3], self._elapsed(started))
+
+    def stream(self, prompt_request: PromptRequest, *, include_usage: bool = True, cancel: Any = None) -> PromptStream:
         """The same as an iterator of text, whose ``result`` is there when it has ended. Leaving it early stops the provider."""
-        options = _streamable(prompt_request, self.client, "chat_stream")
-        pieces = self.client.chat_stream(include_usage=include_usage, **options)
-        return PromptStream(self, prompt_request, pieces, self.timer())
-
-    def read(self, prompt_request: PromptRequest, response: Any, elapsed_ms: float) -> PromptResult:
-        """The result in a response that took ``elapsed_ms``, for callers who send requests themselves. Raises `DecodeError`."""
-        body = response.body
-        if not isinstance(body, Mapping):
-            msg = "the provider's answer is no JSON object"
-            raise DecodeError(msg)
-        choice = choice_of(body) if body.get("choices") else {}
-        message = self.response_transforms.apply(
-            prompt_request.response_transforms, thaw(dict(choice.get("message") or {})), strict=prompt_request.strict
-        )
-        reason = choice.get("finish_reason")
-        return PromptResult(
-            prompt_request, response, body, message, reason if isinstance(reason, str) else None, elapsed_ms
-        )
+        request = self._streamed(prompt_request, "chat_stream")
+        pieces = self.client.chat_stream(include_usage=include_usage, **request)
+        return PromptStream(self, prompt_request, pieces, cancel)
 
 
-class PromptStream:
-    """The pieces of an answer's text, and then its `result`. Use it in a ``with`` block to stop early."""
+@dataclass(frozen=True, slots=True)
+class AsyncPromptRunner(BaseRunner):
+    """`PromptRunner` for event loops, over an `AsyncClient` or another client whose methods are awaited.
 
-    def __init__(self, runner: PromptRunner, prompt_request: PromptRequest, pieces: ChatStream, started: float) -> None:
+    Prompts are built in a thread, so that a long chat holds nobody up. Hooks of the build, ``on_delta`` and ``cancel`` may be
+    of either kind: what they return is awaited where it can be. A task that is cancelled closes its connection.
+    """
+
+    def __post_init__(self) -> None:
+        BaseRunner.__post_init__(self)
+        if isinstance(self.client, Client):
+            msg = f"{type(self.client).__name__} would hold up the event loop"
+            raise UsageError(msg, hint="use AsyncClient, or PromptRunner")
+
+    async def build_request(self, runner_config: RunnerConfig, history: Any = None, **inputs: Any) -> PromptRequest:
+        """`PromptRunner.build_request`, which see for the inputs, in a thread."""
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+
+        def wait(value: Awaitable[Any]) -> Any:
+            return asyncio.run_coroutine_threadsafe(settle(value), loop).result()
+
+        token = AWAIT.set(wait)
+        try:
+            return await asyncio.to_thread(self._build_request, runner_config, history, **inputs)
+        finally:
+            AWAIT.reset(token)
+
+    async def perform(self, prompt_request: PromptRequest, *, cancel: Any = None) -> PromptResult:
+        """See `PromptRunner.perform`."""
+        request, started = self._whole(prompt_request), self.timer()
+        response = await until_cancelled(settle(self.client.chat_completions(**request)), cancel)
+        return self.read(prompt_request, response, self._elapsed(started))
+
+    async def perform_stream(
+        self,
+        prompt_request: PromptRequest,
+        on_delta: Callable[[str], Any] | None = None,
+        *,
+        include_usage: bool = True,
+        cancel: Any = None,
+    ) -> PromptResult:
+        """See `PromptRunner.perform_stream`; ``on_delta`` is awaited before the next piece is read."""
+        async with self.stream(prompt_request, include_usage=include_usage, cancel=cancel) as pieces:
+            async for delta in pieces:
+                if on_delta is not None:
+                    await settle(on_delta(delta))
+                await check_cancelled_async(cancel)
+            return pieces.result
+
+    def stream(
+        self, prompt_request: PromptRequest, *, include_usage: bool = True, cancel: Any = None
+    ) -> AsyncPromptStream:
+        """See `PromptRunner.stream`."""
+        request = self._streamed(prompt_request, "chat_stream")
+        pieces = self.client.chat_stream(include_usage=include_usage, **request)
+        return AsyncPromptStream(self, prompt_request, pieces, cancel)
+
+
+class _Pieces:
+    """What the two streams share: the answer so far, and its `result`."""
+
+    def __init__(self, runner: BaseRunner, prompt_request: PromptRequest, pieces: Any, cancel: Any) -> None:
         self._runner = runner
         self._request = prompt_request
         self._pieces = pieces
-        self._started = started
+        self._cancel = cancel
+        self._started = runner.timer()
         self._result: PromptResult | None = None
+
+    def _end(self) -> None:
+        elapsed = (self._runner.timer() - self._started) * 1000
+        self._result = self._runner.read(self._request, self._pieces.reply.response, elapsed)
+
+    @property
+    def partial(self) -> str:
+        """The text so far."""
+        return str(self._pieces.partial)
+
+    @property
+    def result(self) -> PromptResult:
+        """The whole answer. Raises `UsageError` while the stream has not ended."""
+        if self._result is None:
+            msg = "the stream has not ended"
+            raise UsageError(msg, hint="iterate to its end first; `partial` is the text so far")
+        return self._result
+
+
+class PromptStream(_Pieces):
+    """The pieces of an answer's text, and then its `result`. Use it in a ``with`` block to stop early."""
+
+    _pieces: ChatStream
 
     def __iter__(self) -> Iterator[str]:
         return self
 
     def __next__(self) -> str:
         try:
-            return next(self._pieces)
+            with cancelled_by(self._cancel):
+                return next(self._pieces)
         except StopIteration:
-            elapsed = (self._runner.timer() - self._started) * 1000
-            self._result = self._runner.read(self._request, self._pieces.reply.response, elapsed)
+            self._end()
             raise
 
     def __enter__(self) -> Self:
@@ -203,77 +198,28 @@ class PromptStream:
         """Stop here."""
         self._pieces.close()
 
-    @property
-    def partial(self) -> str:
-        """The text so far."""
-        return self._pieces.partial
 
-    @property
-    def result(self) -> PromptResult:
-        """The whole answer. Raises `UsageError` while the stream has not ended."""
-        if self._result is None:
-            msg = "the stream has not ended"
-            raise UsageError(msg, hint="iterate to its end first; `partial` is the text so far")
-        return self._result
+class AsyncPromptStream(_Pieces):
+    """`PromptStream` as an asynchronous iterator."""
 
+    _pieces: AsyncChatStream
 
-def _options(config: RunnerConfig, llm_options: Mapping[str, Any] | None) -> tuple[dict[str, Any], list[Note]]:
-    given = thaw(dict(llm_options or {}))
-    misplaced = [name for name in _NOT_HERE if name in given]
-    if misplaced:
-        msg = f"llm_options may not hold {', '.join(misplaced)}"
-        raise UsageError(msg, hint=_NOT_HERE[misplaced[0]])
-    ignored = [name for name in _DECIDED if name in given]
-    notes = [Note(NoteKind.IGNORED, f"llm_options.{name}: the runner decides it") for name in ignored]
-    kept = {name: value for name, value in given.items() if name not in ignored}
-    return deep_merge(thaw(config.llm_options_defaults), kept), notes
+    def __aiter__(self) -> AsyncIterator[str]:
+        return self
 
+    async def __anext__(self) -> str:
+        try:
+            return await until_cancelled(anext(self._pieces), self._cancel)
+        except StopAsyncIteration:
+            self._end()
+            raise
 
-def _inputs(base: Any, **inputs: Any) -> BuildRequest:
-    """The build request in ``base`` with the inputs that were given over it."""
-    start = BuildRequest.of(base if base is not None else {})
-    if inputs["meta"]:
-        inputs["meta"] = {**start.meta, **inputs["meta"]}
-    system = inputs["system"]
-    if system is not None and not isinstance(system, str):
-        msg = f"system must be text, not {type(system).__name__}"
-        raise UsageError(msg)
-    return start.with_(**{name: value for name, value in inputs.items() if value is not None})
+    async def __aenter__(self) -> Self:
+        return self
 
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
-def _rendered(plan: Plan, dialect: str, options: Mapping[str, Any], decided: Mapping[str, Any], sent: Any) -> Payload:
-    """The plan as a provider's request. Options of the caller's are sent as they are; those of the tavern by the dialect."""
-    added = {} if "extra" in decided else plan.options.get("extra") or {}
-    past_the_table = {name: None for name in decided if name != "dialect"}
-    payload = plan.to_request(dialect, **{**past_the_table, **options, "extra": deep_merge(dict(added), sent)})
-    shape = (plan.dialects or DIALECTS)[dialect].messages((), {}).body
-    if not (isinstance(shape, list) and isinstance(payload.body.get("messages"), list)):
-        msg = f"dialect {dialect!r} does not give a list of messages, which chat completions take"
-        raise UsageError(msg, hint="use the dialect openai, or send plan.to_request(dialect) with a client of your own")
-    return payload
-
-
-def _about_inputs(plan: Plan) -> list[Note]:
-    """The plan's notes, but for a tavern's that it does without the dialect: the runner itself uses it."""
-    return [note for note in plan.notes if note.data.get("input") != "dialect"]
-
-
-def _ignored(config: RunnerConfig, plan: Plan) -> list[Note]:
-    """Notes of what the config's own pipeline did nothing with."""
-    notes = []
-    if config.language_policy.get("enabled") and "language_policy" not in config.pipeline:
-        message = f"context.language_policy: the tavern {config.tavern!r} has no such step"
-        notes.append(Note(NoteKind.IGNORED, message))
-    system = plan.request.system.strip() if config.custom and plan.request is not None else ""
-    if system and not any(system in block.content for block in plan.blocks):
-        notes.append(Note(NoteKind.IGNORED, "system has no effect: no step of the pipeline reads it"))
-    return notes
-
-
-def _streamable(prompt_request: PromptRequest, client: Any, method: str) -> dict[str, Any]:
-    request = prompt_request.request
-    preflight(request, prompt_request.capabilities, stream=True)
-    if not callable(getattr(client, method, None)):
-        msg = f"{type(client).__name__} cannot stream: it has no {method}()"
-        raise PreflightError(msg)
-    return request
+    async def close(self) -> None:
+        """Stop here; the connection is closed."""
+        await self._pieces.close()

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 
 from innkeeper.inference.run.request import PromptResult
-from innkeeper.inference.tools.calls import ToolCall, size_of_arguments
+from innkeeper.inference.tools.calls import ModelCall, size_of_arguments
 from innkeeper.inference.tools.results import error_codes
 
-__all__ = ["EVENTS", "Events", "TurnTrace"]
+__all__ = ["EVENTS", "TurnTrace"]
 
 EVENTS: Final = (
     "llm_request_start",
@@ -30,19 +29,6 @@ EVENTS: Final = (
     "final_stream_error",
 )
 """The types of all events. Each is a mapping with ``type``, ``turn`` and figures of its own."""
-
-
-class Events:
-    """Sends events to a handler, if there is one. What a handler raises is its own affair and is swallowed."""
-
-    def __init__(self, handler: Callable[[Mapping[str, Any]], Any] | None) -> None:
-        self._handler = handler
-
-    def send(self, kind: str, turn: int, **facts: Any) -> None:
-        """Send one event."""
-        if self._handler is not None:
-            with contextlib.suppress(Exception):
-                self._handler({"type": kind, "turn": turn, **facts})
 
 
 class TurnTrace(msgspec.Struct, omit_defaults=True):
@@ -68,13 +54,13 @@ class TurnTrace(msgspec.Struct, omit_defaults=True):
             **({"stripped_content_sample": sample} if sample else {}),
         }
 
-    def called(self, call: ToolCall) -> dict[str, Any]:
+    def called(self, call: ModelCall) -> dict[str, Any]:
         """Take in a call; returns its facts."""
         facts = {"id": call.id, "name": call.name, "arguments_bytes": size_of_arguments(call.arguments)}
         self.tool_calls = [*self.tool_calls, facts]
         return facts
 
-    def returned(self, call: ToolCall, envelope: Mapping[str, Any]) -> dict[str, Any]:
+    def returned(self, call: ModelCall, envelope: Mapping[str, Any]) -> dict[str, Any]:
         """Take in a result; returns its facts."""
         facts = {
             "id": call.id,

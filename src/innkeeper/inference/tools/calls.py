@@ -1,29 +1,30 @@
 """Tool calls in a model's answer: their ids, their arguments, and calls that are written into the text.
 
-Each `ToolCall` has an id that is never blank and never there twice. Arguments are read leniently: code fences, double encoding,
+Each `ModelCall` has an id that is never blank and never there twice. Arguments are read leniently: code fences, double encoding,
 blanks, objects in place of text. Calls in the text, ``<tool_call>…</tool_call>``, are read only where a transform asks for it.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from typing import Any, Final, NoReturn
 
 import msgspec
 
-from innkeeper.inference.errors import ToolArgumentsError
+from innkeeper.inference.errors import AnswerError
 from innkeeper.inference.limits import DEFAULT_MAX_TOOL_BYTES
 from innkeeper.inference.output_tags.markup import Tag, scan
-from innkeeper.prompt import thaw as prompt_thaw
+from innkeeper.prompt import FormatError
 from innkeeper.prompt.frozen import EMPTY, FrozenDict, freeze, thaw
 from innkeeper.text.verbatim import Escape, Zone, mask, unmask
 
-__all__ = ["ToolCall", "calls_of", "parse_arguments", "size_of_arguments", "take_tag_calls", "unfenced"]
+__all__ = ["ModelCall", "calls_of", "parse_arguments", "size_of_arguments", "strict_json", "take_tag_calls", "unfenced"]
 
 
-class ToolCall(msgspec.Struct, frozen=True):
+class ModelCall(msgspec.Struct, frozen=True):
     """``arguments`` are as the model wrote them; ``extra`` is what else its provider put beside them (signatures)."""
 
     id: str
@@ -38,13 +39,13 @@ class ToolCall(msgspec.Struct, frozen=True):
         return {**thaw(self.extra), "id": self.id, "type": "function", "function": function}
 
 
-def calls_of(raw: Any) -> tuple[ToolCall, ...]:
+def calls_of(raw: Any) -> tuple[ModelCall, ...]:
     """The calls of a message's ``tool_calls``: a list, or a single call. What is no call is passed over.
 
     Ids are stripped; a blank one becomes ``tc_N`` (N counts from 1), a repeated one ``id__2``, ``id__3``.
     """
     items = [raw] if isinstance(raw, Mapping) else raw if isinstance(raw, (list, tuple)) else []
-    calls: list[ToolCall] = []
+    calls: list[ModelCall] = []
     taken: set[str] = set()
     for number, item in enumerate((item for item in items if isinstance(item, Mapping)), 1):
         name = _unused(_text(item.get("id")) or f"tc_{number}", taken)
@@ -53,11 +54,19 @@ def calls_of(raw: Any) -> tuple[ToolCall, ...]:
     return tuple(calls)
 
 
-def _call(name: str, item: Mapping[str, Any]) -> ToolCall:
+def _call(name: str, item: Mapping[str, Any]) -> ModelCall:
     function = item.get("function")
     function = function if isinstance(function, Mapping) else {}
     extra = {key: value for key, value in item.items() if key not in {"id", "type", "function", "index"}}
-    return ToolCall(name, _text(function.get("name")), freeze(function.get("arguments")), freeze(extra))
+    return ModelCall(name, _text(function.get("name")), _arguments(function.get("arguments")), freeze(extra))
+
+
+def _arguments(value: Any) -> Any:
+    """The arguments, frozen; an object that holds more than data (``NaN``) as its text, which is refused when it is read."""
+    try:
+        return freeze(value)
+    except FormatError:
+        return json.dumps(value, default=str)
 
 
 def _unused(name: str, taken: set[str]) -> str:
@@ -79,20 +88,20 @@ def size_of_arguments(raw: Any) -> int:
     """The bytes of arguments as they came; of objects, as JSON."""
     if raw is None:
         return 0
-    text = raw if isinstance(raw, str) else json.dumps(prompt_thaw(raw), default=str)
+    text = raw if isinstance(raw, str) else json.dumps(thaw(raw), default=str)
     return len(text.encode("utf-8", "replace"))
 
 
 def parse_arguments(raw: Any, max_bytes: int = DEFAULT_MAX_TOOL_BYTES) -> dict[str, Any]:
     """The arguments as a mapping. ``None`` and blank text are none; JSON may be fenced, or encoded twice.
 
-    Raises `ToolArgumentsError` with code ``ARGUMENTS_TOO_LARGE`` or ``ARGUMENTS_JSON_PARSE_ERROR``.
+    Raises `AnswerError` with code ``ARGUMENTS_TOO_LARGE`` or ``ARGUMENTS_JSON_PARSE_ERROR``.
     """
     size = size_of_arguments(raw)
     if size > max_bytes:
         msg = f"the arguments have {size:,} bytes; the limit is {max_bytes:,}"
-        raise ToolArgumentsError(msg, code="ARGUMENTS_TOO_LARGE", bytes=size, limit=max_bytes)
-    value = _decoded(raw) if isinstance(raw, str) else prompt_thaw(raw)
+        raise AnswerError(msg, code="ARGUMENTS_TOO_LARGE", bytes=size, limit=max_bytes)
+    value = _decoded(raw) if isinstance(raw, str) else thaw(raw)
     if isinstance(value, str):
         value = _decoded(value)
     if value is None:
@@ -107,7 +116,7 @@ def _decoded(text: str) -> Any:
     if not text:
         return None
     try:
-        return json.loads(text, parse_constant=_constant)
+        return strict_json(text)
     except (ValueError, RecursionError) as error:
         _refuse(f"the arguments are not JSON: {error}")
 
@@ -119,13 +128,21 @@ def unfenced(text: str) -> str:
     return found[1].strip() if found else text
 
 
-def _constant(name: str) -> NoReturn:
-    msg = f"{name} is not JSON"
-    raise ValueError(msg)
+def strict_json(text: str) -> Any:
+    """The value of a JSON text. Raises `ValueError`, for ``NaN`` and for numbers too large to be one as well."""
+    return json.loads(text, parse_constant=_number, parse_float=_number)
+
+
+def _number(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        msg = f"{text[:20]} is not a number of JSON"
+        raise ValueError(msg)
+    return number
 
 
 def _refuse(message: str) -> NoReturn:
-    raise ToolArgumentsError(message, code="ARGUMENTS_JSON_PARSE_ERROR")
+    raise AnswerError(message, code="ARGUMENTS_JSON_PARSE_ERROR")
 
 
 _TAG: Final = frozenset({"tool_call"})

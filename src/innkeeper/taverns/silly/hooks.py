@@ -12,7 +12,7 @@ import msgspec
 
 from innkeeper.budget.report import TrimReport
 from innkeeper.prompt.errors import MaxTokensExceededError, UsageError
-from innkeeper.prompt.hooks import HookContext
+from innkeeper.prompt.hooks import HookContext, settled
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.state import State
@@ -89,7 +89,7 @@ def _hooked(state: State, inputs: SillyInputs) -> SillyInputs:
         "generation_type": inputs.type,
     }
     context = HookContext(dict(fields), state.warn)
-    hooks.run_before_build(context)
+    settled(hooks.run_before_build(context))
     changed = context.changed(fields)
     return msgspec.structs.replace(inputs, **{_FIELDS.get(name, name): value for name, value in changed.items()})
 
@@ -107,7 +107,7 @@ def finish(state: State, config: HooksConfig) -> None:
         return
     fields: dict[str, Any] = {"plan": plan, "generation_type": state.request.generation}
     context = HookContext(fields, state.warn, after=True)
-    hooks.run_after_build(context)
+    settled(hooks.run_after_build(context))
     if not isinstance(context.plan, Plan):
         raise UsageError(f"an after_build hook left {type(context.plan).__name__} in place of the plan")
     state.result.plan = context.plan

@@ -228,7 +228,9 @@ def _note(state: State, assets: Assets) -> AuthorsNote:
 def _preset(assets: Assets, request: BuildRequest) -> Preset:
     preset = assets.preset or Preset.of({})
     fields = {"context_window": request.context_window, "max_tokens": request.reserved_tokens or None}
-    given = {name: number for name, number in fields.items() if number is not None}
+    given: dict[str, Any] = {name: number for name, number in fields.items() if number is not None}
+    if request.tools and "function_calling" not in (preset.document.at(preset.path) or {}):
+        given["function_calling"] = True
     return msgspec.structs.replace(preset, **given) if given else preset
 
 

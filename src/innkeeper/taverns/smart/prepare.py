@@ -49,6 +49,7 @@ __all__ = [
     "DEFAULT_PRESET",
     "INPUTS",
     "PREPARE",
+    "RESULT_ROLES",
     "SmartInputs",
     "SmartSettings",
     "chat_variables",
@@ -132,11 +133,16 @@ PREPARE: Final = Step("prepare", run, NoConfig)
 """Reads everything the other steps need."""
 
 
+RESULT_ROLES: Final = frozenset({"tool", "function"})
+"""Roles of results of tool calls, which are sent as they are."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmartInputs:
     """What the steps read.
 
-    ``messages`` are the chat with the new message at its end, ``history`` the same for construct.
+    ``messages`` are the chat with the new message at its end, ``history`` the same for construct, which knows no tools:
+    results of tool calls stand in it as the assistant's.
     ``table`` holds the variables of the chat and those that tell of it.
     """
 
@@ -171,7 +177,7 @@ def read_inputs(state: State) -> SmartInputs:
     messages = request.history
     if request.message:
         messages = (*messages, Message("user", request.message))
-    history = [{"role": message.role, "content": message.content} for message in messages]
+    said = [{"role": message.role, "content": message.content} for message in messages]
     people = people_variables(character, card, persona)
     own = state.variables.to_dict()
     return SmartInputs(
@@ -184,10 +190,10 @@ def read_inputs(state: State) -> SmartInputs:
         persona=persona,
         greetings=greetings_of(character, card),
         messages=messages,
-        history=history,
+        history=[{**item, "role": "assistant"} if item["role"] in RESULT_ROLES else item for item in said],
         table={
             **people,
-            **chat_variables(history, request.message),
+            **chat_variables(said, request.message),
             **thaw(dict(request.macro_vars)),
             **own.get("global", {}),
             **own.get("local", {}),

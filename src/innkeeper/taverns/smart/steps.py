@@ -32,7 +32,7 @@ from innkeeper.taverns.smart.conditions import KeywordSearch
 from innkeeper.taverns.smart.construction import construct_explained
 from innkeeper.taverns.smart.framing import LORE_POSITIONS, assemble, in_chat_prompts, relative_prompts, screen_framed
 from innkeeper.taverns.smart.messages import shown_number, whole_number
-from innkeeper.taverns.smart.prepare import INPUTS, PREPARE, SmartInputs, inputs_of, window_of
+from innkeeper.taverns.smart.prepare import INPUTS, PREPARE, RESULT_ROLES, SmartInputs, inputs_of, window_of
 from innkeeper.taverns.smart.regex_rules import apply_messages
 from innkeeper.taverns.smart.verdict import Rule, SmartLore, Verdict, shown
 from innkeeper.taverns.tavern import Tavern
@@ -223,9 +223,10 @@ def _chat_block(message: dict[str, Any], inputs: SmartInputs, said: int) -> Bloc
     index = message["source"]["index"]
     own: Message = inputs.messages[index]
     is_new = index >= said
+    is_result = own.role in RESULT_ROLES
     return Block(
-        role=message["role"],
-        content=scalar_text(message["content"]),
+        role=own.role if is_result else message["role"],
+        content=own.content if is_result else scalar_text(message["content"]),
         id="message" if is_new else f"history-{index}",
         name=own.name,
         attachments=own.attachments,

@@ -1,0 +1,210 @@
+"""BaseRunner: what the two runners share, without I/O: how a request is built, and how an answer is read."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from innkeeper.dialects import DIALECTS
+from innkeeper.inference.client.chat import choice_of
+from innkeeper.inference.errors import DecodeError, PreflightError
+from innkeeper.inference.run.config import RunnerConfig
+from innkeeper.inference.run.request import PromptRequest, PromptResult, apply_request_policy, preflight
+from innkeeper.inference.tools.transforms import MESSAGE_TRANSFORMS, RESPONSE_TRANSFORMS, TransformRegistry
+from innkeeper.prompt import (
+    BuildRequest,
+    Note,
+    NoteKind,
+    Plan,
+    Ports,
+    UsageError,
+    VariablesStore,
+    deep_merge,
+    freeze,
+    thaw,
+)
+from innkeeper.prompt.dialect import Payload
+
+__all__ = ["BaseRunner"]
+
+_NOT_HERE: Final = {
+    "stream": "use perform_stream or stream",
+    "stream_options": "use perform_stream or stream",
+    "repair": "pass it in dialect_options",
+    "message_keys": "pass it in dialect_options",
+}
+"""Options that belong elsewhere, and where."""
+
+_DECIDED: Final = ("model", "messages")
+
+
+@dataclass(frozen=True, slots=True)
+class BaseRunner:
+    """A client, and the transforms that requests and answers may name. See `PromptRunner`."""
+
+    client: Any
+    message_transforms: TransformRegistry = field(default_factory=lambda: MESSAGE_TRANSFORMS)
+    response_transforms: TransformRegistry = field(default_factory=lambda: RESPONSE_TRANSFORMS)
+    timer: Callable[[], float] = time.perf_counter
+
+    def __post_init__(self) -> None:
+        if not callable(getattr(self.client, "chat_completions", None)):
+            msg = f"a client needs chat_completions(**request); {type(self.client).__name__} has none"
+            raise UsageError(msg)
+
+    def _build_request(  # noqa: PLR0913 - one argument an input, all by name
+        self,
+        runner_config: RunnerConfig,
+        history: Any = None,
+        *,
+        system: str | None = None,
+        character: Any = None,
+        user: Any = None,
+        message: str | None = None,
+        meta: Mapping[str, Any] | None = None,
+        variables_store: VariablesStore | None = None,
+        strict: bool | None = None,
+        llm_options: Mapping[str, Any] | None = None,
+        dialect: str = "openai",
+        dialect_options: Mapping[str, Any] | None = None,
+        message_transforms: Iterable[Any] = (),
+        response_transforms: Iterable[Any] = (),
+        request: BuildRequest | Mapping[str, Any] | None = None,
+        ports: Ports | None = None,
+        commit: bool = True,
+    ) -> PromptRequest:
+        """Build a prompt and the provider request for it. None of the arguments is changed.
+
+        ``request`` holds further inputs (lorebooks, preset, ``now``, ``seed``, …); arguments given here win over it. A
+        ``system`` that is not blank becomes a block of its own before the history, in the *system* budget group; TavernKit
+        makes it a history message, which a trimmer may evict. ``llm_options`` go over the config's defaults and are sent as
+        they are; ``stream`` does not belong there. ``dialect_options`` are for the dialect (``repair``, ``names`` …).
+        Transforms are names or callables. With ``commit=False`` variables stay as they were; see `PromptRequest.commit`.
+
+        Raises `UsageError`, `PreflightError`, and what a build raises (`PipelineError`, `MaxTokensExceededError`).
+        """
+        options, notes = _options(runner_config, llm_options)
+        decided, sent = apply_request_policy(options, runner_config.capabilities)
+        preflight(decided, runner_config.capabilities)
+        wanted = _inputs(
+            request,
+            history=history,
+            character=character,
+            user=user,
+            message=message,
+            meta=meta,
+            system=system,
+            strict=strict,
+            options=decided,
+            dialect=dialect,
+        )
+        given = ports or Ports()
+        given = given if variables_store is None else replace(given, variables=variables_store)
+        chosen = self.message_transforms.chosen(message_transforms, strict=wanted.strict)
+        repairs = {"message_transforms": chosen} if chosen else {}
+        plan = runner_config.plan(wanted, given)
+        rendered = _rendered(plan, dialect, {**(dialect_options or {}), **repairs}, decided, sent)
+        made = PromptRequest(
+            plan=plan,
+            context=runner_config.context,
+            capabilities=runner_config.capabilities,
+            dialect=dialect,
+            payload=freeze(rendered.body),
+            options=freeze(decided),
+            strict=wanted.strict,
+            response_transforms=tuple(response_transforms),
+            output_tags=runner_config.output_tags,
+            notes=(*_about_inputs(plan), *rendered.notes, *notes, *_ignored(runner_config, plan)),
+        )
+        if commit and given.variables is not None:
+            made.commit(given.variables)
+        return made
+
+    def read(self, prompt_request: PromptRequest, response: Any, elapsed_ms: float) -> PromptResult:
+        """The result in a response that took ``elapsed_ms``, for callers who send requests themselves. Raises `DecodeError`."""
+        body = response.body
+        if not isinstance(body, Mapping):
+            msg = "the provider's answer is no JSON object"
+            raise DecodeError(msg)
+        choice = choice_of(body) if body.get("choices") else {}
+        message = self.response_transforms.apply(
+            prompt_request.response_transforms, thaw(dict(choice.get("message") or {})), strict=prompt_request.strict
+        )
+        reason = choice.get("finish_reason")
+        return PromptResult(
+            prompt_request, response, body, message, reason if isinstance(reason, str) else None, elapsed_ms
+        )
+
+    def _whole(self, prompt_request: PromptRequest) -> dict[str, Any]:
+        """The request of a whole answer."""
+        if prompt_request.payload.get("stream"):
+            msg = "perform returns whole answers"
+            raise UsageError(msg, hint="use perform_stream or stream")
+        return prompt_request.request
+
+    def _streamed(self, prompt_request: PromptRequest, method: str) -> dict[str, Any]:
+        """The request of a stream, by a client that has ``method``."""
+        request = prompt_request.request
+        preflight(request, prompt_request.capabilities, stream=True)
+        if not callable(getattr(self.client, method, None)):
+            msg = f"{type(self.client).__name__} cannot stream: it has no {method}()"
+            raise PreflightError(msg)
+        return request
+
+    def _elapsed(self, started: float) -> float:
+        return (self.timer() - started) * 1000
+
+
+def _options(config: RunnerConfig, llm_options: Mapping[str, Any] | None) -> tuple[dict[str, Any], list[Note]]:
+    given = thaw(dict(llm_options or {}))
+    misplaced = [name for name in _NOT_HERE if name in given]
+    if misplaced:
+        msg = f"llm_options may not hold {', '.join(misplaced)}"
+        raise UsageError(msg, hint=_NOT_HERE[misplaced[0]])
+    ignored = [name for name in _DECIDED if name in given]
+    notes = [Note(NoteKind.IGNORED, f"llm_options.{name}: the runner decides it") for name in ignored]
+    kept = {name: value for name, value in given.items() if name not in ignored}
+    return deep_merge(thaw(config.llm_options_defaults), kept), notes
+
+
+def _inputs(base: Any, **inputs: Any) -> BuildRequest:
+    """The build request in ``base`` with the inputs that were given over it."""
+    start = BuildRequest.of(base if base is not None else {})
+    if inputs["meta"]:
+        inputs["meta"] = {**start.meta, **inputs["meta"]}
+    system = inputs["system"]
+    if system is not None and not isinstance(system, str):
+        msg = f"system must be text, not {type(system).__name__}"
+        raise UsageError(msg)
+    return start.with_(**{name: value for name, value in inputs.items() if value is not None})
+
+
+def _rendered(plan: Plan, dialect: str, options: Mapping[str, Any], decided: Mapping[str, Any], sent: Any) -> Payload:
+    """The plan as a provider's request. Options of the caller's are sent as they are; those of the tavern by the dialect."""
+    added = {} if "extra" in decided else plan.options.get("extra") or {}
+    past_the_table = {name: None for name in decided if name != "dialect"}
+    payload = plan.to_request(dialect, **{**past_the_table, **options, "extra": deep_merge(dict(added), sent)})
+    shape = (plan.dialects or DIALECTS)[dialect].messages((), {}).body
+    if not (isinstance(shape, list) and isinstance(payload.body.get("messages"), list)):
+        msg = f"dialect {dialect!r} does not give a list of messages, which chat completions take"
+        raise UsageError(msg, hint="use the dialect openai, or send plan.to_request(dialect) with a client of your own")
+    return payload
+
+
+def _about_inputs(plan: Plan) -> list[Note]:
+    """The plan's notes, but for a tavern's that it does without the dialect: the runner itself uses it."""
+    return [note for note in plan.notes if note.data.get("input") != "dialect"]
+
+
+def _ignored(config: RunnerConfig, plan: Plan) -> list[Note]:
+    """Notes of what the config's own pipeline did nothing with."""
+    notes = []
+    if config.language_policy.get("enabled") and "language_policy" not in config.pipeline:
+        message = f"context.language_policy: the tavern {config.tavern!r} has no such step"
+        notes.append(Note(NoteKind.IGNORED, message))
+    system = plan.request.system.strip() if config.custom and plan.request is not None else ""
+    if system and not any(system in block.content for block in plan.blocks):
+        notes.append(Note(NoteKind.IGNORED, "system has no effect: no step of the pipeline reads it"))
+    return notes
