@@ -332,11 +332,24 @@ def test_profiles() -> None:
 def test_roles_that_are_none() -> None:
     """A message of another role is refused with its place in the chat."""
     with pytest.raises(PipelineError) as caught:
-        build(history=[{"role": "user", "content": "a"}, {"role": "tool", "content": "b"}])
+        build(history=[{"role": "user", "content": "a"}, {"role": "narrator", "content": "b"}])
     cause = caught.value.__cause__
     assert isinstance(cause, RoleError)
     assert cause.where is not None
     assert cause.where.path == "history[1].role"
+
+
+def test_results_of_tools_are_carried() -> None:
+    """Calls and results of the chat go through as they are, macros in a result included."""
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    history = [
+        {"role": "user", "content": "Look."},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "content": '{"seen": "{{char}}"}', "tool_call_id": "c1"},
+    ]
+    called, result = build(history=history).blocks[-2:]
+    assert (called.role, called.message().tool_calls[0]["id"]) == ("assistant", "c1")
+    assert (result.role, result.content, result.message().tool_call_id) == ("tool", '{"seen": "{{char}}"}', "c1")
 
 
 def test_thinking_is_the_assistants() -> None:
