@@ -209,7 +209,7 @@ def test_a_missing_default_is_told() -> None:
 
 def test_many_models_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many ids are asked for, only so many choices are kept."""
-    monkeypatch.setattr(counter, "ROUTES", 8)
+    monkeypatch.setattr(counter, "_ROUTES", 8)
     some = Counter()
     for number in range(50):
         some.count("x", f"model-{number}")

@@ -2,8 +2,7 @@
 
 import pytest
 
-from innkeeper.tokens.limits import DIGEST_ABOVE
-from innkeeper.tokens.memo import key_bytes, text_key
+from innkeeper.tokens.memo import DIGEST_ABOVE, key_bytes, text_key
 
 
 @pytest.mark.parametrize(("length", "kind"), [(DIGEST_ABOVE, str), (DIGEST_ABOVE + 1, bytes)])

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.tokens import Entry, TokenRegistryError
+from innkeeper.prompt.errors import ConfigError
+from innkeeper.tokens import Entry
 from innkeeper.tokens.registry import entries_of, lookup_of
 from tests.tokens.doubles import Words
 
@@ -74,7 +75,7 @@ def test_what_cannot_be_used_is_no_entry(registry: Any) -> None:
 @pytest.mark.parametrize("registry", [7, object(), ["a"]])
 def test_other_kinds_are_refused(registry: Any) -> None:
     """What cannot be asked is refused when the counter is made."""
-    with pytest.raises(TokenRegistryError):
+    with pytest.raises(ConfigError):
         lookup_of(registry)
 
 

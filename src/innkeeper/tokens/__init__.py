@@ -14,15 +14,7 @@ from innkeeper.tokens.counter import Choice, Counter, Preloaded, default_counter
 from innkeeper.tokens.engines.engine import Engine, Foreign, Tokenization
 from innkeeper.tokens.engines.heuristic import CharsPerToken, Estimate, Utf8Bytes, estimator
 from innkeeper.tokens.engines.server import SERVER_RULES, AskServer, ServerRule
-from innkeeper.tokens.errors import (
-    PreloadError,
-    TokenizerFileError,
-    TokenizerFileTooLargeError,
-    TokenizerUnavailableError,
-    TokenRegistryError,
-    TokenServerError,
-    VocabularyMismatchError,
-)
+from innkeeper.tokens.errors import PreloadError, TokenizerFileError, TokenizerUnavailableError
 from innkeeper.tokens.estimators import EstimatorCounter, counter_of
 from innkeeper.tokens.framing import ANTHROPIC, FRAMINGS, GOOGLE, NO_FRAMING, OPENAI, Framing, framing
 from innkeeper.tokens.inspector import Inspection, MessageInspection, Totals, inspect_messages
@@ -69,11 +61,8 @@ __all__ = [
     "Profile",
     "ServerRule",
     "SillyTavernTokenizer",
-    "TokenRegistryError",
-    "TokenServerError",
     "Tokenization",
     "TokenizerFileError",
-    "TokenizerFileTooLargeError",
     "TokenizerUnavailableError",
     "ToolCount",
     "ToolRule",
@@ -81,7 +70,6 @@ __all__ = [
     "Utf8Bytes",
     "Vocabularies",
     "Vocabulary",
-    "VocabularyMismatchError",
     "Way",
     "bare_model_id",
     "canonical_model_hint",

@@ -17,7 +17,6 @@ from innkeeper.tokens.engines.loading import engine_of
 from innkeeper.tokens.engines.model_files import file_tokenizer
 from innkeeper.tokens.engines.server import AskServer
 from innkeeper.tokens.errors import PreloadError
-from innkeeper.tokens.limits import ROUTES
 from innkeeper.tokens.memo import SHARED_MEMO, TextKey, key_bytes, text_key
 from innkeeper.tokens.registry import Entry, entries_of, lookup_of
 from innkeeper.tokens.table.calibration import PROFILES
@@ -30,6 +29,9 @@ if TYPE_CHECKING:
 __all__ = ["Choice", "Counter", "Preloaded", "default_counter"]
 
 T = TypeVar("T")
+
+_ROUTES: Final = 512
+"""How many model ids a counter keeps resolved; then it starts again."""
 
 _LAST: Final = Way("heuristic:generic", PROFILES["generic"].error)
 
@@ -81,7 +83,7 @@ class Counter:
         framing: how the messages of the one model that this counter is for are counted (`innkeeper.tokens.Framing`).
 
     Raises:
-        TokenRegistryError: the registry cannot be asked.
+        ConfigError: the registry cannot be asked.
     """
 
     def __init__(
@@ -165,7 +167,7 @@ class Counter:
         if choice is None:
             choice = self._choose(model)
             if choice.entry is None or not choice.entry.wants_file:  # a file may change or appear
-                if len(self._choices) >= ROUTES:
+                if len(self._choices) >= _ROUTES:
                     self._choices.clear()
                 self._choices[model] = choice
         return choice

@@ -5,12 +5,14 @@ import sys
 from typing import Final
 
 from innkeeper.prompt.memo import Memo
-from innkeeper.tokens.limits import DIGEST_ABOVE, MEMO_BYTES, MEMO_ENTRIES
 
 __all__ = ["SHARED_MEMO", "TextKey", "key_bytes", "text_key"]
 
 TextKey = tuple[str, str | bytes]
 """A tokenizer's name and a text, or the text's digest."""
+
+DIGEST_ABOVE: Final = 1024
+"""Texts of more characters are remembered by a digest, not by themselves."""
 
 _DIGEST_BYTES: Final = 20
 
@@ -27,5 +29,5 @@ def key_bytes(key: TextKey) -> int:
     return sys.getsizeof(key[1])
 
 
-SHARED_MEMO: Final[Memo[TextKey, int]] = Memo(items=MEMO_ENTRIES, size=MEMO_BYTES)
+SHARED_MEMO: Final[Memo[TextKey, int]] = Memo(items=200_000, size=64 * 1024 * 1024)
 """The memo that counters share unless they are given one of their own. Counts are facts, so sharing changes no result."""

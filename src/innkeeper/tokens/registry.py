@@ -13,13 +13,15 @@ from typing import Any, Final
 
 import msgspec
 
+from innkeeper.prompt.errors import ConfigError
 from innkeeper.tokens.engines.engine import Engine
-from innkeeper.tokens.errors import TokenRegistryError
 
 __all__ = ["Entry", "Lookup", "entries_of", "lookup_of"]
 
 _FILE_FAMILIES: Final = frozenset({"hf_tokenizers", "huggingface_tokenizers", "tokenizers"})
 _GLOB: Final = frozenset("*?[")
+_CHARS_PER_TOKEN: Final = 4.0
+"""Where what is written is not a positive number, as in TavernKit."""
 
 
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -54,11 +56,11 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
         if not isinstance(value, Mapping):
             return None
         fields = {_plain(key): item for key, item in value.items()}
-        chars = fields.get("chars_per_token")
+        chars, path = fields.get("chars_per_token"), fields.get("tokenizer_path")
         return cls(
             tokenizer_family=_plain(fields.get("tokenizer_family") or ""),
-            chars_per_token=None if chars is None else _chars(chars),
-            tokenizer_path=_path(fields.get("tokenizer_path")),
+            chars_per_token=None if chars is None else _number(chars) or _CHARS_PER_TOKEN,
+            tokenizer_path=str(path).strip() if isinstance(path, (str, Path)) else "",
             error=_number(fields.get("error")),
             source=str(fields.get("source") or "registry"),
             source_hint=_text(fields.get("source_hint")),
@@ -75,10 +77,10 @@ def lookup_of(registry: Any) -> Lookup:
     """The question to a registry of any kind; what goes wrong inside it counts as "no entry".
 
     Raises:
-        TokenRegistryError: it is neither a mapping, a callable nor has ``lookup``.
+        ConfigError: it is neither a mapping, a callable nor has ``lookup``.
     """
     if registry is None:
-        return _nothing
+        return lambda _model: None
     if isinstance(registry, Engine):
         return lambda _model: registry
     if isinstance(registry, Mapping):
@@ -87,7 +89,7 @@ def lookup_of(registry: Any) -> Lookup:
         return _quiet(registry.lookup)
     if callable(registry):
         return _quiet(registry)
-    raise TokenRegistryError(
+    raise ConfigError(
         f"a token registry must be a mapping, a callable or have lookup(); {type(registry).__name__} is none of these"
     )
 
@@ -96,10 +98,6 @@ def entries_of(registry: Any) -> Iterable[Entry | Engine]:
     """All entries of a registry that can be listed."""
     values = registry.values() if isinstance(registry, Mapping) else ()
     return [entry for entry in map(Entry.of, values) if entry is not None]
-
-
-def _nothing(_model: str) -> None:
-    return None
 
 
 def _mapping(table: dict[Any, Any]) -> Callable[[str], Any]:
@@ -131,18 +129,9 @@ def _text(value: Any) -> str | None:
     return str(value) if value is not None else None
 
 
-def _path(value: Any) -> str:
-    return str(value).strip() if isinstance(value, (str, Path)) else ""
-
-
 def _number(value: Any) -> float | None:
     try:
         number = float(value)
     except (TypeError, ValueError):
         return None
     return number if 0 <= number < float("inf") else None
-
-
-def _chars(value: Any) -> float:
-    """Characters a token; what is no positive number is 4, as in TavernKit."""
-    return _number(value) or 4.0

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.tokens import TokenizerFileError, TokenizerFileTooLargeError, TokenizerUnavailableError
+from innkeeper.prompt.errors import LimitError
+from innkeeper.tokens import TokenizerFileError, TokenizerUnavailableError
 from innkeeper.tokens.engines import model_files as filetokenizer
 from innkeeper.tokens.engines.model_files import FileTokenizers, file_tokenizer, tokenizer_of
 from tests.tokens.texts import HOSTILE
@@ -121,7 +122,7 @@ def test_missing_files_are_typed_errors(name: str, tmp_path: Path) -> None:
 def test_large_files_are_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file above the limit is not read."""
     monkeypatch.setattr(filetokenizer, "TOKENIZER_FILE_BYTES", 10)
-    with pytest.raises(TokenizerFileTooLargeError):
+    with pytest.raises(LimitError):
         FileTokenizers().get(path)
 
 

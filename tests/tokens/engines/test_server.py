@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from innkeeper.tokens import SERVER_RULES, AskServer, Counter, Memo, TokenServerError
+from innkeeper.tokens import SERVER_RULES, AskServer, Counter, Memo, TokenizerUnavailableError
 from tests import shared
 
 
@@ -101,7 +101,7 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_bad_answers_are_typed_errors(name: str) -> None:
     """Whatever is wrong with an answer, it is one error."""
-    with pytest.raises(TokenServerError):
+    with pytest.raises(TokenizerUnavailableError):
         AskServer(Server(BAD[name]), "llama.cpp").count("hi")
 
 
@@ -109,7 +109,7 @@ def test_the_time_limit_holds() -> None:
     """A request that does not come back is left behind after its seconds."""
     release = threading.Event()
     ask = AskServer(lambda *_: release.wait(20), "llama.cpp", seconds=0.01)
-    with pytest.raises(TokenServerError, match=r"within 0\.01 s"):
+    with pytest.raises(TokenizerUnavailableError, match=r"within 0\.01 s"):
         ask.count("hi")
     release.set()
 
@@ -121,7 +121,7 @@ def test_a_server_that_is_down_is_not_asked_for_ever() -> None:
 
     def fail(times: int) -> None:
         for _ in range(times):
-            with pytest.raises(TokenServerError):
+            with pytest.raises(TokenizerUnavailableError):
                 ask.count("hi")
 
     fail(2)

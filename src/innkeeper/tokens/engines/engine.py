@@ -15,9 +15,16 @@ from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
-from innkeeper.tokens.limits import BATCH_CHARS, BATCH_THREADS, CHUNK_CHARS
-
 __all__ = ["Engine", "Foreign", "Tokenization", "chunks", "count_by", "spans", "threads_for"]
+
+CHUNK_CHARS: Final = 64_000
+"""Longer texts are counted in pieces of at most this many characters."""
+
+_BATCH_CHARS: Final = 40_000
+"""From this many characters on, a batch is worth the start of threads."""
+
+_BATCH_THREADS: Final = 4
+"""How many threads count one batch at most."""
 
 
 class Tokenization(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -95,9 +102,9 @@ class Engine(Protocol):
 
 def threads_for(texts: Sequence[str]) -> int:
     """How many threads a batch is worth: 1 for a small one."""
-    if len(texts) < 2 or sum(map(len, texts)) < BATCH_CHARS:  # noqa: PLR2004 - one text has nothing to share
+    if len(texts) < 2 or sum(map(len, texts)) < _BATCH_CHARS:  # noqa: PLR2004 - one text has nothing to share
         return 1
-    return min(BATCH_THREADS, len(texts), os.cpu_count() or 1)
+    return min(_BATCH_THREADS, len(texts), os.cpu_count() or 1)
 
 
 def count_by(

@@ -16,14 +16,8 @@ import msgspec
 from innkeeper.prompt.errors import InnkeeperError, Where
 from innkeeper.tokens.engines.bytepair import BytePair, Clip
 from innkeeper.tokens.engines.engine import Engine, Foreign
-from innkeeper.tokens.engines.model_files import sentence_pieces, tokenizer_of
-from innkeeper.tokens.errors import (
-    TokenizerFileError,
-    TokenizerFileTooLargeError,
-    TokenizerUnavailableError,
-    VocabularyMismatchError,
-)
-from innkeeper.tokens.limits import TOKENIZER_FILE_BYTES
+from innkeeper.tokens.engines.model_files import TOKENIZER_FILE_BYTES, check_size, sentence_pieces, tokenizer_of
+from innkeeper.tokens.errors import TokenizerFileError, TokenizerUnavailableError
 from innkeeper.tokens.table.vocabulary import Carrier, Vocabulary
 
 __all__ = ["available", "engine_of"]
@@ -37,8 +31,7 @@ def engine_of(vocabulary: Vocabulary) -> Engine:
 
     Raises:
         TokenizerUnavailableError: no package that carries it is installed.
-        VocabularyMismatchError: the file is not the known one.
-        TokenizerFileError: the file cannot be read.
+        TokenizerFileError: the file cannot be read, or is not the known one.
     """
     with _lock:
         return _load(vocabulary)
@@ -80,7 +73,13 @@ def _read(vocabulary: Vocabulary, carrier: Carrier, path: Path) -> Engine:
     data = _content(carrier, path)
     found = hashlib.sha256(data).hexdigest()
     if found != carrier.sha256:
-        raise VocabularyMismatchError(str(path), expected=carrier.sha256, found=found)
+        raise TokenizerFileError(
+            f"unexpected vocabulary (sha256 {found[:12]}…, expected {carrier.sha256[:12]}…)",
+            where=Where(asset=str(path)),
+            hint="reinstall the package that brings this file in a version that Innkeeper knows",
+            expected=carrier.sha256,
+            found=found,
+        )
     try:
         return _FORMS[form](vocabulary, data, str(path))
     except InnkeeperError:
@@ -105,8 +104,7 @@ def _content(carrier: Carrier, path: Path) -> bytes:
                 data = packed.read(TOKENIZER_FILE_BYTES + 1)
     except (OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
         raise TokenizerFileError(f"cannot read the file: {error}", where=Where(asset=str(path))) from error
-    if len(data) > TOKENIZER_FILE_BYTES:
-        raise TokenizerFileTooLargeError(str(path), len(data))
+    check_size(len(data), str(path))
     return data
 
 

@@ -10,16 +10,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from innkeeper.prompt.errors import Where
+from innkeeper.prompt.errors import LimitError, Where
 from innkeeper.prompt.memo import Memo
 from innkeeper.tokens.engines.engine import Tokenization, chunks, count_by, threads_for
-from innkeeper.tokens.errors import TokenizerFileError, TokenizerFileTooLargeError, TokenizerUnavailableError
-from innkeeper.tokens.limits import FILE_TOKENIZERS, TOKENIZER_FILE_BYTES
+from innkeeper.tokens.errors import TokenizerFileError, TokenizerUnavailableError
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-__all__ = ["FileTokenizer", "FileTokenizers", "SentencePieces", "file_tokenizer", "sentence_pieces", "tokenizer_of"]
+__all__ = [
+    "FileTokenizer",
+    "FileTokenizers",
+    "SentencePieces",
+    "check_size",
+    "file_tokenizer",
+    "sentence_pieces",
+    "tokenizer_of",
+]
+
+TOKENIZER_FILE_BYTES: Final = 64 * 1024 * 1024
+"""The largest tokenizer file that is read, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +71,7 @@ def tokenizer_of(name: str, data: bytes, *, path: str) -> FileTokenizer:
 
     Raises:
         TokenizerUnavailableError: the library `tokenizers` is not installed.
-        TokenizerFileError: the content is no tokenizer.
+        TokenizerFileError: the content is not a tokenizer.
     """
     try:
         from tokenizers import Tokenizer
@@ -87,7 +97,7 @@ class FileTokenizers:
         limit: how many stay loaded.
     """
 
-    def __init__(self, limit: int = FILE_TOKENIZERS) -> None:
+    def __init__(self, limit: int = 16) -> None:
         self._loaded: Memo[str, FileTokenizer] = Memo(items=limit, size=limit * TOKENIZER_FILE_BYTES)
 
     def get(self, path: str | os.PathLike[str]) -> FileTokenizer:
@@ -95,8 +105,8 @@ class FileTokenizers:
 
         Raises:
             TokenizerUnavailableError: there is no such file, or it may not be read, or the library is missing.
-            TokenizerFileTooLargeError: it is larger than `TOKENIZER_FILE_BYTES`.
-            TokenizerFileError: it is no tokenizer.
+            LimitError: it is larger than `TOKENIZER_FILE_BYTES`.
+            TokenizerFileError: it is not a tokenizer.
         """
         name = self.name(path)
         known = self._loaded.get(name)
@@ -121,15 +131,20 @@ class FileTokenizers:
 def _read(path: Path) -> bytes:
     try:
         size = path.stat().st_size
-        if size > TOKENIZER_FILE_BYTES:
-            raise TokenizerFileTooLargeError(str(path), size)
+        check_size(size, str(path))
         with path.open("rb") as file:
             data = file.read(TOKENIZER_FILE_BYTES + 1)
     except (OSError, ValueError) as error:
         raise _missing(path, error) from error
-    if len(data) > TOKENIZER_FILE_BYTES:
-        raise TokenizerFileTooLargeError(str(path), len(data))
+    check_size(len(data), str(path))
     return data
+
+
+def check_size(size: int, path: str) -> None:
+    """Raise `LimitError` for a tokenizer file of more than `TOKENIZER_FILE_BYTES`."""
+    if size > TOKENIZER_FILE_BYTES:
+        allowed = TOKENIZER_FILE_BYTES
+        raise LimitError("tokenizer file", limit="TOKENIZER_FILE_BYTES", allowed=allowed, found=size, where=Where(path))
 
 
 def _missing(path: str | os.PathLike[str], error: Exception) -> TokenizerUnavailableError:
@@ -179,7 +194,7 @@ def sentence_pieces(name: str, data: bytes, *, path: str) -> SentencePieces:
 
     Raises:
         TokenizerUnavailableError: the library is not installed.
-        TokenizerFileError: the bytes are no model.
+        TokenizerFileError: the bytes are not a model.
     """
     try:
         from sentencepiece import SentencePieceProcessor

@@ -13,8 +13,7 @@ from urllib.parse import quote
 import msgspec
 
 from innkeeper.tokens.engines.engine import Tokenization
-from innkeeper.tokens.errors import TokenServerError
-from innkeeper.tokens.limits import ASK_FAILURES, ASK_SECONDS
+from innkeeper.tokens.errors import TokenizerUnavailableError
 
 __all__ = ["SERVER_RULES", "AskServer", "Fetch", "ServerRule"]
 
@@ -87,9 +86,15 @@ SERVER_RULES: Final[Mapping[str, ServerRule]] = MappingProxyType(
 )
 """The kinds of servers Innkeeper can ask, by name."""
 
+ASK_SECONDS: Final = 2.0
+"""How long a server has for one answer, in seconds."""
+
+ASK_FAILURES: Final = 3
+"""After this many failures in a row a server is not asked again until `AskServer.reset`."""
+
 
 class AskServer:
-    """An engine that asks. A failure raises `TokenServerError`, on which a `Counter` falls back to an estimate.
+    """An engine that asks. A failure raises `TokenizerUnavailableError`, on which a `Counter` falls back to an estimate.
 
     After `ASK_FAILURES` failures in a row it stops asking, so that a server that is down costs a build seconds, not
     minutes; `reset` makes it ask again.
@@ -135,7 +140,7 @@ class AskServer:
         """Tokens of one text.
 
         Raises:
-            TokenServerError: no usable answer in time, or too many failures before.
+            TokenizerUnavailableError: no usable answer in time, or too many failures before.
         """
         if not text:
             return 0
@@ -151,16 +156,17 @@ class AskServer:
         return max(0, tokens - self._rule.frame)
 
     def count_many(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text, one request each. Raises `TokenServerError`."""
+        """Tokens of each text, one request each. Raises `TokenizerUnavailableError`."""
         return [self.count(text) for text in texts]
 
     def tokenize(self, text: str) -> Tokenization:
-        """The count. Raises `TokenServerError`."""
+        """The count. Raises `TokenizerUnavailableError`."""
         return Tokenization(backend=self.backend, count=self.count(text))
 
     def _ask(self, text: str) -> Any:
         if self.given_up:
-            raise TokenServerError(f"{self.name} failed {self._failed} times in a row and is not asked again")
+            reason = f"it failed {self._failed} times in a row and is not asked again"
+            raise TokenizerUnavailableError(self.name, reason)
         path = self._rule.path.replace("{model}", quote(self._model, safe=""))
         answer: list[Any] = []
         # A thread that is left behind, since nothing in Python stops a call that does not return.
@@ -179,6 +185,6 @@ class AskServer:
         except BaseException as error:  # noqa: BLE001 - it is raised where it was asked for
             answer.append(error)
 
-    def _failure(self, reason: str) -> TokenServerError:
+    def _failure(self, reason: str) -> TokenizerUnavailableError:
         self._failed += 1
-        return TokenServerError(f"{self.name}: {reason}", reason=reason)
+        return TokenizerUnavailableError(self.name, reason)
