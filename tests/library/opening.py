@@ -31,8 +31,8 @@ def ask(**given: Any) -> PrepareRequest:
 def published(library: Library, made: TemplateDraft | None = None, **fields: Any) -> TemplateDraft:
     """A draft, made and put into production."""
     found = made or draft(**fields)
-    library.shelving.create(found)
-    library.shelving.publish(found.name)
+    library.authoring.create(found)
+    library.authoring.publish(found.name)
     return found
 
 

@@ -109,7 +109,7 @@ def test_1_no_adult_row_without_the_word(library: Library, asked: Any) -> None:
     enable_adults(library)
     published(library, name="adult", text="ADULT {{subject}}", content_mode="nsfw")
     published(library, name="general", text="GENERAL {{subject}}")
-    library.shelving.remove_label("general", "production")
+    library.authoring.remove_label("general", "production")
     request = ask(content_mode=asked, ceilings=ADULT, values={"subject": "a boat"}, text="a boat")
     prepared = library.prepare(request)
     assert prepared.resolution.level == "builtin"
@@ -320,9 +320,9 @@ def test_4_every_source_answers_alike(library: Library, tmp_path: Path) -> None:
 def test_4_ambiguity_is_never_published(library: Library) -> None:
     """Two templates with one key cannot both hold a label, by whatever way it is tried."""
     published(library)
-    library.shelving.create(draft("other"))
+    library.authoring.create(draft("other"))
     with pytest.raises(AmbiguousTemplateError):
-        library.shelving.publish("other")
+        library.authoring.publish("other")
     with pytest.raises(AmbiguousTemplateError):
         TemplateStore(library.db).move_label("other", "production", 1)
 
@@ -369,9 +369,9 @@ def test_5_a_publication_is_seen_by_other_processes(library: Library, url: str) 
         assert process.stdout.readline() == "1\n"
         times = []
         for number in (2, 3, 4):
-            library.shelving.add_version(draft(made.name, f"{number} {{{{subject}}}}"))
+            library.authoring.add_version(draft(made.name, f"{number} {{{{subject}}}}"))
             began = time.time()
-            library.shelving.publish(made.name)
+            library.authoring.publish(made.name)
             times.append(float(process.stdout.readline()) - began)
         assert process.wait(30) == 0
     assert min(times) < 2
@@ -414,8 +414,8 @@ def test_5_a_clock_set_back(url: str, outside: Counted) -> None:
         published(library)
         library.prepare(ask(text="a boat", values={"subject": "x"}, request_id="one"))
         outside.moment -= timedelta(days=400)
-        library.shelving.add_version(draft(text="later {{subject}}"))
-        library.shelving.publish(draft().name)
+        library.authoring.add_version(draft(text="later {{subject}}"))
+        library.authoring.publish(draft().name)
         found = library.prepare(ask(text="a boat", values={"subject": "x"}, request_id="two"))
         assert found.rendered is not None
         assert found.rendered.text == "later x"
@@ -465,9 +465,9 @@ def test_6_missing_values_are_listed(library: Library) -> None:
 def test_6_found_when_publishing(library: Library, text: str, names: str, code: str) -> None:
     """Undeclared and unused variables stop a publication, which moves no label."""
     made = draft(text=text, variables=tuple(Variable(name=name) for name in names))
-    library.shelving.create(made)
+    library.authoring.create(made)
     with pytest.raises(InvalidTemplateError) as caught:
-        library.shelving.publish(made.name)
+        library.authoring.publish(made.name)
     assert code in {problem.code for problem in caught.value.problems}
     assert TemplateStore(library.db).history(made.name) == ()
 

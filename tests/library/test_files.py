@@ -55,5 +55,5 @@ def test_a_library_without_its_file(tmp_path: Path) -> None:
         assert (found.rendered is not None, found.log_id, found.reasons) == (True, None, ("log_failed",))
         assert library.refresh().degraded == ("database_unreachable", "stale")
         with pytest.raises(DatabaseUnreachableError):
-            library.shelving.create(draft("x"))
+            library.authoring.create(draft("x"))
         assert not library.tier_check({"user_text": "a nude child"}).passed

@@ -135,8 +135,8 @@ def test_threads_lose_nothing(kept: Library) -> None:
     for thread in running:
         thread.start()
     for text in sorted(texts):
-        kept.shelving.add_version(draft(text=text))
-        kept.shelving.publish("enhancement_sdxl_sfw")
+        kept.authoring.add_version(draft(text=text))
+        kept.authoring.publish("enhancement_sdxl_sfw")
     for thread in running:
         thread.join()
     assert len(answers) == 40
@@ -212,14 +212,14 @@ def test_values_that_are_no_data_are_not_kept(kept: Library) -> None:
 
 def test_parts_that_are_missing(library: Library) -> None:
     """A part that is nowhere is an error, not a hole in the text."""
-    library.shelving.create(draft("t", "Hi. {{> rules}}", partials=(("rules", 1),), variables=()))
+    library.authoring.create(draft("t", "Hi. {{> rules}}", partials=(("rules", 1),), variables=()))
     with pytest.raises(UnknownPartialError):
-        library.render_version(library.shelving.get("t"), ask())
+        library.render_version(library.authoring.get("t"), ask())
 
 
 def test_parts_are_found(library: Library) -> None:
     """Partials are taken from memory, before there is one from the database, and for builtins from what comes with us."""
-    library.shelving.create(
+    library.authoring.create(
         draft("rules", "Be brief.", use_case=PARTIAL, target_model=None, job_type=None, variables=())
     )
     published(library, draft("t", "Hi. {{> rules}}", partials=(("rules", 1),), variables=()))
@@ -228,7 +228,7 @@ def test_parts_are_found(library: Library) -> None:
     with opened(url) as cold:
         found = cold.render(ask())
         assert (found.rendered.text, found.resolution and found.resolution.source) == ("Hi. Be brief.", "database")
-        version = cold.shelving.get("t")
+        version = cold.authoring.get("t")
         assert cold.render_version(version, ask()).rendered.text == "Hi. Be brief."
 
 
@@ -332,8 +332,8 @@ def test_adult_rows_need_policy_and_record(library: Library) -> None:
 
 def test_a_named_adult_row_is_not_shown(library: Library) -> None:
     """Rendering a version by name asks for the tier too."""
-    library.shelving.create(draft("adult", "Adult frame.", content_mode="nsfw", variables=()))
-    version = library.shelving.get("adult")
+    library.authoring.create(draft("adult", "Adult frame.", content_mode="nsfw", variables=()))
+    version = library.authoring.get("adult")
     with pytest.raises(TierBlockedError, match="template_tier"):
         library.render_version(version, ask(content_mode="nsfw", ceilings=ADULT))
     enable_adults(library)
@@ -663,8 +663,8 @@ def test_the_documents_query(kept: Library) -> None:
 
 def _publish(url: str, text: str) -> None:
     with opened(url) as library:
-        library.shelving.add_version(draft(text=text))
-        library.shelving.publish("enhancement_sdxl_sfw")
+        library.authoring.add_version(draft(text=text))
+        library.authoring.publish("enhancement_sdxl_sfw")
 
 
 @pytest.mark.slow

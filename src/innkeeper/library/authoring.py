@@ -34,7 +34,7 @@ __all__ = ["Authoring"]
 
 
 class Authoring:
-    """Made by `Library.shelving`. What it changes is in memory, here, when its methods return; elsewhere within two seconds."""
+    """Made by `Library.authoring`. What it changes is in memory, here, when its methods return; elsewhere within two seconds."""
 
     def __init__(self, library: Library) -> None:
         self._library = library

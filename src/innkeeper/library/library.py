@@ -155,11 +155,14 @@ class Library:
         return Ports(token_counter=self._counter)
 
     @property
-    def shelving(self) -> Authoring:
+    def authoring(self) -> Authoring:
         """Making, publishing and rolling back templates."""
         from innkeeper.library.authoring import Authoring
 
         return Authoring(self)
+
+    shelving = authoring
+    """What `authoring` was called before."""
 
     @property
     def conversations(self) -> ConversationStore:

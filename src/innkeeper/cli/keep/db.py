@@ -142,7 +142,7 @@ def import_(path: Path, form: str | None, who: str, url: str | None, *, dry_run:
     name = "<stdin>" if str(path) == STDIO else str(path)
     parsed = parse(read_bytes(path), asset=name, form=form)
     with opened(url) as library, bar("import", items_of(parsed), as_json) as step:
-        done = library.shelving.take_in(parsed, who=who, dry_run=dry_run, progress=step)
+        done = library.authoring.take_in(parsed, who=who, dry_run=dry_run, progress=step)
     facts = {name: getattr(done, name) for name in done.__struct_fields__}
     if as_json:
         print_json(facts)

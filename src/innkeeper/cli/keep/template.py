@@ -115,11 +115,11 @@ def show(name: str, url: str | None, *, version: int | None, label: str | None, 
     import msgspec
 
     with opened(url) as library:
-        shelving = library.shelving
-        found = shelving.get(name, version=version, label=label)
-        labels = shelving.store.labels(name)
-        versions = shelving.store.versions(name) if history else ()
-        moves = shelving.store.history(name) if history else ()
+        authoring = library.authoring
+        found = authoring.get(name, version=version, label=label)
+        labels = authoring.store.labels(name)
+        versions = authoring.store.versions(name) if history else ()
+        moves = authoring.store.history(name) if history else ()
     if as_json:
         more = {"versions": [_facts(one) for one in versions], "history": msgspec.to_builtins(moves)} if history else {}
         print_json({**whole_facts(found), "labels": labels, **more})
@@ -207,16 +207,16 @@ def diff(name: str, before: str | None, after: str | None, url: str | None, *, a
 def _named(library: Library, name: str, wanted: str | None) -> TemplateVersion:
     """A version by number or label; the latest where none is named."""
     number = int(wanted) if wanted is not None and wanted.isdecimal() and len(wanted) < 10 else None  # noqa: PLR2004
-    return library.shelving.get(name, version=number, label=None if number is not None else wanted)
+    return library.authoring.get(name, version=number, label=None if number is not None else wanted)
 
 
 def _earlier(library: Library, name: str, wanted: str | None, later: TemplateVersion) -> TemplateVersion:
     if wanted is not None:
         return _named(library, name, wanted)
-    held = library.shelving.store.labels(name).get("production")
+    held = library.authoring.store.labels(name).get("production")
     if held is None or held == later.version:
         held = max(later.version - 1, 1)
-    return library.shelving.get(name, version=held)
+    return library.authoring.get(name, version=held)
 
 
 @template.command()
@@ -236,8 +236,8 @@ def validate(
     if (name is None) == (path is None):
         raise click.UsageError("name a template, or a file with --file")
     with opened(url) as library:
-        found = _of_file(library, path) if path is not None else library.shelving.get(name or "", version=version)
-        problems = library.shelving.validate(found, label)
+        found = _of_file(library, path) if path is not None else library.authoring.get(name or "", version=version)
+        problems = library.authoring.validate(found, label)
     bad = any(problem.severity is Severity.ERROR for problem in problems)
     if as_json:
         print_json(
@@ -366,7 +366,7 @@ def render(
         label = given["label"]
         request = _request(library, age_record, {**given, "label": label or "production"}, values=values, text=text)
         if name:
-            found = library.shelving.get(name, version=version, label=label)
+            found = library.authoring.get(name, version=version, label=label)
             answer = library.render_version(found, request)
         else:
             answer = library.render(request, strict=strict)

@@ -65,7 +65,7 @@ def create(name: str | None, url: str | None, *, path: Path | None, who: str, as
     """Make the template NAME with version 1. It answers nothing until it is published."""
     file = _drafted(name, path, options)
     with opened(url) as library:
-        made = library.shelving.create(file.draft(author=who))
+        made = library.authoring.create(file.draft(author=who))
     _tell_version(made, as_json=as_json)
 
 
@@ -142,8 +142,8 @@ def edit(
     from innkeeper.library.transfer.draft_file import DraftFile, parse_draft
 
     with opened(url) as library:
-        latest = library.shelving.get(name)
-        first = latest if start is None else library.shelving.get(name, version=start)
+        latest = library.authoring.get(name)
+        first = latest if start is None else library.authoring.get(name, version=start)
         given = None if path is None else parse_draft(read_bytes(path), asset=_name_of(path))
         file = given or _edited(DraftFile.of(first))
         file = msgspec.structs.replace(
@@ -153,7 +153,7 @@ def edit(
         if draft.numbered(latest.template_id, latest.version, "").content_sha256 == latest.content_sha256:
             _tell_same(latest, as_json=as_json)
             return
-        made = library.shelving.add_version(draft, base=latest.version)
+        made = library.authoring.add_version(draft, base=latest.version)
     _tell_version(made, as_json=as_json)
 
 
@@ -205,7 +205,7 @@ def publish(
         if dry_run:
             _would_publish(library, name, version, held, as_json=as_json)
             return
-        moved = library.shelving.publish(name, version, label=held, who=who, why=why)
+        moved = library.authoring.publish(name, version, label=held, who=who, why=why)
     _tell_move(moved, as_json=as_json)
 
 
@@ -213,9 +213,9 @@ def _would_publish(library: Library, name: str, version: int | None, held: str, 
     from innkeeper.library.errors import InvalidTemplateError
     from innkeeper.library.templates.publish import Severity
 
-    found = library.shelving.get(name, version=version)
-    problems = library.shelving.validate(found, held)
-    now = library.shelving.store.labels(name).get(held)
+    found = library.authoring.get(name, version=version)
+    problems = library.authoring.validate(found, held)
+    now = library.authoring.store.labels(name).get(held)
     errors = [problem for problem in problems if problem.severity is Severity.ERROR]
     if errors:
         raise InvalidTemplateError(
@@ -270,17 +270,17 @@ def label(
             _show_labels(library, name, as_json=as_json)
             return
         if remove:
-            moved = library.shelving.remove_label(name, held, who=who, why=why)
+            moved = library.authoring.remove_label(name, held, who=who, why=why)
         else:
-            moved = library.shelving.publish(name, version, label=held, who=who, why=why)
+            moved = library.authoring.publish(name, version, label=held, who=who, why=why)
     _tell_move(moved, as_json=as_json)
 
 
 def _show_labels(library: Library, name: str, *, as_json: bool) -> None:
     import msgspec
 
-    library.shelving.get(name)
-    labels, moves = library.shelving.store.labels(name), library.shelving.store.history(name)
+    library.authoring.get(name)
+    labels, moves = library.authoring.store.labels(name), library.authoring.store.history(name)
     if as_json:
         print_json({"name": name, "labels": labels, "history": msgspec.to_builtins(moves)})
         return
@@ -302,7 +302,7 @@ def _show_labels(library: Library, name: str, *, as_json: bool) -> None:
 def rollback(name: str, url: str | None, *, held: str, to: int | None, why: str, who: str, as_json: bool) -> None:
     """Move the label of the template NAME back to the version that held it before."""
     with opened(url) as library:
-        moved = library.shelving.rollback(name, label=held, to=to, who=who, why=why)
+        moved = library.authoring.rollback(name, label=held, to=to, who=who, why=why)
     _tell_move(moved, as_json=as_json)
 
 
@@ -326,7 +326,7 @@ def import_(
         raise click.UsageError("name a file, or say --builtin")
     parsed = _packaged() if path is None else _templates_of(path, form)
     with opened(url) as library, bar("import", items_of(parsed), as_json) as step:
-        done = library.shelving.take_in(parsed, who=who, dry_run=dry_run, progress=step)
+        done = library.authoring.take_in(parsed, who=who, dry_run=dry_run, progress=step)
     facts = {name: getattr(done, name) for name in ("templates", "versions", "labels", "unchanged", "dry_run")}
     if as_json:
         print_json(facts)
@@ -375,7 +375,7 @@ def export(
 
     with opened(url) as library:
         for name in names:
-            library.shelving.get(name)
+            library.authoring.get(name)
         found = export_library(library.db)
     wanted = [one for one in found.templates if not names or one.name in names]
     kept = Transfer(format=found.format, schema=found.schema, templates=wanted)

@@ -5,16 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from sqlalchemy import delete, insert, select
 
 from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
 from innkeeper.library.catalogue.snapshot import Snapshot, catalogue_of, snapshot_of
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.rows import checked, frozen_row
+from innkeeper.library.db.rows import checked, first_row
 from innkeeper.library.db.tables import prompt_cache_snapshot
 from innkeeper.library.errors import SnapshotError
 from innkeeper.library.templates.partials import parts_of
@@ -77,7 +76,7 @@ class DatabaseSource:
         table = api_models.c
         query = select(table.model_key, table.model_family).where(table.model_key.in_(wanted), table.is_active)
         with self.db.reading() as connection:
-            return tuple(dict(row._mapping) for row in connection.execute(query.order_by(table.model_key)))  # noqa: SLF001
+            return tuple(dict(row) for row in connection.execute(query.order_by(table.model_key)).mappings())
 
     def _built(self, rows: Iterable[Labelled], tables: dict[str, Any], revision: int) -> Catalogue:
         labelled = tuple(rows)
@@ -92,9 +91,8 @@ class DatabaseSource:
         )
 
 
-def _without_dates(row: Any) -> dict[str, Any]:
-    """A row as plain data."""
-    return {name: value for name, value in msgspec.to_builtins(row).items() if name not in {"created_at", "updated_at"}}
+def _without_dates(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in {"created_at", "updated_at"}}
 
 
 class DatabaseSnapshots:
@@ -146,5 +144,4 @@ class SnapshotStore:
         """The newest snapshot's row, None where there is none."""
         table = prompt_cache_snapshot
         with self.db.reading() as connection:
-            row = connection.execute(select(table).order_by(table.c.id.desc()).limit(1)).first()
-        return None if row is None else frozen_row(row)
+            return first_row(connection.execute(select(table).order_by(table.c.id.desc()).limit(1)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import BigInteger, Boolean, Integer, LargeBinary, Numeric, String, types
@@ -15,9 +15,9 @@ from innkeeper.prompt.frozen import FrozenDict, freeze
 
 if TYPE_CHECKING:
     from sqlalchemy import Column, Select, Table
-    from sqlalchemy.engine import Connection, Row
+    from sqlalchemy.engine import Connection, Result
 
-__all__ = ["by_priority", "checked", "frozen_row", "frozen_rows", "insert_many"]
+__all__ = ["by_priority", "checked", "first_row", "frozen_row", "frozen_rows", "insert_many"]
 
 _INTEGER: Final = 2**31 - 1
 _BIG: Final = 2**63 - 1
@@ -28,16 +28,21 @@ def by_priority(query: Select[Any], table: Table) -> Select[Any]:
     return query.order_by(table.c.priority.asc(), table.c.id.asc())
 
 
-def frozen_row(row: Row[Any] | Mapping[str, Any]) -> FrozenDict:
-    """A row as frozen plain data."""
-    found = row if isinstance(row, Mapping) else row._mapping  # noqa: SLF001 - the public name of a row's mapping
-    frozen: FrozenDict = freeze({str(name): value for name, value in found.items()})
+def frozen_row(row: Mapping[Any, Any]) -> FrozenDict:
+    """A row (of `Result.mappings`) as frozen plain data."""
+    frozen: FrozenDict = freeze({str(name): value for name, value in row.items()})
     return frozen
 
 
-def frozen_rows(rows: Iterable[Row[Any]]) -> tuple[FrozenDict, ...]:
-    """Rows as frozen plain data."""
-    return tuple(frozen_row(row) for row in rows)
+def frozen_rows(result: Result[Any]) -> tuple[FrozenDict, ...]:
+    """The rows of a result as frozen plain data."""
+    return tuple(frozen_row(row) for row in result.mappings())
+
+
+def first_row(result: Result[Any]) -> FrozenDict | None:
+    """The first row of a result as frozen plain data, None where there is none."""
+    row = result.mappings().first()
+    return None if row is None else frozen_row(row)
 
 
 def insert_many(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:

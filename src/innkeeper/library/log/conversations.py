@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import insert, select, update
 
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.rows import checked, frozen_row, frozen_rows
+from innkeeper.library.db.rows import checked, first_row, frozen_row, frozen_rows
 from innkeeper.library.db.tables import conversations, messages
 from innkeeper.library.errors import UnknownRowError
 from innkeeper.library.tiers.gate import TextKind, TierGate
@@ -96,7 +96,7 @@ class ConversationStore:
             row["client_msg_id"] = client_msg_id
             connection.execute(insert(messages), checked(messages, row))
             self._count(connection, conversation_id, seq)
-            return frozen_row(connection.execute(select(messages).where(messages.c.id == row["id"])).one())
+            return frozen_row(connection.execute(select(messages).where(messages.c.id == row["id"])).mappings().one())
 
     def newest(self, conversation_id: str, limit: int = 100, *, before: int | None = None) -> tuple[FrozenDict, ...]:
         """The newest messages that are not deleted, oldest of them first; only those with a lower number than ``before``."""
@@ -112,10 +112,10 @@ class ConversationStore:
         with self.db.transaction() as connection:
             here = messages.c.id == message_id
             connection.execute(update(messages).where(here).values(deleted_at=self.db.now()))
-            row = connection.execute(select(messages).where(here)).first()
+            row = first_row(connection.execute(select(messages).where(here)))
             if row is None:
                 raise UnknownRowError(f"there is no message {message_id!r}", where=Where(asset="messages"))
-            return frozen_row(row)
+            return row
 
     def _admitted(self, row: FrozenDict) -> FrozenDict:
         texts = row_texts({name: row[name] for name in _SCENE}, ())
@@ -139,12 +139,10 @@ class ConversationStore:
         if client_msg_id is None:
             return None
         here = (messages.c.conversation_id == conversation_id) & (messages.c.client_msg_id == client_msg_id)
-        row = connection.execute(select(messages).where(here)).first()
-        return None if row is None else frozen_row(row)
+        return first_row(connection.execute(select(messages).where(here)))
 
     def _find(self, connection: Connection, conversation_id: str) -> FrozenDict | None:
-        row = connection.execute(select(conversations).where(conversations.c.id == conversation_id)).first()
-        return None if row is None else frozen_row(row)
+        return first_row(connection.execute(select(conversations).where(conversations.c.id == conversation_id)))
 
     def _get(self, connection: Connection, conversation_id: str) -> FrozenDict:
         found = self._find(connection, conversation_id)

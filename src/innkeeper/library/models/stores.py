@@ -13,7 +13,7 @@ from sqlalchemy import delete, insert, select, update
 
 from innkeeper.library.db.audit import record
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.rows import by_priority, checked, frozen_row, frozen_rows
+from innkeeper.library.db.rows import by_priority, checked, first_row, frozen_rows
 from innkeeper.library.db.tables import (
     api_model_defaults,
     api_models,
@@ -142,8 +142,7 @@ class RowStore:
     def _find(self, connection: Connection, key: Any) -> FrozenDict | None:
         if key is None:
             return None
-        row = connection.execute(select(self.table).where(self.table.c[self.key] == key)).first()
-        return None if row is None else frozen_row(row)
+        return first_row(connection.execute(select(self.table).where(self.table.c[self.key] == key)))
 
     def _get(self, connection: Connection, key: Any) -> FrozenDict:
         found = self._find(connection, key)

@@ -6,8 +6,6 @@ values always give the same text.
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
@@ -22,6 +20,7 @@ from innkeeper.macros.engine.errors import MacroLimitError
 from innkeeper.macros.mustache import Included, Node, Section, VariableTag
 from innkeeper.prompt.clock import EPOCH, Clock
 from innkeeper.prompt.errors import InputError
+from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.ports import TokenCounter
 
 __all__ = ["RENDERER_VERSION", "Programs", "Range", "RenderedTemplate", "render"]
@@ -56,28 +55,19 @@ class RenderedTemplate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Programs:
-    """Composed templates, kept by content; the least recently used goes first. Safe to share between threads."""
+    """Composed templates, kept by content, within `Memo`'s bounds. Safe to share between threads."""
 
     def __init__(self, entries: int = _KEPT) -> None:
-        self._entries = entries
-        self._kept: OrderedDict[tuple[str, str], Composed] = OrderedDict()
-        self._lock = threading.Lock()
+        self._kept: Memo[tuple[str, str], Composed] = Memo(items=entries)
 
     def get(self, version: TemplateVersion, lookup: Lookup) -> Composed:
         """The composed template. One that is kept counts only if version and parts are still what they were."""
-        place = (version.version_id, version.content_sha256)
-        with self._lock:
-            kept = self._kept.get(place)
-            if kept is not None:
-                self._kept.move_to_end(place)
+        key = (version.version_id, version.content_sha256)
+        kept = self._kept.get(key)
         if kept is not None and _same(kept.version, version) and all(_same(lookup(*p.ref), p) for p in kept.parts):
             return kept
         made = compose(version, lookup)
-        with self._lock:
-            self._kept[place] = made
-            while len(self._kept) > self._entries:
-                self._kept.popitem(last=False)
-        return made
+        return self._kept.put(key, made, sum(len(part.system_prompt) for part in (made.version, *made.parts)))
 
 
 def _same(one: TemplateVersion | None, other: TemplateVersion) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import msgspec
 from sqlalchemy import Select, TextualSelect, select, text
@@ -14,9 +15,6 @@ from innkeeper.library.templates.template import PARTIAL, PartRef, TemplateKey, 
 from innkeeper.library.tier import Tier
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.frozen import freeze
-
-if TYPE_CHECKING:
-    from sqlalchemy.engine import Row
 
 __all__ = ["label_values", "live_labels", "point_query", "select_versions", "version_of", "version_values"]
 
@@ -74,19 +72,18 @@ def label_values(version: TemplateVersion, label: str, *, who: str, at: str) -> 
     }
 
 
-def version_of(row: Row[Any]) -> TemplateVersion:
-    """The version in a row of `select_versions`. One that SQL made gets its hash here.
+def version_of(row: Mapping[Any, Any]) -> TemplateVersion:
+    """The version in a row of `select_versions`, by `Result.mappings`. One that SQL made gets its hash here.
 
     Raises:
         DatabaseCorruptError: the row is not what its hash says, or no version at all.
     """
-    found = row._mapping  # noqa: SLF001 - the public name of a row's mapping
-    place = Where(asset="template_versions", path=f"{found['name']}@{found['version']}")
+    place = Where(asset="template_versions", path=f"{row['name']}@{row['version']}")
     try:
-        version = sealed(_version(found))
+        version = sealed(_version(row))
     except (msgspec.ValidationError, ValueError, TypeError) as error:
         raise DatabaseCorruptError(f"a template version cannot be read: {error}", where=place) from error
-    if found["content_sha256"] not in {None, version.content_sha256}:
+    if row["content_sha256"] not in {None, version.content_sha256}:
         raise DatabaseCorruptError("a template version is not what its checksum says", where=place)
     return version
 

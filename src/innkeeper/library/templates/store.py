@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -203,7 +203,7 @@ class TemplateStore:
                 return self._labelled(connection, name, label)
             wanted = templates.c.latest_version if version is None else _number(version)
             query = select_versions().where(templates.c.name == name, template_versions.c.version == wanted)
-            row = connection.execute(query).first()
+            row = connection.execute(query).mappings().first()
             if row is None:
                 self._id(connection, name)
                 raise UnknownVersionError(f"the template {name!r} has no version {version}")
@@ -214,7 +214,8 @@ class TemplateStore:
         with self.db.reading() as connection:
             here = self._id(connection, name)
             query = select_versions().where(template_versions.c.template_id == here)
-            return tuple(map(version_of, connection.execute(query.order_by(template_versions.c.version))))
+            rows = connection.execute(query.order_by(template_versions.c.version)).mappings()
+            return tuple(map(version_of, rows))
 
     def list(self, **where: str | None) -> tuple[TemplateEntry, ...]:
         """The templates by name.
@@ -228,8 +229,8 @@ class TemplateStore:
             for held in connection.execute(select(template_labels).order_by(template_labels.c.label)):
                 labels.setdefault(held.template_id, {})[held.label] = held.version
             more = (templates.c.description, templates.c.latest_version)
-            rows = connection.execute(select_versions(*more).where(_shown(), *_conditions(where))).all()
-        entries = (_entry(row, labels.get(row.template_id, {})) for row in rows)
+            rows = connection.execute(select_versions(*more).where(_shown(), *_conditions(where))).mappings().all()
+        entries = (_entry(row, labels.get(row["template_id"], {})) for row in rows)
         label = where.get("label")
         return tuple(sorted((one for one in entries if not label or label in one.labels), key=lambda one: one.name))
 
@@ -251,7 +252,7 @@ class TemplateStore:
     def all_labelled(self) -> tuple[Labelled, ...]:
         """Every version that holds a label, once for each label."""
         with self.db.reading() as connection:
-            return tuple(map(_labelled_of, connection.execute(live_labels())))
+            return tuple(map(_labelled_of, connection.execute(live_labels()).mappings()))
 
     def rows_for(self, request: ResolveRequest, *, families: Iterable[str | None] = ()) -> tuple[Labelled, ...]:
         """The few labelled versions that can answer one request, by one look into an index.
@@ -263,7 +264,7 @@ class TemplateStore:
         values = {f"target{number}": target for number, target in enumerate(targets)}
         values |= {"label": request.label, "use_case": request.use_case}
         with self.db.reading() as connection:
-            return tuple(map(_labelled_of, connection.execute(point_query(len(targets)), values)))
+            return tuple(map(_labelled_of, connection.execute(point_query(len(targets)), values).mappings()))
 
     def pinned(self, refs: Iterable[PartRef]) -> tuple[TemplateVersion, ...]:
         """The versions that these names and numbers pin, and those that they pin themselves; what is missing is left out."""
@@ -272,7 +273,7 @@ class TemplateStore:
         with self.db.reading() as connection:
             while wanted:
                 names = sorted({name for name, _ in wanted})
-                rows = [row for few in _batches(names) for row in connection.execute(_named(few))]
+                rows = [row for few in _batches(names) for row in connection.execute(_named(few)).mappings()]
                 fresh = [version for version in map(version_of, rows) if version.ref in wanted]
                 found |= {version.ref: version for version in fresh}
                 wanted = {ref for version in fresh for ref in pins(version)} - found.keys()
@@ -287,7 +288,8 @@ class TemplateStore:
         return found
 
     def _labelled(self, connection: Connection, name: str, label: str) -> TemplateVersion:
-        row = connection.execute(live_labels(templates.c.name == name, template_labels.c.label == label)).first()
+        query = live_labels(templates.c.name == name, template_labels.c.label == label)
+        row = connection.execute(query).mappings().first()
         if row is None:
             self._id(connection, name)
             held = ", ".join(self.labels(name)) or "none"
@@ -418,12 +420,12 @@ def _batches(names: list[str]) -> Iterable[list[str]]:
     return (names[start : start + _BATCH] for start in range(0, len(names), _BATCH))
 
 
-def _entry(row: Any, labels: dict[str, int]) -> TemplateEntry:
-    return TemplateEntry(row.name, row.description, row.latest_version, labels, version_of(row))
+def _entry(row: Mapping[Any, Any], labels: dict[str, int]) -> TemplateEntry:
+    return TemplateEntry(row["name"], row["description"], row["latest_version"], labels, version_of(row))
 
 
-def _labelled_of(row: Any) -> Labelled:
-    return Labelled(row.label, version_of(row))
+def _labelled_of(row: Mapping[Any, Any]) -> Labelled:
+    return Labelled(row["label"], version_of(row))
 
 
 def _event_of(name: str, row: Any) -> LabelEvent:

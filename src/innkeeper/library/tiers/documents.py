@@ -9,7 +9,7 @@ from sqlalchemy import func, insert, select, update
 
 from innkeeper.library.db.audit import record
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.rows import checked, frozen_row
+from innkeeper.library.db.rows import checked, first_row, frozen_rows
 from innkeeper.library.db.tables import detection_lists, tier_policies
 from innkeeper.library.errors import DatabaseCorruptError, UnknownRowError, UnknownVersionError
 from innkeeper.prompt.canonical import to_json
@@ -55,7 +55,7 @@ class DocumentStore:
         """All versions of all names."""
         query = select(self.table).order_by(self.table.c.name, self.table.c.version)
         with self.db.reading() as connection:
-            return tuple(map(frozen_row, connection.execute(query)))
+            return frozen_rows(connection.execute(query))
 
     def activate(self, name: str, version: int, *, who: str = "", approved_by: str | None = None) -> FrozenDict:
         """Make a version the active one of its name. Raises `UnknownRowError`, `UnknownVersionError`."""
@@ -89,14 +89,14 @@ class DocumentStore:
         """
         query = select(self.table).where(self.table.c.is_active).order_by(self.table.c.name)
         with self.db.reading() as connection:
-            rows = connection.execute(query if name is None else query.where(self.table.c.name == name)).all()
-        return tuple(self._whole(frozen_row(row)) for row in rows)
+            rows = frozen_rows(connection.execute(query if name is None else query.where(self.table.c.name == name)))
+        return tuple(map(self._whole, rows))
 
     def versions(self, name: str) -> tuple[FrozenDict, ...]:
         """All versions of a name, oldest first."""
         query = select(self.table).where(self.table.c.name == name).order_by(self.table.c.version)
         with self.db.reading() as connection:
-            return tuple(map(frozen_row, connection.execute(query)))
+            return frozen_rows(connection.execute(query))
 
     def _latest(self, connection: Connection, name: str) -> int | None:
         found: int | None = connection.execute(
@@ -110,10 +110,10 @@ class DocumentStore:
         if latest is None:
             raise UnknownRowError(f"{self.table.name} has nothing called {name!r}", where=place)
         here = (self.table.c.name == name) & (self.table.c.version == (version or latest))
-        row = connection.execute(select(self.table).where(here)).first()
+        row = first_row(connection.execute(select(self.table).where(here)))
         if row is None:
             raise UnknownVersionError(f"{name!r} has no version {version}", where=place)
-        return self._whole(frozen_row(row))
+        return self._whole(row)
 
     def _whole(self, row: FrozenDict) -> FrozenDict:
         if row["content_sha256"] != _hash(row["body"]):

@@ -51,8 +51,8 @@ def _templates(db: Database) -> list[TransferredTemplate]:
     versions: dict[str, list[TransferredVersion]] = {}
     labels: dict[str, dict[str, int]] = {}
     with db.reading() as connection:
-        for row in connection.execute(select_versions().order_by(template_versions.c.version)):
-            versions.setdefault(row.template_id, []).append(_version(version_of(row)))
+        for version in connection.execute(select_versions().order_by(template_versions.c.version)).mappings():
+            versions.setdefault(version["template_id"], []).append(_version(version_of(version)))
         for row in connection.execute(select(template_labels)):
             labels.setdefault(row.template_id, {})[row.label] = row.version
         found = connection.execute(select(templates.c.id, templates.c.name, templates.c.description)).all()

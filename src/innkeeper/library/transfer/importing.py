@@ -198,7 +198,7 @@ class _Import:
         here = (template_versions.c.template_id == version.template_id) & (
             template_versions.c.version == version.version
         )
-        return version_of(self.connection.execute(select_versions().where(here)).one()).content_sha256
+        return version_of(self.connection.execute(select_versions().where(here)).mappings().one()).content_sha256
 
     def _is_new(self, version: TemplateVersion) -> bool:
         known = self.known.get(version.name)
