@@ -39,6 +39,7 @@ __all__ = [
     "assets_of",
     "character_of",
     "note_of",
+    "persona_of",
     "preset_of",
     "user_of",
 ]
@@ -114,10 +115,7 @@ class Assets(msgspec.Struct, frozen=True, dict=True):
     @property
     def persona(self) -> Persona:
         """The user as a persona, called *User* where nobody says."""
-        user = self.user
-        if isinstance(user, Character):
-            return Persona(name=user.name, description=user.persona_text, findings=user.findings)
-        return _NOBODY if user is None else user
+        return persona_of(self.user)
 
     @cached_property
     def members(self) -> tuple[Member, ...]:
@@ -286,6 +284,14 @@ def user_of(value: Any) -> Persona | Character | None:
         return Persona.of(value)
     texts = (getattr(value, key, None) for key in ("persona_text", "description", "persona"))
     return Persona(name=_name(value, value), description=str(next(filter(None, texts), "")))
+
+
+def persona_of(value: Any) -> Persona:
+    """`user_of` as a persona, called *User* where there is nobody."""
+    user = user_of(value)
+    if isinstance(user, Character):
+        return Persona(name=user.name, description=user.persona_text, findings=user.findings)
+    return _NOBODY if user is None else user
 
 
 def preset_of(value: Any) -> Preset | None:

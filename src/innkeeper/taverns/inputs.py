@@ -17,9 +17,10 @@ from innkeeper.prompt.frozen import EMPTY
 from innkeeper.taverns.assets import Assets
 
 if TYPE_CHECKING:
+    from innkeeper.content.finding import Finding
     from innkeeper.prompt import State
 
-__all__ = ["CHAT_METADATA", "USES_ALL", "InputRules", "inputs", "note_unused", "read_inputs", "table"]
+__all__ = ["CHAT_METADATA", "USES_ALL", "InputRules", "inputs", "note_unused", "read_inputs", "table", "warn_of"]
 
 _NOTHING: Final = BuildRequest()
 
@@ -105,9 +106,14 @@ def read_inputs(state: State, rules: InputRules) -> Assets:
             _ignored(state, name, reason)
     _note_metadata(state, assets, rules)
     for asset, finding in assets.findings(rules.uses):
-        note = finding.to_note(asset)
-        state.warn(note.message, kind=note.kind, where=note.where, hint=note.hint)
+        warn_of(state, asset, finding)
     return assets
+
+
+def warn_of(state: State, asset: str, finding: Finding) -> None:
+    """Warn of what is wrong in an asset."""
+    note = finding.to_note(asset)
+    state.warn(note.message, kind=note.kind, where=note.where, hint=note.hint)
 
 
 def note_unused(state: State, reasons: Mapping[str, str]) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.prompt import Block, InMemoryHooks, MaxTokensExceededError, PipelineError, Ports
+from innkeeper.prompt import Block, InMemoryHooks, MaxTokensExceededError, Message, PipelineError, Ports
 from innkeeper.prompt.hooks import HookContext
 from tests.taverns.silly.builds import build, contents
 
@@ -39,6 +39,48 @@ def test_before_hooks_replace_inputs(field: str, value: Any, seen: str) -> None:
     hooks = InMemoryHooks()
     hooks.before_build(lambda context: setattr(context, field, value))
     assert seen in contents(build(ports(hooks), message="I am {{mood}}"))
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "seen"),
+    [
+        ("character", {"name": "Ilse", "description": "{{char}} sails."}, "Ilse sails."),
+        ("character", "Ilse", "I am here, Ilse"),
+        ("user", {"name": "Bo", "persona_text": "Bo is tall."}, "Bo is tall."),
+        ("user", "Bo", "Bo asks"),
+        ("preset", {"new_chat_prompt": "[begin]"}, "[begin]"),
+        ("history", [Message("user", "Ahoy")], "Ahoy"),
+        ("history", [{"role": "assistant", "content": "Ahoy"}], "Ahoy"),
+    ],
+    ids=str,
+)
+def test_before_hooks_may_set_whatever_an_input_may_be(field: str, value: Any, seen: str) -> None:
+    """JSON, mappings and names are read as the request's own are."""
+    hooks = InMemoryHooks()
+    hooks.before_build(lambda context: setattr(context, field, value))
+    said = [{"role": "user", "content": "{{user}} asks"}, {"role": "assistant", "content": "I am here, {{char}}"}]
+    assert seen in contents(build(ports(hooks), message="hi", history=said))
+
+
+def test_what_hooks_set_is_checked() -> None:
+    """What is wrong in it is a warning, and what is not a message an error."""
+    hooks = InMemoryHooks()
+    hooks.before_build(lambda context: setattr(context, "user", {"name": "Bo", "depth": "deep"}))
+    assert [str(note) for note in build(ports(hooks), message="hi").warnings] == [
+        'user: depth: "deep" is not a whole number'
+    ]
+    hooks.before_build(lambda context: setattr(context, "user_message", 5))
+    with pytest.raises(PipelineError, match="user's message"):
+        build(ports(hooks), message="hi")
+
+
+def test_before_hooks_see_messages() -> None:
+    """The history is the request's, as messages."""
+    seen: list[Any] = []
+    hooks = InMemoryHooks()
+    hooks.before_build(lambda context: seen.extend(context.history))
+    build(ports(hooks), message="hi", history=[{"role": "user", "content": "Ahoy"}])
+    assert seen == [Message("user", "Ahoy")]
 
 
 def test_before_hooks_see_what_was_given() -> None:

@@ -19,7 +19,7 @@ from innkeeper.prompt.state import State
 from innkeeper.prompt.step import Step, StepConfig
 from innkeeper.taverns.silly.compat import DEFAULT_PROFILE
 from innkeeper.taverns.silly.counting import Counting, counted
-from innkeeper.taverns.silly.inputs import SillyInputs, read_inputs
+from innkeeper.taverns.silly.inputs import SillyInputs, inputs_with, read_inputs
 from innkeeper.taverns.silly.line import Line
 from innkeeper.taverns.silly.scene import (
     Expander,
@@ -83,18 +83,14 @@ def _hooked(state: State, inputs: SillyInputs) -> SillyInputs:
         "character": inputs.character,
         "user": inputs.persona,
         "preset": inputs.preset,
-        "history": inputs.lines,
+        "history": state.request.history,
         "user_message": inputs.message,
         "macro_vars": inputs.macro_vars,
         "generation_type": inputs.type,
     }
     context = HookContext(dict(fields), state.warn)
     settled(hooks.run_before_build(context))
-    changed = context.changed(fields)
-    return msgspec.structs.replace(inputs, **{_FIELDS.get(name, name): value for name, value in changed.items()})
-
-
-_FIELDS: Final = {"user": "persona", "history": "lines", "user_message": "message"}
+    return inputs_with(state, inputs, context.changed(fields))
 
 
 def finish(state: State, config: HooksConfig) -> None:

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
 import msgspec
 
 from innkeeper.content.character import Character
+from innkeeper.content.finding import Level
 from innkeeper.content.persona import Persona
 from innkeeper.content.preset import Preset
 from innkeeper.content.templates import ContextTemplate, InstructTemplate, SystemPrompt
 from innkeeper.dialects.sillytavern.post_processing import MODES
 from innkeeper.lore import LoreScope, LoreSettings, ScopedBook
-from innkeeper.prompt.errors import Where
-from innkeeper.prompt.frozen import EMPTY
-from innkeeper.prompt.message import ROLES
+from innkeeper.prompt.errors import UsageError, Where
+from innkeeper.prompt.frozen import EMPTY, freeze
+from innkeeper.prompt.message import ROLES, messages_of
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.randomness import Randomness
 from innkeeper.prompt.request import BuildRequest
 from innkeeper.prompt.state import State
-from innkeeper.taverns.assets import Assets, AuthorsNote, assets_of
-from innkeeper.taverns.inputs import CHAT_METADATA, InputRules
+from innkeeper.taverns.assets import Assets, AuthorsNote, assets_of, character_of, persona_of, preset_of
+from innkeeper.taverns.inputs import CHAT_METADATA, InputRules, warn_of
 from innkeeper.taverns.silly.compat import Compat, compat_of
 from innkeeper.taverns.silly.line import Line, lines_of
 from innkeeper.taverns.silly.settings import (
@@ -34,7 +35,7 @@ from innkeeper.taverns.silly.settings import (
 )
 from innkeeper.taverns.silly.speakers import choose_speakers
 
-__all__ = ["INPUTS", "Group", "SillyInputs", "TextSettings", "read_inputs"]
+__all__ = ["INPUTS", "Group", "SillyInputs", "TextSettings", "inputs_with", "read_inputs"]
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -167,7 +168,7 @@ def read_inputs(state: State) -> SillyInputs:
         character=character,
         persona=assets.persona,
         lines=lines_of(request.history, user=assets.persona.name, char=character.name),
-        preset=_preset(assets, request),
+        preset=_preset(assets.preset or Preset.of({}), request),
         lore=_lore(settings, compat),
         books=tuple(_books(state, assets, character)),
         power=_settings(state, PowerUser, settings.get("power_user"), "power_user"),
@@ -185,6 +186,48 @@ def read_inputs(state: State) -> SillyInputs:
         macro_vars=request.macro_vars,
         compat=compat,
     )
+
+
+def inputs_with(state: State, inputs: SillyInputs, changed: Mapping[str, Any]) -> SillyInputs:
+    """The inputs with what hooks have set, each read as the request's own is. Raises what `read_inputs` raises."""
+    fields = {_HOOKED[name]: _READERS[name](value) for name, value in changed.items()}
+    for name in [name for name in ("character", "user", "preset") if name in changed]:
+        for finding in fields[_HOOKED[name]].findings:
+            if finding.level is not Level.INFO:
+                warn_of(state, name, finding)
+    if "preset" in fields:
+        fields["preset"] = _preset(fields["preset"], state.request)
+    inputs = inputs.replace(**{name: value for name, value in fields.items() if name != "lines"})
+    if changed.keys() & {"history", "user", "character"}:
+        messages = fields.get("lines", state.request.history)
+        inputs = inputs.replace(lines=lines_of(messages, user=inputs.user, char=inputs.char))
+    return inputs
+
+
+def _message(value: Any) -> str:
+    if not isinstance(value, str):
+        raise UsageError(f"a before_build hook left {type(value).__name__} in place of the user's message")
+    return value
+
+
+_HOOKED: Final = {
+    "character": "character",
+    "user": "persona",
+    "preset": "preset",
+    "history": "lines",
+    "user_message": "message",
+    "macro_vars": "macro_vars",
+}
+"""What hooks may set, and the fields of the inputs that it becomes."""
+
+_READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "character": lambda value: character_of(value) or Character(name=""),
+    "user": persona_of,
+    "preset": lambda value: preset_of(value) or Preset.of({}),
+    "history": messages_of,
+    "user_message": _message,
+    "macro_vars": lambda value: freeze(value or {}),
+}
 
 
 def _note_roles(state: State) -> None:
@@ -225,8 +268,7 @@ def _note(state: State, assets: Assets) -> AuthorsNote:
     return note
 
 
-def _preset(assets: Assets, request: BuildRequest) -> Preset:
-    preset = assets.preset or Preset.of({})
+def _preset(preset: Preset, request: BuildRequest) -> Preset:
     fields = {"context_window": request.context_window, "max_tokens": request.reserved_tokens or None}
     given: dict[str, Any] = {name: number for name, number in fields.items() if number is not None}
     if request.tools and "function_calling" not in (preset.document.at(preset.path) or {}):
