@@ -4,15 +4,18 @@ from typing import Any
 
 import pytest
 
-from innkeeper.budget import BudgetError, BudgetMissingError, BudgetNumberError
+from innkeeper.budget import BudgetError, trim
 from innkeeper.budget.errors import whole
 from innkeeper.prompt import UsageError
+from tests.budget.doubles import Characters
 
 
 def test_they_are_usage_errors() -> None:
     """Exit code 2, HTTP 400, each with a hint."""
-    for error in (BudgetMissingError(), BudgetNumberError("max_tokens", -1)):
-        assert isinstance(error, BudgetError)
+    for budget in ({}, {"max_tokens": -1}):
+        with pytest.raises(BudgetError) as caught:
+            trim([], counter=Characters(), **budget)
+        error = caught.value
         assert isinstance(error, UsageError)
         assert (error.exit_code, error.http_status) == (2, 400)
         assert error.hint
@@ -30,10 +33,12 @@ def test_they_are_usage_errors() -> None:
 )
 def test_what_is_no_number_of_tokens_is_shown(value: Any, says: str) -> None:
     """The parameter and what it was; huge values are shortened."""
-    with pytest.raises(BudgetNumberError, match=f"max_tokens must be a whole number of tokens, {says}") as caught:
+    with pytest.raises(BudgetError, match=f"max_tokens must be a whole number of tokens, {says}") as caught:
         whole("max_tokens", value)
-    assert caught.value.name == "max_tokens"
-    assert len(str(BudgetNumberError("x", "y" * 10_000))) < 200
+    assert caught.value.details["name"] == "max_tokens"
+    with pytest.raises(BudgetError) as caught:
+        whole("x", "y" * 10_000)
+    assert len(str(caught.value)) < 200
 
 
 def test_whole_numbers_pass() -> None:

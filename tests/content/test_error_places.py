@@ -30,13 +30,15 @@ class Case:
 
 
 CASES = (
-    Case("cut in a chunk", PNG + b"\0\0\0", "truncated"),
-    Case("without an end", PNG, "truncated"),
-    Case("a chunk that lies about its length", PNG + struct.pack(">I", 2**31 - 1) + b"tEXtchara\0", "truncated"),
-    Case("a wrong checksum", PNG + chunk(b"tEXt", b"chara\0e30=")[:-1] + b"\0" + END, "png_checksum"),
-    Case("a header that is none", PNG[:8] + END, "png"),
-    Case("a picture without a card", PNG + END, "no_card"),
-    Case("an archive cut short", b"PK\3\4" + bytes(40), "archive"),
+    Case("cut in a chunk", PNG + b"\0\0\0", "damaged_file: whole"),
+    Case("without an end", PNG, "damaged_file: whole"),
+    Case(
+        "a chunk that lies about its length", PNG + struct.pack(">I", 2**31 - 1) + b"tEXtchara\0", "damaged_file: whole"
+    ),
+    Case("a wrong checksum", PNG + chunk(b"tEXt", b"chara\0e30=")[:-1] + b"\0" + END, "damaged_file: checksum"),
+    Case("a header that is none", PNG[:8] + END, "damaged_file: png"),
+    Case("a picture without a card", PNG + END, "card"),
+    Case("an archive cut short", b"PK\3\4" + bytes(40), "damaged_file: sound"),
     Case("a list", b"[]", "card"),
     Case("null", b"null", "card"),
     Case("a text", b'"Mara"', "card"),
@@ -44,7 +46,7 @@ CASES = (
     Case("no JSON", b'{"name" "Mara"}', "json"),
     Case("a number of ten thousand digits", b'{"a": ' + b"1" * 10_000 + b"}", "json"),
     Case("nothing", b"", "json"),
-    Case("another encoding", '{"name": "Zoë"}'.encode("latin-1"), "encoding"),
+    Case("another encoding", '{"name": "Zoë"}'.encode("latin-1"), "json"),
     Case("nested too deeply", b"[" * 10_000, "content_limit"),
 )
 
@@ -56,7 +58,8 @@ def test_place_and_mend(case: Case, tmp_path: Path) -> None:
     file.write_bytes(case.data)
     with pytest.raises(InputError) as caught:
         load_character(file)
-    assert caught.value.kind == case.kind
+    kind, _, rule = case.kind.partition(": ")
+    assert (caught.value.kind, caught.value.details.get("rule", "")) == (kind, rule)
     assert caught.value.where is not None
     assert caught.value.where.asset == str(file)
     assert caught.value.hint

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from innkeeper.dialects import ChatTemplateError, ChatTemplateLimitError, chat_template, convert
+from innkeeper.dialects import ChatTemplateError, chat_template, convert
 from innkeeper.dialects.limits import MAX_TEMPLATE_CHARS
-from innkeeper.prompt import Message, Tool, UnavailableError
+from innkeeper.prompt import LimitError, Message, Tool, UnavailableError
 from tests.dialects.talks import ALL, call, message
 
 CHATML = (
@@ -151,7 +151,7 @@ def test_failures_say_where(template: str, line: int | None, words: str, trusted
 )
 def test_bombs_are_defused(template: str, limit: str) -> None:
     """A template that wants too much is stopped by a named limit, and this process goes on."""
-    with pytest.raises(ChatTemplateLimitError) as caught:
+    with pytest.raises(LimitError) as caught:
         prompt(template, trusted_template=False)
     assert caught.value.limit == limit
 
@@ -159,7 +159,7 @@ def test_bombs_are_defused(template: str, limit: str) -> None:
 def test_a_template_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
     """A rendering that takes too long is stopped."""
     monkeypatch.setattr(chat_template, "TEMPLATE_SECONDS", 0.0)
-    with pytest.raises(ChatTemplateLimitError) as caught:
+    with pytest.raises(LimitError) as caught:
         prompt(CHATML, trusted_template=False)
     assert caught.value.limit == "TEMPLATE_SECONDS"
 
@@ -200,7 +200,7 @@ def test_any_template_ends_in_a_prompt_or_a_typed_error(pieces: list[str]) -> No
     outcome: object = None
     try:
         outcome = prompt("".join(pieces))
-    except (ChatTemplateError, ChatTemplateLimitError) as error:
+    except (ChatTemplateError, LimitError) as error:
         outcome = error.where
     assert outcome is not None
 

@@ -12,7 +12,7 @@ Trimming is pure: blocks go in, blocks come out, some of them disabled. The step
 
 from innkeeper.budget.accounting import Accounting, Line, accounting
 from innkeeper.budget.costing import Cost, Costing, framing_of
-from innkeeper.budget.errors import BudgetError, BudgetMissingError, BudgetNumberError
+from innkeeper.budget.errors import BudgetError
 from innkeeper.budget.explanation import Explanation, Row, explain
 from innkeeper.budget.fit import FIT, FitConfig, fit, fit_state
 from innkeeper.budget.max_tokens import MAX_TOKENS, MaxTokensConfig
@@ -41,8 +41,6 @@ __all__ = [
     "Accounting",
     "BaseStrategy",
     "BudgetError",
-    "BudgetMissingError",
-    "BudgetNumberError",
     "ChatWindow",
     "Cost",
     "Costing",

@@ -90,7 +90,7 @@ class StrategyChoice:
 
 
 def check_tokens(name: str, value: Setting) -> None:
-    """Raise `BudgetNumberError` for what is neither a whole number of tokens from 0 up, nor a function, nor absent."""
+    """Raise `BudgetError` for what is neither a whole number of tokens from 0 up, nor a function, nor absent."""
     if value is not None and not callable(value):
         whole(name, value)
 
@@ -101,7 +101,7 @@ def resolved(value: Setting, state: State) -> Any:
 
 
 def tokens_setting(name: str, value: Setting, state: State) -> int | None:
-    """A number of tokens. Raises `BudgetNumberError` when the function gives anything else."""
+    """A number of tokens. Raises `BudgetError` when the function gives anything else."""
     tokens = resolved(value, state)
     return None if tokens is None else whole(name, tokens)
 

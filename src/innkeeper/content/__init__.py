@@ -28,23 +28,16 @@ if TYPE_CHECKING:
     from innkeeper.content.entry import SelectiveLogic as SelectiveLogic
     from innkeeper.content.entry import Spelling as Spelling
     from innkeeper.content.entry import split_decorators as split_decorators
-    from innkeeper.content.errors import ArchiveError as ArchiveError
     from innkeeper.content.errors import CardError as CardError
-    from innkeeper.content.errors import CardNameError as CardNameError
-    from innkeeper.content.errors import CardVersionError as CardVersionError
     from innkeeper.content.errors import ChatError as ChatError
     from innkeeper.content.errors import ContentLimitError as ContentLimitError
-    from innkeeper.content.errors import EncodingError as EncodingError
+    from innkeeper.content.errors import DamagedFileError as DamagedFileError
     from innkeeper.content.errors import JsonError as JsonError
     from innkeeper.content.errors import LorebookError as LorebookError
     from innkeeper.content.errors import MissingFileError as MissingFileError
-    from innkeeper.content.errors import NoCardError as NoCardError
     from innkeeper.content.errors import OutputExistsError as OutputExistsError
     from innkeeper.content.errors import PersonaError as PersonaError
-    from innkeeper.content.errors import PngChecksumError as PngChecksumError
-    from innkeeper.content.errors import PngError as PngError
     from innkeeper.content.errors import PresetError as PresetError
-    from innkeeper.content.errors import TruncatedError as TruncatedError
     from innkeeper.content.errors import WrongKindError as WrongKindError
     from innkeeper.content.files.card_file import CardFile as CardFile
     from innkeeper.content.files.formats import Sniffed as Sniffed
@@ -100,14 +93,13 @@ if TYPE_CHECKING:
 
 _HOMES: Final = {
     "ABSENT": "json.splice",
-    "ArchiveError": "errors",
+    "DamagedFileError": "errors",
     "Asset": "asset",
     "BadLine": "chat",
     "CardError": "errors",
     "CardFile": "files.card_file",
-    "CardNameError": "errors",
     "CardVersion": "character",
-    "CardVersionError": "errors",
+    "WrongKindError": "errors",
     "Character": "character",
     "CharacterFilter": "entry",
     "Chat": "chat",
@@ -119,12 +111,11 @@ _HOMES: Final = {
     "DepthPrompt": "character",
     "Difference": "diffing",
     "Document": "json.document",
-    "EncodingError": "errors",
+    "JsonError": "errors",
     "Finding": "finding",
     "GLOBAL_ORDER": "preset",
     "InstructNames": "templates",
     "InstructTemplate": "templates",
-    "JsonError": "errors",
     "LIMITS": "limits",
     "Level": "finding",
     "Limits": "limits",
@@ -133,15 +124,12 @@ _HOMES: Final = {
     "LorebookEntry": "entry",
     "LorebookError": "errors",
     "MissingFileError": "errors",
-    "NamesBehavior": "preset",
-    "NoCardError": "errors",
-    "OrderItem": "preset",
     "OutputExistsError": "errors",
+    "NamesBehavior": "preset",
+    "OrderItem": "preset",
     "Persona": "persona",
     "PersonaError": "errors",
     "PersonaPosition": "persona",
-    "PngChecksumError": "errors",
-    "PngError": "errors",
     "Preset": "preset",
     "PresetError": "errors",
     "PresetFile": "files.loading",
@@ -157,8 +145,6 @@ _HOMES: Final = {
     "SystemPrompt": "templates",
     "TextPreset": "preset",
     "ToolInvocation": "chat_message",
-    "TruncatedError": "errors",
-    "WrongKindError": "errors",
     "append_to_chat": "files.saving",
     "blank_png": "files.png",
     "card_bytes": "files.formats",
@@ -194,14 +180,11 @@ __all__ = [
     "ABSENT",
     "GLOBAL_ORDER",
     "LIMITS",
-    "ArchiveError",
     "Asset",
     "BadLine",
     "CardError",
     "CardFile",
-    "CardNameError",
     "CardVersion",
-    "CardVersionError",
     "Character",
     "CharacterFilter",
     "Chat",
@@ -209,11 +192,11 @@ __all__ = [
     "ChatMessage",
     "ContentLimitError",
     "ContextTemplate",
+    "DamagedFileError",
     "Decorator",
     "DepthPrompt",
     "Difference",
     "Document",
-    "EncodingError",
     "Finding",
     "InstructNames",
     "InstructTemplate",
@@ -226,14 +209,11 @@ __all__ = [
     "LorebookError",
     "MissingFileError",
     "NamesBehavior",
-    "NoCardError",
     "OrderItem",
     "OutputExistsError",
     "Persona",
     "PersonaError",
     "PersonaPosition",
-    "PngChecksumError",
-    "PngError",
     "Preset",
     "PresetError",
     "PresetFile",
@@ -249,7 +229,6 @@ __all__ = [
     "SystemPrompt",
     "TextPreset",
     "ToolInvocation",
-    "TruncatedError",
     "WrongKindError",
     "append_to_chat",
     "blank_png",

@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.content.asset import DEFAULT_ASSETS, Asset
-from innkeeper.content.errors import CardError, CardNameError, CardVersionError, LorebookError, WrongKindError
+from innkeeper.content.errors import CardError, LorebookError, WrongKindError
 from innkeeper.content.finding import Finding, Level, Path, shown
 from innkeeper.content.json.document import Document, remembered
 from innkeeper.content.json.kinds import kind_of_json
@@ -237,8 +237,7 @@ def read_character(document: Document, *, limits: Limits = LIMITS, lenient: bool
 
     Raises:
         CardError: it is no card.
-        CardNameError: the character has no name.
-        CardVersionError: it follows a specification that is not read.
+        WrongKindError: it follows a specification that is not read.
         WrongKindError: it is something else that is read elsewhere.
     """
     findings = FindingCollector(limits.findings, document.findings)
@@ -269,11 +268,11 @@ def _is_v1(tree: Mapping[str, Any]) -> bool:
     return "name" in present and len(present) > 1
 
 
-def _refusal(tree: dict[str, Any], spec: Any) -> CardError | CardVersionError | WrongKindError:
+def _refusal(tree: dict[str, Any], spec: Any) -> CardError | WrongKindError:
     where = Where(path="spec")
     if isinstance(spec, str) and spec.startswith("chara_card"):
         hint = "V1, V2 and V3 are read; lenient=True reads the rest as V3"
-        return CardVersionError(f"cards of {shown(spec)} are not read", where=where, hint=hint)
+        return WrongKindError(f"cards of {shown(spec)} are not read", found=str(spec), where=where, hint=hint)
     kind = kind_of_json(tree)
     if kind not in {"character", "unknown"}:
         return WrongKindError(f"this is not a character card but a {kind}", found=kind)
@@ -281,7 +280,7 @@ def _refusal(tree: dict[str, Any], spec: Any) -> CardError | CardVersionError | 
         hint = 'add "spec": "chara_card_v2" and "spec_version": "2.0", or read it with lenient=True'
         return CardError(f"the card does not say its specification: spec is {shown(spec)}", where=where, hint=hint)
     if _is_v1({**tree, "name": "?"}):
-        return CardNameError("the character has no name", where=Where(path="name"), hint="give it a name")
+        return CardError("the character has no name", where=Where(path="name"), hint="give it a name")
     return CardError(
         "this JSON is no character card", hint="a card has `spec` and `data`, or at least name and description"
     )
@@ -344,9 +343,7 @@ def _data(tree: dict[str, Any], findings: FindingCollector) -> dict[str, Any]:
 
 def _demand_name(name: str, path: Path) -> None:
     if not name.strip():
-        raise CardNameError(
-            "the character has no name", where=Where(path=".".join(map(str, path))), hint="give it a name"
-        )
+        raise CardError("the character has no name", where=Where(path=".".join(map(str, path))), hint="give it a name")
 
 
 def _note_newer(spec_version: str, version: CardVersion, findings: FindingCollector) -> None:

@@ -1,25 +1,18 @@
-"""What can be wrong with a file, one class a rule.
+"""What can be wrong with a file: one class for each mend that a caller can make.
 
 ::
 
     InputError
     ├── FormatError
-    │   ├── EncodingError           text that is not UTF-8 (or UTF-16 with its mark)
-    │   ├── JsonError               not JSON; says line, column and shows the line
-    │   ├── TruncatedError          the file ends before what it announces
-    │   ├── PngError                not a PNG, or chunks that break its rules
-    │   │   └── PngChecksumError    a chunk whose checksum does not fit; tolerated with ``lenient=True``
-    │   ├── ArchiveError            not a zip, or one that breaks a rule: ``rule`` names it
-    │   ├── NoCardError             a good image or archive without a card in it
-    │   ├── CardError               JSON that is no character card
-    │   │   └── CardNameError       a card without a name
-    │   ├── LorebookError           JSON that is no lorebook
-    │   ├── PresetError             JSON that is no preset or template
-    │   ├── PersonaError            JSON that is no persona
-    │   └── ChatError               a line that is no message; says which
+    │   ├── JsonError               not JSON, or not UTF-8 (or UTF-16 with its mark); says line, column and shows the line
+    │   ├── DamagedFileError        a PNG or archive that is cut short or breaks a rule: ``rule`` names it
+    │   ├── CardError               no character card, or one without a name
+    │   ├── LorebookError           JSON that is not a lorebook
+    │   ├── PresetError             JSON that is not a preset or template
+    │   ├── PersonaError            JSON that is not a persona
+    │   └── ChatError               a line that is not a message; says which
     ├── UnsupportedError
-    │   ├── CardVersionError        a card of a specification that does not exist here
-    │   └── WrongKindError          a good file of another kind: a preset where a card is asked for
+    │   └── WrongKindError          a good file of another kind or version: a preset where a card is asked for
     └── LimitError
         └── ContentLimitError       more bytes, entries, depth … than a named limit of `innkeeper.content.limits`
     UnavailableError
@@ -30,82 +23,52 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from innkeeper.prompt.errors import FormatError, LimitError, UnavailableError, UnsupportedError, UsageError
 
 __all__ = [
-    "ArchiveError",
+    "LOST_CARD",
     "CardError",
-    "CardNameError",
-    "CardVersionError",
     "ChatError",
     "ContentLimitError",
-    "EncodingError",
+    "DamagedFileError",
     "JsonError",
     "LorebookError",
     "MissingFileError",
-    "NoCardError",
     "OutputExistsError",
     "PersonaError",
-    "PngChecksumError",
-    "PngError",
     "PresetError",
-    "TruncatedError",
     "WrongKindError",
 ]
 
-
-class EncodingError(FormatError):
-    """Text in an encoding that is not read: neither UTF-8 nor UTF-16 with its byte order mark."""
+LOST_CARD: Final = "pictures lose their card when they are resized or saved anew: get the original file"
+"""The hint where an image or archive is sound, but has no card."""
 
 
 class JsonError(FormatError):
-    """Text that is not JSON. ``where`` has line, column and the line itself."""
+    """Text that is not JSON, or in an encoding that is not read. ``where`` has line, column and the line itself."""
 
     HINT = "the whole text has to be JSON; mend it at the place shown"
 
 
-class TruncatedError(FormatError):
-    """Data that ends before the length it announces."""
+class DamagedFileError(FormatError):
+    """A PNG or archive that ends too early, or breaks a rule of its format.
 
-    HINT = "the file was cut short: get it again, or read what is left of it with lenient=True"
+    ``rule`` names it: ``whole`` (cut short), ``png``, ``checksum``, or one of an archive's, such as ``no-links``.
+    """
 
-
-class PngError(FormatError):
-    """Bytes that are not a PNG, or whose chunks break its rules."""
-
-    HINT = "get the file again: this one is damaged or no picture"
-
-
-class PngChecksumError(PngError):
-    """A PNG chunk whose CRC-32 does not fit its bytes."""
-
-
-class ArchiveError(FormatError):
-    """A zip archive that cannot be read, or that breaks a rule: ``rule`` is its name, such as ``no-links``."""
-
-    HINT = "pack its files anew as an ordinary zip: relative names, no links, no password"
+    HINT = "the file is damaged: get it again, or read what is left of it with lenient=True"
 
     def __init__(self, message: str, *, rule: str, **kwargs: Any) -> None:
         super().__init__(message, rule=rule, **kwargs)
         self.rule = rule
 
 
-class NoCardError(FormatError):
-    """An image or archive that is sound, but has no character card inside."""
-
-    HINT = "pictures lose their card when they are resized or saved anew: get the original file"
-
-
 class CardError(FormatError):
-    """JSON that is not a character card of any version."""
+    """A file without a character card of any version in it, or a card without a name."""
 
     HINT = "a card has `spec` and `data`, or at least name and description"
-
-
-class CardNameError(CardError):
-    """A card whose character has no name; every version demands one."""
 
 
 class LorebookError(FormatError):
@@ -128,12 +91,8 @@ class ChatError(FormatError):
     """A chat file with a line that is not a message; ``where.line`` says which."""
 
 
-class CardVersionError(UnsupportedError):
-    """A card that names a specification that is not V1, V2 or V3."""
-
-
 class WrongKindError(UnsupportedError):
-    """A file that can be read, but is of another kind than the one asked for. ``found`` names its kind."""
+    """Data that can be read, but is of another kind or version than the one asked for. ``found`` names it."""
 
     def __init__(self, message: str, *, found: str, **kwargs: Any) -> None:
         super().__init__(message, found=found, **kwargs)
@@ -145,7 +104,7 @@ class ContentLimitError(LimitError):
 
 
 class MissingFileError(UnavailableError):
-    """A file that is not there, or that may not be read."""
+    """A file that is not there, or that may not be read or written."""
 
 
 class OutputExistsError(UsageError):

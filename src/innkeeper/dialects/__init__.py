@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from innkeeper.dialects.errors import ChatTemplateError, ChatTemplateLimitError, DialectOptionError
+from innkeeper.dialects.errors import ChatTemplateError, DialectOptionError
 from innkeeper.dialects.instruct import INSTRUCTS, Instruct
 from innkeeper.dialects.providers.ai21 import AI21
 from innkeeper.dialects.providers.anthropic import Anthropic
@@ -35,7 +35,6 @@ __all__ = [
     "XAI",
     "Anthropic",
     "ChatTemplateError",
-    "ChatTemplateLimitError",
     "Cohere",
     "Compatible",
     "DialectOptionError",

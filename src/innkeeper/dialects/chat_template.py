@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from innkeeper.dialects import template_engine
-from innkeeper.dialects.errors import ChatTemplateError, ChatTemplateLimitError
+from innkeeper.dialects.errors import ChatTemplateError
 from innkeeper.dialects.limits import (
     MAX_TEMPLATE_CHARS,
     MAX_TEMPLATE_OUTPUT_CHARS,
@@ -26,7 +26,7 @@ from innkeeper.dialects.limits import (
     TEMPLATE_MEMORY_BYTES,
     TEMPLATE_SECONDS,
 )
-from innkeeper.prompt.errors import UnavailableError, Where
+from innkeeper.prompt.errors import LimitError, UnavailableError, Where
 
 __all__ = ["render_chat_template"]
 
@@ -37,7 +37,7 @@ def render_chat_template(
     """The text a template makes of ``variables`` (plain data). ``messages``, how many there are, sets how much it may do.
 
     ``now`` is the moment that ``strftime_now`` tells; without it the template has no such function. Raises
-    `ChatTemplateError` with the line, `ChatTemplateLimitError`, and `UnavailableError` without the library.
+    `ChatTemplateError` with the line, `LimitError`, and `UnavailableError` without the library.
     """
     if len(template) > MAX_TEMPLATE_CHARS:
         _limit("MAX_TEMPLATE_CHARS", MAX_TEMPLATE_CHARS, len(template))
@@ -103,4 +103,4 @@ def _failed(outcome: Mapping[str, Any], fuel: int) -> NoReturn:
 
 def _limit(name: str, allowed: float, found: float | None = None) -> NoReturn:
     what = "the chat template"
-    raise ChatTemplateLimitError(what, limit=name, allowed=allowed, found=found, where=Where(asset="chat_template"))
+    raise LimitError(what, limit=name, allowed=allowed, found=found, where=Where(asset="chat_template"))

@@ -8,8 +8,7 @@
     InputError
     ├── FormatError
     │   └── ChatTemplateError        a chat template that does not parse, fails, or refuses the messages
-    └── LimitError
-        └── ChatTemplateLimitError   a chat template that takes too many steps, too much memory or time
+    └── LimitError                   (innkeeper.prompt) one that takes too many steps, too much memory or time
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from innkeeper.prompt.errors import ConfigError, FormatError, LimitError
+from innkeeper.prompt.errors import ConfigError, FormatError
 
-__all__ = ["ChatTemplateError", "ChatTemplateLimitError", "DialectOptionError"]
+__all__ = ["ChatTemplateError", "DialectOptionError"]
 
 
 class DialectOptionError(ConfigError):
@@ -33,7 +32,3 @@ class DialectOptionError(ConfigError):
 
 class ChatTemplateError(FormatError):
     """A chat template that does not parse, fails while rendering, or refuses the messages it is given."""
-
-
-class ChatTemplateLimitError(LimitError):
-    """A chat template that takes more steps, memory, time or output than it may."""

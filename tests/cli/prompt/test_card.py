@@ -193,7 +193,7 @@ def test_a_damaged_image(run: Run, tmp_path: Path) -> None:
     data[-15] ^= 1
     path.write_bytes(data)
     code, _, err = run("show", path, "--json")
-    assert (code, json.loads(err)["error"]["kind"]) == (65, "png_checksum")
+    assert (code, json.loads(err)["error"]["kind"]) == (65, "damaged_file")
     code, out, _ = run("show", "--lenient", path)
     assert code == 0
     assert "checksum" in out

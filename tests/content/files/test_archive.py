@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from innkeeper.content import LIMITS, ArchiveError, ContentLimitError, Limits, Reader
+from innkeeper.content import LIMITS, ContentLimitError, DamagedFileError, Limits, Reader
 from innkeeper.content.files.archive import SMALL, Archive
 from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError
 from tests.content.builders import archive, archive_with, attempt, entry_fields, patched
@@ -118,7 +118,7 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
 def test_each_rule_refuses(name: str) -> None:
     """What breaks a rule is refused with the rule's name, before or while it is read."""
     build, rule = HOSTILE[name]
-    with pytest.raises(ArchiveError) as caught:
+    with pytest.raises(DamagedFileError) as caught:
         read_all(build())
     assert caught.value.rule == rule
     assert caught.value.to_dict()["details"]["rule"] == rule
@@ -162,9 +162,9 @@ def test_sizes_that_lie_do_not_matter() -> None:
     """A file that announces less than it holds is cut off by its checksum, not trusted."""
     data = archive({"a": b"x" * 1000})
     place = entry_fields(data, 0) + 24
-    with pytest.raises(ArchiveError):
+    with pytest.raises(DamagedFileError):
         read_all(patched(data, place, struct.pack("<L", 10)))
-    with pytest.raises(ArchiveError):
+    with pytest.raises(DamagedFileError):
         read_all(patched(data, place, struct.pack("<L", 2**31)))
 
 
@@ -202,7 +202,7 @@ def test_a_comment_is_passed_over() -> None:
 
 def test_a_file_that_is_not_there() -> None:
     """Asking for a file that the archive has not is a typed error."""
-    with pytest.raises(ArchiveError):
+    with pytest.raises(DamagedFileError):
         opened(SOUND).read("nowhere")
 
 
@@ -215,7 +215,7 @@ def test_a_file_that_is_not_there() -> None:
 def test_what_was_packed_is_read(files: dict[str, bytes]) -> None:
     """Any files come back as they were, except those that begin like an archive."""
     found = attempt(lambda: read_all(archive(files)))
-    assert found == files or (isinstance(found, ArchiveError) and found.rule == "no-nesting")
+    assert found == files or (isinstance(found, DamagedFileError) and found.rule == "no-nesting")
 
 
 @settings(max_examples=100)

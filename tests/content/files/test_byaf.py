@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from innkeeper.content import ArchiveError, CardError, CardNameError, Character, Document, Level, open_card
+from innkeeper.content import CardError, Character, DamagedFileError, Document, Level, open_card
 from innkeeper.prompt.errors import FormatError, LimitError
 from tests import shared
 from tests.content.builders import archive, attempt, objects, values
@@ -127,7 +127,7 @@ def test_what_is_said(manifest: dict[str, Any], rule: str) -> None:
         ({"manifest": []}, CardError),
         ({"manifest": MANIFEST | {"characters": []}}, CardError),
         ({"manifest": MANIFEST | {"characters": ["../x.json"]}}, CardError),
-        ({"character": CHARACTER | {"name": "", "displayName": ""}}, CardNameError),
+        ({"character": CHARACTER | {"name": "", "displayName": ""}}, CardError),
         ({"first": "text"}, CardError),
     ],
     ids=["manifest", "no character", "character elsewhere", "no name", "scenario"],
@@ -145,7 +145,7 @@ def test_any_values(manifest: Any, character: Any, first: Any) -> None:
     found = attempt(
         lambda: open_card(byaf(manifest=MANIFEST | manifest, character=CHARACTER | character, first=first)).character
     )
-    assert isinstance(found, (Character, FormatError, LimitError, ArchiveError))
+    assert isinstance(found, (Character, FormatError, LimitError, DamagedFileError))
 
 
 def test_an_archive_made_by_others() -> None:

@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given, settings
 
 from innkeeper.content import (
+    CardError,
     CardFile,
-    CardNameError,
     Character,
     JsonError,
     Level,
-    NoCardError,
     card_bytes,
     open_card,
 )
@@ -70,10 +69,10 @@ def test_an_older_card_inside_is_read_and_said() -> None:
 @pytest.mark.parametrize(
     ("files", "error"),
     [
-        ({"other.json": b"{}"}, NoCardError),
-        ({"folder/card.json": b"{}"}, NoCardError),
+        ({"other.json": b"{}"}, CardError),
+        ({"folder/card.json": b"{}"}, CardError),
         ({"card.json": b"{"}, JsonError),
-        ({"card.json": card_json("v3", name="")}, CardNameError),
+        ({"card.json": card_json("v3", name="")}, CardError),
     ],
     ids=["no card", "card in a folder", "no json", "no name"],
 )

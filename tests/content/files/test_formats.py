@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from innkeeper.content import (
     LIMITS,
+    CardError,
     CardFile,
     Character,
     ContentLimitError,
-    NoCardError,
     Sniffed,
     card_bytes,
     open_card,
@@ -178,7 +178,7 @@ def test_an_archive_is_told_by_a_file_in_it() -> None:
     formats, data = FORMATS.with_(boxed), b"\xff\xd8\xff" + archive({"box.txt": b"text"})
     file = open_card(data, formats=formats)
     assert (file.kind, file.names, file.read("box.txt")) == ("box", ("box.txt",), b"text")
-    with pytest.raises(NoCardError, match=r"no card.json \(CHARX\) and no manifest.json \(BYAF\)"):
+    with pytest.raises(CardError, match=r"no card.json \(CHARX\) and no manifest.json \(BYAF\)"):
         open_card(data)
 
 

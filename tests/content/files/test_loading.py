@@ -15,7 +15,6 @@ from innkeeper.content import (
     LIMITS,
     Character,
     ContentLimitError,
-    EncodingError,
     JsonError,
     Lorebook,
     MissingFileError,
@@ -119,8 +118,8 @@ def test_other_images_hold_no_card() -> None:
     ("data", "error"),
     [
         (b"", JsonError),
-        (b"\xff\xfe\x00", EncodingError),
-        ('{"name": "é"}'.encode("cp1252"), EncodingError),
+        (b"\xff\xfe\x00", JsonError),
+        ('{"name": "é"}'.encode("cp1252"), JsonError),
         (b"%PDF-1.4", JsonError),
     ],
     ids=["empty", "broken utf-16", "cp1252", "pdf"],

@@ -4,6 +4,7 @@ import struct
 import zlib
 from base64 import b64encode, urlsafe_b64encode
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 import pytest
@@ -12,17 +13,14 @@ from hypothesis import strategies as st
 
 from innkeeper.content import (
     LIMITS,
-    CardNameError,
+    CardError,
     Character,
     ContentLimitError,
+    DamagedFileError,
     JsonError,
     Level,
     Limits,
-    NoCardError,
-    PngChecksumError,
-    PngError,
     Reader,
-    TruncatedError,
     blank_png,
     embed_in_png,
     open_card,
@@ -62,44 +60,51 @@ def test_asset_chunks_are_listed_and_not_counted_as_texts() -> None:
     assert file.texts == ()
 
 
+def _raises(error: type[Exception] | str) -> Any:
+    """An error by its class, or damage by its rule."""
+    if isinstance(error, str):
+        return pytest.raises(DamagedFileError, check=lambda damage: damage.rule == error)
+    return pytest.raises(error)
+
+
 @dataclass(frozen=True)
 class Hostile:
     """Bytes that are no sound PNG, and the error."""
 
     name: str
     data: bytes
-    error: type[Exception]
+    error: type[Exception] | str
 
 
 FULL = card_png()
 HOSTILE = [
-    Hostile("empty", b"", PngError),
-    Hostile("not a png", b"GIF89a" + b"\0" * 50, PngError),
-    Hostile("signature only", SIGNATURE, TruncatedError),
-    Hostile("no end chunk", png(end=False), TruncatedError),
-    Hostile("cut in a header", FULL[:-10], TruncatedError),
-    Hostile("cut in a text", FULL[:80], TruncatedError),
-    Hostile("length beyond the file", png(chunk(b"tEXt", b"chara\0x", length=10_000)), TruncatedError),
-    Hostile("length of two gigabytes", png(chunk(b"tEXt", b"chara\0x", length=MAX_LENGTH)), TruncatedError),
-    Hostile("length beyond the format", png(chunk(b"tEXt", b"chara\0x", length=2**32 - 1)), PngError),
-    Hostile("length too short", png(chunk(b"tEXt", b"chara\0" + b"x" * 50, length=7)), (PngError)),
-    Hostile("kind of no letters", png(chunk(b"\0\1\2\3", b"")), PngError),
-    Hostile("wrong checksum", png(chunk(b"tEXt", b"chara\0x", crc=1)), PngChecksumError),
-    Hostile("wrong checksum of pixels", png(chunk(b"IDAT", b"x", crc=1)), PngChecksumError),
-    Hostile("no header", SIGNATURE + chunk(b"IEND", b""), PngError),
-    Hostile("short header", SIGNATURE + chunk(b"IHDR", HEADER[:5]) + chunk(b"IEND", b""), PngError),
-    Hostile("unknown compression", png(chunk(b"zTXt", b"chara\0\x07abc")), PngError),
+    Hostile("empty", b"", "png"),
+    Hostile("not a png", b"GIF89a" + b"\0" * 50, "png"),
+    Hostile("signature only", SIGNATURE, "whole"),
+    Hostile("no end chunk", png(end=False), "whole"),
+    Hostile("cut in a header", FULL[:-10], "whole"),
+    Hostile("cut in a text", FULL[:80], "whole"),
+    Hostile("length beyond the file", png(chunk(b"tEXt", b"chara\0x", length=10_000)), "whole"),
+    Hostile("length of two gigabytes", png(chunk(b"tEXt", b"chara\0x", length=MAX_LENGTH)), "whole"),
+    Hostile("length beyond the format", png(chunk(b"tEXt", b"chara\0x", length=2**32 - 1)), "png"),
+    Hostile("length too short", png(chunk(b"tEXt", b"chara\0" + b"x" * 50, length=7)), "checksum"),
+    Hostile("kind of no letters", png(chunk(b"\0\1\2\3", b"")), "png"),
+    Hostile("wrong checksum", png(chunk(b"tEXt", b"chara\0x", crc=1)), "checksum"),
+    Hostile("wrong checksum of pixels", png(chunk(b"IDAT", b"x", crc=1)), "checksum"),
+    Hostile("no header", SIGNATURE + chunk(b"IEND", b""), "png"),
+    Hostile("short header", SIGNATURE + chunk(b"IHDR", HEADER[:5]) + chunk(b"IEND", b""), "png"),
+    Hostile("unknown compression", png(chunk(b"zTXt", b"chara\0\x07abc")), "png"),
     Hostile("compression that is none", png(chunk(b"zTXt", b"chara\0\0not zlib")), FormatError),
-    Hostile("compression cut off", png(chunk(b"zTXt", b"chara\0\0" + zlib.compress(b"x" * 500)[:-6])), TruncatedError),
-    Hostile("international text without its parts", png(chunk(b"iTXt", b"chara\0\0\0")), PngError),
-    Hostile("international text without flags", png(chunk(b"iTXt", b"chara\0")), PngError),
+    Hostile("compression cut off", png(chunk(b"zTXt", b"chara\0\0" + zlib.compress(b"x" * 500)[:-6])), "whole"),
+    Hostile("international text without its parts", png(chunk(b"iTXt", b"chara\0\0\0")), "png"),
+    Hostile("international text without flags", png(chunk(b"iTXt", b"chara\0")), "png"),
 ]
 
 
 @pytest.mark.parametrize("case", HOSTILE, ids=lambda case: case.name)
 def test_what_is_broken_is_refused(case: Hostile) -> None:
     """Each lie is a typed error of its own kind."""
-    with pytest.raises(case.error):
+    with _raises(case.error):
         read(case.data)
 
 
@@ -248,25 +253,25 @@ class Refused:
 
     name: str
     data: bytes
-    error: type[Exception]
+    error: type[Exception] | str
 
 
 REFUSED = [
-    Refused("no card", png(), NoCardError),
-    Refused("other texts", png(text_chunk("comment", b"x")), NoCardError),
+    Refused("no card", png(), CardError),
+    Refused("other texts", png(text_chunk("comment", b"x")), CardError),
     Refused("empty card", png(text_chunk("chara", b"")), JsonError),
     Refused("base64 of nothing", png(text_chunk("chara", b"====")), JsonError),
     Refused("no json", png(text_chunk("chara", b64encode(b"hello"))), JsonError),
-    Refused("no name", png(text_chunk("chara", b64encode(card_json(name="")))), CardNameError),
-    Refused("damaged", png(chunk(b"tEXt", b"chara\0" + V2, crc=5)), PngChecksumError),
-    Refused("cut", card_png()[:-20], TruncatedError),
+    Refused("no name", png(text_chunk("chara", b64encode(card_json(name="")))), CardError),
+    Refused("damaged", png(chunk(b"tEXt", b"chara\0" + V2, crc=5)), "checksum"),
+    Refused("cut", card_png()[:-20], "whole"),
 ]
 
 
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.name)
 def test_images_that_are_refused(case: Refused) -> None:
     """An image without a card, or with a broken one, is a typed error."""
-    with pytest.raises(case.error):
+    with _raises(case.error):
         open_card(case.data)
 
 
@@ -320,7 +325,7 @@ def test_forms() -> None:
     assert open_card(embed_in_png(blank_png(), character, "v2")).character.version == "v2"
     with pytest.raises(UsageError):
         embed_in_png(blank_png(), character, "v4")
-    with pytest.raises(PngError):
+    with pytest.raises(DamagedFileError):
         embed_in_png(b"\xff\xd8\xff", character)
 
 
@@ -352,5 +357,5 @@ def test_images_made_by_others(name: str, expected: str) -> None:
 
 def test_an_image_without_a_card_made_by_others() -> None:
     """A plain image of another project has none."""
-    with pytest.raises(NoCardError):
+    with pytest.raises(CardError):
         open_card(shared.need("fixtures/tavern_kit/characters/base.png"))

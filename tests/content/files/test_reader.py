@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from innkeeper.content import LIMITS, ContentLimitError, MissingFileError, Reader, TruncatedError
+from innkeeper.content import LIMITS, ContentLimitError, DamagedFileError, MissingFileError, Reader
 from innkeeper.content.files.reader import BLOCK
 from innkeeper.prompt.errors import FormatError
 from tests.content.builders import attempt
@@ -72,7 +72,7 @@ def test_take_refuses_more_than_there_is() -> None:
     """A length that lies is refused without asking for that much memory."""
     with Reader(b"abc") as reader:
         assert reader.take(2, "the head") == b"ab"
-        with pytest.raises(TruncatedError, match="announces 1,000,000,000,000 bytes, 1 are left"):
+        with pytest.raises(DamagedFileError, match="announces 1,000,000,000,000 bytes, 1 are left"):
             reader.take(10**12, "the tail")
 
 
@@ -110,7 +110,7 @@ def test_inflate_of_anything_is_typed(data: bytes) -> None:
 
 def test_inflate_needs_the_end() -> None:
     """A stream that is cut off is an error, not a shorter text."""
-    with pytest.raises(TruncatedError):
+    with pytest.raises(DamagedFileError):
         Reader(b"").inflate(zlib.compress(b"abc" * 100)[:-5], "png_text_bytes", "it")
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from innkeeper.content import LIMITS, ContentLimitError, EncodingError, Finding, JsonError, decode_json, encode_json
+from innkeeper.content import LIMITS, ContentLimitError, Finding, JsonError, decode_json, encode_json
 from innkeeper.prompt.errors import InnkeeperError, Where
 from tests.content.builders import attempt, values
 
@@ -27,7 +27,7 @@ def test_any_input_is_a_value_or_a_typed_error(data: bytes | str) -> None:
     """No input gets out another exception, and ours agrees with the standard library on what is JSON."""
     found = attempt(lambda: decode_json(data))
     if isinstance(found, InnkeeperError):
-        assert isinstance(found, (JsonError, EncodingError))
+        assert isinstance(found, (JsonError, JsonError))
     else:
         assert found == json.loads(data) or "\\ud" in str(data).lower()
 
@@ -205,12 +205,12 @@ def test_encodings_that_are_read(data: bytes, rule: str) -> None:
 
 def test_other_encodings_are_refused_with_their_place() -> None:
     """A byte that is no UTF-8 is an error with line and column, and advice."""
-    with pytest.raises(EncodingError) as caught:
+    with pytest.raises(JsonError) as caught:
         decode_json('{\n "ä": "é"}'.encode("cp1252"), name="old.json")
     error = caught.value
     assert error.where == Where(asset="old.json", line=2, column=3, excerpt=' "\ufffd": "\ufffd"}')
     assert error.hint == "save the file as UTF-8"
-    with pytest.raises(EncodingError):
+    with pytest.raises(JsonError):
         decode_json(b"\xff\xfe{")
 
 
@@ -233,7 +233,7 @@ def test_a_value_that_holds_itself_is_not_written() -> None:
 def test_utf_16_without_a_mark_is_named() -> None:
     """Text that is full of NULs gets a better error than the first of them."""
     for codec in ("utf-16-le", "utf-16-be"):
-        with pytest.raises(EncodingError, match="UTF-16 without its byte order mark"):
+        with pytest.raises(JsonError, match="UTF-16 without its byte order mark"):
             decode_json('{"a": 1}'.encode(codec))
 
 

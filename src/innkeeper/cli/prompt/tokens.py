@@ -88,7 +88,7 @@ def _file(name: str) -> Path | None:
 
 
 def _decoded(name: str, data: bytes) -> str:
-    """The text of a file. Raises `EncodingError` where it is none: a picture has no tokens."""
+    """The text of a file. Raises `JsonError` where it is none: a picture has no tokens."""
     from innkeeper.content.json.text import decode_text
     from innkeeper.prompt.errors import LimitError, Where
 

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from innkeeper.content.errors import ArchiveError
+from innkeeper.content.errors import DamagedFileError
 from innkeeper.content.files.reader import BLOCK, Reader
 from innkeeper.content.limits import limit_error
 from innkeeper.prompt.errors import Where
@@ -61,7 +61,7 @@ class Archive:
     """The files of a zip, with the limits of its reader.
 
     Raises:
-        ArchiveError: it is no zip, or it breaks a rule.
+        DamagedFileError: it is no zip, or it breaks a rule.
         ContentLimitError: too many files, or too long names.
     """
 
@@ -88,12 +88,12 @@ class Archive:
         """One file, decompressed.
 
         Raises:
-            ArchiveError: there is no such file, or its bytes do not add up, or it is an archive itself.
+            DamagedFileError: there is no such file, or its bytes do not add up, or it is an archive itself.
             ContentLimitError: it is too large, or all that were read are, or it is compressed too well.
         """
         info = self._files.get(name)
         if info is None:
-            raise ArchiveError(f"the archive has no file {name!r}", rule="sound", where=self.reader.where())
+            raise DamagedFileError(f"the archive has no file {name!r}", rule="sound", where=self.reader.where())
         out = bytearray()
         with _zip_errors(self.reader, name), self._zip.open(info) as file:
             while block := file.read(BLOCK):
@@ -199,13 +199,13 @@ def _end_of(reader: Reader, info: ZipInfo) -> int:
     return info.header_offset + _LOCAL.size + int(head[9]) + int(head[10]) + info.compress_size
 
 
-def _broken(reader: Reader, message: str, rule: str, name: str | None = None) -> ArchiveError:
-    return ArchiveError(message, rule=rule, where=Where(asset=reader.name, path=name))
+def _broken(reader: Reader, message: str, rule: str, name: str | None = None) -> DamagedFileError:
+    return DamagedFileError(message, rule=rule, where=Where(asset=reader.name, path=name))
 
 
 @contextmanager
 def _zip_errors(reader: Reader, name: str | None = None) -> Iterator[None]:
-    """Everything the zip library can say about bad input, as an `ArchiveError`."""
+    """Everything the zip library can say about bad input, as an `DamagedFileError`."""
     try:
         yield
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, zlib.error, EOFError, struct.error) as error:

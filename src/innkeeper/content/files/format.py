@@ -45,7 +45,7 @@ class OpenFile:
 
     @cached_property
     def archive(self) -> Archive:
-        """The archive in it. Raises `ArchiveError`, `ContentLimitError`."""
+        """The archive in it. Raises `DamagedFileError`, `ContentLimitError`."""
         return Archive(self.reader)
 
     def member(self, name: str) -> bytes:

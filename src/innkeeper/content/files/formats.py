@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from innkeeper.content.character import read_character
-from innkeeper.content.errors import NoCardError
+from innkeeper.content.errors import LOST_CARD, CardError
 from innkeeper.content.files.byaf import BYAF
 from innkeeper.content.files.card_file import CardFile
 from innkeeper.content.files.charx import CHARX
@@ -69,7 +69,7 @@ def _open_archive(file: OpenFile, lenient: bool) -> CardFile:  # noqa: FBT001
     inside = file.formats.inside(file.archive)
     if inside is None:
         known = " and ".join(f"no {each.member} ({each.name.upper()})" for each in file.formats.values() if each.member)
-        raise NoCardError(f"the archive has {known}", where=file.reader.where())
+        raise CardError(f"the archive has {known}", where=file.reader.where(), hint=LOST_CARD)
     return inside.card(file, lenient=lenient)
 
 
@@ -138,7 +138,7 @@ def open_card(
 
     Raises:
         MissingFileError: the file cannot be opened.
-        NoCardError: a sound image or archive has no card in it.
+        CardError: a sound image or archive has no card in it.
         FormatError: it cannot be read; the subclass says why.
         ContentLimitError: it is beyond a limit.
     """
@@ -169,7 +169,7 @@ def card_bytes(
 
     Raises:
         UsageError: a format that is not written.
-        PngError: ``image`` is not a PNG.
+        DamagedFileError: ``image`` is not a PNG.
     """
     write = formats[format].write_card if format in formats else None
     if write is None:

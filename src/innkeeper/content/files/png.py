@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from innkeeper.content.character import CardVersion, Character, read_character
-from innkeeper.content.errors import NoCardError, PngChecksumError, PngError, TruncatedError
+from innkeeper.content.errors import LOST_CARD, CardError, DamagedFileError
 from innkeeper.content.files.card_file import CardFile
 from innkeeper.content.files.format import Format, OpenFile
 from innkeeper.content.files.reader import Reader
@@ -87,12 +87,10 @@ def read_chunks(data: bytes, *, lenient: bool = False, findings: list[Finding] |
         findings: where to report it.
 
     Raises:
-        PngError: it is no PNG.
-        PngChecksumError: a checksum is wrong.
-        TruncatedError: it ends in the middle of a chunk, or before its end chunk.
+        DamagedFileError: it is not a PNG, a checksum is wrong, or it ends too early (rules ``png``, ``checksum``, ``whole``).
     """
     if not data.startswith(SIGNATURE):
-        raise PngError("this is no PNG: the signature is missing")
+        raise DamagedFileError("this is not a PNG: the signature is missing", rule="png")
     found: list[Finding] = [] if findings is None else findings
     position = len(SIGNATURE)
     while position < len(data):
@@ -126,7 +124,7 @@ def read_png(reader: Reader, data: bytes, *, lenient: bool = False) -> PngFile:
             _read_text(reader, data, chunk, texts, assets)
         animated = animated or chunk.kind == b"acTL"
     if not any(size):
-        raise PngError("the image has no header chunk", where=reader.where())
+        raise DamagedFileError("the image has no header chunk", rule="png", where=reader.where())
     return PngFile(
         width=size[0], height=size[1], animated=animated, texts=tuple(texts), assets=assets, findings=tuple(findings)
     )
@@ -136,7 +134,7 @@ def read_text(reader: Reader, data: bytes, chunk: PngChunk) -> bytes:
     """The text of a text chunk, decompressed no further than a limit allows.
 
     Raises:
-        PngError: the chunk is not built as its kind demands.
+        DamagedFileError: the chunk is not built as its kind demands.
         ContentLimitError: the text is too long.
     """
     what = f"the {chunk.kind.decode()} chunk"
@@ -148,7 +146,7 @@ def read_text(reader: Reader, data: bytes, chunk: PngChunk) -> bytes:
     flags, body = data[rest : rest + 2], data[rest + 2 : chunk.end]
     parts = body.split(b"\0", 2)
     if len(flags) < 2 or len(parts) < 3:  # noqa: PLR2004 - flag and method; language, translation, text
-        raise PngError(f"{what} is not built as it should be", where=reader.where())
+        raise DamagedFileError(f"{what} is not built as it should be", rule="png", where=reader.where())
     return _compressed(reader, flags[1:] + parts[2], what) if flags[0] else _plain(reader, parts[2], what)
 
 
@@ -159,7 +157,7 @@ def _chunk(data: bytes, position: int, *, lenient: bool, findings: list[Finding]
         return None
     length, kind = struct.unpack_from(">I4s", data, position)
     if length > MAX_LENGTH or not kind.isalpha():
-        raise PngError(f"byte {position:,} does not begin a chunk")
+        raise DamagedFileError(f"byte {position:,} does not begin a chunk", rule="png")
     start, end = position + 8, position + 8 + length
     if end + 4 > len(data):
         left = len(data) - start
@@ -174,14 +172,14 @@ def _chunk(data: bytes, position: int, *, lenient: bool, findings: list[Finding]
 
 def _early_end(message: str, *, lenient: bool, findings: list[Finding]) -> None:
     if not lenient:
-        raise TruncatedError(message)
+        raise DamagedFileError(message, rule="whole")
     findings.append(Finding("truncated", message))
 
 
 def _wrong_checksum(kind: str, *, lenient: bool, findings: list[Finding]) -> None:
     message = f"the checksum of the {kind} chunk is wrong: the file is damaged"
     if not lenient:
-        raise PngChecksumError(message, hint="read it with lenient=True to use it all the same")
+        raise DamagedFileError(message, rule="checksum", hint="read it with lenient=True to use it all the same")
     findings.append(Finding("checksum", message))
 
 
@@ -192,7 +190,7 @@ def _note_rest(count: int, findings: list[Finding]) -> None:
 
 def _header(data: bytes, chunk: PngChunk) -> tuple[int, int]:
     if chunk.kind != b"IHDR" or chunk.end - chunk.start != IHDR_LENGTH:
-        raise PngError("the image does not begin with its header chunk")
+        raise DamagedFileError("the image does not begin with its header chunk", rule="png")
     width, height = struct.unpack_from(">II", data, chunk.start)
     return width, height
 
@@ -219,7 +217,7 @@ def _plain(reader: Reader, text: bytes, what: str) -> bytes:
 
 def _compressed(reader: Reader, data: bytes, what: str) -> bytes:
     if data[:1] != b"\0":
-        raise PngError(f"{what} is compressed in an unknown way", where=reader.where())
+        raise DamagedFileError(f"{what} is compressed in an unknown way", rule="png", where=reader.where())
     return reader.inflate(memoryview(data)[1:], "png_text_bytes", what)
 
 
@@ -237,12 +235,12 @@ def card_of_png(reader: Reader, png: PngFile, *, lenient: bool = False) -> Chara
     """The card in an image: V3 before V2, the last of several; the other one where the first cannot be read.
 
     Raises:
-        NoCardError: the image has no card.
+        CardError: the image has no card.
         FormatError: it has one that cannot be read.
     """
     candidates = [text for keyword in KEYWORDS for text in reversed(png.texts) if text.keyword == keyword]
     if not candidates:
-        raise NoCardError("the image has no character card in it", where=reader.where())
+        raise CardError("the image has no character card in it", where=reader.where(), hint=LOST_CARD)
     failure: InputError | None = None
     for text in candidates:
         findings = [*png.findings, *_failed(failure)]
@@ -250,7 +248,7 @@ def card_of_png(reader: Reader, png: PngFile, *, lenient: bool = False) -> Chara
             return _read(reader, text.text, text.keyword, findings, lenient=lenient)
         except InputError as error:
             failure = failure or error
-    raise failure or NoCardError("the image has no character card in it")
+    raise failure or CardError("the image has no character card in it", hint=LOST_CARD)
 
 
 def decode_payload(payload: bytes, findings: list[Finding]) -> bytes:
@@ -278,8 +276,7 @@ def embed_in_png(image: bytes, character: Character, form: str = "both") -> byte
 
     Raises:
         UsageError: ``form`` is none of them.
-        PngError: the image is no PNG.
-        TruncatedError: the image ends too early.
+        DamagedFileError: the image is not a whole PNG.
     """
     if form not in PNG_FORMS:
         raise UsageError(f"no such form {form!r}", hint=f"forms: {', '.join(PNG_FORMS)}")

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, Self
 
-from innkeeper.content.errors import MissingFileError, TruncatedError
+from innkeeper.content.errors import DamagedFileError, MissingFileError
 from innkeeper.content.limits import LIMITS, Limits, check_limit, limit_error
 from innkeeper.prompt.display import shorten
 from innkeeper.prompt.errors import FormatError, Where
@@ -82,11 +82,13 @@ class Reader:
         return self.file.read(count)
 
     def take(self, count: int, what: str) -> bytes:
-        """The next ``count`` bytes. Raises `TruncatedError` where there are fewer, before asking for memory."""
+        """The next ``count`` bytes. Raises `DamagedFileError` where there are fewer, before asking for memory."""
         left = self.size - self.file.tell()
         data = b"" if count > left else self.file.read(count)
         if len(data) < count:
-            raise TruncatedError(f"{what} announces {count:,} bytes, {max(left, 0):,} are left", where=self.where())
+            raise DamagedFileError(
+                f"{what} announces {count:,} bytes, {max(left, 0):,} are left", rule="whole", where=self.where()
+            )
         return data
 
     def check(self, limit: str, found: float, what: str) -> None:
@@ -104,7 +106,7 @@ class Reader:
         Raises:
             ContentLimitError: it would be larger.
             FormatError: the bytes are not a zlib stream.
-            TruncatedError: the stream ends too early.
+            DamagedFileError: the stream ends too early.
         """
         engine, out, allowed = zlib.decompressobj(), bytearray(), getattr(self.limits, limit)
         try:
@@ -115,7 +117,9 @@ class Reader:
         except zlib.error as error:
             raise FormatError(f"{what} cannot be decompressed: {error}", where=self.where()) from error
         if not engine.eof:
-            raise TruncatedError(f"{what} ends in the middle of its compressed data", where=self.where())
+            raise DamagedFileError(
+                f"{what} ends in the middle of its compressed data", rule="whole", where=self.where()
+            )
         return bytes(out)
 
     def where(self) -> Where | None:

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.content.errors import EncodingError, JsonError
+from innkeeper.content.errors import JsonError
 from innkeeper.content.finding import Finding, Level, shown
 from innkeeper.content.limits import LIMITS, Limits, check_limit, limit_error
 from innkeeper.prompt.errors import Where
@@ -69,7 +69,7 @@ def decode_json(
 
     Raises:
         JsonError: it is not JSON; with line, column and the line.
-        EncodingError: the bytes are not text.
+        JsonError: the bytes are not text.
         ContentLimitError: it is larger, deeper or has more parts than a limit allows.
     """
     found: list[Finding] = [] if findings is None else findings
@@ -92,7 +92,7 @@ def decode_text(data: bytes, name: str | None, findings: list[Finding]) -> str:
     """Bytes as text: UTF-8, or UTF-16 with its mark.
 
     Raises:
-        EncodingError: they are neither.
+        JsonError: they are neither.
     """
     if data.startswith(codecs.BOM_UTF8):
         findings.append(Finding("byte-order-mark", "the text begins with a byte order mark", level=Level.INFO))
@@ -161,19 +161,20 @@ def _decode_utf16(data: bytes, name: str | None, findings: list[Finding]) -> str
     try:
         text = data[2:].decode(codec)
     except UnicodeDecodeError as error:
-        raise EncodingError(f"broken {codec.upper()} text: {error.reason}", where=Where(asset=name)) from error
+        message = f"broken {codec.upper()} text: {error.reason}"
+        raise JsonError(message, where=Where(asset=name), hint=UTF8_HINT) from error
     findings.append(Finding("utf-16", "the text is UTF-16; it is written back as UTF-8", level=Level.INFO))
     return text
 
 
-def _encoding_error(data: bytes, error: UnicodeDecodeError, name: str | None) -> EncodingError:
+def _encoding_error(data: bytes, error: UnicodeDecodeError, name: str | None) -> JsonError:
     before = data[: error.start]
     start = before.rfind(b"\n") + 1
     line = data[start:].partition(b"\n")[0].decode(errors="replace")
     column = len(before[start:].decode(errors="replace")) + 1
     where = _place(line, before.count(b"\n") + 1, column, name)
     message = f"not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start:,}"
-    return EncodingError(message, where=where, hint=UTF8_HINT)
+    return JsonError(message, where=where, hint=UTF8_HINT)
 
 
 def _check_counts(raw: bytes, limits: Limits, keys_limit: str, name: str | None) -> None:
@@ -238,9 +239,7 @@ def _second_opinion(raw: bytes, reason: str, limits: Limits, name: str | None, f
         tree = json.loads(text, parse_constant=_not_a_number, parse_float=_finite)
     except json.JSONDecodeError as error:
         if b"\0" in raw[:2]:
-            raise EncodingError(
-                "UTF-16 without its byte order mark", where=Where(asset=name), hint=UTF8_HINT
-            ) from error
+            raise JsonError("UTF-16 without its byte order mark", where=Where(asset=name), hint=UTF8_HINT) from error
         raise _json_error(error.msg, text, error.pos, name) from error
     except RecursionError:
         raise limit_error("json_depth", "the nesting of the JSON", limits.json_depth).at(asset=name) from None
