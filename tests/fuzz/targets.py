@@ -24,7 +24,7 @@ from innkeeper.macros.engine.environment import MacroEnvironment
 from innkeeper.macros.engine.errors import MacroError
 from innkeeper.macros.silly import substitute
 from innkeeper.macros.smart import sandbox
-from innkeeper.macros.smart.environment import MacroEnvironment as SmartEnvironment
+from innkeeper.macros.smart.environment import SmartEnvironment
 from innkeeper.macros.smart.expansion import expand as expand_smart
 from innkeeper.prompt.note import Note
 from innkeeper.text import pyregex

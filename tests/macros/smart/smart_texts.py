@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from innkeeper.macros.smart import FIXED, MacroCompat, MacroEnvironment, MacroOptions, expand
+from innkeeper.macros.smart import FIXED, MacroCompat, MacroOptions, SmartEnvironment, expand
 
 __all__ = ["HOSTILE", "TABLES", "environment", "expanded"]
 
@@ -27,9 +27,9 @@ TABLES = st.fixed_dictionaries(
 
 def environment(
     variables: Mapping[str, Any] | None = None, compat: MacroCompat = FIXED, **options: Any
-) -> MacroEnvironment:
+) -> SmartEnvironment:
     """A run over these variables."""
-    return MacroEnvironment.of(variables, None, MacroOptions(compat=compat, **options))
+    return SmartEnvironment.of(variables, None, MacroOptions(compat=compat, **options))
 
 
 def expanded(text: Any, variables: Mapping[str, Any] | None = None, compat: MacroCompat = FIXED, **options: Any) -> str:

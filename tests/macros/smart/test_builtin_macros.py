@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.macros.smart import SMARTTAVERN, MacroEnvironment, expand
+from innkeeper.macros.smart import SMARTTAVERN, SmartEnvironment, expand
 from innkeeper.macros.smart.limits import MAX_FORMAT_CHARS
 from tests.macros.smart.smart_texts import environment, expanded
 
@@ -88,7 +88,7 @@ def test_a_macro_of_the_caller_that_raises() -> None:
     """It leaves nothing, and a note without what the error says."""
     secret = "inner"
 
-    def broken(_name: str, _params: str, _env: MacroEnvironment) -> None:
+    def broken(_name: str, _params: str, _env: SmartEnvironment) -> None:
         raise KeyError(secret)
 
     env = environment(macros={"broken": broken})

@@ -9,7 +9,7 @@ import pytest
 
 from innkeeper.macros.engine.errors import MacroArgumentError, MacroError, MacroLimitError
 from innkeeper.macros.engine.limits import MAX_REPORTS
-from innkeeper.macros.smart import MacroEnvironment, paths
+from innkeeper.macros.smart import SmartEnvironment, paths
 from innkeeper.macros.smart import environment as table_module
 from innkeeper.macros.smart.limits import MAX_DEPTH
 from innkeeper.prompt.errors import FormatError
@@ -20,7 +20,7 @@ from innkeeper.prompt.note import NoteKind
 def test_the_table_is_a_copy_all_the_way_down() -> None:
     """Frozen and shared values of the caller become plain ones of the run; objects that are no data are kept."""
     shared, other = [1], object()
-    env = MacroEnvironment.of({"a": shared, "b": (shared,), "c": FrozenDict({"d": 1}), "o": other})
+    env = SmartEnvironment.of({"a": shared, "b": (shared,), "c": FrozenDict({"d": 1}), "o": other})
     env.write("a[0]", 2)
     env.write("c.d", 2)
     assert env.table == {"a": [2], "b": ([1],), "c": {"d": 2}, "o": other}
@@ -29,7 +29,7 @@ def test_the_table_is_a_copy_all_the_way_down() -> None:
 
 def test_a_fork_leaves_its_table_alone() -> None:
     """Neither writes nor changes to a container that was read reach the environment it is from."""
-    env = MacroEnvironment.of({"a": {"b": [1]}, "n": 1})
+    env = SmartEnvironment.of({"a": {"b": [1]}, "n": 1})
     fork = env.fork()
     assert fork.value("n") == 1
     assert fork.table is env.table
@@ -56,20 +56,20 @@ def test_a_fork_leaves_its_table_alone() -> None:
 )
 def test_policy(policy: Any, shown: str) -> None:
     """What stands for a variable that is not set."""
-    assert MacroEnvironment.of({}, policy).read("x") == shown
+    assert SmartEnvironment.of({}, policy).read("x") == shown
 
 
 def test_wrong_types_raise() -> None:
     """Variables and policy are objects."""
     with pytest.raises(FormatError, match="variables must be an object, not list"):
-        MacroEnvironment.of([])  # type: ignore[arg-type]  # what is tested
+        SmartEnvironment.of([])  # type: ignore[arg-type]  # what is tested
     with pytest.raises(FormatError, match="policy must be an object, not str"):
-        MacroEnvironment.of({}, "error")  # type: ignore[arg-type]  # what is tested
+        SmartEnvironment.of({}, "error")  # type: ignore[arg-type]  # what is tested
 
 
 def test_what_is_stored_is_data() -> None:
     """Moments become text, functions are refused, containers are copied."""
-    env, value = MacroEnvironment.of(), [1]
+    env, value = SmartEnvironment.of(), [1]
     env.write("d", datetime(2024, 5, 17, tzinfo=UTC))
     env.write("l", value)
     value.append(2)
@@ -81,16 +81,16 @@ def test_what_is_stored_is_data() -> None:
 def test_values_have_a_largest_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is given and written counts, as do the items that lists grow by, and values shared many times count each time."""
     monkeypatch.setattr(table_module, "MAX_TABLE", 1_000)
-    env = MacroEnvironment.of({"a": "x" * 500})
+    env = SmartEnvironment.of({"a": "x" * 500})
     with pytest.raises(MacroLimitError, match="MAX_TABLE"):
         env.write("b", "x" * 500)
     with pytest.raises(MacroLimitError, match="MAX_TABLE"):
-        MacroEnvironment.of().write("l[200]", 1)
+        SmartEnvironment.of().write("l[200]", 1)
     lots: list[Any] = []
     for _ in range(100):
         lots = [lots, lots]
     with pytest.raises(MacroLimitError, match="MAX_"):
-        MacroEnvironment.of({"lots": lots})
+        SmartEnvironment.of({"lots": lots})
 
 
 def test_values_have_a_largest_depth() -> None:
@@ -102,13 +102,13 @@ def test_values_have_a_largest_depth() -> None:
     loop.append(loop)
     for value in (deep, loop):
         with pytest.raises(MacroLimitError, match="MAX_DEPTH"):
-            MacroEnvironment.of({"v": value})
+            SmartEnvironment.of({"v": value})
 
 
 def test_the_history_is_searched() -> None:
     """In the variable, unless the caller has a way of its own, which a write to the variable ends."""
-    assert MacroEnvironment.of({"chat_history_text": ["a", "b"]}).has("b")
-    env = MacroEnvironment.of({"chat_history_text": "a"}, contains=lambda word: word == "own")
+    assert SmartEnvironment.of({"chat_history_text": ["a", "b"]}).has("b")
+    env = SmartEnvironment.of({"chat_history_text": "a"}, contains=lambda word: word == "own")
     assert env.has("own")
     env.write("chat_history_text", "new")
     assert [env.has("own"), env.has("new")] == [False, True]
@@ -118,7 +118,7 @@ def test_the_history_is_searched() -> None:
 
 def test_reports_are_bounded() -> None:
     """Of more errors than are listed only that there are more."""
-    env = MacroEnvironment.of()
+    env = SmartEnvironment.of()
     for number in range(MAX_REPORTS + 5):
         env.report(MacroError(f"no {number}", macro="m"))
     assert len(env.notes) == MAX_REPORTS + 1
@@ -128,7 +128,7 @@ def test_reports_are_bounded() -> None:
 
 def test_no_path_is_the_table() -> None:
     """Reading it gives all; writing it nothing."""
-    env = MacroEnvironment.of({"a": 1})
+    env = SmartEnvironment.of({"a": 1})
     env.write("", 5)
     assert env.value("") == {"a": 1}
     assert env.value("z", None) is None

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from innkeeper.macros.engine.errors import MacroLimitError
 from innkeeper.macros.engine.limits import MAX_OUTPUT, MAX_REPORTS
-from innkeeper.macros.smart import FIXED, SMARTTAVERN, MacroCompat, MacroEnvironment, VariablePathError, expand
+from innkeeper.macros.smart import FIXED, SMARTTAVERN, MacroCompat, SmartEnvironment, VariablePathError, expand
 from innkeeper.macros.smart import expansion as module
 from innkeeper.macros.smart.dispatch import handler_of, longest_name
 from innkeeper.macros.smart.pieces import first_word, inner_of
@@ -67,7 +67,7 @@ def test_expand(case: Case) -> None:
     assert expanded(case.text, case.variables, SMARTTAVERN) == rescanned
 
 
-def _first_span(text: str, env: MacroEnvironment) -> tuple[int, int, str] | None:
+def _first_span(text: str, env: SmartEnvironment) -> tuple[int, int, str] | None:
     """The first span that is a macro, as starting at the first character finds it, and its value."""
     openers: dict[str, list[int]] = {"}}": [], ">>": []}
     closes = {"{{": "}}", "<<": ">>"}
@@ -86,7 +86,7 @@ def _first_span(text: str, env: MacroEnvironment) -> tuple[int, int, str] | None
     return None
 
 
-def restarting(text: str, env: MacroEnvironment, most: int) -> str:
+def restarting(text: str, env: SmartEnvironment, most: int) -> str:
     """The rules as they are told: find the first macro, replace it, start over."""
     for _ in range(most):
         found = _first_span(text, env)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.macros.smart import SMARTTAVERN, MacroEnvironment, expand
+from innkeeper.macros.smart import SMARTTAVERN, SmartEnvironment, expand
 from innkeeper.macros.smart import python_macro as module
 from tests.macros.smart.smart_texts import environment, expanded
 
@@ -80,7 +80,7 @@ def test_bombs_end(bomb: str) -> None:
 def test_a_run_has_one_share(limit: str, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once it is spent, code leaves nothing, with a note; conditions of the run share it too."""
     monkeypatch.setattr(module, limit, 0)
-    env: MacroEnvironment = environment()
+    env: SmartEnvironment = environment()
     assert expand("{{python:" + code + "}}", env.fork()) != ""
     assert expand("{{python:" + code + "}}", env) == ""
     assert env.notes[0].data["limit"] == limit

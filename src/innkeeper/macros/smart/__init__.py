@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from innkeeper.macros.smart.environment import MacroEnvironment
-    from innkeeper.macros.smart.expansion import expand
+    from innkeeper.macros.smart.environment import SmartEnvironment
+    from innkeeper.macros.smart.expansion import expand, expand_pieces
     from innkeeper.macros.smart.keywords import Keywords
     from innkeeper.macros.smart.operations import (
         condition_holds,
@@ -36,6 +36,7 @@ _HOMES = {
     "CustomMacro": "options",
     "Keywords": "keywords",
     "MacroCompat": "options",
+    "SmartEnvironment": "environment",
     "MacroEnvironment": "environment",
     "MacroOptions": "options",
     "Policy": "options",
@@ -44,6 +45,7 @@ _HOMES = {
     "condition_holds": "operations",
     "condition_value": "operations",
     "expand": "expansion",
+    "expand_pieces": "expansion",
     "process": "operations",
     "process_text": "operations",
     "process_text_batch": "operations",
@@ -56,14 +58,15 @@ __all__ = [
     "CustomMacro",
     "Keywords",
     "MacroCompat",
-    "MacroEnvironment",
     "MacroOptions",
     "Policy",
+    "SmartEnvironment",
     "StreamChance",
     "VariablePathError",
     "condition_holds",
     "condition_value",
     "expand",
+    "expand_pieces",
     "process",
     "process_text",
     "process_text_batch",

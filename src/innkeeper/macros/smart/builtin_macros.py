@@ -1,7 +1,7 @@
 """The built-in macros of SmartTavern (`smarttavern.md` 4.5): one function a macro, by its name in lower case.
 
 The original translates each into Python source and runs that. Here they are called; what they share with the sandbox's
-``legacy_…`` functions is in `innkeeper.macros.smart.legacy`.
+``legacy_…`` functions is in `innkeeper.macros.smart.helpers`.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from innkeeper.macros.engine.errors import MacroLimitError
-from innkeeper.macros.smart import keywords, legacy
-from innkeeper.macros.smart.environment import MacroEnvironment
+from innkeeper.macros.smart import helpers, keywords
+from innkeeper.macros.smart.environment import SmartEnvironment
 from innkeeper.macros.smart.limits import MAX_FORMAT_CHARS
 from innkeeper.macros.smart.pieces import Inner
 
 __all__ = ["BUILTINS", "TIME_UTC", "Builtin"]
 
-Builtin = Callable[[MacroEnvironment, Inner], Any]
+Builtin = Callable[[SmartEnvironment, Inner], Any]
 """A macro: its value, from the environment and all that stands between its marks."""
 
 TIME_UTC: Final = "time_utc"
@@ -77,62 +77,62 @@ def _on_text(run: Callable[[str], Any]) -> Builtin:
 
 
 def _on_numbers(run: Callable[[float, float], float]) -> Builtin:
-    def macro(_env: MacroEnvironment, inner: Inner) -> float:
+    def macro(_env: SmartEnvironment, inner: Inner) -> float:
         first, second = (*_split(_params(inner).text), "")[:2]
-        return run(legacy.num(first), legacy.num(second))
+        return run(helpers.num(first), helpers.num(second))
 
     return macro
 
 
 def _moment(pattern: str) -> Builtin:
-    return lambda env, _inner: legacy.moment_text(env.options.now, pattern)
+    return lambda env, _inner: helpers.moment_text(env.options.now, pattern)
 
 
-def _formatted(env: MacroEnvironment, inner: Inner) -> str:
+def _formatted(env: SmartEnvironment, inner: Inner) -> str:
     pattern = _params(inner).text or _DEFAULT_FORMAT
     if len(pattern) > MAX_FORMAT_CHARS:
         raise MacroLimitError("a format", limit="MAX_FORMAT_CHARS", allowed=MAX_FORMAT_CHARS, found=len(pattern))
-    return legacy.moment_text(env.options.now, pattern)
+    return helpers.moment_text(env.options.now, pattern)
 
 
-def _shifted(env: MacroEnvironment, inner: Inner) -> str:
+def _shifted(env: SmartEnvironment, inner: Inner) -> str:
     """The local time, some hours later: what follows the name is not taken from UTC."""
     name = inner.text.partition(":")[0]
-    return legacy.shifted_time(env.options.now, legacy.utc_offset(name[len(TIME_UTC) :]))
+    return helpers.shifted_time(env.options.now, helpers.utc_offset(name[len(TIME_UTC) :]))
 
 
-def _chosen(env: MacroEnvironment, inner: Inner) -> str:
+def _chosen(env: SmartEnvironment, inner: Inner) -> str:
     return env.chance.choice(_split(_params(inner).text))
 
 
-def _thrown(env: MacroEnvironment, inner: Inner) -> str:
-    return legacy.roll(_params(inner).text.strip() or _DEFAULT_DICE, env.chance)
+def _thrown(env: SmartEnvironment, inner: Inner) -> str:
+    return helpers.roll(_params(inner).text.strip() or _DEFAULT_DICE, env.chance)
 
 
-def _found(env: MacroEnvironment, inner: Inner) -> str:
+def _found(env: SmartEnvironment, inner: Inner) -> str:
     return "true" if keywords.parse(_params(inner).text).matches(env.has) else "false"
 
 
-def _set(env: MacroEnvironment, inner: Inner) -> None:
+def _set(env: SmartEnvironment, inner: Inner) -> None:
     params = _params(inner)
     found = params.cut("::" if "::" in params.plain else ":")
     name, value = (params.text, "") if found is None else (found[0].text, found[1].text)
     env.write(name.strip(), value)
 
 
-def _get(env: MacroEnvironment, inner: Inner) -> Any:
+def _get(env: SmartEnvironment, inner: Inner) -> Any:
     return env.read(_params(inner).text.strip())
 
 
-def _added(env: MacroEnvironment, inner: Inner) -> None:
+def _added(env: SmartEnvironment, inner: Inner) -> None:
     name, value = _pair(_params(inner), "0")
-    env.write(name, legacy.added(env.read(name), value))
+    env.write(name, helpers.added(env.read(name), value))
 
 
 def _stepped(step: int) -> Builtin:
-    def macro(env: MacroEnvironment, inner: Inner) -> None:
+    def macro(env: SmartEnvironment, inner: Inner) -> None:
         name = _params(inner).text.strip()
-        env.write(name, legacy.stepped(env.read(name), step))
+        env.write(name, helpers.stepped(env.read(name), step))
 
     return macro
 
@@ -162,7 +162,7 @@ BUILTINS: Final[Mapping[str, Builtin]] = MappingProxyType(
         "isotime": _moment("%H:%M:%S"),
         "date": _moment("%Y-%m-%d"),
         "isodate": _moment("%Y-%m-%d"),
-        "weekday": lambda env, _inner: legacy.weekday_cn(env.options.now),
+        "weekday": lambda env, _inner: helpers.weekday_cn(env.options.now),
         "datetimeformat": _formatted,
         TIME_UTC: _shifted,
         "keywords": _found,

@@ -11,13 +11,13 @@ from typing import Any, Final
 
 from innkeeper.macros.engine.errors import MacroArgumentError, MacroError
 from innkeeper.macros.smart.builtin_macros import BUILTINS, TIME_UTC
-from innkeeper.macros.smart.environment import MacroEnvironment
+from innkeeper.macros.smart.environment import SmartEnvironment
 from innkeeper.macros.smart.options import CustomMacro
 from innkeeper.macros.smart.pieces import Inner
 from innkeeper.macros.smart.python_macro import run_python
 from innkeeper.prompt.errors import InnkeeperError, Where
 
-__all__ = ["Handler", "handler_of", "longest_name", "text_of"]
+__all__ = ["Handler", "handler_of", "longest_name", "macro_name", "text_of"]
 
 
 def text_of(value: Any) -> str:
@@ -27,7 +27,7 @@ def text_of(value: Any) -> str:
 
 Place = Callable[[], Where | None]
 
-Handler = Callable[[MacroEnvironment, Inner, Place], str]
+Handler = Callable[[SmartEnvironment, Inner, Place], str]
 """What a macro does: its text, from the environment, what stands between its marks, and a way to ask where that is."""
 
 FAILURES: Final = (InnkeeperError, ArithmeticError, LookupError, TypeError, ValueError)
@@ -39,12 +39,12 @@ _GET: Final = "getvar"
 _LONGEST: Final = max(map(len, BUILTINS))
 
 
-def longest_name(env: MacroEnvironment) -> int:
+def longest_name(env: SmartEnvironment) -> int:
     """How many characters of a first word tell what it is."""
     return max((_LONGEST, *map(len, env.macros)))
 
 
-def handler_of(word: str, follows: str, env: MacroEnvironment) -> Handler | None:
+def handler_of(word: str, follows: str, env: SmartEnvironment) -> Handler | None:
     """What a span does that begins with this word, or ``None`` when it is no macro. ``follows``: see `first_word`."""
     name = word.lower()
     if name == _PYTHON and follows == ":":
@@ -58,15 +58,21 @@ def handler_of(word: str, follows: str, env: MacroEnvironment) -> Handler | None
     return found or (_custom(name, env.macros[name]) if name in env.macros else None)
 
 
-def _comment(env: MacroEnvironment, inner: Inner, place: Place) -> str:
+def macro_name(word: str) -> str:
+    """What the macro is called whose span begins with this word."""
+    name = word.lower()
+    return next((prefix for prefix, _ in _PREFIXES if name.startswith(prefix)), name)
+
+
+def _comment(env: SmartEnvironment, inner: Inner, place: Place) -> str:
     return ""
 
 
-def _python(env: MacroEnvironment, inner: Inner, place: Place) -> str:
+def _python(env: SmartEnvironment, inner: Inner, place: Place) -> str:
     return _attempt("python", env, place, lambda: run_python(env, inner))
 
 
-def _set(env: MacroEnvironment, inner: Inner, place: Place) -> str:
+def _set(env: SmartEnvironment, inner: Inner, place: Place) -> str:
     """``setvar``: what it cannot write is an error of the text, not an empty result."""
     rest = _behind_keyword(inner)
     name, value = rest.cut("::") or rest.cut(":") or (rest, None)
@@ -74,7 +80,7 @@ def _set(env: MacroEnvironment, inner: Inner, place: Place) -> str:
     return ""
 
 
-def _get(env: MacroEnvironment, inner: Inner, place: Place) -> str:
+def _get(env: SmartEnvironment, inner: Inner, place: Place) -> str:
     return _attempt("getvar", env, place, lambda: env.read(_behind_keyword(inner).text.strip()))
 
 
@@ -87,20 +93,20 @@ def _behind_keyword(inner: Inner) -> Inner:
 def _builtin(name: str) -> Handler:
     run = BUILTINS[name]
 
-    def handler(env: MacroEnvironment, inner: Inner, place: Place) -> str:
+    def handler(env: SmartEnvironment, inner: Inner, place: Place) -> str:
         return _attempt(name, env, place, lambda: run(env, inner))
 
     return handler
 
 
 def _custom(name: str, run: CustomMacro) -> Handler:
-    def handler(env: MacroEnvironment, inner: Inner, place: Place) -> str:
+    def handler(env: SmartEnvironment, inner: Inner, place: Place) -> str:
         return _attempt(name, env, place, lambda: _called(run, name, env, inner))
 
     return handler
 
 
-def _called(run: CustomMacro, name: str, env: MacroEnvironment, inner: Inner) -> Any:
+def _called(run: CustomMacro, name: str, env: SmartEnvironment, inner: Inner) -> Any:
     """The text of a caller's macro, which may give a new table along with it: ``{"text": …, "variables": …}``."""
     try:
         result = run(name, inner.text.partition(":")[2], env)
@@ -114,7 +120,7 @@ def _called(run: CustomMacro, name: str, env: MacroEnvironment, inner: Inner) ->
     return result.get("text")
 
 
-def _attempt(name: str, env: MacroEnvironment, place: Place, run: Callable[[], Any]) -> str:
+def _attempt(name: str, env: SmartEnvironment, place: Place, run: Callable[[], Any]) -> str:
     """The text of what ``run`` gives; nothing, and a note, when it fails. What it did before stays done."""
     try:
         return text_of(run())

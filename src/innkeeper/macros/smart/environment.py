@@ -1,4 +1,4 @@
-"""MacroEnvironment: the variables of one run of the smart macros, and the notes the run makes.
+"""SmartEnvironment: the variables of one run of the smart macros, and the notes the run makes.
 
 Variables are plain data of the run's own: `Copier` copies them as trees and counts their size.
 """
@@ -21,7 +21,7 @@ from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError, Whe
 from innkeeper.prompt.frozen import FrozenDict
 from innkeeper.prompt.note import Note, NoteKind
 
-__all__ = ["HISTORY", "ITEM", "Copier", "MacroEnvironment", "SmartSpent", "copied"]
+__all__ = ["HISTORY", "ITEM", "Copier", "MacroEnvironment", "SmartEnvironment", "SmartSpent", "copied"]
 
 ITEM: Final = 8
 """What one item counts beside its text."""
@@ -94,7 +94,7 @@ class SmartSpent:
 
 
 @dataclass(slots=True, kw_only=True)
-class MacroEnvironment:
+class SmartEnvironment:
     """One run. ``table`` holds the variables and is the run's own; make one with `of`, which copies the caller's.
 
     ``macros`` are the caller's, by name in lower case. ``contains`` says whether a keyword is in the history's text (``None``:
@@ -120,7 +120,7 @@ class MacroEnvironment:
         policy: Mapping[str, Any] | None = None,
         options: MacroOptions = MacroOptions(),  # noqa: B008 - a frozen value
         contains: Callable[[str], bool] | None = None,
-    ) -> MacroEnvironment:
+    ) -> SmartEnvironment:
         """The environment of a run; the caller's variables are copied, all the way down.
 
         Raises `FormatError` when variables or policy are no objects, `MacroLimitError` for variables too large or deep.
@@ -136,7 +136,7 @@ class MacroEnvironment:
             copier=copier,
         )
 
-    def fork(self) -> MacroEnvironment:
+    def fork(self) -> SmartEnvironment:
         """An environment that reads the same table and whose writes stay its own; notes, chance and limits are shared."""
         return replace(self, owned=False, copier=Copier(self.copier.size))
 
@@ -215,3 +215,7 @@ def copied(variables: Mapping[str, Any] | None, copier: Copier | None = None) ->
         raise FormatError(f"variables must be an object, not {type(variables).__name__}", hint='write {"name": value}')
     table: dict[str, Any] = (copier or Copier()).given(variables)
     return table
+
+
+MacroEnvironment = SmartEnvironment
+"""Another name for it, from before the macro engine of SillyTavern had an environment of that name."""

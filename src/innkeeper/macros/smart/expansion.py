@@ -18,14 +18,16 @@ from msgspec.structs import asdict
 
 from innkeeper.macros.engine.errors import MacroError, MacroLimitError, UnknownMacroError, place_in
 from innkeeper.macros.engine.limits import MAX_OUTPUT, MAX_REPORTS
+from innkeeper.macros.engine.ranges import MacroRange, made_pieces
 from innkeeper.macros.engine.scanner import Grammar, marks_of
-from innkeeper.macros.smart.dispatch import Handler, handler_of, longest_name
-from innkeeper.macros.smart.environment import MacroEnvironment
+from innkeeper.macros.smart.dispatch import Handler, handler_of, longest_name, macro_name
+from innkeeper.macros.smart.environment import SmartEnvironment
 from innkeeper.macros.smart.limits import MAX_MACROS, MAX_REPLACEMENTS, MAX_RUN_OUTPUT
-from innkeeper.macros.smart.pieces import Value, first_word, inner_of
+from innkeeper.macros.smart.pieces import Made, Value, first_word, inner_of, made, ranges_of
 from innkeeper.prompt.errors import InnkeeperError, LimitError, Where
+from innkeeper.prompt.origin import Origin, Piece
 
-__all__ = ["ANGLE", "CURLY", "expand"]
+__all__ = ["ANGLE", "CURLY", "expand", "expand_pieces"]
 
 CURLY: Final = Grammar(title="smart")
 """``{{…}}``."""
@@ -37,19 +39,31 @@ _MARKS: Final = marks_of(CURLY, ANGLE)
 _KINDS: Final = {CURLY.open: 0, CURLY.close: 0, ANGLE.open: 1, ANGLE.close: 1}
 _OPENERS: Final = frozenset({CURLY.open, ANGLE.open})
 _HALVES: Final = frozenset("{}<>")
+_NOBODY: Final = ("", 0)
 
 
-def expand(text: Any, env: MacroEnvironment) -> str:
+def expand(text: Any, env: SmartEnvironment, *, ranges: list[MacroRange] | None = None) -> str:
     """``text`` with its macros replaced (``None``: an empty text; other types as Python writes them, macros and all).
 
-    Spans that are no macro stay as they are, with a note; a macro that fails leaves nothing, with a note. Raises
-    `innkeeper.macros.smart.paths.VariablePathError` and `MacroLimitError` where ``{{setvar}}`` cannot write.
+    Spans that are not a macro stay as they are, with a note; a macro that fails leaves nothing, with a note. ``ranges``, an
+    empty list, is filled with what each macro made of the result, in order; what comes of macros in a macro's value is its own.
+    Raises `innkeeper.macros.smart.paths.VariablePathError` and `MacroLimitError` where ``{{setvar}}`` cannot write.
     """
     if not isinstance(text, str):
         return "" if text is None else str(text)
     if CURLY.open not in text and ANGLE.open not in text:
         return text
-    return _Expansion(text, env).run()
+    expansion = _Expansion(text, env, recording=ranges is not None)
+    pieces = expansion.run()
+    if ranges is not None:
+        ranges += ranges_of(pieces)
+    return "".join(pieces)
+
+
+def expand_pieces(text: str, env: SmartEnvironment, origin: Origin) -> tuple[Piece, ...]:
+    """`expand`, as pieces: text of ``origin``, and what a macro made under its name beside that origin."""
+    ranges: list[MacroRange] = []
+    return made_pieces(expand(text, env, ranges=ranges), ranges, origin)
 
 
 class _Opener:
@@ -66,29 +80,36 @@ class _Opener:
 
 class _Expansion:
     __slots__ = (
-        "count", "env", "full", "half", "longest", "most", "output", "pending", "pieces", "rescan", "text", "waiting",
+        "by", "count", "env", "full", "half", "longest", "most", "output", "pending", "pieces", "recording", "rescan", "text",
+        "waiting", "word",
     )  # fmt: skip
 
-    def __init__(self, text: str, env: MacroEnvironment) -> None:
+    def __init__(self, text: str, env: SmartEnvironment, *, recording: bool) -> None:
         self.text = text
         self.env = env
+        self.recording = recording
+        self.by: tuple[str, int] | None = None
+        """The macro that the segment being read is of, where that is recorded."""
         self.rescan = env.options.compat.rescan_values
         self.most = MAX_REPLACEMENTS if self.rescan else MAX_MACROS
         self.longest = longest_name(env)
-        self.pending = [(text, 0)]
+        self.pending: list[tuple[str, int, tuple[str, int] | None]] = [(text, 0, None)]
         self.pieces: list[str] = []
         self.waiting: list[_Opener | None] = [None, None]
-        self.half = ""
+        self.half = self.word = ""
         self.count = 0
         self.output = 0
         self.full = False
 
-    def run(self) -> str:
-        """The whole text."""
+    def run(self) -> list[str]:
+        """The whole text, in pieces."""
         while self.pending and not self.full:
-            self._segment(*self.pending.pop())
-        rest = [text[place:] for text, place in reversed(self.pending)]
-        return "".join([*self.pieces, self.half, *rest])
+            text, place, self.by = self.pending.pop()
+            self._segment(text, place)
+        rest = [
+            text[place:] if by is None else made(Made, text[place:], by) for text, place, by in reversed(self.pending)
+        ]
+        return [*self.pieces, self.half, *rest]
 
     def _segment(self, text: str, place: int) -> None:
         """Read a segment on from ``place``, to its end or to a value that is to be read before the rest of it."""
@@ -97,13 +118,13 @@ class _Expansion:
             if mark:
                 value = self._mark(mark, text, place)
                 if self.full:
-                    self.pending.append((text, place))
+                    self.pending.append((text, place, self.by))
                     return
                 if value is not None and self.rescan:
                     self._again(value, text, place)
                     return
                 if value:
-                    self.pieces.append(Value(value))
+                    self.pieces.append(value)
             found = _MARKS.search(text, place)
             if found is None:
                 self._literal(text[place:])
@@ -130,23 +151,27 @@ class _Expansion:
         if not text:
             return
         if self.rescan and text[-1] in _HALVES:
-            self.half, text = text[-1], text[:-1]
+            self.half, text = self._piece(text[-1]), text[:-1]
         if text:
-            self.pieces.append(text)
+            self.pieces.append(self._piece(text))
 
-    def _again(self, value: str, text: str, place: int) -> None:
+    def _piece(self, text: str) -> str:
+        """Text of this segment."""
+        return text if self.by is None else made(Made, text, self.by)
+
+    def _again(self, value: Value, text: str, place: int) -> None:
         """Read a value next, and the rest of its segment after it."""
-        self.pending += [(text, place), (value, 0)]
+        self.pending += [(text, place, self.by), (value, 0, (self.by or value.by) if self.recording else None)]
         if self.pieces and self.pieces[-1] in _HALVES:
             self.half = self.pieces.pop()
 
-    def _mark(self, mark: str, text: str, place: int) -> str | None:
+    def _mark(self, mark: str, text: str, place: int) -> Value | None:
         """What the macro that ends with this mark stands for, or ``None`` when none does."""
         kind = _KINDS[mark]
         if mark in _OPENERS:
             at = place - len(mark) if text is self.text else None
             self.waiting[kind] = _Opener(len(self.pieces), at, self.waiting[kind], self.waiting[1 - kind])
-            self.pieces.append(mark)
+            self.pieces.append(self._piece(mark))
             return None
         opener = self.waiting[kind]
         handler = None
@@ -154,16 +179,17 @@ class _Expansion:
             self.waiting[kind] = opener.outer
             handler = self._handler(opener)
         if opener is None or handler is None or not self._room(opener):
-            self.pieces.append(mark)
+            self.pieces.append(self._piece(mark))
             return None
-        value = self._value(handler, opener)
+        by = (macro_name(self.word), self.count) if self.recording else _NOBODY
+        value = made(Value, self._value(handler, opener), by)
         self.waiting[kind], self.waiting[1 - kind] = opener.outer, opener.other
         del self.pieces[opener.piece :]
         return value
 
     def _handler(self, opener: _Opener) -> Handler | None:
         word, follows = first_word(self.pieces, opener.piece + 1, self.longest)
-        handler = handler_of(word, follows, self.env)
+        handler, self.word = handler_of(word, follows, self.env), word
         if handler is None:
             self._unknown(word, opener)
         return handler

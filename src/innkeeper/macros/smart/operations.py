@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from innkeeper.macros.smart.environment import MacroEnvironment, copied
+from innkeeper.macros.smart.environment import SmartEnvironment, copied
 from innkeeper.macros.smart.expansion import expand
 from innkeeper.macros.smart.options import MacroOptions
 from innkeeper.prompt.errors import FormatError, InnkeeperError, Where
@@ -31,7 +31,7 @@ def process_text(
 ) -> dict[str, Any]:
     """One text: ``{"text", "variables": {"initial", "final"}}``. ``notes`` gets what could not be done.
 
-    Raises what `innkeeper.macros.smart.expansion.expand` and `MacroEnvironment.of` do.
+    Raises what `innkeeper.macros.smart.expansion.expand` and `SmartEnvironment.of` do.
     """
     env, initial = _begun(variables, policy, options, notes)
     return {"text": expand(text, env), "variables": {"initial": initial, "final": env.table}}
@@ -48,7 +48,7 @@ def process(
     """Messages in order over one table: ``{"messages", "variables": {"initial", "final"}}``.
 
     Only ``content`` changes. What is no object is left out, and a message whose macros raise stays as it was: both with a
-    note. Raises `FormatError` when ``messages`` is no list, and what `MacroEnvironment.of` does.
+    note. Raises `FormatError` when ``messages`` is no list, and what `SmartEnvironment.of` does.
     """
     env, initial = _begun(variables, policy, options, notes)
     done = []
@@ -73,7 +73,7 @@ def process_text_batch(
     """Texts that each begin with the same variables: ``{"texts", "variables_list": [{"initial", "final"}, …]}``.
 
     They are taken in order and draw from one stream. One whose macros raise gives an empty text and leaves its
-    variables as they were, with a note. Raises `FormatError` when ``texts`` is no list, and what `MacroEnvironment.of` does.
+    variables as they were, with a note. Raises `FormatError` when ``texts`` is no list, and what `SmartEnvironment.of` does.
     """
     done: list[str] = []
     tables = []
@@ -93,23 +93,23 @@ def _begun(
     policy: Mapping[str, Any] | None,
     options: MacroOptions,
     notes: list[Note] | None,
-) -> tuple[MacroEnvironment, dict[str, Any]]:
-    env = MacroEnvironment.of(variables, policy, options)
+) -> tuple[SmartEnvironment, dict[str, Any]]:
+    env = SmartEnvironment.of(variables, policy, options)
     if notes is not None:
         env.notes = notes
     return env, _initial(env, variables)
 
 
-def _initial(env: MacroEnvironment, variables: Mapping[str, Any] | None) -> dict[str, Any]:
+def _initial(env: SmartEnvironment, variables: Mapping[str, Any] | None) -> dict[str, Any]:
     return dict(env.table) if env.options.compat.shared_initial else copied(variables)
 
 
-def _processed(message: Mapping[str, Any], index: int, env: MacroEnvironment) -> dict[str, Any]:
+def _processed(message: Mapping[str, Any], index: int, env: SmartEnvironment) -> dict[str, Any]:
     content = message.get("content")
     return {**message, "content": _expanded(content, f"messages[{index}].content", env, content)}
 
 
-def _expanded(text: Any, asset: str, env: MacroEnvironment, otherwise: Any) -> Any:
+def _expanded(text: Any, asset: str, env: SmartEnvironment, otherwise: Any) -> Any:
     """The text with its macros replaced, or something else when they raise; its notes say which text they are about."""
     first = len(env.notes)
     try:
@@ -134,7 +134,7 @@ def _listed(given: Any, name: str) -> list[Any]:
     return list(given)
 
 
-def condition_holds(condition: Any, env: MacroEnvironment) -> bool:
+def condition_holds(condition: Any, env: SmartEnvironment) -> bool:
     """Whether the text of ``condition``, with its macros replaced, is ``true`` (3-smarttavern-in-chat-constructor).
 
     Blank space around it and case do not count; anything else is false. A condition sees the variables of ``env`` and what it
@@ -143,7 +143,7 @@ def condition_holds(condition: Any, env: MacroEnvironment) -> bool:
     return condition_value(condition, env).strip().lower() == "true"
 
 
-def condition_value(condition: Any, env: MacroEnvironment) -> str:
+def condition_value(condition: Any, env: SmartEnvironment) -> str:
     """What the text of ``condition`` comes to; nothing where it is blank or fails, which leaves a note."""
     text = "" if condition is None else str(condition)
     if not text.strip():

@@ -18,7 +18,7 @@ from innkeeper.prompt.frozen import EMPTY
 from innkeeper.prompt.randomness import Randomness, Stream
 
 if TYPE_CHECKING:
-    from innkeeper.macros.smart.environment import MacroEnvironment
+    from innkeeper.macros.smart.environment import SmartEnvironment
 
 __all__ = [
     "FIXED",
@@ -145,7 +145,7 @@ def seeded(seed: int) -> StreamChance:
     return StreamChance(Randomness(seed).stream("smart-macros"))
 
 
-CustomMacro = Callable[[str, str, "MacroEnvironment"], Any]
+CustomMacro = Callable[[str, str, "SmartEnvironment"], Any]
 """A macro of the caller's: called with its name (lower case), what follows the first colon, and the environment; returns the
 value whose text it stands for (``None``: nothing). A raised error leaves nothing in its place and a note."""
 

@@ -3,23 +3,58 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
-__all__ = ["Inner", "Value", "first_word", "inner_of"]
+from innkeeper.macros.engine.ranges import MacroRange
+
+__all__ = ["Inner", "Made", "Value", "first_word", "inner_of", "made", "ranges_of"]
 
 _BLANK: Final = re.compile(r"\s*")
 _VEIL: Final = "\0"
 _SHORT: Final = 64
 
 
-class Value(str):
+class Made(str):
+    """A part of what a macro produced. ``by`` is the macro's name and a number that no other macro of the text has."""
+
+    __slots__ = ("by",)
+
+    by: tuple[str, int]
+
+
+M = TypeVar("M", bound=Made)
+
+
+class Value(Made):
     """What a macro produced, where it is data: no delimiter, separator or name in it counts."""
 
     __slots__ = ()
+
+
+def made(kind: type[M], text: str, by: tuple[str, int]) -> M:
+    """A piece of this kind."""
+    piece = kind(text)
+    piece.by = by
+    return piece
+
+
+def ranges_of(pieces: Iterable[str]) -> list[MacroRange]:
+    """What macros made of the text that the pieces are: neighbours by the same macro are one range."""
+    ranges: list[MacroRange] = []
+    place, last = 0, None
+    for piece in filter(None, pieces):
+        by: tuple[str, int] | None = getattr(piece, "by", None)
+        start, place = place, place + len(piece)
+        if by is not None and by is last:
+            ranges[-1] = MacroRange(ranges[-1].start, place, by[0])
+        elif by is not None:
+            ranges.append(MacroRange(start, place, by[0]))
+        last = by
+    return ranges
 
 
 class Inner(msgspec.Struct, frozen=True):

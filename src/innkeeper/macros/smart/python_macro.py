@@ -12,7 +12,7 @@ from time import monotonic
 from typing import Any, Final
 
 from innkeeper.macros.engine.errors import MacroError, MacroLimitError
-from innkeeper.macros.smart.environment import MacroEnvironment
+from innkeeper.macros.smart.environment import SmartEnvironment
 from innkeeper.macros.smart.limits import MAX_PYTHON_SECONDS, MAX_PYTHON_WORK
 from innkeeper.macros.smart.options import Chance
 from innkeeper.macros.smart.pieces import Inner, Value
@@ -33,7 +33,7 @@ class EnvironmentHost:
 
     __slots__ = ("_env", "functions_as_objects", "now", "random")
 
-    def __init__(self, env: MacroEnvironment) -> None:
+    def __init__(self, env: SmartEnvironment) -> None:
         self._env = env
         self.now: datetime = env.options.now
         self.random: Chance = env.chance
@@ -48,14 +48,14 @@ class EnvironmentHost:
         self._env.write(path, value)
 
 
-def run_python(env: MacroEnvironment, inner: Inner) -> Any:
+def run_python(env: SmartEnvironment, inner: Inner) -> Any:
     """The value of the code. Raises `MacroError` when Python is off, and the sandbox's errors."""
     if not env.options.python:
         raise MacroError("Python is switched off", macro="python", hint="switch it on with the option `python`")
     return _within_share(env, code_of(inner))
 
 
-def _within_share(env: MacroEnvironment, code: str) -> str:
+def _within_share(env: SmartEnvironment, code: str) -> str:
     """The text of the code's value. Raises `MacroLimitError` when the run has had its share of work or time."""
     from innkeeper.macros.smart.sandbox.compiler import program
     from innkeeper.macros.smart.sandbox.limits import SANDBOX_LIMITS

@@ -45,7 +45,7 @@ class Conditions:
     __slots__ = ("_env",)
 
     def __init__(self, conditions: Iterable[Any], text: str, variables: Any, options: MacroOptions) -> None:
-        from innkeeper.macros.smart import MacroEnvironment
+        from innkeeper.macros.smart import SmartEnvironment
 
         if variables is not None and not isinstance(variables, Mapping):
             raise ShapeError("variables", "an object", variables)
@@ -53,7 +53,7 @@ class Conditions:
         table = own if HISTORY_TEXT in own else {**own, HISTORY_TEXT: text}
         searched = table[HISTORY_TEXT]
         search = KeywordSearch(searched, _tokens(conditions)) if isinstance(searched, str) else None
-        self._env = MacroEnvironment.of(table, None, options, None if search is None else search.contains)
+        self._env = SmartEnvironment.of(table, None, options, None if search is None else search.contains)
 
     def hold(self, condition: Any) -> bool:
         """Whether a condition's text comes to ``true``, in any case, blanks around it aside."""

@@ -207,9 +207,9 @@ def _conditions(
     conditional = [(index, rule) for index, rule in rules if _mode(rule) == "conditional"]
     if not conditional:
         return {}
-    from innkeeper.macros.smart import MacroEnvironment, condition_holds
+    from innkeeper.macros.smart import SmartEnvironment, condition_holds
 
-    env = MacroEnvironment.of(variables, options=options.macros)
+    env = SmartEnvironment.of(variables, options=options.macros)
     found = {index: condition_holds(rule.get("condition"), env) for index, rule in conditional}
     run.notes.extend(env.notes)
     return found
@@ -325,13 +325,13 @@ def _expanded(
     messages: list[dict[str, Any]], variables: Mapping[str, Any] | None, options: SmartOptions, notes: list[Note]
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """The messages with their macros replaced, and the variables before and after."""
-    from innkeeper.macros.smart import MacroEnvironment, expand, process
+    from innkeeper.macros.smart import SmartEnvironment, expand, process
 
     if options.compat.chat_python:
         done = process(messages, variables, options=options.macros, notes=notes)
         return done["messages"], done["variables"]
     initial = process([], variables, options=options.macros)["variables"]["initial"]
-    env = MacroEnvironment.of(variables, options=options.macros)
+    env = SmartEnvironment.of(variables, options=options.macros)
     env.notes = notes
     quiet = msgspec.structs.replace(options.macros, python=False)
     expanded = []

@@ -38,7 +38,7 @@ from innkeeper.taverns.smart.verdict import Rule, SmartLore, Verdict, shown
 from innkeeper.taverns.tavern import Tavern
 
 if TYPE_CHECKING:
-    from innkeeper.macros.smart import MacroEnvironment
+    from innkeeper.macros.smart import SmartEnvironment
 
 __all__ = [
     "FRAMING",
@@ -139,14 +139,14 @@ REGEX_AFTER: Final = Step("regex_after", partial(_run_regex, placement="after_ma
 
 def _run_macros(state: State, _config: NoConfig) -> None:
     """Expand all messages, then stage the variables that macros set."""
-    from innkeeper.macros.smart import MacroEnvironment
+    from innkeeper.macros.smart import SmartEnvironment
 
     inputs = inputs_of(state)
-    env = MacroEnvironment.of(inputs.table, inputs.settings.policy, inputs.options.macros)
+    env = SmartEnvironment.of(inputs.table, inputs.settings.policy, inputs.options.macros)
     chat_env = env
     if not inputs.options.compat.chat_python:
         chat_env = dataclasses.replace(env, options=msgspec.structs.replace(env.options, python=False))
-    before = MacroEnvironment.of(inputs.table, None, inputs.options.macros).table
+    before = SmartEnvironment.of(inputs.table, None, inputs.options.macros).table
     expanded = []
     for index, message in enumerate(state.made_by("regex_before")):
         own = chat_env if message["source"]["type"].startswith("history.") else env
@@ -159,7 +159,7 @@ def _run_macros(state: State, _config: NoConfig) -> None:
     _stage(state, before, env.table)
 
 
-def _expanded(text: str, env: MacroEnvironment, state: State, index: int | None) -> str:
+def _expanded(text: str, env: SmartEnvironment, state: State, index: int | None) -> str:
     """The text with its macros replaced, or as it is, with a warning, where they fail."""
     if "{{" not in text and "<<" not in text:
         return text

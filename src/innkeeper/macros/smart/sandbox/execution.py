@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from innkeeper.macros.smart.environment import MacroEnvironment, copied
+from innkeeper.macros.smart.environment import SmartEnvironment, copied
 from innkeeper.macros.smart.options import MacroOptions
 from innkeeper.macros.smart.python_macro import EnvironmentHost
 from innkeeper.macros.smart.sandbox.compiler import program
@@ -74,7 +74,7 @@ def evaluate(
     """
     if not isinstance(code, str):
         raise FormatError(f"code must be a text, not {type(code).__name__}", hint='write {"code": "1 + 1"}')
-    env = MacroEnvironment.of(variables, policy, options)
+    env = SmartEnvironment.of(variables, policy, options)
     initial = dict(env.table) if options.compat.shared_initial else copied(variables)
     result, error = _outcome(code, env)
     return {
@@ -85,7 +85,7 @@ def evaluate(
     }
 
 
-def _outcome(code: str, env: MacroEnvironment) -> tuple[str, str | None]:
+def _outcome(code: str, env: SmartEnvironment) -> tuple[str, str | None]:
     if not env.options.python:
         return "", "SandboxForbiddenError: Python is switched off (hint: switch it on with the option `python`)"
     try:

@@ -10,9 +10,8 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, Final
 
-from innkeeper.macros.smart import legacy
-from innkeeper.macros.smart.sandbox import stdlib as sandbox_dates
-from innkeeper.macros.smart.sandbox import stdlib as sandbox_regex
+from innkeeper.macros.smart import helpers
+from innkeeper.macros.smart.sandbox import stdlib
 from innkeeper.macros.smart.sandbox.errors import SandboxRuntimeError
 from innkeeper.macros.smart.sandbox.operators import add
 from innkeeper.macros.smart.sandbox.values import (
@@ -162,29 +161,29 @@ def _cased(change: Callable[[str], str]) -> Callable[..., str]:
 def _roll(frame: Frame, /, expr_or_n: Any, sides: Any = None) -> str:
     first = text_of(frame, expr_or_n)
     if sides is None:
-        return legacy.roll(first, frame.host.random)
-    return legacy.thrown(first, text_of(frame, sides), frame.host.random)
+        return helpers.roll(first, frame.host.random)
+    return helpers.thrown(first, text_of(frame, sides), frame.host.random)
 
 
 def _time(frame: Frame, /, fmt: Any = _TIME_FORMAT) -> str:
-    return legacy.moment_text(frame.host.now, fmt) if type(fmt) is str else ""
+    return helpers.moment_text(frame.host.now, fmt) if type(fmt) is str else ""
 
 
 def _time_utc(frame: Frame, /, offset: Any = 0, fmt: Any = _TIME_FORMAT) -> str:
-    hours = legacy.utc_offset(text_of(frame, offset))
-    return legacy.shifted_time(frame.host.now, hours, fmt) if type(fmt) is str else ""
+    hours = helpers.utc_offset(text_of(frame, offset))
+    return helpers.shifted_time(frame.host.now, hours, fmt) if type(fmt) is str else ""
 
 
 def _weekday(frame: Frame, /) -> str:
-    return legacy.weekday_cn(frame.host.now)
+    return helpers.weekday_cn(frame.host.now)
 
 
 def _timediff(frame: Frame, /, t1: Any, t2: Any) -> str:
-    return legacy.timediff(text_of(frame, t1), text_of(frame, t2))
+    return helpers.timediff(text_of(frame, t1), text_of(frame, t2))
 
 
 def _num(frame: Frame, /, v: Any, default: Any = 0) -> float:
-    number = legacy.number_of(v)
+    number = helpers.number_of(v)
     if number is not None:
         return number
     return float(_short(frame, default) if type(default) is str else _number(default, "legacy_num"))
@@ -193,7 +192,7 @@ def _num(frame: Frame, /, v: Any, default: Any = 0) -> float:
 def _addvar(frame: Frame, /, var_name: Any, inc: Any) -> str:
     path = _path(var_name)
     old, more = (text_of(frame, "" if each is None else each) for each in (getvar(frame, path), inc))
-    return setvar(frame, path, bounded_text(frame, legacy.added(old, more)))
+    return setvar(frame, path, bounded_text(frame, helpers.added(old, more)))
 
 
 def _path(name: Any) -> Any:
@@ -204,7 +203,7 @@ def _path(name: Any) -> Any:
 def _stepped(step: int) -> Callable[..., str]:
     def apply(frame: Frame, /, var_name: Any) -> str:
         path = _path(var_name)
-        return setvar(frame, path, legacy.stepped(getvar(frame, path), step))
+        return setvar(frame, path, helpers.stepped(getvar(frame, path), step))
 
     return apply
 
@@ -285,11 +284,9 @@ FUNCTIONS: Final[dict[str, Function]] = {
 }
 """By name."""
 
-_DATETIME: Final = _type(
-    "datetime.datetime", sandbox_dates.make(sandbox_dates.KINDS["datetime"]), "datetime.datetime(2024, 1, 31)"
-)
-_DATE: Final = _type("datetime.date", sandbox_dates.make(sandbox_dates.KINDS["date"]), "datetime.date(2024, 1, 31)")
-_TIME: Final = _type("datetime.time", sandbox_dates.make(sandbox_dates.KINDS["time"]), "datetime.time(23, 59)")
+_DATETIME: Final = _type("datetime.datetime", stdlib.make(stdlib.KINDS["datetime"]), "datetime.datetime(2024, 1, 31)")
+_DATE: Final = _type("datetime.date", stdlib.make(stdlib.KINDS["date"]), "datetime.date(2024, 1, 31)")
+_TIME: Final = _type("datetime.time", stdlib.make(stdlib.KINDS["time"]), "datetime.time(23, 59)")
 
 MODULES: Final[dict[str, Module]] = {
     "random": Module(
@@ -311,10 +308,10 @@ MODULES: Final[dict[str, Module]] = {
     "re": Module(
         "re",
         {
-            "match": _helper("match", sandbox_regex.match, "re.match(pattern, text, flags=0)"),
-            "search": _helper("search", sandbox_regex.search, "re.search(pattern, text, flags=0)"),
-            "findall": _helper("findall", sandbox_regex.findall, "re.findall(pattern, text, flags=0)"),
-            "sub": _helper("sub", sandbox_regex.sub, "re.sub(pattern, replacement, text, count=0, flags=0)"),
+            "match": _helper("match", stdlib.match, "re.match(pattern, text, flags=0)"),
+            "search": _helper("search", stdlib.search, "re.search(pattern, text, flags=0)"),
+            "findall": _helper("findall", stdlib.findall, "re.findall(pattern, text, flags=0)"),
+            "sub": _helper("sub", stdlib.sub, "re.sub(pattern, replacement, text, count=0, flags=0)"),
         },
     ),
     "datetime": Module("datetime", {"datetime": _DATETIME, "date": _DATE, "time": _TIME}),
@@ -323,14 +320,10 @@ MODULES: Final[dict[str, Module]] = {
 
 DOTTED: Final[dict[str, Function]] = {
     **{f"{root}.{name}": member for root, module in MODULES.items() for name, member in module.members.items()},
-    "datetime.datetime.now": _builtin("now", sandbox_dates.now, "datetime.datetime.now()"),
-    "datetime.datetime.utcnow": _builtin("utcnow", sandbox_dates.utcnow, "datetime.datetime.utcnow()"),
-    "datetime.datetime.strptime": _builtin(
-        "strptime", sandbox_dates.strptime, "datetime.datetime.strptime(text, '%Y-%m-%d')"
-    ),
-    "datetime.date.today": _builtin("today", sandbox_dates.today, "datetime.date.today()"),
-    "datetime.date.fromtimestamp": _builtin(
-        "fromtimestamp", sandbox_dates.fromtimestamp, "datetime.date.fromtimestamp(0)"
-    ),
+    "datetime.datetime.now": _builtin("now", stdlib.now, "datetime.datetime.now()"),
+    "datetime.datetime.utcnow": _builtin("utcnow", stdlib.utcnow, "datetime.datetime.utcnow()"),
+    "datetime.datetime.strptime": _builtin("strptime", stdlib.strptime, "datetime.datetime.strptime(text, '%Y-%m-%d')"),
+    "datetime.date.today": _builtin("today", stdlib.today, "datetime.date.today()"),
+    "datetime.date.fromtimestamp": _builtin("fromtimestamp", stdlib.fromtimestamp, "datetime.date.fromtimestamp(0)"),
 }
 """By their whole spelling; there is no other way to a name behind a dot."""

@@ -212,9 +212,8 @@ _CONVERSION: Final = re.compile(
     r"(?:\.(?P<precision>\*|\d*))?[hlL]?(?P<kind>[\s\S]?)"
 )
 _NUMERIC: Final = frozenset("diouxXeEfFgG")
-_SANDBOX_FORMAT_WHOLE: Final = frozenset("oxX")
+_WHOLE_CONVERSIONS: Final = frozenset("oxX")
 _TEXTUAL: Final = frozenset("sra")
-_SANDBOX_FORMAT_NUMBERS: Final = frozenset({int, bool, float})
 _MAX_DIGITS: Final = 9
 
 
@@ -298,8 +297,8 @@ class _Writer:
             return (spec + "s") % self._text(kind, value)
         if kind == "c" and (type(value) in {int, bool} or (type(value) is str and len(value) == 1)):
             return str((spec + "c") % value)
-        if kind in _NUMERIC and kind and type(value) in _SANDBOX_FORMAT_NUMBERS:
-            if kind in _SANDBOX_FORMAT_WHOLE and type(value) is float:
+        if kind in _NUMERIC and kind and type(value) in _NUMBERS:
+            if kind in _WHOLE_CONVERSIONS and type(value) is float:
                 raise SandboxRuntimeError(f"%{kind} needs a whole number")
             return str((spec + kind) % value)
         if kind in _NUMERIC or kind == "c":

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.macros.smart import legacy
+from innkeeper.macros.smart import helpers
 from tests.macros.smart.sandbox_host import MOMENT
 
 
@@ -34,18 +34,18 @@ from tests.macros.smart.sandbox_host import MOMENT
 )
 def test_roll(params: str, result: str) -> None:
     """Counts and sides are clamped; junk is 1."""
-    assert legacy.roll(params, random.Random(11)) == result  # noqa: S311 - not for secrets
+    assert helpers.roll(params, random.Random(11)) == result  # noqa: S311 - not for secrets
 
 
 def test_many_dice() -> None:
     """No more than fifty dice are thrown."""
-    assert 50 <= int(legacy.roll("999999d2", random.Random(1))) <= 100  # noqa: S311 - not for secrets
+    assert 50 <= int(helpers.roll("999999d2", random.Random(1))) <= 100  # noqa: S311 - not for secrets
 
 
 @given(st.text(max_size=30))
 def test_roll_takes_anything(params: str) -> None:
     """Any text is a throw."""
-    assert int(legacy.roll(params, random.Random(1))) >= 1  # noqa: S311 - not for secrets
+    assert int(helpers.roll(params, random.Random(1))) >= 1  # noqa: S311 - not for secrets
 
 
 @pytest.mark.parametrize(
@@ -66,13 +66,13 @@ def test_roll_takes_anything(params: str) -> None:
 )
 def test_num(value: object, default: object, number: float) -> None:
     """Numbers and texts of numbers; else the default."""
-    assert legacy.num(value, default) == number
+    assert helpers.num(value, default) == number
 
 
 def test_num_wants_a_default_that_is_one() -> None:
     """A default that is no number is a mistake."""
     with pytest.raises(ValueError, match="could not convert"):
-        legacy.num("x", "y")
+        helpers.num("x", "y")
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_num_wants_a_default_that_is_one() -> None:
 )
 def test_added(old: object, value: object, text: str) -> None:
     """Numbers are added, texts joined."""
-    assert legacy.added(old, value) == text
+    assert helpers.added(old, value) == text
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_added(old: object, value: object, text: str) -> None:
 )
 def test_stepped(old: object, step: int, text: str) -> None:
     """What is no number counts as 0."""
-    assert legacy.stepped(old, step) == text
+    assert helpers.stepped(old, step) == text
 
 
 @pytest.mark.parametrize(
@@ -115,12 +115,12 @@ def test_stepped(old: object, step: int, text: str) -> None:
 )
 def test_moment_text(pattern: str, text: str) -> None:
     """Directives of ``strftime`` without widths; the rest stays."""
-    assert legacy.moment_text(MOMENT, pattern) == text
+    assert helpers.moment_text(MOMENT, pattern) == text
 
 
 def test_moment_text_without_zone() -> None:
     """A moment without a zone counts as UTC."""
-    assert legacy.moment_text(MOMENT.replace(tzinfo=None), "%s") == "1715953530"
+    assert helpers.moment_text(MOMENT.replace(tzinfo=None), "%s") == "1715953530"
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_moment_text_without_zone() -> None:
 )
 def test_utc_offset(text: str, hours: int) -> None:
     """Whole hours; anything else is none."""
-    assert legacy.utc_offset(text) == hours
+    assert helpers.utc_offset(text) == hours
 
 
 @pytest.mark.parametrize(
@@ -137,12 +137,12 @@ def test_utc_offset(text: str, hours: int) -> None:
 )
 def test_shifted_time(hours: int, text: str) -> None:
     """Hours go round the clock; what leaves the calendar is nothing."""
-    assert legacy.shifted_time(MOMENT, hours) == text
+    assert helpers.shifted_time(MOMENT, hours) == text
 
 
 def test_weekday() -> None:
     """Monday to Sunday, in Chinese."""
-    days = [legacy.weekday_cn(datetime(2024, 1, day, tzinfo=UTC)) for day in range(1, 8)]
+    days = [helpers.weekday_cn(datetime(2024, 1, day, tzinfo=UTC)) for day in range(1, 8)]
     assert days == ["星期" + day for day in "一二三四五六日"]
 
 
@@ -162,4 +162,4 @@ def test_weekday() -> None:
 )
 def test_timediff(a: object, b: object, text: str) -> None:
     """Days, hours and minutes between two moments of three shapes."""
-    assert legacy.timediff(a, b) == text
+    assert helpers.timediff(a, b) == text

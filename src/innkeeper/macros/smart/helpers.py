@@ -42,7 +42,7 @@ _MOMENTS: Final = (
 _MAX_MOMENT_CHARS: Final = 40
 
 
-class Dice(Protocol):
+class Draws(Protocol):
     """What dice are drawn from."""
 
     def randint(self, a: int, b: int, /) -> int:
@@ -50,13 +50,13 @@ class Dice(Protocol):
         ...
 
 
-def roll(params: str, random: Dice) -> str:
+def roll(params: str, random: Draws) -> str:
     """The sum of dice thrown, as text: ``NdM`` with N from 1 to 50 and M from 2 to 1000; no N is 1, junk gives 1."""
     count, mark, sides = params[:MAX_PATTERN_CHARS].strip().lower().partition("d")
     return thrown(count.strip() or "1", sides, random) if mark else "1"
 
 
-def thrown(count: str, sides: str, random: Dice) -> str:
+def thrown(count: str, sides: str, random: Draws) -> str:
     """The sum of so many dice with so many sides, as `roll` has it."""
     dice, faces = _whole(count), _whole(sides)
     if dice is None or faces is None:
