@@ -1,4 +1,4 @@
-"""The whole transformation: code and escapes untouched, sanitizers before rules, warnings where they are wanted."""
+"""Output tags: rules and sanitizers in order, code untouched, and time linear in the text."""
 
 import logging
 from typing import Any
@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.inference.output_tags import OutputTagsConfig, transform_tags
-from innkeeper.prompt import ConfigError
+from innkeeper.inference.output_tags.transform import TagRule, apply_rule
+from innkeeper.prompt import ConfigError, FrozenDict
 
 LANG = {"enabled": True, "sanitizers": {"lang_spans": {"enabled": True}}}
 RENAME = {"tag": "lang", "action": "rename", "to": "span", "attrs": {"code": "data-lang"}}
@@ -128,3 +129,60 @@ def test_zones_survive(pieces: list[str]) -> None:
     result = transformed(" ".join(pieces), rules=[{"tag": "a", "action": "strip"}])
     for zone in ("`<a>`", "{{ <a> }}"):
         assert result.count(zone) >= pieces.count(zone) or "```\n<a>\n```\n" in pieces
+
+
+STRIP = TagRule("think", "strip")
+DROP = TagRule("think", "drop")
+RENAMING = TagRule("Lang", "rename", "span", FrozenDict(code="data-lang"))
+
+RULES = {
+    "strip": (STRIP, "a<think x=1>b</think>c", "abc"),
+    "strip_stray": (STRIP, "a</think>b<think>c", "abc"),
+    "strip_any_case": (STRIP, "<THINK>a</Think >", "a"),
+    "strip_others_stay": (STRIP, "<thinking>a</thinking>", "<thinking>a</thinking>"),
+    "strip_empty": (STRIP, "a<think/>b", "ab"),
+    "drop": (DROP, "a<think>b</think>c", "ac"),
+    "drop_nested": (DROP, "a<think>b<think>c</think>d</think>e", "ae"),
+    "drop_not_closed": (DROP, "a<think>b", "a"),
+    "drop_inner_not_closed": (DROP, "a<think>b<think>c</think>d", "a"),
+    "drop_stray_closer": (DROP, "a</think>b", "ab"),
+    "drop_empty": (DROP, "a<think/>b", "ab"),
+    "drop_two": (DROP, "<think>a</think>b<think>c</think>", "b"),
+    "rename": (RENAMING, '<lang code="ja-JP">x</lang>', '<span data-lang="ja-JP">x</span>'),
+    "rename_keeps_attributes": (RENAMING, "<lang id=1 CODE='x'>y</lang>", "<span id=1 data-lang='x'>y</span>"),
+    "rename_nested": (
+        RENAMING,
+        "<lang code=a>x<lang code=b>y</lang></lang>",
+        "<span data-lang=a>x<span data-lang=b>y</span></span>",
+    ),
+    "rename_missing_closers": (RENAMING, "<lang>x<lang>y", "<span>x<span>y</span></span>"),
+    "rename_stray_closer": (RENAMING, "a</lang>b", "ab"),
+    "rename_empty": (RENAMING, "<lang code=a/>x", "<span data-lang=a/>x"),
+    "nothing_to_do": (RENAMING, "plain", "plain"),
+}
+
+
+@pytest.mark.parametrize(("rule", "text", "expected"), RULES.values(), ids=RULES)
+def test_rule(rule: TagRule, text: str, expected: str) -> None:
+    """Each action does what it says."""
+    assert apply_rule(text, rule) == expected
+
+
+TEXTS = st.lists(
+    st.sampled_from(["<think>", "</think>", "<think/>", "a", "<", ">", "<lang code=x>", "</lang>", " "])
+).map("".join)
+
+
+@given(TEXTS)
+def test_dropping_leaves_less_than_stripping(text: str) -> None:
+    """Dropping leaves at most what stripping leaves, and without tags of that name both leave everything."""
+    stripped, dropped = apply_rule(text, STRIP), apply_rule(text, DROP)
+    assert len(dropped) <= len(stripped) <= len(text)
+    assert "think" in text or dropped == stripped == text
+
+
+@given(TEXTS)
+def test_rename_balances(text: str) -> None:
+    """Renamed tags open as often as they close."""
+    renamed = apply_rule(text, RENAMING)
+    assert renamed.count("<span") == renamed.count("</span>")
