@@ -17,12 +17,12 @@ from innkeeper.macros.silly.card import ExampleTurn, example_turns
 from innkeeper.macros.silly.card import example_blocks as blocks_of
 from innkeeper.prompt.block import Block
 from innkeeper.prompt.errors import Where
-from innkeeper.prompt.injections import Injection
 from innkeeper.prompt.note import NoteKind
-from innkeeper.prompt.origin import Origin
+from innkeeper.prompt.origin import Origin, OriginAsset, Piece
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
-from innkeeper.taverns.silly.injection import Injections
+from innkeeper.taverns.silly.expansion import Pieces, text_of
+from innkeeper.taverns.silly.injection import InjectedText, Injections
 from innkeeper.taverns.silly.lore import LoreTexts
 from innkeeper.taverns.silly.prompts import FIXED_FIRST, Prompt, PromptTurn, prompts_of
 from innkeeper.taverns.silly.room import message_block
@@ -80,7 +80,7 @@ def _stands(prompt: Prompt) -> bool:
 
 def _fixed(prompt: Prompt) -> Fixed:
     name, group = prompt.identifier, "lore" if prompt.identifier.startswith("worldInfo") else "system"
-    return Fixed(message_block(prompt.role, prompt.content, name, name, group=group, origin=prompt.origin))
+    return Fixed(message_block(prompt.role, prompt.pieces, name, name, group=group))
 
 
 _PLACED_APART: Final = frozenset((*FIXED_FIRST, "dialogueExamples", "chatHistory"))
@@ -133,8 +133,8 @@ def _beside(scene: Scene, injections: Injections, prompts: dict[str, Prompt]) ->
     return [*after, *(Fixed(_injected(item), first=True) for item in reversed(injections.before))]
 
 
-def _injected(item: Injection) -> Block:
-    return message_block(item.role, item.content, "injection", "main", origin=Origin("injection", entry=item.id))
+def _injected(item: InjectedText) -> Block:
+    return message_block(item.role, item.pieces, "injection", "main")
 
 
 def _examples(scene: Scene, lore: LoreTexts) -> list[tuple[Block, ...]]:
@@ -142,26 +142,27 @@ def _examples(scene: Scene, lore: LoreTexts) -> list[tuple[Block, ...]]:
     if scene.inputs.power.strip_examples:
         return []
     blocks = example_blocks(scene, lore)
-    heading = scene.expand(scene.inputs.preset.new_example_chat_prompt) if blocks else ""
-    return [_example(scene, heading, block, index) for index, block in enumerate(blocks)]
+    separator = scene.inputs.preset.new_example_chat_prompt if blocks else ""
+    heading = scene.expand.written(separator, Origin(OriginAsset.PRESET, "new_example_chat_prompt"))
+    return [_example(scene, heading, example, index) for index, example in enumerate(blocks)]
 
 
-def _example(scene: Scene, heading: str, block: str, index: int) -> tuple[Block, ...]:
+def _example(scene: Scene, heading: Pieces, example: Piece, index: int) -> tuple[Block, ...]:
     form = partial(
         message_block,
         "system",
         slot="dialogueExamples",
         group="examples",
         bundle=f"examples:{index}",
-        origin=Origin("character", "mes_example"),
     )
     messages = [
         form(
             content=f"{turn.name}: {turn.text}" if scene.inputs.group is not None else turn.text,
             source="examples",
+            origin=example.origin,
             name=f"example_{'user' if turn.is_user else 'assistant'}",
         )
-        for turn in turns_of(scene, block)
+        for turn in turns_of(scene, example.text)
     ]
     return (form(content=heading, source="example_separator"), *(message for message in messages if message.content))
 
@@ -169,18 +170,20 @@ def _example(scene: Scene, heading: str, block: str, index: int) -> tuple[Block,
 COMPILATION: Final = Step("compilation", run, NoConfig)
 
 
-def example_blocks(scene: Scene, lore: LoreTexts) -> list[str]:
+def example_blocks(scene: Scene, lore: LoreTexts) -> list[Piece]:
     """The blocks in prompt order: lore at the top, newest first, the card's, lore at the bottom."""
-    blocks = _blocks(scene.texts.examples)
-    for text in lore.em_top:
-        blocks = [*_blocks(scene.expand(text)), *blocks]
-    for text in lore.em_bottom:
-        blocks = [*blocks, *_blocks(scene.expand(text))]
+    card = scene.texts.pieces["examples"]
+    blocks = _blocks(scene.texts.examples, card[0].origin) if card else []
+    for entry in lore.em_top:
+        blocks = [*_blocks(scene.expand(text_of(entry)), entry[0].origin), *blocks]
+    for entry in lore.em_bottom:
+        blocks = [*blocks, *_blocks(scene.expand(text_of(entry)), entry[0].origin)]
     return blocks
 
 
-def _blocks(text: str) -> list[str]:
-    return blocks_of(strip(text.replace("\r", "")))
+def _blocks(text: str, origin: Origin) -> list[Piece]:
+    origin = msgspec.structs.replace(origin, macro=None)
+    return [Piece(block, origin) for block in blocks_of(strip(text.replace("\r", "")))]
 
 
 def turns_of(scene: Scene, block: str) -> list[ExampleTurn]:

@@ -19,18 +19,18 @@ from innkeeper.prompt.state import State
 from innkeeper.prompt.step import Step, StepConfig
 from innkeeper.taverns.silly.compat import DEFAULT_PROFILE
 from innkeeper.taverns.silly.counting import Counting, counted
+from innkeeper.taverns.silly.expansion import Expander
 from innkeeper.taverns.silly.inputs import SillyInputs, inputs_with, read_inputs
 from innkeeper.taverns.silly.line import Line
 from innkeeper.taverns.silly.scene import (
-    Expander,
     Scene,
     card_texts,
     chat_lines,
     chat_of,
     environment_of,
+    expanded,
     scene_of,
     shown_lines,
-    with_text,
 )
 from innkeeper.taverns.silly.settings import note_unused
 
@@ -52,9 +52,9 @@ def run(state: State, _config: HooksConfig) -> None:
         environment_of(state, inputs, lines), "new" if inputs.power.experimental_macro_engine else "legacy"
     )
     inputs, lines = _said(state, inputs, lines, expand)
-    texts = card_texts(inputs, expand.field)
+    texts = card_texts(inputs, expand)
     if lines:
-        lines = (with_text(lines[0], expand(lines[0].text)), *lines[1:])
+        lines = (expanded(lines[0], expand), *lines[1:])
     expand = replace(expand, env=replace(expand.env, chat=chat_of(lines)))
     counting = Counting.of(state, inputs)
     state.scratch["hooks"] = Scene(
@@ -67,7 +67,7 @@ def _said(
 ) -> tuple[SillyInputs, tuple[Line, ...]]:
     """What the user says now, with macros resolved before all others: the message, and the quiet prompt."""
     if len(lines) > len(inputs.lines):
-        lines = (*lines[:-1], with_text(lines[-1], expand(lines[-1].text)))
+        lines = (*lines[:-1], expanded(lines[-1], expand))
     elif inputs.message:
         state.note(NoteKind.IGNORED, f"the message is not sent for {inputs.type!r}", data={"input": "message"})
     quiet = expand(inputs.generation.quiet_prompt)

@@ -12,14 +12,16 @@ from typing import Final
 import msgspec
 
 from innkeeper.content.persona import PersonaPosition
-from innkeeper.prompt.injections import Injection, InjectionPosition
+from innkeeper.prompt.injections import InjectionPosition
+from innkeeper.prompt.origin import Origin, OriginAsset, strip_pieces
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
+from innkeeper.taverns.silly.expansion import Pieces, in_lines, pieces_of, text_of
 from innkeeper.taverns.silly.lore import LoreTexts, note_due, placed_note
 from innkeeper.taverns.silly.scene import Scene, scene_of
 from innkeeper.taverns.silly.settings import ROLES
 
-__all__ = ["INJECTION", "DepthText", "Injections"]
+__all__ = ["INJECTION", "InjectedText", "Injections"]
 
 NOTE_KEY: Final = "2_floating_prompt"
 SUMMARY_KEY: Final = "1_memory"
@@ -28,126 +30,112 @@ MAX_DEPTH: Final = 10_000
 """Deeper texts are dropped (`sillytavern.md` 44)."""
 
 
-class DepthText(msgspec.Struct, frozen=True, kw_only=True):
-    """A text for one depth of the chat. ``key`` sorts texts of one depth, order and role."""
+class InjectedText(msgspec.Struct, frozen=True, kw_only=True):
+    """A text that is put in. ``key`` sorts texts of one ``depth`` of the chat, order and role; the preset's own have none."""
 
     key: str
-    text: str
-    depth: int
+    pieces: Pieces
     role: str
+    depth: int = 0
     order: int = 100
+
+    @property
+    def text(self) -> str:
+        """The text."""
+        return text_of(self.pieces)
 
 
 class Injections(msgspec.Struct, frozen=True, kw_only=True):
     """``before`` and ``after`` the main prompt, in the order they stand; ``depth`` texts are unsorted."""
 
-    before: tuple[Injection, ...] = ()
-    after: tuple[Injection, ...] = ()
-    depth: tuple[DepthText, ...] = ()
+    before: tuple[InjectedText, ...] = ()
+    after: tuple[InjectedText, ...] = ()
+    depth: tuple[InjectedText, ...] = ()
     carried: dict[str, str] = {}
 
 
 def run(state: State, _config: NoConfig) -> None:
     """Collect and expand everything that is injected."""
     scene, lore = scene_of(state), state.made_by("lore")
-    note = _note(scene, lore)
-    given = [*_given(state), *([note] if note is not None else [])]
-    relative = sorted(
-        (item for item in given if item.position in (InjectionPosition.BEFORE, InjectionPosition.AFTER)), key=_known
+    given = [*_given(state), *_note(scene, lore)]
+    beside: dict[InjectionPosition, list[InjectedText]] = {InjectionPosition.BEFORE: [], InjectionPosition.AFTER: []}
+    for position, item in sorted((pair for pair in given if pair[0] in beside), key=lambda pair: _known(pair[1].key)):
+        pieces = scene.expand.pieces(item.pieces)
+        if text_of(pieces).strip():
+            beside[position].append(msgspec.structs.replace(item, pieces=pieces))
+    in_chat = (
+        msgspec.structs.replace(item, pieces=strip_pieces(scene.expand.pieces(item.pieces)))
+        for position, item in given
+        if position is InjectionPosition.CHAT
     )
-    texts = [(item, text) for item in relative if (text := scene.expand(item.content)).strip()]
-    placed = [msgspec.structs.replace(item, content=text) for item, text in texts]
-    depth = [item for item in given if item.position is InjectionPosition.CHAT]
-    at_depth = tuple(
-        text
-        for text in (
-            *(_depth_text(scene, item) for item in depth),
-            *_persona(scene),
-            *_card(scene),
-            *_lore(scene, lore),
-        )
-        if text.text
-    )
+    depth = (*in_chat, *_persona(scene), *_card(scene), *_lore(scene, lore))
     state.scratch["injection"] = Injections(
-        before=tuple(reversed([item for item in placed if item.position is InjectionPosition.BEFORE])),
-        after=tuple(item for item in placed if item.position is InjectionPosition.AFTER),
-        depth=at_depth,
-        carried=_carried(scene),
+        before=tuple(reversed(beside[InjectionPosition.BEFORE])),
+        after=tuple(beside[InjectionPosition.AFTER]),
+        depth=tuple(text for text in depth if text.pieces),
+        carried={text.key: text.text for text in _persona(scene)},  # written after the scan: for the next one
     )
 
 
-def _known(item: Injection) -> int:
-    return _KNOWN_FIRST.index(item.id) if item.id in _KNOWN_FIRST else len(_KNOWN_FIRST)
+def _known(key: str) -> int:
+    return _KNOWN_FIRST.index(key) if key in _KNOWN_FIRST else len(_KNOWN_FIRST)
 
 
-def _given(state: State) -> Iterator[Injection]:
+def _given(state: State) -> Iterator[tuple[InjectionPosition, InjectedText]]:
     """The application's system text, before the main prompt; the injections of the request, then those of the port."""
-    if state.request.system.strip():
-        yield Injection("request_system", state.request.system, InjectionPosition.BEFORE)
-    yield from state.request.injections
+    system = state.request.system
+    if system.strip():
+        pieces = pieces_of(system, Origin(OriginAsset.REQUEST, "system"))
+        yield InjectionPosition.BEFORE, InjectedText(key="request_system", pieces=pieces, role="system")
     port = state.inputs.ports.injections
-    if port is not None:
-        yield from port.active(state)
+    for item in (*state.request.injections, *(() if port is None else port.active(state))):
+        pieces = pieces_of(item.content, Origin(OriginAsset.INJECTION, entry=item.id))
+        yield item.position, InjectedText(key=item.id, pieces=pieces, role=item.role, depth=item.depth)
 
 
-def _note(scene: Scene, lore: LoreTexts) -> Injection | None:
-    text = placed_note(scene, lore)
-    note = scene.inputs.note
-    if note.depth < 0 or (not note_due(scene) and not text):
-        return None
-    positions = {0: InjectionPosition.AFTER, 1: InjectionPosition.CHAT, 2: InjectionPosition.BEFORE}
-    return Injection(
-        NOTE_KEY,
-        text,
-        positions.get(note.position, InjectionPosition.CHAT),
-        ROLES.get(note.role, "system"),
-        note.depth,
-    )
+def _note(scene: Scene, lore: LoreTexts) -> Iterator[tuple[InjectionPosition, InjectedText]]:
+    pieces, note = placed_note(scene, lore), scene.inputs.note
+    if note.depth >= 0 and (note_due(scene) or pieces):
+        positions = {0: InjectionPosition.AFTER, 1: InjectionPosition.CHAT, 2: InjectionPosition.BEFORE}
+        role = ROLES.get(note.role, "system")
+        text = InjectedText(key=NOTE_KEY, pieces=pieces, role=role, depth=note.depth)
+        yield positions.get(note.position, InjectionPosition.CHAT), text
 
 
-def _depth_text(scene: Scene, item: Injection) -> DepthText:
-    return DepthText(key=item.id, text=scene.expand(item.content).strip(), depth=item.depth, role=item.role)
-
-
-def _persona(scene: Scene) -> Iterator[DepthText]:
+def _persona(scene: Scene) -> Iterator[InjectedText]:
     persona = scene.inputs.persona
     if persona.position is PersonaPosition.AT_DEPTH and scene.texts.persona:
-        yield DepthText(
-            key="PERSONA_DESCRIPTION", text=scene.texts.persona.strip(), depth=persona.depth, role=persona.role
-        )
+        pieces = strip_pieces(scene.texts.pieces["persona"])
+        yield InjectedText(key="PERSONA_DESCRIPTION", pieces=pieces, depth=persona.depth, role=persona.role)
 
 
-def _carried(scene: Scene) -> dict[str, str]:
-    """Texts written after the scan, which the next generation's scan sees."""
-    return {text.key: text.text for text in _persona(scene)}
-
-
-def _card(scene: Scene) -> Iterator[DepthText]:
+def _card(scene: Scene) -> Iterator[InjectedText]:
     """The speaker's depth prompt; where a group appends cards, those of all who are not muted."""
     group = scene.inputs.group
     if group is None or not group.settings.generation_mode:
         own = scene.inputs.character.depth_prompt
         if own is not None and scene.texts.depth_prompt:
-            yield DepthText(key="DEPTH_PROMPT", text=scene.texts.depth_prompt.strip(), depth=own.depth, role=own.role)
+            pieces = strip_pieces(scene.texts.pieces["depth_prompt"])
+            yield InjectedText(key="DEPTH_PROMPT", pieces=pieces, depth=own.depth, role=own.role)
         return
-    for place, member in enumerate(group.members):
-        muted = place in group.settings.disabled
-        if member.depth_prompt is None or (muted and member is not scene.inputs.character):
+    for index, member in enumerate(group.members):
+        own = member.depth_prompt
+        if own is None or (index in group.settings.disabled and member is not scene.inputs.character):
             continue
-        text = scene.expand(member.depth_prompt.prompt, char=member.name).strip()
-        yield DepthText(
-            key=f"DEPTH_PROMPT_{place}", text=text, depth=member.depth_prompt.depth, role=member.depth_prompt.role
-        )
+        origin = Origin(OriginAsset.CHARACTER, "depth_prompt", name=member.name)
+        pieces = strip_pieces(scene.expand.pieces(pieces_of(own.prompt, origin), char=member.name))
+        yield InjectedText(key=f"DEPTH_PROMPT_{index}", pieces=pieces, depth=own.depth, role=own.role)
 
 
-def _lore(scene: Scene, lore: LoreTexts) -> Iterator[DepthText]:
+def _lore(scene: Scene, lore: LoreTexts) -> Iterator[InjectedText]:
     """Lore at a depth. ``skip_wian`` leaves out just these."""
     if scene.inputs.generation.skip_wian:
         return
     numbers = {name: number for number, name in ROLES.items()}
     for item in lore.depth:
         key = f"customDepthWI_{item.depth}_{numbers.get(item.role, 0)}"
-        yield DepthText(key=key, text=scene.expand("\n".join(item.texts)).strip(), depth=item.depth, role=item.role)
+        pieces = strip_pieces(scene.expand.pieces(in_lines(*item.texts)))
+        yield InjectedText(key=key, pieces=pieces, depth=item.depth, role=item.role)
 
 
 INJECTION: Final = Step("injection", run, NoConfig)

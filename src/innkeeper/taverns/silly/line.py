@@ -16,6 +16,7 @@ from innkeeper.prompt.frozen import EMPTY
 from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.message import Attachment, Message
 from innkeeper.prompt.note import NoteKind
+from innkeeper.prompt.origin import Origin, OriginAsset, Piece
 
 if TYPE_CHECKING:
     from innkeeper.prompt.state import State
@@ -41,8 +42,17 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     attachments: tuple[Attachment, ...] = ()
     tool_calls: tuple[Mapping[str, Any], ...] = ()
     tool_results: tuple[tuple[str, str], ...] = ()
+    is_new: bool = False
+    """Whether the user says it now."""
+    pieces: tuple[Piece, ...] = ()
+    """Where the text came from, where macros were replaced in it already."""
     shown: str = ""
     """What an application shows in the place of tool calls; sent only where the line is continued."""
+
+    @property
+    def origin(self) -> Origin:
+        """Where its text comes from."""
+        return Origin(OriginAsset.MESSAGE) if self.is_new else Origin(OriginAsset.HISTORY, entry=str(self.place))
 
     @property
     def has_tools(self) -> bool:
@@ -100,7 +110,7 @@ def without_calls(line: Line) -> Line:
     """A line of tool calls as one that only says something: its text, or what is shown for the calls."""
     if not line.has_tools:
         return line
-    return msgspec.structs.replace(line, text=line.text or line.shown, tool_calls=(), tool_results=())
+    return msgspec.structs.replace(line, text=line.text or line.shown, pieces=(), tool_calls=(), tool_results=())
 
 
 def spoken_lines(lines: Iterable[Line]) -> Iterator[Line]:

@@ -19,10 +19,12 @@ from innkeeper.content.persona import PersonaPosition
 from innkeeper.lore import Activated, CompiledLore, LoreInput, ScanSources, compile_lore, scan
 from innkeeper.prompt.frozen import EMPTY
 from innkeeper.prompt.note import NoteKind
+from innkeeper.prompt.origin import Origin, OriginAsset
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
 from innkeeper.taverns.assets import assets_of
 from innkeeper.taverns.silly.counting import Counting
+from innkeeper.taverns.silly.expansion import LINE_BREAK, Pieces, cut, in_lines, pieces_of, text_of
 from innkeeper.taverns.silly.scene import Scene, scene_of
 
 __all__ = [
@@ -44,18 +46,18 @@ class DepthLore(msgspec.Struct, frozen=True):
 
     depth: int
     role: str
-    texts: tuple[str, ...]
+    texts: tuple[Pieces, ...]
 
 
 class LoreTexts(msgspec.Struct, frozen=True, kw_only=True):
-    """Texts in prompt order. ``outlets`` are by name, joined."""
+    """The texts of entries in prompt order, each in pieces of its own. ``outlets`` are by name, joined."""
 
-    before: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()
-    an_top: tuple[str, ...] = ()
-    an_bottom: tuple[str, ...] = ()
-    em_top: tuple[str, ...] = ()
-    em_bottom: tuple[str, ...] = ()
+    before: tuple[Pieces, ...] = ()
+    after: tuple[Pieces, ...] = ()
+    an_top: tuple[Pieces, ...] = ()
+    an_bottom: tuple[Pieces, ...] = ()
+    em_top: tuple[Pieces, ...] = ()
+    em_bottom: tuple[Pieces, ...] = ()
     depth: tuple[DepthLore, ...] = ()
     outlets: dict[str, str] = {}
 
@@ -75,19 +77,19 @@ def lore_texts(activated: Iterable[Activated], *, reversed_ties: bool = True) ->
 
     Without ``reversed_ties`` entries of one order stand as they were activated.
     """
-    placed: dict[str, list[str]] = {name: [] for name in _FIELDS.values()}
-    depths: dict[tuple[int, str], list[str]] = {}
+    placed: dict[str, list[Pieces]] = {name: [] for name in _FIELDS.values()}
+    depths: dict[tuple[int, str], list[Pieces]] = {}
     outlets: dict[str, list[str]] = {}
     for item in sorted(activated if reversed_ties else reversed(tuple(activated)), key=_descending):
         entry = item.compiled.entry
         if not item.content:
             continue
         if entry.position is LorePosition.AT_DEPTH:
-            depths.setdefault((entry.depth, entry.role), []).insert(0, item.content)
+            depths.setdefault((entry.depth, entry.role), []).insert(0, item.pieces)
         elif entry.position is LorePosition.OUTLET:
             outlets.setdefault(entry.outlet_name, []).append(item.content)
         else:
-            placed[_FIELDS[entry.position]].insert(0, item.content)
+            placed[_FIELDS[entry.position]].insert(0, item.pieces)
     return LoreTexts(
         **{name: tuple(texts) for name, texts in placed.items()},
         depth=tuple(DepthLore(depth, role, tuple(texts)) for (depth, role), texts in depths.items()),
@@ -119,25 +121,26 @@ def note_text(scene: Scene) -> str:
     return places.get(own.position, own.text)
 
 
-def placed_note(scene: Scene, lore: LoreTexts) -> str:
+def placed_note(scene: Scene, lore: LoreTexts) -> Pieces:
     """The note as it is sent: lore around it, the persona around both; empty when it is not due."""
     due = note_due(scene)
     if not due and scene.inputs.compat.note_lore_vanishes:
-        return ""
-    text = note_text(scene)
+        return ()
+    note = pieces_of(note_text(scene), Origin(OriginAsset.AUTHORS_NOTE))
     if lore.an_top or lore.an_bottom:
-        top, bottom = "\n".join(lore.an_top), "\n".join(lore.an_bottom)
-        text = f"{top}\n{text}\n{bottom}".removeprefix("\n").removesuffix("\n")
-    return _with_persona(scene, text) if due else text
+        note = (*in_lines(*lore.an_top), LINE_BREAK, *note, LINE_BREAK, *in_lines(*lore.an_bottom))
+        text = text_of(note)
+        note = tuple(cut(note, int(text.startswith("\n")), len(text) - text[1:].endswith("\n")))
+    return _with_persona(scene, note) if due else note
 
 
-def _with_persona(scene: Scene, text: str) -> str:
-    persona, position = scene.texts.persona, scene.inputs.persona.position
+def _with_persona(scene: Scene, note: Pieces) -> Pieces:
+    persona, position = scene.texts.pieces.get("persona", ()), scene.inputs.persona.position
     if not persona:
-        return text
+        return note
     if position is PersonaPosition.TOP_AN:
-        return f"{persona}\n{text}"
-    return f"{text}\n{persona}" if position is PersonaPosition.BOTTOM_AN else text
+        return (*persona, LINE_BREAK, *note)
+    return (*note, LINE_BREAK, *persona) if position is PersonaPosition.BOTTOM_AN else note
 
 
 class Carry(msgspec.Struct, frozen=True):

@@ -19,10 +19,11 @@ from innkeeper.prompt.block import Block
 from innkeeper.prompt.frozen import FrozenDict, freeze
 from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.note import NoteKind
-from innkeeper.prompt.origin import Origin
+from innkeeper.prompt.origin import strip_pieces
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
-from innkeeper.taverns.silly.injection import MAX_DEPTH, DepthText, Injections
+from innkeeper.taverns.silly.expansion import Pieces, in_lines, pieces_of, text_of
+from innkeeper.taverns.silly.injection import MAX_DEPTH, InjectedText, Injections
 from innkeeper.taverns.silly.inputs import SillyInputs
 from innkeeper.taverns.silly.line import Line, note_calls, spoken_lines, without_calls
 from innkeeper.taverns.silly.prompts import Prompt, prompts_of
@@ -41,13 +42,13 @@ class History:
     ``continued`` is the message to go on with, taken out; ``last_text`` its text.
     """
 
-    def __init__(self, scene: Scene, texts: Iterable[DepthText]) -> None:
+    def __init__(self, scene: Scene, texts: Iterable[InjectedText]) -> None:
         self.continued: tuple[Block, ...] = ()
         self.last_text = ""
         self._scene, self._reasoning, self._skipped = scene, Reasoning(scene), 0
         lines = scene.lines if scene.inputs.calls_tools else spoken_lines(scene.lines)
         self._lines = [line for line in lines if _speaks(scene, line) or line.attachments or line.has_tools]
-        self._texts: dict[int, list[DepthText]] = {}
+        self._texts: dict[int, list[InjectedText]] = {}
         for text in texts:
             if 0 <= text.depth <= MAX_DEPTH:
                 self._texts.setdefault(text.depth, []).append(text)
@@ -62,7 +63,7 @@ class History:
             self.continued = _after_prefill(scene, _blocks(scene, line, self._reasoning, expand=False))
             return
         text = self._reasoning(line, line.text)
-        blocks = _spoken(scene, line, scene.expand(named_text(scene.inputs, line, text)))
+        blocks = _spoken(scene, line, scene.expand.pieces(_named(scene, line, text)))
         self.continued = tuple(msgspec.structs.replace(block, name=None, slot="continue") for block in blocks)
         self.last_text, self._skipped = scene.expand(text), 1
 
@@ -154,22 +155,32 @@ def _blocks(
 ) -> list[Block]:
     """A line's messages, newest first. With the scene's ``voice``, those of a line without macros are kept for other builds."""
     if line.has_tools:
-        return _tool_blocks(line, scene.expand(line.text) if expand else line.text)
+        text = pieces_of(line.text, line.origin)
+        return _tool_blocks(line, scene.expand.pieces(text) if expand else text)
     text = line.text if reasoning is None else reasoning(line, line.text)
     as_written = bool(voice) and text is line.text
     known = _PLAIN.get((id(line), voice)) if as_written else None
     if known is not None:
         return known
-    named = named_text(scene.inputs, line, text)
-    blocks = _spoken(scene, line, scene.expand(named) if expand else named)
-    return _PLAIN.put((id(line), voice), blocks, len(text), alive=line) if as_written and is_plain(named) else blocks
+    named = _named(scene, line, text)
+    blocks = _spoken(scene, line, scene.expand.pieces(named) if expand else named)
+    keep = as_written and is_plain(text_of(named))
+    return _PLAIN.put((id(line), voice), blocks, len(text), alive=line) if keep else blocks
 
 
 _PLAIN: Final[Memo[tuple[int, tuple[Any, ...]], list[Block]]] = Memo()
 """The blocks of lines whose text macros leave alone."""
 
 
-def _spoken(scene: Scene, line: Line, text: str) -> list[Block]:
+def _named(scene: Scene, line: Line, text: str) -> Pieces:
+    """What a line says, with its speaker's name where that belongs; what macros gave before keeps their names."""
+    named = named_text(scene.inputs, line, text)
+    if line.pieces and named.endswith(line.text):
+        return (*pieces_of(named.removesuffix(line.text), line.origin), *line.pieces)
+    return pieces_of(named, line.origin)
+
+
+def _spoken(scene: Scene, line: Line, text: Pieces) -> list[Block]:
     if not text and not line.attachments:
         return []
     return [
@@ -182,12 +193,12 @@ def _spoken(scene: Scene, line: Line, text: str) -> list[Block]:
             id=f"history-{line.place}",
             name=field_name(scene.inputs, line),
             attachments=line.attachments,
-            origin=Origin("history", entry=str(line.place)),
+            origin=line.origin,
         )
     ]
 
 
-def _tool_blocks(line: Line, text: str) -> list[Block]:
+def _tool_blocks(line: Line, text: Pieces) -> list[Block]:
     """A call, with what was said beside it, and its results, newest first."""
     form = partial(
         message_block,
@@ -195,7 +206,7 @@ def _tool_blocks(line: Line, text: str) -> list[Block]:
         slot="chatHistory",
         group="history",
         bundle=f"tools:{line.place}",
-        origin=Origin("history", entry=str(line.place)),
+        origin=line.origin,
     )
     calls = form("assistant", text, message_metadata=freeze({"tool_calls": line.tool_calls}))
     results = [
@@ -208,45 +219,40 @@ def _tool_blocks(line: Line, text: str) -> list[Block]:
 NO_RESULT: Final = "[No content]"
 
 
-def _depth_texts(state: State, scene: Scene) -> list[DepthText]:
+def _depth_texts(state: State, scene: Scene) -> list[InjectedText]:
     injections: Injections = state.made_by("injection")
     for item in injections.depth:
         if not 0 <= item.depth <= MAX_DEPTH:
             message = f"the text at depth {item.depth} is left out: depths go from 0 to {MAX_DEPTH}"
             state.note(NoteKind.IGNORED, message, data={"input": item.key})
-    own = [_own(prompt, _text(prompt, injections)) for prompt in prompts_of(state).values() if prompt.in_chat]
-    return [*(text for text in own if text.text), *injections.depth]
+    own = [
+        InjectedText(key="", pieces=_text(prompt, injections), depth=prompt.depth, role=prompt.role, order=prompt.order)
+        for prompt in prompts_of(state).values()
+        if prompt.in_chat
+    ]
+    return [*(text for text in own if text.pieces), *injections.depth]
 
 
-def _own(prompt: Prompt, text: str) -> DepthText:
-    return DepthText(key="", text=text, depth=prompt.depth, role=prompt.role, order=prompt.order)
-
-
-def _text(prompt: Prompt, injections: Injections) -> str:
+def _text(prompt: Prompt, injections: Injections) -> Pieces:
     """A prompt's text; a main prompt in the chat takes the texts beside it along, even when it is off (`sillytavern.md` 45)."""
     if prompt.identifier != "main":
-        return prompt.content
-    before = [item.content for item in reversed(injections.before)]
-    after = [item.content for item in reversed(injections.after)]
-    return "\n".join([*before, *([prompt.content] if prompt.content else []), *after])
+        return prompt.pieces
+    before = [item.pieces for item in reversed(injections.before)]
+    return in_lines(*before, prompt.pieces, *(item.pieces for item in reversed(injections.after)))
 
 
-def of_depth(texts: list[DepthText], depth: int) -> list[Block]:
+def of_depth(texts: list[InjectedText], depth: int) -> list[Block]:
     """One depth's messages, newest first: orders from high to low, in each system, user, assistant."""
     blocks = []
     for order in sorted({text.order for text in texts} | {100} if texts else (), reverse=True):
         for role in ROLE_ORDER:
             chosen = [text for text in texts if text.role == role and text.order == order]
-            own = [text.text for text in chosen if not text.key]
-            others = [text.text for text in sorted(chosen, key=lambda text: text.key) if text.key]
-            joined = "\n".join(part for part in (text.strip() for text in (*own, *others)) if part)
+            own = [text for text in chosen if not text.key]
+            others = sorted((text for text in chosen if text.key), key=lambda text: text.key)
+            joined = in_lines(*(strip_pieces(text.pieces) for text in (*own, *others)))
             if joined:
-                blocks.append(_injected(role, joined, depth))
+                blocks.append(message_block(role, joined, "injection", "chatHistory", depth=depth))
     return blocks
-
-
-def _injected(role: str, text: str, depth: int) -> Block:
-    return message_block(role, text, "injection", "chatHistory", depth=depth, origin=Origin("injection"))
 
 
 MACRO_EXPANSION: Final = Step("macro_expansion", run, NoConfig)

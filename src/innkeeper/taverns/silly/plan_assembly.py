@@ -12,7 +12,7 @@ import msgspec
 
 from innkeeper.prompt.block import Block
 from innkeeper.prompt.note import NoteKind
-from innkeeper.prompt.origin import Origin
+from innkeeper.prompt.origin import Origin, OriginAsset
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
 from innkeeper.taverns.silly.macro_expansion import History
@@ -58,32 +58,34 @@ def run(state: State, _config: NoConfig) -> None:
     )
 
 
-def _block(text: str, source: str, slot: str, role: str = "system") -> Block:
-    return message_block(role, text, source, slot, origin=Origin("preset", source))
+def _block(scene: Scene, text: str, source: str, slot: str) -> Block:
+    """A text of the preset, its macros resolved."""
+    pieces = scene.expand.written(text, Origin(OriginAsset.PRESET, source))
+    return message_block("system", pieces, source, slot)
 
 
 def _new_chat(scene: Scene) -> Block:
     preset = scene.inputs.preset
     text = preset.new_chat_prompt if scene.inputs.group is None else preset.new_group_chat_prompt
-    return _block(scene.expand(text), "new_chat_prompt", "chatHistory")
+    return _block(scene, text, "new_chat_prompt", "chatHistory")
 
 
 def _nudge(scene: Scene) -> Block | None:
-    text = scene.expand(scene.inputs.preset.group_nudge_prompt)
-    if scene.inputs.group is None or scene.type == "impersonate" or not text:
-        return None
-    return _block(text, "group_nudge_prompt", "chatHistory")
+    nudge = _block(scene, scene.inputs.preset.group_nudge_prompt, "group_nudge_prompt", "chatHistory")
+    return nudge if scene.inputs.group is not None and scene.type != "impersonate" and nudge.content else None
 
 
 def _control(scene: Scene) -> list[Block]:
     prompts = []
     if scene.type == "impersonate" and scene.inputs.preset.impersonation_prompt:
-        prompts.append(
-            _block(scene.expand(scene.inputs.preset.impersonation_prompt), "impersonation_prompt", "control")
-        )
+        prompts.append(_block(scene, scene.inputs.preset.impersonation_prompt, "impersonation_prompt", "control"))
     quiet = scene.inputs.generation.quiet_prompt
     if quiet.strip():
-        prompts.append(_block(quiet, "quiet_prompt", "control"))
+        prompts.append(
+            message_block(
+                "system", quiet, "quiet_prompt", "control", origin=Origin(OriginAsset.REQUEST, "quiet_prompt")
+            )
+        )
     return prompts
 
 
@@ -91,12 +93,13 @@ def _continue_nudge(scene: Scene, history: History) -> Block | None:
     if scene.type != "continue" or scene.inputs.preset.continue_prefill:
         return None
     text = scene.inputs.preset.continue_nudge_prompt.replace("{{lastChatMessage}}", history.last_text.strip())
-    return _block(scene.expand(text), "continue_nudge_prompt", "continue")
+    return _block(scene, text, "continue_nudge_prompt", "continue")
 
 
 def _bias(scene: Scene) -> Block | None:
     text = bias_of(scene)
-    return _block(text, "user_prompt_bias", "bias", role="assistant") if text else None
+    origin = Origin(OriginAsset.REQUEST, "settings", "user_prompt_bias")
+    return message_block("assistant", text, "user_prompt_bias", "bias", origin=origin) if text else None
 
 
 _SAMPLING: Final = (

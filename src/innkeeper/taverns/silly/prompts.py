@@ -16,10 +16,11 @@ from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.origin import Origin, OriginAsset
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
+from innkeeper.taverns.silly.expansion import Pieces, in_lines, pieces_of, text_of
 from innkeeper.taverns.silly.lore import LoreTexts
 from innkeeper.taverns.silly.scene import Scene, scene_of
 
-__all__ = ["DEFAULT_ORDER", "ENTRIES", "MARKERS", "PINNED_GROUPS", "Prompt", "PromptTurn", "prompts_of"]
+__all__ = ["DEFAULT_ORDER", "ENTRIES", "IN_PROMPT", "MARKERS", "PINNED_GROUPS", "Prompt", "PromptTurn", "prompts_of"]
 
 MARKERS: Final = (
     "worldInfoBefore", "personaDescription", "charDescription", "charPersonality", "scenario", "worldInfoAfter",
@@ -90,12 +91,16 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
 
     identifier: str
     role: str
-    content: str
+    pieces: Pieces = ()
     on: bool = True
     in_chat: bool = False
     depth: int = 4
     order: int = 100
-    origin: Origin | None = None
+
+    @property
+    def content(self) -> str:
+        """The text."""
+        return text_of(self.pieces)
 
 
 def prompts_of(state: State) -> dict[str, Prompt]:
@@ -110,74 +115,67 @@ def _run_pinned_groups(state: State, _config: NoConfig) -> None:
     turns: tuple[PromptTurn, ...] = state.made_by("entries")
     marked = _marked(scene, state.made_by("lore"))
     prompts = {turn.item.identifier: _prompt(scene, turn, marked) for turn in turns}
-    for identifier, text in marked.items():
-        if identifier not in prompts and (text or identifier != "personaDescription"):
-            prompts[identifier] = Prompt(identifier=identifier, role="system", content=text, origin=_origin(identifier))
+    for identifier, pieces in marked.items():
+        if identifier not in prompts and (pieces or identifier != "personaDescription"):
+            prompts[identifier] = Prompt(identifier=identifier, role="system", pieces=pieces)
     state.scratch["pinned_groups"] = prompts
     state.stat("pinned_groups", len(prompts))
 
 
-def _marked(scene: Scene, lore: LoreTexts) -> dict[str, str]:
-    texts, preset, expand = scene.texts, scene.inputs.preset, scene.expand
-    personality = (
-        expand(preset.personality_format) if texts.personality and preset.personality_format else texts.personality
-    )
-    scenario = expand(preset.scenario_format) if texts.scenario and preset.scenario_format else texts.scenario
-    persona = texts.persona if scene.inputs.persona.position in _IN_PROMPT else ""
+def _marked(scene: Scene, lore: LoreTexts) -> dict[str, Pieces]:
+    texts, preset = scene.texts.pieces, scene.inputs.preset
+    marked = {"charPersonality": texts["personality"], "scenario": texts["scenario"]}
+    for name, form, field in (
+        ("charPersonality", preset.personality_format, "personality_format"),
+        ("scenario", preset.scenario_format, "scenario_format"),
+    ):
+        if marked[name] and form:
+            marked[name] = scene.expand.written(form, Origin(OriginAsset.PRESET, field))
     return {
-        "worldInfoBefore": _formatted(scene, "\n".join(lore.before)),
-        "worldInfoAfter": _formatted(scene, "\n".join(lore.after)),
-        "charDescription": texts.description,
-        "charPersonality": personality,
-        "scenario": scenario,
-        "personaDescription": persona,
+        "worldInfoBefore": _formatted(scene, lore.before),
+        "worldInfoAfter": _formatted(scene, lore.after),
+        "charDescription": texts["description"],
+        **marked,
+        "personaDescription": texts["persona"] if scene.inputs.persona.position in IN_PROMPT else (),
     }
 
 
-_IN_PROMPT: Final = (PersonaPosition.IN_PROMPT, PersonaPosition.AFTER_CHAR)
+IN_PROMPT: Final = (PersonaPosition.IN_PROMPT, PersonaPosition.AFTER_CHAR)
+"""Where the persona's description is among the prompts."""
 
 
-def _formatted(scene: Scene, text: str) -> str:
+def _formatted(scene: Scene, entries: tuple[Pieces, ...]) -> Pieces:
     """Lore through ``wi_format``: every ``{0}`` is the text; a blank format is none."""
-    form = scene.inputs.preset.wi_format
-    return form.replace("{0}", text) if text and form.strip() else text
+    form, text = scene.inputs.preset.wi_format, in_lines(*entries)
+    if not text or not form.strip():
+        return text
+    first, *rest = (pieces_of(part, Origin(OriginAsset.PRESET, "wi_format")) for part in form.split("{0}"))
+    return (*first, *(piece for part in rest for piece in (*text, *part)))
 
 
-def _prompt(scene: Scene, turn: PromptTurn, marked: dict[str, str]) -> Prompt:
+def _prompt(scene: Scene, turn: PromptTurn, marked: dict[str, Pieces]) -> Prompt:
     item = turn.item
-    text = marked.get(item.identifier)
-    content = "" if not turn.on else _written(scene, item) if text is None else scene.expand(text)
+    pieces = marked.get(item.identifier)
+    if not turn.on:
+        pieces = ()
     return Prompt(
         identifier=item.identifier,
         role=item.role or "system",
-        content=content,
+        pieces=_written(scene, item) if pieces is None else scene.expand.pieces(pieces),
         on=turn.on,
         in_chat=item.position is PromptPosition.IN_CHAT,
         depth=item.depth,
         order=item.order,
-        origin=_origin(item.identifier),
     )
 
 
-def _written(scene: Scene, item: PromptItem) -> str:
+def _written(scene: Scene, item: PromptItem) -> Pieces:
     """A prompt's own text; for the main and the tail prompt the card's in its place, with ``{{original}}`` in it."""
-    override = {"main": scene.texts.system, "jailbreak": scene.texts.jailbreak}.get(item.identifier, "")
-    if override and not item.forbid_overrides:
-        return scene.expand(override, original=scene.expand(item.content))
-    return scene.expand(item.content)
+    own = scene.expand.written(item.content, Origin(OriginAsset.PRESET, "prompts", item.identifier))
+    override = scene.texts.pieces[_OVERRIDES[item.identifier]] if item.identifier in _OVERRIDES else ()
+    return scene.expand.pieces(override, original=text_of(own)) if override and not item.forbid_overrides else own
 
 
-def _origin(identifier: str) -> Origin:
-    return _ORIGINS.get(identifier) or Origin("preset", "prompts", identifier)
-
-
-_ORIGINS: Final = {
-    "charDescription": Origin("character", "description"),
-    "charPersonality": Origin("character", "personality"),
-    "scenario": Origin("character", "scenario"),
-    "personaDescription": Origin("persona", "description"),
-    "worldInfoBefore": Origin(OriginAsset.LOREBOOK, "before_char"),
-    "worldInfoAfter": Origin(OriginAsset.LOREBOOK, "after_char"),
-}
+_OVERRIDES: Final = {"main": "system", "jailbreak": "jailbreak"}
 
 PINNED_GROUPS: Final = Step("pinned_groups", _run_pinned_groups, NoConfig)

@@ -13,7 +13,9 @@ from typing import Any, Final
 from innkeeper.prompt.block import Block
 from innkeeper.prompt.frozen import FrozenDict
 from innkeeper.prompt.memo import Memo
+from innkeeper.prompt.origin import Origin
 from innkeeper.taverns.silly.counting import counted
+from innkeeper.taverns.silly.expansion import Pieces, text_of
 
 __all__ = ["NoRoomError", "Room", "message_block"]
 
@@ -22,9 +24,24 @@ REPLY_PRIMER: Final = 3
 
 
 def message_block(
-    role: str, content: str, source: str, slot: str, *, group: str = "system", bundle: str | None = None, **fields: Any
+    role: str,
+    content: Pieces | str,
+    source: str,
+    slot: str,
+    *,
+    group: str = "system",
+    bundle: str | None = None,
+    origin: Origin | None = None,
+    **fields: Any,
 ) -> Block:
-    """A message of the prompt. ``group`` is its budget group: all but ``system`` may be left out; ``bundle`` goes together."""
+    """A message of the prompt. ``group`` is its budget group: all but ``system`` may be left out; ``bundle`` goes together.
+
+    Its origin is that of its first piece of text, where none is given.
+    """
+    if not isinstance(content, str):
+        origin = origin or (content[0].origin if content else None)
+        fields["pieces"] = () if len(content) == 1 and content[0].origin == origin else content
+        content = text_of(content)
     facts = {"source": source} if bundle is None else {"source": source, "eviction_bundle": bundle}
     return Block(
         role=role,
@@ -33,6 +50,7 @@ def message_block(
         group=group,
         removable=group != "system",
         metadata=FrozenDict(facts),
+        origin=origin,
         **fields,
     )
 

@@ -10,56 +10,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from dataclasses import dataclass
+from typing import Any, Final
 
 import msgspec
 
 from innkeeper.content.character import Character
 from innkeeper.macros.engine.environment import CardFields, ChatLine, Field, MacroEnvironment, Voice
-from innkeeper.macros.engine.ranges import MacroRange
-from innkeeper.macros.silly import is_plain, substitute
+from innkeeper.macros.silly import is_plain
+from innkeeper.prompt.frozen import EMPTY
 from innkeeper.prompt.note import Note
+from innkeeper.prompt.origin import Origin, OriginAsset
 from innkeeper.prompt.state import State
+from innkeeper.taverns.silly.expansion import Expander, Pieces, in_lines, pieces_of, text_of
 from innkeeper.taverns.silly.inputs import Group, SillyInputs
 from innkeeper.taverns.silly.line import Line
 
 __all__ = [
     "CardTexts",
-    "Expander",
     "Scene",
     "card_texts",
     "chat_lines",
     "environment_of",
+    "expanded",
     "scene_of",
     "shown_lines",
 ]
 
 Count = Callable[[Mapping[str, Any]], int]
-
-
-@dataclass(frozen=True, slots=True)
-class Expander:
-    """Expands macros for this build. What is learnt later, as lore's outlets, ``env`` reads where it is kept."""
-
-    env: MacroEnvironment
-    pack: Literal["new", "legacy"] = "new"
-
-    def __call__(self, text: str, *, char: str | None = None, original: str | None = None) -> str:
-        """The text with its macros replaced; ``char`` speaks instead of the environment's character."""
-        if is_plain(text):
-            return text
-        env = self.env if char is None else replace(self.env, char=char)
-        return substitute(text, env, pack=self.pack, original=original)
-
-    def ranged(self, text: str) -> tuple[str, list[MacroRange]]:
-        """The text with its macros replaced, and what each of them made of it."""
-        ranges: list[MacroRange] = []
-        return substitute(text, self.env, pack=self.pack, ranges=ranges), ranges
-
-    def field(self, text: str) -> str:
-        """A field of the card with its macros replaced; other fields are empty in it (`sillytavern.md` 14)."""
-        return substitute(text, self.env, pack=self.pack, replace_character_card=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +70,14 @@ def scene_of(state: State) -> Scene:
     return scene
 
 
-Expand = Callable[[str], str]
 _NEWLINES: Final = re.compile(r"\n+")
 
 
 class CardTexts(msgspec.Struct, frozen=True, kw_only=True):
-    """Card texts after macros. ``system`` and ``jailbreak`` keep their macros: they are expanded where they are used."""
+    """Card texts after macros, and in ``pieces`` where they came from.
+
+    ``system`` and ``jailbreak`` keep their macros: they are expanded where they are used.
+    """
 
     description: str = ""
     personality: str = ""
@@ -109,80 +89,61 @@ class CardTexts(msgspec.Struct, frozen=True, kw_only=True):
     depth_prompt: str = ""
     creator_notes: str = ""
     version: str = ""
+    pieces: Mapping[str, Pieces] = EMPTY
 
 
-def card_texts(inputs: SillyInputs, expand: Expand) -> CardTexts:
+def card_texts(inputs: SillyInputs, expand: Expander) -> CardTexts:
     """The card's texts, expanded once each, in SillyTavern's order; a group's cards are joined where its mode says so."""
-    card, told = inputs.character, inputs.metadata
-    clean = _collapsing(expand) if inputs.power.collapse_newlines else expand
-    texts = CardTexts(
-        description=clean(card.description.strip()),
-        personality=clean(card.personality.strip()),
-        persona=clean(inputs.persona.description.strip()),
-        scenario=clean((told.get("scenario") or card.scenario).strip()),
-        examples=clean((told.get("mes_example") or card.mes_example).strip()),
-        system=clean((told.get("system_prompt") or card.system_prompt).strip()) if _wants_main(inputs) else "",
-        jailbreak=clean(card.post_history_instructions.strip()) if inputs.power.prefer_character_jailbreak else "",
-        version=card.character_version,
-        depth_prompt=clean(_depth_prompt(card).strip()),
-        creator_notes=clean(card.creator_notes.strip()),
-    )
-    return texts if inputs.group is None else _joined(texts, inputs, inputs.group, clean)
+    card, chat, power = inputs.character, inputs.metadata, inputs.power
+    scenario, examples = chat.get("scenario"), chat.get("mes_example")
+    system = (chat.get("system_prompt") or card.system_prompt) if power.prefer_character_prompt else ""
+    texts = {
+        "description": (card.description, Origin(OriginAsset.CHARACTER, "description")),
+        "personality": (card.personality, Origin(OriginAsset.CHARACTER, "personality")),
+        "persona": (inputs.persona.description, Origin(OriginAsset.PERSONA, "description")),
+        "scenario": (scenario or card.scenario, Origin(OriginAsset.CHARACTER, "scenario")),
+        "examples": (examples or card.mes_example, Origin(OriginAsset.CHARACTER, "mes_example")),
+        "system": (system, Origin(OriginAsset.CHARACTER, "system_prompt")),
+        "jailbreak": (
+            card.post_history_instructions if power.prefer_character_jailbreak else "",
+            Origin(OriginAsset.CHARACTER, "post_history_instructions"),
+        ),
+        "depth_prompt": (
+            card.depth_prompt.prompt if card.depth_prompt else "",
+            Origin(OriginAsset.CHARACTER, "depth_prompt"),
+        ),
+        "creator_notes": (card.creator_notes, Origin(OriginAsset.CHARACTER, "creator_notes")),
+    }
+    pieces = {name: _clean(inputs, expand, pieces_of(text.strip(), origin)) for name, (text, origin) in texts.items()}
+    group = inputs.group
+    if group is not None and group.settings.generation_mode:
+        fields = environment_fields(inputs)
+        joined = {"description": fields.description, "personality": fields.personality}
+        joined |= {} if scenario else {"scenario": fields.scenario}
+        joined |= {} if examples else {"examples": fields.mes_examples}
+        for name, voices in joined.items():
+            pieces[name] = in_lines(
+                *(
+                    _clean(inputs, expand, _spoken(voice, texts[name][1]))
+                    for voice in voices
+                    if isinstance(voice, Voice)
+                )
+            )
+    return CardTexts(version=card.character_version, pieces=pieces, **{name: text_of(pieces[name]) for name in texts})
 
 
-def _wants_main(inputs: SillyInputs) -> bool:
-    return inputs.power.prefer_character_prompt
+def _clean(inputs: SillyInputs, expand: Expander, pieces: Pieces) -> Pieces:
+    pieces = expand.pieces(pieces, bare=True)
+    text = text_of(pieces)
+    if not inputs.power.collapse_newlines or "\n\n" not in text:
+        return pieces
+    return pieces_of(_NEWLINES.sub("\n", text), pieces[0].origin)
 
 
-def _depth_prompt(card: Character) -> str:
-    return card.depth_prompt.prompt if card.depth_prompt else ""
-
-
-def _collapsing(expand: Expand) -> Expand:
-    return lambda text: _NEWLINES.sub("\n", expand(text))
-
-
-def _joined(texts: CardTexts, inputs: SillyInputs, group: Group, clean: Expand) -> CardTexts:
-    """The four card texts of all members, joined, where the group appends cards."""
-    if not group.settings.generation_mode:
-        return texts
-    scenario, examples = inputs.metadata.get("scenario"), inputs.metadata.get("mes_example")
-    return msgspec.structs.replace(
-        texts,
-        description=_collect(inputs, group, "Description", lambda card: card.description, clean),
-        personality=_collect(inputs, group, "Personality", lambda card: card.personality, clean),
-        scenario=texts.scenario if scenario else _collect(inputs, group, "Scenario", lambda card: card.scenario, clean),
-        examples=texts.examples
-        if examples
-        else _collect(inputs, group, "Example Messages", lambda card: _with_start(card.mes_example), clean),
-    )
-
-
-def _with_start(text: str) -> str:
-    trimmed = text.strip()
-    return trimmed if not trimmed or trimmed.startswith("<START>") else f"<START>\n{trimmed}"
-
-
-def _collect(inputs: SillyInputs, group: Group, field: str, pick: Callable[[Character], str], clean: Expand) -> str:
-    parts = []
-    for place, member in enumerate(group.members):
-        muted = place in group.settings.disabled
-        if muted and group.settings.generation_mode != APPEND_ALL and member is not inputs.character:
-            continue
-        text = pick(member).strip()
-        if text:
-            parts.append(clean(_around(group, field, text).replace("{{char}}", member.name)))
-    return "\n".join(part for part in parts if part)
-
-
-def _around(group: Group, field: str, text: str) -> str:
-    prefix, suffix = (
-        part.replace("<FIELDNAME>", field) for part in (group.settings.join_prefix, group.settings.join_suffix)
-    )
-    return f"{prefix}{text}{suffix}"
-
-
-APPEND_ALL: Final = 2
+def _spoken(voice: Voice, origin: Origin) -> Pieces:
+    """A member's part of a field of the group, in its form."""
+    text = f"{voice.before}{voice.text}{voice.after}".replace("{{char}}", voice.char)
+    return pieces_of(text, msgspec.structs.replace(origin, name=voice.char))
 
 
 def chat_lines(inputs: SillyInputs) -> tuple[Line, ...]:
@@ -196,7 +157,7 @@ def chat_lines(inputs: SillyInputs) -> tuple[Line, ...]:
     if not text or inputs.type not in ("normal", "continue"):
         return lines
     place = len(lines)
-    return (*lines, Line(place=place, name=inputs.user, text=text, is_user=True))
+    return (*lines, Line(place=place, name=inputs.user, text=text, is_user=True, is_new=bool(inputs.message)))
 
 
 def shown_lines(inputs: SillyInputs, lines: tuple[Line, ...]) -> tuple[Line, ...]:
@@ -205,9 +166,12 @@ def shown_lines(inputs: SillyInputs, lines: tuple[Line, ...]) -> tuple[Line, ...
     return visible[:-1] if inputs.type == "swipe" else visible
 
 
-def with_text(line: Line, text: str) -> Line:
-    """The line with another text."""
-    return line if text == line.text else msgspec.structs.replace(line, text=text)
+def expanded(line: Line, expand: Expander) -> Line:
+    """The line with its macros replaced."""
+    if is_plain(line.text):
+        return line
+    pieces = expand.written(line.text, line.origin)
+    return msgspec.structs.replace(line, text=text_of(pieces), pieces=pieces)
 
 
 INSTRUCT: Final[Mapping[str, Any]] = {"enabled": True, "wrap": True, "macro": True, "names_behavior": "force"}
@@ -215,7 +179,7 @@ CONTEXT: Final[Mapping[str, Any]] = {"chat_start": "***", "example_separator": "
 SYSPROMPT: Final[Mapping[str, Any]] = {"enabled": True, "content": ""}
 SENT: Final = ("normal", "continue")
 """Generations that put what was typed into the chat first; the others leave it in the input."""
-_APPEND_ALL: Final = 2
+APPEND_ALL: Final = 2
 """The group mode that appends the cards of muted members too."""
 
 
@@ -228,7 +192,7 @@ def environment_of(state: State, inputs: SillyInputs, lines: Sequence[Line]) -> 
         group=group.names if group else (),
         group_active=group.active_names if group else (),
         persona=inputs.persona.description,
-        card=_card(inputs),
+        card=environment_fields(inputs),
         prefer_card_prompt=inputs.power.prefer_character_prompt,
         prefer_card_instruction=inputs.power.prefer_character_jailbreak,
         collapse_newlines=inputs.power.collapse_newlines,
@@ -260,7 +224,8 @@ def environment_of(state: State, inputs: SillyInputs, lines: Sequence[Line]) -> 
     )
 
 
-def _card(inputs: SillyInputs) -> CardFields:
+def environment_fields(inputs: SillyInputs) -> CardFields:
+    """The card's fields as they are written; in a group that appends cards those that its members share."""
     card, told = inputs.character, inputs.metadata
     return CardFields(
         description=_shared(inputs, "Description", lambda one: one.description),
@@ -299,7 +264,7 @@ def _voices(inputs: SillyInputs, group: Group, title: str, field: Callable[[Char
     )
     voices = []
     for place, member in enumerate(group.members):
-        muted = place in group.settings.disabled and group.settings.generation_mode != _APPEND_ALL
+        muted = place in group.settings.disabled and group.settings.generation_mode != APPEND_ALL
         text = field(member)
         if text and (not muted or member is inputs.character):
             voices.append(Voice(member.name, text, before, after))

@@ -26,6 +26,7 @@ from innkeeper.prompt.state import State
 from innkeeper.prompt.step import Step, StepConfig
 from innkeeper.taverns.silly.compilation import Compiled
 from innkeeper.taverns.silly.counting import tool_tokens
+from innkeeper.taverns.silly.expansion import LINE_BREAK
 from innkeeper.taverns.silly.injection import Injections
 from innkeeper.taverns.silly.lore import Carry
 from innkeeper.taverns.silly.macro_expansion import History
@@ -296,7 +297,8 @@ def _squashed(placed: list[Block]) -> list[Block]:
             continue
         last = squashed[-1] if squashed else None
         if last is not None and _joins(last) and _joins(block):
-            squashed[-1] = last.with_(content=f"{last.content}\n{block.content}")
+            pieces = (*last.ranges(), LINE_BREAK, *block.ranges())
+            squashed[-1] = last.with_(content=f"{last.content}\n{block.content}", pieces=pieces)
         else:
             squashed.append(block)
     return squashed

@@ -20,7 +20,7 @@ from innkeeper.taverns.silly.plan_assembly import bias_of, provider_options, res
 from innkeeper.taverns.silly.scene import Scene, scene_of
 from innkeeper.taverns.silly.settings import custom_stop_strings
 from innkeeper.taverns.silly.text.instruct import NOBODY, Instruct, instruct_of
-from innkeeper.taverns.silly.text.story import text_of
+from innkeeper.taverns.silly.text.story import settings_of
 
 __all__ = ["TEXT_ASSEMBLY", "TextAssembly", "banned_strings", "stop_strings"]
 
@@ -47,7 +47,7 @@ class TextAssembly(msgspec.Struct, frozen=True, kw_only=True):
 def run(state: State, _config: NoConfig) -> None:
     """Write the reply's opening; set greeting, stop strings and options."""
     scene = scene_of(state)
-    text, instruct = text_of(scene), instruct_of(scene)
+    text, instruct = settings_of(scene), instruct_of(scene)
     quiet = scene.inputs.generation.quiet_prompt
     resolve_greeting(state, scene)
     bias = bias_of(scene)

@@ -201,7 +201,7 @@ def _blocks(parts: TextParts, filled: TextFill) -> Iterator[Block]:
             example.role,
             example.text,
             "examples",
-            Origin("character", "mes_example", str(example.block)),
+            example.origin,
             group="examples",
             enabled=place < filled.examples,
             removable=not parts.pinned,

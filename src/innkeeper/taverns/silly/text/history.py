@@ -10,10 +10,11 @@ from typing import Final
 
 import msgspec
 
+from innkeeper.prompt.block import Block
 from innkeeper.prompt.origin import Origin
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
-from innkeeper.taverns.silly.injection import MAX_DEPTH, DepthText, Injections
+from innkeeper.taverns.silly.injection import MAX_DEPTH, InjectedText, Injections
 from innkeeper.taverns.silly.line import Line, note_calls, spoken_lines
 from innkeeper.taverns.silly.macro_expansion import Reasoning, of_depth
 from innkeeper.taverns.silly.scene import Scene, scene_of
@@ -89,7 +90,7 @@ def _of_line(scene: Scene, line: Line, reasoning: Reasoning) -> Said:
         text=reasoning(line, line.text),
         is_user=line.is_user,
         guest=line.force_avatar is not None,
-        origin=Origin("history", entry=str(line.place)),
+        origin=line.origin,
     )
 
 
@@ -97,29 +98,30 @@ def _with_depths(state: State, scene: Scene, chat: list[Said]) -> list[Said]:
     """Texts at depths put between, newest first. The line to continue stays the newest."""
     injections: Injections = state.made_by("injection")
     compiled: TextCompiled = state.made_by("compilation")
-    depths: dict[int, list[DepthText]] = {}
+    depths: dict[int, list[InjectedText]] = {}
     for text in (*injections.depth, *([compiled.placed] if compiled.placed else [])):
         if text.text and 0 <= text.depth <= MAX_DEPTH:
             depths.setdefault(text.depth, []).append(text)
     put = 0
     for depth in sorted(depths):
-        texts = [_injected(scene, block.role, block.content, depth) for block in of_depth(depths[depth], depth)]
+        texts = [_injected(scene, block) for block in of_depth(depths[depth], depth)]
         place = (1 if depth == 0 and scene.type == "continue" else depth) + put
         chat[place:place] = texts
         put += len(texts)
     return chat
 
 
-def _injected(scene: Scene, role: str, text: str, depth: int) -> Said:
+def _injected(scene: Scene, block: Block) -> Said:
+    role = block.role
     names = {"user": scene.inputs.user, "assistant": scene.inputs.char}
     return Said(
         role=role,
         name=names.get(role, ""),
-        text=text,
+        text=block.content,
         source="injection",
         is_user=role == "user",
-        depth=depth,
-        origin=Origin("injection"),
+        depth=block.depth,
+        origin=block.origin,
     )
 
 

@@ -13,18 +13,19 @@ from typing import Final
 
 import msgspec
 
-from innkeeper.content.persona import PersonaPosition
 from innkeeper.content.templates import StoryPosition
 from innkeeper.macros.handlebars.render import render_handlebars
 from innkeeper.macros.handlebars.syntax import parse
 from innkeeper.prompt.errors import InnkeeperError, UsageError
-from innkeeper.prompt.injections import Injection
+from innkeeper.prompt.origin import Origin, OriginAsset, Piece
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
 from innkeeper.taverns.silly.compilation import example_blocks, turns_of
-from innkeeper.taverns.silly.injection import DepthText, Injections
+from innkeeper.taverns.silly.expansion import in_lines, pieces_of, text_of
+from innkeeper.taverns.silly.injection import InjectedText, Injections
 from innkeeper.taverns.silly.inputs import TextSettings
 from innkeeper.taverns.silly.lore import LoreTexts
+from innkeeper.taverns.silly.prompts import IN_PROMPT
 from innkeeper.taverns.silly.scene import Scene, scene_of
 from innkeeper.taverns.silly.text.instruct import Instruct, instruct_of
 
@@ -36,13 +37,13 @@ __all__ = [
     "Example",
     "TextCompiled",
     "post_history",
+    "settings_of",
     "story_string",
     "text_examples",
-    "text_of",
 ]
 
 
-def text_of(scene: Scene) -> TextSettings:
+def settings_of(scene: Scene) -> TextSettings:
     """What text completion adds to the inputs. Raises `UsageError` in a chat build."""
     if scene.inputs.text is None:
         raise UsageError("text completion's steps need dialect 'text'", hint="set dialect='text' in the request")
@@ -53,13 +54,13 @@ def _run_pinned_groups(state: State, _config: NoConfig) -> None:
     """Leave the values of the template's fields, but those that later steps make (anchors, examples)."""
     scene = scene_of(state)
     lore: LoreTexts = state.made_by("lore")
-    texts, before, after = scene.texts, "\n".join(lore.before), "\n".join(lore.after)
+    texts, before, after = scene.texts, text_of(in_lines(*lore.before)), text_of(in_lines(*lore.after))
     state.scratch["pinned_groups"] = {
         "description": texts.description,
         "personality": texts.personality,
-        "persona": texts.persona if scene.inputs.persona.position in _IN_PROMPT else "",
+        "persona": texts.persona if scene.inputs.persona.position in IN_PROMPT else "",
         "scenario": texts.scenario,
-        "system": _system(scene, text_of(scene)),
+        "system": _system(scene, settings_of(scene)),
         "char": scene.inputs.char,
         "user": scene.inputs.user,
         "wiBefore": before,
@@ -68,8 +69,6 @@ def _run_pinned_groups(state: State, _config: NoConfig) -> None:
         "loreAfter": after,
     }
 
-
-_IN_PROMPT: Final = (PersonaPosition.IN_PROMPT, PersonaPosition.AFTER_CHAR)
 
 STORY_FIELDS: Final = Step("pinned_groups", _run_pinned_groups, NoConfig)
 
@@ -85,7 +84,7 @@ def _system(scene: Scene, text: TextSettings) -> str:
 
 def post_history(scene: Scene) -> str:
     """What stands behind the history: the system prompt's text for that, or the card's in its place."""
-    prompt, card = text_of(scene).sysprompt, scene.texts.jailbreak
+    prompt, card = settings_of(scene).sysprompt, scene.texts.jailbreak
     if prompt.enabled is False:
         return ""
     return scene.expand(card, original=prompt.post_history) if card else scene.expand(prompt.post_history)
@@ -96,7 +95,7 @@ def story_string(scene: Scene, values: dict[str, str]) -> str:
 
     Raises `MacroError` when the template cannot be read or rendered, and says where.
     """
-    template = text_of(scene).context.story_string
+    template = settings_of(scene).context.story_string
     try:
         filled = render_handlebars(template, values, lambda name: _macro(scene, name))
     except InnkeeperError as error:
@@ -114,13 +113,13 @@ def _breaks(scene: Scene) -> bool:
     instruct = instruct_of(scene)
     if instruct is None:
         return True
-    framed = text_of(scene).context.story_string_position is not StoryPosition.IN_CHAT
+    framed = settings_of(scene).context.story_string_position is not StoryPosition.IN_CHAT
     return instruct.template.wrap and not (framed and instruct.template.story_string_suffix)
 
 
 def _run_entries(state: State, _config: NoConfig) -> None:
     """Read the story string. Raises `MacroSyntaxError` with its line and column."""
-    template = text_of(scene_of(state)).context.story_string
+    template = settings_of(scene_of(state)).context.story_string
     try:
         tree = parse(template)
     except InnkeeperError as error:
@@ -138,31 +137,32 @@ class Example(msgspec.Struct, frozen=True):
     block: int
     text: str
     role: str = "system"
+    origin: Origin | None = None
 
 
 def text_examples(state: State, scene: Scene) -> tuple[list[Example], str]:
     """The pieces in order, and the examples as ``mesExamplesRaw`` has them."""
     blocks, instruct = example_blocks(scene, state.made_by("lore")), instruct_of(scene)
-    separator = text_of(scene).context.example_separator
+    separator = settings_of(scene).context.example_separator
     heading = scene.expand(separator) + "\n" if separator else ""
-    plain = [Example(place, f"{heading}{block}\n") for place, block in enumerate(blocks)]
+    plain = [Example(place, f"{heading}{block.text}\n", origin=block.origin) for place, block in enumerate(blocks)]
     if instruct is None:
         return plain, "".join(piece.text for piece in plain)
-    raw = "".join(f"<START>\n{block}\n" for block in blocks)
+    raw = "".join(f"<START>\n{block.text}\n" for block in blocks)
     if instruct.template.skip_examples:
         return plain, raw
     return list(_instructed(scene, instruct, blocks, heading)) or plain, raw
 
 
-def _instructed(scene: Scene, instruct: Instruct, blocks: list[str], heading: str) -> Iterator[Example]:
+def _instructed(scene: Scene, instruct: Instruct, blocks: list[Piece], heading: str) -> Iterator[Example]:
     """A heading and its lines, for each block in which somebody speaks."""
     for place, block in enumerate(blocks):
-        turns = turns_of(scene, block)
+        turns = turns_of(scene, block.text)
         if turns and heading:
-            yield Example(place, heading)
+            yield Example(place, heading, origin=Origin(OriginAsset.PRESET, "example_separator"))
         for turn in turns:
             role = "user" if turn.is_user else "assistant"
-            yield Example(place, instruct.example(role, turn.name, turn.text), role)
+            yield Example(place, instruct.example(role, turn.name, turn.text), role, block.origin)
 
 
 STORY_KEY: Final = "__STORY_STRING__"
@@ -173,7 +173,7 @@ class TextCompiled(msgspec.Struct, frozen=True, kw_only=True):
     """``story`` stands first, or ``placed`` goes into the chat; ``examples`` and ``start`` follow."""
 
     story: str
-    placed: DepthText | None = None
+    placed: InjectedText | None = None
     examples: tuple[Example, ...] = ()
     start: str = ""
 
@@ -184,7 +184,7 @@ def _run_compilation(state: State, _config: NoConfig) -> None:
     examples, raw = text_examples(state, scene)
     values = _values(state, injections, examples, raw)
     story = story_string(scene, values)
-    context, instruct = text_of(scene).context, instruct_of(scene)
+    context, instruct = settings_of(scene).context, instruct_of(scene)
     placed = None
     if context.story_string_position is StoryPosition.IN_CHAT:
         placed, story = _placed(scene, story), ""
@@ -209,15 +209,18 @@ def _values(state: State, injections: Injections, examples: Iterable[Example], r
     }
 
 
-def _anchor(items: Iterable[Injection]) -> str:
+def _anchor(items: Iterable[InjectedText]) -> str:
     """Injections of one place, by their keys."""
-    return "\n".join(item.content.strip() for item in sorted(items, key=lambda item: item.id))
+    return "\n".join(item.text.strip() for item in sorted(items, key=lambda item: item.key))
 
 
-def _placed(scene: Scene, story: str) -> DepthText:
-    context = text_of(scene).context
-    return DepthText(
-        key=STORY_KEY, text=story.strip(), depth=context.story_string_depth, role=context.story_string_role
+def _placed(scene: Scene, story: str) -> InjectedText:
+    context = settings_of(scene).context
+    return InjectedText(
+        key=STORY_KEY,
+        pieces=pieces_of(story.strip(), Origin(OriginAsset.PRESET, "story_string")),
+        depth=context.story_string_depth,
+        role=context.story_string_role,
     )
 
 

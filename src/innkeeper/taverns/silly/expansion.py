@@ -1,0 +1,106 @@
+"""Expander: the macros of this build's texts replaced, with where each range of the result came from.
+
+A text on its way is a tuple of `Piece`: runs of text with their origins, which joined are the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+import msgspec
+
+from innkeeper.macros.engine.environment import MacroEnvironment
+from innkeeper.macros.engine.ranges import MacroRange, made_pieces
+from innkeeper.macros.silly import is_plain, substitute
+from innkeeper.prompt.origin import Origin, OriginAsset, Piece, join_pieces
+
+__all__ = ["LINE_BREAK", "SEPARATOR", "Expander", "Pieces", "cut", "in_lines", "pieces_of", "text_of"]
+
+Pieces = tuple[Piece, ...]
+
+SEPARATOR: Final = Origin(OriginAsset.ENGINE, "separator")
+"""The origin of line breaks between joined texts."""
+
+LINE_BREAK: Final = Piece("\n", SEPARATOR)
+
+
+def pieces_of(text: str, origin: Origin) -> Pieces:
+    """A text of one origin; no piece for no text."""
+    return (Piece(text, origin),) if text else ()
+
+
+def text_of(pieces: Pieces) -> str:
+    """The text that pieces make."""
+    return pieces[0].text if len(pieces) == 1 else "".join([piece.text for piece in pieces])
+
+
+def in_lines(*texts: Pieces) -> Pieces:
+    """Texts joined by line breaks, empty ones left out."""
+    return texts[0] if len(texts) == 1 else join_pieces(texts, "\n", SEPARATOR)
+
+
+@dataclass(frozen=True, slots=True)
+class Expander:
+    """Expands macros for this build. What is learnt later, as lore's outlets, ``env`` reads where it is kept."""
+
+    env: MacroEnvironment
+    pack: Literal["new", "legacy"] = "new"
+
+    def __call__(self, text: str, *, original: str | None = None) -> str:
+        """The text with its macros replaced."""
+        return text if is_plain(text) else substitute(text, self.env, pack=self.pack, original=original)
+
+    def ranged(self, text: str) -> tuple[str, list[MacroRange]]:
+        """The text with its macros replaced, and what each of them made of it."""
+        ranges: list[MacroRange] = []
+        return substitute(text, self.env, pack=self.pack, ranges=ranges), ranges
+
+    def written(self, text: str, origin: Origin, *, original: str | None = None) -> Pieces:
+        """A text of one origin with its macros replaced: what a macro gave names it."""
+        return self.pieces(pieces_of(text, origin), original=original)
+
+    def pieces(
+        self, source: Pieces, *, char: str | None = None, original: str | None = None, bare: bool = False
+    ) -> Pieces:
+        """Pieces with their macros replaced, as one text.
+
+        ``char`` speaks instead of the environment's character; in a ``bare`` text, as a field of the card is one, the card's
+        other fields are empty (`sillytavern.md` 14).
+        """
+        text = text_of(source)
+        if is_plain(text):
+            return source
+        env = self.env if char is None else replace(self.env, char=char)
+        ranges: list[MacroRange] = []
+        expanded = substitute(
+            text, env, pack=self.pack, original=original, replace_character_card=not bare, ranges=ranges
+        )
+        if expanded == text:
+            return source
+        made = made_pieces(expanded, ranges, source[0].origin)
+        return made if len(source) == 1 else tuple(_carried(source, text, made))
+
+
+def _carried(source: Pieces, text: str, made: Pieces) -> Iterator[Piece]:
+    """What was made of a text of several origins: what macros left as it was keeps its own, a macro has that of its tag."""
+    place = 0
+    for piece in made:
+        start = text.find(piece.text, place) if piece.origin.macro is None else -1
+        if start >= 0:
+            place = start + len(piece.text)
+            yield from cut(source, start, place)
+        else:
+            origin = next(iter(cut(source, place, len(text))), source[-1]).origin
+            yield Piece(piece.text, msgspec.structs.replace(origin, macro=piece.origin.macro))
+
+
+def cut(source: Pieces, start: int, end: int) -> Iterator[Piece]:
+    """The pieces of a text from one character to another."""
+    place = 0
+    for piece in source:
+        text = piece.text[max(start - place, 0) : max(end - place, 0)]
+        place += len(piece.text)
+        if text:
+            yield Piece(text, piece.origin)
