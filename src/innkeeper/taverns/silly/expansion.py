@@ -14,9 +14,9 @@ import msgspec
 from innkeeper.macros.engine.environment import MacroEnvironment
 from innkeeper.macros.engine.ranges import MacroRange, made_pieces
 from innkeeper.macros.silly import is_plain, substitute
-from innkeeper.prompt.origin import Origin, OriginAsset, Piece, join_pieces
+from innkeeper.prompt.origin import Origin, OriginAsset, Piece
 
-__all__ = ["LINE_BREAK", "SEPARATOR", "Expander", "Pieces", "cut", "in_lines", "pieces_of", "text_of"]
+__all__ = ["LINE_BREAK", "SEPARATOR", "Expander", "Pieces", "cut", "in_lines", "origin_of", "pieces_of", "text_of"]
 
 Pieces = tuple[Piece, ...]
 
@@ -36,9 +36,23 @@ def text_of(pieces: Pieces) -> str:
     return pieces[0].text if len(pieces) == 1 else "".join([piece.text for piece in pieces])
 
 
+def origin_of(pieces: Pieces) -> Origin | None:
+    """Where a text comes from, macros aside: of several entries the asset alone, of several assets the first one's origin."""
+    if len(pieces) == 1:
+        return pieces[0].origin
+    origins = {msgspec.structs.replace(piece.origin, macro=None): None for piece in pieces if piece is not LINE_BREAK}
+    first = next(iter(origins), None)
+    if first is None or len(origins) == 1 or any(origin.asset != first.asset for origin in origins):
+        return first
+    return Origin(first.asset)
+
+
 def in_lines(*texts: Pieces) -> Pieces:
     """Texts joined by line breaks, empty ones left out."""
-    return texts[0] if len(texts) == 1 else join_pieces(texts, "\n", SEPARATOR)
+    if len(texts) == 1:
+        return texts[0]
+    filled = [text for text in texts if text]
+    return tuple(piece for index, text in enumerate(filled) for piece in (*((LINE_BREAK,) if index else ()), *text))
 
 
 @dataclass(frozen=True, slots=True)

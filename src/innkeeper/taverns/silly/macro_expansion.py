@@ -155,8 +155,8 @@ def _blocks(
 ) -> list[Block]:
     """A line's messages, newest first. With the scene's ``voice``, those of a line without macros are kept for other builds."""
     if line.has_tools:
-        text = pieces_of(line.text, line.origin)
-        return _tool_blocks(line, scene.expand.pieces(text) if expand else text)
+        written = pieces_of(line.text, line.origin)
+        return _tool_blocks(line, scene.expand.pieces(written) if expand else written)
     text = line.text if reasoning is None else reasoning(line, line.text)
     as_written = bool(voice) and text is line.text
     known = _PLAIN.get((id(line), voice)) if as_written else None

@@ -13,7 +13,7 @@ import msgspec
 from innkeeper.content.persona import PersonaPosition
 from innkeeper.content.preset import PromptItem, PromptPosition
 from innkeeper.prompt.note import NoteKind
-from innkeeper.prompt.origin import Origin, OriginAsset
+from innkeeper.prompt.origin import Origin, OriginAsset, Piece
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
 from innkeeper.taverns.silly.expansion import Pieces, in_lines, pieces_of, text_of
@@ -130,7 +130,8 @@ def _marked(scene: Scene, lore: LoreTexts) -> dict[str, Pieces]:
         ("scenario", preset.scenario_format, "scenario_format"),
     ):
         if marked[name] and form:
-            marked[name] = scene.expand.written(form, Origin(OriginAsset.PRESET, field))
+            formatted = scene.expand.written(form, Origin(OriginAsset.PRESET, field))
+            marked[name] = tuple(piece for part in formatted for piece in _inserted(part, marked[name]))
     return {
         "worldInfoBefore": _formatted(scene, lore.before),
         "worldInfoAfter": _formatted(scene, lore.after),
@@ -142,6 +143,11 @@ def _marked(scene: Scene, lore: LoreTexts) -> dict[str, Pieces]:
 
 IN_PROMPT: Final = (PersonaPosition.IN_PROMPT, PersonaPosition.AFTER_CHAR)
 """Where the persona's description is among the prompts."""
+
+
+def _inserted(part: Piece, inserted: Pieces) -> Pieces:
+    """A part of a format; where a macro stands for the text that is formatted, that text."""
+    return inserted if part.origin.macro and part.text == text_of(inserted) else (part,)
 
 
 def _formatted(scene: Scene, entries: tuple[Pieces, ...]) -> Pieces:

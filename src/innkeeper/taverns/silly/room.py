@@ -15,7 +15,7 @@ from innkeeper.prompt.frozen import FrozenDict
 from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.origin import Origin
 from innkeeper.taverns.silly.counting import counted
-from innkeeper.taverns.silly.expansion import Pieces, text_of
+from innkeeper.taverns.silly.expansion import Pieces, origin_of, text_of
 
 __all__ = ["NoRoomError", "Room", "message_block"]
 
@@ -36,10 +36,10 @@ def message_block(
 ) -> Block:
     """A message of the prompt. ``group`` is its budget group: all but ``system`` may be left out; ``bundle`` goes together.
 
-    Its origin is that of its first piece of text, where none is given.
+    Its origin is what its pieces have in common, where none is given.
     """
     if not isinstance(content, str):
-        origin = origin or (content[0].origin if content else None)
+        origin = origin or origin_of(content)
         fields["pieces"] = () if len(content) == 1 and content[0].origin == origin else content
         content = text_of(content)
     facts = {"source": source} if bundle is None else {"source": source, "eviction_bundle": bundle}
