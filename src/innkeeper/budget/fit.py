@@ -41,7 +41,7 @@ class FitConfig(CountingConfig, frozen=True, kw_only=True):
 
     ``recount``: whether a plan that its tavern has filled by counts of its own (strategy ``fill``) is counted again; by default
     only where these options or the counter's own ``framing`` say how to count. ``keep_user``: whether a prompt that none of
-    the user's messages fits into is refused.
+    the user's messages fits into is refused, unless the step ``trimming`` was told to warn (``on_overflow``).
     """
 
     recount: bool | None = None
@@ -105,7 +105,7 @@ def fit_state(state: State, config: FitConfig | None = None) -> None:
     if room is None:
         return
     strategy = STRATEGIES.make(_strategy_of(before))
-    if config.keep_user and strategy.keeps_latest_user:
+    if config.keep_user and strategy.keeps_latest_user and not _was_told_to_warn(state):
         _check_user(plan, room, state.step)
     costing = config.costing(state)
     if strategy.name == Fill.name and not config.recounts(costing.counter):
@@ -150,6 +150,11 @@ def _new_notes(result: TrimResult, costing: Costing, step: str | None, notes: Se
     """Of `notes_of`, those that no earlier step has added."""
     messages = {note.message for note in notes}
     return [note for note in notes_of(result, costing, step) if note.message not in messages]
+
+
+def _was_told_to_warn(state: State) -> bool:
+    """Whether the step ``trimming`` leaves its configuration, and that asks for warnings in the place of errors."""
+    return getattr(state.scratch.get("trimming"), "on_overflow", None) == "warn"
 
 
 def _check_user(plan: Plan, room: Room, step: str | None) -> None:

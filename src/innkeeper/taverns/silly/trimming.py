@@ -119,8 +119,9 @@ class SillyTrimmingConfig(StepConfig, StrategyChoice, frozen=True, kw_only=True)
 
 
 def run(state: State, config: SillyTrimmingConfig) -> None:
-    """Fill and finish."""
+    """Fill and finish. Leaves its configuration for what comes later."""
     scene = scene_of(state)
+    state.scratch["trimming"] = config
     strategy, budget = config.cutting(), scene.inputs.context_tokens
     room = Room(UNBOUNDED if strategy else budget, scene.count, scene.counted_by)
     try:

@@ -141,7 +141,8 @@ def _fitted(parts: TextParts, filled: TextFill) -> TextFill:
 
 
 def run(state: State, config: SillyTrimmingConfig) -> None:
-    """Fill, write, count, finish."""
+    """Fill, write, count, finish. Leaves its configuration for what comes later."""
+    state.scratch["trimming"] = config
     scene = scene_of(state)
     parts = _parts(state)
     if config.cutting() is not None:
