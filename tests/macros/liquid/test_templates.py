@@ -1,6 +1,7 @@
 """Liquid templates: what they render to, what they leave behind, and that none takes the process down."""
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -483,3 +484,37 @@ def test_depth_is_bounded() -> None:
 def test_registers() -> None:
     """Filters read the context."""
     assert liquid_registers(CONTEXT) == {"context": CONTEXT}
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "a ",
+                "\n",
+                "  \n",
+                "\\} ",
+                "{{ char }}",
+                "{{ char | upcase }}",
+                "{{ 'x' }}",
+                "{% if 1 %}y{% endif %}",
+                "{% raw %}{{ char }}{% endraw %}",
+                "{{ nobody }}",
+                "{% comment %}n{% endcomment %}",
+                "{{ context.model }}",
+            ]
+        ),
+        max_size=12,
+    )
+)
+def test_ranges_are_what_outputs_and_tags_made(parts: list[str]) -> None:
+    """Each range holds the text of its output or tag, after escapes and blank lines are gone; literal text is in none."""
+    values = {"char": {"①"}, "output": {"x"}, "if": {"y"}, "context.model": {"②"}}
+    made = {"{{ char }}": "①", "{{ char | upcase }}": "①", "{{ 'x' }}": "x", "{% if 1 %}y{% endif %}": "y"}
+    made["{{ context.model }}"] = "②"
+    result = render("".join(parts), {"char": "①", "context": {"model": "②"}})
+    assert result.error is None
+    texts = [result.text[one.start : one.end] for one in result.ranges]
+    assert texts == [made[part] for part in parts if part in made]
+    assert all(text in values[one.macro] for text, one in zip(texts, result.ranges, strict=True))
+    assert all(one.end <= other.start for one, other in pairwise(result.ranges))

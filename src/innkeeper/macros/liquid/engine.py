@@ -16,6 +16,9 @@ import msgspec
 from liquid import BoundTemplate, Environment, RenderContext, Token
 from liquid import exceptions as failures
 from liquid.ast import Node
+from liquid.builtin.content import ContentNode
+from liquid.builtin.expressions import FilteredExpression, Path
+from liquid.builtin.output import OutputNode
 from liquid.tag import Tag
 from liquid.undefined import Undefined
 
@@ -29,6 +32,7 @@ from innkeeper.macros.engine.errors import (
     place_in,
 )
 from innkeeper.macros.engine.limits import CACHED_TEMPLATE_BYTES, CACHED_TEMPLATES, LIQUID_LIMITS, LiquidLimits
+from innkeeper.macros.engine.ranges import MacroRange
 from innkeeper.macros.liquid.bounded import (
     CRASHES,
     BoundedContext,
@@ -124,17 +128,33 @@ def _parsed(text: str, limits: LiquidLimits, *, strict: bool) -> BoundTemplate:
 
 
 def run(text: str, session: LiquidSession) -> str:
-    """Render a template. Raises `MacroError`, `MacroLimitError`, and what a variables store raises."""
+    """Render a template, and record in the session what its outputs and tags made of the text.
+
+    Raises `MacroError`, `MacroLimitError`, and what a variables store raises.
+    """
     template = parse(text, session.limits, strict=session.strict)
     context, buffer = BoundedContext.of(template, session), Buffer(session)
     for node in template.nodes:
+        start = buffer.tell()
         try:
             node.render(context, buffer)
         except failures.LiquidInterrupt as interrupt:
             raise MacroSyntaxError(f"{interrupt} outside of a loop", where=place_in(text, _index(node))) from interrupt
         except (failures.LiquidError, MacroError, LimitError, *CRASHES) as error:
             raise_translated(error, text, session.limits, _index(node))
+        if buffer.tell() > start and not isinstance(node, ContentNode):
+            session.ranges.append(MacroRange(start, buffer.tell(), _name(node)))
     return buffer.getvalue()
+
+
+def _name(node: Node) -> str:
+    """What made the text of an output or tag: the variable that is printed, or the name of the tag."""
+    value = (
+        node.expression.left
+        if isinstance(node, OutputNode) and isinstance(node.expression, FilteredExpression)
+        else None
+    )
+    return str(value) if isinstance(value, Path) else node.token.value if node.token.kind == "tag" else "output"
 
 
 def _index(node: Node) -> int:

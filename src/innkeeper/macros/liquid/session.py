@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from innkeeper.macros.engine.errors import MacroArgumentError, MacroLimitError
 from innkeeper.macros.engine.limits import LIQUID_LIMITS, LiquidLimits
+from innkeeper.macros.engine.ranges import MacroRange
 from innkeeper.prompt.clock import Clock
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.frozen import EMPTY
@@ -37,6 +38,7 @@ class LiquidSession:
     clock: Clock | None = None
     limits: LiquidLimits = LIQUID_LIMITS
     warnings: list[Note] = field(default_factory=list)
+    ranges: list[MacroRange] = field(default_factory=list)
     namespace_size: int = 0
     _spent: int = 0
     _next_check: int = _CHECK_EVERY

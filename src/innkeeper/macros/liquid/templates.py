@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
 from innkeeper.macros.engine.errors import MacroError, MacroLimitError, UnknownMacroError, place_in
 from innkeeper.macros.engine.limits import LIQUID_LIMITS
+from innkeeper.macros.engine.ranges import Edit, MacroRange, edited
 from innkeeper.prompt.clock import Clock
 from innkeeper.prompt.context import Context
 from innkeeper.prompt.errors import InputError, LimitError, UsageError
@@ -25,19 +26,26 @@ from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.prompt.text import scalar_text
 from innkeeper.prompt.variables import StagedVariables, VariablesStore
 
+if TYPE_CHECKING:
+    from innkeeper.macros.liquid.session import LiquidSession
+
 __all__ = ["LiquidResult", "Participant", "check", "liquid_assigns", "liquid_registers", "render", "variables_used"]
 
 _ON_ERROR: Final = ("passthrough", "raise")
 _BLANK_LINE: Final = re.compile(r"^[ \t]+$", re.MULTILINE)
-_ESCAPED: Final = re.compile(r"\\([{}])")
+_ESCAPES: Final = re.compile(r"\\(?=[{}])")
 
 
 class LiquidResult(msgspec.Struct, frozen=True):
-    """What a template became. When it failed, ``text`` is the template itself and ``error`` says why."""
+    """What a template became. When it failed, ``text`` is the template itself and ``error`` says why.
+
+    ``ranges`` are what its outputs (under the variable's name) and tags (under theirs) made of the text.
+    """
 
     text: str
     warnings: tuple[Note, ...] = ()
     error: MacroError | MacroLimitError | LimitError | None = None
+    ranges: tuple[MacroRange, ...] = ()
 
 
 def render(
@@ -74,14 +82,16 @@ def render(
     text = scalar_text(text)
     staged = None if variables is None else StagedVariables(variables)
     try:
-        output, warnings = _output(text, assigns, staged, strict, registers, clock)
+        output, session = _output(text, assigns, staged, strict, registers, clock)
     except (MacroError, LimitError) as error:
         if strict or on_error == "raise":
             raise
         return LiquidResult(text, (_failure(error),), error)
     if staged is not None:
         staged.commit()
-    return LiquidResult(_finished(output), warnings)
+    if session is None:
+        return LiquidResult(_finished(output, []))
+    return LiquidResult(_finished(output, session.ranges), tuple(session.warnings), ranges=tuple(session.ranges))
 
 
 def _output(
@@ -91,14 +101,15 @@ def _output(
     strict: bool,  # noqa: FBT001 - handed on as it came
     registers: Mapping[str, Any],
     clock: Clock | None,
-) -> tuple[str, tuple[Note, ...]]:
+) -> tuple[str, LiquidSession | None]:
+    """The text, and the session of its rendering; a text without any tag is rendered without one."""
     if "{{" not in text and "{%" not in text and len(text) * 4 <= LIQUID_LIMITS.template_bytes:
-        return text, ()
+        return text, None
     from innkeeper.macros.liquid.engine import run
     from innkeeper.macros.liquid.session import LiquidSession
 
     session = LiquidSession(assigns, variables, strict, registers, clock)
-    return run(text, session), tuple(session.warnings)
+    return run(text, session), session
 
 
 def _failure(error: InputError) -> Note:
@@ -106,13 +117,18 @@ def _failure(error: InputError) -> Note:
     return Note(NoteKind.MACRO, message, where=error.where, hint=error.hint)
 
 
-def _finished(text: str) -> str:
-    r"""Escapes resolved, blank lines emptied.
+def _finished(text: str, ranges: list[MacroRange]) -> str:
+    r"""Escapes resolved, blank lines emptied; ``ranges`` are moved with the text.
 
-    >>> _finished("a\n  \n\t\nb \\{x\\}")
+    >>> _finished("a\n  \n\t\nb \\{x\\}", [])
     'a\n\n\nb {x}'
     """
-    return scalar_text(_BLANK_LINE.sub("", _ESCAPED.sub(r"\1", text)))
+    for removed in (_ESCAPES, _BLANK_LINE):
+        spans = [found.span() for found in removed.finditer(text)]
+        if spans and ranges:
+            ranges[:] = edited(ranges, [Edit(start, end, 0) for start, end in spans])
+        text = removed.sub("", text) if spans else text
+    return scalar_text(text)
 
 
 def check(text: str) -> tuple[MacroError | MacroLimitError, ...]:
