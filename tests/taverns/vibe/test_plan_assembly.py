@@ -139,6 +139,21 @@ def test_origins_cover_the_text() -> None:
             assert all(piece.origin.asset != "unknown" for piece in block.ranges())
 
 
+def test_a_templates_pieces_name_what_made_them() -> None:
+    """Text of the template is the template's; what an output made has the variable's name beside it, a tag its own."""
+    meta = {"system_template": "You are {{ char }}.{% if user %} Talk to {{ user }}!{% endif %}"}
+    (block,) = vibe.build(character=SERA, user="Bob", meta=meta).blocks[:1]
+    assert [(piece.text, piece.origin.macro) for piece in block.ranges()] == [
+        ("You are ", None),
+        ("Sera", "char"),
+        (".", None),
+        (" Talk to Bob!", "if"),
+    ]
+    assert {(piece.origin.asset, piece.origin.field, piece.origin.entry) for piece in block.ranges()} == {
+        ("request", "meta", "system_template")
+    }
+
+
 def test_plan_blocks_stat() -> None:
     """The number of blocks is reported as a stat of this step."""
     events: list[tuple[str, Any, Any]] = []

@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from innkeeper.content.character import Character
 from innkeeper.content.persona import Persona
-from innkeeper.macros.liquid.templates import liquid_assigns, liquid_registers, render
+from innkeeper.macros.engine.ranges import made_pieces
+from innkeeper.macros.liquid.templates import LiquidResult, liquid_assigns, liquid_registers, render
 from innkeeper.prompt import (
     Block,
     BudgetGroup,
@@ -148,12 +149,13 @@ def _template(state: State, key: str, slot: str) -> Iterator[Block]:
     text = "" if value is None else str(value)
     if not text.strip():
         return
-    rendered = _rendered(state, key, text)
-    if rendered.strip():
-        yield _system_block(slot, key, (Piece(rendered, Origin(OriginAsset.REQUEST, "meta", key)),))
+    rendered, origin = _rendered(state, key, text), Origin(OriginAsset.REQUEST, "meta", key)
+    if rendered.text.strip():
+        block = _system_block(slot, key, made_pieces(rendered.text, rendered.ranges, origin))
+        yield block.with_(origin=origin)
 
 
-def _rendered(state: State, key: str, template: str) -> str:
+def _rendered(state: State, key: str, template: str) -> LiquidResult:
     who = prepared(state)
     try:
         result = render(
@@ -170,7 +172,7 @@ def _rendered(state: State, key: str, template: str) -> str:
         where = note.where or Where()
         place = Where(asset=key, line=where.line, column=where.column, excerpt=where.excerpt, cut=where.cut)
         state.warn(note.message, kind=NoteKind.MACRO, where=place, hint=note.hint)
-    return result.text
+    return result
 
 
 def _system_block(slot: str, source: str, pieces: tuple[Piece, ...], id: str | None = None) -> Block:  # noqa: A002
