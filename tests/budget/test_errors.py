@@ -12,7 +12,8 @@ from tests.budget.doubles import Characters
 
 def test_they_are_usage_errors() -> None:
     """Exit code 2, HTTP 400, each with a hint."""
-    for budget in ({}, {"max_tokens": -1}):
+    budgets: list[dict[str, Any]] = [{}, {"max_tokens": -1}]
+    for budget in budgets:
         with pytest.raises(BudgetError) as caught:
             trim([], counter=Characters(), **budget)
         error = caught.value

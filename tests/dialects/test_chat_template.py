@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from innkeeper.dialects import ChatTemplateError, chat_template, convert
-from innkeeper.dialects.limits import MAX_TEMPLATE_CHARS
+from innkeeper.dialects.chat_template import MAX_TEMPLATE_CHARS
 from innkeeper.prompt import LimitError, Message, Tool, UnavailableError
 from tests.dialects.talks import ALL, call, message
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 
 from innkeeper.dialects import convert
-from innkeeper.dialects.jsonable import compact, jsonable, object_of
-from innkeeper.dialects.limits import MAX_DATA_DEPTH
+from innkeeper.dialects.jsonable import MAX_DATA_DEPTH, compact, jsonable, object_of
 from innkeeper.prompt import FrozenDict, LimitError, Message
 from tests.prompt.doubles import ANY_TEXT, JSON, nested
 

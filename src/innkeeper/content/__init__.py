@@ -64,8 +64,8 @@ if TYPE_CHECKING:
     from innkeeper.content.finding import Finding as Finding
     from innkeeper.content.finding import Level as Level
     from innkeeper.content.finding import refuse_findings as refuse_findings
+    from innkeeper.content.json import ABSENT as ABSENT
     from innkeeper.content.json.document import Document as Document
-    from innkeeper.content.json.splice import ABSENT as ABSENT
     from innkeeper.content.json.text import decode_json as decode_json
     from innkeeper.content.json.text import encode_json as encode_json
     from innkeeper.content.limits import LIMITS as LIMITS
@@ -92,7 +92,7 @@ if TYPE_CHECKING:
     from innkeeper.content.validation import validate as validate
 
 _HOMES: Final = {
-    "ABSENT": "json.splice",
+    "ABSENT": "json",
     "DamagedFileError": "errors",
     "Asset": "asset",
     "BadLine": "chat",

@@ -80,7 +80,7 @@ class BranchTree:
         """A document, copied. Without options a change is stamped with the beginning of 1970.
 
         Raises:
-            BranchError: there is none, it is no object, or parents form a circle.
+            BranchError: there is none, it is not an object, or parents form a circle.
             ShapeError: a part of it has the wrong type.
             LimitError: it is too deep.
         """

@@ -17,10 +17,10 @@ import msgspec
 from innkeeper.content.asset import DEFAULT_ASSETS, Asset
 from innkeeper.content.errors import CardError, LorebookError, WrongKindError
 from innkeeper.content.finding import Finding, Level, Path, shown
+from innkeeper.content.json import ABSENT
 from innkeeper.content.json.document import Document, remembered
 from innkeeper.content.json.kinds import kind_of_json
 from innkeeper.content.json.record import FindingCollector, Record, as_integer, as_number, as_role
-from innkeeper.content.json.splice import ABSENT
 from innkeeper.content.json.text import encode_json
 from innkeeper.content.limits import LIMITS, Limits
 from innkeeper.content.lorebook import Lorebook, read_lorebook
@@ -97,7 +97,7 @@ class Character(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """A character from itself, a card as a JSON object, or JSON text. Remembered by content.
 
         Raises:
-            CardError: it is no card, or one without a name.
+            CardError: it is not a card, or one without a name.
             FormatError: the text is not JSON.
             ContentLimitError: it is beyond a limit.
         """
@@ -236,7 +236,7 @@ def read_character(document: Document, *, limits: Limits = LIMITS, lenient: bool
         lenient: accept a card without ``spec`` or of an unknown one, with a finding.
 
     Raises:
-        CardError: it is no card.
+        CardError: it is not a card.
         WrongKindError: it follows a specification that is not read.
         WrongKindError: it is something else that is read elsewhere.
     """
@@ -257,7 +257,7 @@ def _version(tree: dict[str, Any], findings: FindingCollector, *, lenient: bool)
     if spec is None and not isinstance(data, dict) and _is_v1(tree) and kind_of_json(tree) in V1_KINDS:
         return CardVersion.V1
     if lenient and isinstance(data, dict):
-        findings.add("unknown-spec", f"{shown(spec)} is no known specification; read as V3", ("spec",))
+        findings.add("unknown-spec", f"{shown(spec)} is not a known specification; read as V3", ("spec",))
         return CardVersion.V3
     raise _refusal(tree, spec)
 
@@ -282,7 +282,7 @@ def _refusal(tree: dict[str, Any], spec: Any) -> CardError | WrongKindError:
     if _is_v1({**tree, "name": "?"}):
         return CardError("the character has no name", where=Where(path="name"), hint="give it a name")
     return CardError(
-        "this JSON is no character card", hint="a card has `spec` and `data`, or at least name and description"
+        "this JSON is not a character card", hint="a card has `spec` and `data`, or at least name and description"
     )
 
 

@@ -28,7 +28,7 @@ OURS: Final = "innkeeper"
 
 
 class BadLine(msgspec.Struct, frozen=True):
-    """A line that is no message, kept as it is: its number in the file, and before which message it stands."""
+    """A line that is not a message, kept as it is: its number in the file, and before which message it stands."""
 
     line: int
     before: int
@@ -55,7 +55,7 @@ class Chat(msgspec.Struct, frozen=True, kw_only=True):
         """A chat from itself, a list of messages, an object with ``messages``, or text (JSON or JSON lines).
 
         Raises:
-            ChatError: something in it is no message.
+            ChatError: something in it is not a message.
             FormatError: the text is not JSON.
             ContentLimitError: it is beyond a limit.
         """
@@ -162,10 +162,10 @@ def read_chat(data: bytes, *, limits: Limits = LIMITS, name: str | None = None, 
         data: JSON lines, or JSON: a list of messages, or an object with ``messages``.
         limits: the limits to hold.
         name: what errors call the file.
-        lenient: keep a line that is no message as it is, with a finding, instead of refusing the file.
+        lenient: keep a line that is not a message as it is, with a finding, instead of refusing the file.
 
     Raises:
-        ChatError: something in it is no message; ``where`` has its line or its place in the list.
+        ChatError: something in it is not a message; ``where`` has its line or its place in the list.
         WrongKindError: it is something else that is read elsewhere.
         ContentLimitError: too many messages, or one that is too long.
     """
@@ -212,7 +212,7 @@ def _read_object(tree: dict[str, Any], data: bytes, findings: list[Finding], lim
         )
     if kind == "unknown":
         raise ChatError(
-            "this JSON is no chat", where=Where(asset=name), hint="a chat is a list of messages, or JSON lines"
+            "this JSON is not a chat", where=Where(asset=name), hint="a chat is a list of messages, or JSON lines"
         )
     raise WrongKindError(f"this is not a chat but a {kind}", found=kind, where=Where(asset=name))
 
@@ -288,7 +288,7 @@ class _Lines:
         except InputError as error:
             torn = is_last and (self.header is not None or bool(self.messages))
             if not (self.lenient or torn):
-                hint = error.hint or "lenient=True keeps lines that are no messages"
+                hint = error.hint or "lenient=True keeps lines that are not messages"
                 raise ChatError(error.message, where=_at_line(error.where, number, self.name), hint=hint) from error
             rule = "torn-line" if torn else "bad-line"
             self.findings.append(Finding(rule, f"kept, but not read: {error.message}", line=number))

@@ -9,9 +9,9 @@ import msgspec
 
 from innkeeper.content.errors import ChatError
 from innkeeper.content.finding import Path
+from innkeeper.content.json import ABSENT
 from innkeeper.content.json.document import Document
 from innkeeper.content.json.record import as_flag, as_integer, as_text
-from innkeeper.content.json.splice import ABSENT
 from innkeeper.content.json.text import encode_json
 from innkeeper.prompt.errors import UnknownNameError
 from innkeeper.prompt.message import Attachment, Message
@@ -180,7 +180,7 @@ def read_message(raw: dict[str, Any], data: bytes | None = None) -> ChatMessage:
         return _read_silly(raw, data)
     if "role" not in raw:
         hint = "a message has `mes`, or `role` and `content`"
-        raise ChatError("this JSON object is no message", hint=hint)
+        raise ChatError("this JSON object is not a message", hint=hint)
     message = Message.of(raw if "content" in raw else {**raw, "content": None})
     return ChatMessage(
         role=message.role,

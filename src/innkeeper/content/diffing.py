@@ -9,7 +9,7 @@ import msgspec
 
 from innkeeper.content.character import Character
 from innkeeper.content.finding import Path, show_path
-from innkeeper.content.json.splice import ABSENT
+from innkeeper.content.json import ABSENT
 
 __all__ = ["Difference", "diff", "diff_trees"]
 

@@ -129,7 +129,7 @@ def read_lorebook(
         path, raw = (*path, "data"), raw["data"]
     if raw == []:
         hint = 'a book without entries is written {"entries": []}'
-        raise LorebookError("an empty list is no lorebook", where=Where(path=None), hint=hint)
+        raise LorebookError("an empty list is not a lorebook", where=Where(path=None), hint=hint)
     book = {"entries": raw} if isinstance(raw, list) else raw
     if not isinstance(book, dict):
         raise LorebookError(f"a lorebook is an object, not {type(raw).__name__}", where=Where(path=None))

@@ -87,7 +87,7 @@ def read_personas(document: Document, *, limits: Limits = LIMITS, name: str | No
     if isinstance(tree, dict) and isinstance(tree.get("name"), str):
         return (Persona.read(document, limits=limits),)
     hint = "a persona has `name` and `description`, a backup `personas` and `persona_descriptions`"
-    raise PersonaError("this JSON is no persona", where=Where(asset=name), hint=hint)
+    raise PersonaError("this JSON is not a persona", where=Where(asset=name), hint=hint)
 
 
 def _from_backup(tree: Mapping[str, Any], limits: Limits) -> list[Persona]:

@@ -138,7 +138,7 @@ def _check_languages(notes: Any) -> Iterator[Finding]:
     for language in notes if isinstance(notes, dict) else ():
         if not _LANGUAGE.fullmatch(language):
             path = show_path(("data", "creator_notes_multilingual", language))
-            yield Finding("language", f"{shown(language)} is no ISO 639-1 code", path=path, level=Level.ERROR)
+            yield Finding("language", f"{shown(language)} is not an ISO 639-1 code", path=path, level=Level.ERROR)
 
 
 def _check_assets(assets: Any) -> Iterator[Finding]:
@@ -158,13 +158,13 @@ def _check_assets(assets: Any) -> Iterator[Finding]:
 def _check_asset(asset: Mapping[str, Any], path: Path) -> Iterator[Finding]:
     uri, ext, type_ = (asset.get(name) for name in ("uri", "ext", "type"))
     if isinstance(uri, str) and not uri.startswith(URI_STARTS):
-        message = f"{shown(uri)} is no address of a known kind"
+        message = f"{shown(uri)} is not an address of a known kind"
         yield Finding("asset-uri", message, path=show_path((*path, "uri")))
     if isinstance(ext, str) and not _EXTENSION.fullmatch(ext) and uri != "ccdefault:":
-        message = f"{shown(ext)} is no file extension in lower case without a dot"
+        message = f"{shown(ext)} is not a file extension in lower case without a dot"
         yield Finding("asset-ext", message, path=show_path((*path, "ext")), level=Level.ERROR)
     if isinstance(type_, str) and type_ not in ASSET_TYPES and not type_.startswith("x_"):
-        message = f"{shown(type_)} is no type of the specification, and does not begin with x_"
+        message = f"{shown(type_)} is not a type of the specification, and does not begin with x_"
         yield Finding("asset-type", message, path=show_path((*path, "type")))
 
 

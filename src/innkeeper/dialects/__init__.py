@@ -77,6 +77,6 @@ def convert(
     """Messages in a provider's shape: a list, or a dict where system text is apart.
 
     For the notes of what was lost, ask the dialect itself: ``DIALECTS[dialect].messages(messages, options)``.
-    Raises `UnknownNameError` for an unknown dialect, `FormatError` for what is no message.
+    Raises `UnknownNameError` for an unknown dialect, `FormatError` for what is not a message.
     """
     return dialects[dialect].messages(messages_of(messages), options).body

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
-from innkeeper.dialects.limits import MAX_DATA_DEPTH
 from innkeeper.prompt.errors import LimitError
 from innkeeper.prompt.text import scalar_text
 
-__all__ = ["compact", "jsonable", "object_of"]
+__all__ = ["MAX_DATA_DEPTH", "compact", "jsonable", "object_of"]
+
+MAX_DATA_DEPTH: Final = 100
+"""How deep metadata, tool schemas, tool arguments and options may nest."""
 
 
 def jsonable(value: Any, depth: int = 0) -> Any:

@@ -62,7 +62,7 @@ class ToolCall(msgspec.Struct, frozen=True, gc=False):
         """The arguments as a JSON object; anything else is put into one, and reported."""
         found = object_of(self.arguments)
         if found is None:
-            report.repair("tool arguments that are no JSON object were sent as {'arguments': ...}", index)
+            report.repair("tool arguments that are not a JSON object were sent as {'arguments': ...}", index)
             return {"arguments": jsonable(self.arguments)}
         return found
 

@@ -72,7 +72,7 @@ def inspect_messages(
 
     Raises:
         UsageError: ``messages`` cannot be iterated.
-        FormatError: an element is no message.
+        FormatError: an element is not a message.
     """
     counter = counter or default_counter()
     seen = []

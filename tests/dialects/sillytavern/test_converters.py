@@ -222,7 +222,7 @@ BAD: list[tuple[str, Any, str]] = [
 
 @pytest.mark.parametrize(("messages", "where"), [pytest.param(*bad[1:], id=bad[0]) for bad in BAD])
 def test_errors_say_where(messages: Any, where: str) -> None:
-    """What is no message is refused with its place."""
+    """What is not a message is refused with its place."""
     with pytest.raises(FormatError) as caught:
         convert({"fn": "postProcess", "type": "merge", "messages": messages})
     assert where in str(caught.value.where)

@@ -160,7 +160,7 @@ def test_messages_keep_what_no_rule_changes() -> None:
 
 
 def test_no_messages() -> None:
-    """What is no list of messages gives none; what is no message is refused with its place."""
+    """What is no list of messages gives none; what is not a message is refused with its place."""
     assert apply_messages([], "before_macro", "user_view", {"a": 1}) == {"message": []}
     with pytest.raises(ShapeError) as caught:
         apply_messages([], "before_macro", "user_view", [message("a"), "b"])

@@ -61,7 +61,7 @@ class Archive:
     """The files of a zip, with the limits of its reader.
 
     Raises:
-        DamagedFileError: it is no zip, or it breaks a rule.
+        DamagedFileError: it is not a zip, or it breaks a rule.
         ContentLimitError: too many files, or too long names.
     """
 
@@ -148,7 +148,7 @@ def _directory(reader: Reader) -> tuple[int, int]:
     tail = reader.take(reader.size - tail_start, "the archive")
     end = find_directory(tail)
     if end < 0:
-        raise _broken(reader, "this is no zip archive, or its end is missing", "sound")
+        raise _broken(reader, "this is not a zip archive, or its end is missing", "sound")
     if tail[max(0, end - 20) : end].startswith(_END64_MARK):
         raise _broken(reader, "the archive is in the large format (zip64)", "no-zip64")
     _, _, _, _, _, size, offset, _ = _END.unpack_from(tail, end)

@@ -246,7 +246,7 @@ def read_preset_file(document: Document, *, limits: Limits = LIMITS, name: str |
     if kind != "unknown":
         raise WrongKindError(f"this is not a preset but a {kind}", found=kind, where=Where(asset=name))
     hint = "a chat preset has `prompts`, a context template `story_string`, an instruct template sequences"
-    raise PresetError("this JSON is no preset or template", where=Where(asset=name), hint=hint)
+    raise PresetError("this JSON is not a preset or template", where=Where(asset=name), hint=hint)
 
 
 def _old_sysprompt(document: Document, kind: str) -> dict[str, Any]:

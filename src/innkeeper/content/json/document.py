@@ -11,7 +11,8 @@ import msgspec
 
 from innkeeper.content.errors import JsonError
 from innkeeper.content.finding import Finding, Path
-from innkeeper.content.json.splice import ABSENT, splice
+from innkeeper.content.json import ABSENT
+from innkeeper.content.json.splice import splice
 from innkeeper.content.json.text import decode_json, decode_text, encode_json
 from innkeeper.content.limits import LIMITS, Limits
 from innkeeper.prompt.errors import UsageError

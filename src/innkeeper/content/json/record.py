@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from innkeeper.content.finding import Finding, Level, Path, show_path, shown
-from innkeeper.content.json.splice import ABSENT
+from innkeeper.content.json import ABSENT
 
 __all__ = [
     "FALSE_WORDS",
@@ -29,7 +29,7 @@ TRUE_WORDS: Final = frozenset({"1", "true", "yes", "y", "on"})
 FALSE_WORDS: Final = frozenset({"0", "false", "no", "n", "off", ""})
 
 MAX_NUMBER: Final = 2**53
-"""Whole numbers beyond it are no numbers here, as JavaScript could not hold them either."""
+"""Whole numbers beyond it are not numbers here, as JavaScript could not hold them either."""
 
 _ROLES: Final[Mapping[Any, str]] = {
     0: "system",

@@ -8,12 +8,10 @@ from typing import Any, Final, NamedTuple
 
 from innkeeper.content.errors import JsonError
 from innkeeper.content.finding import Path, show_path
+from innkeeper.content.json import ABSENT
 from innkeeper.content.json.text import encode_json
 
-__all__ = ["ABSENT", "JsonSpan", "locate", "splice"]
-
-ABSENT: Final[Any] = type("Absent", (), {"__repr__": lambda _: "ABSENT", "__bool__": lambda _: False})()
-"""Stands for a value that is not there; setting a place to it removes the place."""
+__all__ = ["JsonSpan", "locate", "splice"]
 
 _SPACE: Final = re.compile(r"[ \t\r\n]*+")
 _STRING: Final = re.compile(r'"([^"\\]*+(?:\\.[^"\\]*+)*+)"', re.DOTALL)

@@ -7,41 +7,49 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from innkeeper.content.entry import Spelling
 from innkeeper.content.finding import Level
 from innkeeper.content.json.record import FindingCollector, as_flag
 from innkeeper.content.spellings.reading import as_keys, split_keys
 
-__all__ = ["foreign_shape"]
+__all__ = ["PROGRAMS", "Program", "foreign_shape"]
+
+
+class Program(NamedTuple):
+    """How another program writes lorebooks.
+
+    ``entries`` gives the entries of a book of its own, ``None`` for any other book; ``translate`` writes one of them in the
+    fields of a card book.
+    """
+
+    spelling: Spelling
+    entries: Callable[[Mapping[str, Any]], list[Any] | None]
+    translate: Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
 def foreign_shape(book: dict[str, Any], findings: FindingCollector) -> tuple[Spelling | None, dict[str, Any]]:
     """Whose export a book is, and the book as a card would have it; (None, the book itself) where it is not foreign."""
-    spelling, entries = _recognise(book)
-    if spelling is None:
+    for program in PROGRAMS:
+        entries = program.entries(book)
+        if entries is not None:
+            break
+    else:
         return None, book
-    told = [_TELL[spelling](entry) | {"raw": entry} if isinstance(entry, dict) else entry for entry in entries]
+    spelling, _, translate = program
+    translated = [translate(entry) | {"raw": entry} if isinstance(entry, dict) else entry for entry in entries]
     message = f"a lorebook of {spelling.value}; settings that have no counterpart are kept but not used"
     findings.add("foreign-lorebook", message, level=Level.INFO)
-    return spelling, {"name": book.get("name"), "description": book.get("description"), "entries": told}
+    return spelling, {"name": book.get("name"), "description": book.get("description"), "entries": translated}
 
 
-def _recognise(book: Mapping[str, Any]) -> tuple[Spelling | None, list[Any]]:
-    entries, data = book.get("entries"), book.get("data")
-    if "lorebookVersion" in book and isinstance(entries, list):
-        return Spelling.NOVELAI, entries
-    if book.get("kind") == "memory" and isinstance(entries, list):
-        return Spelling.AGNAI, entries
-    if book.get("type") == "risu" and isinstance(data, list):
-        return Spelling.RISU, data
-    if isinstance(entries, list) and any(isinstance(entry, dict) and _is_smart(entry) for entry in entries):
-        return Spelling.SMART, entries
-    return None, []
+def _listed(name: str, test: Callable[[Mapping[str, Any]], bool]) -> Callable[[Mapping[str, Any]], list[Any] | None]:
+    """The list under ``name``, of a book for which ``test`` holds."""
+    return lambda book: book[name] if isinstance(book.get(name), list) and test(book) else None
 
 
-def _tell_novelai(entry: Mapping[str, Any]) -> dict[str, Any]:
+def _from_novelai(entry: Mapping[str, Any]) -> dict[str, Any]:
     context = entry.get("contextConfig")
     priority = context.get("budgetPriority") if isinstance(context, dict) else None
     return {
@@ -56,7 +64,7 @@ def _tell_novelai(entry: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _tell_agnai(entry: Mapping[str, Any]) -> dict[str, Any]:
+def _from_agnai(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "keys": entry.get("keywords"),
         "content": entry.get("entry"),
@@ -69,7 +77,7 @@ def _tell_agnai(entry: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _tell_risu(entry: Mapping[str, Any]) -> dict[str, Any]:
+def _from_risu(entry: Mapping[str, Any]) -> dict[str, Any]:
     is_regex = bool(as_flag(entry.get("useRegex")))
     return {
         "keys": _risu_keys(entry.get("key"), is_regex=is_regex),
@@ -98,11 +106,15 @@ _SMART_ROLES: Final[Mapping[str, int]] = {"system": 0, "user": 1, "assistant": 2
 _SMART_KEYWORDS: Final = re.compile(r"(?:\{\{|<<)keywords:(?:any::|some::)?([^{}<>:&|!^()]*)(?:\}\}|>>)")
 
 
-def _is_smart(entry: Mapping[str, Any]) -> bool:
-    return entry.get("mode") in _SMART_MODES or entry.get("position") in list(_SMART_ROLES)
+def _is_smart(book: Mapping[str, Any]) -> bool:
+    return any(
+        entry.get("mode") in _SMART_MODES or entry.get("position") in list(_SMART_ROLES)
+        for entry in book["entries"]
+        if isinstance(entry, dict)
+    )
 
 
-def _tell_smart(entry: Mapping[str, Any]) -> dict[str, Any]:
+def _from_smart(entry: Mapping[str, Any]) -> dict[str, Any]:
     """A condition that looks for keywords gives the keys; others, which only macros can judge, give none."""
     position, condition = entry.get("position"), entry.get("condition")
     found = _SMART_KEYWORDS.fullmatch(condition.strip()) if isinstance(condition, str) else None
@@ -121,9 +133,10 @@ def _tell_smart(entry: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-_TELL: Final[Mapping[Spelling, Callable[[Mapping[str, Any]], dict[str, Any]]]] = {
-    Spelling.NOVELAI: _tell_novelai,
-    Spelling.AGNAI: _tell_agnai,
-    Spelling.RISU: _tell_risu,
-    Spelling.SMART: _tell_smart,
-}
+PROGRAMS: Final = (
+    Program(Spelling.NOVELAI, _listed("entries", lambda book: "lorebookVersion" in book), _from_novelai),
+    Program(Spelling.AGNAI, _listed("entries", lambda book: book.get("kind") == "memory"), _from_agnai),
+    Program(Spelling.RISU, _listed("data", lambda book: book.get("type") == "risu"), _from_risu),
+    Program(Spelling.SMART, _listed("entries", _is_smart), _from_smart),
+)
+"""The programs whose lorebooks are read. The first one that a book is of counts."""

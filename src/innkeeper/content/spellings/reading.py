@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple
 
 from innkeeper.content.entry import CharacterFilter, LorebookEntry, LorePosition, SelectiveLogic, Spelling
 from innkeeper.content.finding import Path, shown
+from innkeeper.content.json import ABSENT
 from innkeeper.content.json.record import MAX_NUMBER, FindingCollector, as_flag, as_integer, as_number, as_role, as_text
-from innkeeper.content.json.splice import ABSENT
 
 __all__ = ["CARD_FIELDS", "EXTENSION_FIELDS", "SHARED_FIELDS", "WORLD_FIELDS", "EntryField", "read_entry", "split_keys"]
 

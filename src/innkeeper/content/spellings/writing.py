@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.content.entry import CharacterFilter, LorebookEntry, LorePosition, Spelling
 from innkeeper.content.finding import Path
-from innkeeper.content.json.splice import ABSENT
+from innkeeper.content.json import ABSENT
 from innkeeper.content.spellings.reading import (
     CARD_FIELDS,
     EXTENSION_FIELDS,

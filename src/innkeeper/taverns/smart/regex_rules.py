@@ -301,7 +301,7 @@ def postprocess_apply(
     Rules of ``before_macro`` run, then the macros of every message in their order, sharing one table, then rules of
     ``after_macro``. Conditions of rules see ``variables`` as they came in, both times. ``{{python:…}}`` does not run in what
     users and models wrote: messages whose source is the history, and messages of no source that are not the system's (with
-    `Compat.chat_python` it does). What is no message is left out with a note. The arguments are not changed. Raises as
+    `Compat.chat_python` it does). What is not a message is left out with a note. The arguments are not changed. Raises as
     `apply_messages`.
     """
     chosen, told = options or SmartOptions(), [] if notes is None else notes
