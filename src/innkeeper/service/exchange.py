@@ -58,7 +58,7 @@ def json_reply(value: Any, status: int = 200, headers: Mapping[str, str] | None 
 def encode(value: Any) -> bytes:
     """``value`` as the bytes every door gives: UTF-8, no blanks, keys in their order; lone surrogates become U+FFFD.
 
-    What is no data (a function that was stored in a variable) becomes an empty object, as the original's framework has it.
+    What is not data (a function that was stored in a variable) becomes an empty object, as the original's framework has it.
 
     Raises:
         UnwritableError: NaN, an infinity, a cycle, too deep a nesting, or a number too long to write.

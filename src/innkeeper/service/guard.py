@@ -116,15 +116,15 @@ class Guard:
         await self._app(scope, receive, send)
 
     def _permission(self, headers: dict[str, str]) -> Reply:
-        given = permissions(headers, self._settings, preflight=True)
-        if given:
-            return Reply(204, b"", given)
+        allowed = permissions(headers, self._settings, preflight=True)
+        if allowed:
+            return Reply(204, b"", allowed)
         return error_reply(OriginRefusedError("a web page of another origin asks for permission"))
 
     def _number(self, headers: dict[str, str]) -> str:
         self._count += 1
-        given = headers.get("x-request-id", "")
-        return given if _REQUEST_ID.fullmatch(given) else f"{self._start:08x}-{self._count:06x}"
+        asked = headers.get("x-request-id", "")
+        return asked if _REQUEST_ID.fullmatch(asked) else f"{self._start:08x}-{self._count:06x}"
 
 
 class _Outlet:
@@ -140,8 +140,8 @@ class _Outlet:
         """Pass an event on."""
         if event["type"] == "http.response.start":
             self.status = event["status"]
-            said = {name for name, _ in event["headers"]}
-            event = {**event, "headers": [*event["headers"], *(pair for pair in self._headers if pair[0] not in said)]}
+            names = {name for name, _ in event["headers"]}
+            event = {**event, "headers": [*event["headers"], *(pair for pair in self._headers if pair[0] not in names)]}
         async with asyncio.timeout(self._seconds):
             await self._send(event)
 
@@ -224,14 +224,14 @@ def permissions(headers: Mapping[str, str], settings: Settings, *, preflight: bo
     origin = headers.get("origin")
     if origin is None or origin not in settings.cors_origins:
         return {}
-    given = {"access-control-allow-origin": origin, "vary": "Origin"}
+    granted = {"access-control-allow-origin": origin, "vary": "Origin"}
     if preflight:
-        given |= {
+        granted |= {
             "access-control-allow-methods": _METHODS,
             "access-control-allow-headers": _HEADERS,
             "access-control-max-age": "600",
         }
-    return given
+    return granted
 
 
 def _own_host(host: str, settings: Settings) -> bool:

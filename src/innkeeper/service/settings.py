@@ -48,10 +48,10 @@ class Keys:
 
     def accept(self, key: bytes) -> bool:
         """Whether ``key`` is one of them; takes the same time for all wrong ones."""
-        digest, found = _digest(key), False
+        digest, accepted = _digest(key), False
         for known in self._digests:
-            found |= hmac.compare_digest(digest, known)
-        return found
+            accepted |= hmac.compare_digest(digest, known)
+        return accepted
 
     def check(self, headers: Mapping[str, str]) -> None:
         """Let a call pass that brings a key, or any where there are no keys.

@@ -108,7 +108,7 @@ class Gate:
                 work, ended = self._begin(function)
                 await ended.wait()
         except TimeoutError:
-            raise self._late() from None
+            raise TimeBudgetError("the time of one call", limit="TIME_BUDGET", allowed=self._seconds) from None
         finally:
             if work is not None:
                 work.interrupt()  # does nothing where it is done
@@ -124,9 +124,6 @@ class Gate:
         work = Work(function, lambda: _tell(loop, release))
         work.start()
         return work, ended
-
-    def _late(self) -> TimeBudgetError:
-        return TimeBudgetError("the time of one call", limit="TIME_BUDGET", allowed=self._seconds)
 
 
 def _tell(loop: asyncio.AbstractEventLoop, release: Callable[[], Any]) -> None:

@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 PLAIN_WIDTH: Final = 100
-"""Columns where the output is no terminal."""
+"""Columns where the output is not a terminal."""
 
 BAR_CELLS: Final = 40
 SHARE_CELLS: Final = 10
@@ -47,11 +47,11 @@ _ASCII: Final = ("#", "=", ".")
 
 
 def console(file: IO[str] | None = None, *, err: bool = False) -> Console:
-    """A console on stdout, stderr or ``file``; one of a fixed width where that is no terminal."""
+    """A console on stdout, stderr or ``file``; one of a fixed width where that is not a terminal."""
     from rich.console import Console
 
-    made = Console(file=file, stderr=err, highlight=False)
-    return made if made.is_terminal else Console(file=file, stderr=err, highlight=False, width=PLAIN_WIDTH)
+    plain = Console(file=file, stderr=err, highlight=False)
+    return plain if plain.is_terminal else Console(file=file, stderr=err, highlight=False, width=PLAIN_WIDTH)
 
 
 def plan_table(blocks: Sequence[Block], figures: Accounting, *, ascii_only: bool = False) -> Table:
@@ -89,9 +89,9 @@ def window_line(figures: Accounting, *, ascii_only: bool = False) -> str:
     how = f"counted by {figures.tokenizer or 'an unknown tokenizer'}{'' if sure else margin}"
     if figures.window is None:
         return f"{figures.total:,} tokens, {how}; no window given"
-    shown = bar([figures.total, figures.reserve], figures.window, BAR_CELLS, ascii_only=ascii_only)
+    drawn = bar([figures.total, figures.reserve], figures.window, BAR_CELLS, ascii_only=ascii_only)
     words = f"used {figures.total:,} + reserved {figures.reserve:,} + free {figures.free:,} = {figures.window:,} tokens"
-    return f"[{shown}] {words}, {how}"
+    return f"[{drawn}] {words}, {how}"
 
 
 def bar(parts: Iterable[int], whole: int, cells: int, *, ascii_only: bool = False, rest: str | None = None) -> str:
@@ -156,10 +156,10 @@ def explain_plan(console: Console, plan: Plan, figures: Accounting) -> None:
 
 def explain_entries(console: Console, plan: Plan) -> None:
     """Each lorebook entry with the decision about it, those in the prompt first."""
-    found = sorted(verdicts_of(plan), key=lambda verdict: not verdict.fired)
-    if not found:
+    verdicts = sorted(verdicts_of(plan), key=lambda verdict: not verdict.fired)
+    if not verdicts:
         _lines(console, ["no lorebook took part in this prompt"])
-    for verdict in found:
+    for verdict in verdicts:
         mark = "in " if verdict.fired else "out"
         _lines(console, [printable(f"{mark} {_name(verdict)}: {verdict}")], style="green" if verdict.fired else "")
     _lines(console, dropped_lines(plan), style="yellow")
@@ -167,11 +167,11 @@ def explain_entries(console: Console, plan: Plan) -> None:
 
 def explain_entry(console: Console, plan: Plan, name: str) -> None:
     """The decisions about the entries called ``name`` (title, id, or part of a title). Raises `UnknownNameError`."""
-    wanted, found = name.casefold(), verdicts_of(plan)
-    exact = [v for v in found if wanted in {str(v.uid).casefold(), v.title.casefold()}]
-    chosen = exact or [v for v in found if wanted in v.title.casefold()]
+    wanted, verdicts = name.casefold(), verdicts_of(plan)
+    exact = [v for v in verdicts if wanted in {str(v.uid).casefold(), v.title.casefold()}]
+    chosen = exact or [v for v in verdicts if wanted in v.title.casefold()]
     if not chosen:
-        raise UnknownNameError("lorebook entry or message", name, sorted({_name(verdict) for verdict in found}))
+        raise UnknownNameError("lorebook entry or message", name, sorted({_name(verdict) for verdict in verdicts}))
     for verdict in chosen:
         _lines(console, [printable(f"{'in' if verdict.fired else 'out'}: {_name(verdict)}: {verdict}")])
         _lines(console, [printable(f"  {key}: {value}") for key, value in verdict.facts.items()], style="dim")

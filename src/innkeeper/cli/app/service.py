@@ -44,8 +44,8 @@ def serve(*, as_json: bool, key_file: Path | None, no_python: bool, **options: A
     from innkeeper.service import serve as run
     from innkeeper.service.settings import read_keys
 
-    given = {name: value for name, value in options.items() if value is not None}
-    settings = Settings(keys=read_keys(key_file, os.environ), python=not no_python, **given)
+    chosen = {name: value for name, value in options.items() if value is not None}
+    settings = Settings(keys=read_keys(key_file, os.environ), python=not no_python, **chosen)
 
     def ready(address: str) -> None:
         who = "every call needs a key" if settings.keys else "open, for this machine only"
@@ -120,8 +120,8 @@ def _moment(options: dict[str, Any]) -> dict[str, str]:
     from innkeeper.service.gateway.state import EXPLAIN_HEADER, NOW_HEADER, SEED_HEADER
 
     explain = "1" if options["explain"] else None
-    given = {NOW_HEADER: options["now"], SEED_HEADER: options["seed"], EXPLAIN_HEADER: explain}
-    return {name: str(value) for name, value in given.items() if value is not None}
+    headers = {NOW_HEADER: options["now"], SEED_HEADER: options["seed"], EXPLAIN_HEADER: explain}
+    return {name: str(value) for name, value in headers.items() if value is not None}
 
 
 def _pretty(reply: bytes) -> bytes:

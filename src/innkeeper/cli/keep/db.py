@@ -52,16 +52,16 @@ def status(url: str | None, *, as_json: bool) -> None:
     from innkeeper.library.db.engine import status_of
 
     with _opened(url, create=False, upgrade=False, check=False) as library:
-        found = status_of(library)
+        state = status_of(library)
     if as_json:
-        print_json(found.to_dict())
+        print_json(state.to_dict())
         return
-    click.echo(f"database  {found.place}")
+    click.echo(f"database  {state.place}")
     click.echo(
-        f"schema    {found.schema}{'' if found.up_to_date else f' (upgrade to {found.head}: innkeeper db upgrade)'}"
+        f"schema    {state.schema}{'' if state.up_to_date else f' (upgrade to {state.head}: innkeeper db upgrade)'}"
     )
-    click.echo(f"revision  {found.revision}")
-    print_table(("table", "rows"), [(name, count) for name, count in found.rows.items() if count])
+    click.echo(f"revision  {state.revision}")
+    print_table(("table", "rows"), [(name, count) for name, count in state.rows.items() if count])
 
 
 @db.command()
@@ -77,8 +77,8 @@ def backup(path: Path, url: str | None, *, force: bool, as_json: bool) -> None:
     from innkeeper.library.db.engine import status_of
 
     with _opened(url, create=False) as library, bar("backup", sum(status_of(library).rows.values()), as_json) as step:
-        made = back_up(library, path, force=force, progress=step)
-    _tell_backup(made, "written", as_json=as_json)
+        written = back_up(library, path, force=force, progress=step)
+    _tell_backup(written, "written", as_json=as_json)
 
 
 @db.command()
@@ -92,15 +92,15 @@ def restore(path: Path, url: str | None, *, force: bool, as_json: bool) -> None:
     """
     from innkeeper.library.db.backup import restore as put_back
 
-    made = put_back(path, url, force=force)
-    _tell_backup(made, "restored", as_json=as_json)
+    written = put_back(path, url, force=force)
+    _tell_backup(written, "restored", as_json=as_json)
 
 
-def _tell_backup(made: Any, done: str, *, as_json: bool) -> None:
+def _tell_backup(backup: Any, done: str, *, as_json: bool) -> None:
     if as_json:
-        print_json({"path": made.path, "kind": made.kind, "sha256": made.sha256, "size": made.size})
+        print_json({"path": backup.path, "kind": backup.kind, "sha256": backup.sha256, "size": backup.size})
     else:
-        click.echo(f"{made.path}: {done}, {made.size:,} bytes, verified (sha256 {made.sha256[:16]}…).")
+        click.echo(f"{backup.path}: {done}, {backup.size:,} bytes, verified (sha256 {backup.sha256[:16]}…).")
 
 
 @db.command("export")
@@ -118,14 +118,14 @@ def export(path: Path, form: str | None, url: str | None, *, force: bool, as_jso
     from innkeeper.library.transfer.format import dumps
 
     with _opened(url, create=False) as library:
-        found = export_library(library)
-    data = dumps(found, form or ("yaml" if path.suffix in {".yaml", ".yml"} else "json"))
+        transfer = export_library(library)
+    data = dumps(transfer, form or ("yaml" if path.suffix in {".yaml", ".yml"} else "json"))
     if str(path) == STDIO:
         sys.stdout.buffer.write(data)
         return
     save_bytes(path, data, force=force)
-    facts = {"path": str(path), "templates": len(found.templates), "size": len(data)}
-    print_json(facts) if as_json else click.echo(f"{path}: {len(found.templates):,} templates, {len(data):,} bytes.")
+    facts = {"path": str(path), "templates": len(transfer.templates), "size": len(data)}
+    print_json(facts) if as_json else click.echo(f"{path}: {len(transfer.templates):,} templates, {len(data):,} bytes.")
 
 
 @db.command("import")
@@ -163,14 +163,14 @@ def query(statement: str, limit: int, url: str | None, *, as_json: bool) -> None
     from innkeeper.library.db.queries import query as ask
 
     with _opened(url, create=False) as library:
-        found = ask(library, statement, limit=limit)
+        result = ask(library, statement, limit=limit)
     if as_json:
-        rows = [dict(zip(found.columns, row, strict=True)) for row in found.rows]
-        print_json({"columns": list(found.columns), "rows": rows, "truncated": found.truncated})
+        rows = [dict(zip(result.columns, row, strict=True)) for row in result.rows]
+        print_json({"columns": list(result.columns), "rows": rows, "truncated": result.truncated})
         return
-    print_table(found.columns, found.rows)
+    print_table(result.columns, result.rows)
     click.echo(
-        f"{len(found.rows):,} row{'' if len(found.rows) == 1 else 's'}{' (there are more)' if found.truncated else ''}"
+        f"{len(result.rows):,} row{'' if len(result.rows) == 1 else 's'}{' (there are more)' if result.truncated else ''}"
     )
 
 

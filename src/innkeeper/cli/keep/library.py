@@ -70,8 +70,8 @@ def opened(url: str | None, **options: Any) -> Iterator[Library]:
     """The library, for one command: nothing is followed in the background."""
     from innkeeper.library.library import Library
 
-    given: Options = {"watch": False, **options}  # type: ignore[typeddict-item]
-    with Library.open(url, **given) as library:
+    chosen: Options = {"watch": False, **options}  # type: ignore[typeddict-item]
+    with Library.open(url, **chosen) as library:
         yield library
 
 
@@ -83,13 +83,13 @@ def ceilings(library: Library, age_record: Path | None, **more: Any) -> Ceilings
     from innkeeper.library.tiers.policy import AgeVerification, account_ceiling
     from innkeeper.prompt.errors import FormatError, Where
 
-    found = None
+    record = None
     if age_record is not None:
         try:
-            found = msgspec.json.decode(read_bytes(age_record), type=AgeVerification)
+            record = msgspec.json.decode(read_bytes(age_record), type=AgeVerification)
         except (msgspec.DecodeError, UnicodeError) as error:
             raise FormatError(f"not an age record: {error}", where=Where(asset=str(age_record))) from error
-    return Ceilings(account=account_ceiling(found, library.outside.now().now), **more)
+    return Ceilings(account=account_ceiling(record, library.outside.now().now), **more)
 
 
 # ------------------------------------------------------------------------------------------------------------------ reading
@@ -118,20 +118,20 @@ def read_text(path: Path | str) -> str:
         raise FormatError("the text is not UTF-8", where=Where(asset=str(path))) from error
 
 
-def pairs(given: Iterable[str], option: str) -> dict[str, str]:
+def pairs(words: Iterable[str], option: str) -> dict[str, str]:
     """``NAME=VALUE`` words as a mapping. Raises `click.UsageError`."""
-    found: dict[str, str] = {}
-    for word in given:
+    values: dict[str, str] = {}
+    for word in words:
         name, sign, value = word.partition("=")
         if not sign or not name:
             raise click.UsageError(f"{option} takes NAME=VALUE, not {word[:60]!r}")
-        found[name] = value
-    return found
+        values[name] = value
+    return values
 
 
-def values_of(given: Sequence[str], path: Path | None) -> dict[str, Any]:
+def values_of(words: Sequence[str], path: Path | None) -> dict[str, Any]:
     """Values for variables: those of a JSON or YAML file, then those of the command line. Raises `TransferError`."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     if path is not None:
         from innkeeper.library.errors import TransferError
         from innkeeper.library.transfer.format import read_tree
@@ -139,8 +139,8 @@ def values_of(given: Sequence[str], path: Path | None) -> dict[str, Any]:
         tree, place = read_tree(read_bytes(path), asset=str(path))
         if not isinstance(tree, Mapping):
             raise TransferError("values are an object: a value for each name", where=place(()))
-        found = dict(tree)
-    return found | pairs(given, "--value")
+        values = dict(tree)
+    return values | pairs(words, "--value")
 
 
 # ------------------------------------------------------------------------------------------------------------------ showing

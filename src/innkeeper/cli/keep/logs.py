@@ -36,9 +36,9 @@ def show(url: str | None, *, limit: int, since: str | None, as_json: bool, **whe
     with opened(url) as library:
         after = None if since is None else since_moment(since, library.outside.now().now)
         wanted = {name: value for name, value in where.items() if value is not None}
-        found = LogStore(library.db).newest(limit, since=after, **wanted)
+        rows = LogStore(library.db).newest(limit, since=after, **wanted)
     if as_json:
-        print_json({"logs": [json_row(row) for row in found]})
+        print_json({"logs": [json_row(row) for row in rows]})
         return
     print_table(
         ("when", "use case", "template", "level", "source", "tier", "tokens", "ms", "status"),
@@ -54,7 +54,7 @@ def show(url: str | None, *, limit: int, since: str | None, as_json: bool, **whe
                 row["execution_time_ms"],
                 row["error_code"] or row["status"],
             )
-            for row in found
+            for row in rows
         ],
     )
 

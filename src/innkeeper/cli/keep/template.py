@@ -83,9 +83,9 @@ def list_(url: str | None, *, as_json: bool, **where: str | None) -> None:
     from innkeeper.library.templates.store import TemplateStore
 
     with opened(url) as library:
-        found = TemplateStore(library.db).list(**where)
+        templates = TemplateStore(library.db).list(**where)
     if as_json:
-        rows = [{**_facts(one.shown), "description": one.description, "labels": one.labels} for one in found]
+        rows = [{**_facts(one.shown), "description": one.description, "labels": one.labels} for one in templates]
         print_json({"templates": rows})
         return
     print_table(
@@ -98,10 +98,10 @@ def list_(url: str | None, *, as_json: bool, **where: str | None) -> None:
                 one.shown.key,
                 [f"{k}={v}" for k, v in one.labels.items()],
             )
-            for one in found
+            for one in templates
         ],
     )
-    click.echo(f"{len(found):,} template{'' if len(found) == 1 else 's'}")
+    click.echo(f"{len(templates):,} template{'' if len(templates) == 1 else 's'}")
 
 
 @template.command()
@@ -116,15 +116,15 @@ def show(name: str, url: str | None, *, version: int | None, label: str | None, 
 
     with opened(url) as library:
         authoring = library.authoring
-        found = authoring.get(name, version=version, label=label)
+        chosen = authoring.get(name, version=version, label=label)
         labels = authoring.store.labels(name)
         versions = authoring.store.versions(name) if history else ()
         moves = authoring.store.history(name) if history else ()
     if as_json:
         more = {"versions": [_facts(one) for one in versions], "history": msgspec.to_builtins(moves)} if history else {}
-        print_json({**whole_facts(found), "labels": labels, **more})
+        print_json({**whole_facts(chosen), "labels": labels, **more})
         return
-    _print_version(found, labels)
+    _print_version(chosen, labels)
     if history:
         print_table(
             ("version", "made", "by", "why"), [(one.version, one.created_at, one.author, one.note) for one in versions]
@@ -148,28 +148,28 @@ def _facts(version: TemplateVersion) -> dict[str, Any]:
     return {**template_facts(version), "created_at": version.created_at, "note": version.note}
 
 
-def _print_version(found: TemplateVersion, labels: dict[str, int]) -> None:
+def _print_version(version: TemplateVersion, labels: dict[str, int]) -> None:
     held = [f"{label}={number}" for label, number in labels.items()]
     rows: list[tuple[str, Any]] = [
-        ("template", f"{found.name} version {found.version}"),
-        ("key", found.key),
+        ("template", f"{version.name} version {version.version}"),
+        ("key", version.key),
         ("labels", held),
-        ("budget", f"{found.token_limit} tokens; {found.max_output_tokens or found.token_limit} written at most"),
-        ("provider", found.provider),
-        ("syntax", found.syntax),
-        ("parts", [f"{name}@{number}" for name, number in found.partials]),
-        ("extends", "" if found.extends is None else "@".join(map(str, found.extends))),
-        ("made", f"{found.created_at} {found.author} {found.note}".strip()),
-        ("sha256", found.content_sha256),
+        ("budget", f"{version.token_limit} tokens; {version.max_output_tokens or version.token_limit} written at most"),
+        ("provider", version.provider),
+        ("syntax", version.syntax),
+        ("parts", [f"{name}@{number}" for name, number in version.partials]),
+        ("extends", "" if version.extends is None else "@".join(map(str, version.extends))),
+        ("made", f"{version.created_at} {version.author} {version.note}".strip()),
+        ("sha256", version.content_sha256),
     ]
     print_table(("", ""), [row for row in rows if row[1]])
-    if found.variables:
+    if version.variables:
         print_table(
             ("variable", "type", "required", "default", "at most", "source"),
-            [(one.name, one.type, one.required, one.default, one.max_tokens, one.source) for one in found.variables],
+            [(one.name, one.type, one.required, one.default, one.max_tokens, one.source) for one in version.variables],
         )
     click.echo()
-    click.echo(found.system_prompt)
+    click.echo(version.system_prompt)
 
 
 @template.command()
@@ -189,19 +189,19 @@ def diff(name: str, before: str | None, after: str | None, url: str | None, *, a
 
     with opened(url) as library:
         later = _named(library, name, after)
-        found = compare(_earlier(library, name, before, later), later, counter=library.counter)
+        changes = compare(_earlier(library, name, before, later), later, counter=library.counter)
     if as_json:
-        print_json({**msgspec.to_builtins(found), "tokens": found.tokens, "same": found.same})
+        print_json({**msgspec.to_builtins(changes), "tokens": changes.tokens, "same": changes.same})
         return
-    if found.same:
+    if changes.same:
         click.echo("no difference")
         return
-    for line in found.text:
+    for line in changes.text:
         click.echo(line)
     print_table(
-        ("", "before", "after"), [(one.path, one.before, one.after) for one in (*found.variables, *found.config)]
+        ("", "before", "after"), [(one.path, one.before, one.after) for one in (*changes.variables, *changes.config)]
     )
-    click.echo(f"tokens: {found.tokens_before:,} before, {found.tokens_after:,} after ({found.tokens:+,})")
+    click.echo(f"tokens: {changes.tokens_before:,} before, {changes.tokens_after:,} after ({changes.tokens:+,})")
 
 
 def _named(library: Library, name: str, wanted: str | None) -> TemplateVersion:
@@ -236,17 +236,22 @@ def validate(
     if (name is None) == (path is None):
         raise click.UsageError("name a template, or a file with --file")
     with opened(url) as library:
-        found = _of_file(library, path) if path is not None else library.authoring.get(name or "", version=version)
-        problems = library.authoring.validate(found, label)
+        chosen = _of_file(library, path) if path is not None else library.authoring.get(name or "", version=version)
+        problems = library.authoring.validate(chosen, label)
     bad = any(problem.severity is Severity.ERROR for problem in problems)
     if as_json:
         print_json(
-            {"template": found.name, "version": found.version, "ok": not bad, "problems": msgspec.to_builtins(problems)}
+            {
+                "template": chosen.name,
+                "version": chosen.version,
+                "ok": not bad,
+                "problems": msgspec.to_builtins(problems),
+            }
         )
         return 65 if bad else 0
     for problem in problems:
         click.echo(f"{problem.severity.value}: {problem}" + (f"\n  hint: {problem.hint}" if problem.hint else ""))
-    click.echo("may not be published" if bad else f"{found.name} version {found.version} may be published")
+    click.echo("may not be published" if bad else f"{chosen.name} version {chosen.version} may be published")
     return 65 if bad else 0
 
 
@@ -276,19 +281,19 @@ def resolve(url: str | None, *, strict: bool, age_record: Path | None, as_json: 
     if as_json:
         print_json(answer.to_dict())
         return
-    found = answer.resolution
+    resolution = answer.resolution
     name = (
         "none: the text stays as it is"
-        if found.template is None
-        else f"{found.template.name} version {found.template.version}"
+        if resolution.template is None
+        else f"{resolution.template.name} version {resolution.template.version}"
     )
     print_table(
         ("", ""),
         [
             ("template", name),
-            ("level", f"{found.level.value} ({found.fallback_level})"),
-            ("source", found.source.value),
-            ("execution", found.execution.value),
+            ("level", f"{resolution.level.value} ({resolution.fallback_level})"),
+            ("source", resolution.source.value),
+            ("execution", resolution.execution.value),
             ("tier", _tier_text(answer.tier)),
             ("degraded", answer.reasons or "no"),
         ],
@@ -296,7 +301,7 @@ def resolve(url: str | None, *, strict: bool, age_record: Path | None, as_json: 
     click.echo()
     print_table(
         ("level", "looked for", "outcome", "why"),
-        [(step.level.value, step.tried or "", step.outcome.value, step.reason) for step in found.trace],
+        [(step.level.value, step.tried or "", step.outcome.value, step.reason) for step in resolution.trace],
     )
 
 
@@ -366,8 +371,8 @@ def render(
         label = given["label"]
         request = _request(library, age_record, {**given, "label": label or "production"}, values=values, text=text)
         if name:
-            found = library.authoring.get(name, version=version, label=label)
-            answer = library.render_version(found, request)
+            chosen = library.authoring.get(name, version=version, label=label)
+            answer = library.render_version(chosen, request)
         else:
             answer = library.render(request, strict=strict)
     if as_json:
@@ -379,12 +384,12 @@ def render(
 
 def _tell(answer: Any) -> None:
     rendered = answer.rendered
-    told = [f"{rendered.version_id}: {rendered.tokens:,} tokens, tier {_tier_text(answer.tier)}"]
-    told += [
+    lines = [f"{rendered.version_id}: {rendered.tokens:,} tokens, tier {_tier_text(answer.tier)}"]
+    lines += [
         f"{one.name}: {one.given}, {one.tokens} tokens" + (f", {one.lost_chars} characters cut" if one.cut else "")
         for one in rendered.variables
     ]
-    told += [f"not declared, left aside: {', '.join(rendered.ignored)}"] if rendered.ignored else []
-    told += [f"makeshift: {', '.join(answer.reasons)}"] if answer.degraded else []
-    for line in told:
+    lines += [f"not declared, left aside: {', '.join(rendered.ignored)}"] if rendered.ignored else []
+    lines += [f"makeshift: {', '.join(answer.reasons)}"] if answer.degraded else []
+    for line in lines:
         click.echo(line, err=True)

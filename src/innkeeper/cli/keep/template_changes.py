@@ -65,8 +65,8 @@ def create(name: str | None, url: str | None, *, path: Path | None, who: str, as
     """Make the template NAME with version 1. It answers nothing until it is published."""
     file = _drafted(name, path, options)
     with opened(url) as library:
-        made = library.authoring.create(file.draft(author=who))
-    _tell_version(made, as_json=as_json)
+        version = library.authoring.create(file.draft(author=who))
+    _tell_version(version, as_json=as_json)
 
 
 def _drafted(name: str | None, path: Path | None, options: dict[str, Any]) -> DraftFile:
@@ -109,13 +109,15 @@ def _name_of(path: Path) -> str:
     return "<stdin>" if str(path) == STDIO else str(path)
 
 
-def _tell_version(made: TemplateVersion, *, as_json: bool) -> None:
+def _tell_version(version: TemplateVersion, *, as_json: bool) -> None:
     from innkeeper.library.prepare.answers import template_facts
 
     if as_json:
-        print_json(template_facts(made))
+        print_json(template_facts(version))
     else:
-        click.echo(f"{made.name}: version {made.version} ({made.content_sha256[:16]}…); publish it to have it answer.")
+        click.echo(
+            f"{version.name}: version {version.version} ({version.content_sha256[:16]}…); publish it to have it answer."
+        )
 
 
 # ------------------------------------------------------------------------------------------------------------------ editing
@@ -144,8 +146,8 @@ def edit(
     with opened(url) as library:
         latest = library.authoring.get(name)
         first = latest if start is None else library.authoring.get(name, version=start)
-        given = None if path is None else parse_draft(read_bytes(path), asset=_name_of(path))
-        file = given or _edited(DraftFile.of(first))
+        draft_file = None if path is None else parse_draft(read_bytes(path), asset=_name_of(path))
+        file = draft_file or _edited(DraftFile.of(first))
         file = msgspec.structs.replace(
             file, name=_same_name(name, file.name), **({} if note is None else {"note": note})
         )
@@ -153,8 +155,8 @@ def edit(
         if draft.numbered(latest.template_id, latest.version, "").content_sha256 == latest.content_sha256:
             _tell_same(latest, as_json=as_json)
             return
-        made = library.authoring.add_version(draft, base=latest.version)
-    _tell_version(made, as_json=as_json)
+        added = library.authoring.add_version(draft, base=latest.version)
+    _tell_version(added, as_json=as_json)
 
 
 def _same_name(name: str, found: str) -> str:
@@ -171,11 +173,11 @@ def _edited(file: DraftFile) -> DraftFile:
     from innkeeper.prompt.errors import InnkeeperError
 
     text = draft_text(file).decode()
-    found = click.edit(text, extension=".yaml", require_save=False) or text
+    edited = click.edit(text, extension=".yaml", require_save=False) or text
     try:
-        return parse_draft(found.encode(), asset="what was edited", form="yaml")
+        return parse_draft(edited.encode(), asset="what was edited", form="yaml")
     except InnkeeperError:
-        click.echo(found, err=True)  # so that the work of an hour is not lost to a typing error
+        click.echo(edited, err=True)  # so that the work of an hour is not lost to a typing error
         raise
 
 
@@ -213,18 +215,18 @@ def _would_publish(library: Library, name: str, version: int | None, held: str, 
     from innkeeper.library.errors import InvalidTemplateError
     from innkeeper.library.templates.publish import Severity
 
-    found = library.authoring.get(name, version=version)
-    problems = library.authoring.validate(found, held)
+    candidate = library.authoring.get(name, version=version)
+    problems = library.authoring.validate(candidate, held)
     now = library.authoring.store.labels(name).get(held)
     errors = [problem for problem in problems if problem.severity is Severity.ERROR]
     if errors:
         raise InvalidTemplateError(
-            f"{name} version {found.version} may not be published: {errors[0]}", problems=problems
+            f"{name} version {candidate.version} may not be published: {errors[0]}", problems=problems
         )
     if as_json:
-        print_json({"name": name, "label": held, "from_version": now, "to_version": found.version, "dry_run": True})
+        print_json({"name": name, "label": held, "from_version": now, "to_version": candidate.version, "dry_run": True})
     else:
-        click.echo(f"{name}: {held} would move from {_number(now)} to {found.version}; nothing was changed.")
+        click.echo(f"{name}: {held} would move from {_number(now)} to {candidate.version}; nothing was changed.")
 
 
 def _number(version: int | None) -> str:
@@ -331,17 +333,19 @@ def import_(
     if as_json:
         print_json(facts)
         return
-    told = ", ".join(f"{facts[name]:,} {name}" for name in ("templates", "versions", "labels", "unchanged"))
-    click.echo(f"{'would import' if dry_run else 'imported'}: {told}.")
+    counts = ", ".join(f"{facts[name]:,} {name}" for name in ("templates", "versions", "labels", "unchanged"))
+    click.echo(f"{'would import' if dry_run else 'imported'}: {counts}.")
 
 
 def _templates_of(path: Path, form: str | None) -> Parsed:
     """The templates of a file; what else is in it is left aside."""
     from innkeeper.library.transfer.format import Parsed, Transfer, parse
 
-    found = parse(read_bytes(path), asset=_name_of(path), form=form)
-    kept = Transfer(format=found.transfer.format, schema=found.transfer.schema, templates=found.transfer.templates)
-    return Parsed(kept, found.place)
+    parsed = parse(read_bytes(path), asset=_name_of(path), form=form)
+    transfer = Transfer(
+        format=parsed.transfer.format, schema=parsed.transfer.schema, templates=parsed.transfer.templates
+    )
+    return Parsed(transfer, parsed.place)
 
 
 def _packaged() -> Parsed:
@@ -353,8 +357,8 @@ def _packaged() -> Parsed:
     labels: dict[str, dict[str, int]] = {}
     for row in packaged_labels():
         labels.setdefault(row.version.name, {})[row.label] = row.version.version
-    found = [transferred([version], labels.get(version.name, {})) for version in packaged_versions()]
-    return Parsed(Transfer(format=FORMAT, schema=SCHEMA, templates=found), lambda _: Where("built-in templates"))
+    templates = [transferred([version], labels.get(version.name, {})) for version in packaged_versions()]
+    return Parsed(Transfer(format=FORMAT, schema=SCHEMA, templates=templates), lambda _: Where("built-in templates"))
 
 
 @click.command()
@@ -376,10 +380,10 @@ def export(
     with opened(url) as library:
         for name in names:
             library.authoring.get(name)
-        found = export_library(library.db)
-    wanted = [one for one in found.templates if not names or one.name in names]
-    kept = Transfer(format=found.format, schema=found.schema, templates=wanted)
-    data = dumps(msgspec.structs.replace(kept), form or ("yaml" if path.suffix in {".yaml", ".yml"} else "json"))
+        transfer = export_library(library.db)
+    wanted = [one for one in transfer.templates if not names or one.name in names]
+    chosen = Transfer(format=transfer.format, schema=transfer.schema, templates=wanted)
+    data = dumps(msgspec.structs.replace(chosen), form or ("yaml" if path.suffix in {".yaml", ".yml"} else "json"))
     if str(path) == STDIO:
         sys.stdout.buffer.write(data)
         return

@@ -57,29 +57,29 @@ def check(
         raise click.UsageError("give the text, or a file with --file, not both")
     if entry not in set(TextKind):
         raise UnknownNameError("entry", entry, list(TextKind))
-    given = read_text(path) if path is not None else text or ""
+    content = read_text(path) if path is not None else text or ""
     more = {} if character_rating is None else {"character": character_ceiling(character_rating, declared_age)}
     with opened(url) as library:
-        found = library.tier_check({entry: given}, content_mode, ceilings(library, age_record, **more))
+        decision = library.tier_check({entry: content}, content_mode, ceilings(library, age_record, **more))
     if as_json:
-        print_json(tier_facts(found))
-        return 0 if found.passed else 65
+        print_json(tier_facts(decision))
+        return 0 if decision.passed else 65
     print_table(
         ("", ""),
         [
             ("asked for", content_mode),
-            ("granted", found.effective.value),
-            ("decision", found.decision.value),
-            ("may go on", found.passed),
-            ("categories", found.categories or "none"),
-            ("reasons", found.reasons or "none"),
-            ("detector", f"{found.detector_version}, {found.lexicon_version}"),
+            ("granted", decision.effective.value),
+            ("decision", decision.decision.value),
+            ("may go on", decision.passed),
+            ("categories", decision.categories or "none"),
+            ("reasons", decision.reasons or "none"),
+            ("detector", f"{decision.detector_version}, {decision.lexicon_version}"),
         ],
     )
-    if found.spans:
+    if decision.spans:
         click.echo()
         print_table(
             ("from", "to", "category", "entry", "weight"),
-            [(span.start, span.end, span.category, span.entry, span.weight) for span in found.spans],
+            [(span.start, span.end, span.category, span.entry, span.weight) for span in decision.spans],
         )
-    return 0 if found.passed else 65
+    return 0 if decision.passed else 65

@@ -42,8 +42,8 @@ def _opened(url: str | None, kind: str | None = None) -> Iterator[Vault]:
 @database_options
 def init(url: str | None, *, kind: str | None, as_json: bool) -> None:
     """Make the first key. Keep a copy of it apart from the database's backups: without it no secret can be opened."""
-    with _opened(url, kind) as found:
-        key_id, place = found.init(), found.keys.place
+    with _opened(url, kind) as secrets:
+        key_id, place = secrets.init(), secrets.keys.place
     print_json({"key_id": key_id, "place": place}) if as_json else click.echo(f"{place}: made the key {key_id}.")
 
 
@@ -57,8 +57,8 @@ def set_(name: str, more: tuple[str, ...], url: str | None, *, who: str, as_json
     if more:  # not quoted: it may be the secret, and other users of this machine see a command's words already
         raise click.UsageError("a secret is never a word of the command: it is asked for, or read from the input")
     value = _asked(name)
-    with _opened(url) as found:
-        entry = found.set(name, value, who=who)
+    with _opened(url) as secrets:
+        entry = secrets.set(name, value, who=who)
     facts = {"name": entry.name, "is_set": True, "key_id": entry.key_id, "updated_at": entry.updated_at}
     print_json(facts) if as_json else click.echo(f"{name}: set.")
 
@@ -86,8 +86,8 @@ def _is_terminal() -> bool:
 @database_options
 def unset(name: str, url: str | None, *, who: str, as_json: bool) -> None:
     """Forget the secret NAME."""
-    with _opened(url) as found:
-        found.unset(name, who=who)
+    with _opened(url) as secrets:
+        secrets.unset(name, who=who)
     print_json({"name": name, "is_set": False}) if as_json else click.echo(f"{name}: forgotten.")
 
 
@@ -97,8 +97,8 @@ def list_(url: str | None, *, as_json: bool) -> None:
     """List the secrets that are set or wanted: whether they are set, by which key, when. Needs no key."""
     import msgspec
 
-    with _opened(url) as found:
-        entries = found.list()
+    with _opened(url) as secrets:
+        entries = secrets.list()
     if as_json:
         print_json({"secrets": msgspec.to_builtins(entries)})
         return
@@ -114,8 +114,8 @@ def status(url: str | None, *, as_json: bool) -> None:
     """Show where the key is, whether it can be used, and how many secrets there are."""
     import msgspec
 
-    with _opened(url) as found:
-        facts = found.status()
+    with _opened(url) as secrets:
+        facts = secrets.status()
     if as_json:
         print_json(msgspec.to_builtins(facts))
         return
@@ -135,8 +135,8 @@ def doctor(url: str | None, *, as_json: bool) -> int:
     """Try whether every secret opens and every provider has its own. Exits with 69 where something must be done."""
     import msgspec
 
-    with _opened(url) as found:
-        findings = found.doctor()
+    with _opened(url) as secrets:
+        findings = secrets.doctor()
     well = all(finding.ok for finding in findings)
     if as_json:
         print_json({"ok": well, "findings": msgspec.to_builtins(findings)})
@@ -159,8 +159,8 @@ def rotate(url: str | None, *, drop_old: bool, who: str, as_json: bool) -> None:
     """
     import msgspec
 
-    with _opened(url) as found:
-        done = found.rotate(who=who, drop_old=drop_old)
+    with _opened(url) as secrets:
+        done = secrets.rotate(who=who, drop_old=drop_old)
     if as_json:
         print_json(msgspec.to_builtins(done))
         return

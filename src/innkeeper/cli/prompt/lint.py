@@ -34,14 +34,14 @@ def lint(files: tuple[str, ...], *, model: str | None, strict: bool, as_json: bo
 
     FILES are cards, lorebooks, presets, personas and chats, told apart by their content. Exits with 1 when a warning is found.
     """
-    found = [(name, finding) for name, findings in _linted(files, model) for finding in findings]
+    located = [(name, finding) for name, findings in _linted(files, model) for finding in findings]
     if as_json:
-        click.echo(json.dumps([{"file": name, **finding.to_dict()} for name, finding in found]))
+        click.echo(json.dumps([{"file": name, **finding.to_dict()} for name, finding in located]))
     else:
-        for name, finding in found:
+        for name, finding in located:
             click.echo(f"{name}: {finding.level}: {finding} ({finding.rule})")
-        click.echo(f"{len(found)} findings in {len(files)} files")
-    return int(any(strict or finding.level != "info" for _, finding in found))
+        click.echo(f"{len(located)} findings in {len(files)} files")
+    return int(any(strict or finding.level != "info" for _, finding in located))
 
 
 def _linted(files: tuple[str, ...], model: str | None) -> Iterable[tuple[str, list[Finding]]]:

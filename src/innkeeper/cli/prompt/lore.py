@@ -58,10 +58,10 @@ def _request(books: tuple[str, ...], options: dict[str, Any]) -> BuildRequest:
     assets = Assets.of(books, options)
     assets.fields.setdefault("character", {"name": NOBODY, "description": ""})
     settings = {"depth": options["depth"], "recursive": options["recursive"], "budget": options["budget"]}
-    given = {name: value for name, value in settings.items() if value is not None}
+    changed = {name: value for name, value in settings.items() if value is not None}
     fields = {name: options[name] for name in ("message", "model", "seed")}
     request = assets.request(fields)
-    return request.with_(settings={**request.settings, "wi_settings": given}) if given else request
+    return request.with_(settings={**request.settings, "wi_settings": changed}) if changed else request
 
 
 def _scanned(request: BuildRequest) -> LoreResult:
@@ -75,10 +75,10 @@ def _scanned(request: BuildRequest) -> LoreResult:
 def _show(result: LoreResult, verdicts: list[Verdict]) -> None:
     from innkeeper.cli.app.render import console
 
-    shown = console()
-    shown.print(_table(verdicts))
+    out = console()
+    out.print(_table(verdicts))
     full = " (used up)" if result.overflowed else ""
-    shown.print(f"{len(result.activated)} fired in {result.loops} passes; lore budget {result.budget:,} tokens{full}")
+    out.print(f"{len(result.activated)} fired in {result.loops} passes; lore budget {result.budget:,} tokens{full}")
 
 
 def _table(verdicts: list[Verdict]) -> Table:

@@ -85,11 +85,11 @@ class Conversation:
         if not self._has_reply():
             raise UsageError("there is no reply yet to give an alternative to")
         last = self.chat.messages[-1]
-        said = self._heard(self._again("swipe"), on_delta)
-        swipes = (*(last.swipes or (last.text,)), said)
+        reply = self._heard(self._again("swipe"), on_delta)
+        swipes = (*(last.swipes or (last.text,)), reply)
         grown = last.replace(swipes=swipes, swipe_id=len(swipes) - 1, send_date=self._when())
-        self._amend(grown.replace(text=said))  # apart: the text is written over the alternative that is shown
-        return said
+        self._amend(grown.replace(text=reply))  # apart: the text is written over the alternative that is shown
+        return reply
 
     def choose(self, number: int) -> str:
         """Show alternative ``number`` (from 1) of the last message instead. Raises `UsageError` where there is none."""
@@ -141,13 +141,13 @@ class Conversation:
         return self._build(request, self._handle.ports)
 
     def _answer(self, plan: Plan, on_delta: Callable[[str], Any], *, instead: bool = False) -> str:
-        said = self._heard(plan, on_delta)
-        message = self._message("assistant", said)
+        reply = self._heard(plan, on_delta)
+        message = self._message("assistant", reply)
         if instead:
             self._amend(message)
         else:
             self._add(message)
-        return said
+        return reply
 
     def _heard(self, plan: Plan, on_delta: Callable[[str], Any]) -> str:
         """The reply. Ctrl-C ends it where it is; with nothing heard yet it comes through."""
@@ -160,15 +160,15 @@ class Conversation:
 
         model, messages, options = asked(plan)
         try:
-            said = self._handle.client.chat(
+            reply = self._handle.client.chat(
                 model, messages, stream=True, include_usage=True, on_delta=hear, **options
             ).content
         except KeyboardInterrupt:
             if not "".join(heard).strip():
                 raise
-            said = "".join(heard)
+            reply = "".join(heard)
         self._remember(plan)
-        return said.strip()
+        return reply.strip()
 
     def _remember(self, plan: Plan) -> None:
         """What the turn changed beside the chat: variables and lasting effects of lore; both are stored in its header."""

@@ -68,9 +68,9 @@ def demo_request(folder: Path | None = None, *, seed: int = 7, max_tokens: int =
     for name in files:
         assets.add(str(place / name))
     options = {"temperature": TEMPERATURE, "seed": seed}
-    given = {"message": MESSAGE, "now": TIME, "seed": seed, "options": options}
-    given |= {"tavern": "silly", "context_window": WINDOW, "reserved_tokens": max_tokens}
-    return assets.request(given), files
+    fields = {"message": MESSAGE, "now": TIME, "seed": seed, "options": options}
+    fields |= {"tavern": "silly", "context_window": WINDOW, "reserved_tokens": max_tokens}
+    return assets.request(fields), files
 
 
 def _installed() -> str:
@@ -145,11 +145,11 @@ class _Stage:
         usage = reply.usage or {}
         self.facts |= {"answer": reply.content, "usage": dict(usage)}
         self.facts["seconds"] |= {"First word": round(first[0], 3), "Answer": round(spent, 3)}
-        said = usage.get("completion_tokens", 0)
-        rate = said / max(spent - first[0], 1e-3)
+        count = usage.get("completion_tokens", 0)
+        rate = count / max(spent - first[0], 1e-3)
         self.say(
             f"First word after {first[0]:.2f} s ({usage.get('prompt_tokens', 0)} tokens read), "
-            f"{said} tokens answered in {spent:.2f} s ({rate:.0f} tokens/s)"
+            f"{count} tokens answered in {spent:.2f} s ({rate:.0f} tokens/s)"
         )
 
     def _write(self, text: str) -> None:

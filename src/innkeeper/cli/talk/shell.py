@@ -161,10 +161,10 @@ class Shell:
                 begin()
                 self._write(piece)
 
-            said = ask(hear)
+            reply = ask(hear)
             begin()
         self._print()
-        if not said:
+        if not reply:
             self._say("the model said nothing; /retry asks again")
 
     @contextmanager

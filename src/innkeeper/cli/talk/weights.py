@@ -61,16 +61,16 @@ def list_(*, no_check: bool, as_json: bool) -> int:
     from innkeeper.inference.errors import LocalModelError
     from innkeeper.inference.local.weights import list_models
 
-    found = list_models(check=not no_check)
-    _show(found, as_json=as_json)
-    return LocalModelError.exit_code if any(model.state == "corrupt" for model in found) else 0
+    models = list_models(check=not no_check)
+    _show(models, as_json=as_json)
+    return LocalModelError.exit_code if any(model.state == "corrupt" for model in models) else 0
 
 
-def _show(found: tuple[LocalModelFile, ...], *, as_json: bool) -> None:
+def _show(models: tuple[LocalModelFile, ...], *, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps({"models": [model.to_dict() for model in found]}))
+        click.echo(json.dumps({"models": [model.to_dict() for model in models]}))
         return
-    for model in found:
+    for model in models:
         click.echo("  ".join(_cells(model)).rstrip())
 
 

@@ -124,7 +124,7 @@ class Sockets:
     def _find(self, function: str) -> Operation | None:
         name = function.strip("/")
         paths = [f"{PREFIX}{name}", *(f"{PREFIX}{namespace}/{name}" for namespace in _NAMESPACES)]
-        return next((found for path in paths if (found := self._gateway.find(path))), None)
+        return next((operation for path in paths if (operation := self._gateway.find(path))), None)
 
     async def _answer(self, operation: Operation, params: Any) -> Reply:
         body = encode({} if params is None else params)
