@@ -354,7 +354,7 @@ class Library:
         kept = None if key is None else self.texts.get(key)
         if kept is not None:
             return kept, True
-        made = render(version, values, lookup=self._lookup(source), counter=self.counter, clock=moment)
+        made = render(version, values, lookup=self._lookup(source), counter=self.counter, clock=moment, ranges=True)
         if key is not None:
             self.texts.put(key, made)
         return made, False

@@ -63,7 +63,9 @@ def test_ranges_say_where_the_text_is_from() -> None:
     """Each run of the text names its template, also of partials and of the one that is extended, and its variable."""
     base = made("base", "A{{$b}}old{{/b}}{{> p}}C", partials=(("p", 1),))
     child = made("child", "{{$b}}[{{x}}]{{/b}}", version=2, extends=("base", 1), variables="x")
-    rendered = render(child, {"x": "new"}, lookup=lookup_of(base, made("p", "part")))
+    parts = lookup_of(base, made("p", "part"))
+    rendered = render(child, {"x": "new"}, lookup=parts, ranges=True)
+    assert render(child, {"x": "new"}, lookup=parts) == msgspec.structs.replace(rendered, ranges=())
     assert rendered.text == "A[new]partC"
     assert [tuple(each) for each in rendered.ranges] == [
         (1, "base@1", None),
@@ -74,13 +76,13 @@ def test_ranges_say_where_the_text_is_from() -> None:
         (11, "base@1", None),
     ]
     liquid = made("t", "<{{a}}>", variables="a", syntax="liquid")
-    assert render(liquid, {"a": "b"}).ranges == ((3, "t@1", None),)
+    assert render(liquid, {"a": "b"}, ranges=True).ranges == ((3, "t@1", None),)
 
 
 @given(st.text(max_size=30), st.text(max_size=30))
 def test_ranges_cover_the_text(one: str, other: str) -> None:
     """They rise, have no gap, and a variable's ranges hold its value."""
-    rendered = render(made("t", "[{{a}}|{{b}}{{a}}]", variables="a? b?"), {"a": one, "b": other})
+    rendered = render(made("t", "[{{a}}|{{b}}{{a}}]", variables="a? b?"), {"a": one, "b": other}, ranges=True)
     ends = [each.end for each in rendered.ranges]
     assert ends == sorted(set(ends))
     assert ends[-1] == len(rendered.text)
@@ -147,11 +149,12 @@ def test_liquid_mistakes_name_the_template() -> None:
     assert (caught.value.where.asset, caught.value.where.line) == ("t", 2)
 
 
-def test_bomb() -> None:
+@pytest.mark.parametrize("ranges", [False, True])
+def test_bomb(*, ranges: bool) -> None:
     """A small template and a large value do not become a huge text."""
     version = made("t", "{{a}}" * 1_000, variables="a")
     with pytest.raises(MacroLimitError) as caught:
-        render(version, {"a": "x" * (limits.MAX_RENDERED_CHARS // 500)})
+        render(version, {"a": "x" * (limits.MAX_RENDERED_CHARS // 500)}, ranges=ranges)
     assert caught.value.limit == "MAX_RENDERED_CHARS"
 
 

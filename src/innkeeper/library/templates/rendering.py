@@ -6,7 +6,7 @@ values always give the same text.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -42,7 +42,7 @@ class Range(NamedTuple):
 class RenderedTemplate(msgspec.Struct, frozen=True, kw_only=True):
     """A rendered template. ``tokens`` is None where no counter was given; ``ignored`` are values that nothing declares.
 
-    ``ranges`` say where the text is from, without a gap; of a Liquid template only that it is from the template.
+    ``ranges``, where they were asked for, say where the text is from, without a gap; of a Liquid template only which it is.
     """
 
     text: str
@@ -77,7 +77,7 @@ def _same(one: TemplateVersion | None, other: TemplateVersion) -> bool:
 PROGRAMS: Final = Programs()
 
 
-def render(
+def render(  # noqa: PLR0913 - what a rendering depends on
     version: TemplateVersion,
     values: Mapping[str, Any],
     *,
@@ -86,6 +86,7 @@ def render(
     model: str | None = None,
     clock: Clock | None = None,
     programs: Programs = PROGRAMS,
+    ranges: bool = False,
 ) -> RenderedTemplate:
     """Render a template.
 
@@ -97,6 +98,7 @@ def render(
         model: who reads the text; the enhancer, or else the target, of the template's key where left out.
         clock: what ``now`` means in Liquid; 1970 where left out, so that a text depends on nothing but what is given.
         programs: where composed templates are kept.
+        ranges: whether to say where each run of the text is from, which takes as long again.
 
     Raises:
         MissingVariablesError: required variables without a value.
@@ -110,13 +112,19 @@ def render(
         if program.undeclared:
             raise MissingVariablesError(program.undeclared, hint="declare the variables that the template uses")
         filled = fill(program.variables, values, counter, reader)
-        text, ranges = _liquid(program, filled, clock) if version.syntax == "liquid" else _mustache(program, filled)
+        text, runs = (
+            _liquid(program, filled, clock)
+            if version.syntax == "liquid"
+            else _traced(program, filled)
+            if ranges
+            else _mustache(program, filled)
+        )
     except InputError as error:
         raise error.at(asset=version.name) from error.__cause__
     return RenderedTemplate(
         text=text,
         version_id=version.version_id,
-        ranges=ranges,
+        ranges=runs if ranges else (),
         variables=filled.reports,
         parts=tuple([part.ref for part in program.parts]),
         ignored=filled.ignored,
@@ -125,6 +133,27 @@ def render(
 
 
 def _mustache(program: Composed, filled: Filled) -> tuple[str, tuple[Range, ...]]:
+    out: list[str] = []
+    _emit(program.nodes, filled, out.append)
+    if sum(map(len, out)) > MAX_RENDERED_CHARS:
+        raise MacroLimitError("the rendered text", limit="MAX_RENDERED_CHARS", allowed=MAX_RENDERED_CHARS)
+    return "".join(out), ()
+
+
+def _emit(nodes: tuple[Node, ...], filled: Filled, put: Callable[[str], None]) -> None:
+    """Put out a tree without partials and blocks."""
+    texts, present = filled.texts, filled.present
+    for node in nodes:
+        if type(node) is str:
+            put(node)
+        elif type(node) is VariableTag:
+            put(texts.get(node.name, ""))
+        elif type(node) is Included or (type(node) is Section and (node.name in present) is not node.negated):
+            _emit(node.nodes, filled, put)
+
+
+def _traced(program: Composed, filled: Filled) -> tuple[str, tuple[Range, ...]]:
+    """The same text as `_mustache` gives, with its ranges."""
     out = _Output(filled)
     out.emit(program.nodes, _named(program.version))
     return "".join(out.texts), tuple(out.ranges)
