@@ -30,7 +30,7 @@ class Taverns(Mapping[str, "Tavern"]):
         return Taverns({**self._entries, **{tavern.name: tavern for tavern in taverns}})
 
     def __getitem__(self, name: str) -> Tavern:
-        """The tavern called ``name``. Raises `UnknownNameError`, which is no `KeyError`."""
+        """The tavern called ``name``. Raises `UnknownNameError`, which is not a `KeyError`."""
         entry = self._entries.get(name)
         if entry is None:
             raise UnknownNameError("tavern", name, self._entries)

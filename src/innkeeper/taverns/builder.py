@@ -71,7 +71,7 @@ class Builder:
     lorebooks = lore_books
 
     def context(self, context: Context | Mapping[str, Any] | None) -> Builder:
-        """Set the application's snapshot. Raises `UsageError` for what is no mapping."""
+        """Set the application's snapshot. Raises `UsageError` for what is not a mapping."""
         return self.set(context=Context.build(context or {}))
 
     def authors_note(self, note: Any = None, **parts: Any) -> Builder:

@@ -54,7 +54,7 @@ class BuildArguments(NamedTuple):
 
 
 def canonical_name(keyword: str) -> str:
-    """The keyword under Innkeeper's own name. Raises `UsageError` with the nearest one for a keyword that is none."""
+    """The keyword under Innkeeper's own name. Raises `UsageError` with the nearest one for one that does not exist."""
     if keyword not in KEYWORDS:
         near = difflib.get_close_matches(keyword, KEYWORDS, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"inputs: {', '.join(sorted(KEYWORDS))}"

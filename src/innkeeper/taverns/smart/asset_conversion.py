@@ -22,6 +22,7 @@ from innkeeper.taverns.assets import Assets, raw_of
 from innkeeper.taverns.smart.assets_normalizer import list_in
 
 __all__ = [
+    "REQUEST_OPTIONS",
     "convert_book",
     "convert_character",
     "convert_persona",
@@ -81,18 +82,18 @@ def people_variables(
     character: Mapping[str, Any] | None, card: Character | None, persona: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     """The variables by which macros name the people of a chat."""
-    found = {
+    variables = {
         "user_name": _text(persona, "persona_name") or _text(persona, "name") or _NOBODY,
         "persona_description": _text(persona, "description"),
     }
     if character is not None:
-        found |= {
+        variables |= {
             "character_name": _text(character, "name"),
             "character_description": _text(character, "description"),
             "character_personality": card.personality if card is not None else _text(character, "personality"),
             "scenario_description": card.scenario if card is not None else _text(character, "scenario"),
         }
-    return found
+    return variables
 
 
 _NOBODY: Final = "User"
@@ -118,7 +119,16 @@ _PLACES: Final[Mapping[str, str]] = {
 _TEXTS: Final[Mapping[str, str]] = {"charPersonality": "personality", "scenario": "scenario"}
 """Markers that stand for a text of the card, which is put in their place."""
 
-_OPTIONS: Final = ("temperature", "top_p", "top_k", "max_tokens", "frequency_penalty", "presence_penalty", "stream")
+REQUEST_OPTIONS: Final = (
+    "temperature",
+    "top_p",
+    "top_k",
+    "max_tokens",
+    "frequency_penalty",
+    "presence_penalty",
+    "stream",
+)
+"""Settings of a preset's ``api_config`` that are options of a request."""
 
 
 def is_smart_preset(raw: Any) -> bool:
@@ -138,7 +148,7 @@ def is_smart_preset(raw: Any) -> bool:
 def convert_preset(preset: Preset, character: Character | None, state: State) -> dict[str, Any]:
     """The preset as this tavern's file would have it. What has no place in it is noted."""
     prompts = [carried for item, on in _ordered(preset) if (carried := _prompt(item, character, state, on=on))]
-    config = {name: getattr(preset, name) for name in _OPTIONS if getattr(preset, name) is not None}
+    config = {name: getattr(preset, name) for name in REQUEST_OPTIONS if getattr(preset, name) is not None}
     if preset.context_window:
         config["max_context"] = preset.context_window
     return {"name": preset.name, "api_config": {"enabled": True, **config}, "prompts": prompts, "regex_rules": []}
@@ -213,10 +223,10 @@ def convert_book(book: Lorebook, state: State) -> dict[str, Any]:
 
 def _entry(entry: LorebookEntry, losses: dict[str, int]) -> dict[str, Any]:
     keys = [key for key in entry.keys if key.strip()]
-    said = [key for key in keys if not _is_unsayable(key)]
+    searchable = [key for key in keys if not _is_unsayable(key)]
     for what, is_lost in (
-        ("keys that are patterns or have commas in them are not looked for", len(said) < len(keys)),
-        ("keys are looked for as they are written, in the whole chat", bool(said) and not entry.constant),
+        ("keys that are patterns or have commas in them are not looked for", len(searchable) < len(keys)),
+        ("keys are looked for as they are written, in the whole chat", bool(searchable) and not entry.constant),
         ("secondary keys do not count", bool(entry.secondary_keys)),
         ("they always fire where they could, without chance", entry.use_probability and entry.probability != 100),  # noqa: PLR2004 - percent
         ("their place has none here: they stand after the character", _placed(entry) is None),
@@ -228,8 +238,8 @@ def _entry(entry: LorebookEntry, losses: dict[str, int]) -> dict[str, Any]:
         "name": entry.comment or entry.name or "",
         "enabled": entry.enabled,
         "mode": "always" if entry.constant else "conditional",
-        "condition": "{{keywords:any::" + ",".join(said) + "}}" if said else "",
-        "keys": said,
+        "condition": "{{keywords:any::" + ",".join(searchable) + "}}" if searchable else "",
+        "keys": searchable,
         "position": _placed(entry) or "after_char",
         "depth": entry.depth,
         "order": _DEFAULT_ORDER if entry.order is None else entry.order,

@@ -130,8 +130,8 @@ def _rules_of(container: Any, source: str) -> list[dict[str, Any]]:
 
 def _listed(container: Any, source: str) -> list[dict[str, Any]]:
     """The rules of a list or of ``{"regex_rules": […]}``, copied, with their source."""
-    found = container.get("regex_rules") if isinstance(container, Mapping) else container
-    rules = [copied(rule, source) for rule in found if isinstance(rule, dict)] if isinstance(found, list) else []
+    listed = container.get("regex_rules") if isinstance(container, Mapping) else container
+    rules = [copied(rule, source) for rule in listed if isinstance(rule, dict)] if isinstance(listed, list) else []
     for rule in rules:
         meta = rule.get("meta")
         rule["meta"] = {**(meta if isinstance(meta, dict) else {}), "source": source}
@@ -157,8 +157,8 @@ def extract_character_world_book(character: Any) -> dict[str, Any]:
     """``{entries, meta}``: the entries of the book in a character; one that does not say so is enabled."""
     book = character.get("world_book") if isinstance(character, Mapping) else None
     listed = book.get("entries") if isinstance(book, Mapping) else None
-    found = listed if isinstance(listed, list) else ()
-    entries = [copied(entry, "character") for entry in found if isinstance(entry, dict)]
+    items = listed if isinstance(listed, list) else ()
+    entries = [copied(entry, "character") for entry in items if isinstance(entry, dict)]
     for entry in entries:
         entry.setdefault("enabled", True)
     return {"entries": entries, "meta": {"source": "character", "count": len(entries)}}
@@ -193,10 +193,10 @@ def merge_world_books(
 def _entries(books: Any, options: SmartOptions) -> list[dict[str, Any]]:
     """With narrow containers only an object with a list of entries is a book, unlike in the constructor."""
     if options.compat.wide_books:
-        found: Iterable[Any] = entries_of(books, options.compat)
+        entries: Iterable[Any] = entries_of(books, options.compat)
     else:
-        found = (list_in(books) if isinstance(books, Mapping) else None) or ()
-    return [copied(entry, "world_books") for entry in found if isinstance(entry, dict)]
+        entries = (list_in(books) if isinstance(books, Mapping) else None) or ()
+    return [copied(entry, "world_books") for entry in entries if isinstance(entry, dict)]
 
 
 def _entry_identity(entry: Mapping[str, Any], place: int, dedup_key: str, options: SmartOptions) -> object:
@@ -268,5 +268,5 @@ def list_in(book: Mapping[str, Any]) -> list[Any] | tuple[Any, ...] | None:
     entries, inner = (book.get(key) for key in _KEYS)
     if isinstance(entries, (list, tuple)):
         return entries
-    found = inner.get("entries") if isinstance(inner, Mapping) else None
-    return found if isinstance(found, (list, tuple)) else None
+    listed = inner.get("entries") if isinstance(inner, Mapping) else None
+    return listed if isinstance(listed, (list, tuple)) else None

@@ -39,7 +39,7 @@ def is_conditional(entry: Mapping[str, Any]) -> bool:
 class Conditions:
     """Judges conditions against one history and one table of variables. The conditions that will be judged are told at once.
 
-    Raises `ShapeError` for variables that are no object.
+    Raises `ShapeError` for variables that are not an object.
     """
 
     __slots__ = ("_env",)
@@ -103,5 +103,5 @@ class KeywordSearch:
         tokens = sorted(set(self._tokens))
         if len(tokens) < MIN_AUTOMATON_TOKENS:
             return {}
-        found = Automaton(tokens).contained(self._text)
-        return {token: number in found for number, token in enumerate(tokens)}
+        numbers = Automaton(tokens).contained(self._text)
+        return {token: number in numbers for number, token in enumerate(tokens)}

@@ -75,8 +75,8 @@ def construct(
         ``{"messages": [{"role", "content", "source"}]}``. Nothing in it is shared with the arguments, none of which is changed.
 
     Raises:
-        RoleError: a role of the history is none of the four.
-        ShapeError: an argument is of the wrong type, or a message of the history no object.
+        RoleError: a role of the history is not one of the four.
+        ShapeError: an argument is of the wrong type, or a message of the history is not an object.
         LimitError: data beyond a limit.
     """
     return {"messages": _construct(history, presets_in_chat, world_books, variables, options or SmartOptions(), None)}
@@ -279,7 +279,7 @@ class Candidate:
 def candidate_of(
     entry: dict[str, Any], index: int, role: str, source: Callable[[], dict[str, Any]], compat: Compat
 ) -> Candidate | Rule:
-    """The candidate, or the rule that stops an entry whose depth or order is no number."""
+    """The candidate, or the rule that stops an entry whose depth or order is not a number."""
     depth = whole_number(entry.get("depth"), _DEFAULT_DEPTH)
     if depth is None:
         return Rule.BAD_DEPTH

@@ -77,7 +77,7 @@ def assemble(
     Nothing in the result is shared with the arguments, none of which is changed.
 
     Raises:
-        EntryNumberError: an order is no number.
+        EntryNumberError: an order is not a number.
         LimitError: data beyond a limit.
     """
     compat = options.compat if options is not None else Compat()
@@ -133,16 +133,16 @@ def framed_lore(
 ) -> list[dict[str, Any]]:
     """The messages of the entries at ``position``, by order and then place. ``contains`` tests a key against the history.
 
-    Raises `EntryNumberError` for an entry that would be placed and whose order is no number.
+    Raises `EntryNumberError` for an entry that would be placed and whose order is not a number.
     """
-    found = [
+    framed = [
         _Framed(framing_order(entry, f"world_books[{index}]"), index, entry)
         for index, entry in enumerate(entries)
         if text_of(entry.get("position"), "world_books") == position and screen_framed(entry, contains) is None
     ]
     return [
         {"role": "system", "content": each.entry["content"], "source": _source(each, position)}
-        for each in sorted(found, key=lambda each: each[:2])
+        for each in sorted(framed, key=lambda each: each[:2])
     ]
 
 
@@ -203,7 +203,7 @@ DESCRIPTIONS: Final[Mapping[str, str]] = {"charDescription": "char", "personaDes
 def relative_prompts(presets_relative: Any, presets_doc: Any) -> list[dict[str, Any]]:
     """The enabled prompts in their order: of the array where one is given, else the relative ones of the preset.
 
-    Raises `EntryNumberError` for a prompt whose order is no number, though orders do not sort here.
+    Raises `EntryNumberError` for a prompt whose order is not a number, though orders do not sort here.
     """
     return list(_enabled(presets_relative, presets_doc))
 

@@ -138,7 +138,7 @@ def _text(value: Any) -> str:
 
 
 def items_of(history: Any) -> Iterable[Any]:
-    """The messages of a history; ``None`` or anything empty has none. Raises `ShapeError` for what is no array."""
+    """The messages of a history; ``None`` or anything empty has none. Raises `ShapeError` for what is not an array."""
     if isinstance(history, (list, tuple)):
         return history
     if not history:
@@ -151,8 +151,8 @@ def normalised_history(history: Any, compat: Compat) -> list[dict[str, Any]]:
     """Each message as ``{role, content, source}`` (3-smarttavern, *behaviour details*).
 
     Raises:
-        RoleError: a role that is none of the four.
-        ShapeError: the history is no array, or a message no object.
+        RoleError: a role that is not one of the four.
+        ShapeError: the history is not an array, or a message not an object.
     """
     system = compat.history_system_type
     return [_message(index, item, system, compat.emit_source_id) for index, item in enumerate(items_of(history))]
@@ -185,7 +185,7 @@ def history_text(history: Iterable[Any]) -> str:
 
 
 def framed_history(history: Any, compat: Compat) -> list[dict[str, Any]]:
-    """The messages of an array or of ``{messages: [...]}``; anything else has none. Items that are no objects are skipped."""
+    """The messages of an array or of ``{messages: [...]}``; anything else has none. Items that are not objects are skipped."""
     return list(_messages(history, compat))
 
 

@@ -23,6 +23,7 @@ from innkeeper.prompt.step import NoConfig, Step
 from innkeeper.taverns.assets import Assets, Book, assets_of, raw_of
 from innkeeper.taverns.inputs import InputRules
 from innkeeper.taverns.smart.asset_conversion import (
+    REQUEST_OPTIONS,
     convert_book,
     convert_character,
     convert_persona,
@@ -58,16 +59,13 @@ __all__ = [
     "read_settings",
 ]
 
-_CONFIGURED: Final = ("temperature", "top_p", "top_k", "max_tokens", "frequency_penalty", "presence_penalty", "stream")
-"""Settings of a preset's ``api_config`` that are options of a request."""
-
 
 def run(state: State, _config: NoConfig) -> None:
     """Read the inputs, note what has no effect, take the options of the preset."""
     inputs = read_inputs(state)
     state.scratch["prepare"] = inputs
     for name, value in _configured(inputs.preset).items():
-        if name in _CONFIGURED:
+        if name in REQUEST_OPTIONS:
             state.result.options.setdefault(name, value)
     _greet(state, inputs)
 
@@ -256,8 +254,8 @@ def _distinct(entries: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]
     kept: dict[object, dict[str, Any]] = {}
     for place, entry in enumerate(entries):
         content = entry.get("content")
-        said = entry.get("id") is not None and isinstance(content, str)
-        kept.setdefault((text_of(entry["id"], "id"), content) if said else place, entry)
+        is_named = entry.get("id") is not None and isinstance(content, str)
+        kept.setdefault((text_of(entry["id"], "id"), content) if is_named else place, entry)
     return list(kept.values()), len(entries) - len(kept)
 
 
@@ -292,20 +290,20 @@ def read_settings(request: BuildRequest) -> SmartSettings:
 
 def chat_variables(history: list[dict[str, Any]], message: str) -> dict[str, Any]:
     """``user_input_text``, ``chat_last_message`` and so on; those of which there is nothing yet are not set."""
-    said = {role: [item["content"] for item in history if item["role"] == role] for role in ("user", "assistant")}
-    found: dict[str, Any] = {
+    texts = {role: [item["content"] for item in history if item["role"] == role] for role in ("user", "assistant")}
+    variables: dict[str, Any] = {
         HISTORY_TEXT: history_text(history),
         "chat_message_count": len(history),
-        "chat_user_message_count": len(said["user"]),
+        "chat_user_message_count": len(texts["user"]),
         "chat_conversation_length": sum(len(item["content"]) for item in history),
     }
     last = {
         "user_input_text": [message] if message else [],
         "chat_last_message": [item["content"] for item in history],
-        "chat_last_user_message": said["user"],
-        "chat_last_assistant_message": said["assistant"],
+        "chat_last_user_message": texts["user"],
+        "chat_last_assistant_message": texts["assistant"],
     }
-    return found | {name: texts[-1] for name, texts in last.items() if texts}
+    return variables | {name: newest[-1] for name, newest in last.items() if newest}
 
 
 _PLACEHOLDERS: Final = ("charBefore", "charDescription", "charAfter", "personaDescription", "chatHistory")

@@ -53,13 +53,13 @@ def apply_messages(
         regex_rules: a list of rules, or ``{"regex_rules": […]}``.
         placement: ``before_macro`` or ``after_macro``, in any case; under another name no rule runs.
         view: ``user_view`` or ``assistant_view``; under another name no rule runs.
-        messages: objects with ``role``, ``content`` and ``source``; what is no list gives no messages.
+        messages: objects with ``role``, ``content`` and ``source``; what is not a list gives no messages.
         variables: what conditions of rules see.
         options: time, chance and limits of the macros in conditions.
         notes: where the rules that were left out are told.
 
     Raises:
-        ShapeError: a message is no object.
+        ShapeError: a message is not an object.
         PatternLimitError: the rules together take longer than ``MAX_RULES_SECONDS``.
     """
     if not isinstance(messages, list):
@@ -193,7 +193,7 @@ def _runs(rule: Mapping[str, Any], placement: str, view: str) -> bool:
 
 
 def _word(value: Any) -> str:
-    """A text in lower case; anything else is none of our words."""
+    """A text in lower case; anything else is not a word of ours."""
     return value.lower() if isinstance(value, str) else ""
 
 

@@ -188,10 +188,10 @@ MACROS: Final = Step("macros", _run_macros, NoConfig)
 def _run_plan_assembly(state: State, _config: NoConfig) -> None:
     """Make the blocks and the plan."""
     inputs = inputs_of(state)
-    said = len(state.request.history)
+    length = len(state.request.history)
     made = state.made_by("regex_after")
     blocks = tuple(
-        _chat_block(message, inputs, said)
+        _chat_block(message, inputs, length)
         if message["source"]["type"].startswith("history.")
         else _block(message, number)
         for number, message in enumerate(made)

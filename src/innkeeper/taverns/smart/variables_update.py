@@ -35,7 +35,7 @@ def apply_operation(
     """A new document: ``base_document`` with ``overrides`` applied; neither argument is changed or shared with the result.
 
     Args:
-        base_document: the variables; what is no object counts as an empty one.
+        base_document: the variables; what is not an object counts as an empty one.
         overrides: the changes, read likewise; ``replace`` keeps another value as ``{"value": …}``.
         operation: ``replace``, ``shallow_merge``, ``append``, ``union`` or, under any other name, a deep merge.
         options: ``array_strategy``, ``array_key`` (a path in an item) and ``remove_paths``, a list of paths.
@@ -104,8 +104,8 @@ def _union(base: list[Any], changes: list[Any], _key: str | None) -> list[Any]:
 
 def _union_by_key(base: list[Any], changes: list[Any], key: str | None) -> list[Any]:
     def at_key(item: Any) -> str:
-        found = _read(item, key) if key and isinstance(item, dict) else None
-        return _identity(item if found is None else found)
+        value = _read(item, key) if key and isinstance(item, dict) else None
+        return _identity(item if value is None else value)
 
     return list(_once(base + changes, at_key).values())
 

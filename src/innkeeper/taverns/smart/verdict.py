@@ -37,9 +37,9 @@ class Rule(BaseReason):
 
     def sentence(self, facts: Mapping[str, Any]) -> str:
         """The decision in words, with the condition that held."""
-        told = {name: shown(facts[name]) for name in ("condition", "value") if name in facts}
-        judged = "; its condition holds: {condition} came to {value}".format_map(told) if told else ""
-        return super().sentence({**facts, **told, "judged": judged})
+        shown_facts = {name: shown(facts[name]) for name in ("condition", "value") if name in facts}
+        judged = "; its condition holds: {condition} came to {value}".format_map(shown_facts) if shown_facts else ""
+        return super().sentence({**facts, **shown_facts, "judged": judged})
 
 
 class SmartLore(msgspec.Struct, frozen=True):

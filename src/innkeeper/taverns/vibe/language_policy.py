@@ -120,7 +120,7 @@ def _apply(state: State, config: LanguagePolicyConfig) -> None:
         )
     target = canonical_tag(policy.target_lang or "")
     if not _is_allowed(target, policy.allowed):
-        known = f"allowed are {', '.join(policy.allowed)}" if policy.allowed is not None else "it is no BCP 47 tag"
+        known = f"allowed are {', '.join(policy.allowed)}" if policy.allowed is not None else "it is not a BCP 47 tag"
         state.warn(f"the language policy has no effect: {policy.target_lang!r} is not allowed", hint=known)
         return
     text = _text(state, policy, target)
@@ -223,7 +223,7 @@ _PARTS: Final = re.compile(r"[A-Za-z0-9]{1,8}(?:-[A-Za-z0-9]{1,8})*")
 
 @lru_cache(maxsize=256)
 def canonical_tag(tag: str) -> str:
-    """The usual spelling of a tag: by the alias table, else as BCP 47 has it. What is no tag stays as written.
+    """The usual spelling of a tag: by the alias table, else as BCP 47 has it. What is not a tag stays as written.
 
     >>> canonical_tag("zh_hans"), canonical_tag("PT-br"), canonical_tag("plain English")
     ('zh-CN', 'pt-BR', 'plain English')

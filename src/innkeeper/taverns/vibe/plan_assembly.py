@@ -119,7 +119,7 @@ def _history(history: tuple[Message, ...]) -> Iterator[Block]:
 
 
 def _post_history(state: State) -> Iterator[Block]:
-    """The template, where its key is present at all; else the card's own text, which is no template."""
+    """The template, where its key is present at all; else the card's own text, which is not a template."""
     slot = "post_history_instructions"
     if "post_history_template" in state.request.meta:
         yield from _template(state, "post_history_template", slot)

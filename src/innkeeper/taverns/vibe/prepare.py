@@ -64,8 +64,8 @@ class Prepared:
 
 def prepared(state: State) -> Prepared:
     """What *prepare* left in the state; where it did not run, nobody takes part."""
-    found = state.scratch.get(PREPARE.name)
-    return found if isinstance(found, Prepared) else Prepared()
+    left = state.scratch.get(PREPARE.name)
+    return left if isinstance(left, Prepared) else Prepared()
 
 
 def _prepare(state: State, config: NoConfig) -> None:

@@ -1,0 +1,56 @@
+"""What the smart tavern reads of a request: its own files as they are, those of others in its words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from innkeeper.prompt import ConfigError, NoConfig, Step, UnknownNameError
+from innkeeper.prompt.request import BuildRequest
+from innkeeper.taverns import smart
+from innkeeper.taverns.smart.prepare import SmartInputs, chat_variables, inputs_of, read_settings
+
+
+def _inputs(**fields: Any) -> SmartInputs:
+    """What *prepare* left in a build of these inputs."""
+    seen: list[SmartInputs] = []
+    look = Step("look", lambda state, _config: seen.append(inputs_of(state)), NoConfig)
+    smart.builder(message="Hi", **fields).insert_step_after("prepare", look).build()
+    return seen[0]
+
+
+def test_own_words_are_kept() -> None:
+    """A file in this tavern's words is used as it is, but cannot say that its text came from elsewhere."""
+    preset = {"prompts": [{"identifier": "main", "position": "in-chat", "type": "x", "depth": 0, "content": "P"}]}
+    book = {"entries": [{"id": 1, "mode": "always", "position": "system", "type": "x", "content": "E"}]}
+    inputs = _inputs(preset=preset, lorebooks=[book])
+    assert inputs.preset["prompts"] == [{"identifier": "main", "position": "in-chat", "depth": 0, "content": "P"}]
+    assert inputs.entries == [{"id": 1, "mode": "always", "position": "system", "content": "E"}]
+
+
+BOOK = {"entries": {"0": {"uid": 0, "key": ["reef"], "content": "A bell."}}}
+
+
+@pytest.mark.parametrize("book", [BOOK, {"name": "B", "scope": "chat", "book": BOOK}], ids=["bare", "scoped"])
+def test_books_of_others(book: Any) -> None:
+    """World info becomes entries with conditions, alone or with a name and a scope around it."""
+    (entry,) = _inputs(lorebooks=[book]).entries
+    assert (entry["content"], entry["condition"]) == ("A bell.", "{{keywords:any::reef}}")
+
+
+def test_variables_of_the_chat() -> None:
+    """What there is nothing of yet is not set."""
+    found = chat_variables([{"role": "user", "content": "Hi"}], "Hi")
+    assert (found["user_input_text"], found["chat_last_message"], found["chat_message_count"]) == ("Hi", "Hi", 1)
+    assert "chat_last_assistant_message" not in found
+
+
+def test_settings() -> None:
+    """The metadata of a chat are no setting of ours; unknown ones and profiles are refused."""
+    read = read_settings(BuildRequest(settings={"python": False, "chat_metadata": {"x": 1}}))  # type: ignore[arg-type]
+    assert read.python is False
+    with pytest.raises(ConfigError, match="colour"):
+        read_settings(BuildRequest.of({"settings": {"colour": "red"}}))
+    with pytest.raises(UnknownNameError):
+        read_settings(BuildRequest(profile="nobody"))
