@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.prompt import FormatError, FrozenDict, InnkeeperError, LimitError, deep_merge, freeze, thaw
-from innkeeper.prompt.frozen import check_depth, key_text
-from innkeeper.prompt.limits import MAX_DEPTH
+from innkeeper.prompt.frozen import MAX_DEPTH, check_depth, key_text
 from tests.prompt.doubles import ANY_TEXT, JSON, nested
 
 MERGEABLE = st.recursive(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.prompt import UsageError, fresh_seed, utc_now
-from innkeeper.prompt.machine import REDACTED, Secret, redact
+from innkeeper.prompt.machine import REDACTED, Secret, redact_secrets
 
 
 def test_now_is_aware_and_in_utc() -> None:
@@ -63,11 +63,11 @@ CASES = {
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_redact(case: Case) -> None:
     """Each secret of four characters or more is replaced, the longest first."""
-    assert redact(case.text, map(Secret, case.secrets)) == case.shown
+    assert redact_secrets(case.text, map(Secret, case.secrets)) == case.shown
 
 
 @given(st.text(), st.text(min_size=4, max_size=12), st.text())
 def test_nothing_is_left_of_a_secret(before: str, secret: str, after: str) -> None:
     """Whatever is around it, the secret itself is gone."""
-    parts = redact(before + secret + after, [Secret(secret)]).split(REDACTED)
+    parts = redact_secrets(before + secret + after, [Secret(secret)]).split(REDACTED)
     assert all(secret not in part for part in parts)

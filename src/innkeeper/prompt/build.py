@@ -78,11 +78,11 @@ def start(request: BuildRequest, ports: Ports) -> State:
 def _note_mending(state: State, watch: Watch) -> None:
     """One note of all lone surrogates that reading the request, or its assets in this build, turned into U+FFFD."""
     request = state.request
-    found = [(mended.first, mended.count) for mended in request.mended]
-    if watch.count:  # by an asset's reader, or a counter; assets stand in the request as they were given
-        found += [place for name in ASSET_FIELDS for place in lone_in(getattr(request, name), name)]
-    if found:
-        count, first = sum(number for _, number in found), found[0][0]
+    halves = [(mended.first, mended.count) for mended in request.mended]
+    if watch.count:  # by an asset's reader, or a counter; assets stand in the request as they came
+        halves += [half for name in ASSET_FIELDS for half in lone_in(getattr(request, name), name)]
+    if halves:
+        count, first = sum(number for _, number in halves), halves[0][0]
         message = f"{count} lone surrogate{'s' if count > 1 else ''} became U+FFFD"
         where = Where(asset="request", path=first)
         state.note(NoteKind.REPAIR, message, where=where, data={"count": count, "first": first})

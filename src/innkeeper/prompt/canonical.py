@@ -10,10 +10,12 @@ from typing import Any, Final, NoReturn
 import msgspec
 
 from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError, UsageError, Where
-from innkeeper.prompt.frozen import check_depth, key_text
-from innkeeper.prompt.limits import MAX_DEPTH, MAX_DIGITS
+from innkeeper.prompt.frozen import MAX_DEPTH, check_depth, key_text
 
-__all__ = ["NOT_DATA", "parse_json", "plain_data", "to_json"]
+__all__ = ["MAX_DIGITS", "NOT_DATA", "parse_json", "plain_data", "to_json"]
+
+MAX_DIGITS: Final = 4000
+"""Decimal digits of a whole number: more cannot be written as text in linear time (`LimitError`)."""
 
 NOT_DATA: Final = (bytes, bytearray, memoryview, date, datetime, time, timedelta, Decimal)
 """What msgspec would write as text that does not read back as what it was: left for `to_json` to refuse."""

@@ -29,7 +29,7 @@ class Clock(msgspec.Struct, frozen=True):
     def at(cls, moment: datetime | str | None, locale: str = "en-US") -> Clock:
         """A clock at an aware moment, an ISO 8601 text, or (``None``) the wall clock. Naive moments are UTC.
 
-        Raises `FormatError` for what is no moment, or in a year that not every zone can write (1 and 9999).
+        Raises `FormatError` for what is not a moment, or in a year that not every zone can write (1 and 9999).
         """
         if moment is None:
             return cls(utc_now(), locale)

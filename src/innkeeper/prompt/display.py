@@ -64,9 +64,9 @@ def redact(text: str) -> str:
     return text
 
 
-def _blot(found: re.Match[str]) -> str:
-    start, end = (place - found.start() for place in found.span(1))
-    return found[0][:start] + "*" * (end - start) + found[0][end:]
+def _blot(match: re.Match[str]) -> str:
+    start, end = (offset - match.start() for offset in match.span(1))
+    return match[0][:start] + "*" * (end - start) + match[0][end:]
 
 
 def caret(excerpt: str, column: int) -> str:
@@ -98,7 +98,10 @@ def plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, msgspec.Struct):
         value = {name: getattr(value, name, None) for name in value.__struct_fields__}
     if isinstance(value, Mapping):
-        return {_name(key): _value(key, item, depth + 1) for key, item in list(value.items())[:_ITEMS]}
+        return {
+            shorten(scalar_text(key if type(key) is str else _text_of(key)), _ITEMS): _value(key, item, depth + 1)
+            for key, item in list(value.items())[:_ITEMS]
+        }
     if isinstance(value, (set, frozenset)):
         value = sorted(value, key=_text_of)
     if isinstance(value, (list, tuple)):
@@ -112,10 +115,6 @@ def _number(value: Any) -> Any:
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 2**63:
         return f"{float(value):e}" if abs(value) < 2**1000 else "a huge number"
     return value
-
-
-def _name(key: Any) -> str:
-    return shorten(scalar_text(key if type(key) is str else _text_of(key)), _ITEMS)
 
 
 def _value(key: Any, item: Any, depth: int) -> Any:

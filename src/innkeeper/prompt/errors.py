@@ -78,8 +78,8 @@ class Where(msgspec.Struct, frozen=True, omit_defaults=True):
         if self.excerpt is None:
             return ""
         line = redact(printable(self.excerpt.split("\n", 1)[0].rstrip("\r")))
-        place = None if self.column is None else self.column - self.cut
-        return line if place is None or not 0 < place <= len(line) + 1 else f"{line}\n{caret(line, place)}"
+        column = None if self.column is None else self.column - self.cut
+        return line if column is None or not 0 < column <= len(line) + 1 else f"{line}\n{caret(line, column)}"
 
 
 class InnkeeperError(Exception):

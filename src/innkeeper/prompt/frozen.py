@@ -8,10 +8,12 @@ from itertools import chain
 from typing import Any, Final, NoReturn
 
 from innkeeper.prompt.errors import FormatError, LimitError
-from innkeeper.prompt.limits import MAX_DEPTH
 from innkeeper.prompt.text import scalar_text
 
-__all__ = ["EMPTY", "FrozenDict", "check_depth", "deep_merge", "freeze", "key_text", "thaw"]
+__all__ = ["EMPTY", "MAX_DEPTH", "FrozenDict", "check_depth", "deep_merge", "freeze", "key_text", "thaw"]
+
+MAX_DEPTH: Final = 64
+"""Objects and lists inside one another, in any data that comes from outside (`LimitError`)."""
 
 _FROZEN_DEPTH: Final = 2 * MAX_DEPTH
 """Frozen values may be put into one another, so what is already frozen may be deeper than what comes from outside."""
@@ -63,7 +65,7 @@ def _freeze(value: Any, depth: int) -> Any:
         raise FormatError(f"{value} is not a number that JSON can write", hint="leave the value out, or use null")
     if type(value) is FrozenDict:
         return value
-    if isinstance(value, Mapping) and _is_plain(value):
+    if isinstance(value, Mapping) and (isinstance(value, dict) or not hasattr(value, "to_dict")):
         below = _deeper(depth)
         return FrozenDict({key_text(key): _freeze(item, below) for key, item in value.items()})
     if isinstance(value, (set, frozenset)):
@@ -147,7 +149,3 @@ def _too_deep(what: str) -> LimitError:
 
 def _is_list(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and not hasattr(value, "_fields")
-
-
-def _is_plain(value: Mapping[Any, Any]) -> bool:
-    return isinstance(value, dict) or not hasattr(value, "to_dict")

@@ -36,10 +36,10 @@ class InjectionPosition(StrEnum):
         if isinstance(value, cls):
             return value
         name = value if isinstance(value, str) else repr(value) if type(value) is int and value in _ST_NUMBERS else ""
-        found = _POSITIONS.get(name.strip().lower())
-        if found is None:
+        position = _POSITIONS.get(name.strip().lower())
+        if position is None:
             raise UnknownNameError("injection position", name or type(value).__name__, _POSITIONS)
-        return found
+        return position
 
 
 _ST_NUMBERS: Final = (-1, 0, 1, 2)
@@ -187,7 +187,7 @@ class InMemoryInjections:
     def active(self, context: Any) -> Iterator[Injection]:
         """The injections whose filter passes for ``context``, in id order.
 
-        A filter that raises counts as passed; ``context.warn``, where there is one, is told.
+        A filter that raises counts as passed; ``context.warn``, where there is one, is called.
         """
         for key in sorted(self._entries):
             injection, wanted = self._entries[key]

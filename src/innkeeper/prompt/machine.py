@@ -15,7 +15,7 @@ from typing import Final
 
 from innkeeper.prompt.errors import UsageError
 
-__all__ = ["HOME_VARIABLE", "REDACTED", "Secret", "fresh_seed", "home", "redact", "utc_now"]
+__all__ = ["HOME_VARIABLE", "REDACTED", "Secret", "fresh_seed", "home", "redact_secrets", "utc_now"]
 
 
 def utc_now() -> datetime:
@@ -40,8 +40,8 @@ def home(environ: Mapping[str, str] = os.environ, platform: str = sys.platform) 
         return Path(environ["LOCALAPPDATA"]) / "innkeeper"
     if platform == "darwin":
         return Path.home() / "Library" / "Application Support" / "innkeeper"
-    given = Path(environ.get("XDG_DATA_HOME") or "")
-    return (given if given.is_absolute() else Path.home() / ".local" / "share") / "innkeeper"
+    data = Path(environ.get("XDG_DATA_HOME") or "")
+    return (data if data.is_absolute() else Path.home() / ".local" / "share") / "innkeeper"
 
 
 REDACTED: Final = "[secret]"
@@ -75,7 +75,7 @@ class Secret:
         raise UsageError(msg)
 
 
-def redact(text: str, secrets: Iterable[Secret]) -> str:
+def redact_secrets(text: str, secrets: Iterable[Secret]) -> str:
     """``text`` without any of the secrets in it. Secrets under four characters are left: they would blank out prose."""
     for secret in sorted(secrets, key=lambda item: -len(item.reveal())):
         if len(secret.reveal()) >= _SHORTEST:

@@ -70,12 +70,14 @@ class Attachment(msgspec.Struct, frozen=True, omit_defaults=True):
         body = None if inside in cls.__struct_fields__ else value.get(inside)
         part = {**value, **body} if isinstance(body, Mapping) else value
         url = _field(part, ("url",), where) or (body if isinstance(body, str) else None)
-        found = _DATA_URL.fullmatch(url) if url else None
+        embedded = _DATA_URL.fullmatch(url) if url else None
         return cls(
             kind=_KINDS.get(kind, kind),
-            url=None if found else url,
-            data=found["data"] if found else _field(part, ("data", "file_data"), where),
-            media_type=(found["type"] if found else None) or _field(part, ("media_type",), where) or _media_type(part),
+            url=None if embedded else url,
+            data=embedded["data"] if embedded else _field(part, ("data", "file_data"), where),
+            media_type=(embedded["type"] if embedded else None)
+            or _field(part, ("media_type",), where)
+            or _media_type(part),
             name=_field(part, ("name", "filename"), where),
             detail=_field(part, ("detail",), where),
             extra=_extra(part, {*_PART_FIELDS, inside}),
@@ -111,9 +113,9 @@ def _field(part: Mapping[str, Any], names: tuple[str, ...], where: Where | None)
 
 
 def _extra(part: Mapping[str, Any], known: set[str]) -> FrozenDict:
-    given = part.get("extra")
+    own = part.get("extra")
     rest = {key: item for key, item in part.items() if key not in known and item is not None}
-    extra = {**rest, **given} if isinstance(given, Mapping) else rest
+    extra = {**rest, **own} if isinstance(own, Mapping) else rest
     return freeze(extra) if extra else EMPTY
 
 
@@ -126,7 +128,7 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One turn. ``content`` is always text; media are ``attachments``; tool calls live in ``metadata``.
 
     Standard metadata keys are `STANDARD_METADATA`; others pass through to the dialects that know them. ``swipes`` are the
-    alternatives of an assistant message and ``swipe_id`` the one shown (from 0); ``send_date`` is as it was found.
+    alternatives of an assistant message and ``swipe_id`` the one shown (from 0); ``send_date`` is as it was written.
     """
 
     role: str
@@ -156,7 +158,7 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
         try:
             return cls._of_fields({_CAMEL.get(key, key): item for key, item in value.items()}, where)
         except InnkeeperError as error:
-            raise error.at(**_place(where)) from error.__cause__
+            raise error.at(**({} if where is None else msgspec.structs.asdict(where))) from error.__cause__
 
     @classmethod
     def _of_fields(cls, fields: Mapping[str, Any], where: Where | None) -> Message:
@@ -182,15 +184,15 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     @property
     def tool_calls(self) -> tuple[Mapping[str, Any], ...]:
-        """The calls of ``metadata["tool_calls"]``, or none; what is no mapping there is no call."""
+        """The calls of ``metadata["tool_calls"]``, or none; what is not a mapping there is not a call."""
         calls = self.metadata.get("tool_calls") if self.metadata else None
         return tuple(call for call in calls if isinstance(call, Mapping)) if isinstance(calls, (list, tuple)) else ()
 
     @property
     def tool_call_id(self) -> str | None:
         """The call this tool message answers, when it is text."""
-        found = self.metadata.get("tool_call_id") if self.metadata else None
-        return found if isinstance(found, str) else None
+        call = self.metadata.get("tool_call_id") if self.metadata else None
+        return call if isinstance(call, str) else None
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready fields, without those at their default. `Message.of` reads it back.
@@ -243,13 +245,9 @@ and so finds again what was made of them."""
 
 def _attributes(value: Any, where: Where | None) -> Mapping[str, Any]:
     if not (hasattr(value, "role") and hasattr(value, "content")):
-        msg = f"a message must have role and content; {type(value).__name__} has not"
+        msg = f"a message must have role and content; {type(value).__name__} does not"
         raise FormatError(msg, where=where)
     return {name: getattr(value, name) for name in _FIELDS if hasattr(value, name)}
-
-
-def _place(where: Where | None) -> dict[str, Any]:
-    return {} if where is None else msgspec.structs.asdict(where)
 
 
 def _role(fields: Mapping[str, Any], where: Where | None) -> str:
@@ -288,13 +286,13 @@ def _parts(parts: Sequence[Any], where: Where | None) -> tuple[str, tuple[Attach
 
 
 def _metadata(fields: Mapping[str, Any], where: Where | None) -> FrozenDict:
-    given = fields.get("metadata") or {}
-    if not isinstance(given, Mapping):
-        raise FormatError(f"metadata must be a mapping, not {type(given).__name__}", where=where)
-    if type(given) is FrozenDict and fields.keys() <= _FIELDS:
-        return given
+    own = fields.get("metadata") or {}
+    if not isinstance(own, Mapping):
+        raise FormatError(f"metadata must be a mapping, not {type(own).__name__}", where=where)
+    if type(own) is FrozenDict and fields.keys() <= _FIELDS:
+        return own
     extra = {key: item for key, item in fields.items() if key not in _FIELDS and item is not None}
-    return freeze({**extra, **given}) if extra or given else EMPTY
+    return freeze({**extra, **own}) if extra or own else EMPTY
 
 
 def _list(fields: Mapping[str, Any], key: str, where: Where | None) -> Sequence[Any]:

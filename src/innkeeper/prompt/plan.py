@@ -80,12 +80,12 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     def with_blocks(self, blocks: Iterable[Block]) -> Plan:
         """A copy with other blocks. Raises `UsageError` for anything that is not a `Block`."""
-        kept = tuple(blocks)
-        for block in kept:
+        others = tuple(blocks)
+        for block in others:
             if not isinstance(block, Block):
                 msg = f"a plan holds Block values, not {type(block).__name__}"
                 raise UsageError(msg)
-        return self.with_(blocks=kept)
+        return self.with_(blocks=others)
 
     def append(self, block: Block) -> Plan:
         """A copy with ``block`` at the end."""
@@ -93,13 +93,13 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     def insert_before(self, slot: str, block: Block) -> Plan:
         """A copy with ``block`` before the first block of ``slot``, or at the end when there is none."""
-        places = [index for index, other in enumerate(self.blocks) if other.slot == slot]
-        return self._inserted(places[0] if places else len(self.blocks), block)
+        indexes = [index for index, other in enumerate(self.blocks) if other.slot == slot]
+        return self._inserted(indexes[0] if indexes else len(self.blocks), block)
 
     def insert_after(self, slot: str, block: Block) -> Plan:
         """A copy with ``block`` after the last block of ``slot``, or at the end when there is none."""
-        places = [index for index, other in enumerate(self.blocks) if other.slot == slot]
-        return self._inserted(places[-1] + 1 if places else len(self.blocks), block)
+        indexes = [index for index, other in enumerate(self.blocks) if other.slot == slot]
+        return self._inserted(indexes[-1] + 1 if indexes else len(self.blocks), block)
 
     def _inserted(self, index: int, block: Block) -> Plan:
         return self.with_blocks((*self.blocks[:index], block, *self.blocks[index:]))
@@ -201,7 +201,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready facts about the plan: blocks with origins, warnings, notes, reports. For ``--json`` and HTTP."""
-        data = {name: _told(getattr(self, name)) for name in self.__struct_fields__ if name not in _APART}
+        data = {name: _report(getattr(self, name)) for name in self.__struct_fields__ if name not in _APART}
         facts: dict[str, Any] = msgspec.to_builtins(data, enc_hook=_encode)
         return {key: value for key, value in facts.items() if value not in (None, [], (), {}, "")}
 
@@ -228,7 +228,7 @@ def _named(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
 _APART: Final = frozenset({"dialects", "explainer", "request"})
 
 
-def _told(value: Any) -> Any:
+def _report(value: Any) -> Any:
     """A report as it tells itself: with the figures that follow from its fields."""
     return value.to_dict() if hasattr(value, "to_dict") else value
 

@@ -31,7 +31,7 @@ class Registry(Mapping[str, T]):
         return type(self)(*self._by_name.values(), *values)
 
     def __getitem__(self, name: str) -> T:
-        """The value of this name. Raises `UnknownNameError` with near names, which is no `KeyError`."""
+        """The value of this name. Raises `UnknownNameError` with near names, which is not a `KeyError`."""
         try:
             return self._by_name[name]
         except KeyError:

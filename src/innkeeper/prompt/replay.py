@@ -72,10 +72,10 @@ class ReplayBundle(msgspec.Struct, frozen=True):
         if not isinstance(data, dict) or "innkeeper_replay" not in data:
             msg = "not a replay bundle: innkeeper_replay is missing"
             raise FormatError(msg, where=Where(asset=asset), hint="write one with plan.replay().write(path)")
-        found = data["innkeeper_replay"]
-        if type(found) is not int or found != BUNDLE_FORMAT:
-            shown = found if isinstance(found, str) or type(found) is int else type(found).__name__
-            msg = f"replay bundle of format {shorten(str(shown), 20)}; this version reads {BUNDLE_FORMAT}"
+        written = data["innkeeper_replay"]
+        if type(written) is not int or written != BUNDLE_FORMAT:
+            name = written if isinstance(written, str) or type(written) is int else type(written).__name__
+            msg = f"replay bundle of format {shorten(str(name), 20)}; this version reads {BUNDLE_FORMAT}"
             raise UnsupportedError(msg, where=Where(asset=asset))
         texts = [item for key in ("fingerprint", "dialect", "version") if isinstance(item := data.get(key), str)]
         if len(texts) != len(("fingerprint", "dialect", "version")):
@@ -84,8 +84,8 @@ class ReplayBundle(msgspec.Struct, frozen=True):
         try:
             return cls(BuildRequest.of(data.get("request")), *texts)
         except InnkeeperError as error:
-            place = ".".join(part for part in ("request", error.where.path if error.where else None) if part)
-            error.where = Where(asset=asset, path=place)
+            path = ".".join(part for part in ("request", error.where.path if error.where else None) if part)
+            error.where = Where(asset=asset, path=path)
             raise
 
     @classmethod
@@ -112,12 +112,12 @@ class ReplayBundle(msgspec.Struct, frozen=True):
 
     def check(self, plan: Plan) -> Plan:
         """The rebuilt ``plan`` if it has the recorded fingerprint. Raises `ReplayError` with both versions otherwise."""
-        found = plan.fingerprint(self.dialect)
-        if found == self.fingerprint:
+        rebuilt = plan.fingerprint(self.dialect)
+        if rebuilt == self.fingerprint:
             return plan
-        msg = f"the rebuilt plan has fingerprint {found[:16]}…, recorded was {self.fingerprint[:16]}…"
+        msg = f"the rebuilt plan has fingerprint {rebuilt[:16]}…, recorded was {self.fingerprint[:16]}…"
         raise ReplayError(
-            msg, hint=f"the bundle is from version {self.version}", found=found, recorded=self.fingerprint
+            msg, hint=f"the bundle is from version {self.version}", found=rebuilt, recorded=self.fingerprint
         )
 
 

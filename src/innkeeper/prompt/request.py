@@ -15,9 +15,8 @@ import msgspec
 from innkeeper.prompt.canonical import NOT_DATA, parse_json, plain_data, to_json
 from innkeeper.prompt.context import Context
 from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError, UsageError, Where
-from innkeeper.prompt.frozen import EMPTY, FrozenDict, check_depth, freeze, key_text
+from innkeeper.prompt.frozen import EMPTY, MAX_DEPTH, FrozenDict, check_depth, freeze, key_text
 from innkeeper.prompt.injections import Injection
-from innkeeper.prompt.limits import MAX_DEPTH
 from innkeeper.prompt.message import Message, messages_of
 from innkeeper.prompt.text import Mended, mended_in, scalar_text, watching
 
@@ -119,10 +118,10 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
         return to_json(self._data(), sort=False)
 
     def _data(self) -> dict[str, Any]:
-        told = {name: _asset_data(getattr(self, name)) for name in ASSET_FIELDS}
+        assets = {name: _asset_data(getattr(self, name)) for name in ASSET_FIELDS}
         try:
             data: dict[str, Any] = msgspec.to_builtins(
-                msgspec.structs.replace(self, **told), enc_hook=plain_data, builtin_types=NOT_DATA
+                msgspec.structs.replace(self, **assets), enc_hook=plain_data, builtin_types=NOT_DATA
             )
         except RecursionError as error:
             raise LimitError("the nesting of the request", limit="MAX_DEPTH", allowed=MAX_DEPTH) from error
@@ -141,16 +140,16 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
         if "mended" in fields:
             return msgspec.structs.replace(self, **changed)
         if self.mended:
-            changed["mended"] = tuple([found for found in self.mended if found.field not in fields])
+            changed["mended"] = tuple([other for other in self.mended if other.field not in fields])
         return _also_mended(msgspec.structs.replace(self, **changed), read.mended)
 
 
-def _also_mended(request: BuildRequest, found: Sequence[Mended]) -> BuildRequest:
+def _also_mended(request: BuildRequest, more: Sequence[Mended]) -> BuildRequest:
     """The request telling of these as well, in the order of its fields."""
-    if not found:
+    if not more:
         return request
-    places = {name: place for place, name in enumerate(request.__struct_fields__)}
-    mended = sorted((*request.mended, *found), key=lambda one: places.get(one.field, -1))
+    order = {name: index for index, name in enumerate(request.__struct_fields__)}
+    mended = sorted((*request.mended, *more), key=lambda one: order.get(one.field, -1))
     return msgspec.structs.replace(request, mended=tuple(mended))
 
 
@@ -166,8 +165,8 @@ _MSGSPEC_PATH: Final = re.compile(r"(?P<what>.*?) - at `(?:key in )?\$\.?(?P<pat
 
 
 def _format_error(error: msgspec.ValidationError) -> FormatError:
-    found = _MSGSPEC_PATH.fullmatch(str(error))
-    what, path = (found["what"], found["path"] or None) if found else (str(error), None)
+    match = _MSGSPEC_PATH.fullmatch(str(error))
+    what, path = (match["what"], match["path"] or None) if match else (str(error), None)
     return FormatError(f"build request: {what}", where=Where(asset="request", path=path))
 
 
@@ -175,13 +174,13 @@ def _fields(value: Mapping[str, Any], *, checked: bool) -> tuple[dict[str, Any],
     """Each field as its reader reads it, and what was mended in them."""
     with watching() as watch:
         fields: dict[str, Any] = {}
-        found: list[Mended] = []
+        mended: list[Mended] = []
         for key, item in value.items():
             name = key_text(key)
             fields[name] = _read(name, item, checked=checked)
             if watch.count:
-                found.append(mended_in(name, item, watch))
-    return fields, found
+                mended.append(mended_in(name, item, watch))
+    return fields, mended
 
 
 def _keep_metadata(history: Any, fields: dict[str, Any]) -> None:
@@ -247,14 +246,6 @@ def _text(value: Any) -> Any:
     return "" if value is None else value
 
 
-def _moment(value: Any) -> Any:
-    return value.isoformat() if hasattr(value, "isoformat") else value
-
-
-def _context(value: Any) -> Any:
-    return value if value is None else Context.build(value)
-
-
 _FIELD_READERS: Final[dict[str, Any]] = {
     "history": messages_of,
     "lorebooks": _tuple,
@@ -267,10 +258,10 @@ _FIELD_READERS: Final[dict[str, Any]] = {
     "settings": _frozen,
     "options": _frozen,
     "step_options": _frozen,
-    "context": _context,
+    "context": lambda value: None if value is None else Context.build(value),
     "message": _text,
     "system": _text,
-    "now": _moment,
+    "now": lambda value: value.isoformat() if hasattr(value, "isoformat") else value,
     "mended": _tuple,
 }
 

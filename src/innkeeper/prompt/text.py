@@ -73,8 +73,7 @@ def scalar_text(text: str) -> str:
 def mended_in(field: str, value: Any, watch: Watch) -> Mended:
     """What ``watch`` saw while ``value`` was read for ``field``, with the place in it. Sets the watch to zero."""
     count, watch.count = watch.count, 0
-    places = lone_in(value, field)
-    return Mended(field, count, next((place for place, _ in places), field))
+    return Mended(field, count, next((path for path, _ in lone_in(value, field)), field))
 
 
 def lone_in(value: Any, path: str) -> Iterator[tuple[str, int]]:
@@ -86,9 +85,9 @@ def lone_in(value: Any, path: str) -> Iterator[tuple[str, int]]:
     elif isinstance(value, Mapping):
         for key, item in value.items():
             name = str(key)
-            place = f"{path}." + _LONE.sub("\ufffd", name)
-            yield from lone_in(name, place)
-            yield from lone_in(item, place)
+            below = f"{path}." + _LONE.sub("\ufffd", name)
+            yield from lone_in(name, below)
+            yield from lone_in(item, below)
     elif isinstance(value, (list, tuple)):
         for index, item in enumerate(value):
             yield from lone_in(item, f"{path}[{index}]")

@@ -11,9 +11,11 @@ from typing import Any, Final, Protocol
 from innkeeper.prompt.canonical import parse_json, to_json
 from innkeeper.prompt.errors import FormatError, LimitError
 from innkeeper.prompt.frozen import freeze, key_text, thaw
-from innkeeper.prompt.limits import MAX_VARIABLES
 
 __all__ = ["MAX_VARIABLES", "InMemoryVariables", "StagedVariables", "VariablesStore"]
+
+MAX_VARIABLES: Final = 100_000
+"""How many variables one scope may hold, and how many one build may write (`LimitError`)."""
 
 _MISSING: Final = object()
 _LONGEST_NUMBER: Final = 40
@@ -60,10 +62,10 @@ class InMemoryVariables:
         self._scopes: dict[str, dict[str, Any]] = {"local": {}, "global": {}}
         self.version = 0
         for scope, values in _mapping({} if scopes is None else scopes, "variables").items():
-            found = _mapping(values, f"variables of scope {str(scope)[:40]!r}")
-            kept = self._scopes.setdefault(key_text(scope).lower(), {})
-            kept |= thaw(freeze(dict(found)))
-            _check_count(f"the number of {scope} variables", len(kept))
+            added = _mapping(values, f"variables of scope {str(scope)[:40]!r}")
+            variables = self._scopes.setdefault(key_text(scope).lower(), {})
+            variables |= thaw(freeze(dict(added)))
+            _check_count(f"the number of {scope} variables", len(variables))
 
     @classmethod
     def from_json(cls, text: str | bytes, *, asset: str = "variables") -> InMemoryVariables:
@@ -124,10 +126,10 @@ class StagedVariables:
 
     def get(self, name: str, scope: str = "local", default: Any = None) -> Any:
         """The staged value, else the store's, else ``default``."""
-        found = self._writes.get((scope.lower(), name), self)
-        if found is self:
+        written = self._writes.get((scope.lower(), name), self)
+        if written is self:
             return _own(self._base.get(name, scope, default))
-        return default if found is _MISSING else _own(found)
+        return default if written is _MISSING else _own(written)
 
     def set(self, name: str, value: Any, scope: str = "local") -> None:
         """Stage a value. Raises `LimitError` past `MAX_VARIABLES` staged writes."""
@@ -138,8 +140,8 @@ class StagedVariables:
 
     def has(self, name: str, scope: str = "local") -> bool:
         """Whether the name is set, staged writes included."""
-        found = self._writes.get((scope.lower(), name), self)
-        return self._base.has(name, scope) if found is self else found is not _MISSING
+        written = self._writes.get((scope.lower(), name), self)
+        return self._base.has(name, scope) if written is self else written is not _MISSING
 
     def delete(self, name: str, scope: str = "local") -> None:
         """Stage the removal of a name."""
@@ -192,9 +194,9 @@ def _mapping(value: Any, what: str) -> Mapping[Any, Any]:
     raise FormatError(f"{what} must be a mapping", hint='variables look like {"local": {"name": "value"}}')
 
 
-def _check_count(what: str, found: int) -> None:
-    if found > MAX_VARIABLES:
-        raise LimitError(what, limit="MAX_VARIABLES", allowed=MAX_VARIABLES, found=found)
+def _check_count(what: str, count: int) -> None:
+    if count > MAX_VARIABLES:
+        raise LimitError(what, limit="MAX_VARIABLES", allowed=MAX_VARIABLES, found=count)
 
 
 def _taken(value: Any) -> Any:

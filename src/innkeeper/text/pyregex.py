@@ -301,5 +301,5 @@ def _part(token: re.Match[str], pattern: Pattern) -> str | int:
 def _group(name: str, pattern: Pattern) -> int:
     number = int(name) if name.isascii() and name.isdigit() else pattern.names.get(name, -1)
     if not 0 <= number <= pattern.groups:
-        raise PatternSyntaxError(f"a replacement names the group {name[:40]!r}, which the pattern has not")
+        raise PatternSyntaxError(f"a replacement names the group {name[:40]!r}, which the pattern does not have")
     return number

@@ -323,7 +323,7 @@ def _engine_facts(engine: Engine) -> dict[str, Any]:
 
 
 def _text(value: Any) -> str:
-    """Any value as text without lone surrogates; None is no text."""
+    """Any value as text without lone surrogates; None is an empty text."""
     if isinstance(value, str):
         return scalar_text(value)
     if value is None:
@@ -336,7 +336,7 @@ def _text(value: Any) -> str:
 
 
 def _attempt(work: Callable[[], T]) -> T | None:
-    """The result, or None when it fails: also by a panic of a Rust library, which is no `Exception`."""
+    """The result, or None when it fails: also by a panic of a Rust library, which is not an `Exception`."""
     try:
         return work()
     except (KeyboardInterrupt, SystemExit, GeneratorExit):

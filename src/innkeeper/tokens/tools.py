@@ -78,7 +78,7 @@ def count_tools(
 
 
 def _plain(tool: Any) -> dict[str, Any]:
-    """A definition as name, description and parameters; what is no mapping becomes one by its attributes."""
+    """A definition as name, description and parameters; what is not a mapping becomes one by its attributes."""
     facts = tool if isinstance(tool, Mapping) else {name: getattr(tool, name, None) for name in _FIELDS}
     inner = facts.get("function")
     facts = inner if isinstance(inner, Mapping) else facts

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from innkeeper.inference.limits import DEFAULT_OPEN_TIMEOUT, DEFAULT_TIMEOUT, DEFAULT_TOTAL_TIMEOUT
 from innkeeper.prompt import ConfigError
-from innkeeper.prompt.machine import Secret, redact
+from innkeeper.prompt.machine import Secret, redact_secrets
 
 __all__ = ["DEFAULT_API_PREFIX", "DEFAULT_BASE_URL", "ENVIRONMENT", "Endpoint"]
 
@@ -85,7 +85,7 @@ class Endpoint:
 
     def redact(self, text: str) -> str:
         """``text`` without the key and the values of headers that may be secret."""
-        return redact(text, self.secrets)
+        return redact_secrets(text, self.secrets)
 
     def wire_headers(self) -> dict[str, str]:
         """The headers as they are sent: the one place where secrets come out."""

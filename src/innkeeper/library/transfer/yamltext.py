@@ -13,7 +13,7 @@ from typing import Any, Final
 from innkeeper.library.errors import TransferError
 from innkeeper.prompt.canonical import to_json
 from innkeeper.prompt.errors import LimitError, Where
-from innkeeper.prompt.limits import MAX_DEPTH
+from innkeeper.prompt.frozen import MAX_DEPTH
 
 __all__ = ["Places", "parse_yaml", "write_yaml"]
 

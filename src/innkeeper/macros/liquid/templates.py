@@ -20,8 +20,7 @@ from innkeeper.macros.engine.ranges import Edit, MacroRange, edited
 from innkeeper.prompt.clock import Clock
 from innkeeper.prompt.context import Context
 from innkeeper.prompt.errors import InputError, LimitError, UsageError
-from innkeeper.prompt.frozen import EMPTY
-from innkeeper.prompt.limits import MAX_DEPTH
+from innkeeper.prompt.frozen import EMPTY, MAX_DEPTH
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.prompt.text import scalar_text
 from innkeeper.prompt.variables import StagedVariables, VariablesStore

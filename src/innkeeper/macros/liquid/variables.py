@@ -20,7 +20,7 @@ from liquid.undefined import is_undefined
 
 from innkeeper.macros.liquid.session import LiquidSession, text_of
 from innkeeper.prompt.errors import LimitError
-from innkeeper.prompt.limits import MAX_DEPTH
+from innkeeper.prompt.frozen import MAX_DEPTH
 from innkeeper.prompt.variables import StagedVariables, number_of
 
 __all__ = ["TAGS", "VariablesDrop"]

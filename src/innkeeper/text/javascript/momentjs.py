@@ -48,12 +48,8 @@ def format_momentjs(moment: datetime, form: str) -> str:
     """``moment`` (aware) in a moment.js format; blank formats mean `DEFAULT_FORMAT`."""
     if len(form) > MAX_FORMAT_CHARS:
         return form
-    form = _LONG_TOKEN.sub(_expanded, form or DEFAULT_FORMAT)
+    form = _LONG_TOKEN.sub(lambda match: _LONG.get(match.group(), match.group()), form or DEFAULT_FORMAT)
     return "".join(_piece(moment, found) for found in _TOKEN.finditer(form))
-
-
-def _expanded(found: re.Match[str]) -> str:
-    return _LONG.get(found.group(), found.group())
 
 
 def _piece(moment: datetime, found: re.Match[str]) -> str:

@@ -33,7 +33,7 @@ def strip(text: str) -> str:
 
 
 def to_number(value: Any) -> float:
-    """``Number(value)``: NaN for what is none; text may be decimal, ``0x…``, ``0o…``, ``0b…`` or ``Infinity``; blank is 0."""
+    """``Number(value)``: NaN for other values; text may be decimal, ``0x…``, ``0o…``, ``0b…`` or ``Infinity``; blank is 0."""
     if value is None or value is False:
         return 0.0
     if value is True:

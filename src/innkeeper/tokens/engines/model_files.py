@@ -83,7 +83,7 @@ def tokenizer_of(name: str, data: bytes, *, path: str) -> FileTokenizer:
         tokenizer.no_truncation()
         tokenizer.no_padding()
         tokenizer.encode_special_tokens = True
-    except BaseException as error:  # a panic of the library is no Exception
+    except BaseException as error:  # a panic of the library is not an Exception
         if isinstance(error, (KeyboardInterrupt, SystemExit)):
             raise
         raise TokenizerFileError(f"not a tokenizer file: {str(error)[:200]}", where=Where(asset=path)) from error
