@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from innkeeper.prompt import InnkeeperError, NoteKind, Plan
-from innkeeper.taverns.silly.compat import DEFAULT_PROFILE, PROFILES, Compat, compat_of
+from innkeeper.taverns.silly.settings import DEFAULT_PROFILE, PROFILES, Compat, compat_of
 from tests.lore.books import entry
 from tests.taverns.silly.builds import book, build, contents, order, turns
 

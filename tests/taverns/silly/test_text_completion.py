@@ -12,7 +12,7 @@ from innkeeper.budget.report import EvictionReason, TrimReport
 from innkeeper.macros.engine.errors import MacroSyntaxError
 from innkeeper.prompt import InnkeeperError, MaxTokensExceededError, NoteKind, Plan
 from innkeeper.taverns import silly
-from innkeeper.taverns.silly.text.assemble import stop_strings
+from innkeeper.taverns.silly.text.chat import stop_strings
 from tests.taverns.silly.builds import build, card, turns
 
 INSTRUCT = {

@@ -8,18 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.prompt import BuildRequest, Pipeline, Ports
 from innkeeper.prompt.build import start
-from innkeeper.taverns.silly.compilation import COMPILATION
 from innkeeper.taverns.silly.hooks import HOOKS
 from innkeeper.taverns.silly.injection import INJECTION
 from innkeeper.taverns.silly.inputs import INPUTS
 from innkeeper.taverns.silly.lore import LORE
 from innkeeper.taverns.silly.macro_expansion import MACRO_EXPANSION
 from innkeeper.taverns.silly.plan_assembly import PLAN_ASSEMBLY
-from innkeeper.taverns.silly.prompts import ENTRIES, PINNED_GROUPS
-from innkeeper.taverns.silly.text.assemble import TEXT_ASSEMBLY
-from innkeeper.taverns.silly.text.fill import TEXT_TRIMMING
-from innkeeper.taverns.silly.text.history import TEXT_HISTORY
-from innkeeper.taverns.silly.text.story import STORY_FIELDS, TEXT_COMPILATION, TEXT_ENTRIES
+from innkeeper.taverns.silly.prompts import COMPILATION, ENTRIES, PINNED_GROUPS
+from innkeeper.taverns.silly.text import TEXT_PIPELINE
 from innkeeper.taverns.silly.trimming import TRIMMING
 from innkeeper.taverns.tavern import Tavern
 
@@ -33,11 +29,6 @@ PIPELINE: Final = Pipeline(
     HOOKS, LORE, ENTRIES, PINNED_GROUPS, INJECTION, COMPILATION, MACRO_EXPANSION, PLAN_ASSEMBLY, TRIMMING
 )
 """The nine steps of the contract (2-wave4-contracts, *Middleware Data Flow Contract*)."""
-
-TEXT_PIPELINE: Final = Pipeline(
-    HOOKS, LORE, TEXT_ENTRIES, STORY_FIELDS, INJECTION, TEXT_COMPILATION, TEXT_HISTORY, TEXT_ASSEMBLY, TEXT_TRIMMING
-)
-"""The same nine steps for text completion (dialect ``text``): one text from a story string and instruct sequences."""
 
 
 def _pipeline_for(request: BuildRequest) -> Pipeline:

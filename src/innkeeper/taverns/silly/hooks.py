@@ -17,11 +17,10 @@ from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import Step, StepConfig
-from innkeeper.taverns.silly.compat import DEFAULT_PROFILE
-from innkeeper.taverns.silly.counting import Counting, counted
 from innkeeper.taverns.silly.expansion import Expander
 from innkeeper.taverns.silly.inputs import SillyInputs, inputs_with, read_inputs
 from innkeeper.taverns.silly.line import Line
+from innkeeper.taverns.silly.room import Counting, counted
 from innkeeper.taverns.silly.scene import (
     Scene,
     card_texts,
@@ -32,7 +31,7 @@ from innkeeper.taverns.silly.scene import (
     scene_of,
     shown_lines,
 )
-from innkeeper.taverns.silly.settings import note_unused
+from innkeeper.taverns.silly.settings import DEFAULT_PROFILE, note_unused
 
 __all__ = ["HOOKS", "recount"]
 

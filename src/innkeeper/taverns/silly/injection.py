@@ -16,8 +16,8 @@ from innkeeper.prompt.injections import InjectionPosition
 from innkeeper.prompt.origin import Origin, OriginAsset, strip_pieces
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
-from innkeeper.taverns.silly.expansion import Pieces, in_lines, pieces_of, text_of
-from innkeeper.taverns.silly.lore import LoreTexts, note_due, placed_note
+from innkeeper.taverns.silly.expansion import LINE_BREAK, Pieces, cut, in_lines, pieces_of, text_of
+from innkeeper.taverns.silly.lore import LoreTexts, note_due, note_text
 from innkeeper.taverns.silly.scene import Scene, scene_of
 from innkeeper.taverns.silly.settings import ROLES
 
@@ -94,12 +94,34 @@ def _given(state: State) -> Iterator[tuple[InjectionPosition, InjectedText]]:
 
 
 def _note(scene: Scene, lore: LoreTexts) -> Iterator[tuple[InjectionPosition, InjectedText]]:
-    pieces, note = placed_note(scene, lore), scene.inputs.note
+    pieces, note = _placed_note(scene, lore), scene.inputs.note
     if note.depth >= 0 and (note_due(scene) or pieces):
         positions = {0: InjectionPosition.AFTER, 1: InjectionPosition.CHAT, 2: InjectionPosition.BEFORE}
         role = ROLES.get(note.role, "system")
         text = InjectedText(key=NOTE_KEY, pieces=pieces, role=role, depth=note.depth)
         yield positions.get(note.position, InjectionPosition.CHAT), text
+
+
+def _placed_note(scene: Scene, lore: LoreTexts) -> Pieces:
+    """The note as it is sent: lore around it, the persona around both; empty when it is not due."""
+    due = note_due(scene)
+    if not due and scene.inputs.compat.note_lore_vanishes:
+        return ()
+    note = pieces_of(note_text(scene), Origin(OriginAsset.AUTHORS_NOTE))
+    if lore.an_top or lore.an_bottom:
+        note = (*in_lines(*lore.an_top), LINE_BREAK, *note, LINE_BREAK, *in_lines(*lore.an_bottom))
+        text = text_of(note)
+        note = tuple(cut(note, int(text.startswith("\n")), len(text) - text[1:].endswith("\n")))
+    return _with_persona(scene, note) if due else note
+
+
+def _with_persona(scene: Scene, note: Pieces) -> Pieces:
+    persona, position = scene.texts.pieces.get("persona", ()), scene.inputs.persona.position
+    if not persona:
+        return note
+    if position is PersonaPosition.TOP_AN:
+        return (*persona, LINE_BREAK, *note)
+    return (*note, LINE_BREAK, *persona) if position is PersonaPosition.BOTTOM_AN else note
 
 
 def _persona(scene: Scene) -> Iterator[InjectedText]:

@@ -23,14 +23,15 @@ from innkeeper.prompt.request import BuildRequest
 from innkeeper.prompt.state import State
 from innkeeper.taverns.assets import Assets, AuthorsNote, assets_of, character_of, persona_of, preset_of
 from innkeeper.taverns.inputs import CHAT_METADATA, InputRules, warn_of
-from innkeeper.taverns.silly.compat import Compat, compat_of
 from innkeeper.taverns.silly.line import Line, lines_of
 from innkeeper.taverns.silly.settings import (
     CharacterNote,
+    Compat,
     Generation,
     GroupSettings,
     PowerUser,
     check_shapes,
+    compat_of,
     read_settings,
 )
 from innkeeper.taverns.silly.speakers import choose_speakers

@@ -15,16 +15,14 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.content.entry import LorePosition
-from innkeeper.content.persona import PersonaPosition
 from innkeeper.lore import Activated, CompiledLore, LoreInput, ScanSources, compile_lore, scan
 from innkeeper.prompt.frozen import EMPTY
 from innkeeper.prompt.note import NoteKind
-from innkeeper.prompt.origin import Origin, OriginAsset
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
 from innkeeper.taverns.assets import assets_of
-from innkeeper.taverns.silly.counting import Counting
-from innkeeper.taverns.silly.expansion import LINE_BREAK, Pieces, cut, in_lines, pieces_of, text_of
+from innkeeper.taverns.silly.expansion import Pieces
+from innkeeper.taverns.silly.room import Counting
 from innkeeper.taverns.silly.scene import Scene, scene_of
 
 __all__ = [
@@ -36,7 +34,6 @@ __all__ = [
     "lore_texts",
     "note_due",
     "note_text",
-    "placed_note",
     "read_carry",
 ]
 
@@ -119,28 +116,6 @@ def note_text(scene: Scene) -> str:
         return text
     places = {0: own.text, 1: f"{own.text}\n{text}", 2: f"{text}\n{own.text}"}
     return places.get(own.position, own.text)
-
-
-def placed_note(scene: Scene, lore: LoreTexts) -> Pieces:
-    """The note as it is sent: lore around it, the persona around both; empty when it is not due."""
-    due = note_due(scene)
-    if not due and scene.inputs.compat.note_lore_vanishes:
-        return ()
-    note = pieces_of(note_text(scene), Origin(OriginAsset.AUTHORS_NOTE))
-    if lore.an_top or lore.an_bottom:
-        note = (*in_lines(*lore.an_top), LINE_BREAK, *note, LINE_BREAK, *in_lines(*lore.an_bottom))
-        text = text_of(note)
-        note = tuple(cut(note, int(text.startswith("\n")), len(text) - text[1:].endswith("\n")))
-    return _with_persona(scene, note) if due else note
-
-
-def _with_persona(scene: Scene, note: Pieces) -> Pieces:
-    persona, position = scene.texts.pieces.get("persona", ()), scene.inputs.persona.position
-    if not persona:
-        return note
-    if position is PersonaPosition.TOP_AN:
-        return (*persona, LINE_BREAK, *note)
-    return (*note, LINE_BREAK, *persona) if position is PersonaPosition.BOTTOM_AN else note
 
 
 class Carry(msgspec.Struct, frozen=True):

@@ -6,6 +6,7 @@ wants.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -18,9 +19,18 @@ from innkeeper.prompt.step import NoConfig, Step
 from innkeeper.taverns.silly.macro_expansion import History
 from innkeeper.taverns.silly.room import message_block
 from innkeeper.taverns.silly.scene import Scene, scene_of
-from innkeeper.taverns.silly.settings import custom_stop_strings
+from innkeeper.taverns.silly.settings import listed
 
-__all__ = ["FRAME", "PLAN_ASSEMBLY", "Assembly", "bias_of", "resolve_greeting"]
+__all__ = [
+    "FRAME",
+    "PLAN_ASSEMBLY",
+    "Assembly",
+    "bias_of",
+    "custom_stop_strings",
+    "provider_options",
+    "resolve_greeting",
+    "set_options",
+]
 
 
 FRAME: Final = ("new_chat_prompt", "group_nudge_prompt")
@@ -109,21 +119,29 @@ _SAMPLING: Final = (
 
 
 def _set_options(state: State, scene: Scene) -> None:
-    """Sampling settings of the preset as request options; the request's own options win."""
+    """Sampling settings, the beginning of the reply and stop strings; note tools that the preset does not offer."""
     preset = scene.inputs.preset
-    found: dict[str, Any] = {name: getattr(preset, name) for name in _SAMPLING if getattr(preset, name) is not None}
-    if preset.max_tokens:
-        found["max_tokens"] = preset.max_tokens
-    prefill = _prefill(scene)
-    if prefill:
-        found["assistant_prefill"] = prefill
-    for name, value in found.items():
-        state.result.options.setdefault(name, value)
-    if not scene.inputs.is_text:
-        state.result.stop = state.result.stop or custom_stop_strings(scene)
+    more = {"max_tokens": preset.max_tokens or None, "assistant_prefill": _prefill(scene) or None}
+    set_options(state, preset, _SAMPLING, more)
+    state.result.stop = state.result.stop or custom_stop_strings(scene)
     if state.request.tools and not scene.inputs.calls_tools:
         why = "its mode of post-processing drops them" if preset.function_calling else "function_calling is off in it"
         state.note(NoteKind.IGNORED, f"the preset's tools are not offered: {why}")
+
+
+def set_options(state: State, preset: Any, names: Iterable[str], more: Mapping[str, Any]) -> None:
+    """The settings of these names and ``more`` as request options; the request's own options win."""
+    options = {name: getattr(preset, name) for name in names} | dict(more)
+    for name, value in options.items():
+        if value is not None:
+            state.result.options.setdefault(name, value)
+
+
+def custom_stop_strings(scene: Scene) -> tuple[str, ...]:
+    """The strings of ``power_user.custom_stopping_strings``, expanded where it says so. None for what is no list of texts."""
+    power = scene.inputs.power
+    texts = listed(power.custom_stopping_strings) or ()
+    return tuple(map(scene.expand, texts) if power.custom_stopping_strings_macro else texts)
 
 
 def _prefill(scene: Scene) -> str:

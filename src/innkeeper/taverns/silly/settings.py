@@ -1,20 +1,24 @@
-"""Settings of SillyTavern that a build depends on, read from ``request.settings`` under its own names.
+"""Settings of SillyTavern that a build depends on, read from ``request.settings`` under its own names; and its quirks.
 
 Every setting is used, or named in the plan's notes as without effect. Values of a wrong type or shape are a
 `ConfigError` that names the field: `read_settings` checks those that have a type, `check_shapes` the others, both
 before anything uses them.
+
+A quirk that users ask to be rid of is a switch of `Compat`; a profile is a set of them. One is only there where leaving it
+out makes a sensible prompt. The default profile keeps them all: same prompt, defects included. A plan names its profile.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
 from innkeeper.lore import LoreSettings
-from innkeeper.prompt.errors import ConfigError, Where
+from innkeeper.prompt.errors import ConfigError, UnknownNameError, Where
 from innkeeper.prompt.frozen import thaw
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.state import State
@@ -22,18 +26,20 @@ from innkeeper.taverns.assets import AuthorsNote
 
 if TYPE_CHECKING:
     from innkeeper.taverns.silly.inputs import SillyInputs
-    from innkeeper.taverns.silly.scene import Scene
 
 __all__ = [
+    "DEFAULT_PROFILE",
+    "PROFILES",
     "ROLES",
     "AuthorsNote",
     "CharacterNote",
+    "Compat",
     "Generation",
     "GroupSettings",
     "PowerUser",
     "ReasoningSettings",
     "check_shapes",
-    "custom_stop_strings",
+    "compat_of",
     "listed",
     "note_unused",
     "read_settings",
@@ -169,13 +175,6 @@ def _note_lore(state: State, fields: Mapping[str, Any]) -> None:
             state.note(NoteKind.IGNORED, f"{field} has no effect in this tavern", data={"input": field})
 
 
-def custom_stop_strings(scene: Scene) -> tuple[str, ...]:
-    """The strings of ``power_user.custom_stopping_strings``, expanded where it says so. None for what is no list of texts."""
-    power = scene.inputs.power
-    texts = listed(power.custom_stopping_strings) or ()
-    return tuple(map(scene.expand, texts) if power.custom_stopping_strings_macro else texts)
-
-
 def listed(setting: str) -> tuple[str, ...] | None:
     """The texts in the setting, as written; ``None`` where it is no JSON list."""
     try:
@@ -229,3 +228,56 @@ def _changed(value: Any, fields: Iterable[str]) -> Iterator[str]:
 
 def _ignored(state: State, name: str, why: str) -> None:
     state.note(NoteKind.IGNORED, f"{name} has no effect in this tavern: {why}", data={"input": name})
+
+
+class Compat(msgspec.Struct, frozen=True, kw_only=True):
+    """Each field is true where SillyTavern's behaviour is kept."""
+
+    double_removal: bool = True
+    """A loser of two inclusion groups is removed twice, the second time taking the last new entry with it, whatever it is
+    (`sillytavern.md` 31; case ``group-multi-3``). Off: only losers go."""
+
+    reversed_ties: bool = True
+    """Entries of one order stand in reverse of their activation (`sillytavern.md` 29; case ``order-ties``). Off: in it."""
+
+    ascii_words: bool = True
+    """Any letter beyond ASCII ends a word, so a whole-word key is found inside words of most languages
+    (`sillytavern.md` 23). Off: letters of scripts that are written with spaces belong to words."""
+
+    note_lore_vanishes: bool = True
+    """Lore at the author's note is lost in turns the note is not due (`sillytavern.md` 37). Off: it is sent without the note."""
+
+    injections_need_main: bool = True
+    """Injections beside the main prompt vanish when the order does not name it (`sillytavern.md` 45). Off: they come first."""
+
+    own_prompts_say_so: bool = True
+    """A preset's own prompt that does not say ``"system_prompt": false`` is sent only in the chat (measured on SillyTavern
+    1.19). Off: it is sent in its turn."""
+
+
+DEFAULT_PROFILE: Final = "sillytavern-1.19"
+"""The profile of requests that name none."""
+
+PROFILES: Final = MappingProxyType(
+    {
+        DEFAULT_PROFILE: Compat(),
+        "fixed": Compat(
+            double_removal=False,
+            reversed_ties=False,
+            ascii_words=False,
+            note_lore_vanishes=False,
+            injections_need_main=False,
+            own_prompts_say_so=False,
+        ),
+    }
+)
+"""Every profile by name."""
+
+
+def compat_of(profile: str | None) -> Compat:
+    """The quirks of a profile (``None``: the default one). Raises `UnknownNameError`."""
+    name = profile or DEFAULT_PROFILE
+    if name not in PROFILES:
+        what = "profile"
+        raise UnknownNameError(what, name, PROFILES)
+    return PROFILES[name]

@@ -24,15 +24,13 @@ from innkeeper.prompt.pipeline import run_step
 from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import Step, StepConfig
-from innkeeper.taverns.silly.compilation import Compiled
-from innkeeper.taverns.silly.counting import tool_tokens
 from innkeeper.taverns.silly.expansion import LINE_BREAK
 from innkeeper.taverns.silly.injection import Injections
 from innkeeper.taverns.silly.lore import Carry
 from innkeeper.taverns.silly.macro_expansion import History
 from innkeeper.taverns.silly.plan_assembly import FRAME, Assembly
-from innkeeper.taverns.silly.prompts import FIXED_FIRST, prompts_of
-from innkeeper.taverns.silly.room import REPLY_PRIMER, NoRoomError, Room
+from innkeeper.taverns.silly.prompts import FIXED_FIRST, Compiled, prompts_of
+from innkeeper.taverns.silly.room import REPLY_PRIMER, NoRoomError, Room, tool_tokens
 from innkeeper.taverns.silly.scene import Scene, scene_of
 
 __all__ = ["FILL", "TRIMMING", "UNBOUNDED", "SillyTrimmingConfig", "cut", "finish_plan"]
@@ -51,7 +49,13 @@ def finish_plan(
     evicted: Iterable[int],
     strategy: Strategy | None = None,
 ) -> None:
-    """Set the plan and its report: ``final`` tokens of ``budget`` are used; ``evicted`` are those of the disabled blocks."""
+    """Set the plan, what it leaves to the next build, and its report.
+
+    ``final`` tokens of ``budget`` are used; ``evicted`` are those of the disabled blocks.
+    """
+    injections: Injections = state.made_by("injection")
+    timed = state.result.lore.state if state.result.lore is not None else None
+    state.result.carry = Carry(timed, injections.carried).to_dict()
     reason = strategy.reason if strategy else EvictionReason.BUDGET_EXCEEDED
     plan = Plan(blocks=tuple(blocks))
     absent = [block for block in plan.blocks if not block.enabled]
@@ -276,9 +280,6 @@ def _finish(state: State, scene: Scene, room: Room, strategy: Strategy | None) -
     placed = room.placed()
     if scene.inputs.preset.squash_system_messages and not scene.inputs.generation.dry_run:
         placed = _squashed(placed)
-    injections: Injections = state.made_by("injection")
-    timed = state.result.lore.state if state.result.lore is not None else None
-    state.result.carry = Carry(timed, injections.carried).to_dict()
     finish_plan(
         state,
         (*placed, *(msgspec.structs.replace(block, enabled=False) for block in room.omitted)),

@@ -19,12 +19,9 @@ from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.origin import Origin, OriginAsset
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import Step
-from innkeeper.taverns.silly.counting import Counting
-from innkeeper.taverns.silly.injection import Injections
-from innkeeper.taverns.silly.lore import Carry
+from innkeeper.taverns.silly.room import Counting
 from innkeeper.taverns.silly.scene import scene_of
-from innkeeper.taverns.silly.text.assemble import TextAssembly
-from innkeeper.taverns.silly.text.history import TextHistory, TextLine
+from innkeeper.taverns.silly.text.chat import TextAssembly, TextHistory, TextLine
 from innkeeper.taverns.silly.text.story import TextCompiled
 from innkeeper.taverns.silly.trimming import LEFT_OUT, MESSAGE_HINT, SillyTrimmingConfig, finish_plan, refuse_or_warn
 
@@ -157,9 +154,6 @@ def run(state: State, config: SillyTrimmingConfig) -> None:
         refuse_or_warn(state, config, message, budget=parts.budget, needed=final)
     else:
         _check_message(state, config, parts, filled)
-    injections: Injections = state.made_by("injection")
-    timed = state.result.lore.state if state.result.lore is not None else None
-    state.result.carry = Carry(timed, injections.carried).to_dict()
     state.result.dialect_options["text"] = {"separator": ""}
     finish_plan(
         state,

@@ -1,0 +1,342 @@
+"""Steps ``macro_expansion`` and ``plan_assembly`` of text prompts: the chat's lines, and how the reply is opened.
+
+``macro_expansion`` writes the lines with texts at depths between and leaves `TextHistory`. The lines' own macros are not
+resolved (`sillytavern.md` 4): only templates and what the tavern adds have theirs done. ``plan_assembly`` writes the reply's
+opening and sets options; it leaves `TextAssembly`. Stop strings are in SillyTavern's order (`sillytavern.md` 62): names,
+sequences, separators, the user's own. Banned strings are the lines in quotes of the sampler settings' lists; lines without
+quotes name tokens of one model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from innkeeper.content.preset import TextPreset
+from innkeeper.prompt.block import Block
+from innkeeper.prompt.frozen import thaw
+from innkeeper.prompt.origin import Origin
+from innkeeper.prompt.state import State
+from innkeeper.prompt.step import NoConfig, Step
+from innkeeper.taverns.silly.injection import MAX_DEPTH, InjectedText, Injections
+from innkeeper.taverns.silly.inputs import TextSettings
+from innkeeper.taverns.silly.line import Line, note_calls, spoken_lines
+from innkeeper.taverns.silly.macro_expansion import Reasoning, of_depth
+from innkeeper.taverns.silly.plan_assembly import (
+    bias_of,
+    custom_stop_strings,
+    provider_options,
+    resolve_greeting,
+    set_options,
+)
+from innkeeper.taverns.silly.scene import Scene, scene_of
+from innkeeper.taverns.silly.text.story import (
+    NOBODY,
+    Instruct,
+    SequenceTurn,
+    TextCompiled,
+    instruct_of,
+    post_history,
+    settings_of,
+)
+
+__all__ = [
+    "TEXT_ASSEMBLY",
+    "TEXT_HISTORY",
+    "Said",
+    "TextAssembly",
+    "TextHistory",
+    "TextLine",
+    "banned_strings",
+    "stop_strings",
+]
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that stands in the chat: a line of it, a text put into it, what follows the history."""
+
+    role: str
+    name: str
+    text: str
+    source: str = "history"
+    is_user: bool = False
+    guest: bool = False
+    depth: int = 0
+    origin: Origin | None = None
+
+    @property
+    def is_injected(self) -> bool:
+        """Whether it is a text put in at a depth."""
+        return self.source == "injection"
+
+
+class TextLine(msgspec.Struct, frozen=True):
+    """What was said, written out."""
+
+    said: Said
+    text: str
+
+
+class TextHistory(msgspec.Struct, frozen=True, kw_only=True):
+    """``lines`` newest first; ``continued`` is the one to go on with; ``alignment`` the user's, where one must be first."""
+
+    lines: tuple[TextLine, ...]
+    continued: TextLine | None = None
+    alignment: TextLine | None = None
+
+
+def _run_macro_expansion(state: State, _config: NoConfig) -> None:
+    """Line up the chat and write it."""
+    scene = scene_of(state)
+    instruct = instruct_of(scene)
+    note_calls(state, scene.lines, "a text prompt has no place for them")
+    chat = _with_tail(scene, _with_depths(state, scene, _said(scene)))
+    lines = list(_written(scene, instruct, chat))
+    continued = lines.pop(0) if scene.type == "continue" and len(lines) > 1 else None
+    state.scratch["macro_expansion"] = TextHistory(
+        lines=tuple(lines) or (TextLine(NOTHING, ""),),
+        continued=continued,
+        alignment=_alignment(scene, instruct),
+    )
+
+
+NOTHING: Final = Said(role="assistant", name="", text="", source="reply")
+"""The line of a chat without any: the reply is opened on it."""
+
+
+def _said(scene: Scene) -> list[Said]:
+    """The lines, newest first; tool calls are not text."""
+    reasoning = Reasoning(scene)
+    return [_of_line(scene, line, reasoning) for line in spoken_lines(reversed(scene.lines))]
+
+
+def _of_line(scene: Scene, line: Line, reasoning: Reasoning) -> Said:
+    role = "system" if line.narrator else "user" if line.is_user else "assistant"
+    return Said(
+        role=role,
+        name=line.name if role == "user" else line.name or scene.inputs.char,
+        text=reasoning(line, line.text),
+        is_user=line.is_user,
+        guest=line.force_avatar is not None,
+        origin=line.origin,
+    )
+
+
+def _with_depths(state: State, scene: Scene, chat: list[Said]) -> list[Said]:
+    """Texts at depths put between, newest first. The line to continue stays the newest."""
+    injections: Injections = state.made_by("injection")
+    compiled: TextCompiled = state.made_by("compilation")
+    depths: dict[int, list[InjectedText]] = {}
+    for text in (*injections.depth, *([compiled.placed] if compiled.placed else [])):
+        if text.text and 0 <= text.depth <= MAX_DEPTH:
+            depths.setdefault(text.depth, []).append(text)
+    put = 0
+    for depth in sorted(depths):
+        texts = [_injected(scene, block) for block in of_depth(depths[depth], depth)]
+        place = (1 if depth == 0 and scene.type == "continue" else depth) + put
+        chat[place:place] = texts
+        put += len(texts)
+    return chat
+
+
+def _injected(scene: Scene, block: Block) -> Said:
+    role = block.role
+    names = {"user": scene.inputs.user, "assistant": scene.inputs.char}
+    return Said(
+        role=role,
+        name=names.get(role, ""),
+        text=block.content,
+        source="injection",
+        is_user=role == "user",
+        depth=block.depth,
+        origin=block.origin,
+    )
+
+
+def _with_tail(scene: Scene, chat: list[Said]) -> list[Said]:
+    """What stands behind the history: the user's, under no name (`sillytavern.md` 64)."""
+    text = post_history(scene)
+    if text:
+        origin = Origin("preset", "post_history")
+        tail = Said(role="user", name="", text=text, source="post_history", is_user=True, origin=origin)
+        chat.insert(1 if scene.type == "continue" and chat else 0, tail)
+    return chat
+
+
+def _written(scene: Scene, instruct: Instruct | None, chat: list[Said]) -> Iterator[TextLine]:
+    """The lines, newest first; the first of the chat, the user's last one and the one to continue have sequences of their own."""
+    own = scene.type == "impersonate"
+    last_user = None if own else next((place for place, said in enumerate(chat) if said.is_user), None)
+    for place, said in enumerate(chat):
+        opened = place == 0 and scene.type == "continue"
+        turn = (
+            SequenceTurn.LAST
+            if opened or place == last_user
+            else SequenceTurn.FIRST
+            if place == len(chat) - 1
+            else SequenceTurn.MIDDLE
+        )
+        yield TextLine(said, _text(instruct, said, turn, opened=opened))
+
+
+def _text(instruct: Instruct | None, said: Said, turn: SequenceTurn, *, opened: bool) -> str:
+    if instruct is not None:
+        return instruct.line(said.role, said.name, said.text, turn, guest=said.guest, closed=not opened)
+    named = said.name and said.role != "system"
+    text = f"{said.name}: {said.text}\n" if named else f"{said.text}\n"
+    return text[: text.rfind(said.text) + len(said.text)] if opened else text
+
+
+def _alignment(scene: Scene, instruct: Instruct | None) -> TextLine | None:
+    if instruct is None or not instruct.template.user_alignment_message:
+        return None
+    text = scene.expand(instruct.template.user_alignment_message)
+    said = Said(role="user", name=scene.inputs.user, text=text, source="alignment", origin=Origin("preset", "instruct"))
+    return TextLine(said, instruct.line("user", said.name, text, SequenceTurn.FIRST))
+
+
+TEXT_HISTORY: Final = Step("macro_expansion", _run_macro_expansion, NoConfig)
+
+
+class TextAssembly(msgspec.Struct, frozen=True, kw_only=True):
+    """What follows the newest line: the quiet prompt, then the reply's opening, each as if on a line of its own.
+
+    ``breaks`` says whether a line break must stand before the opening; ``bias`` ends a plain prompt.
+    """
+
+    quiet: str = ""
+    opening: str = ""
+    breaks: bool = False
+    role: str = "assistant"
+    bias: str = ""
+    drops_break: bool = False
+
+    def after(self, line: str) -> str:
+        """The text that follows a line."""
+        opening = "\n" if self.breaks and not (line + self.quiet).endswith("\n") else ""
+        return self.quiet + opening + self.opening
+
+
+def _run_plan_assembly(state: State, _config: NoConfig) -> None:
+    """Write the reply's opening; set greeting, stop strings and options."""
+    scene = scene_of(state)
+    text, instruct = settings_of(scene), instruct_of(scene)
+    quiet = scene.inputs.generation.quiet_prompt
+    resolve_greeting(state, scene)
+    bias = bias_of(scene)
+    state.scratch["plan_assembly"] = (
+        _plain(scene, quiet, bias) if instruct is None else _instructed(scene, instruct, quiet, bias)
+    )
+    state.result.stop = stop_strings(scene, text)
+    more = {"max_tokens": text.amount_gen, "banned_strings": banned_strings(scene, text.textgen)}
+    set_options(state, TextPreset.of(thaw(text.textgen)), _SAMPLING, more)
+    state.result.dialect_options["sillytavern"] = provider_options(state, scene)
+
+
+def _instructed(scene: Scene, instruct: Instruct, quiet: str, bias: str) -> TextAssembly:
+    written = instruct.line("system", scene.inputs.user, quiet) if quiet else ""
+    if scene.type == "continue":
+        return TextAssembly(quiet=written)
+    impersonates = scene.type == "impersonate"
+    alone = bool(quiet) and not _is_loud(scene) and not impersonates
+    name = scene.inputs.user if impersonates else scene.inputs.char
+    if alone:
+        name = scene.inputs.generation.quiet_name or NOBODY
+    asked = bool(quiet) and scene.type == "quiet"
+    role = "user" if impersonates else "assistant"
+    opening = instruct.reply(role, name, bias, quiet=asked and alone)
+    return TextAssembly(quiet=written, opening=opening, breaks=instruct.template.wrap and not asked, role=role)
+
+
+def _is_loud(scene: Scene) -> bool:
+    """Whether the character answers a quiet prompt aloud; never in a group."""
+    return scene.inputs.generation.quiet_to_loud and scene.inputs.group is None
+
+
+def _plain(scene: Scene, quiet: str, bias: str) -> TextAssembly:
+    written, drops = f"\n{quiet}" if quiet else "", scene.type != "continue"
+    name = "" if quiet and not _is_loud(scene) else _speaker(scene)
+    role = "user" if scene.type == "impersonate" else "assistant"
+    breaks = bool(name) or (not quiet and _forces_name(scene))
+    opening = f"{name}:" if name else ""
+    return TextAssembly(quiet=written, opening=opening, breaks=breaks, role=role, bias=bias, drops_break=drops)
+
+
+def _speaker(scene: Scene) -> str:
+    """Whose name opens a plain reply: none where the user's line is continued (`sillytavern.md` 65)."""
+    if scene.type == "impersonate":
+        return scene.inputs.user
+    newest = scene.all_lines[-1] if scene.all_lines else None
+    users = scene.type == "continue" and newest is not None and newest.is_user
+    return scene.inputs.char if _forces_name(scene) and not users else ""
+
+
+def _forces_name(scene: Scene) -> bool:
+    forced = scene.inputs.power.always_force_name2 is not False or bool(scene.inputs.generation.force_name2)
+    return forced and not (scene.type == "continue" and len(scene.all_lines) == 1)
+
+
+_SAMPLING: Final = (
+    "temperature", "top_p", "top_k", "min_p", "repetition_penalty", "frequency_penalty", "presence_penalty",
+)  # fmt: skip
+
+
+TEXT_ASSEMBLY: Final = Step("plan_assembly", _run_plan_assembly, NoConfig)
+
+
+def stop_strings(scene: Scene, text: TextSettings) -> tuple[str, ...]:
+    """All of them, empty ones left out, each once."""
+    found = [
+        *_line(scene),
+        *_names(scene, text),
+        *_sequences(scene),
+        *_separators(scene, text),
+        *custom_stop_strings(scene),
+    ]
+    return tuple(dict.fromkeys(stop for stop in found if stop))
+
+
+def _line(scene: Scene) -> Iterator[str]:
+    if scene.inputs.power.single_line:
+        yield "\n"
+
+
+def _names(scene: Scene, text: TextSettings) -> Iterator[str]:
+    """The names of those who must not speak; first of the one who is next by nature."""
+    if not text.context.names_as_stop_strings:
+        return
+    user, char, group = scene.inputs.user, scene.inputs.char, scene.inputs.group
+    newest = scene.all_lines[-1] if scene.all_lines else None
+    names = [char if scene.type == "impersonate" else user, user]
+    if scene.type == "continue" and newest is not None and newest.is_user:
+        names.append(char)
+    names += [name for name in (group.names if group else ()) if name != char]
+    yield from (f"\n{name}:" for name in names)
+
+
+def _sequences(scene: Scene) -> list[str]:
+    instruct = instruct_of(scene)
+    return instruct.stops() if instruct is not None else []
+
+
+def _separators(scene: Scene, text: TextSettings) -> Iterator[str]:
+    if text.context.use_stop_strings:
+        for separator in (text.context.chat_start, text.context.example_separator):
+            if separator:
+                yield "\n" + scene.expand(separator)
+
+
+_LISTS: Final = ("banned_tokens", "global_banned_tokens")
+_LEAST: Final = 2
+
+
+def banned_strings(scene: Scene, textgen: Mapping[str, Any]) -> list[str]:
+    """The strings, their macros resolved; none when ``send_banned_tokens`` is off."""
+    if textgen.get("send_banned_tokens") is False:
+        return []
+    text = "\n".join(str(textgen.get(name) or "") for name in _LISTS)
+    lines = [line.strip() for line in scene.expand(text).split("\n")]
+    quoted = [line[1:-1] for line in lines if len(line) > _LEAST and line.startswith('"') and line.endswith('"')]
+    return list(dict.fromkeys(quoted))
