@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from innkeeper.inference.errors import DecodeError, HttpError, ReplyError, StreamCutError
+from innkeeper.inference.client.watch import cancelled_by
+from innkeeper.inference.errors import DecodeError, HttpError, ReplyError, RequestCancelledError, StreamCutError
 from innkeeper.inference.local.model import LocalModel
 from innkeeper.prompt import ProviderError
 
@@ -181,3 +182,24 @@ def test_no_message() -> None:
     """An engine that ends without a message gives the client's own error."""
     with pytest.raises(DecodeError):
         LocalModel(FakeEngine([{"choices": []}])).chat("m", MESSAGES)
+
+
+class SilentEngine(FakeEngine):
+    """Reads a prompt for ever, and says when it has stopped."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun, self.stopped = threading.Event(), threading.Event()
+
+    def handle_chat_completions(self, request: dict[str, Any], on_chunk: Callable[[dict[str, Any]], bool], /) -> None:
+        self.begun.set()
+        self.stopped.wait(30)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_cancel_before_the_first_chunk(stream: bool) -> None:
+    """A request that waits for the engine stops when it is told to, before a chunk has come."""
+    engine = SilentEngine()
+    with cancelled_by(engine.begun), pytest.raises(RequestCancelledError):
+        LocalModel(engine).chat("m", MESSAGES, stream=stream)
+    engine.stopped.set()

@@ -253,6 +253,13 @@ def test_an_executor_is_needed() -> None:
     assert loop("Just so.", executor=None, registry=[], provider="openai")[0].run("Hm?").assistant_text == "Just so."
 
 
+def test_unknown_inputs() -> None:
+    """A misspelt input is found when the loop is built."""
+    with pytest.raises(UsageError, match="unknown input 'charcter'") as caught:
+        loop(charcter={"name": "Sera"})
+    assert caught.value.hint == "did you mean 'character'?"
+
+
 EMPTY = {
     "default": ({}, False, "Your last answer was empty"),
     "own_text": ({"fix_empty_final_user_text": "Say it."}, False, "Say it."),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from innkeeper.inference.client.base import BaseClient
 from innkeeper.inference.client.chat import ChatReply, Progress
-from innkeeper.inference.client.exchange import READ, Exchange, Head, Send, Talk
+from innkeeper.inference.client.exchange import Exchange, Head, Send, Talk, is_wish
 from innkeeper.inference.client.wire import Response, times
 
 if TYPE_CHECKING:
@@ -138,6 +138,9 @@ class AsyncClient(BaseClient):
             async with AsyncExitStack() as answers:
                 pieces: AsyncIterator[bytes] | None = None
                 for step in talk:
+                    if not is_wish(step):
+                        yield step
+                        continue
                     try:
                         async with asyncio.timeout(talk.watch.left):
                             if isinstance(step, Send):
@@ -145,12 +148,9 @@ class AsyncClient(BaseClient):
                                 answer = await answers.enter_async_context(self._http.stream(**step._asdict()))
                                 pieces = answer.aiter_bytes()
                                 talk.give(Head(answer.status_code, answer.headers))
-                            elif step is READ and pieces is not None:
+                            elif pieces is not None:
                                 talk.give(talk.watch.take(await anext(pieces, b"")))
                     except TimeoutError:
                         talk.fail(talk.watch.late())
                     except talk.errors as error:
                         talk.fail(error)
-                    else:
-                        if step is not READ and not isinstance(step, Send):
-                            yield step

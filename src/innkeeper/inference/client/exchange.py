@@ -7,9 +7,8 @@ The two clients only do what their talk wants, each in its own way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from enum import Enum
-from functools import partial
 from typing import Any, Final, NamedTuple
 
 from innkeeper.inference.client.chat import ChatDecoder, Progress, refuses_streaming
@@ -28,7 +27,7 @@ from innkeeper.inference.client.wire import (
 from innkeeper.inference.errors import HttpError
 from innkeeper.prompt import ProviderError
 
-__all__ = ["READ", "Exchange", "Head", "Send", "Talk", "ask", "chat_pieces", "healthy"]
+__all__ = ["READ", "Exchange", "Head", "Send", "Talk", "ask", "chat_pieces", "healthy", "is_wish"]
 
 
 class Send(NamedTuple):
@@ -61,6 +60,12 @@ class _Read(Enum):
 
 READ: Final = _Read.READ
 """The wish for the next bytes of the answer."""
+
+
+def is_wish(step: Any) -> bool:
+    """Whether a step of an exchange is a wish for I/O; anything else is for the caller."""
+    return step is READ or isinstance(step, Send)
+
 
 Exchange = Generator[Any, Any, None]
 
@@ -134,7 +139,8 @@ class Talk:
         self._exchange = exchange
         self._endpoint = endpoint
         self._progress = progress
-        self._advance: Callable[[], Any] = partial(exchange.send, None)
+        self._came: Head | bytes | None = None
+        self._error: ProviderError | None = None
 
     def __iter__(self) -> Iterator[Any]:
         return self
@@ -142,12 +148,12 @@ class Talk:
     def __next__(self) -> Any:
         """The next wish, or something for the caller. Raises what the exchange and its watch raise."""
         self.watch.check()
-        step, self._advance = self._advance, partial(self._exchange.send, None)
-        return step()
+        came, error, self._came, self._error = self._came, self._error, None, None
+        return self._exchange.send(came) if error is None else self._exchange.throw(error)
 
     def give(self, came: Head | bytes | None) -> None:
         """Answer the last wish."""
-        self._advance = partial(self._exchange.send, came)
+        self._came = came
 
     def fail(self, error: Exception) -> None:
         """Let the last wish fail with ``error``, one of ``errors``, as our own."""
@@ -155,7 +161,7 @@ class Talk:
         failure = error if isinstance(error, ProviderError) else broken(error, self._endpoint, partial=partial_text)
         if failure is not error:
             failure.__cause__ = error
-        self._advance = partial(self._exchange.throw, failure)
+        self._error = failure
 
     def close(self) -> None:
         """Stop here."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from innkeeper.inference.client.base import BaseClient
 from innkeeper.inference.client.chat import ChatReply, ChatStream, Progress
-from innkeeper.inference.client.exchange import READ, Exchange, Head, Send, Talk
+from innkeeper.inference.client.exchange import Exchange, Head, Send, Talk, is_wish
 from innkeeper.inference.client.wire import Response, times
 
 if TYPE_CHECKING:
@@ -135,6 +135,9 @@ class Client(BaseClient):
         with closing(Talk(exchange, self.endpoint, progress)) as talk, ExitStack() as answers:
             pieces: Iterator[bytes] = iter(())
             for step in talk:
+                if not is_wish(step):
+                    yield step
+                    continue
                 try:
                     with talk.watch.reading():
                         if isinstance(step, Send):
@@ -142,10 +145,7 @@ class Client(BaseClient):
                             answer = answers.enter_context(self._http.stream(**step._asdict()))
                             pieces = answer.iter_bytes()
                             talk.give(Head(answer.status_code, answer.headers))
-                        elif step is READ:
+                        else:
                             talk.give(talk.watch.take(next(pieces, b"")))
                 except talk.errors as error:
                     talk.fail(error)
-                else:
-                    if step is not READ and not isinstance(step, Send):
-                        yield step

@@ -74,8 +74,9 @@ class Watch:
 
     def check(self) -> None:
         """Raise `RequestCancelledError`, or `ProviderTimeoutError` when the total time is over."""
-        check_cancelled(self._cancel)
-        if self.left < 0:
+        if self._cancel is not None:
+            check_cancelled(self._cancel)
+        if monotonic() > self._deadline:
             raise self.late()
 
     def late(self) -> ProviderTimeoutError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -27,7 +28,7 @@ from innkeeper.prompt import (
 )
 from innkeeper.prompt.dialect import Payload
 
-__all__ = ["BaseRunner"]
+__all__ = ["INPUTS", "BaseRunner"]
 
 _NOT_HERE: Final = {
     "stream": "use perform_stream or stream",
@@ -155,6 +156,14 @@ class BaseRunner:
 
     def _elapsed(self, started: float) -> float:
         return (self.timer() - started) * 1000
+
+
+INPUTS: Final = frozenset(inspect.signature(BaseRunner._build_request).parameters) - {
+    "self",
+    "runner_config",
+    "history",
+}  # noqa: SLF001
+"""The inputs of a request by name, besides the config and the history."""
 
 
 def _options(config: RunnerConfig, llm_options: Mapping[str, Any] | None) -> tuple[dict[str, Any], list[Note]]:

@@ -8,12 +8,13 @@ its wishes are done.
 from __future__ import annotations
 
 import contextlib
+import difflib
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Self
 
 from innkeeper.inference.client.watch import check_cancelled
-from innkeeper.inference.run.base import BaseRunner
+from innkeeper.inference.run.base import INPUTS, BaseRunner
 from innkeeper.inference.run.config import RunnerConfig
 from innkeeper.inference.run.runner import AsyncPromptRunner, PromptRunner
 from innkeeper.inference.run.tool_run import THOUGHTS, Ask, Build, Stream, Tell, ToolLoopResult, ToolRun, Use
@@ -83,7 +84,14 @@ class BaseToolLoop:
         ``client`` is a client or a runner. ``registry`` holds the tool definitions, of which the config's allow and deny
         lists are applied. ``tool_executor`` runs them (see `ToolDispatcher`); only a config with tools disabled does without
         one. ``inputs`` go to `PromptRunner.build_request` (``character``, ``request``, ``dialect`` …).
+
+        Raises `UsageError` for tools without an executor, an executor or a client of the wrong kind, and an unknown input.
         """
+        unknown = sorted(inputs.keys() - INPUTS)
+        if unknown:
+            near = difflib.get_close_matches(unknown[0], INPUTS, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"inputs: {', '.join(sorted(INPUTS))}"
+            raise UsageError(f"unknown input {unknown[0]!r}", hint=hint)
         config = runner_config.tool_calling
         offered = ToolRegistry.of(registry).filtered(config.tool_allowlist, config.tool_denylist)
         if tool_executor is None and config.tool_use_mode != "disabled" and offered:
