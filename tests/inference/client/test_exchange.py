@@ -86,7 +86,7 @@ def test_a_server_that_turns_streams_down_is_asked_once_more() -> None:
     refusal, whole = b'{"error": {"param": "stream"}}', b'{"choices": [{"message": {"content": "Yes."}}]}'
     wishes, results = played(talk, Head(400, JSON), refusal, b"", Head(200, JSON), whole, b"")
     assert results == ["Yes."]
-    assert [json.loads(wish.content) for wish in wishes if isinstance(wish, Send)] == [
+    assert [json.loads(wish.content or b"") for wish in wishes if isinstance(wish, Send)] == [
         {"stream": True, "a": 1},
         {"a": 1},
     ]

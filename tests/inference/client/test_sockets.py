@@ -87,9 +87,10 @@ def test_waits_are_cut_to_what_is_left() -> None:
     watch = Watch(LATE)
     stream = backend.connect_tcp("h", 80, 5.0)
     with watch.reading():
-        for begin in (lambda: backend.connect_tcp("h", 80, 5.0), lambda: stream.write(b"x", 5.0)):
-            with pytest.raises(ProviderTimeoutError):
-                begin()
+        with pytest.raises(ProviderTimeoutError):
+            backend.connect_tcp("h", 80, 5.0)
+        with pytest.raises(ProviderTimeoutError):
+            stream.write(b"x", 5.0)
         with pytest.raises(ProviderTimeoutError) as caught:
             stream.read(1, 5.0)
     assert caught.value.phase == "total"

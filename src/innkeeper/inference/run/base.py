@@ -162,7 +162,7 @@ INPUTS: Final = frozenset(inspect.signature(BaseRunner._build_request).parameter
     "self",
     "runner_config",
     "history",
-}  # noqa: SLF001
+}
 """The inputs of a request by name, besides the config and the history."""
 
 

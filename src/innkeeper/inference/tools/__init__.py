@@ -1,1 +1,1 @@
-"""Tools: their definitions, calls, arguments and results, and the repairs that providers need. The loop is in `innkeeper.inference.run`."""
+"""Tools: definitions, calls, arguments, results, and repairs that providers need. The loop: `innkeeper.inference.run`."""
