@@ -10,7 +10,7 @@ from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
     from innkeeper.content.asset import Asset as Asset
-    from innkeeper.content.character import CardVersion as CardVersion
+    from innkeeper.content.card_versions import CardVersion as CardVersion
     from innkeeper.content.character import Character as Character
     from innkeeper.content.character import DepthPrompt as DepthPrompt
     from innkeeper.content.chat import BadLine as BadLine
@@ -98,7 +98,7 @@ _HOMES: Final = {
     "BadLine": "chat",
     "CardError": "errors",
     "CardFile": "files.card_file",
-    "CardVersion": "character",
+    "CardVersion": "card_versions",
     "WrongKindError": "errors",
     "Character": "character",
     "CharacterFilter": "entry",

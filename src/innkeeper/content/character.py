@@ -1,4 +1,4 @@
-"""Character: a character card of any version as one typed value that never changes; reading and editing it.
+"""Character: a character card of any version as one typed value that never changes.
 
 Cards of V1, V2 and V3 are read into the same fields (`read_character`), and the card's JSON is kept whole in ``document``.
 An edit (`Character.replace`) writes only the places that change, and `Character.to_version` takes a card from one
@@ -9,45 +9,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import Any, Final
 
 import msgspec
 
 from innkeeper.content.asset import DEFAULT_ASSETS, Asset
+from innkeeper.content.card_versions import SPECS, TEXT_FIELDS, V1_NAMES, CardVersion, field_edits, version_edits
 from innkeeper.content.errors import CardError, LorebookError, WrongKindError
 from innkeeper.content.finding import Finding, Level, Path, shown
-from innkeeper.content.json import ABSENT
 from innkeeper.content.json.document import Document, remembered
 from innkeeper.content.json.kinds import kind_of_json
 from innkeeper.content.json.record import FindingCollector, Record, as_integer, as_number, as_role
 from innkeeper.content.json.text import encode_json
 from innkeeper.content.limits import LIMITS, Limits
 from innkeeper.content.lorebook import Lorebook, read_lorebook
-from innkeeper.prompt.errors import UnknownNameError, UsageError, Where
+from innkeeper.prompt.errors import UsageError, Where
 from innkeeper.prompt.memo import Memo
 
-__all__ = [
-    "TEXT_FIELDS",
-    "V1_NAMES",
-    "CardVersion",
-    "Character",
-    "DepthPrompt",
-    "convert_card",
-    "read_character",
-    "replace_fields",
-]
+__all__ = ["CardVersion", "Character", "DepthPrompt", "read_character"]
 
 TALKATIVENESS: Final = 0.5
 """How readily a character speaks in a group where the card does not say."""
-
-
-class CardVersion(StrEnum):
-    """The specification a card follows."""
-
-    V1 = "v1"
-    V2 = "v2"
-    V3 = "v3"
 
 
 class DepthPrompt(msgspec.Struct, frozen=True):
@@ -176,11 +158,12 @@ class Character(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             UnknownNameError: a card has no such field.
             UsageError: a V1 card has no such field; convert it first.
         """
-        return replace_fields(self, fields)
+        return _read(self.document.replace(field_edits(self, fields)))
 
     def to_version(self, version: CardVersion | str) -> Character:
         """The character as a V2 or V3 card. Fields that only V3 knows stay in a V2 card, where V2 readers pass them by."""
-        return convert_card(self, CardVersion(version))
+        wanted = CardVersion(version)
+        return self if wanted is self.version else _read(self.document.replace(version_edits(self, wanted)))
 
     def to_dict(self) -> dict[str, Any]:
         """The card as read, as data of the caller's own."""
@@ -197,34 +180,6 @@ _READ: Final[Memo[str, Character]] = Memo(items=256)
 
 V1_KINDS: Final = frozenset({"character", "persona", "unknown"})
 """Kinds of JSON that can be a V1 card: it has no mark of its own, only a name and some texts."""
-
-SPECS: Final[Mapping[str, CardVersion]] = {"chara_card_v2": CardVersion.V2, "chara_card_v3": CardVersion.V3}
-
-V1_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
-    "name": ("name", "char_name"),
-    "description": ("description", "char_persona"),
-    "personality": ("personality",),
-    "scenario": ("scenario", "world_scenario"),
-    "first_mes": ("first_mes", "char_greeting"),
-    "mes_example": ("mes_example", "example_dialogue"),
-    "creator_notes": ("creatorcomment", "creator_notes"),
-}
-"""The fields of a V1 card, with the names that other early formats have for them."""
-
-TEXT_FIELDS: Final = (
-    "name",
-    "description",
-    "personality",
-    "scenario",
-    "first_mes",
-    "mes_example",
-    "creator_notes",
-    "system_prompt",
-    "post_history_instructions",
-    "creator",
-    "character_version",
-    "nickname",
-)
 
 
 def read_character(document: Document, *, limits: Limits = LIMITS, lenient: bool = False) -> Character:
@@ -383,86 +338,6 @@ def _book(document: Document, record: Record, limits: Limits) -> Lorebook | None
         return None
 
 
-_LISTS: Final = ("alternate_greetings", "group_only_greetings", "tags", "source")
-_OTHERS: Final = ("creator_notes_multilingual", "creation_date", "modification_date", "assets", "extensions", "book")
-FIELDS: Final = (*TEXT_FIELDS, *_LISTS, *_OTHERS)
-"""Every field that can be replaced."""
-
-V2_DEFAULTS: Final[Mapping[str, Any]] = {
-    **dict.fromkeys((name for name in TEXT_FIELDS if name not in {"name", "nickname"}), ""),
-    "alternate_greetings": [],
-    "tags": [],
-    "extensions": {},
-}
-"""What V2 demands to be there, and what stands for "nothing"."""
-
-_SPECS: Final = {CardVersion.V2: ("chara_card_v2", "2.0"), CardVersion.V3: ("chara_card_v3", "3.0")}
-
-
-def replace_fields(character: Character, fields: Mapping[str, Any]) -> Character:
-    """The character with other values in some fields."""
-    edits: dict[Path, Any] = {}
-    for name, value in fields.items():
-        if name not in FIELDS:
-            raise UnknownNameError("field of a character", name, FIELDS)
-        edits.update(_edits(character, name, _plain(name, value)))
-    return _read(character.document.replace(edits))
-
-
-def convert_card(character: Character, version: CardVersion) -> Character:
-    """The character as a card of another version."""
-    if version is character.version:
-        return character
-    if version is CardVersion.V1:
-        raise UsageError("a card is not taken back to V1", hint="V2 cards keep the V1 fields for old readers")
-    spec, number = _SPECS[version]
-    edits: dict[Path, Any] = {("spec",): spec, ("spec_version",): number}
-    if character.version is CardVersion.V1:
-        edits.update(_from_v1(character))
-    else:
-        given = character.document.at(("data",))
-        edits.update({("data", key): value for key, value in V2_DEFAULTS.items() if key not in given})
-    if version is CardVersion.V3 and character.document.at(("data", "group_only_greetings")) is ABSENT:
-        edits["data", "group_only_greetings"] = []
-    return _read(character.document.replace(edits))
-
-
 def _read(document: Document) -> Character:
+    """A card after an edit, which is read as it was before."""
     return read_character(document, lenient=True)
-
-
-def _from_v1(character: Character) -> dict[Path, Any]:
-    """The V1 fields moved into ``data``; fields that no V1 reader knows stay beside it."""
-    data: dict[str, Any] = {"name": character.name, **V2_DEFAULTS}
-    data |= {name: getattr(character, name) for name in V1_NAMES}
-    data |= {"tags": list(character.tags), "extensions": dict(character.extensions)}
-    moved = {spelling for names in V1_NAMES.values() for spelling in names} | {"tags", *character.extensions}
-    return {("data",): data} | {(name,): ABSENT for name in moved if name in character.raw}
-
-
-def _edits(character: Character, name: str, value: Any) -> dict[Path, Any]:
-    if character.version is CardVersion.V1:
-        return {_v1_place(character, name): value}
-    key = "character_book" if name == "book" else name
-    edits: dict[Path, Any] = {("data", key): ABSENT if value is None else value}
-    old = getattr(character, name)
-    for mirror in V1_NAMES.get(name, ())[:1]:
-        if mirror in character.raw and character.raw[mirror] == old:
-            edits[mirror,] = value
-    return edits
-
-
-def _v1_place(character: Character, name: str) -> Path:
-    names = V1_NAMES.get(name)
-    if names is None:
-        hint = "convert it first: character.to_version('v2')"
-        raise UsageError(f"a V1 card has no field {name!r}", hint=hint)
-    return (next((spelling for spelling in names if spelling in character.raw), names[0]),)
-
-
-def _plain(name: str, value: Any) -> Any:
-    if isinstance(value, Lorebook):
-        return value.to_card_book()
-    if name == "assets" and value is not None:
-        return [msgspec.to_builtins(item) if isinstance(item, Asset) else item for item in value]
-    return list(value) if isinstance(value, tuple) else value

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from innkeeper.content.asset import EMBEDDED, PNG_EMBEDDED
-from innkeeper.content.character import V1_NAMES, CardVersion, Character
+from innkeeper.content.card_versions import V1_NAMES, V2_DEFAULTS, CardVersion
+from innkeeper.content.character import Character
 from innkeeper.content.finding import Finding, Level, Path, show_path, shown
 
 __all__ = ["validate"]
@@ -33,15 +34,9 @@ IDENTITY: Final[Check] = (
 )
 PLACE: Final[Check] = ("before_char or after_char", lambda value: value in ("before_char", "after_char"))
 
-V2_TEXTS: Final = (
-    *("name", "description", "personality", "scenario", "first_mes", "mes_example", "creator_notes", "system_prompt"),
-    *("post_history_instructions", "creator", "character_version"),
-)
 V2_REQUIRED: Final[Mapping[str, Check]] = {
-    **dict.fromkeys(V2_TEXTS, TEXT),
-    "alternate_greetings": TEXTS,
-    "tags": TEXTS,
-    "extensions": OBJECT,
+    "name": TEXT,
+    **{name: {str: TEXT, list: TEXTS, dict: OBJECT}[type(nothing)] for name, nothing in V2_DEFAULTS.items()},
 }
 V3_REQUIRED: Final[Mapping[str, Check]] = {**V2_REQUIRED, "group_only_greetings": TEXTS}
 V3_OPTIONAL: Final[Mapping[str, Check]] = {

@@ -331,7 +331,7 @@ def test_an_input_is_always_an_object() -> None:
     inputs = [block["input"] for block in payload.body["messages"][1]["content"]]
     assert inputs[:6] == [{}, {}, {}, {}, {"a": 1}, {"a": 1}]
     assert all(set(each) == {"arguments"} for each in inputs[6:])
-    assert said(payload.notes, "no JSON object").data["messages"] == (1,)
+    assert said(payload.notes, "not a JSON object").data["messages"] == (1,)
 
 
 def test_cache_marks_beyond_the_limit() -> None:

@@ -10,7 +10,8 @@ from typing import Final
 import msgspec
 
 from innkeeper.content.asset import Asset, asset_folder
-from innkeeper.content.character import CardVersion, Character, read_character
+from innkeeper.content.card_versions import CardVersion
+from innkeeper.content.character import Character, read_character
 from innkeeper.content.files.card_file import CardFile
 from innkeeper.content.files.format import Format, OpenFile
 from innkeeper.content.finding import Finding, Level

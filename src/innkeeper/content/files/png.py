@@ -17,7 +17,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from innkeeper.content.character import CardVersion, Character, read_character
+from innkeeper.content.card_versions import CardVersion
+from innkeeper.content.character import Character, read_character
 from innkeeper.content.errors import LOST_CARD, CardError, DamagedFileError
 from innkeeper.content.files.card_file import CardFile
 from innkeeper.content.files.format import Format, OpenFile
