@@ -1,1 +1,1 @@
-"""Structured directives: their envelope, how it is read and checked, patch operations. The runner is in `innkeeper.inference.run`."""
+"""Structured directives: the envelope, how it is read and checked, patch operations. The runner: `innkeeper.inference.run`."""

@@ -158,11 +158,8 @@ class BaseRunner:
         return (self.timer() - started) * 1000
 
 
-INPUTS: Final = frozenset(inspect.signature(BaseRunner._build_request).parameters) - {
-    "self",
-    "runner_config",
-    "history",
-}
+_SIGNATURE: Final = inspect.signature(BaseRunner._build_request)  # noqa: SLF001 - this module's own
+INPUTS: Final = frozenset(_SIGNATURE.parameters) - {"self", "runner_config", "history"}
 """The inputs of a request by name, besides the config and the history."""
 
 
