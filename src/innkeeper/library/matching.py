@@ -10,7 +10,7 @@ from innkeeper.library.limits import REGEX_SCAN_SECONDS
 from innkeeper.library.tiers.lexicon import LexiconEntry
 from innkeeper.text.automaton import Automaton, is_unspaced
 from innkeeper.text.confusables import View, fold_word
-from innkeeper.text.pyregex import Deadline, Pattern, compile_pattern
+from innkeeper.text.pyregex import Deadline, PyPattern, compile_pattern
 
 __all__ = ["Find", "Matcher"]
 
@@ -33,7 +33,7 @@ class Matcher:
         self.entries = tuple(entries)
         plain, merged = _Words(self.entries, merged=False), _Words(self.entries, merged=True)
         self._words = (plain, merged)
-        self._patterns: tuple[tuple[int, Pattern], ...] = tuple(
+        self._patterns: tuple[tuple[int, PyPattern], ...] = tuple(
             (number, compile_pattern(entry.pattern))
             for number, entry in enumerate(self.entries)
             if entry.kind == "regex"

@@ -18,7 +18,7 @@ from innkeeper.prompt.ports import Ports
 from innkeeper.prompt.randomness import Randomness
 from innkeeper.prompt.request import ASSET_FIELDS, GENERATION_TYPES, BuildRequest
 from innkeeper.prompt.state import Inputs, State
-from innkeeper.prompt.text import Watch, lone_in, watching
+from innkeeper.prompt.text import MendingWatch, lone_in, watching
 from innkeeper.prompt.variables import InMemoryVariables, StagedVariables
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def start(request: BuildRequest, ports: Ports) -> State:
     return state
 
 
-def _note_mending(state: State, watch: Watch) -> None:
+def _note_mending(state: State, watch: MendingWatch) -> None:
     """One note of all lone surrogates that reading the request, or its assets in this build, turned into U+FFFD."""
     request = state.request
     halves = [(mended.first, mended.count) for mended in request.mended]

@@ -30,7 +30,7 @@ _KEPT_KEYS: Final = frozenset({"type"})
 
 
 class Source(msgspec.Struct, frozen=True):
-    """What a token stands for: a text in pieces, and the blocks (by place) it may come from."""
+    """What a token stands for: a text in pieces, and the blocks (by index) it may come from."""
 
     text: str
     blocks: frozenset[int]
@@ -61,7 +61,7 @@ class Sentinels:
         self._sources: list[Source] = []
         self._by_value: dict[str, int] = {}
         self._holders: dict[int, list[int]] = {}
-        self.blocks = tuple(self._replaced(place, block) for place, block in enumerate(blocks))
+        self.blocks = tuple(self._replaced(index, block) for index, block in enumerate(blocks))
         for number, holders in self._holders.items():
             self._sources[number] = msgspec.structs.replace(self._sources[number], blocks=frozenset(holders))
         self._by_text = {source.text.strip(): source for source in self._sources if source.pieces}
@@ -76,29 +76,29 @@ class Sentinels:
     def split(self, text: str) -> tuple[list[str], list[Source]]:
         """The literal texts around the tokens (one more than tokens), and what the tokens stand for."""
         literals, sources, end = [], [], 0
-        for found in self._token.finditer(text):
-            literals.append(text[end : found.start()])
-            sources.append(self._sources[_number(found)])
-            end = found.end()
+        for match in self._token.finditer(text):
+            literals.append(text[end : match.start()])
+            sources.append(self._sources[_number(match)])
+            end = match.end()
         return [*literals, text[end:]], sources
 
-    def _replaced(self, place: int, block: Block) -> Block:
+    def _replaced(self, index: int, block: Block) -> Block:
         return block.with_(
-            content=self._content(place, block),
+            content=self._content(index, block),
             pieces=(),
-            name=self._value(place, block.name, "name") if block.name else block.name,
-            attachments=tuple(self._attachment(place, item) for item in block.attachments),
-            message_metadata=self._data(place, block.message_metadata, "metadata"),
+            name=self._value(index, block.name, "name") if block.name else block.name,
+            attachments=tuple(self._attachment(index, item) for item in block.attachments),
+            message_metadata=self._data(index, block.message_metadata, "metadata"),
         )
 
-    def _content(self, place: int, block: Block) -> str:
+    def _content(self, index: int, block: Block) -> str:
         if not block.content:
             return ""
         blank = block.content.isspace()
         if blank and not self._spaces:
             return block.content
         text = scalar_text(block.content)
-        self._sources.append(Source(text, frozenset((place,)), _pieces(block, text)))
+        self._sources.append(Source(text, frozenset((index,)), _pieces(block, text)))
         return self._spelt(len(self._sources) - 1, blank=blank)
 
     def _spelt(self, number: int, *, blank: bool) -> str:
@@ -106,40 +106,40 @@ class Sentinels:
             return _EDGE + "".join(_DIGITS[int(digit)] for digit in str(number)) + _EDGE
         return f"Zq{self._salt}x{number}xqZ"
 
-    def _value(self, place: int, value: str, field: str) -> str:
+    def _value(self, index: int, value: str, field: str) -> str:
         if not value.strip():
             return value
         number = self._by_value.get(value)
         if number is None:
             number = self._by_value[value] = len(self._sources)
-            self._sources.append(Source(scalar_text(value), frozenset((place,)), field=field))
-        self._holders.setdefault(number, []).append(place)
+            self._sources.append(Source(scalar_text(value), frozenset((index,)), field=field))
+        self._holders.setdefault(number, []).append(index)
         return self._spelt(number, blank=False)
 
-    def _attachment(self, place: int, item: Attachment) -> Attachment:
+    def _attachment(self, index: int, item: Attachment) -> Attachment:
         texts = {key: getattr(item, key) for key in ("url", "data", "name") if getattr(item, key)}
-        tokens = {key: self._value(place, text, f"attachments.{key}") for key, text in texts.items()}
+        tokens = {key: self._value(index, text, f"attachments.{key}") for key, text in texts.items()}
         return msgspec.structs.replace(item, **tokens)
 
-    def _data(self, place: int, value: Any, field: str) -> Any:
+    def _data(self, index: int, value: Any, field: str) -> Any:
         if isinstance(value, str):
-            return self._value(place, value, field)
+            return self._value(index, value, field)
         if isinstance(value, Mapping):
             return FrozenDict(
                 {
-                    key: item if key in _KEPT_KEYS else self._data(place, item, f"{field}.{key}")
+                    key: item if key in _KEPT_KEYS else self._data(index, item, f"{field}.{key}")
                     for key, item in value.items()
                 }
             )
         if isinstance(value, (list, tuple)):
-            return tuple(self._data(place, item, field) for item in value)
+            return tuple(self._data(index, item, field) for item in value)
         return value
 
 
-def _number(found: re.Match[str]) -> int:
-    if found[1] is not None:
-        return int(found[1])
-    return int("".join(str(_DIGITS.index(digit)) for digit in found[2]))
+def _number(match: re.Match[str]) -> int:
+    if match[1] is not None:
+        return int(match[1])
+    return int("".join(str(_DIGITS.index(digit)) for digit in match[2]))
 
 
 def _pieces(block: Block, text: str) -> tuple[Piece, ...]:

@@ -58,21 +58,21 @@ class SourceMap(msgspec.Struct, frozen=True):
     @property
     def exact(self) -> bool:
         """Whether every range is."""
-        return all(found.exact for found in self.ranges)
+        return all(each.exact for each in self.ranges)
 
     def leaf(self, pointer: str) -> tuple[SourceRange, ...]:
         """The ranges of the string at ``pointer``; none for an empty string. Raises `UnknownNameError`."""
-        found = tuple(each for each in self.ranges if each.pointer == pointer)
-        if not found and pointer not in dict(_leaves(self.payload)):
+        ranges = tuple(each for each in self.ranges if each.pointer == pointer)
+        if not ranges and pointer not in dict(_leaves(self.payload)):
             what = "string in the payload"
             raise UnknownNameError(what, pointer, {each.pointer for each in self.ranges})
-        return found
+        return ranges
 
     def at(self, pointer: str, offset: int = 0) -> SourceRange:
         """The range of one character. Raises `UnknownNameError` for the pointer, `UsageError` for the offset."""
-        for found in self.leaf(pointer):
-            if found.start <= offset < found.end:
-                return found
+        for each in self.leaf(pointer):
+            if each.start <= offset < each.end:
+                return each
         msg = f"the string at {pointer!r} has no character {offset}"
         raise UsageError(msg)
 
@@ -153,19 +153,15 @@ def _walk(
         for (key, item), (_, twin) in zip(inner, other, strict=True):
             yield from _walk(item, twin, marks, blocks, f"{pointer}/{_escaped(key)}")
         return
-    near = _sources_in(shadow, marks) or _all_sources(blocks)
-    for place, text in _leaves(real, pointer):
-        yield place, _laid(text, near, marks)
-
-
-def _sources_in(shadow: Any, marks: Sentinels) -> list[Source]:
-    return [source for text in strings(shadow) for source in marks.split(text)[1]]
+    near = [source for text in strings(shadow) for source in marks.split(text)[1]] or _all_sources(blocks)
+    for leaf, text in _leaves(real, pointer):
+        yield leaf, _laid(text, near, marks)
 
 
 def _all_sources(blocks: Sequence[Block]) -> list[Source]:
     return [
-        Source(block.content, frozenset((place,)), block.ranges())
-        for place, block in enumerate(blocks)
+        Source(block.content, frozenset((index,)), block.ranges())
+        for index, block in enumerate(blocks)
         if block.content.strip()
     ]
 
@@ -204,10 +200,10 @@ def _read(real: str, literals: list[str], sources: list[Source]) -> list[_Part]:
 
 
 def _variants(text: str) -> list[tuple[int, str]]:
-    """A text as it is and without white space at its ends, each with the place where it begins."""
+    """A text as it is and without white space at its ends, each with the offset where it begins."""
     left = len(text) - len(text.lstrip())
-    found = {text: 0, text.rstrip(): 0, text[left:]: left, text.strip(): left}
-    return [(offset, each) for each, offset in found.items() if each]
+    variants = {text: 0, text.rstrip(): 0, text[left:]: left, text.strip(): left}
+    return [(offset, each) for each, offset in variants.items() if each]
 
 
 def _laid(text: str, sources: list[Source], marks: Sentinels) -> list[_Part]:
@@ -223,11 +219,11 @@ def _laid(text: str, sources: list[Source], marks: Sentinels) -> list[_Part]:
     parts, end = [], 0
     for source in sources:
         wanted = source.text.strip()
-        place = text.find(wanted, end) if wanted else -1
-        if place >= 0:
+        start = text.find(wanted, end) if wanted else -1
+        if start >= 0:
             offset = source.text.find(wanted)
-            parts += [_Part(text[end:place], exact=False), _Part(wanted, source, offset, exact=False)]
-            end = place + len(wanted)
+            parts += [_Part(text[end:start], exact=False), _Part(wanted, source, offset, exact=False)]
+            end = start + len(wanted)
     return [*parts, _Part(text[end:], exact=False)]
 
 
@@ -277,11 +273,11 @@ def _owner(source: Source, pointer: str, parts: list[_Part], near: Mapping[str, 
     """Of the blocks that hold a value, the one whose text is nearest: in the same string, else in the same object."""
     if len(source.blocks) == 1:
         return min(source.blocks)
-    beside = {place for part in parts if part.source and part.source.pieces for place in part.source.blocks}
+    beside = {index for part in parts if part.source and part.source.pieces for index in part.source.blocks}
     while True:
-        found = beside & source.blocks
-        if found or not pointer:
-            return min(found or source.blocks)
+        shared = beside & source.blocks
+        if shared or not pointer:
+            return min(shared or source.blocks)
         pointer = pointer.rpartition("/")[0]
         beside = near.get(pointer, set())
 
@@ -290,11 +286,11 @@ def _blocks_near(strings_read: list[tuple[str, list[_Part]]]) -> dict[str, set[i
     """The blocks that certainly have text under each pointer."""
     near: dict[str, set[int]] = {}
     for pointer, parts in strings_read:
-        places = {min(part.source.blocks) for part in parts if part.source and len(part.source.blocks) == 1}
+        certain = {min(part.source.blocks) for part in parts if part.source and len(part.source.blocks) == 1}
         above = pointer
-        while places and above:
+        while certain and above:
             above = above.rpartition("/")[0]
-            near.setdefault(above, set()).update(places)
+            near.setdefault(above, set()).update(certain)
     return near
 
 

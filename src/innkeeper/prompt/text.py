@@ -1,7 +1,7 @@
 """Text as the engine accepts it.
 
-Lone surrogates (halves of UTF-16 pairs, which JSON can spell) become U+FFFD one for one, so offsets stay right, and a `Watch`
-counts them; everything else, NUL included, is kept as it is. Text without any costs nothing more; where some were found, the
+Lone surrogates (halves of UTF-16 pairs, which JSON can spell) become U+FFFD one for one, so offsets stay right; a `MendingWatch`
+counts them. Everything else, NUL included, stays as it is. Text without any costs nothing more; where there are some, the
 data are searched once more for their places.
 """
 
@@ -17,7 +17,7 @@ import msgspec
 
 __all__ = [
     "Mended",
-    "Watch",
+    "MendingWatch",
     "lone_in",
     "mended_in",
     "scalar_text",
@@ -36,7 +36,7 @@ class Mended(msgspec.Struct, frozen=True):
     first: str
 
 
-class Watch:
+class MendingWatch:
     """Counts the halves mended while it watches."""
 
     __slots__ = ("count",)
@@ -45,13 +45,13 @@ class Watch:
         self.count = 0
 
 
-_WATCH: Final[ContextVar[Watch | None]] = ContextVar("innkeeper_mending", default=None)
+_WATCH: Final[ContextVar[MendingWatch | None]] = ContextVar("innkeeper_mending", default=None)
 
 
 @contextmanager
-def watching() -> Iterator[Watch]:
+def watching() -> Iterator[MendingWatch]:
     """A watch over everything mended inside the block, in this thread; an outer watch does not see it."""
-    watch = Watch()
+    watch = MendingWatch()
     token = _WATCH.set(watch)
     try:
         yield watch
@@ -70,7 +70,7 @@ def scalar_text(text: str) -> str:
     return mended
 
 
-def mended_in(field: str, value: Any, watch: Watch) -> Mended:
+def mended_in(field: str, value: Any, watch: MendingWatch) -> Mended:
     """What ``watch`` saw while ``value`` was read for ``field``, with the place in it. Sets the watch to zero."""
     count, watch.count = watch.count, 0
     return Mended(field, count, next((path for path, _ in lone_in(value, field)), field))

@@ -1,4 +1,4 @@
-"""Pattern: Python's regular expressions in an engine that can be stopped.
+"""Python's regular expressions in an engine that can be stopped.
 
 Cards and presets bring patterns. Python's own engine cannot be interrupted, so a pattern that backtracks for ever would hold
 the process. What `re` accepts is accepted here, with its meaning; the matching is done by ``regex``, which stops at a deadline.
@@ -20,9 +20,9 @@ __all__ = [
     "MAX_PATTERN_REPEATS",
     "MAX_PATTERN_SECONDS",
     "Deadline",
-    "Pattern",
     "PatternLimitError",
     "PatternSyntaxError",
+    "PyPattern",
     "compile_pattern",
     "written_out",
 ]
@@ -85,7 +85,7 @@ class Deadline:
         return PatternLimitError(what, limit="MAX_PATTERN_SECONDS", allowed=self.allowed, hint=_HINT)
 
 
-class Pattern:
+class PyPattern:
     """A compiled pattern. Its searches raise `PatternLimitError` when ``deadline`` (by default one of their own) is spent."""
 
     __slots__ = ("engine", "groups", "names", "text")
@@ -144,7 +144,7 @@ def _groups(match: Any, groups: int) -> Any:
 
 
 def _replaced(
-    pattern: Pattern, template: tuple[str | int, ...], text: str, count: int, deadline: Deadline, limit: int
+    pattern: PyPattern, template: tuple[str | int, ...], text: str, count: int, deadline: Deadline, limit: int
 ) -> str:
     written = 0
 
@@ -164,7 +164,7 @@ def _replaced(
 
 
 @lru_cache(maxsize=_CACHED_PATTERNS)
-def compile_pattern(text: str, flags: int = 0) -> Pattern:
+def compile_pattern(text: str, flags: int = 0) -> PyPattern:
     """The pattern of a text, remembered.
 
     Raises:
@@ -181,7 +181,7 @@ def compile_pattern(text: str, flags: int = 0) -> Pattern:
     try:
         re.compile(safe, flags)
         own = flags & ~re.ASCII | (regex.ASCII if flags & re.ASCII else 0)  # the only flag of another number
-        return Pattern(text, regex.compile(safe, own | regex.V0, cache_pattern=False))
+        return PyPattern(text, regex.compile(safe, own | regex.V0, cache_pattern=False))
     except (re.error, regex.error, ValueError, OverflowError, RecursionError) as error:
         raise _malformed(text, error) from None
 
@@ -276,7 +276,7 @@ _TEMPLATE: Final = re.compile(r"\\(?:g<([^>]*)>|(0[0-7]{0,2}|[0-3][0-7]{2})|([1-
 
 
 @lru_cache(maxsize=_CACHED_PATTERNS)
-def _template(replacement: str, pattern: Pattern) -> tuple[str | int, ...]:
+def _template(replacement: str, pattern: PyPattern) -> tuple[str | int, ...]:
     parts: list[str | int] = []
     end = 0
     for token in _TEMPLATE.finditer(replacement):
@@ -285,7 +285,7 @@ def _template(replacement: str, pattern: Pattern) -> tuple[str | int, ...]:
     return (*(part for part in parts if part != ""), replacement[end:])
 
 
-def _part(token: re.Match[str], pattern: Pattern) -> str | int:
+def _part(token: re.Match[str], pattern: PyPattern) -> str | int:
     name, octal, number, character, _ = token.groups()
     if octal is not None:
         return chr(int(octal, 8))
@@ -298,7 +298,7 @@ def _part(token: re.Match[str], pattern: Pattern) -> str | int:
     return token.group()
 
 
-def _group(name: str, pattern: Pattern) -> int:
+def _group(name: str, pattern: PyPattern) -> int:
     number = int(name) if name.isascii() and name.isdigit() else pattern.names.get(name, -1)
     if not 0 <= number <= pattern.groups:
         raise PatternSyntaxError(f"a replacement names the group {name[:40]!r}, which the pattern does not have")

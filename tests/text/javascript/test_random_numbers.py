@@ -10,12 +10,12 @@ from innkeeper.prompt.randomness import Mulberry32
 from innkeeper.text.javascript.random_numbers import (
     Dice,
     SeedRandom,
-    chance,
-    chances,
     read_dice,
     string_hash,
     throw,
     utf8_units,
+    word_chance,
+    word_chances,
 )
 
 GOLDEN = [
@@ -53,15 +53,15 @@ def test_string_hash() -> None:
 @given(st.text(max_size=50), st.integers())
 def test_chance_is_a_number_below_one(word: str, counter: int) -> None:
     """Any word and counter give a number in [0, 1), the same each time, with a period of 1000 counters."""
-    number = chance(utf8_units(word), counter)
+    number = word_chance(utf8_units(word), counter)
     assert 0 <= number < 1
-    assert number == chance(utf8_units(word), counter + 1000)
+    assert number == word_chance(utf8_units(word), counter + 1000)
 
 
 def test_units_decide() -> None:
     """ASCII words draw the same from bytes and from UTF-16 units; others do not."""
-    assert chance(b"seed", 3) == chance([ord(letter) for letter in "seed"], 3)
-    assert chances(utf8_units("é")) != chances((ord("é"),))
+    assert word_chance(b"seed", 3) == word_chance([ord(letter) for letter in "seed"], 3)
+    assert word_chances(utf8_units("é")) != word_chances((ord("é"),))
 
 
 @pytest.mark.parametrize(

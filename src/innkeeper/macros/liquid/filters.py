@@ -21,7 +21,7 @@ from liquid.undefined import is_undefined
 from innkeeper.macros.liquid.session import LiquidSession, limit_error, text_of
 from innkeeper.prompt.clock import EPOCH
 from innkeeper.prompt.variables import number_of
-from innkeeper.text.javascript.random_numbers import chance, utf8_units
+from innkeeper.text.javascript.random_numbers import utf8_units, word_chance
 from innkeeper.text.javascript.template_dates import epoch_seconds, format_moment, moment_of, strftime
 
 __all__ = ["FILTERS", "GROWTH", "TEXT_FILTERS"]
@@ -88,7 +88,7 @@ def rollp(value: Any, counter: Any = None, word: Any = None, *, context: RenderC
 def _chance(session: LiquidSession, word: str, counter: int) -> float:
     units = utf8_units(word)
     session.charge(1 + len(units) // _STEPS_A_WORD)
-    return chance(units, counter)
+    return word_chance(units, counter)
 
 
 def _counter(session: LiquidSession, given: Any) -> int:

@@ -19,7 +19,7 @@ from innkeeper.macros.engine.limits import MAX_OUTPUT
 from innkeeper.prompt.errors import InnkeeperError, InputError, Where
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.taverns.smart.compat import SmartOptions
-from innkeeper.text.pyregex import MAX_PATTERN_SECONDS, Deadline, Pattern, PatternLimitError, compile_pattern
+from innkeeper.text.pyregex import MAX_PATTERN_SECONDS, Deadline, PatternLimitError, PyPattern, compile_pattern
 
 __all__ = ["PLACEMENTS", "VIEWS", "apply_messages", "apply_text", "postprocess_apply"]
 
@@ -107,7 +107,7 @@ def _object(message: Any, place: int) -> Mapping[str, Any]:
 class _Rule:
     """A rule that runs. ``targets``: source types in lower case, ``None`` for every message."""
 
-    pattern: Pattern
+    pattern: PyPattern
     replacement: str
     place: Where
     lowest: int

@@ -1,7 +1,7 @@
 """Random numbers as the JavaScript originals draw them, so that the same chat or seed draws the same there and here.
 
 `SeedRandom` and `string_hash`: the ARC4 generator of the npm library ``seedrandom`` (David Bau, MIT) and the hash cyrb53 (bryc,
-public domain), with which SillyTavern draws its stable picks. `chance`: RisuAI's numbers, which depend only on a word and a
+public domain), with which SillyTavern draws its stable picks. `word_chance`: RisuAI's numbers, which depend only on a word and a
 counter: the word is hashed four times in a row, the four results seed sfc32, the counter says how many outputs to skip. RisuAI
 hashes UTF-16 units, TavernKit bytes of UTF-8; they agree on ASCII. `Dice`: reads ``3d6+2`` and throws it.
 """
@@ -19,7 +19,7 @@ import msgspec
 
 from innkeeper.prompt.randomness import Stream
 
-__all__ = ["Dice", "SeedRandom", "chance", "chances", "read_dice", "string_hash", "throw", "utf8_units"]
+__all__ = ["Dice", "SeedRandom", "read_dice", "string_hash", "throw", "utf8_units", "word_chance", "word_chances"]
 
 _MASK: Final = 0xFFFFFFFF
 _BYTE: Final = 0xFF
@@ -110,13 +110,13 @@ def utf8_units(word: str) -> bytes:
     return word.encode("utf-8", "replace")
 
 
-def chance(units: Iterable[int], counter: int = 0) -> float:
+def word_chance(units: Iterable[int], counter: int = 0) -> float:
     """The number in [0, 1) of a word (its units) and a counter, which counts modulo 1000."""
-    return chances(bytes(units) if isinstance(units, bytes) else tuple(units))[counter % _PERIOD]
+    return word_chances(bytes(units) if isinstance(units, bytes) else tuple(units))[counter % _PERIOD]
 
 
 @lru_cache(maxsize=64)
-def chances(units: bytes | tuple[int, ...]) -> tuple[float, ...]:
+def word_chances(units: bytes | tuple[int, ...]) -> tuple[float, ...]:
     """The numbers of a word for the counters 0 to 999."""
     a, b, c, d = _seeds(units)
     numbers = []
