@@ -21,7 +21,6 @@ from innkeeper.library.catalogue.library_database import LibraryDatabase, Librar
 from innkeeper.library.catalogue.resolver import Resolution
 from innkeeper.library.catalogue.sources import Sources, Timing
 from innkeeper.library.errors import (
-    DegradedError,
     TemplateNotFoundError,
     TierBlockedError,
     UnknownTemplateError,
@@ -30,18 +29,17 @@ from innkeeper.library.errors import (
 from innkeeper.library.log.metrics import Metrics
 from innkeeper.library.models.facts import ModelFacts, ceilings_of, facts_of, require_known
 from innkeeper.library.models.negatives import NegativePrompt
-from innkeeper.library.options import Options
+from innkeeper.library.options import Options, database_opener
 from innkeeper.library.outside import MACHINE
-from innkeeper.library.prepare.answers import PreparedPrompt, RenderedAnswer, Resolved
+from innkeeper.library.prepare.answers import PreparedPrompt, RenderedAnswer, Resolved, require_complete
 from innkeeper.library.prepare.preparation import Preparation, joined_negative, values_for, with_log
 from innkeeper.library.prepare.request import PrepareRequest, texts_of
-from innkeeper.library.templates.cache import RenderedCache, RenderedKey, content_digest
+from innkeeper.library.templates.cache import RenderedCache, key_of
 from innkeeper.library.templates.rendering import RenderedTemplate, render
 from innkeeper.library.templates.template import TemplateVersion
 from innkeeper.library.tier import Ceilings, Decision, Tier, TierDecision, effective_tier
 from innkeeper.library.tiers.gate import Checked, TextKind
 from innkeeper.library.tiers.rules import OperatorRules
-from innkeeper.prompt.clock import Clock
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.ports import Ports
 from innkeeper.tokens import default_counter
@@ -95,7 +93,7 @@ class Library:
         given = options.get("snapshot")
         path = snapshot_path(url) if given is None else Path(given)
         shelf = LibraryDatabase(
-            _opener(url, options), {"policy": options.get("policy"), "detector": options.get("detector")}, timer
+            database_opener(url, options), {"policy": options.get("policy"), "detector": options.get("detector")}, timer
         )
         start: dict[str, Any] = {} if watch else {"start": _never}
         timing = options.get("timing") or Timing()
@@ -219,7 +217,7 @@ class Library:
         answer = Resolved(tier, found)
         if self._strictly(strict):
             found.require(strict=True)
-            _refuse_degraded(answer)
+            require_complete(answer)
         return answer
 
     def render(self, request: PrepareRequest, *, strict: bool | None = None) -> RenderedAnswer:
@@ -238,7 +236,7 @@ class Library:
         self._count_resolution(resolution)
         answer = RenderedAnswer(tier=tier, resolution=resolution, rendered=rendered, cached=cached)
         if work.strict:
-            _refuse_degraded(answer)
+            require_complete(answer)
         return answer
 
     def render_version(self, version: TemplateVersion, request: PrepareRequest) -> RenderedAnswer:
@@ -267,7 +265,7 @@ class Library:
             done = work.run()
             self._count_resolution(done.resolution)
             if work.strict:
-                _refuse_degraded(done)
+                require_complete(done)
         except InnkeeperError as error:
             self._log_failure(work, error)
             raise
@@ -350,7 +348,7 @@ class Library:
         """A version with values, from the cache of texts where it is there; and whether it was."""
         values = values_for(version, given, self.rules.operator_values)
         moment = self.outside.now() if version.syntax == "liquid" else None
-        key = _key(version, values, tier, moment)
+        key = key_of(version, values, tier, moment)
         kept = None if key is None else self.texts.get(key)
         if kept is not None:
             return kept, True
@@ -456,39 +454,11 @@ class Library:
         return EnhancementLog(self.db).add(row, texts, days=self.rules.store_content_days)
 
 
-def _opener(url: str | os.PathLike[str] | None, options: Options) -> Callable[[], Database]:
-    def opener() -> Database:
-        from innkeeper.library.db.engine import Database
-
-        return Database.open(
-            url,
-            create=options.get("create", True),
-            read_only=options.get("read_only", False),
-            outside=options.get("outside", MACHINE),
-        )
-
-    return opener
-
-
 def _never(_work: Callable[[], None]) -> None:
     """Nothing runs in the background."""
-
-
-def _refuse_degraded(answer: Resolved | RenderedAnswer | PreparedPrompt) -> None:
-    if answer.degraded:
-        raise DegradedError(answer.reasons)
 
 
 def _refuse_above(version: TemplateVersion, tier: TierDecision) -> None:
     if version.key.content_mode.rank > tier.effective.rank:
         reasons = (*tier.reasons, "template_tier")
         raise TierBlockedError(tier.decision.value, tier.effective.value, tier.categories, reasons)
-
-
-def _key(version: TemplateVersion, values: Mapping[str, Any], tier: Tier, moment: Clock | None) -> RenderedKey | None:
-    """Under what a rendered text is kept; None where a value is no plain data, so that nothing is kept."""
-    try:
-        told = [values, None if moment is None else moment.now.isoformat()]
-        return RenderedKey(template_version_id=version.version_id, settings_hash=content_digest(told), tier=tier)
-    except InnkeeperError:
-        return None

@@ -1,21 +1,23 @@
-"""Options: how a library is opened."""
+"""Options: how a library is opened, and what opens its database when it is first needed."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from innkeeper.library.catalogue.sources import Timing
-from innkeeper.library.outside import Outside
+from innkeeper.library.outside import MACHINE, Outside
 
 if TYPE_CHECKING:
+    from innkeeper.library.db.engine import Database
     from innkeeper.library.tiers.detector import Detector
     from innkeeper.library.tiers.policy import TierPolicy
     from innkeeper.library.vault.keys import KeySource
     from innkeeper.prompt.ports import TokenCounter
 
-__all__ = ["Options"]
+__all__ = ["Options", "database_opener"]
 
 
 class Options(TypedDict, total=False):
@@ -42,3 +44,19 @@ class Options(TypedDict, total=False):
     read_only: bool
     strict: bool
     watch: bool
+
+
+def database_opener(url: str | os.PathLike[str] | None, options: Options) -> Callable[[], Database]:
+    """Opens the database that a library was opened with. What it gives raises `DatabaseError`."""
+
+    def opener() -> Database:
+        from innkeeper.library.db.engine import Database
+
+        return Database.open(
+            url,
+            create=options.get("create", True),
+            read_only=options.get("read_only", False),
+            outside=options.get("outside", MACHINE),
+        )
+
+    return opener

@@ -9,6 +9,7 @@ import msgspec
 from innkeeper.budget import Evicted
 from innkeeper.budget.window import evicted_of
 from innkeeper.library.catalogue.resolver import Resolution
+from innkeeper.library.errors import DegradedError
 from innkeeper.library.models.negatives import NegativePrompt
 from innkeeper.library.prepare.budgets import Budget, Fitted
 from innkeeper.library.prepare.request import PrepareRequest
@@ -18,7 +19,15 @@ from innkeeper.prompt.message import Message
 from innkeeper.prompt.plan import Plan
 from innkeeper.taverns.template import HISTORY_ID
 
-__all__ = ["PreparedPrompt", "RenderedAnswer", "Resolved", "resolution_facts", "template_facts", "tier_facts"]
+__all__ = [
+    "PreparedPrompt",
+    "RenderedAnswer",
+    "Resolved",
+    "require_complete",
+    "resolution_facts",
+    "template_facts",
+    "tier_facts",
+]
 
 
 class Resolved(msgspec.Struct, frozen=True):
@@ -146,6 +155,12 @@ def _tier_reasons(tier: TierDecision) -> tuple[str, ...]:
 
 def _common(answer: Resolved | RenderedAnswer | PreparedPrompt) -> dict[str, Any]:
     return {"degraded": answer.degraded, "reasons": list(answer.reasons)}
+
+
+def require_complete(answer: Resolved | RenderedAnswer | PreparedPrompt) -> None:
+    """Raise `DegradedError` for an answer that is less than what was asked for."""
+    if answer.degraded:
+        raise DegradedError(answer.reasons)
 
 
 def tier_facts(tier: TierDecision) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -19,10 +19,13 @@ import msgspec
 
 from innkeeper.library.limits import RENDERED_CACHE_CHARS, RENDERED_CACHE_ENTRIES, RENDERED_CACHE_SECONDS
 from innkeeper.library.templates.rendering import RENDERER_VERSION, RenderedTemplate
+from innkeeper.library.templates.template import TemplateVersion
 from innkeeper.library.tier import Tier
 from innkeeper.prompt.canonical import to_json
+from innkeeper.prompt.clock import Clock
+from innkeeper.prompt.errors import InnkeeperError
 
-__all__ = ["CacheFigures", "RenderedCache", "RenderedKey", "content_digest"]
+__all__ = ["CacheFigures", "RenderedCache", "RenderedKey", "content_digest", "key_of"]
 
 
 class RenderedKey(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,6 +46,15 @@ def content_digest(content: Any) -> str:
     Give it what reaches the template, `template_values` for one, and no row with counters and dates.
     """
     return "" if content is None else sha256(to_json(content)).hexdigest()
+
+
+def key_of(version: TemplateVersion, values: Mapping[str, Any], tier: Tier, moment: Clock | None) -> RenderedKey | None:
+    """Under what a rendered text is kept; None where a value is no plain data, so that nothing is kept."""
+    try:
+        facts = [values, None if moment is None else moment.now.isoformat()]
+        return RenderedKey(template_version_id=version.version_id, settings_hash=content_digest(facts), tier=tier)
+    except InnkeeperError:
+        return None
 
 
 class CacheFigures(msgspec.Struct, frozen=True):
