@@ -9,8 +9,7 @@
     ├── ConflictError               somebody else changed it first (409)
     ├── QueryRefusedError           a statement that would change something, or that the database refuses
     ├── UnknownLabelError           a template without this label (404)
-    ├── UnknownRowError             no row of this name or id (404)
-    ├── UnknownSecretError          a secret that is not set (404)
+    ├── UnknownRowError             no row or secret of this name or id (404)
     ├── TemplateNotFoundError       no template answers a request (404)
     │   └── LabelNotFoundError      none with the label asked for; no other label stands in (404)
     ├── UnknownTemplateError        no template of this name (404)
@@ -22,8 +21,7 @@
     ├── PartialCycleError           templates that include or extend one another in a circle
     ├── LexiconError                a detection list that cannot be used; says which entry
     ├── RequestError                a request with a field of a wrong kind; says which
-    ├── RowError                    a value that its column does not take
-    ├── SecretValueError            a name or value that the vault does not keep
+    ├── RowError                    a value that its column, or the vault, does not take
     ├── SnapshotError               a snapshot that is damaged, or none at all
     ├── TransferError               an import that is not what an export writes; says line and column
     ├── TransferVersionError        an export of a schema that is not read here
@@ -57,7 +55,6 @@ A template that cannot be read raises `MacroSyntaxError`, one beyond a limit `Ma
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
@@ -98,7 +95,6 @@ __all__ = [
     "RowError",
     "SchemaNewerError",
     "SchemaOutdatedError",
-    "SecretValueError",
     "SnapshotError",
     "SpecError",
     "TamperedSecretError",
@@ -111,7 +107,6 @@ __all__ = [
     "UnknownLabelError",
     "UnknownPartialError",
     "UnknownRowError",
-    "UnknownSecretError",
     "UnknownTemplateError",
     "UnknownVersionError",
     "VariableTypeError",
@@ -162,13 +157,6 @@ class UnknownRowError(UsageError):
     """No row of this name or id."""
 
     http_status = 404
-
-
-class UnknownSecretError(UsageError):
-    """A secret that is not set."""
-
-    http_status = 404
-    HINT = "`innkeeper vault list` shows what is set"
 
 
 class TemplateNotFoundError(UsageError):
@@ -248,11 +236,7 @@ class RequestError(InputError):
 
 
 class RowError(InputError):
-    """A value that the database cannot hold: a NUL character, a number out of range, a wrong kind."""
-
-
-class SecretValueError(InputError):
-    """A name or value that the vault does not keep. The value is never part of the error."""
+    """A value that the database cannot hold: a NUL character, a number out of range, a wrong kind. No secret is shown."""
 
 
 class SnapshotError(FormatError):
@@ -435,6 +419,8 @@ _COMPARED: Final = 5_000
 
 def with_near(error: E, name: str, known: Iterable[str]) -> E:
     """The error, its hint naming up to three known names that are like ``name``, where there are such."""
+    import difflib
+
     near = difflib.get_close_matches(name[:200], list(islice(known, _COMPARED)), n=_OFFERED)
     if near:
         error.hint = f"did you mean {' or '.join(map(repr, near))}?"

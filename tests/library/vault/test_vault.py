@@ -17,9 +17,9 @@ from innkeeper.library.db.engine import Database
 from innkeeper.library.db.queries import query
 from innkeeper.library.db.tables import secrets
 from innkeeper.library.errors import (
-    SecretValueError,
+    RowError,
     TamperedSecretError,
-    UnknownSecretError,
+    UnknownRowError,
     VaultError,
     VaultKeyError,
     VaultKeyMissingError,
@@ -82,11 +82,11 @@ def test_errors_do_not_tell_the_secret(vault: Vault) -> None:
         lambda: vault.set("A", f"{CANARY}\ud800"),
     ]
     for fail in failures:
-        with pytest.raises(SecretValueError) as caught:
+        with pytest.raises(RowError) as caught:
             fail()
         told = f"{caught.value.render()}{caught.value.to_dict()}{''.join(traceback.format_exception(caught.value))}"
         assert CANARY not in told.replace("CANARY", "")
-    with pytest.raises(SecretValueError):
+    with pytest.raises(RowError):
         vault.set("A", " \n")
 
 
@@ -194,12 +194,12 @@ def test_a_rotation_that_fails_changes_nothing(vault: Vault, monkeypatch: pytest
 def test_unset(vault: Vault) -> None:
     """A secret is forgotten; one that is not set is an error that offers near names."""
     vault.set("OPENROUTER", CANARY)
-    with pytest.raises(UnknownSecretError) as caught:
+    with pytest.raises(UnknownRowError) as caught:
         vault.unset("OPENROUTR")
     assert caught.value.hint == "did you mean 'OPENROUTER'?"
     vault.unset("OPENROUTER")
     assert vault.list() == ()
-    with pytest.raises(UnknownSecretError):
+    with pytest.raises(UnknownRowError):
         vault.reveal("OPENROUTER", who="x", why="y")
 
 

@@ -16,10 +16,9 @@ import msgspec
 from innkeeper.library.db.audit import AuditStore
 from innkeeper.library.db.engine import Database
 from innkeeper.library.errors import (
-    SecretValueError,
+    RowError,
     TamperedSecretError,
     UnknownRowError,
-    UnknownSecretError,
     VaultError,
     VaultKeyMissingError,
     WrongVaultKeyError,
@@ -111,7 +110,7 @@ class Vault:
         """Set a secret, in place of what it was.
 
         Raises:
-            SecretValueError: a name that cannot be one, or a value that is empty or too long.
+            RowError: a name that cannot be one, or a value that is empty or too long.
             VaultError: there is no usable key.
         """
         secret = _checked(name, value if isinstance(value, Secret) else Secret(value))
@@ -120,7 +119,7 @@ class Vault:
         return next(entry for entry in self.list() if entry.name == name)
 
     def unset(self, name: str, *, who: str = "") -> None:
-        """Forget a secret. Raises `UnknownSecretError`."""
+        """Forget a secret. Raises `UnknownRowError`."""
         with self._known(name):
             self._store.remove(name, who=who)
 
@@ -171,7 +170,7 @@ class Vault:
         """The secret itself, for an adapter that sends it. The use is recorded first; where it cannot be, nothing is revealed.
 
         Raises:
-            UnknownSecretError: it is not set.
+            UnknownRowError: it is not set.
             VaultError: its key is missing or another, or it was tampered with.
         """
         with self._known(name):
@@ -255,7 +254,9 @@ class _Known:
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         if isinstance(error, UnknownRowError):
             names = (entry.name for entry in self._vault.list() if entry.is_set)
-            raise with_near(UnknownSecretError(f"there is no secret {self._name[:128]!r}"), self._name, names) from None
+            hint = "`innkeeper vault list` shows what is set"
+            missing = UnknownRowError(f"there is no secret {self._name[:128]!r}", hint=hint)
+            raise with_near(missing, self._name, names) from None
 
 
 def _entry(name: str, row: object, providers: tuple[str, ...]) -> SecretEntry:
@@ -270,16 +271,16 @@ def _set_hint(name: str) -> str:
 
 def _checked(name: str, secret: Secret) -> Secret:
     if not _NAME.fullmatch(name):
-        raise SecretValueError("a secret's name is 1 to 128 letters, digits, dots, dashes and underscores")
+        raise RowError("a secret's name is 1 to 128 letters, digits, dots, dashes and underscores")
     size = len(secret.reveal().encode("utf-8", "surrogatepass"))
     if not secret or not secret.reveal().strip() or "\0" in secret.reveal():
-        raise SecretValueError(f"the value for {name!r} is empty or no text")
+        raise RowError(f"the value for {name!r} is empty or no text")
     if size > MOST_BYTES:
-        raise SecretValueError(f"the value for {name!r} is longer than {MOST_BYTES:,} bytes")
+        raise RowError(f"the value for {name!r} is longer than {MOST_BYTES:,} bytes")
     try:
         secret.reveal().encode()
     except UnicodeEncodeError:
-        raise SecretValueError(f"the value for {name!r} is no text") from None
+        raise RowError(f"the value for {name!r} is no text") from None
     return secret
 
 
