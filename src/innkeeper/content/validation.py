@@ -34,9 +34,12 @@ IDENTITY: Final[Check] = (
 )
 PLACE: Final[Check] = ("before_char or after_char", lambda value: value in ("before_char", "after_char"))
 
+_LIKE: Final[Mapping[type, Check]] = {str: TEXT, list: TEXTS, dict: OBJECT}
+"""The check for a value of the type of a default."""
+
 V2_REQUIRED: Final[Mapping[str, Check]] = {
     "name": TEXT,
-    **{name: {str: TEXT, list: TEXTS, dict: OBJECT}[type(nothing)] for name, nothing in V2_DEFAULTS.items()},
+    **{name: _LIKE[type(nothing)] for name, nothing in V2_DEFAULTS.items()},
 }
 V3_REQUIRED: Final[Mapping[str, Check]] = {**V2_REQUIRED, "group_only_greetings": TEXTS}
 V3_OPTIONAL: Final[Mapping[str, Check]] = {

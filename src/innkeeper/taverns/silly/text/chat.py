@@ -34,7 +34,7 @@ from innkeeper.taverns.silly.plan_assembly import (
 from innkeeper.taverns.silly.scene import Scene, scene_of
 from innkeeper.taverns.silly.text.story import (
     NOBODY,
-    Instruct,
+    InstructMode,
     SequenceTurn,
     TextCompiled,
     instruct_of,
@@ -165,7 +165,7 @@ def _with_tail(scene: Scene, chat: list[Said]) -> list[Said]:
     return chat
 
 
-def _written(scene: Scene, instruct: Instruct | None, chat: list[Said]) -> Iterator[TextLine]:
+def _written(scene: Scene, instruct: InstructMode | None, chat: list[Said]) -> Iterator[TextLine]:
     """The lines, newest first; the first of the chat, the user's last one and the one to continue have sequences of their own."""
     own = scene.type == "impersonate"
     last_user = None if own else next((place for place, said in enumerate(chat) if said.is_user), None)
@@ -181,7 +181,7 @@ def _written(scene: Scene, instruct: Instruct | None, chat: list[Said]) -> Itera
         yield TextLine(said, _text(instruct, said, turn, opened=opened))
 
 
-def _text(instruct: Instruct | None, said: Said, turn: SequenceTurn, *, opened: bool) -> str:
+def _text(instruct: InstructMode | None, said: Said, turn: SequenceTurn, *, opened: bool) -> str:
     if instruct is not None:
         return instruct.line(said.role, said.name, said.text, turn, guest=said.guest, closed=not opened)
     named = said.name and said.role != "system"
@@ -189,7 +189,7 @@ def _text(instruct: Instruct | None, said: Said, turn: SequenceTurn, *, opened: 
     return text[: text.rfind(said.text) + len(said.text)] if opened else text
 
 
-def _alignment(scene: Scene, instruct: Instruct | None) -> TextLine | None:
+def _alignment(scene: Scene, instruct: InstructMode | None) -> TextLine | None:
     if instruct is None or not instruct.template.user_alignment_message:
         return None
     text = scene.expand(instruct.template.user_alignment_message)
@@ -235,7 +235,7 @@ def _run_plan_assembly(state: State, _config: NoConfig) -> None:
     state.result.dialect_options["sillytavern"] = provider_options(state, scene)
 
 
-def _instructed(scene: Scene, instruct: Instruct, quiet: str, bias: str) -> TextAssembly:
+def _instructed(scene: Scene, instruct: InstructMode, quiet: str, bias: str) -> TextAssembly:
     written = instruct.line("system", scene.inputs.user, quiet) if quiet else ""
     if scene.type == "continue":
         return TextAssembly(quiet=written)

@@ -3,7 +3,7 @@
 ``entries`` reads the context template, which stands in the place of a prompt order, and stops the build at one that
 cannot be read; ``pinned_groups`` collects the template's fields; ``compilation`` writes the examples (as blocks under
 the separator, or line by line between instruct sequences), the story string and the chat's start, and leaves
-`TextCompiled`. `Instruct` has the sequences of an instruct template (`sillytavern.md` 62, 63, 66, 68).
+`TextCompiled`. `InstructMode` has the sequences of an instruct template (`sillytavern.md` 62, 63, 66, 68).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = [
     "TEXT_COMPILATION",
     "TEXT_ENTRIES",
     "Example",
-    "Instruct",
+    "InstructMode",
     "SequenceTurn",
     "TextCompiled",
     "instruct_of",
@@ -157,7 +157,7 @@ def text_examples(state: State, scene: Scene) -> tuple[list[Example], str]:
     return list(_instructed(scene, instruct, blocks, heading)) or plain, raw
 
 
-def _instructed(scene: Scene, instruct: Instruct, blocks: list[Piece], heading: str) -> Iterator[Example]:
+def _instructed(scene: Scene, instruct: InstructMode, blocks: list[Piece], heading: str) -> Iterator[Example]:
     """A heading and its lines, for each block in which somebody speaks."""
     for place, block in enumerate(blocks):
         turns = turns_of(scene, block.text)
@@ -243,7 +243,7 @@ class SequenceTurn(StrEnum):
     LAST = "last"
 
 
-class Instruct(msgspec.Struct, frozen=True):
+class InstructMode(msgspec.Struct, frozen=True):
     """A template with whom it speaks for."""
 
     template: InstructTemplate
@@ -358,10 +358,10 @@ class Instruct(msgspec.Struct, frozen=True):
         return self.expand(text) if self.template.macro else text
 
 
-def instruct_of(scene: Scene) -> Instruct | None:
+def instruct_of(scene: Scene) -> InstructMode | None:
     """The build's instruct mode; ``None`` when it is off."""
     text = scene.inputs.text
     if text is None or text.instruct is None or text.instruct.enabled is False:
         return None
     inputs = scene.inputs
-    return Instruct(text.instruct, scene.expand, inputs.user, inputs.char, inputs.group is not None)
+    return InstructMode(text.instruct, scene.expand, inputs.user, inputs.char, inputs.group is not None)
