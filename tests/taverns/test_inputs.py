@@ -9,11 +9,25 @@ from typing import Any
 import pytest
 
 from innkeeper.dialects import DIALECTS
-from innkeeper.prompt import BuildRequest, InMemoryHooks, InMemoryInjections, InMemoryVariables, NoteKind, Plan, Ports
+from innkeeper.prompt import (
+    Block,
+    BuildRequest,
+    InMemoryHooks,
+    InMemoryInjections,
+    InMemoryVariables,
+    NoConfig,
+    NoteKind,
+    Pipeline,
+    Plan,
+    Ports,
+    State,
+    Step,
+)
 from innkeeper.prompt.errors import PipelineError
 from innkeeper.prompt.randomness import Randomness
 from innkeeper.taverns import TAVERNS
 from innkeeper.taverns.inputs import CHAT_METADATA, inputs, table
+from innkeeper.taverns.tavern import Tavern
 from tests.shared import ROOT
 
 BOOK = {"entries": {"0": {"uid": 0, "key": ["reef"], "content": "A bell.", "comment": "Bell"}}}
@@ -120,3 +134,14 @@ def test_every_input_is_there() -> None:
     ports = {name.removeprefix("ports.") for name in inputs() if name.startswith("ports.")}
     assert {field.name for field in dataclasses.fields(Ports)} == ports
     assert {f"chat_metadata.{key}" for key in CHAT_METADATA} <= set(inputs())
+
+
+def _sent(state: State, _config: NoConfig) -> None:
+    state.result.plan = Plan(blocks=(Block(role="user", content=state.request.message),))
+
+
+def test_a_tavern_that_declares_nothing() -> None:
+    """Its steps may read what they like: nothing is noted, and no asset is read for it."""
+    tavern = Tavern(name="own", pipeline=Pipeline(Step("send", _sent, NoConfig)))
+    plan = tavern.build(character={"mood": 5}, preset={"a": 1}, meta={"x": 1}, settings={"y": 1}, message="Hi")
+    assert (plan.notes, plan.warnings) == ((), ())

@@ -242,12 +242,20 @@ def raw_of(value: Any) -> Any:
 def character_of(value: Any) -> Character | None:
     """The character: a `Character`, a card as JSON, an object with a card's fields (or with them in ``data``), or a name.
 
+    A name may stand alone or as ``{"name": …}``.
     Raises `FormatError` for JSON that is not a card, `UsageError` for an object without a name.
     """
     if value is None or isinstance(value, Character):
         return value
     if isinstance(value, str) and not _is_json(value):
         return Character(name=scalar_text(value))
+    if (
+        isinstance(value, Mapping)
+        and value.keys() == {"name"}
+        and isinstance(value["name"], str)
+        and value["name"].strip()
+    ):
+        return Character(name=scalar_text(value["name"]))
     if isinstance(value, (str, bytes, Mapping)):
         return _with_smart_parts(Character.of(value))
     card = getattr(value, "data", value)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from innkeeper.content.finding import Finding
     from innkeeper.prompt import State
 
-__all__ = ["CHAT_METADATA", "USES_ALL", "InputRules", "inputs", "note_unused", "read_inputs", "table", "warn_of"]
+__all__ = ["CHAT_METADATA", "UNDECLARED", "InputRules", "inputs", "note_unused", "read_inputs", "table", "warn_of"]
 
 _NOTHING: Final = BuildRequest()
 
@@ -90,8 +90,12 @@ def _unread(key: str, known: Collection[str] | None) -> str | None:
     return None if known is None or key in known else "this tavern does not read it"
 
 
-USES_ALL: Final = InputRules()
-"""Nothing is known to be ignored."""
+def _always(_field: str, _raw: Any) -> bool:
+    return True
+
+
+UNDECLARED: Final = InputRules(own_words=_always)
+"""Of a tavern that declares nothing: no input is known to be ignored, and its steps read the assets as they like."""
 
 
 def read_inputs(state: State, rules: InputRules) -> Assets:

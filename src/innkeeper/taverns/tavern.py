@@ -12,7 +12,7 @@ from innkeeper.prompt import BuildRequest, Pipeline, Plan, Ports
 from innkeeper.prompt import build as run_build
 from innkeeper.taverns.assets import Assets
 from innkeeper.taverns.builder import Builder
-from innkeeper.taverns.inputs import USES_ALL, InputRules, note_unused, read_inputs
+from innkeeper.taverns.inputs import UNDECLARED, InputRules, note_unused, read_inputs
 from innkeeper.taverns.keywords import read_keywords
 
 __all__ = ["InputRules", "Tavern", "note_unused"]
@@ -29,7 +29,7 @@ class Tavern:
     name: str
     pipeline: Pipeline
     summary: str = ""
-    inputs: InputRules = USES_ALL
+    inputs: InputRules = UNDECLARED
     choose: Callable[[BuildRequest], Pipeline] | None = None
 
     def pipeline_for(self, request: BuildRequest) -> Pipeline:
