@@ -15,7 +15,10 @@ import httpx
 import pytest
 from websockets.asyncio.client import connect
 
+from innkeeper.prompt.errors import ConfigError
+from innkeeper.service import Settings, serve
 from innkeeper.service import client as core
+from innkeeper.service.server import address, listen
 from tests.service.programs import CONSTRUCT, DOCUMENT, SLOW, Service
 
 # The document's example of a reply; where it writes "..." more keys follow.
@@ -349,3 +352,21 @@ def test_ten_bad_clients(service: Service) -> None:
             stop.set()
         for client in clients:
             assert client.exception() is None
+
+
+def test_address() -> None:
+    """The address is what people type; one that is taken or unknown is refused before anything starts."""
+    with listen(Settings(port=0)) as door:
+        assert door.proto == socket.IPPROTO_TCP  # else each reply waits for the client's acknowledgement
+        taken = door.getsockname()[1]
+        assert address(Settings(), door) == f"http://127.0.0.1:{taken}"
+        with pytest.raises(ConfigError, match="cannot listen"):
+            serve(Settings(port=taken), lambda _: None)
+    with pytest.raises(ConfigError, match="cannot listen"):
+        listen(Settings(host="no such host"))
+
+
+def test_address_of_the_other_kind() -> None:
+    """An IPv6 address stands in brackets."""
+    with listen(Settings(host="127.0.0.1", port=0)) as door:
+        assert address(Settings(host="::1"), door).startswith("http://[::1]:")

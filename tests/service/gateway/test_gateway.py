@@ -1,9 +1,6 @@
 """The gateway in this process: the recorded exchanges of the original, and the envelope around every outcome."""
 
 import json
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from innkeeper.service import Gateway, Keys, Request, Settings
+from innkeeper.service import Gateway, Request, Settings
 from innkeeper.service.gateway.operations import OPERATIONS
-from tests.service.gateway.calls import JSON_HEADERS, get, post
+from tests.service.gateway.calls import post
 from tests.service.programs import DOCUMENT
 from tests.shared import VECTORS
 
@@ -59,10 +56,6 @@ def test_recorded_exchange(case: dict[str, Any], data: Path) -> None:
         assert (reply.status, said) == (expected["status"], expected["body"])
 
 
-FORM = (
-    b'--XX\r\nContent-Disposition: form-data; name="text"\r\n\r\n{{upper:d}}\r\n'
-    b'--XX\r\nContent-Disposition: form-data; name="other"\r\n\r\nx\r\n--XX\r\nbroken\r\n--XX--'
-)
 WRONG = {
     "history a text": ({**DOCUMENT, "history": "hi"}, ["history"]),
     "a message no object": ({**DOCUMENT, "history": [{"role": "user", "content": "a"}, 3]}, ["history[1]"]),
@@ -109,65 +102,6 @@ def test_domain_error_as_the_original_has_it() -> None:
     body = {**DOCUMENT, "history": [{"role": "Wizard", "content": "x"}]}
     said = post(Gateway(Settings(profile="smarttavern")), CONSTRUCT, body)
     assert said == (200, {"error": "invalid message role at history[0]: wizard"})
-
-
-def test_deep_and_large_bodies() -> None:
-    """Nesting and size of a body have limits with names."""
-    deep = b'{"text": "a", "variables": ' + b'{"a":' * 80 + b"1" + b"}" * 81
-    small = Gateway(Settings(max_body=1_000))
-    for gateway, body, limit in (
-        (Gateway(), deep, "json_depth"),
-        (small, b'{"text": "' + b"a" * 2_000 + b'"}', "file_bytes"),
-    ):
-        status, said = post(gateway, TEXT, body)
-        assert (status, said["problem"]["details"]["limit"]) == (413, limit)
-
-
-@pytest.mark.parametrize(
-    ("kind", "body", "text"),
-    [
-        ("text/plain", b"[{{upper:a}}]", "[A]"),
-        ("application/x-www-form-urlencoded", b'{"text": "{{upper:b}}"}', "B"),
-        ("application/x-www-form-urlencoded", b"{not json", "{not json"),
-        ("application/x-www-form-urlencoded", b"a=b", "a=b"),
-        ("application/octet-stream", b"\xff", "\ufffd"),
-        ("application/vnd.x+json; charset=utf-8", b'{"text": "c"}', "c"),
-        (
-            "multipart/form-data; boundary=XX",
-            FORM,
-            "D",
-        ),
-    ],
-)
-def test_other_bodies(kind: str, body: bytes, text: str) -> None:
-    """Forms, plain texts and what `curl -d` sends are read as the original reads them."""
-    reply = Gateway().answer(Request.of("POST", f"/api/{TEXT}", {"content-type": kind}, body))
-    assert json.loads(reply.body)["text"] == text
-
-
-@pytest.mark.parametrize("kind", ["multipart/form-data", "multipart/form-data; boundary="])
-def test_broken_forms(kind: str) -> None:
-    """A form without a boundary has no fields."""
-    reply = Gateway().answer(Request.of("POST", f"/api/{TEXT}", {"content-type": kind}, b"x"))
-    assert json.loads(reply.body)["missing"] == ["text"]
-
-
-def test_not_a_number() -> None:
-    """``NaN``, which Python's parser takes and JSON does not have, is refused in the same envelope."""
-    status, said = post(Gateway(), TEXT, b'{"text": NaN}')
-    assert (status, list(said)) == (200, ["error"])
-
-
-def test_untyped_body() -> None:
-    """An object of JSON is read also where nothing says that it is one."""
-    body = json.dumps(DOCUMENT).encode()
-    reply = Gateway().answer(Request.of("POST", f"/api/{CONSTRUCT}", {}, body))
-    assert len(json.loads(reply.body)["messages"]) == 4
-
-
-def test_openapi_with_keys() -> None:
-    """Where a key is needed, the OpenAPI document says so."""
-    assert get(Gateway(Settings(keys=Keys("k"))), "/openapi.json")[1]["security"] == [{"bearer": []}]
 
 
 RECORDED = {
@@ -224,88 +158,6 @@ def test_assets(name: str) -> None:
     assert (status, [item["id"] for item in found]) == (200, ["a"])
 
 
-def test_query_names() -> None:
-    """Query keys are put in snake case."""
-    target = "/api/modules/smarttavern/chat_branches/retry_user_message?userNodeId=u"
-    assert get(Gateway(), target) == (200, {"error": "Either 'doc' or 'file' must be provided"})
-
-
-def test_same_call_again() -> None:
-    """A reply's headers tell its moment and seed; a call with them gives the same bytes."""
-    text = json.dumps({"text": "{{time}} {{random:1:1000000}}|{{python:random.random()}}"}).encode()
-    gateway = Gateway()
-    first = gateway.answer(Request.of("POST", f"/api/{TEXT}", JSON_HEADERS, text))
-    again = gateway.answer(Request.of("POST", f"/api/{TEXT}", {**JSON_HEADERS, **first.headers}, text))
-    assert first.body == again.body
-    assert {"x-innkeeper-now", "x-innkeeper-seed"} <= set(again.headers)
-
-
-def test_notes_are_counted_and_told_when_asked() -> None:
-    """What could not be done is counted in a header, so the body stays the original's; with the header it is in the body."""
-    body = json.dumps({"text": "{{foo}}{{python:9**9**8}}"}).encode()
-    plain = Gateway().answer(Request.of("POST", f"/api/{TEXT}", JSON_HEADERS, body))
-    assert plain.headers["x-innkeeper-notes"] == "2"
-    assert list(json.loads(plain.body)) == ["text", "variables"]
-    _, told = post(Gateway(), TEXT, body, X_Innkeeper_Explain="1")
-    assert [(note["kind"], note["data"]["kind"]) for note in told["notes"]] == [
-        ("macro", "unknown_macro"),
-        ("limit", "sandbox_limit"),
-    ]
-
-
-def test_construct_explains_every_entry() -> None:
-    """Each entry has a verdict: kept, with its place, or the rule that stopped it."""
-    books = [{"id": 1, "content": "a", "enabled": False}, {"id": 2, "content": "b"}]
-    asked = {"history": [], "presets_in_chat": [{"position": "relative", "content": "x"}], "world_books": books}
-    _, told = post(Gateway(), CONSTRUCT, asked, X_Innkeeper_Explain="1")
-    assert [(verdict["reason"], verdict["fired"]) for verdict in told["verdicts"]] == [
-        ("position", False),
-        ("disabled", False),
-        ("kept", True),
-    ]
-    assert told["notes"] == []
-
-
-@pytest.mark.parametrize("headers", [{"X_Innkeeper_Now": "noon"}, {"X_Innkeeper_Seed": "-1"}])
-def test_bad_moment(headers: dict[str, str]) -> None:
-    """A moment or a seed that is none is refused."""
-    status, said = post(Gateway(), TEXT, {"text": "a"}, **headers)
-    assert (status, said["problem"]["kind"]) == (422, "format")
-
-
-def test_python_switch() -> None:
-    """Without python neither the macro nor the sandbox runs."""
-    gateway = Gateway(Settings(python=False))
-    assert post(gateway, "modules/smarttavern/python_sandbox/eval", {"code": "1"})[1]["success"] is False
-    assert post(gateway, TEXT, {"text": "{{python:1+1}}"})[1]["text"] != "2"
-
-
-@pytest.mark.parametrize("profile", ["fixed", "smarttavern"])
-def test_profiles(profile: str) -> None:
-    """Only the original's profile runs macros that a value brings in."""
-    body = {"text": "{{getvar:x}}", "variables": {"x": "{{upper:a}}"}}
-    _, said = post(Gateway(Settings(profile=profile)), TEXT, body)
-    assert said["text"] == ("A" if profile == "smarttavern" else "{{upper:a}}")
-
-
-def test_registry() -> None:
-    """The list of operations has each once, with its schemas; so does the OpenAPI document, for GET and POST."""
-    gateway = Gateway()
-    _, listed = post(gateway, "modules/api_gateway/list_apis", {})
-    assert listed["total"] == len(listed["apis"]) == len(OPERATIONS)
-    assert {f"{api['namespace']}/{api['path']}" for api in listed["apis"]} == set(OPERATIONS)
-    assert all(api["description"] and api["input_schema"]["type"] == "object" for api in listed["apis"])
-    _, document = get(gateway, "/openapi.json")
-    paths = {path: set(methods) for path, methods in document["paths"].items() if "smarttavern" in path}
-    assert {f"/api/{name}" for name in OPERATIONS if "smarttavern" in name} == set(paths)
-    assert set(map(frozenset, paths.values())) == {frozenset({"get", "post"})}
-    assert "security" not in document
-    _, info = get(gateway, "/api/info")
-    assert (info["endpoints"], info["websocket_connections"]) == (len(OPERATIONS), 0)
-    _, config = post(gateway, "modules/api_gateway/info", {})
-    assert (config["endpoints"], config["config"]["key"]) == (len(OPERATIONS), False)
-
-
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [("POST", "/api/health", 405), ("GET", "/api/", 404), ("GET", "/", 404), ("HEAD", f"/api/{TEXT}", 405)],
@@ -315,64 +167,6 @@ def test_missing_paths(method: str, path: str, status: int) -> None:
     reply = Gateway().answer(Request.of(method, path))
     assert reply.status == status
     assert ("allow" in reply.headers) == (status == 405)
-
-
-@pytest.mark.parametrize("profile", ["fixed", "smarttavern"])
-def test_race(profile: str) -> None:
-    """Three hundred runs at once, whose conditions set variables within variables, give one answer."""
-    condition = "{{setvar:a.b[0]:{{getvar:seed}}}}{{python:int(getvar('a.b[0]')) == 7}}"
-    entries = [
-        {"id": number, "mode": "conditional", "condition": condition, "content": f"c{number}", "position": "system"}
-        for number in range(5)
-    ]
-    variables = {"seed": 7, "a": {"b": [0]}}
-    body = {"history": [], "presets_in_chat": [], "world_books": entries, "variables": variables}
-    gateway = Gateway(Settings(profile=profile))
-    asked = Request.of("POST", f"/api/{CONSTRUCT}", JSON_HEADERS, json.dumps(body).encode())
-    with ThreadPoolExecutor(16) as pool:
-        answers = set(pool.map(lambda _: gateway.answer(asked).body, range(300)))
-    [answer] = answers
-    assert [message["content"] for message in json.loads(answer)["messages"]] == ["c0", "c1", "c2", "c3", "c4"]
-
-
-COLD = """
-import json, sys
-from concurrent.futures import ThreadPoolExecutor
-from innkeeper.service import Gateway, Request
-
-gateway, known = Gateway(), set(sys.modules)
-
-def ask(path, **body):
-    return json.loads(gateway.answer(Request.of("POST", "/api/" + path, json.loads(sys.argv[1]), json.dumps(body).encode())).body)
-
-smart, text = "modules/smarttavern/", "{{python:re.sub('a', 'b', 'a')}}<<keywords:a>>{{roll:1d6}}"
-said = [{"role": "user", "content": text}]
-book = [{"content": "x", "mode": "conditional", "condition": text}]
-rules = {"regex_rules": [{"enabled": True, "placement": "before_macro", "views": ["user_view"], "find_regex": "a{2}"}]}
-calls = [
-    (smart + "in_chat_constructor/construct", {"history": said, "presets_in_chat": [], "world_books": book}),
-    (smart + "framing_prompt/assemble", {"history": said, "world_books": book}),
-    (smart + "macro/process", {"messages": said}),
-    (smart + "macro/process_text_batch", {"texts": [text]}),
-    (smart + "python_sandbox/eval", {"code": "1 + 1"}),
-    (smart + "assets_normalizer/normalize", {"preset": {}, "world_books": {}, "character": {}, "regex_files": []}),
-    (smart + "chat_branches/branch_table", {"doc": {"roots": ["r"], "nodes": {"r": {}}}}),
-    ("workflow/smarttavern/prompt_raw/assemble_full", {"presets": {}, "history": said}),
-    ("workflow/smarttavern/prompt_postprocess/apply", {"messages": said, "view": "user_view", **rules}),
-]
-with ThreadPoolExecutor(16) as pool:
-    answers = list(pool.map(lambda call: ask(call[0], **call[1]), calls * 4))
-late = sorted(name for name in set(sys.modules) - known if name.partition(".")[0] in {"innkeeper", "regex"})
-print(json.dumps([late, [answer for answer in answers if answer.get("error") or "error_code" in answer]]))
-"""
-
-
-def test_calls_import_nothing() -> None:
-    """In a new process, calls of all kinds in many threads find what they need imported, and none is an error."""
-    done = subprocess.run(
-        [sys.executable, "-c", COLD, json.dumps(JSON_HEADERS)], capture_output=True, text=True, check=True, timeout=120
-    )
-    assert json.loads(done.stdout) == [[], []]
 
 
 PLAIN = st.recursive(
@@ -392,15 +186,3 @@ def test_any_arguments(name: str, draw: st.DataObject) -> None:
     status, said = post(Gateway(), name, body)
     assert status in {200, 400, 413}
     assert isinstance(said, dict)
-
-
-@settings(max_examples=100)
-@given(
-    body=st.binary(max_size=60),
-    kind=st.sampled_from(["application/json", "text/plain", "multipart/form-data; boundary=a"]),
-)
-def test_any_bytes(body: bytes, kind: str) -> None:
-    """Any bytes of any kind get an answer."""
-    reply = Gateway().answer(Request.of("POST", f"/api/{CONSTRUCT}", {"content-type": kind}, body))
-    assert reply.status in {200, 400, 413, 422}
-    assert isinstance(json.loads(reply.body), dict)

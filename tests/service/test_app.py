@@ -1,14 +1,12 @@
-"""Without the extra the service says what to install; what needs no server works."""
+"""The application: made of settings that go together; without the extra it says what to install."""
 
-import socket
 import sys
 
 import pytest
 
 from innkeeper.prompt.errors import ConfigError, UnavailableError
-from innkeeper.service import Gateway, Request, Settings, create_app, serve
+from innkeeper.service import Gateway, Request, Settings, create_app
 from innkeeper.service.app import library
-from innkeeper.service.server import address, listen
 
 
 @pytest.mark.parametrize("name", ["starlette", "uvicorn", "websockets"])
@@ -34,24 +32,6 @@ def test_settings_are_checked() -> None:
     for make in (create_app, Gateway):
         with pytest.raises(ConfigError):
             make(Settings(host="0.0.0.0"))  # noqa: S104 - to be refused
-
-
-def test_address() -> None:
-    """The address is what people type; one that is taken or unknown is refused before anything starts."""
-    with listen(Settings(port=0)) as door:
-        assert door.proto == socket.IPPROTO_TCP  # else each reply waits for the client's acknowledgement
-        taken = door.getsockname()[1]
-        assert address(Settings(), door) == f"http://127.0.0.1:{taken}"
-        with pytest.raises(ConfigError, match="cannot listen"):
-            serve(Settings(port=taken), lambda _: None)
-    with pytest.raises(ConfigError, match="cannot listen"):
-        listen(Settings(host="no such host"))
-
-
-def test_address_of_the_other_kind() -> None:
-    """An IPv6 address stands in brackets."""
-    with listen(Settings(host="127.0.0.1", port=0)) as door:
-        assert address(Settings(host="::1"), door).startswith("http://[::1]:")
 
 
 def test_in_process() -> None:

@@ -1,0 +1,116 @@
+"""The engine behind operations: called with the call's options, imported before the first call."""
+
+import json
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from inspect import signature
+
+import pytest
+
+from innkeeper.service import Gateway, Request, Settings
+from innkeeper.service.gateway.engine import Engine
+from innkeeper.service.gateway.operations import OPERATIONS
+from tests.service.gateway.calls import JSON_HEADERS, post
+
+MACRO = "modules/smarttavern/macro"
+TEXT = f"{MACRO}/process_text"
+CONSTRUCT = "modules/smarttavern/in_chat_constructor/construct"
+
+
+def test_construct_explains_every_entry() -> None:
+    """Each entry has a verdict: kept, with its place, or the rule that stopped it."""
+    books = [{"id": 1, "content": "a", "enabled": False}, {"id": 2, "content": "b"}]
+    asked = {"history": [], "presets_in_chat": [{"position": "relative", "content": "x"}], "world_books": books}
+    _, told = post(Gateway(), CONSTRUCT, asked, X_Innkeeper_Explain="1")
+    assert [(verdict["reason"], verdict["fired"]) for verdict in told["verdicts"]] == [
+        ("position", False),
+        ("disabled", False),
+        ("kept", True),
+    ]
+    assert told["notes"] == []
+
+
+def test_python_switch() -> None:
+    """Without python neither the macro nor the sandbox runs."""
+    gateway = Gateway(Settings(python=False))
+    assert post(gateway, "modules/smarttavern/python_sandbox/eval", {"code": "1"})[1]["success"] is False
+    assert post(gateway, TEXT, {"text": "{{python:1+1}}"})[1]["text"] != "2"
+
+
+@pytest.mark.parametrize("profile", ["fixed", "smarttavern"])
+def test_profiles(profile: str) -> None:
+    """Only the original's profile runs macros that a value brings in."""
+    body = {"text": "{{getvar:x}}", "variables": {"x": "{{upper:a}}"}}
+    _, said = post(Gateway(Settings(profile=profile)), TEXT, body)
+    assert said["text"] == ("A" if profile == "smarttavern" else "{{upper:a}}")
+
+
+@pytest.mark.parametrize("profile", ["fixed", "smarttavern"])
+def test_race(profile: str) -> None:
+    """Three hundred runs at once, whose conditions set variables within variables, give one answer."""
+    condition = "{{setvar:a.b[0]:{{getvar:seed}}}}{{python:int(getvar('a.b[0]')) == 7}}"
+    entries = [
+        {"id": number, "mode": "conditional", "condition": condition, "content": f"c{number}", "position": "system"}
+        for number in range(5)
+    ]
+    variables = {"seed": 7, "a": {"b": [0]}}
+    body = {"history": [], "presets_in_chat": [], "world_books": entries, "variables": variables}
+    gateway = Gateway(Settings(profile=profile))
+    asked = Request.of("POST", f"/api/{CONSTRUCT}", JSON_HEADERS, json.dumps(body).encode())
+    with ThreadPoolExecutor(16) as pool:
+        answers = set(pool.map(lambda _: gateway.answer(asked).body, range(300)))
+    [answer] = answers
+    assert [message["content"] for message in json.loads(answer)["messages"]] == ["c0", "c1", "c2", "c3", "c4"]
+
+
+COLD = """
+import json, sys
+from concurrent.futures import ThreadPoolExecutor
+from innkeeper.service import Gateway, Request
+
+gateway, known = Gateway(), set(sys.modules)
+
+def ask(path, **body):
+    return json.loads(gateway.answer(Request.of("POST", "/api/" + path, json.loads(sys.argv[1]), json.dumps(body).encode())).body)
+
+smart, text = "modules/smarttavern/", "{{python:re.sub('a', 'b', 'a')}}<<keywords:a>>{{roll:1d6}}"
+said = [{"role": "user", "content": text}]
+book = [{"content": "x", "mode": "conditional", "condition": text}]
+rules = {"regex_rules": [{"enabled": True, "placement": "before_macro", "views": ["user_view"], "find_regex": "a{2}"}]}
+calls = [
+    (smart + "in_chat_constructor/construct", {"history": said, "presets_in_chat": [], "world_books": book}),
+    (smart + "framing_prompt/assemble", {"history": said, "world_books": book}),
+    (smart + "macro/process", {"messages": said}),
+    (smart + "macro/process_text_batch", {"texts": [text]}),
+    (smart + "python_sandbox/eval", {"code": "1 + 1"}),
+    (smart + "assets_normalizer/normalize", {"preset": {}, "world_books": {}, "character": {}, "regex_files": []}),
+    (smart + "chat_branches/branch_table", {"doc": {"roots": ["r"], "nodes": {"r": {}}}}),
+    ("workflow/smarttavern/prompt_raw/assemble_full", {"presets": {}, "history": said}),
+    ("workflow/smarttavern/prompt_postprocess/apply", {"messages": said, "view": "user_view", **rules}),
+]
+with ThreadPoolExecutor(16) as pool:
+    answers = list(pool.map(lambda call: ask(call[0], **call[1]), calls * 4))
+late = sorted(name for name in set(sys.modules) - known if name.partition(".")[0] in {"innkeeper", "regex"})
+print(json.dumps([late, [answer for answer in answers if answer.get("error") or "error_code" in answer]]))
+"""
+
+
+def test_calls_import_nothing() -> None:
+    """In a new process, calls of all kinds in many threads find what they need imported, and none is an error."""
+    done = subprocess.run(
+        [sys.executable, "-c", COLD, json.dumps(JSON_HEADERS)], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert json.loads(done.stdout) == [[], []]
+
+
+@pytest.mark.parametrize("name", sorted(name for name, found in OPERATIONS.items() if isinstance(found.run, Engine)))
+def test_engine_takes_the_arguments(name: str) -> None:
+    """The function of the engine has a parameter for each argument, and every one without a default is an argument."""
+    operation = OPERATIONS[name]
+    assert isinstance(operation.run, Engine)
+    parameters = signature(operation.run.function()).parameters
+    needed = {parameter.name for parameter in parameters.values() if parameter.default is parameter.empty}
+    assert needed <= set(operation.required)
+    assert set(operation.types) <= set(parameters)
+    assert {"options" if extra == "macro_options" else extra for extra in operation.run.extras} <= set(parameters)
