@@ -185,12 +185,12 @@ class Assets(msgspec.Struct, frozen=True, dict=True):
 
     def _read(self, uses: Any) -> Iterator[tuple[str, tuple[Finding, ...]]]:
         request = self.request
-        if request.preset is not None and uses("preset", raw_of(request.preset)) and self.preset is not None:
+        if uses("preset", raw_of(request.preset)) and self.preset is not None:
             yield "preset", self.preset.findings
-        if self.user is not None and uses("user", raw_of(request.user)):
+        if uses("user", raw_of(request.user)) and self.user is not None:
             yield "user", self.user.findings
         cards = tuple(member.card for member in self.members) if uses("group", request.group) else ()
-        if not cards and self.character is not None and uses("character", raw_of(request.character)):
+        if not cards and uses("character", raw_of(request.character)) and self.character is not None:
             cards = (self.character,)
         for card in cards:
             yield card.name or "character", card.findings
