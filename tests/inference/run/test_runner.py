@@ -365,7 +365,7 @@ def test_an_answer_without_choices_is_an_empty_message() -> None:
     """No choices is no error of the runner: the message is empty. A body that is no object is one."""
     made = runner().build_request(CONFIG, CHAT)
     assert runner({"choices": []}).perform(made).assistant_message == {}
-    with pytest.raises(DecodeError, match="no JSON object"):
+    with pytest.raises(DecodeError, match="not a JSON object"):
         PromptRunner(FakeClient()).read(made, Response(200, {}, [1]), 1.0)
 
 

@@ -59,23 +59,23 @@ class Endpoint:
 
         Raises `ConfigError` naming the setting; never with its value when that may be secret.
         """
-        found = {
+        settings = {
             name: given[name] if given.get(name) is not None else environ.get(variable)
             for name, variable in ENVIRONMENT.items()
         }
-        prefix = _prefix(found["api_prefix"])
-        key = _key(found["api_key"])
+        prefix = _prefix(settings["api_prefix"])
+        key = _key(settings["api_key"])
         sent = {name.lower(): _header(name, value) for name, value in (headers or {}).items()}
         if key:
             sent.setdefault("authorization", Secret(f"Bearer {key.reveal()}"))
         hidden = [value for name, value in sent.items() if name not in _PLAIN_HEADERS]
         return cls(
-            base_url=_base_url(found["base_url"], prefix),
+            base_url=_base_url(settings["base_url"], prefix),
             api_prefix=prefix,
             headers=sent,
-            timeout=_seconds("timeout", found["timeout"], DEFAULT_TIMEOUT),
-            open_timeout=_seconds("open_timeout", found["open_timeout"], DEFAULT_OPEN_TIMEOUT),
-            total_timeout=_seconds("total_timeout", found["total_timeout"], DEFAULT_TOTAL_TIMEOUT),
+            timeout=_seconds("timeout", settings["timeout"], DEFAULT_TIMEOUT),
+            open_timeout=_seconds("open_timeout", settings["open_timeout"], DEFAULT_OPEN_TIMEOUT),
+            total_timeout=_seconds("total_timeout", settings["total_timeout"], DEFAULT_TOTAL_TIMEOUT),
             secrets=(*hidden, *([key] if key else [])),
         )
 

@@ -122,9 +122,9 @@ def chat_pieces(endpoint: Endpoint, url: str, request: dict[str, Any], progress:
 
 def _streamed(endpoint: Endpoint, url: str, request: dict[str, Any], progress: Progress) -> Exchange:
     head: Head = yield Send.of(endpoint, "POST", url, request, streams=True)
-    shown = public_headers(head.headers, endpoint)
-    raise_for_status(head.status, shown, b"" if head.status in range(200, 300) else (yield from _rest()), endpoint)
-    decoder = progress.decoder = ChatDecoder(endpoint, head.status, shown)
+    public = public_headers(head.headers, endpoint)
+    raise_for_status(head.status, public, b"" if head.status in range(200, 300) else (yield from _rest()), endpoint)
+    decoder = progress.decoder = ChatDecoder(endpoint, head.status, public)
     while not decoder.done and (piece := (yield READ)):
         yield from decoder.feed(piece)
     yield from decoder.close()

@@ -95,9 +95,9 @@ class EventParser:
     def _ended(self) -> Event | None:
         """The event whose lines were taken; nothing when none of them was data."""
         event = Event(_text(b"\n".join(self._data)), _text(self._type) or "message", _text(self._id))
-        found = event if self._data else None
+        complete = event if self._data else None
         self._data, self._size, self._type, self._id = [], 0, b"", b""
-        return found
+        return complete
 
     def _check(self, more: int) -> None:
         if self._size + more > self._limit:

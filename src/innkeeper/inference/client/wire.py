@@ -67,19 +67,19 @@ def sample(raw: bytes | str, endpoint: Endpoint) -> str:
     """The start of a body for an error message: redacted, then cut, on one line."""
     text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw
     clean = " ".join(endpoint.redact(text)[: 64 * SAMPLE_CHARACTERS].split())
-    shown = clean[:SAMPLE_CHARACTERS]
-    return "".join(c if c.isprintable() else "\ufffd" for c in shown) + ("…" if len(clean) > len(shown) else "")
+    start = clean[:SAMPLE_CHARACTERS]
+    return "".join(c if c.isprintable() else "\ufffd" for c in start) + ("…" if len(clean) > len(start) else "")
 
 
 def decoded(status: int, headers: Mapping[str, str], raw: bytes, endpoint: Endpoint) -> Response:
     """A response from a whole body. Raises `HttpError`, `DecodeError`, or `ReplyError` for an error in a 200."""
-    shown = public_headers(headers, endpoint)
-    raise_for_status(status, shown, raw, endpoint)
-    body = _json(raw, shown, endpoint)
+    public = public_headers(headers, endpoint)
+    raise_for_status(status, public, raw, endpoint)
+    body = _json(raw, public, endpoint)
     failure = error_of(body, endpoint)
     if failure is not None:
         raise failure
-    return Response(status, shown, body)
+    return Response(status, public, body)
 
 
 def raise_for_status(status: int, headers: Mapping[str, str], raw: bytes, endpoint: Endpoint) -> None:
@@ -90,8 +90,8 @@ def raise_for_status(status: int, headers: Mapping[str, str], raw: bytes, endpoi
         body = json.loads(endpoint.redact(raw.decode("utf-8", "replace")))
     except (ValueError, RecursionError):
         body = None
-    said = _message(body, endpoint)
-    msg = f"the provider answered with status {status}" + (f": {said}" if said else "")
+    reason = _message(body, endpoint)
+    msg = f"the provider answered with status {status}" + (f": {reason}" if reason else "")
     raise HttpError(
         msg, status=status, headers=headers, sample=sample(raw, endpoint), body=body, hint=_HINTS.get(status)
     )
@@ -118,9 +118,9 @@ def error_of(body: Any, endpoint: Endpoint) -> ReplyError | None:
     error = body["error"]
     code = error.get("code") if isinstance(error, Mapping) else None
     status = code if isinstance(code, int) and not isinstance(code, bool) else None
-    said = _message(body, endpoint) or "no message"
+    reason = _message(body, endpoint) or "no message"
     text = None if code is None else sample(str(code), endpoint)
-    return ReplyError(f"the provider reports an error: {said}", code=text, status=status)
+    return ReplyError(f"the provider reports an error: {reason}", code=text, status=status)
 
 
 def _message(body: Any, endpoint: Endpoint) -> str:
@@ -193,15 +193,15 @@ def broken(error: Exception, endpoint: Endpoint, *, partial: str | None = None) 
 
     if isinstance(error, httpx.TimeoutException):
         return _late(error, endpoint, partial)
-    said = sample(str(error), endpoint) or type(error).__name__
+    reason = sample(str(error), endpoint) or type(error).__name__
     if isinstance(error, httpx.DecodingError):
-        return DecodeError(f"the provider's answer is not encoded as it says: {said}")
+        return DecodeError(f"the provider's answer is not encoded as it says: {reason}")
     if partial is not None:
-        return StreamCutError(f"the stream from {endpoint.base_url} broke: {said}", partial=partial)
+        return StreamCutError(f"the stream from {endpoint.base_url} broke: {reason}", partial=partial)
     if isinstance(error, (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError)):
-        return ProviderConnectionError(f"the connection to {endpoint.base_url} broke: {said}")
+        return ProviderConnectionError(f"the connection to {endpoint.base_url} broke: {reason}")
     hint = "check base_url and that the server runs"
-    return ProviderConnectionError(f"no connection to {endpoint.base_url}: {said}", hint=hint)
+    return ProviderConnectionError(f"no connection to {endpoint.base_url}: {reason}", hint=hint)
 
 
 def _late(error: Exception, endpoint: Endpoint, partial: str | None) -> ProviderTimeoutError:

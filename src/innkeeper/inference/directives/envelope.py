@@ -252,10 +252,10 @@ def validate(value: Mapping[str, Any], rules: DirectiveRules = DirectiveRules())
     """
     text, items = _field(value, "assistant_text"), _field(value, "directives")
     if not isinstance(text, str):
-        msg = "assistant_text is missing or no text"
+        msg = "assistant_text is missing or not text"
         raise AnswerError(msg, code="MISSING_ASSISTANT_TEXT")
     if not isinstance(items, (list, tuple)):
-        msg = "directives is missing or no list"
+        msg = "directives is missing or not a list"
         raise AnswerError(msg, code="MISSING_DIRECTIVES")
     found = [_directive(item, index, rules) for index, item in enumerate(items)]
     return Envelope(

@@ -30,7 +30,7 @@ class LangSpans(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def language_code(text: str) -> str | None:
-    """A language tag in BCP 47's casing (``ja_jp`` → ``ja-JP``, ``zh-hans`` → ``zh-Hans``), or ``None`` for what is none."""
+    """A language tag in BCP 47's casing (``ja_jp`` → ``ja-JP``, ``zh-hans`` → ``zh-Hans``), or ``None`` for anything else."""
     first, *others = text.strip().replace("_", "-").split("-")
     if not _LANGUAGE.fullmatch(first) or not all(_SUBTAG.fullmatch(part) for part in others):
         return None

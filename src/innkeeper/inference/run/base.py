@@ -101,11 +101,11 @@ class BaseRunner:
             options=decided,
             dialect=dialect,
         )
-        given = ports or Ports()
-        given = given if variables_store is None else replace(given, variables=variables_store)
+        objects = ports or Ports()
+        objects = objects if variables_store is None else replace(objects, variables=variables_store)
         chosen = self.message_transforms.chosen(message_transforms, strict=wanted.strict)
         repairs = {"message_transforms": chosen} if chosen else {}
-        plan = runner_config.plan(wanted, given)
+        plan = runner_config.plan(wanted, objects)
         rendered = _rendered(plan, dialect, {**(dialect_options or {}), **repairs}, decided, sent)
         made = PromptRequest(
             plan=plan,
@@ -119,15 +119,15 @@ class BaseRunner:
             output_tags=runner_config.output_tags,
             notes=(*_about_inputs(plan), *rendered.notes, *notes, *_ignored(runner_config, plan)),
         )
-        if commit and given.variables is not None:
-            made.commit(given.variables)
+        if commit and objects.variables is not None:
+            made.commit(objects.variables)
         return made
 
     def read(self, prompt_request: PromptRequest, response: Any, elapsed_ms: float) -> PromptResult:
         """The result in a response that took ``elapsed_ms``, for callers who send requests themselves. Raises `DecodeError`."""
         body = response.body
         if not isinstance(body, Mapping):
-            msg = "the provider's answer is no JSON object"
+            msg = "the provider's answer is not a JSON object"
             raise DecodeError(msg)
         choice = choice_of(body) if body.get("choices") else {}
         message = self.response_transforms.apply(
@@ -164,15 +164,15 @@ INPUTS: Final = frozenset(_SIGNATURE.parameters) - {"self", "runner_config", "hi
 
 
 def _options(config: RunnerConfig, llm_options: Mapping[str, Any] | None) -> tuple[dict[str, Any], list[Note]]:
-    given = thaw(dict(llm_options or {}))
-    misplaced = [name for name in _NOT_HERE if name in given]
+    options = thaw(dict(llm_options or {}))
+    misplaced = [name for name in _NOT_HERE if name in options]
     if misplaced:
         msg = f"llm_options may not hold {', '.join(misplaced)}"
         raise UsageError(msg, hint=_NOT_HERE[misplaced[0]])
-    ignored = [name for name in _DECIDED if name in given]
+    ignored = [name for name in _DECIDED if name in options]
     notes = [Note(NoteKind.IGNORED, f"llm_options.{name}: the runner decides it") for name in ignored]
-    kept = {name: value for name, value in given.items() if name not in ignored}
-    return deep_merge(thaw(config.llm_options_defaults), kept), notes
+    rest = {name: value for name, value in options.items() if name not in ignored}
+    return deep_merge(thaw(config.llm_options_defaults), rest), notes
 
 
 def _inputs(base: Any, **inputs: Any) -> BuildRequest:

@@ -90,24 +90,24 @@ class RunnerConfig:
         given; any will do. ``step_options`` change the steps' defaults; unlike ``module_configs`` they must name steps that
         exist. Raises `ConfigError`, `UnknownNameError`, `UsageError`.
         """
-        given = Context.build(context, type="vibe_tavern")
+        settings = Context.build(context, type="vibe_tavern")
         capabilities = Capabilities.of(provider, model, capabilities_overrides, capability_table)
         builder = _tavern(tavern, taverns, pipeline)
         steps = builder.pipeline
-        policy: FrozenDict = freeze(dict(section_of(given.get(_POLICY), _POLICY)))
+        policy: FrozenDict = freeze(dict(section_of(settings.get(_POLICY), _POLICY)))
         layers = _layers(steps, policy, step_options or {}, capabilities)
         return cls(
             provider=capabilities.provider,
             model=capabilities.model,
-            context=given,
+            context=settings,
             tavern=tavern,
             pipeline=_configured(steps, layers),
             llm_options_defaults=_defaults(llm_options_defaults),
             capabilities=capabilities,
-            tool_calling=ToolCallingConfig.of(provider, model, given.get("tool_calling")),
-            directives=DirectivesConfig.of(provider, given.get("directives")),
+            tool_calling=ToolCallingConfig.of(provider, model, settings.get("tool_calling")),
+            directives=DirectivesConfig.of(provider, settings.get("directives")),
             language_policy=policy,
-            output_tags=OutputTagsConfig.of(given.get("output_tags")),
+            output_tags=OutputTagsConfig.of(settings.get("output_tags")),
             builder=builder,
             step_layers=layers,
             custom=pipeline is not None,

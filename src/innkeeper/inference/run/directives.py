@@ -76,8 +76,8 @@ class StructuredOutput:
     def system(self, system: str | None, repair: str | None) -> str:
         """The system text: the caller's, the envelope's instruction, and what was wrong with the last answer."""
         wanted = {name: self.types.get(name, "") for name in self.rules.allowed or ()}
-        told = instruction(None if self.output_instructions else wanted)
-        return "\n\n".join(text for text in (system, told, self.output_instructions, repair) if text)
+        form = instruction(None if self.output_instructions else wanted)
+        return "\n\n".join(text for text in (system, form, self.output_instructions, repair) if text)
 
 
 class Attempt(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -94,8 +94,8 @@ class ToolRun:
     def __init__(self, loop: BaseToolLoop, user_text: str | None, history: tuple[Message, ...]) -> None:
         self.loop = loop
         self.config = loop.config.tool_calling
-        said = [Message("user", user_text)] if user_text is not None and user_text.strip() else []
-        self.history = [*history, *said]
+        asked = [Message("user", user_text)] if user_text is not None and user_text.strip() else []
+        self.history = [*history, *asked]
         self.trace: list[TurnTrace] = []
         self.tools = loop.offers_tools
         self.enforced = self.tools and self.config.tool_use_mode == "enforced"
@@ -176,17 +176,17 @@ class ToolRun:
 
     def take(self, result: PromptResult) -> tuple[ModelCall, ...]:
         """The calls of an answer that are to be run; the message that holds them goes into the history."""
-        found = calls_of(result.assistant_message.get("tool_calls")) if self.tools else ()
-        raw = [call.to_dict() for call in found[:MAX_TOOL_CALLS]]
+        called = calls_of(result.assistant_message.get("tool_calls")) if self.tools else ()
+        raw = [call.to_dict() for call in called[:MAX_TOOL_CALLS]]
         names, strict = self.config.tool_call_transforms, self.loop.strict
-        kept = calls_of(self.loop.tool_call_transforms.apply(names, raw, strict=strict))[: self.config.calls_per_turn]
-        prose = result.content.strip()[:SAMPLE_CHARACTERS] if kept else None
-        self.trace[-1].answered(result, len(kept), len(found) - len(kept), prose)
-        if kept:
+        calls = calls_of(self.loop.tool_call_transforms.apply(names, raw, strict=strict))[: self.config.calls_per_turn]
+        prose = result.content.strip()[:SAMPLE_CHARACTERS] if calls else None
+        self.trace[-1].answered(result, len(calls), len(called) - len(calls), prose)
+        if calls:
             extra = {key: result.assistant_message[key] for key in _KEPT if result.assistant_message.get(key)}
-            called = {**extra, "tool_calls": [call.to_dict() for call in kept]}
-            self.history.append(Message("assistant", "", metadata=freeze(called)))
-        return kept
+            message = {**extra, "tool_calls": [call.to_dict() for call in calls]}
+            self.history.append(Message("assistant", "", metadata=freeze(message)))
+        return calls
 
     def run_calls(self, turn: int, calls: tuple[ModelCall, ...]) -> Run:
         """Run the calls, one after the other; their results go into the history."""

@@ -40,7 +40,7 @@ class ModelCall(msgspec.Struct, frozen=True):
 
 
 def calls_of(raw: Any) -> tuple[ModelCall, ...]:
-    """The calls of a message's ``tool_calls``: a list, or a single call. What is no call is passed over.
+    """The calls of a message's ``tool_calls``: a list, or a single call. Anything else is passed over.
 
     Ids are stripped; a blank one becomes ``tc_N`` (N counts from 1), a repeated one ``id__2``, ``id__3``.
     """
@@ -93,7 +93,7 @@ def size_of_arguments(raw: Any) -> int:
 
 
 def parse_arguments(raw: Any, max_bytes: int = DEFAULT_MAX_TOOL_BYTES) -> dict[str, Any]:
-    """The arguments as a mapping. ``None`` and blank text are none; JSON may be fenced, or encoded twice.
+    """The arguments as a mapping. ``None`` and blank text stand for no arguments; JSON may be fenced, or encoded twice.
 
     Raises `AnswerError` with code ``ARGUMENTS_TOO_LARGE`` or ``ARGUMENTS_JSON_PARSE_ERROR``.
     """
@@ -124,8 +124,8 @@ def _decoded(text: str) -> Any:
 def unfenced(text: str) -> str:
     """The inside of a text that is one code fence; else the text, stripped."""
     text = text.strip()
-    found = _FENCE.fullmatch(text)
-    return found[1].strip() if found else text
+    fence = _FENCE.fullmatch(text)
+    return fence[1].strip() if fence else text
 
 
 def strict_json(text: str) -> Any:

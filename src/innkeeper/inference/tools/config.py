@@ -67,10 +67,10 @@ class ToolCallingConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
         presets: Iterable[ToolPreset] | None = None,
     ) -> ToolCallingConfig:
         """The config of a model: each preset that matches, in order, then ``values``. Raises `ConfigError`."""
-        given = section_of(values, _SECTION)
-        found = TOOL_PRESETS if presets is None else presets
-        layers = [preset.values for preset in found if preset.matches(provider_id(provider), model.lower())]
-        config = read_config(cls, merged([*layers, given]), _SECTION)
+        settings = section_of(values, _SECTION)
+        known = TOOL_PRESETS if presets is None else presets
+        layers = [preset.values for preset in known if preset.matches(provider_id(provider), model.lower())]
+        config = read_config(cls, merged([*layers, settings]), _SECTION)
         _check(config)
         overrides = {k: v for k, v in config.request_overrides.items() if k not in _NOT_OVERRIDABLE}
         return msgspec.structs.replace(config, request_overrides=FrozenDict(overrides))

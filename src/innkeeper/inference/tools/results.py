@@ -91,7 +91,7 @@ def written(
 def _failed(
     tool: str, transform: Callable[[dict[str, Any]], dict[str, Any]], code: str, **data: Any
 ) -> tuple[dict[str, Any], str]:
-    about = "too large" if code == "TOOL_OUTPUT_TOO_LARGE" else "no JSON data"
+    about = "too large" if code == "TOOL_OUTPUT_TOO_LARGE" else "not JSON data"
     envelope = transform(failure(tool, code, f"the tool's output is {about}", **data))
     return envelope, _json(envelope)
 
