@@ -16,7 +16,7 @@ from sqlalchemy import select
 from innkeeper.library.catalogue.follower import Watcher
 from innkeeper.library.db.backup import back_up, restore, verify
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.tables import metadata
+from innkeeper.library.db.log_tables import metadata
 from innkeeper.library.errors import AlreadyExistsError, BackupError
 from innkeeper.library.log.logs import LogStore
 from innkeeper.library.models.stores import SecretStore

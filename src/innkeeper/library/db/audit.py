@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import insert, select
 
 from innkeeper.library.db.engine import Database
+from innkeeper.library.db.log_tables import audit_events
 from innkeeper.library.db.rows import checked, frozen_rows
-from innkeeper.library.db.tables import audit_events
 from innkeeper.prompt.frozen import EMPTY, FrozenDict
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, Integer, String, Text, TypeDecorator
+from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, Integer, String, Text, TypeDecorator, text
 from sqlalchemy import types as sqltypes
 from sqlalchemy.dialects.postgresql import TIMESTAMP
 from sqlalchemy.ext.compiler import compiles
@@ -25,10 +25,12 @@ __all__ = [
     "created",
     "fresh_id",
     "given_id",
+    "json_column",
     "moment_now",
     "moment_text",
     "one_of",
     "serial",
+    "text_column",
     "tier",
 ]
 
@@ -152,3 +154,15 @@ def _truth(value: bool) -> Any:  # noqa: FBT001 - a truth value is what it is ab
     from sqlalchemy import false, true
 
     return true() if value else false()
+
+
+def text_column(name: str, default: str | None = None, **options: Any) -> Column[Any]:
+    """A text column: without a default it may be NULL."""
+    return Column(name, Text, nullable=default is None, default=default, server_default=default, **options)
+
+
+def json_column(name: str, default: str | None = None) -> Column[Any]:
+    """A JSON column; ``default`` is the JSON text."""
+    given = None if default is None else text(f"'{default}'")
+    fresh = {"{}": dict, "[]": list}.get(default or "")
+    return Column(name, Json(), nullable=default is None, default=fresh, server_default=given)

@@ -16,8 +16,9 @@ from sqlalchemy import select
 
 from innkeeper.library.db import schema
 from innkeeper.library.db.engine import Database
+from innkeeper.library.db.log_tables import metadata
 from innkeeper.library.db.rows import insert_many
-from innkeeper.library.db.tables import metadata, revisions
+from innkeeper.library.db.tables import revisions
 from innkeeper.library.errors import BackupError
 from innkeeper.prompt.canonical import parse_json, to_json
 from innkeeper.prompt.errors import FormatError, InputError, Where

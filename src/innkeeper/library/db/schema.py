@@ -50,7 +50,7 @@ def present(connection: Connection) -> str | None:
 
 def create(connection: Connection) -> None:
     """Make everything in an empty database and stamp it, without the migrations: a test proves that they give the same."""
-    from innkeeper.library.db.tables import metadata
+    from innkeeper.library.db.log_tables import metadata
 
     metadata.create_all(connection)
     for statement in statements(connection.dialect.name):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import insert, select, update
 
 from innkeeper.library.db.engine import Database
+from innkeeper.library.db.log_tables import conversations, messages
 from innkeeper.library.db.rows import checked, first_row, frozen_row, frozen_rows
-from innkeeper.library.db.tables import conversations, messages
 from innkeeper.library.errors import UnknownRowError
 from innkeeper.library.tiers.gate import TextKind, TierGate
 from innkeeper.library.tiers.moderation import moderate, row_texts

@@ -66,7 +66,7 @@ class EnhancementLog:
         """The texts of a row that are still kept."""
         from sqlalchemy import select
 
-        from innkeeper.library.db.tables import enhancement_contents as table
+        from innkeeper.library.db.log_tables import enhancement_contents as table
 
         query = select(table.c.kind, table.c.content).where(
             table.c.log_id == log_id, table.c.expires_at > self.db.now()
@@ -78,7 +78,7 @@ class EnhancementLog:
         """Delete the texts whose time is over; returns how many."""
         from sqlalchemy import delete
 
-        from innkeeper.library.db.tables import enhancement_contents as table
+        from innkeeper.library.db.log_tables import enhancement_contents as table
 
         with self.db.transaction() as connection:
             return int(connection.execute(delete(table).where(table.c.expires_at <= self.db.now())).rowcount)
@@ -87,8 +87,8 @@ class EnhancementLog:
         from sqlalchemy import insert
 
         from innkeeper.library.db.columns import moment_text
+        from innkeeper.library.db.log_tables import enhancement_contents as table
         from innkeeper.library.db.rows import checked
-        from innkeeper.library.db.tables import enhancement_contents as table
 
         self.purge()
         now = self.db.outside.now().now

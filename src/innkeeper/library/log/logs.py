@@ -15,9 +15,9 @@ from sqlalchemy import insert, select
 
 from innkeeper.library.db.columns import moment_text
 from innkeeper.library.db.engine import Database
+from innkeeper.library.db.log_tables import enhancement_logs, usage_logs
 from innkeeper.library.db.queries import shifted
 from innkeeper.library.db.rows import checked, frozen_rows
-from innkeeper.library.db.tables import enhancement_logs, usage_logs
 from innkeeper.library.log.metrics import Percentiles, percentiles
 from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.frozen import FrozenDict
@@ -120,7 +120,7 @@ def log_stats(db: Database, *, since: str | None = None) -> tuple[LogStats, tupl
     """All calls after the moment ``since``, and those of each template, the most frequent first. Raises `DatabaseError`."""
     from sqlalchemy import select
 
-    from innkeeper.library.db.tables import enhancement_logs as table
+    from innkeeper.library.db.log_tables import enhancement_logs as table
 
     names = ("template_name", "execution_time_ms", "input_tokens", "fallback_level", "cache_hit", "status", "cost_usd")
     query = select(*(table.c[name] for name in names))

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.tables import characters
+from innkeeper.library.db.log_tables import characters
 from innkeeper.library.limits import ADULT_AGE
 from innkeeper.library.models.stores import RowStore
 from innkeeper.library.tiers.gate import TextKind, TierGate

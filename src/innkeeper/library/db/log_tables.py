@@ -1,0 +1,223 @@
+"""The tables of people, conversations and logs, beside those of `innkeeper.library.db.tables`.
+
+``metadata`` has all tables of a library once this module is imported; who wants all of them takes it from here.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import (
+    Boolean,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    Numeric,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+
+from innkeeper.library.db.columns import (
+    BIG,
+    Moment,
+    created,
+    given_id,
+    json_column,
+    one_of,
+    serial,
+    text_column,
+    tier,
+)
+from innkeeper.library.db.tables import metadata
+
+__all__ = [
+    "audit_events",
+    "characters",
+    "conversations",
+    "enhancement_contents",
+    "enhancement_logs",
+    "messages",
+    "metadata",
+    "usage_logs",
+]
+
+# ------------------------------------------------------------------------------------------------- characters and messages
+
+characters: Final = Table(
+    "characters",
+    metadata,
+    given_id(),
+    text_column("user_id", index=True),
+    Column("name", String, nullable=False),
+    Column("description", Text, nullable=False, default="", server_default=""),
+    *(
+        text_column(name)
+        for name in ("persona", "traits", "backstory", "voice_tone", "mood", "first_message", "system_prompt")
+    ),
+    *(
+        text_column(name)
+        for name in ("base_prompt", "style_preset", "reference_image_url", "image_url", "preview_image_url")
+    ),
+    *(
+        json_column(name, "{}")
+        for name in ("personality_traits", "physical_traits", "outfit_defaults", "rendering_rules")
+    ),
+    *(json_column(name, "[]") for name in ("appearance_tags", "clothing_tags", "signature_items", "voice_examples")),
+    *(
+        json_column(name, "[]")
+        for name in ("forbidden_phrases", "alternate_greetings", "locked_traits", "avoid_traits")
+    ),
+    json_column("scene_behavior_rules", "{}"),
+    text_column("gender"),
+    one_of("gender", "male", "female", "non-binary", "other", "unspecified"),
+    text_column("role", "ai"),
+    one_of("role", "ai", "user", "narrator"),
+    *tier("content_rating"),
+    Column("is_public", Boolean, nullable=False, default=False, server_default=text("false")),
+    Column("declared_age", Integer),
+    text_column("moderation_status", "pending"),
+    one_of("moderation_status", "pending", "approved", "rejected"),
+    text_column("consistency_method", "i2i_reference"),
+    one_of("consistency_method", "seed_locked", "i2i_reference", "hybrid"),
+    Column("seed_locked", BIG),
+    json_column("metadata", "{}"),
+    created(),
+    created("updated_at"),
+    CheckConstraint(
+        "content_rating = 'sfw' OR (declared_age IS NOT NULL AND declared_age >= 18)", name="adult_is_declared"
+    ),
+)
+
+conversations: Final = Table(
+    "conversations",
+    metadata,
+    given_id(),
+    text_column("user_id"),
+    text_column("project_id"),
+    Column("character_id", String, ForeignKey("characters.id", ondelete="SET NULL")),
+    Column("user_character_id", String, ForeignKey("characters.id", ondelete="SET NULL")),
+    text_column("title", "New Conversation"),
+    text_column("conversation_type", "general"),
+    text_column("status", "active"),
+    text_column("memory_tier", "conversation"),
+    one_of("memory_tier", "conversation", "character", "profile"),
+    json_column("memory_data", "{}"),
+    text_column("current_location"),
+    Column("last_seq", BIG, nullable=False, default=0, server_default="0"),
+    created(),
+    created("updated_at"),
+    Index("ix_conversations_user", "user_id", "updated_at"),
+)
+
+messages: Final = Table(
+    "messages",
+    metadata,
+    given_id(),
+    Column("conversation_id", String, ForeignKey("conversations.id", ondelete="CASCADE"), nullable=False),
+    Column("seq", BIG, nullable=False),
+    text_column("client_msg_id"),
+    Column("role", String, nullable=False),
+    one_of("role", "system", "user", "assistant", "tool"),
+    Column("content", Text, nullable=False),
+    text_column("message_type", "text"),
+    Column("tokens", Integer),
+    text_column("model_key"),
+    text_column("template_id"),
+    Column("template_version", Integer),
+    *tier("tier", default=None),
+    text_column("finish_reason"),
+    json_column("safety"),
+    created(),
+    Column("deleted_at", Moment),
+    UniqueConstraint("conversation_id", "seq", name="one_place"),
+    UniqueConstraint("conversation_id", "client_msg_id", name="sent_once"),
+)
+
+# -------------------------------------------------------------------------------------------------------------------- logs
+
+enhancement_logs: Final = Table(
+    "enhancement_logs",
+    metadata,
+    serial(),
+    text_column("request_id", index=True),
+    created(),
+    *(text_column(name) for name in ("user_id", "conversation_id", "job_id", "use_case", "job_type", "target_model")),
+    *(text_column(name) for name in ("enhancer_model", "provider", "template_id", "template_name")),
+    Column("template_version", Integer),
+    *(text_column(name) for name in ("template_label", "template_source", "resolution_level")),
+    Column("resolution_level_int", Integer),
+    Column("fallback_level", Integer),  # the document's name for the same figure
+    json_column("resolution_trace", "[]"),
+    text_column("execution", "none"),
+    one_of("execution", "model", "rules", "none"),
+    *(text_column(name) for name in ("requested_tier", "effective_tier")),
+    json_column("tier_reasons", "[]"),
+    *(text_column(name) for name in ("detector_version", "decision", "input_sha256", "output_sha256")),
+    *(Column(name, Integer) for name in ("input_tokens", "output_tokens", "budget_tokens")),
+    Column("compressed", Boolean),
+    json_column("dropped_segments", "[]"),
+    Column("ui_tokens", Integer),
+    Column("cache_hit", Boolean),
+    text_column("cache_layer"),
+    Column("cache_age_s", Numeric(14, 3, asdecimal=False)),
+    json_column("attempts", "[]"),
+    text_column("used_fallback_model"),
+    json_column("latency_ms", "{}"),
+    Column("execution_time_ms", Numeric(14, 3, asdecimal=False)),  # the document's name for latency_ms.total
+    json_column("usage", "{}"),
+    Column("cost_usd", Numeric(12, 6, asdecimal=False)),
+    text_column("cost_source"),
+    one_of("cost_source", "provider", "catalogue", "estimate"),
+    text_column("status", "ok"),
+    *(text_column(name) for name in ("error_code", "error_detail_redacted", "experiment_id", "variant")),
+    Index("ix_enhancement_logs_created_at", "created_at", "template_name"),
+)
+
+enhancement_contents: Final = Table(
+    "enhancement_contents",
+    metadata,
+    Column("log_id", BIG, ForeignKey("enhancement_logs.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    Column("kind", String, primary_key=True),
+    one_of("kind", "input", "output"),
+    Column("content", Text, nullable=False),
+    created(),
+    Column("expires_at", Moment, nullable=False, index=True),
+)
+"""Texts, where an operator has them stored: apart from the log, and only for a time."""
+
+usage_logs: Final = Table(
+    "usage_logs",
+    metadata,
+    serial(),
+    created(index=True),
+    *(text_column(name) for name in ("provider", "model_key", "user_id", "request_id", "endpoint_path")),
+    text_column("request_type", "chat"),
+    one_of("request_type", "chat", "image", "video"),
+    *(Column(name, Integer) for name in ("tokens_input", "tokens_output", "tokens_cached", "tokens_total")),
+    Column("cost_usd", Numeric(12, 6, asdecimal=False)),
+    text_column("cost_source"),
+    Column("response_status", Integer),
+    Column("response_time_ms", Numeric(14, 3, asdecimal=False)),
+    text_column("error_code"),
+    json_column("metadata", "{}"),
+)
+
+audit_events: Final = Table(
+    "audit_events",
+    metadata,
+    serial(),
+    created(index=True),
+    text_column("actor", ""),
+    Column("action", String, nullable=False),
+    text_column("resource_type", ""),
+    text_column("resource_id", ""),
+    text_column("request_id"),
+    json_column("before"),
+    json_column("after"),
+    json_column("details", "{}"),
+)
