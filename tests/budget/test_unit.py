@@ -54,7 +54,7 @@ def test_chains_of_links_are_one_unit() -> None:
 def test_a_bundle_may_be_named_by_anything(bundle: Any) -> None:
     """What a chat file or a step put there never breaks trimming."""
     blocks = [block("1", bundle=bundle), block("2", bundle=bundle)]
-    assert units_of(blocks, [1, 1]) == [Unit((0, 1), 2, "history", 100, bundled=True, blocks=tuple(blocks))]
+    assert units_of(blocks, [1, 1]) == [Unit((0, 1), 2, "history", 100, bundled=True, prompt=blocks)]
 
 
 @pytest.mark.parametrize("calls", [5, "c", [5], [{"id": 5}], [{}], None])

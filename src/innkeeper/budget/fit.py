@@ -162,11 +162,11 @@ def _check_user(plan: Plan, room: Room, step: str | None) -> None:
     report = plan.trim_report
     if not isinstance(report, TrimReport) or not report.evictions:
         return
-    spoken = [block for block in plan.blocks if block.role == "user" and block.group == BudgetGroup.HISTORY]
-    if any(block.enabled for block in spoken):
+    if any(block.enabled and _is_spoken(block) for block in reversed(plan.blocks)):
         return
     tokens = {record.block_id: record.token_count for record in report.evictions}
-    smallest = min((tokens[block.id] for block in spoken if block.id in tokens), default=None)
+    spoken = (tokens[block.id] for block in plan.blocks if block.id in tokens and _is_spoken(block))
+    smallest = min(spoken, default=None)
     if smallest is None:
         return
     used = report.final_tokens + smallest  # without what a filling keeps free besides, so at least more than the budget
@@ -177,6 +177,10 @@ def _check_user(plan: Plan, room: Room, step: str | None) -> None:
         step=step,
         hint="there is no room for the user's message: shorten what may not be dropped, or raise the context window",
     )
+
+
+def _is_spoken(block: Block) -> bool:
+    return block.role == "user" and block.group == BudgetGroup.HISTORY
 
 
 def fit_blocks(

@@ -29,8 +29,8 @@ class Unit(msgspec.Struct, frozen=True, gc=False):
     """Indices of its blocks in prompt order, their tokens together, and what decides its turn.
 
     ``turn`` is its pass; where its blocks belong to several, the one that comes last. ``priority`` is the lowest of its blocks.
-    A ``head`` (``metadata["eviction_head"]``) introduces the other units of its pass. ``blocks`` are the blocks themselves,
-    for strategies that look at more.
+    A ``head`` (``metadata["eviction_head"]``) introduces the other units of its pass. ``prompt`` is all that was divided into
+    units, of which ``blocks`` are this one's, for strategies that look at more.
     """
 
     members: tuple[int, ...]
@@ -40,7 +40,12 @@ class Unit(msgspec.Struct, frozen=True, gc=False):
     protected: bool = False
     head: bool = False
     bundled: bool = False
-    blocks: tuple[Block, ...] = ()
+    prompt: Sequence[Block] = ()
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """Its blocks."""
+        return tuple(self.prompt[index] for index in self.members)
 
 
 def pass_of(block: Block) -> str:
@@ -59,25 +64,26 @@ def units_of(blocks: Sequence[Block], tokens: Sequence[int], protected: Collecti
     """
     parent = _links(blocks)
     if not parent:
-        return [_single(block, index, tokens[index], protected) for index, block in enumerate(blocks)]
+        return [_single(blocks, index, tokens[index], protected) for index in range(len(blocks))]
     members: dict[int, list[int]] = {}
     for index in range(len(blocks)):
         members.setdefault(_root(parent, index) if index in parent else index, []).append(index)
     return [
-        _single(blocks[index], index, tokens[index], protected)
+        _single(blocks, index, tokens[index], protected)
         if len(indices) == 1
         else _joint(blocks, tokens, indices, protected)
         for index, indices in members.items()
     ]
 
 
-def _single(block: Block, index: int, tokens: int, protected: Collection[int]) -> Unit:
+def _single(prompt: Sequence[Block], index: int, tokens: int, protected: Collection[int]) -> Unit:
+    block = prompt[index]
     turn, data = pass_of(block), block.metadata
     safe = turn == SYSTEM or not block.removable or index in protected
     if not data:
-        return Unit((index,), tokens, turn, block.priority, safe, False, False, (block,))  # noqa: FBT003 - positions are quicker
+        return Unit((index,), tokens, turn, block.priority, safe, False, False, prompt)  # noqa: FBT003 - positions are quicker
     head, bundled = bool(data.get(HEAD)), data.get("eviction_bundle") is not None
-    return Unit((index,), tokens, turn, block.priority, safe, head, bundled, (block,))
+    return Unit((index,), tokens, turn, block.priority, safe, head, bundled, prompt)
 
 
 def _joint(blocks: Sequence[Block], tokens: Sequence[int], members: Sequence[int], protected: Collection[int]) -> Unit:
@@ -91,7 +97,7 @@ def _joint(blocks: Sequence[Block], tokens: Sequence[int], members: Sequence[int
         SYSTEM in turns or any(not block.removable for block in parts) or any(index in protected for index in members),
         any(block.metadata.get(HEAD) for block in parts),
         any(block.bundle is not None for block in parts),
-        tuple(parts),
+        blocks,
     )
 
 
