@@ -20,6 +20,7 @@ from innkeeper.budget.settings import CountingConfig, tokens_setting
 from innkeeper.budget.strategies import STRATEGIES, Fill, GroupOrder, Strategy
 from innkeeper.budget.trim import Counted, Room, overflow, trim_counted
 from innkeeper.prompt import (
+    Block,
     BudgetGroup,
     FrozenDict,
     MaxTokensExceededError,
