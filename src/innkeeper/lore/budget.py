@@ -9,7 +9,7 @@ the counter knows from the turn before. Only a part with an open end is counted 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 
 __all__ = ["LoreBudget"]
 
@@ -21,35 +21,45 @@ class LoreBudget:
     text (``overhead``); ``None`` when a tokenizer does not add up. ``overflowed`` is for the scan to set.
     """
 
-    __slots__ = ("_count", "_fixed", "_pass", "_spread", "overflowed", "tokens")
+    __slots__ = ("_counters", "_earlier", "_earlier_bytes", "_earlier_tokens", "_pass", "overflowed", "tokens")
 
     def __init__(
         self, tokens: int, count: Callable[[str], int], part: Callable[[str], int] | None = None, overhead: int = 0
     ) -> None:
         self.tokens = tokens
         self.overflowed = False
-        self._count = count, part, overhead
-        self._spread: list[str] = []
+        self._counters = count, part, overhead
+        self._earlier: list[str] = []
+        self._earlier_bytes = 0
         self.begin()
 
     def begin(self) -> None:
         """Begin a pass: nothing of it has been counted, only what earlier passes gave to recursion."""
-        self._pass = _JoinedText(*self._count)
-        self._fixed = _JoinedText(*self._count)
-        for text in self._spread:
-            self._fixed.append(f"{text}\n")
+        self._pass = _JoinedText(*self._counters)
+        self._earlier_tokens: int | None = None
 
-    def spread(self, texts: Iterable[str]) -> None:
+    def spread(self, texts: Sequence[str]) -> None:
         """Texts that are scanned from the next pass on count there too, the newest first."""
-        self._spread[:0] = texts
+        self._earlier[:0] = texts
+        self._earlier_bytes += sum([_bytes_of(text) + 1 for text in texts])
 
     def reached_by(self, text: str) -> int | None:
         """Add the text of an entry to the pass; the tokens so far if they reach the budget, else ``None``."""
         self._pass.append(f"{text}\n")
-        if self._fixed.most() + self._pass.most() < self.tokens:
+        earlier = self._counters[2] + self._earlier_bytes + 1 if self._earlier else 0
+        if earlier + self._pass.most() < self.tokens:
             return None
-        tokens = self._fixed.tokens() + self._pass.tokens()
+        if self._earlier_tokens is None:
+            joined = _JoinedText(*self._counters)
+            for given in self._earlier:
+                joined.append(f"{given}\n")
+            self._earlier_tokens = joined.tokens()
+        tokens = self._earlier_tokens + self._pass.tokens()
         return tokens if tokens >= self.tokens else None
+
+
+def _bytes_of(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode(errors="replace"))
 
 
 class _JoinedText:
@@ -66,7 +76,7 @@ class _JoinedText:
         """The tokens of the open part, where it has been counted as it is."""
 
     def append(self, text: str) -> None:
-        self._bytes += len(text) if text.isascii() else len(text.encode(errors="replace"))
+        self._bytes += _bytes_of(text)
         last = self._open[-1] if self._open else ""
         if text[:1].isalnum() and last[-2:-1].strip() and last.endswith("\n") and self._part is not None:
             if self._end is None:

@@ -19,6 +19,8 @@ __all__ = ["Pipeline", "run_step"]
 @dataclass(frozen=True, slots=True)
 class _Entry:
     step: Step[Any]
+    config: StepConfig
+    """What the step runs with where no layer says otherwise."""
     options: FrozenDict = EMPTY
 
 
@@ -85,8 +87,7 @@ class Pipeline:
         index = self._index(name)
         entry = self._entries[index]
         merged = deep_merge(thaw(entry.options), options)
-        entry.step.configure(merged)
-        changed = replace(entry, options=freeze(merged))
+        changed = replace(entry, config=entry.step.configure(merged), options=freeze(merged))
         return self._of((*self._entries[:index], changed, *self._entries[index + 1 :]))
 
     def options(self, name: str) -> FrozenDict:
@@ -135,8 +136,8 @@ class Pipeline:
         if step.name in self.names:
             msg = f"the pipeline already has a step called {step.name!r}"
             raise UsageError(msg, hint="use replace()")
-        step.configure(options)
-        return (*self._entries[:index], _Entry(step, freeze(dict(options))), *self._entries[index:])
+        entry = _Entry(step, step.configure(options), freeze(dict(options)))
+        return (*self._entries[:index], entry, *self._entries[index:])
 
     def _of(self, entries: tuple[_Entry, ...]) -> Pipeline:
         pipeline = Pipeline()
@@ -158,9 +159,12 @@ def _named(layer: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 
 def _config(entry: _Entry, layers: list[dict[str, Mapping[str, Any]]]) -> StepConfig:
+    said = [layer[entry.step.name] for layer in layers if entry.step.name in layer]
+    if not said:
+        return entry.config
     merged: dict[str, Any] = thaw(entry.options)
-    for layer in layers:
-        merged = deep_merge(merged, layer.get(entry.step.name, {}))
+    for options in said:
+        merged = deep_merge(merged, options)
     config: StepConfig = entry.step.configure(merged)
     return config
 

@@ -115,12 +115,16 @@ def without_calls(line: Line) -> Line:
 
 def spoken_lines(lines: Iterable[Line]) -> Iterator[Line]:
     """The lines without tool calls; of those that only call, nothing (`sillytavern.md` 61)."""
-    return (without_calls(line) for line in lines if not line.has_tools or line.text or line.attachments)
+    return (
+        without_calls(line) if line.tool_calls else line
+        for line in lines
+        if not line.tool_calls or line.text or line.attachments
+    )
 
 
 def note_calls(state: State, lines: Iterable[Line], why: str, hint: str | None = None) -> None:
     """Say of the tool calls among the lines, where there are any, that they and their results are not sent."""
-    places = tuple(line.place for line in lines if line.has_tools)
+    places = tuple([line.place for line in lines if line.tool_calls])
     if places:
         message = f"{len(places)} of the chat's lines call tools; the calls and their results are left out: {why}"
         where = Where(asset="history", path=f"[{places[0]}]")

@@ -47,7 +47,9 @@ class History:
         self.last_text = ""
         self._scene, self._reasoning, self._skipped = scene, Reasoning(scene), 0
         lines = scene.lines if scene.inputs.calls_tools else spoken_lines(scene.lines)
-        self._lines = [line for line in lines if _speaks(scene, line) or line.attachments or line.has_tools]
+        self._lines = [
+            line for line in lines if line.text or line.attachments or line.tool_calls or _speaks(scene, line)
+        ]
         self._texts: dict[int, list[InjectedText]] = {}
         for text in texts:
             if 0 <= text.depth <= MAX_DEPTH:
