@@ -605,6 +605,17 @@ def test_every_tavern_carries_tools(tavern: str, inputs: dict[str, Any]) -> None
     assert [tool["function"]["name"] for tool in client.requests[0]["tools"]] == ["look", "go_on"]
 
 
+@pytest.mark.parametrize(("tavern", "inputs"), TAVERNS.items(), ids=TAVERNS)
+def test_every_tavern_carries_results_without_tools(tavern: str, inputs: dict[str, Any]) -> None:
+    """When tools are off again, for a blank answer or a streamed end, the results are still in the prompt."""
+    script = (calls("look"), FakeReply(content=" "), "First.", "It is a door.")
+    runner, client = loop(*script, config={"tavern": tavern}, **inputs)
+    assert runner.run("Look.", final_stream=True).assistant_text == "It is a door."
+    for request in client.requests[2:]:
+        assert not request.keys() & {"tools", "tool_choice", "parallel_tool_calls"}
+        assert "tool" in [message["role"] for message in request["messages"]]
+
+
 UNCARRIED = {
     "preset": {"function_calling": False},
     "post_processing": {"function_calling": True, "custom_prompt_post_processing": "single"},

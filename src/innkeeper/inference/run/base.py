@@ -188,7 +188,13 @@ def _inputs(base: Any, **inputs: Any) -> BuildRequest:
 
 
 def _rendered(plan: Plan, dialect: str, options: Mapping[str, Any], decided: Mapping[str, Any], sent: Any) -> Payload:
-    """The plan as a provider's request. Options of the caller's are sent as they are; those of the tavern by the dialect."""
+    """The plan as a provider's request. Options of the caller's are sent as they are; those of the tavern by the dialect.
+
+    Tools among the caller's options stand for the plan's own; an empty list of them, which providers refuse, is not sent.
+    """
+    if "tools" in decided:
+        plan = plan.with_(tools=())
+        sent = {name: value for name, value in sent.items() if value or name != "tools"}
     added = {} if "extra" in decided else plan.options.get("extra") or {}
     past_the_table = {name: None for name in decided if name != "dialect"}
     payload = plan.to_request(dialect, **{**past_the_table, **options, "extra": deep_merge(dict(added), sent)})

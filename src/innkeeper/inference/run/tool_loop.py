@@ -137,19 +137,22 @@ class BaseToolLoop:
     def _turn(self, wish: Build) -> dict[str, Any]:
         """The inputs of `PromptRunner.build_request` for one turn.
 
-        The tools are an input of the build, which taverns look at and budgets count, and are sent as the transforms made them.
+        The tools are an input of each build, so that the tavern carries their calls and results, and are sent as the
+        transforms made them; in a turn without tools none are sent.
         """
         config = self.config.tool_calling
         options = {**thaw(config.request_overrides), **thaw(dict(self.llm_options))}
         inputs = dict(self.inputs)
-        if not wish.tools:
-            options = {k: v for k, v in options.items() if k not in {"parallel_tool_calls", "tools", "tool_choice"}}
-        else:
-            offered = self.registry.openai_tools()
-            base = BuildRequest.of(inputs.get("request") or {})
-            inputs["request"] = base.with_(tools=offered)
+        offered = self.registry.openai_tools()
+        if self.offers_tools:
+            inputs["request"] = BuildRequest.of(inputs.get("request") or {}).with_(tools=offered)
+        if wish.tools:
             offered = self.tool_transforms.apply(config.tool_transforms, offered, strict=self.strict)
             options = {"tool_choice": thaw(config.tool_choice) or "auto", **options, "tools": offered}
+        else:
+            options = {k: v for k, v in options.items() if k not in {"parallel_tool_calls", "tool_choice"}} | {
+                "tools": []
+            }
         if wish.suffix:
             inputs["system"] = "\n\n".join(filter(None, [self.system, wish.suffix]))
         keys = (inputs.get("dialect_options") or {}).get("message_keys") or ()
