@@ -98,6 +98,19 @@ def test_window_line() -> None:
             "2 sources",
         ),
         (Block(role="user", content="x", metadata={"source": "note"}), "note"),  # type: ignore[arg-type]
+        (
+            Block(
+                role="system",
+                content="I am Ann.",
+                slot="main",
+                pieces=(
+                    Piece("I am ", Origin("character", "description")),
+                    Piece("Ann", Origin("character", "description", macro="user")),
+                    Piece(".", Origin("character", "description")),
+                ),
+            ),
+            "character.description",
+        ),
     ],
 )
 def test_sources(block: Block, source: str) -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import IO, TYPE_CHECKING, Any, Final
 
+from msgspec import structs
+
 from innkeeper.prompt import UnknownNameError
 from innkeeper.prompt.display import printable, shorten
 
@@ -105,9 +107,12 @@ def bar(parts: Iterable[int], whole: int, cells: int, *, ascii_only: bool = Fals
 
 
 def source_of(block: Block) -> str:
-    """Where a block comes from, in a few words: the asset and field of its text; of several, its place in the prompt."""
-    origins = dict.fromkeys(str(piece.origin) for piece in block.ranges() if piece.text.strip())
-    known = [origin for origin in origins if origin != "unknown"]
+    """Where a block comes from, in a few words: the asset and field of its text; of several, its place in the prompt.
+
+    What a macro gave belongs to the text that the macro stands in.
+    """
+    origins = (structs.replace(piece.origin, macro=None) for piece in block.ranges() if piece.text.strip())
+    known = [origin for origin in dict.fromkeys(map(str, origins)) if origin != "unknown"]
     if len(known) == 1:
         return _one_line(known[0])
     return _one_line(block.slot or block.source or (f"{len(known)} sources" if known else "-"))

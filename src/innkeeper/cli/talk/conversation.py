@@ -18,6 +18,7 @@ from innkeeper.content.chat import OURS, Chat
 from innkeeper.content.chat_message import ChatMessage
 from innkeeper.content.files.saving import append_to_chat, save_chat
 from innkeeper.prompt import BuildRequest, Plan, Ports, UsageError, thaw, utc_now
+from innkeeper.taverns import TAVERNS
 from innkeeper.taverns import build as build_plan
 
 if TYPE_CHECKING:
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from innkeeper.prompt import TokenCounter
 
 __all__ = ["LOCAL", "Builder", "ChatClient", "Conversation", "ModelHandle", "asked", "name_of", "open_model"]
-
-TAKES_REPLY_AWAY: Final = frozenset({"silly"})
-"""Taverns that take the old reply out of the chat themselves when another is asked for; the others get a shorter chat."""
 
 Builder = Callable[[BuildRequest, Ports], Plan]
 """What makes a plan of a request: `innkeeper.taverns.build`."""
@@ -189,8 +187,8 @@ class Conversation:
         chat = self.chat.without(-1) if self._has_reply() else self.chat
         if not chat.messages or chat.messages[-1].role != "user":
             raise UsageError("there is no message of yours yet to answer")
-        if self._has_reply() and self.base.tavern in TAKES_REPLY_AWAY:
-            return self._planned(self.chat, "", generation)
+        if self._has_reply() and TAVERNS[self.base.tavern].inputs.reason("generation") is None:
+            return self._planned(self.chat, "", generation)  # the tavern takes the old reply out of the chat by itself
         return self._planned(chat.without(-1), chat.messages[-1].text, "normal")
 
     def _has_reply(self) -> bool:
