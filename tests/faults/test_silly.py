@@ -249,6 +249,7 @@ def test_every_preset_field_shows(field: str) -> None:
     for source in SOURCES:
         for scene in SCENES:
             plain: dict[str, Any] = {"prompt_order": LONG_ORDER, "chat_completion_source": source}
+            plain |= {names[0]: False} if value is True else {}  # a switch that is off, where none can mean either
             differs.append(sent(plain, **scene) != sent({**plain, names[0]: value}, **scene))
     assert any(differs), field
 
