@@ -172,7 +172,7 @@ def test_the_snapshot_stands_in(kept: Library, tmp_path: Path) -> None:
         assert found.resolution.source == "snapshot"
         assert found.degraded
         assert library.prepare(ask(values={"subject": "a cat"})).rendered is not None
-        assert LibrarySnapshot(snapshot, library._shelf).point(ask().asked(Tier.SFW)).labelled
+        assert LibrarySnapshot(snapshot, library.database).point(ask().asked(Tier.SFW)).labelled
     snapshot.write_bytes(snapshot.read_bytes().replace(b"Describe", b"Descripe"))
     with opened(str(tmp_path / "gone.db"), create=False, snapshot=snapshot) as library:
         assert library.resolve(ask()).resolution.level == "builtin"

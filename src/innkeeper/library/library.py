@@ -60,11 +60,12 @@ __all__ = ["Library"]
 class Library:
     """An open library. Make one with `Library.open`; threads may share it.
 
-    ``sources`` is the chain that answers, ``metrics`` what was counted, ``texts`` the cache of rendered templates.
+    ``database`` reads rules and catalogue, ``sources`` is the chain that answers, ``metrics`` what was counted, ``texts`` the
+    cache of rendered templates.
     """
 
-    def __init__(self, shelf: LibraryDatabase, sources: Sources, snapshot: Path, options: Options) -> None:
-        self._shelf = shelf
+    def __init__(self, database: LibraryDatabase, sources: Sources, snapshot: Path, options: Options) -> None:
+        self.database = database
         self.sources = sources
         self.snapshot = snapshot
         self.strict = options.get("strict", False)
@@ -92,18 +93,18 @@ class Library:
         timer, watch = options.get("timer", time.monotonic), options.get("watch", True)
         given = options.get("snapshot")
         path = snapshot_path(url) if given is None else Path(given)
-        shelf = LibraryDatabase(
+        database = LibraryDatabase(
             database_opener(url, options), {"policy": options.get("policy"), "detector": options.get("detector")}, timer
         )
         start: dict[str, Any] = {} if watch else {"start": _never}
         timing = options.get("timing") or Timing()
-        sources = Sources(shelf, LibrarySnapshot(path, shelf), timing=timing, clock=timer, **start)
-        found = cls(shelf, sources, path, options)
-        if found.strict:
-            found.db.revision()
+        sources = Sources(database, LibrarySnapshot(path, database), timing=timing, clock=timer, **start)
+        library = cls(database, sources, path, options)
+        if library.strict:
+            library.db.revision()
         if watch:
-            found._follow()
-        return found
+            library._follow()
+        return library
 
     def close(self) -> None:
         """Stop following and give the database back."""
@@ -111,7 +112,7 @@ class Library:
             self._closed.set()
             if self._follower is not None:
                 self._follower.stop()
-            self._shelf.close()
+            self.database.close()
 
     def __enter__(self) -> Self:
         return self
@@ -122,7 +123,7 @@ class Library:
     def _follow(self) -> None:
         from innkeeper.library.catalogue.follower import Follower
 
-        self._follower = Follower(lambda: self._shelf.db, self.refresh)
+        self._follower = Follower(lambda: self.database.db, self.refresh)
         self._follower.start()
 
     # ---------------------------------------------------------------------------------------------------------- its parts
@@ -130,12 +131,12 @@ class Library:
     @property
     def db(self) -> Database:
         """The open database. Raises `DatabaseError`."""
-        return self._shelf.db
+        return self.database.db
 
     @property
     def rules(self) -> OperatorRules:
         """The operator's rules that count now."""
-        return self._shelf.rules
+        return self.database.rules
 
     @property
     def catalogue(self) -> Catalogue:
@@ -185,7 +186,7 @@ class Library:
 
     def cache_age(self) -> float | None:
         """How many seconds ago the catalogue was read; None where none was."""
-        read = self._shelf.loaded_at
+        read = self.database.loaded_at
         return None if read is None else round(max(self._timer() - read, 0.0), 3)
 
     def refresh(self) -> Catalogue:

@@ -78,7 +78,7 @@ def _order(version: TemplateVersion) -> tuple[float, str, str, str, int]:
     return (rank, key.enhancer_model or "", key.job_type or "", version.name, version.version)
 
 
-_Shelf = tuple[str, str, Tier]
+_BucketKey = tuple[str, str, Tier]
 """Label, use case and tier."""
 
 _NO_BUCKETS: Final[Mapping[str | None, Bucket]] = {}
@@ -103,7 +103,7 @@ class Catalogue:
     policies: tuple[FrozenDict, ...] = ()
     degraded: tuple[str, ...] = ()
     """Why this catalogue is a makeshift; empty where it is not."""
-    _shelves: Mapping[_Shelf, Mapping[str | None, Bucket]] = field(default_factory=dict, repr=False, compare=False)
+    _buckets: Mapping[_BucketKey, Mapping[str | None, Bucket]] = field(default_factory=dict, repr=False, compare=False)
     _versions: Mapping[PartRef, TemplateVersion] = field(default_factory=dict, repr=False, compare=False)
     _families: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
@@ -132,14 +132,14 @@ class Catalogue:
             ceiling=ceiling,
             **rows,
             **facts,
-            _shelves=_shelved(kept),
+            _buckets=_bucketed(kept),
             _versions={version.ref: version for version in (*parts, *(row.version for row in kept))},
             _families=_families_of(rows.get("models", ())),
         )
 
     def candidates(self, label: str, use_case: str, tier: Tier) -> Mapping[str | None, Bucket]:
         """The templates of one label, use case and tier, by target."""
-        return self._shelves.get((label, use_case, tier), _NO_BUCKETS)
+        return self._buckets.get((label, use_case, tier), _NO_BUCKETS)
 
     def version(self, name: str, version: int) -> TemplateVersion | None:
         """A version by name and number, where it is labelled or pinned by one that is."""
@@ -167,15 +167,15 @@ def _row_order(row: Labelled) -> tuple[str, str, int]:
     return (row.label, row.version.name, row.version.version)
 
 
-def _shelved(rows: Iterable[Labelled]) -> dict[_Shelf, dict[str | None, Bucket]]:
-    found: dict[_Shelf, dict[str | None, list[TemplateVersion]]] = {}
+def _bucketed(rows: Iterable[Labelled]) -> dict[_BucketKey, dict[str | None, Bucket]]:
+    by_key: dict[_BucketKey, dict[str | None, list[TemplateVersion]]] = {}
     for row in rows:
         key: TemplateKey = row.version.key
         if key.use_case != PARTIAL:
-            shelf = found.setdefault((row.label, key.use_case, key.content_mode), {})
-            shelf.setdefault(key.target_model, []).append(row.version)
+            targets = by_key.setdefault((row.label, key.use_case, key.content_mode), {})
+            targets.setdefault(key.target_model, []).append(row.version)
     return {
-        shelf: {target: Bucket.of(versions) for target, versions in targets.items()} for shelf, targets in found.items()
+        key: {target: Bucket.of(versions) for target, versions in targets.items()} for key, targets in by_key.items()
     }
 
 

@@ -20,6 +20,7 @@ from innkeeper.library.catalogue.snapshot import SnapshotFile, snapshot_of
 from innkeeper.library.db.connection import find_target
 from innkeeper.library.errors import DatabaseUnreachableError, SnapshotError
 from innkeeper.library.tier import Tier
+from innkeeper.library.tiers.gate import TierGate
 from innkeeper.library.tiers.rules import OperatorRules, rules_of
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.machine import home
@@ -68,11 +69,17 @@ class LibraryDatabase:
     def rules(self) -> OperatorRules:
         """The rules that count. Before the database has answered once, what is given, else the defaults: the general tier."""
         if self._rules is None:
-            try:
+            with suppress(InnkeeperError):
                 return self.read_rules()
-            except InnkeeperError:
-                return self._standing_in()
-        return self._rules
+        return self.last_rules
+
+    @property
+    def last_rules(self) -> OperatorRules:
+        """The rules without a new look at the database: the last that were read, else what is given, else the defaults."""
+        if self._rules is not None:
+            return self._rules
+        gate = TierGate.of(self._given.get("policy"), self._given.get("detector"))
+        return OperatorRules(gate, problems=("rules_unread",))
 
     def read_rules(self) -> OperatorRules:
         """Read the rules anew. Raises `DatabaseError`; the last ones count on then."""
@@ -101,25 +108,17 @@ class LibraryDatabase:
         if db is not None:
             db.close()
 
-    def _standing_in(self) -> OperatorRules:
-        from innkeeper.library.tiers.gate import TierGate
-
-        return OperatorRules(
-            TierGate.of(self._given.get("policy"), self._given.get("detector")), problems=("rules_unread",)
-        )
-
 
 class LibrarySnapshot:
-    """The snapshot of a shelf in a file, read up to the tier that the rules allow."""
+    """The snapshot of a database in a file, read up to the tier that the rules allow."""
 
-    def __init__(self, path: Path, shelf: LibraryDatabase) -> None:
+    def __init__(self, path: Path, database: LibraryDatabase) -> None:
         self.path = path
-        self._shelf = shelf
+        self._database = database
 
     def load(self) -> Catalogue:
         """The catalogue in the file. Raises `SnapshotError`."""
-        rules = self._shelf._rules or self._shelf._standing_in()  # noqa: SLF001 - no new look at a database that is away
-        return SnapshotFile(self.path, ceiling=rules.policy.ceiling).load()
+        return SnapshotFile(self.path, ceiling=self._database.last_rules.policy.ceiling).load()
 
     def point(self, _request: ResolveRequest) -> Catalogue:
         """A file is read whole."""
@@ -205,9 +204,8 @@ class CacheView:
         from innkeeper.library.catalogue.database_source import DatabaseSnapshots
 
         library = self._library
-        shelf = library._shelf  # noqa: SLF001 - a part of the library
-        fresh = shelf.load()
-        LibrarySnapshot(library.snapshot, shelf).store(fresh)
+        fresh = library.database.load()
+        LibrarySnapshot(library.snapshot, library.database).store(fresh)
         problem = ""
         try:
             DatabaseSnapshots(library.db).store(fresh)

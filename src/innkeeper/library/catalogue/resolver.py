@@ -215,14 +215,14 @@ def _search(
     asked: _Asked, catalogue: Catalogue, tier: Tier, trace: _Trace, under: MatchLevel | None = None
 ) -> _Hit | None:
     """The four levels of one tier. ``under`` is the level that repeats them, if one does."""
-    shelf = catalogue.candidates(asked.request.label, asked.request.use_case, tier)
+    buckets = catalogue.candidates(asked.request.label, asked.request.use_case, tier)
     for level in _LEVELS:
         target = asked.wanted(level)
         if target is None and level is not MatchLevel.UNIVERSAL:
             reason = _NO_FAMILY if level is MatchLevel.FAMILY and asked.target is not None else _NO_TARGET
             trace.append(_step(level, under, None, Outcome.SKIPPED, reason))
             continue
-        bucket = shelf.get(target)
+        bucket = buckets.get(target)
         found = None if bucket is None else asked.pick(level, bucket)
         if found is not None:
             trace.append(_step(level, under, asked.key(level, tier), Outcome.FOUND, _FOUND[level]))
