@@ -41,6 +41,17 @@ def test_what_is_said_beside_a_call_is_sent_with_it() -> None:
     assert not _notes(plan)
 
 
+TOOL = {"name": "look", "parameters": {"type": "object", "properties": {}}}
+
+
+@pytest.mark.parametrize(("preset", "carried"), [(None, True), ({}, True), ({"function_calling": False}, False)])
+def test_tools_of_the_request_switch_calls_on(preset: Any, carried: bool) -> None:
+    """Where the preset does not say, tools that are given mean that their calls and results are sent."""
+    plan = build(history=BESIDE, preset=preset, tools=[TOOL])
+    assert (("tool", "fog") in _sent(plan)) is carried
+    assert bool(_notes(plan)) is not carried
+
+
 @pytest.mark.parametrize("dialect", ["openai", "text"])
 def test_calls_that_are_not_sent_are_told(dialect: str) -> None:
     """The words stay; a note says which lines lost their calls."""
