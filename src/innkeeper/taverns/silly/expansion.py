@@ -40,11 +40,13 @@ def origin_of(pieces: Pieces) -> Origin | None:
     """Where a text comes from, macros aside: of several entries the asset alone, of several assets the first one's origin."""
     if len(pieces) == 1:
         return pieces[0].origin
-    origins = {msgspec.structs.replace(piece.origin, macro=None): None for piece in pieces if piece is not LINE_BREAK}
-    first = next(iter(origins), None)
-    if first is None or len(origins) == 1 or any(origin.asset != first.asset for origin in origins):
-        return first
-    return Origin(first.asset)
+    origins = [piece.origin for piece in pieces if piece is not LINE_BREAK]
+    if not origins:
+        return None
+    first = origins[0]
+    if len({(origin.asset, origin.name, origin.field, origin.entry) for origin in origins}) == 1:
+        return first if first.macro is None else msgspec.structs.replace(first, macro=None)
+    return Origin(first.asset) if all([origin.asset == first.asset for origin in origins]) else first
 
 
 def in_lines(*texts: Pieces) -> Pieces:
