@@ -220,7 +220,12 @@ SCENES: tuple[dict[str, Any], ...] = (
     {"tools": [{"name": "t", "parameters": {}}]},
 )
 SOURCES = ("custom", "claude", "openrouter", "makersuite")
-NAMES = {"names_behavior": "content", "custom_prompt_post_processing": "single", "reasoning_effort": "high"}
+NAMES = {
+    "function_calling": False,
+    "names_behavior": "content",
+    "custom_prompt_post_processing": "single",
+    "reasoning_effort": "high",
+}
 NOT_SETTINGS = frozenset({"document", "path", "findings", "name", "prompts", "orders", "extensions", "stream"})
 """What a preset is read from and holds apart from settings; and how a reply travels, which a body says in either way."""
 FIELDS = sorted(set(Preset.__struct_fields__) - NOT_SETTINGS)

@@ -34,7 +34,7 @@ def chat(*said: str) -> tuple[Line, ...]:
     """Lines as ``Name: text``; ``Sam`` is the user, ``*`` the narrator."""
     pairs = [line.split(": ") for line in said]
     return tuple(
-        Line(place=place, name=name, text=text, is_user=name == "Sam", narrator=name == "*")
+        Line(index=place, name=name, text=text, is_user=name == "Sam", narrator=name == "*")
         for place, (name, text) in enumerate(pairs)
     )
 

@@ -46,7 +46,7 @@ def origin_of(pieces: Pieces) -> Origin | None:
     first = origins[0]
     if len({(origin.asset, origin.name, origin.field, origin.entry) for origin in origins}) == 1:
         return first if first.macro is None else msgspec.structs.replace(first, macro=None)
-    return Origin(first.asset) if all([origin.asset == first.asset for origin in origins]) else first
+    return Origin(first.asset) if all(origin.asset == first.asset for origin in origins) else first
 
 
 def in_lines(*texts: Pieces) -> Pieces:
@@ -101,22 +101,22 @@ class Expander:
 
 def _carried(source: Pieces, text: str, made: Pieces) -> Iterator[Piece]:
     """What was made of a text of several origins: what macros left as it was keeps its own, a macro has that of its tag."""
-    place = 0
+    offset = 0
     for piece in made:
-        start = text.find(piece.text, place) if piece.origin.macro is None else -1
+        start = text.find(piece.text, offset) if piece.origin.macro is None else -1
         if start >= 0:
-            place = start + len(piece.text)
-            yield from cut(source, start, place)
+            offset = start + len(piece.text)
+            yield from cut(source, start, offset)
         else:
-            origin = next(iter(cut(source, place, len(text))), source[-1]).origin
+            origin = next(iter(cut(source, offset, len(text))), source[-1]).origin
             yield Piece(piece.text, msgspec.structs.replace(origin, macro=piece.origin.macro))
 
 
 def cut(source: Pieces, start: int, end: int) -> Iterator[Piece]:
     """The pieces of a text from one character to another."""
-    place = 0
+    offset = 0
     for piece in source:
-        text = piece.text[max(start - place, 0) : max(end - place, 0)]
-        place += len(piece.text)
+        text = piece.text[max(start - offset, 0) : max(end - offset, 0)]
+        offset += len(piece.text)
         if text:
             yield Piece(text, piece.origin)

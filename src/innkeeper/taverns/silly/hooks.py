@@ -50,7 +50,7 @@ def run(state: State, _config: HooksConfig) -> None:
     expand = Expander(
         environment_of(state, inputs, lines), "new" if inputs.power.experimental_macro_engine else "legacy"
     )
-    inputs, lines = _said(state, inputs, lines, expand)
+    inputs, lines = _spoken(state, inputs, lines, expand)
     texts = card_texts(inputs, expand)
     if lines:
         lines = (expanded(lines[0], expand), *lines[1:])
@@ -61,7 +61,7 @@ def run(state: State, _config: HooksConfig) -> None:
     )
 
 
-def _said(
+def _spoken(
     state: State, inputs: SillyInputs, lines: tuple[Line, ...], expand: Expander
 ) -> tuple[SillyInputs, tuple[Line, ...]]:
     """What the user says now, with macros resolved before all others: the message, and the quiet prompt."""

@@ -25,9 +25,9 @@ __all__ = ["Line", "line_of", "note_calls", "spoken_lines", "without_calls"]
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One line of the chat. ``hidden`` lines are in no prompt; a ``narrator`` line is nobody's; ``place`` counts from 0."""
+    """One line of the chat. ``hidden`` lines are in no prompt; a ``narrator`` line is nobody's; ``index`` counts from 0."""
 
-    place: int
+    index: int
     name: str
     text: str
     is_user: bool = False
@@ -52,7 +52,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     @property
     def origin(self) -> Origin:
         """Where its text comes from."""
-        return Origin(OriginAsset.MESSAGE) if self.is_new else Origin(OriginAsset.HISTORY, entry=str(self.place))
+        return Origin(OriginAsset.MESSAGE) if self.is_new else Origin(OriginAsset.HISTORY, entry=str(self.index))
 
     @property
     def has_tools(self) -> bool:
@@ -60,14 +60,14 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return bool(self.tool_calls)
 
 
-def line_of(message: Message, place: int, *, user: str, char: str) -> Line:
+def line_of(message: Message, index: int, *, user: str, char: str) -> Line:
     """A line from a message. A message without a name speaks as the user or the character."""
     facts = message.metadata
-    told = facts.get("extra")
-    extra = told if isinstance(told, Mapping) else EMPTY
+    noted = facts.get("extra")
+    extra = noted if isinstance(noted, Mapping) else EMPTY
     is_user = message.role == "user" or bool(facts.get("is_user"))
     return Line(
-        place=place,
+        index=index,
         name=str(facts.get("name", message.name or (user if is_user else char))),
         text=message.content,
         is_user=is_user,
@@ -124,8 +124,8 @@ def spoken_lines(lines: Iterable[Line]) -> Iterator[Line]:
 
 def note_calls(state: State, lines: Iterable[Line], why: str, hint: str | None = None) -> None:
     """Say of the tool calls among the lines, where there are any, that they and their results are not sent."""
-    places = tuple([line.place for line in lines if line.tool_calls])
-    if places:
-        message = f"{len(places)} of the chat's lines call tools; the calls and their results are left out: {why}"
-        where = Where(asset="history", path=f"[{places[0]}]")
-        state.note(NoteKind.IGNORED, message, where=where, hint=hint, data={"lines": places})
+    indices = tuple([line.index for line in lines if line.tool_calls])
+    if indices:
+        message = f"{len(indices)} of the chat's lines call tools; the calls and their results are left out: {why}"
+        where = Where(asset="history", path=f"[{indices[0]}]")
+        state.note(NoteKind.IGNORED, message, where=where, hint=hint, data={"lines": indices})

@@ -72,7 +72,9 @@ def lint_preset(preset: Preset) -> Iterator[Finding]:
         elif not item.marker and not item.content.strip() and item.identifier in _on(preset):
             yield Finding("empty-prompt", f"the prompt {item.identifier!r} is on and empty", path, Level.INFO)
     for name in sorted(listed - known - set(MARKERS) - set(DEFAULT_ORDER)):
-        yield Finding("unknown-prompt", f"the order names {name!r}, which is no prompt of the preset", "prompt_order")
+        yield Finding(
+            "unknown-prompt", f"the order names {name!r}, which is not a prompt of the preset", "prompt_order"
+        )
     if "chatHistory" not in _on(preset):
         yield Finding(
             "no-history", "the chat history is off: neither messages nor texts at depths are sent", "prompt_order"
@@ -143,7 +145,7 @@ MOST: Final = 20
 """How many findings one text can have; more say the same again."""
 
 _OPENER: Final = re.compile(r"(?<!\\)\{\{+")
-_SHOWN: Final = 40
+_EXCERPT: Final = 40
 
 
 def macro_findings(text: str, path: str, *, also: frozenset[str] = frozenset()) -> list[Finding]:
@@ -155,8 +157,8 @@ def macro_findings(text: str, path: str, *, also: frozenset[str] = frozenset()) 
         return []
     text = PACK.before(text)
     tree = parse(text, PACK.grammar)
-    found = [*_run(tree.run, text, path, also), *_openers(text, {tag.start for tag in _tags(tree.run)}, path)]
-    return found[:MOST]
+    findings = [*_run(tree.run, text, path, also), *_openers(text, {tag.start for tag in _tags(tree.run)}, path)]
+    return findings[:MOST]
 
 
 def story_findings(text: str, path: str) -> list[Finding]:
@@ -185,7 +187,7 @@ def _run(run: Run, text: str, path: str, also: frozenset[str]) -> Iterator[Findi
         for argument in tag.arguments:
             yield from _run(argument, text, path, also)
         if tag.closing and index not in closers:
-            yield _found("malformed-macro", f"{{{{/{tag.name}}}}} closes nothing", text, tag.start, path)
+            yield _finding("malformed-macro", f"{{{{/{tag.name}}}}} closes nothing", text, tag.start, path)
         elif not tag.closing and tag.shorthand is None and tag.key not in also:
             yield from _tag(tag, text, path, blocks=int(index in run.partners))
 
@@ -195,12 +197,12 @@ def _tag(tag: Tag, text: str, path: str, *, blocks: int) -> Iterator[Finding]:
     if macro is None and tag.key not in LEGACY and not tag.key.startswith("time_utc"):
         near = difflib.get_close_matches(tag.key, PACK.table, n=1)
         hint = f"did you mean {{{{{_spelled(near[0])}}}}}?" if near else None
-        yield _found(
-            "unknown-macro", f"there is no macro {{{{{shorten(tag.name, _SHOWN)}}}}}", text, tag.start, path, hint
+        yield _finding(
+            "unknown-macro", f"there is no macro {{{{{shorten(tag.name, _EXCERPT)}}}}}", text, tag.start, path, hint
         )
     elif macro is not None and not macro.rest and not macro.least <= len(tag.arguments) + blocks <= macro.most:
         count = len(tag.arguments) + blocks
-        yield _found(
+        yield _finding(
             "malformed-macro", f"{{{{{tag.name}}}}} takes {_wanted(macro)}, not {count}", text, tag.start, path
         )
 
@@ -221,10 +223,10 @@ def _openers(text: str, starts: set[int], path: str) -> Iterator[Finding]:
     """Braces that are opened and begin no tag: it is not closed, or has no name."""
     for match in _OPENER.finditer(text):
         if not starts & set(range(match.start(), match.end())):
-            shown = shorten(text[match.start() :].split("\n", 1)[0], _SHOWN)
-            yield _found("malformed-macro", f"{shown!r} opens braces and is no macro", text, match.start(), path)
+            excerpt = shorten(text[match.start() :].split("\n", 1)[0], _EXCERPT)
+            yield _finding("malformed-macro", f"{excerpt!r} opens braces and is not a macro", text, match.start(), path)
 
 
-def _found(rule: str, message: str, text: str, place: int, path: str, hint: str | None = None) -> Finding:
-    line = text.count("\n", 0, place) + 1 if "\n" in text else None
+def _finding(rule: str, message: str, text: str, offset: int, path: str, hint: str | None = None) -> Finding:
+    line = text.count("\n", 0, offset) + 1 if "\n" in text else None
     return Finding(rule, message, path, line=line, hint=hint)

@@ -103,8 +103,8 @@ def note_due(scene: Scene) -> bool:
     interval = scene.inputs.note.interval
     if interval <= 0:
         return False
-    said = sum(line.is_user for line in scene.all_lines)
-    return interval == 1 or (said > 0 and said % interval == 0)
+    count = sum(line.is_user for line in scene.all_lines)
+    return interval == 1 or (count > 0 and count % interval == 0)
 
 
 def note_text(scene: Scene) -> str:
@@ -214,14 +214,14 @@ def _sources(state: State, scene: Scene) -> ScanSources:
 
 def _injections(state: State, scene: Scene) -> list[str]:
     """What is scanned beside the chat: scanned injections, the note when it may, the quiet prompt, what was carried over."""
-    found = {item.id: item.content for item in state.request.injections if item.scan}
+    texts = {item.id: item.content for item in state.request.injections if item.scan}
     port = state.inputs.ports.injections
-    found |= {item.id: item.content for item in (port.active(state) if port is not None else ()) if item.scan}
+    texts |= {item.id: item.content for item in (port.active(state) if port is not None else ()) if item.scan}
     note = note_text(scene) if scene.inputs.note.allow_wi_scan else ""
-    found |= {"2_floating_prompt": note} if note else {}
-    found |= {"QUIET_PROMPT": scene.inputs.generation.quiet_prompt} if scene.inputs.generation.quiet_prompt else {}
-    found |= {key: text for key, text in carried_scans(assets_of(state).lore_state).items() if key not in found}
-    return [text for key, value in sorted(found.items()) if (text := scene.expand(value))]
+    texts |= {"2_floating_prompt": note} if note else {}
+    texts |= {"QUIET_PROMPT": scene.inputs.generation.quiet_prompt} if scene.inputs.generation.quiet_prompt else {}
+    texts |= {key: text for key, text in carried_scans(assets_of(state).lore_state).items() if key not in texts}
+    return [text for key, value in sorted(texts.items()) if (text := scene.expand(value))]
 
 
 LORE: Final = Step("lore", run, NoConfig)

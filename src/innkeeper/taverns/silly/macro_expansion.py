@@ -192,7 +192,7 @@ def _spoken(scene: Scene, line: Line, text: Pieces) -> list[Block]:
             "history",
             "chatHistory",
             group="history",
-            id=f"history-{line.place}",
+            id=f"history-{line.index}",
             name=field_name(scene.inputs, line),
             attachments=line.attachments,
             origin=line.origin,
@@ -207,7 +207,7 @@ def _tool_blocks(line: Line, text: Pieces) -> list[Block]:
         source="history",
         slot="chatHistory",
         group="history",
-        bundle=f"tools:{line.place}",
+        bundle=f"tools:{line.index}",
         origin=line.origin,
     )
     calls = form("assistant", text, message_metadata=freeze({"tool_calls": line.tool_calls}))

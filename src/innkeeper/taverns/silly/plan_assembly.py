@@ -138,7 +138,7 @@ def set_options(state: State, preset: Any, names: Iterable[str], more: Mapping[s
 
 
 def custom_stop_strings(scene: Scene) -> tuple[str, ...]:
-    """The strings of ``power_user.custom_stopping_strings``, expanded where it says so. None for what is no list of texts."""
+    """The strings of ``power_user.custom_stopping_strings``, expanded where it says so. None for what is not a list of texts."""
     power = scene.inputs.power
     texts = listed(power.custom_stopping_strings) or ()
     return tuple(map(scene.expand, texts) if power.custom_stopping_strings_macro else texts)
@@ -171,9 +171,9 @@ def provider_options(state: State, scene: Scene) -> dict[str, Any]:
         "use_sysprompt": preset.use_sysprompt,
         "stream": preset.stream,
     }
-    shown = {"calls_tools": inputs.calls_tools, "show_thoughts": preset.show_thoughts is not False}
+    switches = {"calls_tools": inputs.calls_tools, "show_thoughts": preset.show_thoughts is not False}
     return {key: value for key, value in options.items() if value} | {
-        key: value for key, value in shown.items() if not value
+        key: value for key, value in switches.items() if not value
     }
 
 
@@ -184,8 +184,8 @@ def bias_of(scene: Scene) -> str:
     """The bias with its macros resolved; empty when it is blank, and where the user speaks or a message is continued."""
     if scene.type in ("continue", "impersonate"):
         return ""
-    said = next((line for line in reversed(scene.all_lines) if line.is_user or line.narrator), None)
-    own = said.bias if said is not None and not scene.inputs.message else ""
+    line = next((line for line in reversed(scene.all_lines) if line.is_user or line.narrator), None)
+    own = line.bias if line is not None and not scene.inputs.message else ""
     text = scene.expand(own if own.strip() else scene.inputs.power.user_prompt_bias)
     return text if text.strip() else ""
 
@@ -196,9 +196,9 @@ def resolve_greeting(state: State, scene: Scene) -> None:
     if index is None:
         return
     greetings = scene.inputs.character.greetings(group=scene.inputs.group is not None)
-    place = max(index, 0)
-    if place >= len(greetings):
+    position = max(index, 0)
+    if position >= len(greetings):
         state.warn(f"there is no greeting {index}; the card has {len(greetings)}", kind=NoteKind.WARNING)
-        place = 0
-    state.result.greeting = scene.expand(greetings[place]) if greetings else ""
-    state.result.greeting_index = place
+        position = 0
+    state.result.greeting = scene.expand(greetings[position]) if greetings else ""
+    state.result.greeting_index = position

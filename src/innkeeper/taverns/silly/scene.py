@@ -156,8 +156,8 @@ def chat_lines(inputs: SillyInputs) -> tuple[Line, ...]:
         text = inputs.preset.send_if_empty.strip() if not inputs.is_text else ""
     if not text or inputs.type not in ("normal", "continue"):
         return lines
-    place = len(lines)
-    return (*lines, Line(place=place, name=inputs.user, text=text, is_user=True, is_new=bool(inputs.message)))
+    index = len(lines)
+    return (*lines, Line(index=index, name=inputs.user, text=text, is_user=True, is_new=bool(inputs.message)))
 
 
 def shown_lines(inputs: SillyInputs, lines: tuple[Line, ...]) -> tuple[Line, ...]:
@@ -185,7 +185,7 @@ APPEND_ALL: Final = 2
 
 def environment_of(state: State, inputs: SillyInputs, lines: Sequence[Line]) -> MacroEnvironment:
     """The environment for a build with these inputs and this chat. Its warnings go to ``state.warn``."""
-    group, told = inputs.group, inputs.metadata
+    group, metadata = inputs.group, inputs.metadata
     return MacroEnvironment(
         user=inputs.user,
         char=inputs.char,
@@ -197,7 +197,7 @@ def environment_of(state: State, inputs: SillyInputs, lines: Sequence[Line]) -> 
         prefer_card_instruction=inputs.power.prefer_character_jailbreak,
         collapse_newlines=inputs.power.collapse_newlines,
         chat=chat_of(lines),
-        first_included_id=_number(told.get("lastInContextMessageId")),
+        first_included_id=_number(metadata.get("lastInContextMessageId")),
         input="" if inputs.type in SENT else inputs.message,
         generation=inputs.type,
         main_api="textgenerationwebui" if inputs.is_text else "openai",
@@ -217,8 +217,8 @@ def environment_of(state: State, inputs: SillyInputs, lines: Sequence[Line]) -> 
         clock=state.inputs.clock,
         random=state.inputs.random.stream("macros"),
         chat_id=inputs.chat_id if group or state.request.character is not None else None,
-        chat_id_hash=told.get("chat_id_hash"),
-        pick_seed=told.get("pick_reroll_seed"),
+        chat_id_hash=metadata.get("chat_id_hash"),
+        pick_seed=metadata.get("pick_reroll_seed"),
         warn=lambda note: _warn(state, note),
         ban=state.result.options.setdefault("banned_words", []).append if inputs.is_text else None,
     )
@@ -226,16 +226,16 @@ def environment_of(state: State, inputs: SillyInputs, lines: Sequence[Line]) -> 
 
 def environment_fields(inputs: SillyInputs) -> CardFields:
     """The card's fields as they are written; in a group that appends cards those that its members share."""
-    card, told = inputs.character, inputs.metadata
+    card, metadata = inputs.character, inputs.metadata
     return CardFields(
         description=_shared(inputs, "Description", lambda one: one.description),
         personality=_shared(inputs, "Personality", lambda one: one.personality),
-        scenario=told.get("scenario") or _shared(inputs, "Scenario", lambda one: one.scenario),
+        scenario=metadata.get("scenario") or _shared(inputs, "Scenario", lambda one: one.scenario),
         first_message=card.first_mes,
         alternate_greetings=card.alternate_greetings,
-        mes_examples=told.get("mes_example")
+        mes_examples=metadata.get("mes_example")
         or _shared(inputs, "Example Messages", lambda one: one.mes_example, _started),
-        system_prompt=told.get("system_prompt") or card.system_prompt,
+        system_prompt=metadata.get("system_prompt") or card.system_prompt,
         post_history=card.post_history_instructions,
         depth_prompt=card.depth_prompt.prompt if card.depth_prompt else "",
         creator_notes=card.creator_notes,
@@ -263,8 +263,8 @@ def _voices(inputs: SillyInputs, group: Group, title: str, field: Callable[[Char
         text.replace("<FIELDNAME>", title) for text in (group.settings.join_prefix, group.settings.join_suffix)
     )
     voices = []
-    for place, member in enumerate(group.members):
-        muted = place in group.settings.disabled and group.settings.generation_mode != APPEND_ALL
+    for index, member in enumerate(group.members):
+        muted = index in group.settings.disabled and group.settings.generation_mode != APPEND_ALL
         text = field(member)
         if text and (not muted or member is inputs.character):
             voices.append(Voice(member.name, text, before, after))
@@ -290,8 +290,8 @@ def chat_of(lines: Sequence[Line]) -> Callable[[], list[ChatLine]]:
 
 def _settings(inputs: SillyInputs, name: str, defaults: Mapping[str, Any]) -> Mapping[str, Any]:
     """One of the templates of text completion as it was given, over its defaults; empty outside of text completion."""
-    given = inputs.text.raw.get(name) if inputs.text is not None else None
-    return {**defaults, **given} if isinstance(given, Mapping) else {}
+    overrides = inputs.text.raw.get(name) if inputs.text is not None else None
+    return {**defaults, **overrides} if isinstance(overrides, Mapping) else {}
 
 
 def _reasoning(inputs: SillyInputs) -> Mapping[str, Any]:

@@ -176,12 +176,12 @@ def _note_lore(state: State, fields: Mapping[str, Any]) -> None:
 
 
 def listed(setting: str) -> tuple[str, ...] | None:
-    """The texts in the setting, as written; ``None`` where it is no JSON list."""
+    """The texts in the setting, as written; ``None`` where it is not a JSON list."""
     try:
-        found = json.loads(setting or "[]")
+        texts = json.loads(setting or "[]")
     except (ValueError, RecursionError):
         return None
-    return tuple(text for text in found if isinstance(text, str) and text) if isinstance(found, list) else None
+    return tuple(text for text in texts if isinstance(text, str) and text) if isinstance(texts, list) else None
 
 
 _PRESET: Final[Mapping[str, str]] = {
@@ -197,7 +197,7 @@ _POWER: Final[Mapping[str, str]] = {
     "encode_tags": "it is for display",
     "disable_group_trimming": "it cuts replies, not prompts",
 }
-_LORE: Final[Mapping[str, str]] = {"overflow_alert": "an overflow is always told"}
+_LORE: Final[Mapping[str, str]] = {"overflow_alert": "an overflow is always noted"}
 
 
 def note_unused(state: State, inputs: SillyInputs) -> None:
@@ -212,7 +212,7 @@ def note_unused(state: State, inputs: SillyInputs) -> None:
     if listed(inputs.power.custom_stopping_strings) is None:
         where = Where(asset="settings", path="power_user.custom_stopping_strings")
         state.warn(
-            "the stop strings are no JSON list: none is used", where=where, hint='write them as ["first", "second"]'
+            "the stop strings are not a JSON list: none is used", where=where, hint='write them as ["first", "second"]'
         )
     settings = state.request.settings
     if settings.get("regex"):

@@ -41,7 +41,7 @@ def choose_speakers(
 
     ``lines`` is the chat, ``text`` what the user says now. Mentions are looked for in ``text``, or without one in the last line.
     """
-    free = [place for place in range(len(group.members)) if place not in group.settings.disabled]
+    free = [index for index in range(len(group.members)) if index not in group.settings.disabled]
     if not free:
         return ()
     if generation == "impersonate":
@@ -60,12 +60,12 @@ def _by_strategy(group: Group, lines: Sequence[Line], free: list[int], random: S
         return () if asked else (_one_of(free, random),)
     if strategy == SpeakerStrategy.POOLED:
         return (_pooled(group, () if text else lines, free, random),)
-    said = text or (lines[-1].text if lines else "")
-    return tuple(_natural(group, lines, free, random, said, asked=asked))
+    spoken = text or (lines[-1].text if lines else "")
+    return tuple(_natural(group, lines, free, random, spoken, asked=asked))
 
 
-def _one_of(places: Sequence[int], random: Stream) -> int:
-    return places[int(random.random() * len(places))]
+def _one_of(indices: Sequence[int], random: Stream) -> int:
+    return indices[int(random.random() * len(indices))]
 
 
 def _speaker_of(group: Group, line: Line) -> int | None:
@@ -77,13 +77,13 @@ def _speaker_of(group: Group, line: Line) -> int | None:
 
 def _last(group: Group, lines: Sequence[Line]) -> int | None:
     """Who spoke last, the user aside."""
-    found = (_speaker_of(group, line) for line in reversed(lines))
-    return next((place for place in found if place is not None), None)
+    speakers = (_speaker_of(group, line) for line in reversed(lines))
+    return next((index for index in speakers if index is not None), None)
 
 
 def _same_again(group: Group, lines: Sequence[Line], free: list[int], random: Stream, *, quiet: bool) -> int:
-    found = (_speaker_of(group, line) for line in reversed(lines))
-    last = next((place for place in found if place in free), None)
+    speakers = (_speaker_of(group, line) for line in reversed(lines))
+    last = next((index for index in speakers if index in free), None)
     if last is not None:
         return last
     return free[0] if quiet else _one_of(free, random)
@@ -96,35 +96,35 @@ def _pooled(group: Group, lines: Sequence[Line], free: list[int], random: Stream
         if line.is_user:
             break
         spoken.add(_speaker_of(group, line))
-    silent = [place for place in free if place not in spoken]
-    others = [place for place in free if place != _last(group, lines)]
+    silent = [index for index in free if index not in spoken]
+    others = [index for index in free if index != _last(group, lines)]
     return _one_of(silent or others or free, random)
 
 
 def _natural(
-    group: Group, lines: Sequence[Line], free: list[int], random: Stream, said: str, *, asked: bool
+    group: Group, lines: Sequence[Line], free: list[int], random: Stream, spoken: str, *, asked: bool
 ) -> list[int]:
     """The mentioned ones in the order they are named, then those whose roll is within their talkativeness."""
     banned = None if asked or group.settings.allow_self_responses else _last(group, lines)
-    allowed = [place for place in free if place != banned]
-    chosen = _mentioned(group, allowed, said)
-    talk = {place: group.members[place].talkativeness for place in allowed}
-    for place in _shuffled(allowed, random):
-        if talk[place] >= random.random() and place not in chosen:
-            chosen.append(place)
+    allowed = [index for index in free if index != banned]
+    chosen = _mentioned(group, allowed, spoken)
+    talkativeness = {index: group.members[index].talkativeness for index in allowed}
+    for index in _shuffled(allowed, random):
+        if talkativeness[index] >= random.random() and index not in chosen:
+            chosen.append(index)
     if not chosen and allowed:
-        chosen = [_one_of([place for place in allowed if talk[place] > 0] or allowed, random)]
+        chosen = [_one_of([index for index in allowed if talkativeness[index] > 0] or allowed, random)]
     return chosen or [_one_of(free, random)]
 
 
-def _mentioned(group: Group, allowed: list[int], said: str) -> list[int]:
-    names = {place: {word.lower() for word in _WORD.findall(group.names[place])} for place in allowed}
-    found = (place for word in _WORD.findall(said.lower()) for place in allowed if word in names[place])
-    return list(dict.fromkeys(found))
+def _mentioned(group: Group, allowed: list[int], spoken: str) -> list[int]:
+    names = {index: {word.lower() for word in _WORD.findall(group.names[index])} for index in allowed}
+    speakers = (index for word in _WORD.findall(spoken.lower()) for index in allowed if word in names[index])
+    return list(dict.fromkeys(speakers))
 
 
-def _shuffled(places: list[int], random: Stream) -> list[int]:
-    left, shuffled = list(places), []
+def _shuffled(indices: list[int], random: Stream) -> list[int]:
+    left, shuffled = list(indices), []
     while left:
         shuffled.append(left.pop(int(random.random() * len(left))))
     return shuffled

@@ -183,7 +183,7 @@ MESSAGE_HINT: Final = "shorten it or the fixed prompts, raise the context window
 def _check_message(state: State, scene: Scene, room: Room, config: SillyTrimmingConfig) -> None:
     """Refuse to leave out what the user says now, and say it of a message that others of the chat have pushed out."""
     newest = next((line for line in reversed(scene.lines) if line.is_user), None)
-    left_out = [block for block in room.omitted if newest is not None and block.id == f"history-{newest.place}"]
+    left_out = [block for block in room.omitted if newest is not None and block.id == f"history-{newest.index}"]
     if not left_out:
         return
     if newest is not scene.lines[-1]:

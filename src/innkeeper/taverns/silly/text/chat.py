@@ -45,16 +45,16 @@ from innkeeper.taverns.silly.text.story import (
 __all__ = [
     "TEXT_ASSEMBLY",
     "TEXT_HISTORY",
-    "Said",
     "TextAssembly",
     "TextHistory",
     "TextLine",
+    "Utterance",
     "banned_strings",
     "stop_strings",
 ]
 
 
-class Said(msgspec.Struct, frozen=True, kw_only=True):
+class Utterance(msgspec.Struct, frozen=True, kw_only=True):
     """Something that stands in the chat: a line of it, a text put into it, what follows the history."""
 
     role: str
@@ -75,7 +75,7 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
 class TextLine(msgspec.Struct, frozen=True):
     """What was said, written out."""
 
-    said: Said
+    utterance: Utterance
     text: str
 
 
@@ -92,7 +92,7 @@ def _run_macro_expansion(state: State, _config: NoConfig) -> None:
     scene = scene_of(state)
     instruct = instruct_of(scene)
     note_calls(state, scene.lines, "a text prompt has no place for them")
-    chat = _with_tail(scene, _with_depths(state, scene, _said(scene)))
+    chat = _with_tail(scene, _with_depths(state, scene, _utterances(scene)))
     lines = list(_written(scene, instruct, chat))
     continued = lines.pop(0) if scene.type == "continue" and len(lines) > 1 else None
     state.scratch["macro_expansion"] = TextHistory(
@@ -102,19 +102,19 @@ def _run_macro_expansion(state: State, _config: NoConfig) -> None:
     )
 
 
-NOTHING: Final = Said(role="assistant", name="", text="", source="reply")
+NOTHING: Final = Utterance(role="assistant", name="", text="", source="reply")
 """The line of a chat without any: the reply is opened on it."""
 
 
-def _said(scene: Scene) -> list[Said]:
+def _utterances(scene: Scene) -> list[Utterance]:
     """The lines, newest first; tool calls are not text."""
     reasoning = Reasoning(scene)
     return [_of_line(scene, line, reasoning) for line in spoken_lines(reversed(scene.lines))]
 
 
-def _of_line(scene: Scene, line: Line, reasoning: Reasoning) -> Said:
+def _of_line(scene: Scene, line: Line, reasoning: Reasoning) -> Utterance:
     role = "system" if line.narrator else "user" if line.is_user else "assistant"
-    return Said(
+    return Utterance(
         role=role,
         name=line.name if role == "user" else line.name or scene.inputs.char,
         text=reasoning(line, line.text),
@@ -124,7 +124,7 @@ def _of_line(scene: Scene, line: Line, reasoning: Reasoning) -> Said:
     )
 
 
-def _with_depths(state: State, scene: Scene, chat: list[Said]) -> list[Said]:
+def _with_depths(state: State, scene: Scene, chat: list[Utterance]) -> list[Utterance]:
     """Texts at depths put between, newest first. The line to continue stays the newest."""
     injections: Injections = state.made_by("injection")
     compiled: TextCompiled = state.made_by("compilation")
@@ -135,16 +135,16 @@ def _with_depths(state: State, scene: Scene, chat: list[Said]) -> list[Said]:
     put = 0
     for depth in sorted(depths):
         texts = [_injected(scene, block) for block in of_depth(depths[depth], depth)]
-        place = (1 if depth == 0 and scene.type == "continue" else depth) + put
-        chat[place:place] = texts
+        index = (1 if depth == 0 and scene.type == "continue" else depth) + put
+        chat[index:index] = texts
         put += len(texts)
     return chat
 
 
-def _injected(scene: Scene, block: Block) -> Said:
+def _injected(scene: Scene, block: Block) -> Utterance:
     role = block.role
     names = {"user": scene.inputs.user, "assistant": scene.inputs.char}
-    return Said(
+    return Utterance(
         role=role,
         name=names.get(role, ""),
         text=block.content,
@@ -155,46 +155,50 @@ def _injected(scene: Scene, block: Block) -> Said:
     )
 
 
-def _with_tail(scene: Scene, chat: list[Said]) -> list[Said]:
+def _with_tail(scene: Scene, chat: list[Utterance]) -> list[Utterance]:
     """What stands behind the history: the user's, under no name (`sillytavern.md` 64)."""
     text = post_history(scene)
     if text:
         origin = Origin("preset", "post_history")
-        tail = Said(role="user", name="", text=text, source="post_history", is_user=True, origin=origin)
+        tail = Utterance(role="user", name="", text=text, source="post_history", is_user=True, origin=origin)
         chat.insert(1 if scene.type == "continue" and chat else 0, tail)
     return chat
 
 
-def _written(scene: Scene, instruct: InstructMode | None, chat: list[Said]) -> Iterator[TextLine]:
+def _written(scene: Scene, instruct: InstructMode | None, chat: list[Utterance]) -> Iterator[TextLine]:
     """The lines, newest first; the first of the chat, the user's last one and the one to continue have sequences of their own."""
     own = scene.type == "impersonate"
-    last_user = None if own else next((place for place, said in enumerate(chat) if said.is_user), None)
-    for place, said in enumerate(chat):
-        opened = place == 0 and scene.type == "continue"
+    last_user = None if own else next((index for index, utterance in enumerate(chat) if utterance.is_user), None)
+    for index, utterance in enumerate(chat):
+        opened = index == 0 and scene.type == "continue"
         turn = (
             SequenceTurn.LAST
-            if opened or place == last_user
+            if opened or index == last_user
             else SequenceTurn.FIRST
-            if place == len(chat) - 1
+            if index == len(chat) - 1
             else SequenceTurn.MIDDLE
         )
-        yield TextLine(said, _text(instruct, said, turn, opened=opened))
+        yield TextLine(utterance, _text(instruct, utterance, turn, opened=opened))
 
 
-def _text(instruct: InstructMode | None, said: Said, turn: SequenceTurn, *, opened: bool) -> str:
+def _text(instruct: InstructMode | None, utterance: Utterance, turn: SequenceTurn, *, opened: bool) -> str:
     if instruct is not None:
-        return instruct.line(said.role, said.name, said.text, turn, guest=said.guest, closed=not opened)
-    named = said.name and said.role != "system"
-    text = f"{said.name}: {said.text}\n" if named else f"{said.text}\n"
-    return text[: text.rfind(said.text) + len(said.text)] if opened else text
+        return instruct.line(
+            utterance.role, utterance.name, utterance.text, turn, guest=utterance.guest, closed=not opened
+        )
+    named = utterance.name and utterance.role != "system"
+    text = f"{utterance.name}: {utterance.text}\n" if named else f"{utterance.text}\n"
+    return text[: text.rfind(utterance.text) + len(utterance.text)] if opened else text
 
 
 def _alignment(scene: Scene, instruct: InstructMode | None) -> TextLine | None:
     if instruct is None or not instruct.template.user_alignment_message:
         return None
     text = scene.expand(instruct.template.user_alignment_message)
-    said = Said(role="user", name=scene.inputs.user, text=text, source="alignment", origin=Origin("preset", "instruct"))
-    return TextLine(said, instruct.line("user", said.name, text, SequenceTurn.FIRST))
+    utterance = Utterance(
+        role="user", name=scene.inputs.user, text=text, source="alignment", origin=Origin("preset", "instruct")
+    )
+    return TextLine(utterance, instruct.line("user", utterance.name, text, SequenceTurn.FIRST))
 
 
 TEXT_HISTORY: Final = Step("macro_expansion", _run_macro_expansion, NoConfig)

@@ -81,7 +81,7 @@ class TextParts(msgspec.Struct, frozen=True):
 
     def whole(self, filled: TextFill) -> int:
         """Tokens of a filled prompt."""
-        lines = [self.history.lines[place].text for place in reversed(filled.lines)]
+        lines = [self.history.lines[index].text for index in reversed(filled.lines)]
         last = lines[-1] if lines else ""
         aligned = self.alignment if filled.aligned else ""
         before = (self.compiled.story, self.examples(filled.examples), aligned, *lines)
@@ -95,26 +95,26 @@ def fill(parts: TextParts) -> TextFill:
     injected = _injected(parts)
     others = set(range(len(lines))) - set(injected)
     _take(parts, sorted(others), _take(parts, injected, parts.base(), taken), taken)
-    aligned = parts.history.alignment is not None and not lines[max(taken, default=0)].said.is_user
-    said = "".join(lines[place].text for place in taken)
-    examples = _examples(parts, parts.base(parts.alignment + said if aligned else said))
+    aligned = parts.history.alignment is not None and not lines[max(taken, default=0)].utterance.is_user
+    chat = "".join(lines[index].text for index in taken)
+    examples = _examples(parts, parts.base(parts.alignment + chat if aligned else chat))
     return _fitted(parts, TextFill(lines=tuple(sorted(taken)), examples=examples, aligned=aligned))
 
 
 def _injected(parts: TextParts) -> list[int]:
     """The places of texts at depths."""
-    places = [place for place, line in enumerate(parts.history.lines) if line.said.is_injected]
-    late = parts.history.continued is not None and parts.history.lines[0].said.source == "post_history"
-    return [place - 1 for place in places] if late else places
+    indices = [index for index, line in enumerate(parts.history.lines) if line.utterance.is_injected]
+    late = parts.history.continued is not None and parts.history.lines[0].utterance.source == "post_history"
+    return [index - 1 for index in indices] if late else indices
 
 
-def _take(parts: TextParts, places: Iterable[int], used: int, taken: list[int]) -> int:
+def _take(parts: TextParts, indices: Iterable[int], used: int, taken: list[int]) -> int:
     """Take lines up to the first that does not fit. The tokens used, with its own: as in the original it leaves no room."""
-    for place in places:
-        used += parts.tokens(parts.history.lines[place].text)
+    for index in indices:
+        used += parts.tokens(parts.history.lines[index].text)
         if used >= parts.budget:
             break
-        taken.append(place)
+        taken.append(index)
     return used
 
 
@@ -122,10 +122,10 @@ def _examples(parts: TextParts, used: int) -> int:
     """How many examples there is room for; pinned ones have theirs. The lines count as one text now."""
     if parts.pinned:
         return len(parts.compiled.examples)
-    for place, example in enumerate(parts.compiled.examples):
+    for index, example in enumerate(parts.compiled.examples):
         used += parts.tokens(example.text)
         if used >= parts.budget:
-            return place
+            return index
     return len(parts.compiled.examples)
 
 
@@ -181,8 +181,8 @@ def _parts(state: State) -> TextParts:
 def _check_message(state: State, config: SillyTrimmingConfig, parts: TextParts, filled: TextFill) -> None:
     """Refuse to leave out what the user says now."""
     lines = parts.history.lines
-    newest = next((index for index, line in enumerate(lines) if line.said.source == "history"), None)
-    if newest is not None and lines[newest].said.is_user and newest not in filled.lines:
+    newest = next((index for index, line in enumerate(lines) if line.utterance.source == "history"), None)
+    if newest is not None and lines[newest].utterance.is_user and newest not in filled.lines:
         needed = parts.base(lines[newest].text)
         refuse_or_warn(state, config, LEFT_OUT, budget=parts.budget, needed=needed, hint=MESSAGE_HINT)
 
@@ -191,14 +191,14 @@ def _blocks(parts: TextParts, filled: TextFill) -> Iterator[Block]:
     """The prompt from top to bottom; what is not in it disabled, in its place."""
     compiled, history = parts.compiled, parts.history
     yield _block("system", compiled.story, "story_string", Origin("preset", "story_string"))
-    for place, example in enumerate(compiled.examples):
+    for index, example in enumerate(compiled.examples):
         yield _block(
             example.role,
             example.text,
             "examples",
             example.origin,
             group="examples",
-            enabled=place < filled.examples,
+            enabled=index < filled.examples,
             removable=not parts.pinned,
         )
     yield _block("system", compiled.start, "chat_start", Origin("preset", "chat_start"))
@@ -220,9 +220,9 @@ def _chat(parts: TextParts, filled: TextFill) -> Iterator[Block]:
     newest = min(filled.lines, default=None)
     if aligned is not None:
         yield _line(aligned, _ended(parts, aligned) if newest is None else aligned.text)
-    for place in reversed(range(len(lines))):
-        line, enabled = lines[place], place in filled.lines
-        yield _line(line, _ended(parts, line) if place == newest else line.text, enabled=enabled)
+    for index in reversed(range(len(lines))):
+        line, enabled = lines[index], index in filled.lines
+        yield _line(line, _ended(parts, line) if index == newest else line.text, enabled=enabled)
     last = aligned if newest is None else lines[newest]
     if last is not None:
         yield from _reply(parts, _ended(parts, last))
@@ -244,17 +244,17 @@ _GROUPS: Final = {"history": "history"}
 
 
 def _line(line: TextLine, text: str, *, enabled: bool = True, removable: bool = True) -> Block:
-    said = line.said
+    utterance = line.utterance
     return _block(
-        said.role,
+        utterance.role,
         text,
         "chat_history",
-        said.origin,
-        source=said.source,
-        group=_GROUPS.get(said.source, "system"),
+        utterance.origin,
+        source=utterance.source,
+        group=_GROUPS.get(utterance.source, "system"),
         enabled=enabled,
-        removable=removable and said.source == "history",
-        depth=said.depth,
+        removable=removable and utterance.source == "history",
+        depth=utterance.depth,
     )
 
 
