@@ -123,18 +123,14 @@ class Chat(msgspec.Struct, frozen=True, kw_only=True):
         for index, message in enumerate(self.messages):
             while bad and bad[0].before <= index:
                 lines.append(bad.pop(0).data)
-            lines.append(_one_line(message))
+            line = message.encode()
+            lines.append(encode_json(message.raw) if b"\n" in line else line.rstrip(b"\r"))
         return b"".join(line + b"\n" for line in [*lines, *(item.data for item in bad)])
 
     def _place(self, index: int) -> int:
         if not -len(self.messages) <= index < len(self.messages):
             raise UsageError(f"the chat has no message {index}", hint=f"it has {len(self.messages)} messages")
         return index % len(self.messages)
-
-
-def _one_line(message: ChatMessage) -> bytes:
-    line = message.encode()
-    return encode_json(message.raw) if b"\n" in line else line.rstrip(b"\r")
 
 
 def _plain(item: Any) -> Any:

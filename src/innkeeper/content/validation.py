@@ -88,7 +88,7 @@ def validate(character: Character) -> tuple[Finding, ...]:
     """What in a card breaks its own version's specification; nothing means that it follows it."""
     tree = character.document.tree
     if character.version is CardVersion.V1:
-        return tuple(_check_v1(tree))
+        return tuple(_required(tree, dict.fromkeys((name for name in V1_NAMES if name != "creator_notes"), TEXT), ()))
     data = tree.get("data")
     if not isinstance(data, dict):
         return (_must("data", ("data",), data, OBJECT),)
@@ -97,10 +97,6 @@ def validate(character: Character) -> tuple[Finding, ...]:
 
 def _all(value: Any, kind: type) -> bool:
     return isinstance(value, list) and all(isinstance(item, kind) for item in value)
-
-
-def _check_v1(tree: Mapping[str, Any]) -> Iterator[Finding]:
-    yield from _required(tree, dict.fromkeys((name for name in V1_NAMES if name != "creator_notes"), TEXT), ())
 
 
 def _check_card(version: CardVersion, tree: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[Finding]:

@@ -81,7 +81,10 @@ class Text(BaseDialect):
         if talk.style.repair:
             turns = merged(turns, talk.style, report)
         prompt, stop = self._prompt(turns, options, report)
-        return {"prompt": prompt, "stop_sequences": list(dict.fromkeys((*_stops(options), *stop)))}
+        return {
+            "prompt": prompt,
+            "stop_sequences": list(dict.fromkeys((*stop_list(neutral(options).get("stop")), *stop))),
+        }
 
     def _prompt(self, turns: list[Turn], options: Mapping[str, Any], report: Report) -> tuple[str, tuple[str, ...]]:
         reply = options.get("reply") or ASSISTANT
@@ -106,10 +109,6 @@ class Text(BaseDialect):
 
     def _add_tools(self, body: dict[str, Any], tools: Sequence[Tool], report: Report) -> None:
         """Tools have no field; a chat template has already read them."""
-
-
-def _stops(options: Mapping[str, Any]) -> list[str]:
-    return stop_list(neutral(options).get("stop"))
 
 
 def _tools(options: Mapping[str, Any]) -> list[Tool]:

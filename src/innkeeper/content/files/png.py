@@ -324,14 +324,9 @@ def _read(reader: Reader, payload: bytes, keyword: str, findings: list[Finding],
     expected = keyword == "ccv3"
     if expected is not (character.version is CardVersion.V3):
         message = f"a {character.version.value.upper()} card stands under the keyword {keyword}"
-        return _with_finding(character, Finding("keyword", message, level=Level.INFO))
+        findings = [*character.findings, Finding("keyword", message, level=Level.INFO)]
+        return msgspec.structs.replace(character, findings=tuple(findings))
     return character
-
-
-def _with_finding(character: Character, finding: Finding) -> Character:
-    from msgspec.structs import replace
-
-    return replace(character, findings=(*character.findings, finding))
 
 
 def _is_card(image: bytes, chunk: PngChunk) -> bool:

@@ -95,7 +95,9 @@ class JsonAsset(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         for name, value in fields.items():
             if name not in {slot.attribute for slot in _slots(type(self))}:
                 raise UnknownNameError(f"field of {self.WHAT}", name, self.__struct_fields__)
-            edits[(*self.path, self._key(name))] = ABSENT if value is None else _plain(value)
+            names = self.names(name)
+            key = next((key for key in names if key in self.raw), names[0])
+            edits[(*self.path, key)] = ABSENT if value is None else _plain(value)
         return type(self).read(self.document.replace(edits), self.path)
 
     def to_dict(self) -> dict[str, Any]:
@@ -106,10 +108,6 @@ class JsonAsset(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def to_json(self) -> bytes:
         """The object as JSON text: byte for byte as read, except where it was edited."""
         return Document(self.raw).encode() if self.path else self.document.encode()
-
-    def _key(self, name: str) -> str:
-        names = self.names(name)
-        return next((key for key in names if key in self.raw), names[0])
 
 
 class _Slot(NamedTuple):

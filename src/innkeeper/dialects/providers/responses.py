@@ -111,21 +111,16 @@ def _items(turn: Turn, report: Report) -> list[dict[str, Any]]:
     if turn.role == TOOL:
         return [{"type": "function_call_output", "call_id": turn.call_id or "", "output": _content(turn, report)}]
     thoughts = [_thought(part, turn, report) for part in turn.reasoning]
-    said = [{"role": turn.role, "content": _content(turn, report)}] if _says(turn) else []
-    return [*(thought for thought in thoughts if thought), *said, *(_call(call) for call in turn.calls)]
-
-
-def _says(turn: Turn) -> bool:
-    return bool(turn.text or turn.attachments or not (turn.calls or turn.reasoning))
+    speaks = turn.text or turn.attachments or not (turn.calls or turn.reasoning)
+    message = [{"role": turn.role, "content": _content(turn, report)}] if speaks else []
+    return [*(thought for thought in thoughts if thought), *message, *(_call(call) for call in turn.calls)]
 
 
 def _content(turn: Turn, report: Report) -> Any:
     media = media_parts(turn, part, report)
-    return _with_text(turn, media) if media else turn.text
-
-
-def _with_text(turn: Turn, media: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [*([{"type": "input_text", "text": turn.text}] if turn.text else []), *media]
+    if not media:
+        return turn.text
+    return [{"type": "input_text", "text": turn.text}, *media] if turn.text else media
 
 
 def _thought(part: Mapping[str, Any], turn: Turn, report: Report) -> dict[str, Any] | None:
