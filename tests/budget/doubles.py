@@ -5,6 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from innkeeper.budget.unit import Unit
 from innkeeper.prompt import Block, FrozenDict, Plan, freeze
 
 
@@ -80,3 +81,16 @@ def block(content: str = "x", group: str = "history", role: str = "user", **fiel
             name = key if key == "source" else f"eviction_{key}"
             fields["metadata"] = FrozenDict({**fields.get("metadata", {}), name: fields.pop(key)})
     return Block(role=role, content=content, group=group, **fields)
+
+
+UNITS = st.lists(
+    st.builds(
+        lambda tokens, turn, priority, protected: (tokens, turn, priority, protected),
+        st.integers(0, 9),
+        st.sampled_from(["examples", "lore", "history"]),
+        st.integers(0, 3),
+        st.booleans(),
+    ),
+    max_size=12,
+).map(lambda rows: [Unit((index,), *row) for index, row in enumerate(rows)])
+"""Units of one block each, by tokens, pass, priority, and whether they are protected."""

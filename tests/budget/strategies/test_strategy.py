@@ -11,18 +11,7 @@ from innkeeper.budget import STRATEGIES, BaseStrategy, BudgetError, GroupOrder, 
 from innkeeper.budget.strategies.strategy import in_order, moves_of
 from innkeeper.budget.unit import Unit
 from innkeeper.prompt import FrozenDict, UnknownNameError
-from tests.budget.doubles import Characters, block
-
-UNITS = st.lists(
-    st.builds(
-        lambda tokens, turn, priority, protected: (tokens, turn, priority, protected),
-        st.integers(0, 9),
-        st.sampled_from(["examples", "lore", "history"]),
-        st.integers(0, 3),
-        st.booleans(),
-    ),
-    max_size=12,
-).map(lambda rows: [Unit((index,), *row) for index, row in enumerate(rows)])
+from tests.budget.doubles import UNITS, Characters, block
 
 
 @given(UNITS, st.sampled_from([GroupOrder(), Priority()]), st.integers(0, 60))
@@ -35,23 +24,6 @@ def test_no_unit_more_than_needed_goes(units: list[Unit], strategy: Any, budget:
         assert left + gone[-1].tokens > budget
     if left > budget:
         assert {unit.members for unit in gone} == {unit.members for unit in units if not unit.protected}
-
-
-@given(UNITS)
-def test_group_order_goes_pass_by_pass_oldest_first(units: list[Unit]) -> None:
-    """Examples, lore, history; within each in prompt order."""
-    rank = ["examples", "lore", "history"]
-    gone = GroupOrder().choose(units, sum(unit.tokens for unit in units) + 1, 0)
-    keys = [(rank.index(unit.turn), unit.members) for unit in gone]
-    assert keys == sorted(keys)
-
-
-@given(UNITS)
-def test_priority_goes_from_the_lowest(units: list[Unit]) -> None:
-    """Ascending, ties in prompt order, whatever the group."""
-    gone = Priority().choose(units, sum(unit.tokens for unit in units) + 1, 0)
-    keys = [(unit.priority, unit.members) for unit in gone]
-    assert keys == sorted(keys)
 
 
 def test_heads_go_with_the_last_of_what_they_head() -> None:
