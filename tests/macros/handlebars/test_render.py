@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.macros.engine.errors import MacroArgumentError, MacroLimitError, MacroSyntaxError, UnknownMacroError
-from innkeeper.macros.engine.limits import HANDLEBARS_LIMITS
 from innkeeper.macros.handlebars.render import render_handlebars
+from innkeeper.macros.handlebars.syntax import HANDLEBARS_LIMITS
 from innkeeper.prompt import InnkeeperError
 
 VALUES = {"char": "Mira", "user": "Sam", "empty": "", "list": ["a", "b"], "card": {"name": "M", "age": 3}, "no": False}

@@ -7,10 +7,9 @@ import pytest
 from msgspec.structs import replace
 
 from innkeeper.macros.engine.errors import MacroLimitError
-from innkeeper.macros.engine.limits import LIQUID_LIMITS
 from innkeeper.macros.liquid import engine as liquid_engine
 from innkeeper.macros.liquid.engine import filter_names, parse, run
-from innkeeper.macros.liquid.session import LiquidSession
+from innkeeper.macros.liquid.session import LIQUID_LIMITS, LiquidSession
 from innkeeper.prompt.memo import Memo
 
 

@@ -7,8 +7,8 @@ from liquid import Environment
 from liquid.exceptions import LiquidError, LiquidSyntaxError
 
 from innkeeper.macros.engine.errors import MacroLimitError
-from innkeeper.macros.engine.limits import LIQUID_LIMITS
 from innkeeper.macros.liquid.scanner import Scanner
+from innkeeper.macros.liquid.session import LIQUID_LIMITS
 
 SAME = [
     "plain",

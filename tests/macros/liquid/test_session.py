@@ -7,8 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from innkeeper.macros.engine.errors import MacroArgumentError, MacroLimitError
-from innkeeper.macros.engine.limits import LIQUID_LIMITS
-from innkeeper.macros.liquid.session import LiquidSession, size_of, text_of
+from innkeeper.macros.liquid.session import LIQUID_LIMITS, LiquidSession, size_of, text_of
 
 SMALL = replace(LIQUID_LIMITS, steps=10, value_size=50, items=5, number_bits=8)
 

@@ -18,7 +18,7 @@ from innkeeper.macros.engine.errors import (
     UndefinedVariableError,
     UnknownMacroError,
 )
-from innkeeper.macros.engine.limits import LIQUID_LIMITS
+from innkeeper.macros.liquid.session import LIQUID_LIMITS
 from innkeeper.macros.liquid.templates import (
     LiquidResult,
     check,

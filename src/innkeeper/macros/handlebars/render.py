@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from innkeeper.macros.engine.errors import MacroArgumentError, MacroLimitError, UnknownMacroError, place_in
-from innkeeper.macros.engine.limits import HANDLEBARS_LIMITS
-from innkeeper.macros.handlebars.syntax import parse
+from innkeeper.macros.handlebars.syntax import HANDLEBARS_LIMITS, parse
 from innkeeper.macros.handlebars.tree import BlockStatement, Call, Content, Fragment, Literal, Path, Program, Value
 
 __all__ = ["render_handlebars"]

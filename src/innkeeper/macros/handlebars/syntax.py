@@ -9,8 +9,9 @@ import re
 from functools import lru_cache
 from typing import Any, Final, NoReturn
 
+import msgspec
+
 from innkeeper.macros.engine.errors import MacroLimitError, MacroSyntaxError, place_in
-from innkeeper.macros.engine.limits import HANDLEBARS_LIMITS
 from innkeeper.macros.handlebars.tree import (
     BlockStatement,
     Call,
@@ -25,7 +26,26 @@ from innkeeper.macros.handlebars.tree import (
     strip_blanks,
 )
 
-__all__ = ["parse"]
+__all__ = ["HANDLEBARS_LIMITS", "HandlebarsLimits", "parse"]
+
+
+class HandlebarsLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """The limits of one Handlebars template (`MacroLimitError`)."""
+
+    template_chars: int = 200_000
+    """The template."""
+    output_chars: int = 4 * 1024 * 1024
+    """What it renders to."""
+    nesting: int = 64
+    """Blocks and parentheses inside one another."""
+    steps: int = 200_000
+    """Pieces of text and tags rendered, those in loops each time."""
+    cached: int = 64
+    """Parsed templates kept."""
+
+
+HANDLEBARS_LIMITS: Final = HandlebarsLimits()
+"""The defaults."""
 
 _TAGS: Final = tuple(
     (kind, re.compile(pattern))

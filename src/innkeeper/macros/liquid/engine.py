@@ -31,7 +31,6 @@ from innkeeper.macros.engine.errors import (
     UnknownMacroError,
     place_in,
 )
-from innkeeper.macros.engine.limits import CACHED_TEMPLATE_BYTES, CACHED_TEMPLATES, LIQUID_LIMITS, LiquidLimits
 from innkeeper.macros.engine.ranges import MacroRange
 from innkeeper.macros.liquid.bounded import (
     CRASHES,
@@ -44,7 +43,14 @@ from innkeeper.macros.liquid.bounded import (
 )
 from innkeeper.macros.liquid.filters import FILTERS
 from innkeeper.macros.liquid.scanner import Scanner
-from innkeeper.macros.liquid.session import LiquidSession, limit_error
+from innkeeper.macros.liquid.session import (
+    CACHED_TEMPLATE_BYTES,
+    CACHED_TEMPLATES,
+    LIQUID_LIMITS,
+    LiquidLimits,
+    LiquidSession,
+    limit_error,
+)
 from innkeeper.macros.liquid.variables import TAGS
 from innkeeper.prompt.errors import LimitError
 from innkeeper.prompt.memo import Memo

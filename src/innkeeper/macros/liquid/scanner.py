@@ -24,7 +24,7 @@ from liquid.token import (
 )
 
 from innkeeper.macros.engine.errors import MacroLimitError, place_in
-from innkeeper.macros.engine.limits import LiquidLimits
+from innkeeper.macros.liquid.session import LiquidLimits
 
 __all__ = ["Scanner"]
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Final
 
+import msgspec
+
 from innkeeper.macros.engine.errors import MacroArgumentError, MacroLimitError
-from innkeeper.macros.engine.limits import LIQUID_LIMITS, LiquidLimits
 from innkeeper.macros.engine.ranges import MacroRange
 from innkeeper.prompt.clock import Clock
 from innkeeper.prompt.errors import Where
@@ -19,7 +20,59 @@ from innkeeper.prompt.frozen import EMPTY
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.prompt.variables import StagedVariables
 
-__all__ = ["LiquidSession", "size_of", "text_of"]
+__all__ = [
+    "CACHED_TEMPLATES",
+    "CACHED_TEMPLATE_BYTES",
+    "LIQUID_LIMITS",
+    "LiquidLimits",
+    "LiquidSession",
+    "size_of",
+    "text_of",
+]
+
+
+class LiquidLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """The limits of one Liquid template (`MacroLimitError`; in a tolerant build the whole template stays as text)."""
+
+    template_bytes: int = 200_000
+    """The template, in bytes of UTF-8."""
+    output_bytes: int = 200_000
+    """What it renders to, or captures at once, in bytes of UTF-8."""
+    tags: int = 10_000
+    """Tags and outputs in it."""
+    nesting: int = 64
+    """Blocks inside one another."""
+    brackets: int = 100
+    """Brackets and parentheses in one expression."""
+    value_size: int = 1_000_000
+    """One value: characters of its texts, plus 8 for each item or number."""
+    namespace_size: int = 2_000_000
+    """All values assigned or captured, sized likewise."""
+    items: int = 200_000
+    """Items of a range or list."""
+    loop_iterations: int = 10_000
+    """Turns of a loop, times those of the loops around it."""
+    steps: int = 200_000
+    """Work: one step for a variable, filter, output or turn of a loop and each tag in it, more for long texts."""
+    seconds: float = 2.0
+    """Wall time. ``steps`` are spent long before on any usual machine, so that what renders does not hang on its speed."""
+    number_bits: int = 1024
+    """Binary digits of a whole number."""
+    dice: int = 1_000
+    """Dice in one throw."""
+    dice_sides: int = 1_000_000_000
+    """Sides of a die."""
+
+
+LIQUID_LIMITS: Final = LiquidLimits()
+"""The defaults."""
+
+
+CACHED_TEMPLATES: Final = 256
+"""Parsed Liquid templates kept, those used last."""
+
+CACHED_TEMPLATE_BYTES: Final = 4_000_000
+"""Bytes of the texts of all Liquid templates kept."""
 
 _CHECK_EVERY: Final = 2_000
 _CHARS_A_STEP: Final = 256

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 import msgspec
 
 from innkeeper.macros.engine.errors import MacroError, MacroLimitError, UnknownMacroError, place_in
-from innkeeper.macros.engine.limits import LIQUID_LIMITS
 from innkeeper.macros.engine.ranges import Edit, MacroRange, edited
+from innkeeper.macros.liquid.session import LIQUID_LIMITS, LiquidSession
 from innkeeper.prompt.clock import Clock
 from innkeeper.prompt.context import Context
 from innkeeper.prompt.errors import InputError, LimitError, UsageError
@@ -24,9 +24,6 @@ from innkeeper.prompt.frozen import EMPTY, MAX_DEPTH
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.prompt.text import scalar_text
 from innkeeper.prompt.variables import StagedVariables, VariablesStore
-
-if TYPE_CHECKING:
-    from innkeeper.macros.liquid.session import LiquidSession
 
 __all__ = ["LiquidResult", "Participant", "check", "liquid_assigns", "liquid_registers", "render", "variables_used"]
 
@@ -105,7 +102,6 @@ def _output(
     if "{{" not in text and "{%" not in text and len(text) * 4 <= LIQUID_LIMITS.template_bytes:
         return text, None
     from innkeeper.macros.liquid.engine import run
-    from innkeeper.macros.liquid.session import LiquidSession
 
     session = LiquidSession(assigns, variables, strict, registers, clock)
     return run(text, session), session

@@ -15,7 +15,6 @@ from msgspec import structs
 from innkeeper.macros.engine.environment import MacroEnvironment
 from innkeeper.macros.engine.errors import MacroLimitError
 from innkeeper.macros.engine.evaluate import KEEP, Call, Macro, Span, dedent
-from innkeeper.macros.engine.limits import MAX_DICE
 from innkeeper.macros.silly.variables import falsy
 from innkeeper.text.javascript.random_numbers import Dice, SeedRandom, read_dice, string_hash, throw
 from innkeeper.text.javascript.values import number_text, strip
@@ -24,6 +23,7 @@ __all__ = [
     "CHANCE_MACROS",
     "CORE_MACROS",
     "ELSE",
+    "MAX_DICE",
     "TRIM",
     "chat_hash",
     "picked",
@@ -31,6 +31,9 @@ __all__ = [
     "trimmed_spans",
     "without_spans",
 ]
+
+MAX_DICE: Final = 100_000
+"""Dice thrown in one build (`MacroLimitError`; the throw stays as text)."""
 
 TRIM = "{{trim}}"
 """What a ``{{trim}}`` without content leaves behind: it goes last of all, with the newlines around it."""
