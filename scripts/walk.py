@@ -1,8 +1,9 @@
 """Print the walk of one history message, from `innkeeper build` to the body of the request: modules, calls and shapes.
 
 ``python scripts/walk.py [TAVERN]`` builds a chat of three messages from files, once to import everything and once more with
-other texts under a profiler, and prints each module in the order in which it is first entered, then every type that carried
-the second message's text on its way. Modules count when one of their functions runs; imports do not.
+other texts under a profiler. It prints each module that runs, in the order in which it is first entered, with a star where the
+second message passes: one of the module's functions is given it or gives it back, in whatever shape. Then every type that
+carried it. Imports do not count.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ class Walk:
         self.functions: set[tuple[str, str]] = set()
         self.changes = 0
         self.shapes: dict[str, str] = {}
+        self.passed: set[str] = set()
         self._last = ""
 
     def __call__(self, frame: FrameType, event: str, result: Any) -> None:
@@ -45,6 +47,9 @@ class Walk:
         module = frame.f_globals.get("__name__", "")
         if not module.startswith("innkeeper.") or not frame.f_code.co_filename.startswith(str(SOURCE)):
             return
+        values = [result] if event == "return" else [frame.f_locals[name] for name in arguments_of(frame)]
+        if module not in self.passed and any(self._holds(value, DEEP) for value in values):
+            self.passed.add(module)
         if event == "return":
             self._look(result, module, DEEP)
             return
@@ -52,6 +57,20 @@ class Walk:
         self.functions.add((module, frame.f_code.co_qualname))
         self.changes += module != self._last
         self._last = module
+
+    def _holds(self, value: Any, levels: int) -> bool:
+        if isinstance(value, str):
+            return self.marker in value
+        if not levels:
+            return False
+        items: Any = ()
+        if isinstance(value, dict):
+            items = value.values()
+        elif isinstance(value, msgspec.Struct):
+            items = [getattr(value, field) for field in value.__struct_fields__]
+        elif isinstance(value, (list, tuple)):
+            items = value[:8]
+        return any(self._holds(item, levels - 1) for item in items)
 
     def _look(self, value: Any, module: str, levels: int) -> None:
         name = type(value).__name__
@@ -72,6 +91,13 @@ class Walk:
             self.shapes[name] = module
         for item in items:
             self._look(item, module, levels - 1)
+
+
+def arguments_of(frame: FrameType) -> tuple[str, ...]:
+    """The names of a call's arguments, without ``self``: an object that holds a message is not given one."""
+    code = frame.f_code
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return tuple(name for name in names if name != "self" and name in frame.f_locals)
 
 
 def files(folder: Path, word: str) -> list[str]:
@@ -122,7 +148,8 @@ def walk(tavern: str) -> Walk:
 if __name__ == "__main__":
     seen = walk(sys.argv[1] if len(sys.argv) > 1 else "silly")
     for module, calls in seen.calls.items():
-        print(f"{calls:6} {module.removeprefix('innkeeper.')}")
+        print(f"{calls:6} {'*' if module in seen.passed else ' '} {module.removeprefix('innkeeper.')}")
     figures = len(seen.calls), len(seen.functions), sum(seen.calls.values()), seen.changes
-    print("{} modules, {} functions, {} calls, {} changes of module".format(*figures))
+    print(f"{len(seen.passed)} modules pass the message")
+    print("{} modules run, {} functions, {} calls, {} changes of module".format(*figures))
     print(f"{len(seen.shapes)} shapes: " + ", ".join(f"{name} ({module})" for name, module in seen.shapes.items()))
