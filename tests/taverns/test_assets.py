@@ -45,6 +45,7 @@ class Somebody:
         ('{"name": "Sera", "description": "D"}', "Sera", "D"),
         ("Sera", "Sera", ""),
         ({"name": "Sera"}, "Sera", ""),
+        ({"name": "Sera", "message": ["Ahoy"]}, "Sera", ""),
         (Somebody("Sera", "D"), "Sera", "D"),
         (SimpleNamespace(data=SimpleNamespace(name="Sera", description="D")), "Sera", "D"),
         (SimpleNamespace(name="Sera", description="D", nickname=None), "Sera", "D"),

@@ -256,6 +256,8 @@ def character_of(value: Any) -> Character | None:
         and value["name"].strip()
     ):
         return Character(name=scalar_text(value["name"]))
+    if isinstance(value, Mapping) and "spec" not in value and isinstance(value.get("message"), (list, tuple)):
+        value = {"description": "", **value}  # SmartTavern's file needs none
     if isinstance(value, (str, bytes, Mapping)):
         return _with_smart_parts(Character.of(value))
     card = getattr(value, "data", value)

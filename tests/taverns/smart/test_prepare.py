@@ -39,6 +39,23 @@ def test_books_of_others(book: Any) -> None:
     assert (entry["content"], entry["condition"]) == ("A bell.", "{{keywords:any::reef}}")
 
 
+@pytest.mark.parametrize(
+    "character",
+    [{"name": "Ann", "description": "D", "scenario": "Here"}, {"name": "Ann", "message": ["Hi"], "scenario": "Here"}],
+    ids=["card", "own"],
+)
+def test_the_chat_has_a_scenario_of_its_own(character: dict[str, Any]) -> None:
+    """The scenario in a chat's metadata stands instead of the character's, in whatever words that is written."""
+    metadata = {"chat_metadata": {"scenario": "At sea"}}
+    assert _inputs(character=character).table["scenario_description"] == "Here"
+    assert _inputs(character=character, settings=metadata).table["scenario_description"] == "At sea"
+
+
+def test_a_character_of_messages_alone() -> None:
+    """A file in this tavern's words need not be a card."""
+    assert _inputs(character={"name": "Ann", "message": ["Ahoy"]}).greetings == ("Ahoy",)
+
+
 def test_variables_of_the_chat() -> None:
     """What there is nothing of yet is not set."""
     found = chat_variables([{"role": "user", "content": "Hi"}], "Hi")

@@ -45,9 +45,11 @@ def is_smart_character(value: Any) -> bool:
 
 def convert_character(assets: Assets, state: State) -> tuple[dict[str, Any] | None, Character | None]:
     """The character as this tavern's file would have it, and as a card where it is one."""
-    raw, card = raw_of(assets.request.character), assets.character
+    raw = raw_of(assets.request.character)
     if is_smart_character(raw):
-        return _own(raw), None
+        scenario = assets.metadata.get("scenario")
+        return {**_own(raw), **({"scenario": scenario} if scenario else {})}, None
+    card = assets.character
     if card is None:
         return None, None
     carried: dict[str, Any] = {"name": card.display_name, "description": card.description}

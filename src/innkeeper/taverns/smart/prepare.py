@@ -6,7 +6,7 @@ variables holds the chat's own and those that describe it to macros: its people,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -30,6 +30,7 @@ from innkeeper.taverns.smart.asset_conversion import (
     convert_preset,
     greetings_of,
     is_smart_book,
+    is_smart_character,
     is_smart_preset,
     people_variables,
 )
@@ -70,8 +71,16 @@ def run(state: State, _config: NoConfig) -> None:
     _greet(state, inputs)
 
 
+_OWN_WORDS: Final[Mapping[str, Callable[[Any], bool]]] = {
+    "character": is_smart_character,
+    "preset": is_smart_preset,
+    "lorebooks": is_smart_book,
+}
+"""Which assets are files of this tavern's own, read as they are."""
+
+
 def _own_words(field: str, raw: Any) -> bool:
-    return (field == "preset" and is_smart_preset(raw)) or (field == "lorebooks" and is_smart_book(raw))
+    return field in _OWN_WORDS and _OWN_WORDS[field](raw)
 
 
 INPUTS: Final = InputRules(
