@@ -4,7 +4,6 @@ To add a command, write its module and add one entry here. Help texts stand in t
 imports none of them.
 """
 
-import difflib
 from collections.abc import Mapping
 from importlib import import_module
 from types import MappingProxyType
@@ -112,6 +111,8 @@ class LazyGroup(click.Group):
         """
         name = args[0]
         if not (name.startswith("-") or name in self.list_commands(ctx)):
+            import difflib  # here, since a name is rarely wrong
+
             near = difflib.get_close_matches(name, self.list_commands(ctx), n=1)
             ctx.fail(f"No such command {name!r}." + (f" Did you mean {near[0]!r}?" if near else ""))
         return super().resolve_command(ctx, args)

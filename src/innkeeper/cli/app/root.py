@@ -4,10 +4,8 @@ Every exception that ends a run becomes words on stderr and an exit code here, a
 """
 
 import io
-import json
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -132,8 +130,12 @@ def report(error: BaseException, settings: CliSettings) -> int:
         return INTERRUPTED
     failure = describe(error)
     if settings.debug:
+        import traceback
+
         sys.stderr.write("".join(traceback.format_exception(error)))
     if settings.as_json:
+        import json
+
         # Escaped to ASCII, so that no terminal or pipe can stumble over it.
         sys.stderr.write(json.dumps({"error": {**failure.facts, "exit_code": failure.exit_code}}, default=str) + "\n")
     else:
