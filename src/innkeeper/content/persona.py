@@ -96,7 +96,7 @@ def _from_backup(tree: Mapping[str, Any], limits: Limits) -> list[Persona]:
     found = []
     for avatar, name in tree["personas"].items():
         own = described.get(avatar) if isinstance(described, dict) else None
-        told = {**(own if isinstance(own, dict) else {}), "name": name, "avatar": avatar}
-        told["is_default"] = tree.get("default_persona") == avatar
-        found.append(Persona.read(Document(told), limits=limits))
+        backed_up = {**(own if isinstance(own, dict) else {}), "name": name, "avatar": avatar}
+        backed_up["is_default"] = tree.get("default_persona") == avatar
+        found.append(Persona.read(Document(backed_up), limits=limits))
     return found

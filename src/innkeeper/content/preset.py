@@ -324,14 +324,16 @@ OLD_PROMPTS: Final[Mapping[str, str]] = {
 
 def migrate_preset(raw: dict[str, Any], findings: FindingCollector) -> dict[str, Any]:
     """A preset in today's fields: TavernKit's two parts in one, single texts as prompts, numbers and flags as words."""
-    told = _joined(raw)
-    _migrate_prompts(told, findings)
-    _migrate_names(told, findings)
-    postfix = as_integer(told.get("continue_postfix")) if not isinstance(told.get("continue_postfix"), str) else None
+    current = _joined(raw)
+    _migrate_prompts(current, findings)
+    _migrate_names(current, findings)
+    postfix = (
+        as_integer(current.get("continue_postfix")) if not isinstance(current.get("continue_postfix"), str) else None
+    )
     if postfix is not None and 0 <= postfix < len(POSTFIXES):
-        told["continue_postfix"] = POSTFIXES[postfix]
+        current["continue_postfix"] = POSTFIXES[postfix]
         findings.add("old-field", "a number is read as the text it stood for", ("continue_postfix",), level=Level.INFO)
-    return told
+    return current
 
 
 def _joined(raw: dict[str, Any]) -> dict[str, Any]:
@@ -343,20 +345,20 @@ def _joined(raw: dict[str, Any]) -> dict[str, Any]:
     return inner | raw
 
 
-def _migrate_prompts(told: dict[str, Any], findings: FindingCollector) -> None:
-    if isinstance(told.get("prompts"), list):
+def _migrate_prompts(current: dict[str, Any], findings: FindingCollector) -> None:
+    if isinstance(current.get("prompts"), list):
         return
     prompts = []
     for old, identifier in OLD_PROMPTS.items():
-        text = as_text(told.get(old))
+        text = as_text(current.get(old))
         if text is not None:
             prompts.append({"identifier": identifier, "name": identifier, "content": text, "system_prompt": True})
             findings.add("old-field", f"read as the prompt {identifier!r}", (old,), level=Level.INFO)
     if prompts:
-        told["prompts"] = prompts
+        current["prompts"] = prompts
 
 
-def _migrate_names(told: dict[str, Any], findings: FindingCollector) -> None:
-    if told.get("names_behavior") is None and "names_in_completion" in told:
-        told["names_behavior"] = int(bool(as_flag(told["names_in_completion"])))
+def _migrate_names(current: dict[str, Any], findings: FindingCollector) -> None:
+    if current.get("names_behavior") is None and "names_in_completion" in current:
+        current["names_behavior"] = int(bool(as_flag(current["names_in_completion"])))
         findings.add("old-field", "read as names_behavior", ("names_in_completion",), level=Level.INFO)

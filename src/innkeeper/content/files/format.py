@@ -17,7 +17,7 @@ from innkeeper.prompt.registry import Registry
 __all__ = ["Format", "Formats", "OpenFile"]
 
 HEAD_BYTES: Final = 64
-"""How much of a file its format is told by."""
+"""How much of a file tells its format."""
 
 TAIL_BYTES: Final = 2**16 + 22
 """Where the directory of an archive ends: its record and the longest comment."""

@@ -70,7 +70,7 @@ class JsonAsset(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @classmethod
     def migrated(cls, raw: dict[str, Any], findings: FindingCollector) -> dict[str, Any]:  # noqa: ARG003 - for subclasses
-        """The object with old fields told in today's; by default as it is."""
+        """The object with old fields under today's names; by default as it is."""
         return raw
 
     @classmethod

@@ -23,7 +23,7 @@ from innkeeper.content.limits import LIMITS, Limits, check_limit, limit_error
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.text import scalar_text
 
-__all__ = ["decode_json", "decode_text", "encode_json", "walk_containers"]
+__all__ = ["decode_json", "decode_text", "encode_json"]
 
 EXCERPT_CHARS: Final = 120
 """How much of a line an error shows."""
@@ -123,7 +123,7 @@ def encode_json(value: Any, *, indent: int | None = None, ascii_only: bool = Fal
     return scalar_text(text).encode()
 
 
-def walk_containers(tree: Any) -> Iterator[tuple[Any, int]]:
+def _containers(tree: Any) -> Iterator[tuple[Any, int]]:
     """Every object and list of a tree with its depth, the root's being 1, level by level and without recursion."""
     level, depth = ([tree] if type(tree) in _CONTAINERS else []), 1
     while level:
@@ -210,7 +210,7 @@ def _without_strings(raw: bytes) -> Iterator[bytes]:
 def _check_shape(tree: Any, size: int, limits: Limits, name: str | None) -> int:
     """Hold depth and strings against their limits; the number of keys."""
     keys, long = 0, size > limits.json_string_bytes
-    for node, depth in walk_containers(tree):
+    for node, depth in _containers(tree):
         if depth > limits.json_depth:
             raise limit_error("json_depth", "the nesting of the JSON", limits.json_depth).at(asset=name)
         if type(node) is dict:

@@ -61,13 +61,13 @@ def to_world(book: Lorebook) -> dict[str, Any]:
     """The book as SillyTavern world info, every field said."""
     entries: dict[str, Any] = {}
     for entry in book.entries:
-        told: dict[str, Any] = {"uid": entry.index}
+        data: dict[str, Any] = {"uid": entry.index}
         for field in (*WORLD_FIELDS, *SHARED_FIELDS):
-            told[field.camel] = _plain(field.attribute, getattr(entry, field.attribute))
-        told["disable"] = not entry.enabled
-        told["characterFilter"] = _plain("character_filter", entry.character_filter)
-        told["extensions"] = entry.extensions
-        entries[str(entry.index)] = {key: value for key, value in told.items() if value is not None or key in _NULLABLE}
+            data[field.camel] = _plain(field.attribute, getattr(entry, field.attribute))
+        data["disable"] = not entry.enabled
+        data["characterFilter"] = _plain("character_filter", entry.character_filter)
+        data["extensions"] = entry.extensions
+        entries[str(entry.index)] = {key: value for key, value in data.items() if value is not None or key in _NULLABLE}
     return _named(book) | {"entries": entries}
 
 
@@ -99,14 +99,14 @@ def _card_entry(entry: LorebookEntry) -> dict[str, Any]:
 
 
 def _card_extensions(entry: LorebookEntry) -> dict[str, Any]:
-    told: dict[str, Any] = {"position": POSITIONS.index(entry.position)}
+    data: dict[str, Any] = {"position": POSITIONS.index(entry.position)}
     for field in EXTENSION_FIELDS:
         value = getattr(entry, field.attribute)
         if value != field.default:
-            told[field.camel] = _plain(field.attribute, value)
+            data[field.camel] = _plain(field.attribute, value)
     if entry.character_filter != CharacterFilter():
-        told["character_filter"] = _plain("character_filter", entry.character_filter)
-    return told
+        data["character_filter"] = _plain("character_filter", entry.character_filter)
+    return data
 
 
 def _world_edits(entry: LorebookEntry, name: str, value: Any) -> dict[Path, Any]:
