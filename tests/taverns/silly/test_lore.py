@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.taverns.silly.lore import Carry, carried_scans, read_carry
+from innkeeper.taverns.silly.lore import Carry, read_carry
 from tests.lore.books import entry
 from tests.taverns.silly.builds import book, build, contents, turns
 
@@ -39,7 +39,7 @@ def test_a_dry_run_leaves_effects_alone() -> None:
 def test_any_state_can_be_read(raw: Any) -> None:
     """What is malformed is nothing."""
     assert isinstance(read_carry(raw), Carry)
-    assert all(isinstance(text, str) for text in carried_scans(raw).values())
+    assert all(isinstance(text, str) for text in read_carry(raw).scans.values())
 
 
 def test_bare_effects() -> None:

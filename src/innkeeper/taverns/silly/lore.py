@@ -30,7 +30,6 @@ __all__ = [
     "Carry",
     "DepthLore",
     "LoreTexts",
-    "carried_scans",
     "lore_texts",
     "note_due",
     "note_text",
@@ -139,11 +138,6 @@ def read_carry(raw: Any) -> Carry:
     return Carry(raw.get("timed"), {str(k): str(v) for k, v in scans.items()} if isinstance(scans, Mapping) else EMPTY)
 
 
-def carried_scans(raw: Any) -> Mapping[str, str]:
-    """The carried texts that the lore scan sees."""
-    return read_carry(raw).scans
-
-
 SCAN_LIMIT: Final = 1000
 
 
@@ -220,7 +214,7 @@ def _injections(state: State, scene: Scene) -> list[str]:
     note = note_text(scene) if scene.inputs.note.allow_wi_scan else ""
     texts |= {"2_floating_prompt": note} if note else {}
     texts |= {"QUIET_PROMPT": scene.inputs.generation.quiet_prompt} if scene.inputs.generation.quiet_prompt else {}
-    texts |= {key: text for key, text in carried_scans(assets_of(state).lore_state).items() if key not in texts}
+    texts |= {key: text for key, text in read_carry(assets_of(state).lore_state).scans.items() if key not in texts}
     return [text for key, value in sorted(texts.items()) if (text := scene.expand(value))]
 
 

@@ -95,32 +95,27 @@ class CardTexts(msgspec.Struct, frozen=True, kw_only=True):
 def card_texts(inputs: SillyInputs, expand: Expander) -> CardTexts:
     """The card's texts, expanded once each, in SillyTavern's order; a group's cards are joined where its mode says so."""
     card, chat, power = inputs.character, inputs.metadata, inputs.power
-    scenario, examples = chat.get("scenario"), chat.get("mes_example")
-    system = (chat.get("system_prompt") or card.system_prompt) if power.prefer_character_prompt else ""
+    depth_prompt = card.depth_prompt.prompt if card.depth_prompt else ""
     texts = {
-        "description": (card.description, Origin(OriginAsset.CHARACTER, "description")),
-        "personality": (card.personality, Origin(OriginAsset.CHARACTER, "personality")),
+        "description": _from_card("description", card.description),
+        "personality": _from_card("personality", card.personality),
         "persona": (inputs.persona.description, Origin(OriginAsset.PERSONA, "description")),
-        "scenario": (scenario or card.scenario, Origin(OriginAsset.CHARACTER, "scenario")),
-        "examples": (examples or card.mes_example, Origin(OriginAsset.CHARACTER, "mes_example")),
-        "system": (system, Origin(OriginAsset.CHARACTER, "system_prompt")),
-        "jailbreak": (
-            card.post_history_instructions if power.prefer_character_jailbreak else "",
-            Origin(OriginAsset.CHARACTER, "post_history_instructions"),
-        ),
-        "depth_prompt": (
-            card.depth_prompt.prompt if card.depth_prompt else "",
-            Origin(OriginAsset.CHARACTER, "depth_prompt"),
-        ),
-        "creator_notes": (card.creator_notes, Origin(OriginAsset.CHARACTER, "creator_notes")),
+        "scenario": _from_card("scenario", card.scenario, chat),
+        "examples": _from_card("mes_example", card.mes_example, chat),
+        "system": _from_card("system_prompt", card.system_prompt, chat),
+        "jailbreak": _from_card("post_history_instructions", card.post_history_instructions),
+        "depth_prompt": _from_card("depth_prompt", depth_prompt),
+        "creator_notes": _from_card("creator_notes", card.creator_notes),
     }
+    for name, is_used in (("system", power.prefer_character_prompt), ("jailbreak", power.prefer_character_jailbreak)):
+        texts[name] = texts[name] if is_used else ("", texts[name][1])
     pieces = {name: _clean(inputs, expand, pieces_of(text.strip(), origin)) for name, (text, origin) in texts.items()}
     group = inputs.group
     if group is not None and group.settings.generation_mode:
         fields = environment_fields(inputs)
         joined = {"description": fields.description, "personality": fields.personality}
-        joined |= {} if scenario else {"scenario": fields.scenario}
-        joined |= {} if examples else {"examples": fields.mes_examples}
+        joined |= {} if chat.get("scenario") else {"scenario": fields.scenario}
+        joined |= {} if chat.get("mes_example") else {"examples": fields.mes_examples}
         for name, voices in joined.items():
             pieces[name] = in_lines(
                 *(
@@ -130,6 +125,13 @@ def card_texts(inputs: SillyInputs, expand: Expander) -> CardTexts:
                 )
             )
     return CardTexts(version=card.character_version, pieces=pieces, **{name: text_of(pieces[name]) for name in texts})
+
+
+def _from_card(field: str, text: str, chat: Mapping[str, Any] = EMPTY) -> tuple[str, Origin]:
+    """A field of the card, or what the chat's metadata say in its place."""
+    if chat.get(field):
+        return chat[field], Origin(OriginAsset.REQUEST, "chat_metadata", field)
+    return text, Origin(OriginAsset.CHARACTER, field)
 
 
 def _clean(inputs: SillyInputs, expand: Expander, pieces: Pieces) -> Pieces:
@@ -185,7 +187,7 @@ APPEND_ALL: Final = 2
 
 def environment_of(state: State, inputs: SillyInputs, lines: Sequence[Line]) -> MacroEnvironment:
     """The environment for a build with these inputs and this chat. Its warnings go to ``state.warn``."""
-    group, metadata = inputs.group, inputs.metadata
+    group, metadata, rule = inputs.group, inputs.metadata, inputs.power.reasoning
     return MacroEnvironment(
         user=inputs.user,
         char=inputs.char,
@@ -208,7 +210,7 @@ def environment_of(state: State, inputs: SillyInputs, lines: Sequence[Line]) -> 
         instruct=_settings(inputs, "instruct", INSTRUCT),
         context={**CONTEXT, **_settings(inputs, "context", {})},
         sysprompt=_settings(inputs, "sysprompt", SYSPROMPT),
-        reasoning=_reasoning(inputs),
+        reasoning={name: getattr(rule, name) for name in ("prefix", "suffix", "separator")},
         authors_note=inputs.note.text,
         outlets=state.result.outlets,
         char_authors_note=inputs.character_note.text if inputs.character_note else "",
@@ -292,11 +294,6 @@ def _settings(inputs: SillyInputs, name: str, defaults: Mapping[str, Any]) -> Ma
     """One of the templates of text completion as it was given, over its defaults; empty outside of text completion."""
     overrides = inputs.text.raw.get(name) if inputs.text is not None else None
     return {**defaults, **overrides} if isinstance(overrides, Mapping) else {}
-
-
-def _reasoning(inputs: SillyInputs) -> Mapping[str, Any]:
-    rule = inputs.power.reasoning
-    return {"prefix": rule.prefix, "suffix": rule.suffix, "separator": rule.separator}
 
 
 def _number(value: Any) -> int | None:

@@ -240,9 +240,6 @@ def _reply(parts: TextParts, last: str) -> Iterator[Block]:
     yield _block(assembly.role, opening, "reply", Origin("preset", "instruct"))
 
 
-_GROUPS: Final = {"history": "history"}
-
-
 def _line(line: TextLine, text: str, *, enabled: bool = True, removable: bool = True) -> Block:
     utterance = line.utterance
     return _block(
@@ -251,7 +248,7 @@ def _line(line: TextLine, text: str, *, enabled: bool = True, removable: bool = 
         "chat_history",
         utterance.origin,
         source=utterance.source,
-        group=_GROUPS.get(utterance.source, "system"),
+        group="history" if utterance.source == "history" else "system",
         enabled=enabled,
         removable=removable and utterance.source == "history",
         depth=utterance.depth,
