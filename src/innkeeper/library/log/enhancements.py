@@ -107,7 +107,8 @@ def text_digest(text: str | None) -> str | None:
 def prepared_row(prepared: PreparedPrompt, done: Done | None = None) -> dict[str, Any]:
     """The row of a call that came to an answer."""
     outcome = done or Done(output=None if prepared.fitted is None else prepared.fitted.text)
-    latency = _added(prepared.latency_ms, outcome.latency_ms)
+    total = prepared.latency_ms.get("total", 0.0) + sum(outcome.latency_ms.values())
+    latency = {**prepared.latency_ms, **outcome.latency_ms, "total": round(total, 3)}
     dropped = [*msgspec.to_builtins(prepared.evicted), *_cut(prepared), *map(dict, outcome.dropped_segments)]
     return {
         **_request_columns(prepared.request, prepared.request_id),
@@ -212,8 +213,3 @@ def _cut(prepared: PreparedPrompt) -> Iterator[dict[str, Any]]:
     for each in prepared.fitted.dropped:
         facts = {"place": each.place, "role": str(each.role), "reason": each.reason, "tokens": each.tokens}
         yield {**facts, "sha256": text_digest(each.text)}
-
-
-def _added(one: Mapping[str, float], more: Mapping[str, float]) -> dict[str, float]:
-    total = one.get("total", 0.0) + sum(more.values())
-    return {**one, **more, "total": round(total, 3)}

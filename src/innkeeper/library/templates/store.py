@@ -273,7 +273,8 @@ class TemplateStore:
         with self.db.reading() as connection:
             while wanted:
                 names = sorted({name for name, _ in wanted})
-                rows = [row for few in _batches(names) for row in connection.execute(_named(few)).mappings()]
+                batches = (names[start : start + _BATCH] for start in range(0, len(names), _BATCH))
+                rows = [row for few in batches for row in connection.execute(_named(few)).mappings()]
                 fresh = [version for version in map(version_of, rows) if version.ref in wanted]
                 found |= {version.ref: version for version in fresh}
                 wanted = {ref for version in fresh for ref in pins(version)} - found.keys()
@@ -414,10 +415,6 @@ def _conditions(where: dict[str, str | None]) -> list[Any]:
 
 def _named(names: list[str]) -> Any:
     return select_versions().where(templates.c.name.in_(names))
-
-
-def _batches(names: list[str]) -> Iterable[list[str]]:
-    return (names[start : start + _BATCH] for start in range(0, len(names), _BATCH))
 
 
 def _entry(row: Mapping[Any, Any], labels: dict[str, int]) -> TemplateEntry:

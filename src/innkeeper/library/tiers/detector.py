@@ -64,7 +64,10 @@ class Detector:
         floor = builtin_lexicon()
         wanted = None if languages is None else frozenset(languages)
         self.lexicon_version = "+".join(lexicon.label for lexicon in (floor, *added))
-        entries = (*floor.entries, *(entry for entry in _entries(added) if _spoken(entry, wanted)))
+        entries = (
+            *floor.entries,
+            *(entry for lexicon in added for entry in lexicon.entries if _is_spoken(entry, wanted)),
+        )
         self._own = len(floor.entries)
         self._matcher = Matcher(entries)
         self._entries = (*entries, _AGE)
@@ -162,11 +165,7 @@ class Detector:
         )
 
 
-def _entries(lexicons: Iterable[Lexicon]) -> Iterator[LexiconEntry]:
-    return (entry for lexicon in lexicons for entry in lexicon.entries)
-
-
-def _spoken(entry: LexiconEntry, languages: frozenset[str] | None) -> bool:
+def _is_spoken(entry: LexiconEntry, languages: frozenset[str] | None) -> bool:
     return languages is None or not entry.languages or not languages.isdisjoint(entry.languages)
 
 
