@@ -7,13 +7,14 @@ with an explicit stack, so its time is linear and nesting cannot exhaust Python'
 
 from __future__ import annotations
 
-from functools import lru_cache
+from typing import Final
 
 import msgspec
 from msgspec import structs
 
 from innkeeper.macros.engine.limits import CACHED_CHARS, CACHED_TREES, MAX_NESTING
 from innkeeper.macros.engine.scanner import Grammar, Head, Shorthand
+from innkeeper.prompt.memo import Memo
 
 __all__ = ["Run", "Tag", "Tree", "parse"]
 
@@ -60,12 +61,16 @@ class Tree(msgspec.Struct, frozen=True):
 
 def parse(text: str, grammar: Grammar) -> Tree:
     """The tree of ``text``; shared between calls for texts of up to `CACHED_CHARS` characters."""
-    return _cached(text, grammar) if len(text) <= CACHED_CHARS else _Parser(text, grammar).parse()
+    if len(text) > CACHED_CHARS:
+        return _Parser(text, grammar).parse()
+    tree = _TREES.get((id(grammar), text))
+    if tree is None:
+        tree = _TREES.put((id(grammar), text), _Parser(text, grammar).parse(), len(text), alive=grammar)
+    return tree
 
 
-@lru_cache(maxsize=CACHED_TREES)
-def _cached(text: str, grammar: Grammar) -> Tree:
-    return _Parser(text, grammar).parse()
+_TREES: Final[Memo[tuple[int, str], Tree]] = Memo(items=CACHED_TREES)
+"""Trees by grammar, which there are few of, and text."""
 
 
 class _Frame:

@@ -12,7 +12,16 @@ from typing import Any, Final
 
 from innkeeper.macros.engine.errors import MacroArgumentError, MacroLimitError, UnknownMacroError, place_in
 from innkeeper.macros.handlebars.syntax import HANDLEBARS_LIMITS, parse
-from innkeeper.macros.handlebars.tree import BlockStatement, Call, Content, Fragment, Literal, Path, Program, Value
+from innkeeper.macros.handlebars.tree import (
+    BlockStatement,
+    Content,
+    Fragment,
+    Literal,
+    Path,
+    Program,
+    SubExpression,
+    Value,
+)
 
 __all__ = ["render_handlebars"]
 
@@ -81,7 +90,7 @@ class _Renderer:
             raise MacroLimitError("the template's output", limit="HANDLEBARS_LIMITS.output_chars", allowed=allowed)
         return text
 
-    def called(self, call: Call, frame: _Frame) -> Any:
+    def called(self, call: SubExpression, frame: _Frame) -> Any:
         """The value of an expression: a helper's, else the name's, else what ``missing`` says."""
         name = call.path.parts[0] if call.path.simple else None
         if name in _HELPERS:
@@ -97,7 +106,7 @@ class _Renderer:
             self.wrong(call, f"{name!r} is a value and takes no arguments")
         return value
 
-    def helper(self, name: str, call: Call, frame: _Frame) -> Any:
+    def helper(self, name: str, call: SubExpression, frame: _Frame) -> Any:
         arguments = self.arguments(call, frame)
         if name == "lookup" and len(arguments) > 1:
             return _property(arguments[0], _text(arguments[1]))
@@ -107,19 +116,19 @@ class _Renderer:
             self.wrong(call, "'each' takes what it goes through")
         return ""
 
-    def arguments(self, call: Call, frame: _Frame) -> list[Any]:
+    def arguments(self, call: SubExpression, frame: _Frame) -> list[Any]:
         return [self.valued(param, frame) for param in call.params]
 
     def valued(self, value: Value, frame: _Frame) -> Any:
         if isinstance(value, Literal):
             return value.value
-        if not isinstance(value, Call):
+        if not isinstance(value, SubExpression):
             return _resolve(value, frame)
         if value.path.simple and value.path.parts[0] not in _HELPERS and _resolve(value.path, frame) is not None:
             self.wrong(value, f"{value.path.parts[0]!r} is a value and cannot be called")
         return self.called(value, frame)
 
-    def wrong(self, call: Call, message: str) -> None:
+    def wrong(self, call: SubExpression, message: str) -> None:
         raise MacroArgumentError(message, macro=".".join(call.path.parts), where=place_in(self.text, call.at))
 
     def block(self, block: BlockStatement, frame: _Frame) -> str:
@@ -175,7 +184,7 @@ _BLOCKS: Final = frozenset({"if", "unless", "each", "with"})
 _HELPERS: Final = _BLOCKS | {"lookup", "log"}
 
 
-def _named(call: Call, values: Any) -> dict[str, Any]:
+def _named(call: SubExpression, values: Any) -> dict[str, Any]:
     return dict(zip(call.names, values, strict=False))
 
 

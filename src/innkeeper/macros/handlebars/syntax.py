@@ -14,7 +14,6 @@ import msgspec
 from innkeeper.macros.engine.errors import MacroLimitError, MacroSyntaxError, place_in
 from innkeeper.macros.handlebars.tree import (
     BlockStatement,
-    Call,
     Content,
     Fragment,
     Literal,
@@ -22,6 +21,7 @@ from innkeeper.macros.handlebars.tree import (
     Path,
     Program,
     Strip,
+    SubExpression,
     Value,
     strip_blanks,
 )
@@ -212,7 +212,7 @@ class _Parser:
         self.depth -= 1
         return Program([BlockStatement(call, first, second, strip, turned)], chained=True), strip
 
-    def end(self, call: Call, start: int) -> Strip:
+    def end(self, call: SubExpression, start: int) -> Strip:
         """Read ``{{/name}}``, which must name the block."""
         found = self.tag()[1]
         at = self.at
@@ -258,9 +258,9 @@ class _Parser:
         self.skip()
         return "~" in text
 
-    def call(self, at: int) -> Call:
+    def call(self, at: int) -> SubExpression:
         head = self.value()
-        if isinstance(head, Call):
+        if isinstance(head, SubExpression):
             self.fail("a tag begins with a name", at)
         params: list[Value] = []
         named: list[tuple[str, Value]] = []
@@ -272,7 +272,7 @@ class _Parser:
                 self.fail("an argument without a name stands before those with names")
             else:
                 params.append(self.value())
-        return Call(_as_path(head), tuple(params), tuple(named), self.names(), at)
+        return SubExpression(_as_path(head), tuple(params), tuple(named), self.names(), at)
 
     def key(self) -> str | None:
         """``name=``, read, or ``None`` where an argument has no name."""
@@ -311,7 +311,7 @@ class _Parser:
             return Literal(_WORDS[text] if kind == "word" else _number(text), text)
         return self.path()
 
-    def inner(self) -> Call:
+    def inner(self) -> SubExpression:
         self.enter()
         at = self.at
         self.skip()

@@ -11,7 +11,6 @@ from typing import Any, Final, TypeAlias
 
 __all__ = [
     "BlockStatement",
-    "Call",
     "Content",
     "Fragment",
     "Literal",
@@ -20,6 +19,7 @@ __all__ = [
     "Path",
     "Program",
     "Strip",
+    "SubExpression",
     "Value",
     "strip_blanks",
 ]
@@ -49,7 +49,7 @@ class Literal:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class SubExpression:
     """A name with its arguments; without any it may be a value. ``at`` is its place in the template."""
 
     path: Path
@@ -65,7 +65,7 @@ class Call:
         return not (self.params or self.named)
 
 
-Value: TypeAlias = Path | Literal | Call
+Value: TypeAlias = Path | Literal | SubExpression
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Content:
 class MustacheStatement:
     """An expression to print; a comment when ``call`` is ``None``."""
 
-    call: Call | None
+    call: SubExpression | None
     strip: Strip = Strip()
 
 
@@ -115,7 +115,7 @@ class Program:
 class BlockStatement:
     """``{{#call}} program {{else}} inverse {{/call}}``. The strips are those of its tags."""
 
-    call: Call
+    call: SubExpression
     program: Program | None
     inverse: Program | None
     opened: Strip = Strip()

@@ -21,9 +21,11 @@ __all__ = [
     "BARE",
     "MACROS",
     "ExampleTurn",
+    "active_names",
     "example_blocks",
     "example_turns",
     "examples_text",
+    "group_names",
     "instruct_examples",
     "resolved_field",
     "tidied",
@@ -101,12 +103,14 @@ def _original(call: Call) -> str:
     return text
 
 
-def _group(call: Call) -> str:
-    return ", ".join(call.env.group) or call.env.char
+def group_names(env: MacroEnvironment) -> str:
+    """The names of a group's members, muted ones too; outside of groups the character's."""
+    return ", ".join(env.group) or env.char
 
 
-def _group_active(call: Call) -> str:
-    return ", ".join(call.env.group_active) if call.env.group else call.env.char
+def active_names(env: MacroEnvironment) -> str:
+    """The names of those who are not muted."""
+    return ", ".join(env.group_active) if env.group else env.char
 
 
 def _others(call: Call) -> str:
@@ -117,8 +121,8 @@ def _others(call: Call) -> str:
 MACROS = (
     Macro("user", lambda call: call.env.user),
     Macro("char", lambda call: call.env.char),
-    Macro("group", _group, aliases=("charIfNotGroup",)),
-    Macro("groupNotMuted", _group_active),
+    Macro("group", lambda call: group_names(call.env), aliases=("charIfNotGroup",)),
+    Macro("groupNotMuted", lambda call: active_names(call.env)),
     Macro("notChar", _others),
     Macro("charPrompt", _preferred("system_prompt", "prefer_card_prompt")),
     Macro("charInstruction", _preferred("post_history", "prefer_card_instruction")),

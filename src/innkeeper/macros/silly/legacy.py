@@ -17,10 +17,8 @@ from innkeeper.macros.engine.errors import MacroError, UnknownMacroError
 from innkeeper.macros.engine.evaluate import Trace, limit_error, report, within_limits
 from innkeeper.macros.engine.limits import MAX_NESTING, MAX_REPORTS
 from innkeeper.macros.engine.ranges import Edit, MacroRange, edited
-from innkeeper.macros.silly import chat
-from innkeeper.macros.silly import chat as time
-from innkeeper.macros.silly import settings as instruct
-from innkeeper.macros.silly.card import examples_text, resolved_field
+from innkeeper.macros.silly import chat, settings
+from innkeeper.macros.silly.card import active_names, examples_text, group_names, resolved_field
 from innkeeper.macros.silly.core import chat_hash, picked, roll, trimmed_spans, without_spans
 from innkeeper.macros.silly.legacy_tags import (
     Finder,
@@ -198,14 +196,6 @@ def _read_env(name: str, read_it: Callable[[MacroEnvironment], str]) -> _Pass:
     return _simple(name, lambda world: read_it(world.env))
 
 
-def _group(env: MacroEnvironment) -> str:
-    return ", ".join(env.group) or env.char
-
-
-def _group_active(env: MacroEnvironment) -> str:
-    return ", ".join(env.group_active) if env.group else env.char
-
-
 def _others(env: MacroEnvironment) -> str:
     return ", ".join((*(name for name in env.group if name != env.char), env.user))
 
@@ -218,8 +208,8 @@ _MARKS: Final = (
     _mark("USER", lambda env: env.user),
     _mark("BOT", lambda env: env.char),
     _mark("CHAR", lambda env: env.char),
-    _mark("CHARIFNOTGROUP", _group),
-    _mark("GROUP", _group),
+    _mark("CHARIFNOTGROUP", group_names),
+    _mark("GROUP", group_names),
 )
 
 # --------------------------------------------------------------------------------- dice, settings, variables, blank space
@@ -230,7 +220,7 @@ def _roll(world: _World, found: Found, _text: str) -> str:
 
 
 def _sequence(name: str, key: str) -> _Pass:
-    return _read_env(name, lambda env: instruct.sequence(env, key))
+    return _read_env(name, lambda env: settings.sequence(env, key))
 
 
 _LEGACY_NAMES: Final = {
@@ -241,14 +231,14 @@ _LEGACY_NAMES: Final = {
 
 def _sequences() -> list[_Pass]:
     passes = []
-    for name, (key, aliases) in instruct.SEQUENCES.items():
+    for name, (key, aliases) in settings.SEQUENCES.items():
         passes += [_sequence(one, key) for one in (name, *_LEGACY_NAMES.get(name, aliases))]
     return passes
 
 
 def _system_prompt(world: _World) -> str:
     own = world.card("system_prompt") if world.env.prefer_card_prompt else ""
-    return instruct.system_prompt(world.env, own)
+    return settings.system_prompt(world.env, own)
 
 
 def _variable(name: str, find: Finder, change: Callable[[_World, str, str], str]) -> _Pass:
@@ -307,12 +297,12 @@ class _Trim(_Pass):
 _FIRST: Final = (
     _Pass("roll", within_braces(r"\{\{roll[ :]([^}]+)\}\}"), _roll),
     *_sequences(),
-    _read_env("defaultSystemPrompt", instruct.system_prompt),
-    _read_env("instructSystem", instruct.system_prompt),
-    _read_env("instructSystemPrompt", instruct.system_prompt),
+    _read_env("defaultSystemPrompt", settings.system_prompt),
+    _read_env("instructSystem", settings.system_prompt),
+    _read_env("instructSystemPrompt", settings.system_prompt),
     _simple("systemPrompt", _system_prompt),
-    _read_env("chatSeparator", lambda env: instruct.context(env, "example_separator")),
-    _read_env("chatStart", lambda env: instruct.context(env, "chat_start")),
+    _read_env("chatSeparator", lambda env: settings.context(env, "example_separator")),
+    _read_env("chatStart", lambda env: settings.context(env, "chat_start")),
     *_variables("var", "local"),
     *_variables("globalvar", "global"),
     _simple("newline", lambda _world: "\n"),
@@ -354,9 +344,9 @@ _CARD: Final[Mapping[str, Callable[[_World], str]]] = {
 _NAMES: Final[Mapping[str, Callable[[_World], str]]] = {
     "user": lambda world: world.env.user,
     "char": lambda world: world.env.char,
-    "group": lambda world: _group(world.env),
-    "charIfNotGroup": lambda world: _group(world.env),
-    "groupNotMuted": lambda world: _group_active(world.env),
+    "group": lambda world: group_names(world.env),
+    "charIfNotGroup": lambda world: group_names(world.env),
+    "groupNotMuted": lambda world: active_names(world.env),
     "notChar": lambda world: _others(world.env),
     "model": lambda world: world.env.model,
 }
@@ -393,7 +383,7 @@ def _shown_number(env: MacroEnvironment) -> str:
 
 
 def _offset(world: _World, found: Found, _text: str) -> str:
-    return time.time_in_zone(world.env, int(found.groups[0]))
+    return chat.time_in_zone(world.env, int(found.groups[0]))
 
 
 def _ban(world: _World, found: Found, _text: str) -> str:
@@ -447,17 +437,17 @@ _LAST: Final = (
     _read_env("allChatRange", chat.chat_range),
     _Pass("reverse", on_line("{{reverse:"), lambda _world, found, _text: found.groups[0][::-1]),
     _Pass("//", to_close("{{//"), lambda _world, _found, _text: ""),
-    _read_env("time", lambda env: time.formatted(env, "LT")),
-    _read_env("date", lambda env: time.formatted(env, "LL")),
-    _read_env("weekday", lambda env: time.formatted(env, "dddd")),
-    _read_env("isotime", lambda env: time.formatted(env, "HH:mm")),
-    _read_env("isodate", lambda env: time.formatted(env, "YYYY-MM-DD")),
+    _read_env("time", lambda env: chat.formatted(env, "LT")),
+    _read_env("date", lambda env: chat.formatted(env, "LL")),
+    _read_env("weekday", lambda env: chat.formatted(env, "dddd")),
+    _read_env("isotime", lambda env: chat.formatted(env, "HH:mm")),
+    _read_env("isodate", lambda env: chat.formatted(env, "YYYY-MM-DD")),
     _Pass(
         "datetimeformat",
         within_braces(r"\{\{datetimeformat +([^}]*)\}\}"),
-        lambda world, found, _text: time.formatted(world.env, found.groups[0]),
+        lambda world, found, _text: chat.formatted(world.env, found.groups[0]),
     ),
-    _read_env("idle_duration", time.idle),
+    _read_env("idle_duration", chat.idle),
     _Pass("time_UTC", within_braces(r"\{\{time_utc([-+][0-9]{1,8})\}\}"), _offset),
     _Pass(
         "outlet",
@@ -467,7 +457,7 @@ _LAST: Final = (
     _Pass(
         "timeDiff",
         on_line("{{timeDiff::", "::"),
-        lambda world, found, _text: time.time_difference(world.env, *found.groups),
+        lambda world, found, _text: chat.time_difference(world.env, *found.groups),
     ),
     _Pass("banned", quoted('{{banned "', '"}}'), _ban),
     _Pass("random", within_braces(r"\{\{random\s?::?([^}]+)\}\}"), _random),
