@@ -91,6 +91,19 @@ def test_pieces_are_the_content() -> None:
         assert "preset.wi_format" in origins(plan)
 
 
+def test_text_prompts() -> None:
+    """In text completion too: fields of the card and entries of lore in the story string, texts at depths, lines."""
+    plan = plan_of(dialect="text")
+    assert plan.source_map("text").exact
+    pieces = [piece for block in plan.enabled_blocks for piece in block.ranges()]
+    assert "".join(piece.text for piece in pieces) == plan.to_messages("text")["prompt"]
+    found = {str(piece.origin): piece.text for piece in pieces}
+    assert found["lorebook(B).content[1]"] == " is old."
+    assert found["lorebook(B).content[1] {{user}}"] == "Sam"
+    assert found["character.description"] == " mends clocks."
+    assert found["preset.story_string"]
+
+
 ONE, TWO = Origin("lorebook", entry="1"), Origin("lorebook", entry="2")
 EXPANDER = Expander(MacroEnvironment(user="Sam"))
 

@@ -190,7 +190,9 @@ def _check_message(state: State, config: SillyTrimmingConfig, parts: TextParts, 
 def _blocks(parts: TextParts, filled: TextFill) -> Iterator[Block]:
     """The prompt from top to bottom; what is not in it disabled, in its place."""
     compiled, history = parts.compiled, parts.history
-    yield _block("system", compiled.story, "story_string", Origin("preset", "story_string"))
+    yield _block(
+        "system", compiled.story, "story_string", Origin(OriginAsset.PRESET, "story_string"), pieces=compiled.pieces
+    )
     for index, example in enumerate(compiled.examples):
         yield _block(
             example.role,

@@ -22,7 +22,7 @@ from innkeeper.prompt.errors import InnkeeperError, UsageError
 from innkeeper.prompt.origin import Origin, OriginAsset, Piece
 from innkeeper.prompt.state import State
 from innkeeper.prompt.step import NoConfig, Step
-from innkeeper.taverns.silly.expansion import in_lines, pieces_of, text_of
+from innkeeper.taverns.silly.expansion import Pieces, in_lines, pieces_of, text_of
 from innkeeper.taverns.silly.injection import InjectedText, Injections
 from innkeeper.taverns.silly.inputs import TextSettings
 from innkeeper.taverns.silly.lore import LoreTexts
@@ -173,9 +173,10 @@ STORY_KEY: Final = "__STORY_STRING__"
 
 
 class TextCompiled(msgspec.Struct, frozen=True, kw_only=True):
-    """``story`` stands first, or ``placed`` goes into the chat; ``examples`` and ``start`` follow."""
+    """``story``, in ``pieces``, stands first, or ``placed`` goes into the chat; ``examples`` and ``start`` follow."""
 
     story: str
+    pieces: Pieces = ()
     placed: InjectedText | None = None
     examples: tuple[Example, ...] = ()
     start: str = ""
@@ -183,7 +184,7 @@ class TextCompiled(msgspec.Struct, frozen=True, kw_only=True):
 
 def _run_compilation(state: State, _config: NoConfig) -> None:
     """Render what stands before the history."""
-    scene, injections = scene_of(state), state.made_by("injection")
+    scene, injections, lore = scene_of(state), state.made_by("injection"), state.made_by("lore")
     examples, raw = text_examples(state, scene)
     values = _values(state, injections, examples, raw)
     story = story_string(scene, values)
@@ -195,10 +196,30 @@ def _run_compilation(state: State, _config: NoConfig) -> None:
         story = instruct.around_story(story)
     state.scratch["compilation"] = TextCompiled(
         story=story,
+        pieces=_by_origin(story, (*scene.texts.pieces.values(), *lore.before, *lore.after)),
         placed=placed,
         examples=() if scene.inputs.power.strip_examples else tuple(examples),
         start=scene.expand(context.chat_start) + "\n" if context.chat_start else "",
     )
+
+
+def _by_origin(story: str, texts: Iterable[Pieces]) -> Pieces:
+    """The story by origin: a text that stands in it once is what it is, longer ones first; the rest is the template's."""
+    template = Origin(OriginAsset.PRESET, "story_string")
+    ranges: dict[int, tuple[int, Pieces]] = {}
+    for text, pieces in sorted(
+        ((text_of(pieces), pieces) for pieces in texts if pieces), key=lambda pair: -len(pair[0])
+    ):
+        start = story.find(text) if story.count(text) == 1 else -1
+        end = start + len(text)
+        if start >= 0 and all(end <= other or start >= last for other, (last, _) in ranges.items()):
+            ranges[start] = (end, pieces)
+    story_pieces: list[Piece] = []
+    offset = 0
+    for start, (end, pieces) in sorted(ranges.items()):
+        story_pieces += [*pieces_of(story[offset:start], template), *pieces]
+        offset = end
+    return (*story_pieces, *pieces_of(story[offset:], template))
 
 
 def _values(state: State, injections: Injections, examples: Iterable[Example], raw: str) -> dict[str, str]:
