@@ -126,7 +126,7 @@ class ChatMessage(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def media(self) -> tuple[Attachment, ...]:
         """Pictures, videos, sounds and files that belong to the message, by their addresses in the application."""
-        return tuple(_media(self.extra)) if self.is_silly else Message.of(self.raw).attachments
+        return tuple(_media(self.extra)) if self.is_silly else _api_message(self.raw).attachments
 
     def replace(self, **fields: Any) -> Self:
         """The message with other values; the alternative that is shown follows the text. Raises `UnknownNameError`."""
@@ -149,7 +149,7 @@ class ChatMessage(msgspec.Struct, frozen=True, kw_only=True):
     def to_messages(self) -> tuple[Message, ...]:
         """The message for a prompt: itself, or a call and its results where it stands for tool calls."""
         if not self.is_silly:
-            return (Message.of(self.raw),)
+            return (_api_message(self.raw),)
         if self.tool_invocations:
             return tuple(_tool_messages(self.tool_invocations, self.text))
         facts: dict[str, Any] = {"hidden": True} if self.hidden else {}
@@ -181,7 +181,7 @@ def read_message(raw: dict[str, Any], data: bytes | None = None) -> ChatMessage:
     if "role" not in raw:
         hint = "a message has `mes`, or `role` and `content`"
         raise ChatError("this JSON object is not a message", hint=hint)
-    message = Message.of(raw if "content" in raw else {**raw, "content": None})
+    message = _api_message(raw)
     return ChatMessage(
         role=message.role,
         text=message.content,
@@ -191,6 +191,11 @@ def read_message(raw: dict[str, Any], data: bytes | None = None) -> ChatMessage:
         raw=raw,
         data=data,
     )
+
+
+def _api_message(raw: Mapping[str, Any]) -> Message:
+    """A message in the shape of an API, which may leave out the content of one that only calls tools."""
+    return Message.of(raw if "content" in raw else {**raw, "content": None})
 
 
 def _read_silly(raw: dict[str, Any], data: bytes | None) -> ChatMessage:

@@ -271,9 +271,9 @@ def _read_fields(table: FieldTable, raw: Mapping[str, Any], path: Path, findings
             if field is None or raw.get(field.camel) is not None:
                 continue
         kind = field.kind
-        if type(value) is not kind:
+        if type(value) is not kind or (isinstance(value, int) and abs(value) >= MAX_NUMBER):
             values[field.attribute] = _translated(field, value, path, findings)
-        elif not isinstance(value, int) or abs(value) < MAX_NUMBER:
+        else:
             values[field.attribute] = value
     return values
 

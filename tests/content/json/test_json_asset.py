@@ -1,0 +1,126 @@
+"""Typed fields over a JSON object that is kept."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from innkeeper.content.errors import JsonError, PresetError
+from innkeeper.content.json.document import Document
+from innkeeper.content.json.json_asset import JsonAsset
+from innkeeper.prompt.errors import InputError, UnknownNameError, UsageError
+
+
+class Colour(StrEnum):
+    """A choice by name or by number."""
+
+    RED = "red"
+    BLUE = "blue"
+
+    @classmethod
+    def numbers(cls) -> dict[int, Colour]:
+        """The members by their numbers."""
+        return {0: cls.RED, 1: cls.BLUE}
+
+
+class Lamp(JsonAsset, frozen=True, kw_only=True):
+    """An asset with a field of each type that is read by itself."""
+
+    WHAT: ClassVar[str] = "a lamp"
+    NAMES: ClassVar[dict[str, tuple[str, ...]]] = {"label": ("name", "title")}
+
+    label: str = "lamp"
+    lit: bool = False
+    watts: int | None = None
+    height: float = 1.5
+    role: str = "system"
+    colour: Colour = Colour.RED
+    extra: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies it for each
+
+
+VALUES: list[tuple[str, dict[str, Any], dict[str, Any], int]] = [
+    ("absent", {}, {"label": "lamp", "watts": None, "height": 1.5, "colour": Colour.RED, "extra": {}}, 0),
+    ("null is absent", {"name": None, "title": "t", "watts": None}, {"label": "t", "watts": None}, 0),
+    ("first name counts", {"label": "l", "title": "t", "name": "n"}, {"label": "n"}, 0),
+    ("coerced", {"name": 7, "lit": "yes", "watts": "40"}, {"label": "7", "lit": True, "watts": 40}, 3),
+    ("hopeless", {"lit": [], "watts": "x", "extra": 1}, {"lit": False, "watts": None, "extra": {}}, 3),
+    ("role by number", {"role": 2}, {"role": "assistant"}, 0),
+    ("choice by name", {"colour": " Blue "}, {"colour": Colour.BLUE}, 0),
+    ("choice by number", {"colour": "1"}, {"colour": Colour.BLUE}, 0),
+    ("true is not a choice", {"colour": True}, {"colour": Colour.RED}, 1),
+    ("unknown choice", {"colour": "green"}, {"colour": Colour.RED}, 1),
+]
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected", "findings"), [case[1:] for case in VALUES], ids=[case[0] for case in VALUES]
+)
+def test_fields_are_read_by_their_types(raw: dict[str, Any], expected: dict[str, Any], findings: int) -> None:
+    """A field is read from its first name that is there; a wrong type is read as well as it can be, with a finding."""
+    lamp = Lamp.of(raw)
+    assert {name: getattr(lamp, name) for name in expected} == expected
+    assert [finding.rule for finding in lamp.findings] == ["wrong-type"] * findings
+
+
+@pytest.mark.parametrize(
+    ("value", "error"), [([], PresetError), ("[]", PresetError), ("{", JsonError), (1, UsageError), (None, UsageError)]
+)
+def test_what_is_not_an_object_is_refused(value: Any, error: type[InputError]) -> None:
+    """JSON that is not an object raises the class's own error, text that is not JSON `JsonError`, other values `UsageError`."""
+    with pytest.raises(error):
+        Lamp.of(value)
+    with pytest.raises(PresetError, match="a lamp is a JSON object"):
+        Lamp.read(Document([]))
+
+
+def test_an_asset_is_itself_and_is_remembered() -> None:
+    """Reading an asset gives it back; equal JSON gives an equal asset with the same digest."""
+    lamp = Lamp.of({"name": "a"})
+    assert Lamp.of(lamp) is lamp
+    assert Lamp.of({"name": "a"}).digest == lamp.digest != Lamp.of({"name": "b"}).digest
+
+
+def test_an_edit_keeps_every_other_byte() -> None:
+    """A field is written under the name that is there, a new one under its first name; None takes it away."""
+    text = '{ "title":"a",  "unknown": 1.50 }'
+    lamp = Lamp.of(text)
+    assert lamp.to_json().decode() == text
+    assert lamp.replace(label="b").to_json().decode() == text.replace('"a"', '"b"')
+    assert lamp.replace(label=None).raw == {"unknown": 1.5}
+    assert Lamp.of({}).replace(label="b", colour=Colour.BLUE).raw == {"name": "b", "colour": "blue"}
+    with pytest.raises(UnknownNameError, match="size"):
+        lamp.replace(size=3)
+    with pytest.raises(UnknownNameError):
+        lamp.replace(document=None)
+
+
+def test_an_asset_inside_a_document() -> None:
+    """At a path of a document it reads and edits its own object, and writes that alone."""
+    document = Document({"lamps": [{"name": "a"}], "other": 1})
+    lamp = Lamp.read(document, ("lamps", 0)).replace(watts=40)
+    assert lamp.document.tree == {"lamps": [{"name": "a", "watts": 40}], "other": 1}
+    assert json.loads(lamp.to_json()) == lamp.to_dict() == {"name": "a", "watts": 40}
+
+
+def test_a_copy_is_the_callers_own() -> None:
+    """What `to_dict` gives may be changed without changing the asset."""
+    lamp = Lamp.of({"extra": {"a": [1]}})
+    lamp.to_dict()["extra"]["a"].append(2)
+    assert lamp.raw == {"extra": {"a": [1]}}
+
+
+JSON = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5)
+)
+FIELDS = ("name", "title", "label", "lit", "watts", "height", "role", "colour", "extra")
+
+
+@given(st.dictionaries(st.sampled_from(FIELDS), JSON | st.lists(JSON, max_size=2)))
+def test_any_object_is_read_and_kept(raw: dict[str, Any]) -> None:
+    """Whatever stands in the fields, the asset is read and the object is kept as it was."""
+    assert Lamp.of(raw).to_dict() == raw
