@@ -1,0 +1,122 @@
+"""Timed effects: sticky, cooldown and delay over the builds of a growing chat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from innkeeper.lore.compiled import CompiledEntry, LoreScope, ScopedBook, compile_lore
+from innkeeper.lore.settings import LoreSettings
+from innkeeper.lore.timed import TimedEffects
+from tests.lore.books import book, entry
+
+
+def compiled(**fields: Any) -> CompiledEntry:
+    """One entry ``B.1`` with these fields."""
+    return compile_lore([ScopedBook("B", LoreScope.GLOBAL, book(entry(1, "k", **fields)))], LoreSettings()).entries[0]
+
+
+def begun(item: CompiledEntry, length: int = 4) -> dict[str, Any]:
+    """The state after the entry fired in a chat of this length."""
+    effects = TimedEffects(None, length, [item])
+    effects.begin([item])
+    return effects.to_dict()
+
+
+@dataclass(frozen=True)
+class Case:
+    """The length of the chat at the next build, and which effects run then."""
+
+    length: int
+    sticky: bool = False
+    cooldown: bool = False
+
+
+CASES = (
+    Case(4),
+    Case(5, sticky=True, cooldown=True),
+    Case(6, sticky=True, cooldown=True),
+    Case(7, cooldown=True),
+    Case(9, cooldown=True),
+)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: str(case.length))
+def test_effects_over_time(case: Case) -> None:
+    """An effect runs until the chat has ``end`` messages and is forgotten when it has not grown; cooldown begins anew."""
+    item = compiled(sticky=3, cooldown=5)
+    effects = TimedEffects(begun(item), case.length, [item])
+    assert (effects.sticky(item) is not None, effects.cooldown(item) is not None) == (case.sticky, case.cooldown)
+    assert effects.running == ({"B.1"} if case.sticky or case.cooldown else set())
+
+
+def test_a_cooldown_after_sticky_is_protected() -> None:
+    """The cooldown that an ended sticky effect starts counts from that end, and outlives a chat that does not grow."""
+    item = compiled(sticky=3, cooldown=5)
+    state = TimedEffects(begun(item), 7, [item]).to_dict()
+    assert state["sticky"] == {}
+    assert (state["cooldown"]["B.1"]["start"], state["cooldown"]["B.1"]["end"]) == (7, 12)
+    assert TimedEffects(state, 7, [item]).cooldown(item) is not None
+
+
+def test_a_running_effect_is_left_alone() -> None:
+    """Firing again does not lengthen an effect."""
+    item = compiled(sticky=3)
+    effects = TimedEffects(begun(item), 5, [item])
+    effects.begin([item])
+    running = effects.sticky(item)
+    assert running is not None
+    assert (running.start, running.end) == (4, 7)
+
+
+def test_an_effect_belongs_to_the_content_of_its_entry() -> None:
+    """Once the entry was rewritten, its old effect waits for its end and then goes."""
+    old, new = compiled(sticky=3), compiled(sticky=3, content="rewritten")
+    assert TimedEffects(begun(old), 5, [new]).to_dict()["sticky"]
+    assert not TimedEffects(begun(old), 7, [new]).to_dict()["sticky"]
+
+
+def test_effects_of_sillytavern_are_found_by_key() -> None:
+    """A hash that is a number cannot be compared, so the effect goes to the entry of its key."""
+    item = compiled(sticky=3)
+    state = {"sticky": {"B.1": {"hash": 123456, "start": 4, "end": 7}}}
+    effect = TimedEffects(state, 5, [item]).sticky(item)
+    assert effect is not None
+    assert effect.hash == begun(item)["sticky"]["B.1"]["hash"]
+
+
+@pytest.mark.parametrize("length", [2, 3], ids=["short", "long enough"])
+def test_delay(length: int) -> None:
+    """An entry waits while the chat is shorter than its delay, in a dry run as well."""
+    item = compiled(delay=3)
+    assert TimedEffects(None, length, [item]).delayed(item) is (length < 3)
+    assert TimedEffects(None, length, [item], live=False).delayed(item) is (length < 3)
+
+
+def test_a_dry_run_has_no_effects() -> None:
+    """A dry run neither reads state nor begins an effect."""
+    item = compiled(sticky=3, cooldown=3)
+    effects = TimedEffects(begun(item), 5, [item], live=False)
+    effects.begin([item])
+    assert effects.to_dict() == {"sticky": {}, "cooldown": {}}
+    assert effects.sticky(item) is effects.cooldown(item) is None
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 9) | st.text("ab", max_size=2),
+    lambda inner: st.lists(inner, max_size=2)
+    | st.dictionaries(st.sampled_from(["sticky", "cooldown", "hash", "start", "end", "B.1"]), inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(_JSON, st.integers(0, 9))
+def test_any_state_is_read(state: Any, length: int) -> None:
+    """Whatever a state holds, what is malformed is left out, and the state that comes out is read to itself."""
+    item = compiled(sticky=3, cooldown=2)
+    once = TimedEffects(state, length, [item]).to_dict()
+    assert TimedEffects(once, length, [item]).to_dict() == once
