@@ -108,8 +108,10 @@ def test_a_dry_run_has_no_effects() -> None:
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 9) | st.text("ab", max_size=2),
-    lambda inner: st.lists(inner, max_size=2)
-    | st.dictionaries(st.sampled_from(["sticky", "cooldown", "hash", "start", "end", "B.1"]), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(st.sampled_from(["sticky", "cooldown", "hash", "start", "end", "B.1"]), inner, max_size=3)
+    ),
     max_leaves=12,
 )
 
