@@ -68,6 +68,16 @@ def test_the_new_place_is_named() -> None:
         from innkeeper.macros.scanner import Nothing  # noqa: F401
 
 
+def test_present_names_are_not_hidden() -> None:
+    """A package's name that is called as a module once was means the same after the old path was imported."""
+    script = (
+        "import warnings; warnings.simplefilter('ignore'); from innkeeper.library.render import render as old; "
+        "from innkeeper.library import render; print(render is old)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "True"
+
+
 def test_costs_nothing() -> None:
     """No moved module is imported, no new one, and no large one of Python's, until an old path is asked for."""
     script = "import sys, innkeeper; print(*sorted(name for name in sys.modules if name.startswith('innkeeper.')))"

@@ -81,10 +81,19 @@ class _Loader(Loader):
         def find(name: str) -> Any:
             if name.startswith("__"):
                 raise AttributeError(name=name, obj=module)
+            _leave_parent(module)
             warnings.warn(f"{old} has moved: import {name} from {new}", DeprecationWarning, stacklevel=3)
             return getattr(import_module(new), RENAMED.get(f"{old}.{name}", name))
 
         module.__dict__["__getattr__"] = find
+
+
+def _leave_parent(module: ModuleType) -> None:
+    """Take the module off its package again, where an import has put it: a name of today may be called as it is."""
+    parent, _, child = module.__name__.rpartition(".")
+    names = vars(sys.modules[parent])
+    if names.get(child) is module:
+        del names[child]
 
 
 def install() -> None:
