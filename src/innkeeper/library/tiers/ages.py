@@ -57,10 +57,10 @@ _GATES: Final = (
     (_BIRTHDAY, " birthday"),
     (_GRADE, " grade"),
 )
+"""Each expression with a text without which it finds nothing: asking for that first is much cheaper."""
+
 _ALWAYS: Final = frozenset({_UNDER, _NEARLY, _BIRTHDAY, _GRADE})
 """Expressions whose matches are all below adulthood."""
-
-"""Each expression with a text without which it finds nothing: asking for that first is much cheaper."""
 
 
 def ages_in(text: str) -> Iterator[tuple[int, int]]:
