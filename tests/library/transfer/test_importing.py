@@ -1,4 +1,4 @@
-"""Exports and imports: the same bytes, all or nothing, and errors that say at which line."""
+"""Imports: exports come in to the same bytes, all or nothing, and errors say at which line."""
 
 import json
 from dataclasses import dataclass
