@@ -188,7 +188,7 @@ class Preset(JsonAsset, frozen=True, kw_only=True, dict=True):
 
     @classmethod
     def migrated(cls, raw: dict[str, Any], findings: FindingCollector) -> dict[str, Any]:
-        """Old names, and presets of the prompt manager's predecessors (see `preset_migration`)."""
+        """Old names, and presets of the prompt manager's predecessors (see `migrate_preset`)."""
         return migrate_preset(raw, findings)
 
     @classmethod

@@ -2,8 +2,8 @@
 
 A field may be typed content, the JSON it is read from, or a text where a text can be meant. `Assets` is a view of one
 request: each asset is read when it is first asked for, and then kept; equal content is read once in a process, since every
-reader remembers by digest. `read_assets` does this at the door of a build: it says what is wrong in the assets that the
-tavern uses, and names each input that it does not use.
+reader remembers by digest. `innkeeper.taverns.inputs.read_inputs` does this at the beginning of a build: it says what
+is wrong in the assets that the tavern uses, and names each input that it does not use.
 """
 
 from __future__ import annotations
