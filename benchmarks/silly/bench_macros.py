@@ -8,8 +8,7 @@ from typing import Any, Final
 from benchmarks.case import Case
 from innkeeper.macros.engine.environment import CardFields, MacroEnvironment
 from innkeeper.macros.silly import substitute
-from innkeeper.prompt.clock import Clock
-from innkeeper.prompt.randomness import Mulberry32
+from innkeeper.prompt.determinism import Clock, Mulberry32
 
 PLAIN: Final = 'The bell above the door rings. "We close in ten minutes," Mira says, and goes on with her work. ' * 4
 LINE: Final = "{{char}} waves to {{user}}."

@@ -11,7 +11,7 @@ from typing import Any, Final
 from benchmarks.case import Case
 from benchmarks.smart.inputs import HISTORY, VARIABLES, book
 from innkeeper.macros.smart import MacroOptions, process_text
-from innkeeper.prompt.clock import Clock
+from innkeeper.prompt.determinism import Clock
 from innkeeper.taverns import smart
 from innkeeper.taverns.smart import SmartOptions, construct, construct_explained
 

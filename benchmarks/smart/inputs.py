@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from innkeeper.prompt.randomness import Mulberry32
+from innkeeper.prompt.determinism import Mulberry32
 
 __all__ = ["HISTORY", "VARIABLES", "book"]
 

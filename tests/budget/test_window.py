@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.budget import Part, Summariser, Turn, Window, fit_chat
+from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import MaxTokensExceededError, UsageError
-from innkeeper.prompt.frozen import FrozenDict
 from innkeeper.prompt.message import Message
 from innkeeper.tokens import NO_FRAMING
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from innkeeper.prompt import BuildRequest
-from innkeeper.prompt.canonical import to_json
+from innkeeper.prompt.data import to_json
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.taverns import smart
 

@@ -5,7 +5,7 @@ import pytest
 
 from innkeeper.inference.sections import read_config, refuse_config, section_of
 from innkeeper.prompt import ConfigError, FrozenDict
-from innkeeper.prompt.frozen import EMPTY
+from innkeeper.prompt.data import EMPTY
 
 
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

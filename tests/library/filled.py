@@ -1,9 +1,8 @@
 """A library with a little of everything."""
 
 from innkeeper.library.db.engine import Database
-from innkeeper.library.log.conversations import ConversationStore
+from innkeeper.library.log.conversations import CharacterStore, ConversationStore
 from innkeeper.library.log.logs import LogStore
-from innkeeper.library.log.people import CharacterStore
 from innkeeper.library.models.stores import (
     ModelStore,
     NegativeStore,
@@ -15,7 +14,7 @@ from innkeeper.library.models.stores import (
 from innkeeper.library.templates.store import TemplateStore
 from innkeeper.library.templates.template import PARTIAL, Variable
 from innkeeper.library.tiers.documents import DetectionListStore, PolicyStore
-from innkeeper.prompt.frozen import freeze
+from innkeeper.prompt.data import freeze
 from tests.library.drafts import draft
 
 

@@ -9,7 +9,7 @@ from innkeeper.library.catalogue.catalogue import Catalogue
 from innkeeper.library.templates.partials import Lookup
 from innkeeper.library.templates.template import PRODUCTION, Labelled, TemplateKey, TemplateVersion, Variable, sealed
 from innkeeper.library.tier import Tier
-from innkeeper.prompt.frozen import freeze
+from innkeeper.prompt.data import freeze
 
 
 def made(name: str = "t", text: str = "Hello.", version: int = 1, **facts: Any) -> TemplateVersion:

@@ -3,7 +3,7 @@
 import itertools
 from datetime import UTC, datetime, timedelta
 
-from innkeeper.prompt.clock import Clock
+from innkeeper.prompt.determinism import Clock
 
 
 class Counted:

@@ -20,8 +20,8 @@ from innkeeper.library.catalogue.catalogue import Catalogue
 from innkeeper.library.catalogue.database_source import DatabaseSource
 from innkeeper.library.catalogue.resolver import ResolveRequest, resolve
 from innkeeper.library.catalogue.snapshot import SnapshotFile
-from innkeeper.library.db.audit import AuditStore
 from innkeeper.library.db.queries import query
+from innkeeper.library.db.rows import AuditStore
 from innkeeper.library.errors import (
     AmbiguousTemplateError,
     InvalidTemplateError,
@@ -30,10 +30,9 @@ from innkeeper.library.errors import (
     TierBlockedError,
 )
 from innkeeper.library.library import Library
-from innkeeper.library.log.conversations import ConversationStore
+from innkeeper.library.log.conversations import CharacterStore, ConversationStore
 from innkeeper.library.log.enhancements import Done, EnhancementLog
 from innkeeper.library.log.logs import LogStore
-from innkeeper.library.log.people import CharacterStore
 from innkeeper.library.models.measure import CLIP
 from innkeeper.library.models.stores import ModelStore, ProviderStore
 from innkeeper.library.prepare.segments import Role, Segment, compress

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from innkeeper.library.db.audit import AuditStore
+from innkeeper.library.db.rows import AuditStore
 from innkeeper.library.errors import (
     AmbiguousTemplateError,
     ConflictError,

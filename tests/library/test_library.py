@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from innkeeper.budget import Costing
 from innkeeper.library.builtins import packaged_labels
 from innkeeper.library.catalogue.library_database import LibrarySnapshot
-from innkeeper.library.db.audit import AuditStore
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.queries import query
+from innkeeper.library.db.rows import AuditStore
 from innkeeper.library.errors import (
     DatabaseError,
     DatabaseMissingError,
@@ -40,8 +40,8 @@ from innkeeper.library.templates.template import PARTIAL, Variable
 from innkeeper.library.tier import Ceilings, Decision, Tier
 from innkeeper.library.tiers.documents import DetectionListStore, PolicyStore
 from innkeeper.library.tiers.rules import OPERATOR_VALUES, POLICY_NAME, STORE_CONTENT_DAYS
+from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import ConfigError, InnkeeperError, MaxTokensExceededError, UnknownNameError
-from innkeeper.prompt.frozen import FrozenDict
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.origin import Origin
 from innkeeper.taverns import replay

@@ -7,7 +7,7 @@ from typing import Any
 
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.lore import LoreInput, LoreResult, LoreScope, LoreSettings, ScanSources, ScopedBook, compile_lore, scan
-from innkeeper.prompt.randomness import Mulberry32
+from innkeeper.prompt.determinism import Mulberry32
 
 
 def entry(uid: int, *keys: str, **fields: Any) -> dict[str, Any]:

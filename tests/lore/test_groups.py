@@ -14,7 +14,7 @@ from innkeeper.lore.groups import GroupRules, choose
 from innkeeper.lore.settings import LoreSettings
 from innkeeper.lore.timed import TimedEffects
 from innkeeper.lore.verdict import Reason
-from innkeeper.prompt.randomness import Mulberry32
+from innkeeper.prompt.determinism import Mulberry32
 from tests.lore.books import book, entry
 
 Lost = list[tuple[Any, Reason]]

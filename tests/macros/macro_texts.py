@@ -7,9 +7,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from innkeeper.macros.engine.environment import CardFields, ChatLine, MacroEnvironment
-from innkeeper.prompt.clock import Clock
+from innkeeper.prompt.determinism import Clock, Mulberry32
 from innkeeper.prompt.note import Note
-from innkeeper.prompt.randomness import Mulberry32
 
 __all__ = ["HOSTILE", "PIECES", "environment", "reported"]
 

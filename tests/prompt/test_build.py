@@ -28,7 +28,7 @@ from innkeeper.prompt import (
     UsageError,
     build,
 )
-from innkeeper.prompt import clock as clock_module
+from innkeeper.prompt import determinism as clock_module
 from tests.budget.doubles import Characters
 from tests.prompt.doubles import BARE, step
 

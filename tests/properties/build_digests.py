@@ -12,7 +12,7 @@ from innkeeper.content import load_character, load_chat, load_lorebook, load_per
 from innkeeper.parity import Case, load_cases, run_case
 from innkeeper.parity.silly import request_of
 from innkeeper.prompt import Plan
-from innkeeper.prompt.canonical import to_json
+from innkeeper.prompt.data import to_json
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.taverns import TAVERNS
 from tests.shared import ROOT, VECTORS

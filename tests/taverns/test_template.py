@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.prompt import FormatError, InnkeeperError, MaxTokensExceededError, Message, NoteKind, Plan
-from innkeeper.prompt.frozen import FrozenDict
+from innkeeper.prompt.data import FrozenDict
 from innkeeper.taverns import TAVERNS, replay
 from innkeeper.taverns.template import TAVERN
 

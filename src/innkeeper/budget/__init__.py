@@ -10,14 +10,13 @@
 Trimming is pure: blocks go in, blocks come out, some of them disabled. The steps `TRIMMING` and `MAX_TOKENS` do it in a pipeline.
 """
 
-from innkeeper.budget.accounting import Accounting, Line, accounting
+from innkeeper.budget.accounting import Accounting, Explanation, Line, Row, accounting, explain
 from innkeeper.budget.costing import Cost, Costing, framing_of
 from innkeeper.budget.errors import BudgetError
-from innkeeper.budget.explanation import Explanation, Row, explain
 from innkeeper.budget.fit import FIT, FitConfig, fit, fit_state
-from innkeeper.budget.max_tokens import MAX_TOKENS, MaxTokensConfig
 from innkeeper.budget.prefix import PrefixChange, PrefixReport, prefix_report
 from innkeeper.budget.report import EvictionReason, EvictionRecord, GroupTotal, TrimReport, TrimResult
+from innkeeper.budget.steps import MAX_TOKENS, TRIMMING, MaxTokensConfig, TrimmingConfig, trim_state
 from innkeeper.budget.strategies import (
     STRATEGIES,
     BaseStrategy,
@@ -30,7 +29,6 @@ from innkeeper.budget.strategies import (
     Strategy,
 )
 from innkeeper.budget.trim import trim
-from innkeeper.budget.trimming import TRIMMING, TrimmingConfig, trim_state
 from innkeeper.budget.window import Evicted, Part, Summariser, Turn, Window, fit_chat
 
 __all__ = [

@@ -1,20 +1,25 @@
-"""Accounting: what each message of a plan costs, as it is sent, and how much of the window is left."""
+"""Accounting: what each message of a plan costs, as it is sent, and how much of the window it takes.
+
+The `Explanation` is made of it: what is in a plan and why, block by block, with tokens, and what was left out.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
 import msgspec
 
 from innkeeper.budget.costing import Cost, Costing, framing_of
-from innkeeper.budget.report import TrimReport
-from innkeeper.prompt import Block, Plan, TokenCounter
+from innkeeper.budget.report import EvictionRecord, TrimReport
+from innkeeper.prompt import Block, Note, Plan, TokenCounter
+from innkeeper.prompt.display import escaped, shorten
 from innkeeper.prompt.origin import Origin
 from innkeeper.tokens.counter import default_counter
 from innkeeper.tokens.framing import Framing
 from innkeeper.tokens.tools import count_tools
 
-__all__ = ["Accounting", "Line", "accounting"]
+__all__ = ["Accounting", "Explanation", "Line", "Row", "accounting", "explain"]
 
 
 class Line(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -146,3 +151,141 @@ def window_of(plan: Plan) -> tuple[int | None, int]:
         return window, report.reserve_tokens
     request = plan.request
     return (None, 0) if request is None else (request.context_window or None, request.reserved_tokens)
+
+
+SENT: Final = "sent"
+EVICTED: Final = "evicted"
+DISABLED: Final = "disabled"
+
+_WORDS: Final = 60
+_ORIGINS: Final = 3
+
+
+class Row(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One block: who says it, where it stands, its tokens as a message of its own, how its text begins, and what became of it.
+
+    ``status`` is ``sent``, ``evicted`` or ``disabled``; ``reason`` says why it was evicted. ``origin`` reads
+    ``asset.field[entry]{{macro}}``.
+    """
+
+    index: int
+    block_id: str
+    role: str
+    tokens: int
+    words: str
+    status: str
+    reason: str | None = None
+    name: str | None = None
+    slot: str | None = None
+    source: str | None = None
+    group: str | None = None
+    bundle: str | None = None
+    origin: str | None = None
+    attachments: int = 0
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """A plan explained. ``budget`` counts messages as they are sent; ``trim`` is what trimming did, when it ran."""
+
+    tavern: str
+    profile: str | None
+    model: str | None
+    dialect: str | None
+    rows: tuple[Row, ...]
+    budget: Accounting
+    warnings: tuple[Note, ...] = ()
+    notes: tuple[Note, ...] = ()
+    trim: TrimReport | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as JSON-ready data."""
+        return {
+            "tavern": self.tavern,
+            "profile": self.profile,
+            "model": self.model,
+            "dialect": self.dialect,
+            "rows": msgspec.to_builtins(self.rows),
+            "budget": self.budget.to_dict(),
+            "warnings": [note.to_dict() for note in self.warnings],
+            "notes": [note.to_dict() for note in self.notes],
+            "trim": None if self.trim is None else self.trim.to_dict(),
+        }
+
+    def render(self) -> str:
+        """All of it as lines of text, safe to print."""
+        lines = [_table_line(row) for row in self.rows]
+        lines += ["", *_budget_lines(self.budget)]
+        lines += [f"warning: {escaped(str(note))}" for note in self.warnings]
+        lines += [f"{note.kind}: {escaped(str(note))}" for note in self.notes]
+        return "\n".join(lines)
+
+
+def explain(plan: Plan, counter: TokenCounter | None = None, framing: Framing | None = None) -> Explanation:
+    """Explain a plan. It is looked at, not rebuilt: nothing changes and nothing is called but the counter.
+
+    ``counter`` is the built-in one where none is given, ``framing`` the counter's own or that of the plan's dialect.
+    """
+    counter, framing = counter or default_counter(), framing or framing_of(plan.dialect, counter)
+    report = plan.trim_report if isinstance(plan.trim_report, TrimReport) else None
+    records = {record.block_id: record for record in report.evictions} if report else {}
+    costs = Costing(counter=counter, model=plan.model, framing=framing).costs(plan.blocks)
+    return Explanation(
+        tavern=plan.tavern,
+        profile=plan.profile,
+        model=plan.model,
+        dialect=plan.dialect,
+        rows=tuple(
+            _row(i, block, cost.total, records) for i, (block, cost) in enumerate(zip(plan.blocks, costs, strict=True))
+        ),
+        budget=accounting(plan, counter, framing),
+        warnings=plan.warnings,
+        notes=plan.notes,
+        trim=report,
+    )
+
+
+def _row(index: int, block: Block, tokens: int, records: Mapping[str, EvictionRecord]) -> Row:
+    record = None if block.enabled else records.get(block.id)
+    status = SENT if block.enabled else DISABLED if record is None else EVICTED
+    return Row(
+        index=index,
+        block_id=block.id,
+        role=block.role,
+        tokens=tokens,
+        words=shorten(escaped(" ".join(block.content[: 4 * _WORDS].split())), _WORDS),
+        status=status,
+        reason=None if record is None else str(record.reason),
+        name=block.name,
+        slot=block.slot,
+        source=None if block.source is None else str(block.source),
+        group=str(block.group),
+        bundle=None if block.bundle is None else str(block.bundle),
+        origin=_origin(block),
+        attachments=len(block.attachments),
+    )
+
+
+def _origin(block: Block) -> str | None:
+    origins = dict.fromkeys(str(piece.origin) for piece in block.pieces)
+    if not origins:
+        return None if block.origin is None else str(block.origin)
+    return ", ".join(list(origins)[:_ORIGINS]) + (" …" if len(origins) > _ORIGINS else "")
+
+
+def _table_line(row: Row) -> str:
+    state = {SENT: " ", EVICTED: "-", DISABLED: "x"}[row.status]
+    place = escaped(row.slot or row.source or "")
+    reason = f" [{row.reason}]" if row.reason else ""
+    return f"{state} {row.index:>4} {row.tokens:>7,} {row.role:<9} {place:<24} {row.words}{reason}".rstrip()
+
+
+def _budget_lines(budget: Accounting) -> list[str]:
+    how = "exact" if budget.exact else "estimated"
+    margin = f" ± {budget.error_percent:g} %" if budget.error_percent else ""
+    lines = [f"used {budget.total:,} tokens ({how}{margin}, {budget.tokenizer or 'unknown tokenizer'})"]
+    if budget.window is not None and budget.free is not None:
+        over = "" if budget.fits else " - does not fit"
+        lines.append(f"window {budget.window:,}, reserved {budget.reserve:,}, free {budget.free:,}{over}")
+    if budget.uncounted_attachments:
+        lines.append(f"{budget.uncounted_attachments} attachments are not counted")
+    return lines

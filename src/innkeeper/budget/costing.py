@@ -11,7 +11,7 @@ import msgspec
 
 from innkeeper.budget.errors import whole
 from innkeeper.prompt import Block, Message, TokenCounter
-from innkeeper.prompt.frozen import EMPTY
+from innkeeper.prompt.data import EMPTY
 from innkeeper.tokens.counter import Counter
 from innkeeper.tokens.framing import FRAMINGS, NO_FRAMING, OPENAI, Framing, fields_of
 

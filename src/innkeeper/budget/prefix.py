@@ -10,7 +10,7 @@ import msgspec
 
 from innkeeper.budget.costing import Costing, framing_of
 from innkeeper.prompt import Block, Plan, TokenCounter
-from innkeeper.prompt.canonical import to_json
+from innkeeper.prompt.data import to_json
 from innkeeper.prompt.origin import Origin
 from innkeeper.tokens.counter import default_counter
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from innkeeper.content.errors import PersonaError as PersonaError
     from innkeeper.content.errors import PresetError as PresetError
     from innkeeper.content.errors import WrongKindError as WrongKindError
-    from innkeeper.content.files.card_file import CardFile as CardFile
+    from innkeeper.content.files.format import CardFile as CardFile
     from innkeeper.content.files.formats import Sniffed as Sniffed
     from innkeeper.content.files.formats import card_bytes as card_bytes
     from innkeeper.content.files.formats import open_card as open_card
@@ -97,7 +97,7 @@ _HOMES: Final = {
     "Asset": "asset",
     "BadLine": "chat",
     "CardError": "errors",
-    "CardFile": "files.card_file",
+    "CardFile": "files.format",
     "CardVersion": "card_versions",
     "WrongKindError": "errors",
     "Character": "character",

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, Final, Protocol
 
 from innkeeper.content.json.values import ShapeError, copied
-from innkeeper.prompt.clock import Clock
+from innkeeper.prompt.determinism import Clock
 from innkeeper.prompt.errors import FormatError, Where
 
 __all__ = ["BranchError", "BranchOptions", "BranchTree", "Stamp", "shown"]

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from innkeeper.dialects.errors import ChatTemplateError, DialectOptionError
-from innkeeper.dialects.instruct import INSTRUCTS, Instruct
 from innkeeper.dialects.providers.ai21 import AI21
 from innkeeper.dialects.providers.anthropic import Anthropic
 from innkeeper.dialects.providers.cohere import Cohere
@@ -24,7 +23,7 @@ from innkeeper.dialects.providers.openai import Compatible, OpenAI, OpenRouter
 from innkeeper.dialects.providers.responses import Responses
 from innkeeper.dialects.providers.xai import XAI
 from innkeeper.dialects.sillytavern.dialect import SillyTavern
-from innkeeper.dialects.text import Text
+from innkeeper.dialects.text import INSTRUCTS, Instruct, Text
 from innkeeper.prompt.dialect import Dialects
 from innkeeper.prompt.message import Message, messages_of
 

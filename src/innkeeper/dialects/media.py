@@ -10,7 +10,7 @@ import msgspec
 
 from innkeeper.dialects.report import Report
 from innkeeper.dialects.turn import Turn
-from innkeeper.prompt.frozen import EMPTY
+from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.message import Attachment
 from innkeeper.prompt.text import scalar_text
 

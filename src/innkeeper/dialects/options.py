@@ -16,9 +16,8 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.dialects.errors import DialectOptionError
-from innkeeper.dialects.jsonable import jsonable
-from innkeeper.dialects.report import Report
-from innkeeper.prompt.frozen import deep_merge
+from innkeeper.dialects.report import Report, jsonable
+from innkeeper.prompt.data import deep_merge
 from innkeeper.prompt.note import NoteKind
 
 __all__ = [

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from itertools import accumulate
 from typing import Any
 
-from innkeeper.dialects.jsonable import jsonable
-from innkeeper.dialects.report import Report
+from innkeeper.dialects.report import Report, jsonable
 from innkeeper.dialects.turn import FUNCTION, RESULTS, TOOL, USER, ToolCall, Turn, replace
 from innkeeper.prompt.dialect import Tool
 from innkeeper.prompt.note import NoteKind

@@ -16,9 +16,8 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.dialects.jsonable import compact, jsonable, object_of
-from innkeeper.dialects.report import Report
-from innkeeper.prompt.frozen import EMPTY
+from innkeeper.dialects.report import Report, compact, jsonable, object_of
+from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.message import Attachment, Message
 from innkeeper.prompt.text import scalar_text
 

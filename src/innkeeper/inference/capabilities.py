@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.prompt import ConfigError, FrozenDict, freeze
-from innkeeper.prompt.frozen import EMPTY
+from innkeeper.prompt.data import EMPTY
 
 __all__ = ["CAPABILITIES", "Capabilities", "CapabilityTable", "ModelRule", "ProviderRule", "provider_id"]
 

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from innkeeper.library.models.measure import Measure as Measure
     from innkeeper.library.models.measure import TokenizerSpec as TokenizerSpec
     from innkeeper.library.options import Options as Options
-    from innkeeper.library.prepare.answers import PreparedPrompt as PreparedPrompt
-    from innkeeper.library.prepare.answers import RenderedAnswer as RenderedAnswer
-    from innkeeper.library.prepare.answers import Resolved as Resolved
     from innkeeper.library.prepare.budgets import Budget as Budget
     from innkeeper.library.prepare.budgets import budget_of as budget_of
     from innkeeper.library.prepare.conversation import template_values as template_values
     from innkeeper.library.prepare.conversation import use_case_for as use_case_for
+    from innkeeper.library.prepare.request import PreparedPrompt as PreparedPrompt
     from innkeeper.library.prepare.request import PrepareRequest as PrepareRequest
+    from innkeeper.library.prepare.request import RenderedAnswer as RenderedAnswer
+    from innkeeper.library.prepare.request import Resolved as Resolved
     from innkeeper.library.prepare.segments import Role as Role
     from innkeeper.library.prepare.segments import Segment as Segment
     from innkeeper.library.prepare.segments import compress as compress
@@ -100,12 +100,12 @@ _HOMES: Final = {
     "PRODUCTION": "templates.template",
     "PartRef": "templates.template",
     "PrepareRequest": "prepare.request",
-    "PreparedPrompt": "prepare.answers",
-    "RenderedAnswer": "prepare.answers",
+    "PreparedPrompt": "prepare.request",
+    "RenderedAnswer": "prepare.request",
     "RenderedTemplate": "templates.rendering",
     "Resolution": "catalogue.resolver",
     "ResolveRequest": "catalogue.resolver",
-    "Resolved": "prepare.answers",
+    "Resolved": "prepare.request",
     "Role": "prepare.segments",
     "STAGING": "templates.template",
     "ScanFindings": "tier",

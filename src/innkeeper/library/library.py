@@ -31,9 +31,15 @@ from innkeeper.library.models.facts import ModelFacts, ceilings_of, facts_of, re
 from innkeeper.library.models.negatives import NegativePrompt
 from innkeeper.library.options import Options, database_opener
 from innkeeper.library.outside import MACHINE
-from innkeeper.library.prepare.answers import PreparedPrompt, RenderedAnswer, Resolved, require_complete
 from innkeeper.library.prepare.preparation import Preparation, joined_negative, values_for, with_log
-from innkeeper.library.prepare.request import PrepareRequest, texts_of
+from innkeeper.library.prepare.request import (
+    PreparedPrompt,
+    PrepareRequest,
+    RenderedAnswer,
+    Resolved,
+    require_complete,
+    texts_of,
+)
 from innkeeper.library.templates.cache import RenderedCache, key_of
 from innkeeper.library.templates.rendering import RenderedTemplate, render
 from innkeeper.library.templates.template import TemplateVersion
@@ -41,7 +47,7 @@ from innkeeper.library.tier import Ceilings, Decision, Tier, TierDecision, effec
 from innkeeper.library.tiers.gate import Checked, TextKind
 from innkeeper.library.tiers.rules import OperatorRules
 from innkeeper.prompt.errors import InnkeeperError
-from innkeeper.prompt.ports import Ports
+from innkeeper.prompt.state import Ports
 from innkeeper.tokens import default_counter
 
 if TYPE_CHECKING:
@@ -52,7 +58,7 @@ if TYPE_CHECKING:
     from innkeeper.library.log.conversations import ConversationStore
     from innkeeper.library.log.enhancements import Done
     from innkeeper.library.vault.vault import Vault
-    from innkeeper.prompt.ports import TokenCounter
+    from innkeeper.prompt.state import TokenCounter
 
 __all__ = ["Library"]
 
@@ -408,7 +414,7 @@ class Library:
 
     def _audit_block(self, checked: Checked, request_id: str, actor: str) -> None:
         """Record a block. That it cannot be recorded lets nothing pass: it is counted, and the block stands."""
-        from innkeeper.library.db.audit import AuditStore
+        from innkeeper.library.db.rows import AuditStore
 
         self.metrics.count("library_blocks_total", categories=",".join(checked.decision.categories))
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from typing import Final, Protocol
 
-from innkeeper.prompt.clock import Clock
+from innkeeper.prompt.determinism import Clock
 
 __all__ = ["MACHINE", "Outside", "random_bytes", "ulid"]
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from innkeeper.library.errors import TierBlockedError
-from innkeeper.prompt.frozen import EMPTY, FrozenDict
+from innkeeper.prompt.data import EMPTY, FrozenDict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,14 +17,13 @@ from innkeeper.lore.budget import LoreBudget
 from innkeeper.lore.compiled import ACTIVATE, SUPPRESS, CompiledEntry, CompiledLore
 from innkeeper.lore.groups import GroupRules, choose
 from innkeeper.lore.keys import KeySearch
-from innkeeper.lore.limits import MAX_LOOPS, MAX_SCAN_DEPTH
 from innkeeper.lore.matcher import ScanSources, ScanText
-from innkeeper.lore.settings import LoreSettings
+from innkeeper.lore.settings import MAX_LOOPS, MAX_SCAN_DEPTH, LoreSettings
 from innkeeper.lore.timed import TimedEffects
 from innkeeper.lore.verdict import Reason, Verdict
 from innkeeper.macros.engine.ranges import MacroRange, made_pieces
+from innkeeper.prompt.determinism import Stream
 from innkeeper.prompt.origin import Origin, OriginAsset, Piece
-from innkeeper.prompt.randomness import Stream
 
 __all__ = ["Activated", "LoreInput", "LoreResult", "scan"]
 

@@ -10,7 +10,7 @@ import msgspec
 from innkeeper.lore.compiled import CompiledEntry
 from innkeeper.lore.timed import TimedEffects
 from innkeeper.lore.verdict import Reason
-from innkeeper.prompt.randomness import Stream
+from innkeeper.prompt.determinism import Stream
 
 __all__ = ["GroupRules", "choose"]
 

@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterable
 
 from innkeeper.content.entry import SelectiveLogic
 from innkeeper.lore.compiled import CompiledEntry, CompiledLore, KeyTest, key_tests, pattern_of, selective
-from innkeeper.lore.limits import MAX_SCAN_DEPTH
 from innkeeper.lore.matcher import Pattern, ScanText, Window, first_place
-from innkeeper.lore.settings import LoreSettings
+from innkeeper.lore.settings import MAX_SCAN_DEPTH, LoreSettings
 from innkeeper.text.jsregex import RegexRunner
 
 __all__ = ["KeySearch"]

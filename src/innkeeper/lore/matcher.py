@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from innkeeper.lore.limits import MAX_MEMO_BYTES, MAX_MEMO_TEXTS
+from innkeeper.lore.settings import MAX_MEMO_BYTES, MAX_MEMO_TEXTS
 from innkeeper.prompt.memo import Memo
 from innkeeper.text.automaton import Automaton, is_unspaced
 

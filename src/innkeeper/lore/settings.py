@@ -1,4 +1,4 @@
-"""LoreSettings: the settings that hold for every entry of every book (SillyTavern's *world info* settings)."""
+"""LoreSettings: the settings that hold for every entry of every book in a scan, and the limits of scanning."""
 
 from __future__ import annotations
 
@@ -10,7 +10,19 @@ import msgspec
 
 from innkeeper.prompt.errors import ConfigError
 
-__all__ = ["InsertionStrategy", "LoreSettings"]
+__all__ = ["MAX_LOOPS", "MAX_MEMO_BYTES", "MAX_MEMO_TEXTS", "MAX_SCAN_DEPTH", "InsertionStrategy", "LoreSettings"]
+
+MAX_SCAN_DEPTH: Final = 1000
+"""How many messages a scan may look back."""
+
+MAX_LOOPS: Final = 1000
+"""How many passes one scan may take, whatever the settings."""
+
+MAX_MEMO_BYTES: Final = 16 * 1024 * 1024
+"""How many bytes of texts, with what was found in them, one matcher remembers."""
+
+MAX_MEMO_TEXTS: Final = 8192
+"""How many texts a compiled set of books remembers the hits of."""
 
 
 class InsertionStrategy(IntEnum):

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import msgspec
 
+from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import FormatError, Where
-from innkeeper.prompt.frozen import EMPTY
 
 __all__ = ["TAVERNS", "Case", "load_cases"]
 

@@ -21,7 +21,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.parity.case import Case
-from innkeeper.prompt.clock import Clock
+from innkeeper.prompt.determinism import Clock
 from innkeeper.prompt.errors import InnkeeperError, UnavailableError, UnsupportedError
 
 __all__ = ["DECIDED", "HTTP", "Decided", "GatewayCases", "SmartCases", "with_orders", "without_words"]

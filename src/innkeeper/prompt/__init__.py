@@ -2,8 +2,9 @@
 
 from innkeeper.prompt.block import Block, BudgetGroup, InsertionPoint
 from innkeeper.prompt.build import build
-from innkeeper.prompt.clock import Clock
 from innkeeper.prompt.context import Context
+from innkeeper.prompt.data import FrozenDict, deep_merge, freeze, thaw
+from innkeeper.prompt.determinism import Clock, Mulberry32, Randomness
 from innkeeper.prompt.dialect import Dialect, Dialects, Payload, Tool
 from innkeeper.prompt.errors import (
     ConfigError,
@@ -22,21 +23,17 @@ from innkeeper.prompt.errors import (
     UsageError,
     Where,
 )
-from innkeeper.prompt.frozen import FrozenDict, deep_merge, freeze, thaw
 from innkeeper.prompt.hooks import HookContext, HookRegistry, InMemoryHooks
 from innkeeper.prompt.injections import Injection, InjectionPosition, InjectionRegistry, InMemoryInjections
 from innkeeper.prompt.machine import fresh_seed, utc_now
 from innkeeper.prompt.message import Attachment, Message
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.prompt.origin import Origin, OriginAsset, Piece
-from innkeeper.prompt.pipeline import Pipeline
+from innkeeper.prompt.pipeline import NoConfig, Pipeline, Step, StepConfig
 from innkeeper.prompt.plan import Plan
-from innkeeper.prompt.ports import Ports, TokenCounter
-from innkeeper.prompt.randomness import Mulberry32, Randomness
 from innkeeper.prompt.replay import ReplayBundle
 from innkeeper.prompt.request import BuildRequest
-from innkeeper.prompt.state import Inputs, Result, State
-from innkeeper.prompt.step import NoConfig, Step, StepConfig
+from innkeeper.prompt.state import Inputs, Ports, Result, State, TokenCounter
 from innkeeper.prompt.trace import Instrumenter, Trace, TraceCollector, TraceStep
 from innkeeper.prompt.variables import InMemoryVariables, StagedVariables, VariablesStore
 

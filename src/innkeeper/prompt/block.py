@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
+from innkeeper.prompt.data import EMPTY, FrozenDict, freeze
 from innkeeper.prompt.errors import UnknownNameError, UsageError
-from innkeeper.prompt.frozen import EMPTY, FrozenDict, freeze
 from innkeeper.prompt.message import Attachment, Message
 from innkeeper.prompt.origin import Origin, OriginAsset, Piece
 

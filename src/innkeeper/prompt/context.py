@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
+from innkeeper.prompt.data import FrozenDict, deep_merge, freeze, key_text, thaw
 from innkeeper.prompt.errors import ConfigError, UsageError
-from innkeeper.prompt.frozen import FrozenDict, deep_merge, freeze, key_text, thaw
 
 __all__ = ["Context", "step_key", "underscore"]
 

@@ -8,9 +8,9 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
+from innkeeper.prompt.data import freeze
 from innkeeper.prompt.display import shorten
 from innkeeper.prompt.errors import FormatError, UnknownNameError, UsageError
-from innkeeper.prompt.frozen import freeze
 
 __all__ = ["DEFAULT_DEPTH", "InMemoryInjections", "Injection", "InjectionPosition", "InjectionRegistry"]
 

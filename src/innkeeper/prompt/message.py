@@ -12,9 +12,8 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.prompt.canonical import plain_data
+from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, plain_data
 from innkeeper.prompt.errors import FormatError, InnkeeperError, UsageError, Where
-from innkeeper.prompt.frozen import EMPTY, FrozenDict, freeze
 from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.text import scalar_text
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
+from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import Where
-from innkeeper.prompt.frozen import EMPTY, FrozenDict
 
 __all__ = ["Note", "NoteKind"]
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from innkeeper.prompt.block import Block, InsertionPoint
-from innkeeper.prompt.canonical import plain_data, to_json
+from innkeeper.prompt.data import EMPTY, FrozenDict, plain_data, to_json
 from innkeeper.prompt.dialect import Dialects, Payload, Tool
 from innkeeper.prompt.errors import UsageError
-from innkeeper.prompt.frozen import EMPTY, FrozenDict
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note
 from innkeeper.prompt.origin import Origin, OriginAsset, join_pieces, strip_pieces
@@ -20,9 +19,9 @@ from innkeeper.prompt.request import BuildRequest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from innkeeper.prompt.ports import ExplainedPlan, TokenCounter
     from innkeeper.prompt.replay import ReplayBundle
     from innkeeper.prompt.source_map import SourceMap
+    from innkeeper.prompt.state import ExplainedPlan, TokenCounter
     from innkeeper.prompt.trace import Trace
 
 __all__ = ["FINGERPRINT_VERSION", "Plan"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from innkeeper.prompt.canonical import parse_json, to_json
+from innkeeper.prompt.data import parse_json, to_json
 from innkeeper.prompt.display import shorten
 from innkeeper.prompt.errors import (
     FormatError,

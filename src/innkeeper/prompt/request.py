@@ -12,10 +12,20 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from innkeeper.prompt.canonical import NOT_DATA, parse_json, plain_data, to_json
 from innkeeper.prompt.context import Context
+from innkeeper.prompt.data import (
+    EMPTY,
+    MAX_DEPTH,
+    NOT_DATA,
+    FrozenDict,
+    check_depth,
+    freeze,
+    key_text,
+    parse_json,
+    plain_data,
+    to_json,
+)
 from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError, UsageError, Where
-from innkeeper.prompt.frozen import EMPTY, MAX_DEPTH, FrozenDict, check_depth, freeze, key_text
 from innkeeper.prompt.injections import Injection
 from innkeeper.prompt.message import Message, messages_of
 from innkeeper.prompt.text import Mended, mended_in, scalar_text, watching

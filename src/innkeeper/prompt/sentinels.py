@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from innkeeper.prompt.frozen import FrozenDict
+from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.origin import Origin, OriginAsset, Piece
 from innkeeper.prompt.text import scalar_text
 

@@ -8,9 +8,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
-from innkeeper.prompt.canonical import parse_json, to_json
+from innkeeper.prompt.data import freeze, key_text, parse_json, thaw, to_json
 from innkeeper.prompt.errors import FormatError, LimitError
-from innkeeper.prompt.frozen import freeze, key_text, thaw
 
 __all__ = ["MAX_VARIABLES", "InMemoryVariables", "StagedVariables", "VariablesStore"]
 

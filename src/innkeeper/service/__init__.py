@@ -10,11 +10,11 @@ from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
     from innkeeper.service.app import create_app as create_app
+    from innkeeper.service.app import serve as serve
     from innkeeper.service.client import call_api as call_api
     from innkeeper.service.exchange import Reply as Reply
     from innkeeper.service.exchange import Request as Request
     from innkeeper.service.gateway.gateway import Gateway as Gateway
-    from innkeeper.service.server import serve as serve
     from innkeeper.service.settings import Keys as Keys
     from innkeeper.service.settings import Settings as Settings
 
@@ -26,7 +26,7 @@ _HOMES: Final = {
     "Settings": "settings",
     "call_api": "client",
     "create_app": "app",
-    "serve": "server",
+    "serve": "app",
 }
 
 __all__ = ["Gateway", "Keys", "Reply", "Request", "Settings", "call_api", "create_app", "serve"]

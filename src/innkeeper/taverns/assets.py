@@ -22,8 +22,8 @@ from innkeeper.content.persona import Persona
 from innkeeper.content.preset import Preset
 from innkeeper.content.templates import ContextTemplate, InstructTemplate, SystemPrompt
 from innkeeper.prompt import BuildRequest, Message, UsageError
+from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import ConfigError, Where
-from innkeeper.prompt.frozen import EMPTY
 from innkeeper.prompt.injections import InjectionPosition
 from innkeeper.prompt.text import scalar_text
 

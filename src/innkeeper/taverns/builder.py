@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.prompt import Context, Pipeline, Plan, Step, UsageError, deep_merge
-from innkeeper.taverns.keywords import canonical_name
+from innkeeper.taverns.inputs import canonical_name
 
 if TYPE_CHECKING:
     from innkeeper.taverns.tavern import Tavern
@@ -20,7 +20,7 @@ _MERGED: Final = ("meta", "macro_vars", "configs")
 class Builder:
     """Collects the inputs of one build. Every method but `build` and `to_messages` returns the builder.
 
-    Each input of `innkeeper.taverns.keywords` is a method of its name that takes the value. Steps are changed on a copy: the
+    Each input of `innkeeper.taverns.inputs` is a method of its name that takes the value. Steps are changed on a copy: the
     tavern's own pipeline stays as it is. A builder builds once.
     """
 
@@ -126,7 +126,7 @@ class Builder:
         self._built = True
         if not self._changes and not self._step_options:
             return self._tavern.build(**self._inputs)
-        from innkeeper.taverns.keywords import read_keywords
+        from innkeeper.taverns.inputs import read_keywords
 
         pipeline = self._tavern.pipeline_for(read_keywords(None, None, self._inputs).request)
         for change in self._changes:

@@ -12,8 +12,7 @@ from innkeeper.prompt import BuildRequest, Pipeline, Plan, Ports
 from innkeeper.prompt import build as run_build
 from innkeeper.taverns.assets import Assets
 from innkeeper.taverns.builder import Builder
-from innkeeper.taverns.inputs import UNDECLARED, InputRules, note_unused, read_inputs
-from innkeeper.taverns.keywords import read_keywords
+from innkeeper.taverns.inputs import UNDECLARED, InputRules, note_unused, read_inputs, read_keywords
 
 __all__ = ["InputRules", "Tavern", "note_unused"]
 
@@ -55,7 +54,7 @@ class Tavern:
             ports: objects that are not data; each can be given as a keyword as well.
             pipeline: other steps than the tavern's own; such a plan cannot be replayed, and says so.
             commit: whether variables that templates set are written to the caller's store.
-            inputs: see `innkeeper.taverns.keywords`.
+            inputs: see `innkeeper.taverns.inputs`.
 
         Raises:
             UsageError: an unknown keyword.

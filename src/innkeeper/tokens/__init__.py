@@ -10,7 +10,7 @@ Importing this package loads no tokenizer; the first count does. Nothing is ever
 """
 
 from innkeeper.prompt.memo import Memo
-from innkeeper.tokens.counter import Choice, Counter, Preloaded, default_counter
+from innkeeper.tokens.counter import SHARED_MEMO, Choice, Counter, Preloaded, default_counter
 from innkeeper.tokens.engines.engine import Engine, Foreign, Tokenization
 from innkeeper.tokens.engines.heuristic import CharsPerToken, Estimate, Utf8Bytes, estimator
 from innkeeper.tokens.engines.server import SERVER_RULES, AskServer, ServerRule
@@ -18,7 +18,6 @@ from innkeeper.tokens.errors import PreloadError, TokenizerFileError, TokenizerU
 from innkeeper.tokens.estimators import EstimatorCounter, counter_of
 from innkeeper.tokens.framing import ANTHROPIC, FRAMINGS, GOOGLE, NO_FRAMING, OPENAI, Framing, framing
 from innkeeper.tokens.inspector import Inspection, MessageInspection, Totals, inspect_messages
-from innkeeper.tokens.memo import SHARED_MEMO
 from innkeeper.tokens.registry import Entry
 from innkeeper.tokens.sillytavern import SILLYTAVERN_TOKENIZERS, SillyTavernTokenizer, sillytavern_tokenizer
 from innkeeper.tokens.table.calibration import PROFILES, Profile

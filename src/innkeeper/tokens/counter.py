@@ -1,7 +1,12 @@
-"""Counter: tokens of any text for any model, exact where the vocabulary is at hand, and always saying which it was."""
+"""Counter: tokens of any text for any model, exact where the vocabulary is at hand, and always with a word on how sure it is.
+
+Counts are remembered in one memo that counters share.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -17,7 +22,6 @@ from innkeeper.tokens.engines.loading import engine_of
 from innkeeper.tokens.engines.model_files import file_tokenizer
 from innkeeper.tokens.engines.server import AskServer
 from innkeeper.tokens.errors import PreloadError
-from innkeeper.tokens.memo import SHARED_MEMO, TextKey, key_bytes, text_key
 from innkeeper.tokens.registry import Entry, entries_of, lookup_of
 from innkeeper.tokens.table.calibration import PROFILES
 from innkeeper.tokens.table.models import MODELS, Family, ModelTable, Way, canonical_model_hint
@@ -26,7 +30,32 @@ from innkeeper.tokens.table.vocabulary import VOCABULARIES, Vocabularies
 if TYPE_CHECKING:
     from innkeeper.tokens.framing import Framing
 
-__all__ = ["Choice", "Counter", "Preloaded", "default_counter"]
+__all__ = ["SHARED_MEMO", "Choice", "Counter", "Preloaded", "TextKey", "default_counter", "key_bytes", "text_key"]
+
+TextKey = tuple[str, str | bytes]
+"""A tokenizer's name and a text, or the text's digest."""
+
+DIGEST_ABOVE: Final = 1024
+"""Texts of more characters are remembered by a digest, not by themselves."""
+
+_DIGEST_BYTES: Final = 20
+
+
+def text_key(tokenizer: str, text: str) -> TextKey:
+    """The key of a text: itself, or a digest of 20 bytes where it is long."""
+    if len(text) <= DIGEST_ABOVE:
+        return tokenizer, text
+    return tokenizer, hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).digest()
+
+
+def key_bytes(key: TextKey) -> int:
+    """How many bytes a key keeps."""
+    return sys.getsizeof(key[1])
+
+
+SHARED_MEMO: Final[Memo[TextKey, int]] = Memo(items=200_000, size=64 * 1024 * 1024)
+"""The memo that counters share unless they are given one of their own. Counts are facts, so sharing changes no result."""
+
 
 T = TypeVar("T")
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from innkeeper.prompt.frozen import EMPTY
+from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.message import Message, messages_of
 from innkeeper.tokens.counter import Counter, default_counter
 from innkeeper.tokens.engines.engine import Tokenization

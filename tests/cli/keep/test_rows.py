@@ -9,8 +9,8 @@ import pytest
 from innkeeper.cli.keep.rows import json_row, row_values
 from innkeeper.library.db.tables import api_models
 from innkeeper.library.errors import TransferError
+from innkeeper.prompt.data import freeze
 from innkeeper.prompt.errors import FormatError, UnknownNameError
-from innkeeper.prompt.frozen import freeze
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ import pytest
 
 from innkeeper.content.character import Character
 from innkeeper.content.errors import ContentLimitError, WrongKindError
-from innkeeper.content.files.card_file import CardFile
-from innkeeper.content.files.format import Format, Formats, OpenFile
+from innkeeper.content.files.format import CardFile, Format, Formats, OpenFile
 from innkeeper.content.files.reader import Reader
 from innkeeper.content.limits import LIMITS
 from tests.content import builders

@@ -1,4 +1,4 @@
-"""Documents: read, hashed, edited, written; untouched ones byte for byte."""
+"""Edits of JSON text: the value changes, every other byte stays."""
 
 import json
 from typing import Any
@@ -8,10 +8,132 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from innkeeper.content import ABSENT, Document, JsonError
-from innkeeper.content.json.document import remembered
+from innkeeper.content.json.document import locate, remembered, splice
 from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.memo import Memo
 from tests.content.builders import objects, values
+
+STYLES = [
+    {"indent": 4},
+    {"indent": 2, "ensure_ascii": False},
+    {"indent": "\t"},
+    {"separators": (",", ":")},
+    {"ensure_ascii": False},
+]
+
+
+def places(tree: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Every path in a tree."""
+    items = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
+    return [path, *(place for key, item in items for place in places(item, (*path, key)))]
+
+
+def changed(tree: Any, path: tuple[Any, ...], value: Any) -> Any:
+    """The tree with another value at a path, the slow and obvious way."""
+    copy = json.loads(json.dumps(tree))
+    if not path:
+        return value
+    node = copy
+    for part in path[:-1]:
+        node = node[part]
+    if value is ABSENT:
+        del node[path[-1]]
+    elif isinstance(node, list) and path[-1] == len(node):
+        node.append(value)
+    else:
+        node[path[-1]] = value
+    return copy
+
+
+@settings(max_examples=100)
+@given(tree=objects, value=values, style=st.sampled_from(STYLES), data=st.data())
+def test_an_edit_equals_the_same_edit_of_the_data(
+    tree: Any, value: Any, style: dict[str, Any], data: st.DataObject
+) -> None:
+    """Replacing, adding and removing in text and in data give the same data."""
+    text = json.dumps(tree, **style)
+    path = data.draw(st.sampled_from(places(tree)))
+    assert json.loads(splice(text, path, value)) == changed(tree, path, value)
+    if path:
+        assert json.loads(splice(text, path, ABSENT)) == changed(tree, path, ABSENT)
+    assert json.loads(splice(text, ("a new key",), value)) == changed(tree, ("a new key",), value)
+
+
+@settings(max_examples=60)
+@given(tree=objects, style=st.sampled_from(STYLES), data=st.data())
+def test_writing_what_is_there_changes_nothing(tree: Any, style: dict[str, Any], data: st.DataObject) -> None:
+    """A scalar written again in its own place leaves every byte as it was."""
+    text = json.dumps(tree, **style)
+    path = data.draw(st.sampled_from(places(tree)))
+    span = locate(text, path)
+    assert span is not None
+    before, after = text[: span.start], text[span.end :]
+    edited = splice(text, path, "other")
+    assert edited.startswith(before)
+    assert edited.endswith(after)
+
+
+def test_the_style_around_is_kept() -> None:
+    """Indentation, colons and escapes of new parts are those of the text."""
+    text = '{\n  "a": {\n    "b": 1\n  }\n}'
+    assert splice(text, ("a", "c"), [1, {"d": "é"}]) == (
+        '{\n  "a": {\n    "b": 1,\n    "c": [\n      1,\n      {\n        "d": "é"\n      }\n    ]\n  }\n}'
+    )
+    assert splice('{"a":"\\u00e9"}', ("b",), "é") == '{"a":"\\u00e9","b":"\\u00e9"}'
+    assert splice('{"a": "é"}', ("b",), ["é"]) == '{"a": "é", "b": ["é"]}'
+
+
+def test_of_duplicate_keys_the_last_is_edited() -> None:
+    """The one that counts when the text is read."""
+    assert splice('{"a":1,"a":2}', ("a",), 3) == '{"a":1,"a":3}'
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ('{"a":1}', ("b", "c")),
+        ('{"a":1}', ("a", "b")),
+        ('{"a":[1]}', ("a", 5)),
+        ('{"a":[1]}', ("a", "x")),
+        ("{}", (0,)),
+    ],
+    ids=str,
+)
+def test_paths_to_nowhere_are_refused(text: str, path: tuple[Any, ...]) -> None:
+    """A parent that is missing, or of another kind, is a typed error."""
+    with pytest.raises(JsonError):
+        splice(text, path, 1)
+
+
+def test_removing_what_is_not_there_changes_nothing() -> None:
+    """An absent key may be removed."""
+    assert splice('{"a":1}', ("b",), ABSENT) == '{"a":1}'
+    assert not ABSENT
+    assert repr(ABSENT) == "ABSENT"
+
+
+def test_long_strings_of_escapes_are_passed_over() -> None:
+    """The scanner is linear: half a million escapes before the place are no burden."""
+    text = json.dumps({"a": '\\"' * 500_000, "b": 1})
+    assert splice(text, ("b",), 2).endswith('"b": 2}')
+
+
+def test_the_whole_document_can_be_replaced() -> None:
+    """The empty path is the document itself."""
+    assert splice('{"a": 1}', (), [1]) == "[1]"
+
+
+@pytest.mark.parametrize("text", ['{"a', '{"a": [', "{a: 1}"])
+def test_text_that_is_no_json_is_refused(text: str) -> None:
+    """Only sound text is edited."""
+    with pytest.raises((JsonError, IndexError)):
+        splice(text, ("a",), 1)
+
+
+def test_a_path_through_a_value_leads_nowhere() -> None:
+    """Neither is anything found below a number."""
+    assert locate('{"a": 1}', ("a", "b")) is None
+    assert locate('{"a": 1}', ("x", "b")) is None
 
 
 @settings(max_examples=60)

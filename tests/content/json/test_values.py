@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.content.json.values import ShapeError, copied, text_of
+from innkeeper.prompt.data import MAX_DEPTH
 from innkeeper.prompt.errors import LimitError
-from innkeeper.prompt.frozen import MAX_DEPTH
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),

@@ -18,7 +18,7 @@ from innkeeper.library.catalogue.snapshot import Snapshot, SnapshotFile, catalog
 from innkeeper.library.errors import SnapshotError
 from innkeeper.library.templates.template import Labelled
 from innkeeper.library.tier import Tier
-from innkeeper.prompt.canonical import parse_json, to_json
+from innkeeper.prompt.data import parse_json, to_json
 from tests.library import drawing
 from tests.library.making import catalogue, made
 

@@ -1,7 +1,7 @@
 """Audit events: added, found newest first, never changed."""
 
-from innkeeper.library.db.audit import AuditStore
 from innkeeper.library.db.engine import Database
+from innkeeper.library.db.rows import AuditStore
 from innkeeper.library.templates.store import TemplateStore
 from innkeeper.library.templates.template import TemplateDraft
 from tests.library.drafts import draft

@@ -13,8 +13,8 @@ from sqlalchemy.engine import Connection
 from innkeeper.library.db.columns import active, created, json_column, serial
 from innkeeper.library.db.rows import by_priority, checked, first_row, frozen_rows, insert_many
 from innkeeper.library.errors import RowError
+from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, UsageError
-from innkeeper.prompt.frozen import FrozenDict
 
 THINGS = Table(
     "things",

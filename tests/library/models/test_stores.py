@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import pytest
 
 from innkeeper.library.catalogue.database_source import KEPT, SnapshotStore
-from innkeeper.library.db.audit import AuditStore
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.queries import query
+from innkeeper.library.db.rows import AuditStore
 from innkeeper.library.errors import AlreadyExistsError, ConflictError, RowError, UnknownRowError
-from innkeeper.library.log.people import CharacterStore
+from innkeeper.library.log.conversations import CharacterStore
 from innkeeper.library.models.stores import (
     ModelStore,
     NegativeStore,
@@ -19,8 +19,8 @@ from innkeeper.library.models.stores import (
     SettingsStore,
     ToolStore,
 )
+from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import FormatError, InnkeeperError, UsageError
-from innkeeper.prompt.frozen import FrozenDict
 
 FRAGMENT = {"model_type": "sdxl", "negative_prompt": "blurry"}
 

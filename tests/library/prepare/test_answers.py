@@ -9,7 +9,7 @@ import pytest
 
 from innkeeper.library.catalogue.resolver import Resolution, ResolveRequest, resolve
 from innkeeper.library.errors import DegradedError
-from innkeeper.library.prepare.answers import (
+from innkeeper.library.prepare.request import (
     RenderedAnswer,
     Resolved,
     require_complete,

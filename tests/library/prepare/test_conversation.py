@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from innkeeper.library.builtins import packaged_versions
 from innkeeper.library.errors import UnknownRowError
-from innkeeper.library.log.people import CharacterStore
+from innkeeper.library.log.conversations import CharacterStore
 from innkeeper.library.prepare.conversation import (
     NAMES,
     ROUTES,

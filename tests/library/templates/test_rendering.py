@@ -13,7 +13,7 @@ from innkeeper.library.templates.rendering import Programs, render
 from innkeeper.library.templates.template import Variable
 from innkeeper.macros.engine.errors import MacroError, MacroLimitError, UndefinedVariableError
 from innkeeper.macros.mustache import Included
-from innkeeper.prompt.clock import Clock
+from innkeeper.prompt.determinism import Clock
 from innkeeper.prompt.text import scalar_text
 from innkeeper.tokens import default_counter
 from tests.library.making import lookup_of, made

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from innkeeper.library.catalogue.resolver import ResolveRequest
-from innkeeper.library.db.audit import AuditStore
 from innkeeper.library.db.engine import Database
+from innkeeper.library.db.rows import AuditStore
 from innkeeper.library.errors import (
     AlreadyExistsError,
     AmbiguousTemplateError,
@@ -21,8 +21,8 @@ from innkeeper.library.errors import (
 )
 from innkeeper.library.templates.store import TemplateStore
 from innkeeper.library.templates.template import PARTIAL, PRODUCTION, STAGING
+from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, UsageError
-from innkeeper.prompt.frozen import FrozenDict
 from tests.library.drafts import draft
 
 NAME = "enhancement_sdxl_sfw"

@@ -17,7 +17,7 @@ from innkeeper.library.templates.template import (
     write_version,
 )
 from innkeeper.library.tier import Tier
-from innkeeper.prompt.canonical import parse_json, to_json
+from innkeeper.prompt.data import parse_json, to_json
 from innkeeper.prompt.errors import FormatError
 from tests.library.making import catalogue, labelled, made
 

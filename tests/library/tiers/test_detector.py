@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from innkeeper.library.limits import MAX_SCAN_CHARS, MAX_SPANS
-from innkeeper.library.matching import Matcher
 from innkeeper.library.tier import Ceilings, Decision, Tier, combined, effective_tier
 from innkeeper.library.tiers.detector import Detector, default_detector
 from innkeeper.library.tiers.lexicon import Lexicon, LexiconEntry
+from innkeeper.library.tiers.matching import Matcher
 from innkeeper.library.tiers.policy import Thresholds, TierPolicy
 from innkeeper.text.confusables import views_of
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from innkeeper.library.db.audit import AuditStore
 from innkeeper.library.db.engine import Database
+from innkeeper.library.db.rows import AuditStore
 from innkeeper.library.errors import TierBlockedError
 from innkeeper.library.tiers.gate import TextKind, TierGate
 from innkeeper.library.tiers.moderation import moderate, row_texts

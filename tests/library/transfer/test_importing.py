@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.library.db.audit import AuditStore
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.queries import query
+from innkeeper.library.db.rows import AuditStore
 from innkeeper.library.errors import (
     AmbiguousTemplateError,
     ConflictError,

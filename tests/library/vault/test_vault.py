@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import update
 
-from innkeeper.library.db.audit import AuditStore
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.queries import query
+from innkeeper.library.db.rows import AuditStore
 from innkeeper.library.db.tables import secrets
 from innkeeper.library.errors import (
     RowError,

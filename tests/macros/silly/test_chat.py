@@ -22,7 +22,7 @@ from innkeeper.macros.silly.chat import (
     time_difference,
     time_in_zone,
 )
-from innkeeper.prompt.clock import Clock
+from innkeeper.prompt.determinism import Clock
 
 NOW = datetime(2024, 5, 17, 13, 45, 30, tzinfo=UTC)
 

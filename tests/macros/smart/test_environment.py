@@ -12,8 +12,8 @@ from innkeeper.macros.engine.limits import MAX_REPORTS
 from innkeeper.macros.smart import SmartEnvironment, paths
 from innkeeper.macros.smart import environment as table_module
 from innkeeper.macros.smart.limits import MAX_DEPTH
+from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import FormatError
-from innkeeper.prompt.frozen import FrozenDict
 from innkeeper.prompt.note import NoteKind
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.prompt.clock import EPOCH
+from innkeeper.prompt.determinism import EPOCH
 from innkeeper.service import Settings
 from innkeeper.service.gateway.branch_operations import Change, Look, settings, update_variables, variables
 from innkeeper.service.gateway.data_folder import PREFIX

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.prompt.clock import EPOCH
+from innkeeper.prompt.determinism import EPOCH
 from innkeeper.service import Settings
 from innkeeper.service.gateway.catalog import SECRET, Detail, Listing, asset, supported_types, without_secrets
 from innkeeper.service.gateway.data_folder import MAIN_FILES, PREFIX

@@ -1,4 +1,4 @@
-"""The gateway in this process: the recorded exchanges of the original, and the envelope around every outcome."""
+"""Arguments: bodies, forms and queries are read as the original reads them, within limits."""
 
 import json
 from pathlib import Path
@@ -10,14 +10,96 @@ from hypothesis import strategies as st
 
 from innkeeper.service import Gateway, Request, Settings
 from innkeeper.service.gateway.operations import OPERATIONS
-from tests.service.gateway.calls import post
+from tests.service.gateway.calls import get, post
 from tests.service.programs import DOCUMENT
 from tests.shared import VECTORS
 
-CASES = json.loads((VECTORS / "smart" / "gateway.json").read_text(encoding="utf-8"))
 MACRO = "modules/smarttavern/macro"
 TEXT = f"{MACRO}/process_text"
 CONSTRUCT = "modules/smarttavern/in_chat_constructor/construct"
+
+FORM = (
+    b'--XX\r\nContent-Disposition: form-data; name="text"\r\n\r\n{{upper:d}}\r\n'
+    b'--XX\r\nContent-Disposition: form-data; name="other"\r\n\r\nx\r\n--XX\r\nbroken\r\n--XX--'
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "text"),
+    [
+        ("text/plain", b"[{{upper:a}}]", "[A]"),
+        ("application/x-www-form-urlencoded", b'{"text": "{{upper:b}}"}', "B"),
+        ("application/x-www-form-urlencoded", b"{not json", "{not json"),
+        ("application/x-www-form-urlencoded", b"a=b", "a=b"),
+        ("application/octet-stream", b"\xff", "\ufffd"),
+        ("application/vnd.x+json; charset=utf-8", b'{"text": "c"}', "c"),
+        (
+            "multipart/form-data; boundary=XX",
+            FORM,
+            "D",
+        ),
+    ],
+)
+def test_other_bodies(kind: str, body: bytes, text: str) -> None:
+    """Forms, plain texts and what `curl -d` sends are read as the original reads them."""
+    reply = Gateway().answer(Request.of("POST", f"/api/{TEXT}", {"content-type": kind}, body))
+    assert json.loads(reply.body)["text"] == text
+
+
+@pytest.mark.parametrize("kind", ["multipart/form-data", "multipart/form-data; boundary="])
+def test_broken_forms(kind: str) -> None:
+    """A form without a boundary has no fields."""
+    reply = Gateway().answer(Request.of("POST", f"/api/{TEXT}", {"content-type": kind}, b"x"))
+    assert json.loads(reply.body)["missing"] == ["text"]
+
+
+def test_untyped_body() -> None:
+    """An object of JSON is read also where nothing says that it is one."""
+    body = json.dumps(DOCUMENT).encode()
+    reply = Gateway().answer(Request.of("POST", f"/api/{CONSTRUCT}", {}, body))
+    assert len(json.loads(reply.body)["messages"]) == 4
+
+
+def test_query_names() -> None:
+    """Query keys are put in snake case."""
+    target = "/api/modules/smarttavern/chat_branches/retry_user_message?userNodeId=u"
+    assert get(Gateway(), target) == (200, {"error": "Either 'doc' or 'file' must be provided"})
+
+
+def test_not_a_number() -> None:
+    """``NaN``, which Python's parser takes and JSON does not have, is refused in the same envelope."""
+    status, said = post(Gateway(), TEXT, b'{"text": NaN}')
+    assert (status, list(said)) == (200, ["error"])
+
+
+def test_deep_and_large_bodies() -> None:
+    """Nesting and size of a body have limits with names."""
+    deep = b'{"text": "a", "variables": ' + b'{"a":' * 80 + b"1" + b"}" * 81
+    small = Gateway(Settings(max_body=1_000))
+    for gateway, body, limit in (
+        (Gateway(), deep, "json_depth"),
+        (small, b'{"text": "' + b"a" * 2_000 + b'"}', "file_bytes"),
+    ):
+        status, said = post(gateway, TEXT, body)
+        assert (status, said["problem"]["details"]["limit"]) == (413, limit)
+
+
+@settings(max_examples=100)
+@given(
+    body=st.binary(max_size=60),
+    kind=st.sampled_from(["application/json", "text/plain", "multipart/form-data; boundary=a"]),
+)
+def test_any_bytes(body: bytes, kind: str) -> None:
+    """Any bytes of any kind get an answer."""
+    reply = Gateway().answer(Request.of("POST", f"/api/{CONSTRUCT}", {"content-type": kind}, body))
+    assert reply.status in {200, 400, 413, 422}
+    assert isinstance(json.loads(reply.body), dict)
+
+
+CASES = json.loads((VECTORS / "smart" / "gateway.json").read_text(encoding="utf-8"))
+GATEWAY_MACRO = "modules/smarttavern/macro"
+GATEWAY_TEXT = f"{GATEWAY_MACRO}/process_text"
+GATEWAY_CONSTRUCT = "modules/smarttavern/in_chat_constructor/construct"
 
 OTHERWISE: dict[str, Any] = {
     # The document takes arrays of books (3-smarttavern, *input*); the original ignored them.
@@ -68,7 +150,7 @@ WRONG = {
 @pytest.mark.parametrize(("body", "paths"), WRONG.values(), ids=WRONG)
 def test_wrong_shapes(body: dict[str, Any], paths: list[str]) -> None:
     """A container of the wrong type is refused with each place, what is wrong there and a hint."""
-    status, said = post(Gateway(), CONSTRUCT, body)
+    status, said = post(Gateway(), GATEWAY_CONSTRUCT, body)
     assert (status, said["error_code"]) == (400, "INVALID_REQUEST")
     assert [error["path"] for error in said["errors"]] == paths
     assert all(error["message"] and error["hint"] for error in said["errors"])
@@ -85,13 +167,13 @@ TOLERATED = {
 @pytest.mark.parametrize("body", TOLERATED.values(), ids=TOLERATED)
 def test_tolerated(body: dict[str, Any]) -> None:
     """What the document converts or skips is not refused."""
-    status, said = post(Gateway(), CONSTRUCT, body)
+    status, said = post(Gateway(), GATEWAY_CONSTRUCT, body)
     assert (status, list(said)) == (200, ["messages"])
 
 
 def test_domain_error() -> None:
     """An operation's own error is 200 with the original's text, and the error as it shows everywhere."""
-    status, said = post(Gateway(), CONSTRUCT, {**DOCUMENT, "history": [{"role": "wizard", "content": "x"}]})
+    status, said = post(Gateway(), GATEWAY_CONSTRUCT, {**DOCUMENT, "history": [{"role": "wizard", "content": "x"}]})
     assert (status, said["error"]) == (200, said["problem"]["message"])
     assert "wizard" in said["error"]
     assert said["problem"]["where"]["path"] == "history[0].role"
@@ -100,7 +182,7 @@ def test_domain_error() -> None:
 def test_domain_error_as_the_original_has_it() -> None:
     """With the original's profile a body has nothing beside the original's keys."""
     body = {**DOCUMENT, "history": [{"role": "Wizard", "content": "x"}]}
-    said = post(Gateway(Settings(profile="smarttavern")), CONSTRUCT, body)
+    said = post(Gateway(Settings(profile="smarttavern")), GATEWAY_CONSTRUCT, body)
     assert said == (200, {"error": "invalid message role at history[0]: wizard"})
 
 
@@ -160,7 +242,7 @@ def test_assets(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("method", "path", "status"),
-    [("POST", "/api/health", 405), ("GET", "/api/", 404), ("GET", "/", 404), ("HEAD", f"/api/{TEXT}", 405)],
+    [("POST", "/api/health", 405), ("GET", "/api/", 404), ("GET", "/", 404), ("HEAD", f"/api/{GATEWAY_TEXT}", 405)],
 )
 def test_missing_paths(method: str, path: str, status: int) -> None:
     """What is not there is 404; what is there for other methods is 405 and says which."""

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.prompt.block import Block
-from innkeeper.prompt.frozen import freeze
+from innkeeper.prompt.data import freeze
 from innkeeper.taverns.silly.room import REPLY_PRIMER, NoRoomError, Room, counted, message_block
 
 

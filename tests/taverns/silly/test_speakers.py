@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from innkeeper.content.character import Character
 from innkeeper.prompt import BuildRequest
-from innkeeper.prompt.randomness import Mulberry32
+from innkeeper.prompt.determinism import Mulberry32
 from innkeeper.taverns import silly
 from innkeeper.taverns.silly.inputs import Group
 from innkeeper.taverns.silly.line import Line

@@ -19,7 +19,7 @@ from innkeeper.prompt import (
     Ports,
     TraceCollector,
 )
-from innkeeper.prompt.canonical import to_json
+from innkeeper.prompt.data import to_json
 from innkeeper.taverns import vibe
 
 CARD = {

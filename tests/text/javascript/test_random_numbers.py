@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.prompt.randomness import Mulberry32
+from innkeeper.prompt.determinism import Mulberry32
 from innkeeper.text.javascript.random_numbers import (
     Dice,
     SeedRandom,

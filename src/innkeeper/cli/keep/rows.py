@@ -202,7 +202,7 @@ def _json(table: Table, name: str, word: str) -> Any:
 
 def json_row(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row as JSON shows it."""
-    from innkeeper.prompt.frozen import thaw
+    from innkeeper.prompt.data import thaw
 
     return {name: thaw(value) for name, value in row.items()}
 

@@ -143,7 +143,7 @@ def whole_facts(version: TemplateVersion) -> dict[str, Any]:
 
 
 def _facts(version: TemplateVersion) -> dict[str, Any]:
-    from innkeeper.library.prepare.answers import template_facts
+    from innkeeper.library.prepare.request import template_facts
 
     return {**template_facts(version), "created_at": version.created_at, "note": version.note}
 

@@ -110,7 +110,7 @@ def _name_of(path: Path) -> str:
 
 
 def _tell_version(version: TemplateVersion, *, as_json: bool) -> None:
-    from innkeeper.library.prepare.answers import template_facts
+    from innkeeper.library.prepare.request import template_facts
 
     if as_json:
         print_json(template_facts(version))

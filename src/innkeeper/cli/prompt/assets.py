@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from innkeeper.prompt import BuildRequest, InnkeeperError, UsageError, Where, deep_merge
-from innkeeper.prompt.frozen import MAX_DEPTH
+from innkeeper.prompt.data import MAX_DEPTH
 
 if TYPE_CHECKING:
     from innkeeper.content.files.loading import PresetFile

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from innkeeper.cli.prompt.assets import Assets, asset_options, request_fields
-from innkeeper.prompt.frozen import thaw
+from innkeeper.prompt.data import thaw
 
 if TYPE_CHECKING:
     from innkeeper.cli.talk.conversation import Conversation, ModelHandle

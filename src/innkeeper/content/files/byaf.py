@@ -16,8 +16,7 @@ import msgspec
 from innkeeper.content.character import Character, read_character
 from innkeeper.content.errors import CardError
 from innkeeper.content.files.archive import Archive
-from innkeeper.content.files.card_file import CardFile
-from innkeeper.content.files.format import Format, OpenFile
+from innkeeper.content.files.format import CardFile, Format, OpenFile
 from innkeeper.content.finding import Finding, Level
 from innkeeper.content.json.document import Document
 from innkeeper.content.json.record import FindingCollector, Record

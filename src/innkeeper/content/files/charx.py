@@ -12,8 +12,7 @@ import msgspec
 from innkeeper.content.asset import Asset, asset_folder
 from innkeeper.content.card_versions import CardVersion
 from innkeeper.content.character import Character, read_character
-from innkeeper.content.files.card_file import CardFile
-from innkeeper.content.files.format import Format, OpenFile
+from innkeeper.content.files.format import CardFile, Format, OpenFile
 from innkeeper.content.finding import Finding, Level
 from innkeeper.content.json.document import Document
 

@@ -14,9 +14,8 @@ import msgspec
 from innkeeper.content.character import read_character
 from innkeeper.content.errors import LOST_CARD, CardError
 from innkeeper.content.files.byaf import BYAF
-from innkeeper.content.files.card_file import CardFile
 from innkeeper.content.files.charx import CHARX
-from innkeeper.content.files.format import Format, Formats, OpenFile
+from innkeeper.content.files.format import CardFile, Format, Formats, OpenFile
 from innkeeper.content.files.png import PNG
 from innkeeper.content.files.reader import Reader, Source
 from innkeeper.content.json.document import Document

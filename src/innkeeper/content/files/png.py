@@ -20,8 +20,7 @@ import msgspec
 from innkeeper.content.card_versions import CardVersion
 from innkeeper.content.character import Character, read_character
 from innkeeper.content.errors import LOST_CARD, CardError, DamagedFileError
-from innkeeper.content.files.card_file import CardFile
-from innkeeper.content.files.format import Format, OpenFile
+from innkeeper.content.files.format import CardFile, Format, OpenFile
 from innkeeper.content.files.reader import Reader
 from innkeeper.content.finding import Finding, Level
 from innkeeper.content.json.document import Document

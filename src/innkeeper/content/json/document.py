@@ -1,25 +1,187 @@
-"""Document: JSON as it was read, its text and its data, from which every typed asset is a view."""
+"""Document: JSON as it was read, its text and its data, from which every typed asset is a view.
+
+Edits are made in place: only the value that changes is written anew, everything else keeps its bytes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, Self, TypeVar
+from typing import Any, Final, NamedTuple, Self, TypeVar
 
 import msgspec
 
 from innkeeper.content.errors import JsonError
-from innkeeper.content.finding import Finding, Path
+from innkeeper.content.finding import Finding, Path, show_path
 from innkeeper.content.json import ABSENT
-from innkeeper.content.json.splice import splice
 from innkeeper.content.json.text import decode_json, decode_text, encode_json
 from innkeeper.content.limits import LIMITS, Limits
 from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.text import scalar_text
 
-__all__ = ["Document", "remembered"]
+__all__ = ["Document", "JsonSpan", "locate", "remembered", "splice"]
+
+_SPACE: Final = re.compile(r"[ \t\r\n]*+")
+_STRING: Final = re.compile(r'"([^"\\]*+(?:\\.[^"\\]*+)*+)"', re.DOTALL)
+_SCALAR: Final = re.compile(r"[^\s,\]}]++")
+_MARK: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{}]', re.DOTALL)
+_UNIT: Final = re.compile(r"\n([ \t]++)\S")
+
+
+class JsonSpan(NamedTuple):
+    """A member of an object or item of a list: where it begins (with its key), and where its value stands."""
+
+    key: str | int
+    begin: int
+    start: int
+    end: int
+
+
+def splice(text: str, path: Path, value: Any) -> str:
+    """The text with the value at ``path`` replaced, added at the end of its parent, or (`ABSENT`) removed.
+
+    Args:
+        text: JSON text, known to be sound.
+        path: keys and indexes; all but the last part must exist, a list may grow by one.
+        value: plain data.
+
+    Raises:
+        JsonError: the path leads nowhere.
+    """
+    if not path:
+        return _written(text, 0, value)
+    parent = locate(text, path[:-1])
+    if parent is None or text[parent.start] not in "{[":
+        raise JsonError(f"there is no {show_path(path[:-1])!r} to write to")
+    parts = list(_parts(text, parent.start))
+    there = next((part for part in reversed(parts) if part.key == path[-1]), None)
+    if there is None:
+        return text if value is ABSENT else _insert(text, parent, parts, path[-1], value)
+    if value is ABSENT:
+        return _remove(text, parent, parts, parts.index(there))
+    return text[: there.start] + _written(text, there.begin, value) + text[there.end :]
+
+
+def locate(text: str, path: Path) -> JsonSpan | None:
+    """Where the value at ``path`` stands in the text; of duplicate keys the last."""
+    start = _skip(text, 0)
+    span: JsonSpan | None = JsonSpan("", start, start, _value_end(text, start))
+    for part in path:
+        if span is None or text[span.start] not in "{[":
+            return None
+        found = None
+        for found_part in _parts(text, span.start):
+            found = found_part if found_part.key == part else found
+        span = found
+    return span
+
+
+def _parts(text: str, start: int) -> Iterator[JsonSpan]:
+    """The members or items of the object or list that begins at ``start``."""
+    in_object, position, index = text[start] == "{", _skip(text, start + 1), 0
+    while text[position] not in "}]":
+        begin, key = position, index
+        name: str | int = key
+        if in_object:
+            match = _string(text, position)
+            name, position = _unquoted(match[0]), _skip(text, _skip(text, match.end()) + 1)
+        end = _value_end(text, position)
+        yield JsonSpan(name, begin, position, end)
+        position, index = _skip(text, end), index + 1
+        if text[position] == ",":
+            position = _skip(text, position + 1)
+
+
+def _skip(text: str, position: int) -> int:
+    match = _SPACE.match(text, position)
+    return match.end() if match else position
+
+
+def _string(text: str, position: int) -> re.Match[str]:
+    match = _STRING.match(text, position)
+    if match is None:
+        raise JsonError("the text is not the JSON it was taken for")
+    return match
+
+
+def _unquoted(literal: str) -> str:
+    if "\\" not in literal:
+        return literal[1:-1]
+    import json
+
+    return str(json.loads(literal))
+
+
+def _value_end(text: str, position: int) -> int:
+    if text[position] == '"':
+        return _string(text, position).end()
+    if text[position] not in "{[":
+        match = _SCALAR.match(text, position)
+        return match.end() if match else position
+    depth = 0
+    for mark in _MARK.finditer(text, position):
+        depth += 1 if mark[0] in "{[" else -1 if mark[0] in "}]" else 0
+        if depth == 0:
+            return mark.end()
+    raise JsonError("the text is not the JSON it was taken for")
+
+
+def _insert(text: str, parent: JsonSpan, parts: list[JsonSpan], key: str | int, value: Any) -> str:
+    in_object = text[parent.start] == "{"
+    if in_object is isinstance(key, int) or (isinstance(key, int) and key != len(parts)):
+        raise JsonError(f"{key!r} cannot be added to this {'object' if in_object else 'list'}")
+    colon = ": " if '": ' in text or "\n" in text else ":"
+    label = _literal(text, key) + colon if in_object else ""
+    if not parts:
+        return text[: parent.start + 1] + label + _written(text, parent.start, value) + text[parent.end - 1 :]
+    first, last = parts[0], parts[-1]
+    gap = text[parent.start + 1 : first.begin]
+    comma = "," if gap or colon == ":" else ", "
+    return text[: last.end] + comma + gap + label + _written(text, first.begin, value) + text[last.end :]
+
+
+def _remove(text: str, parent: JsonSpan, parts: list[JsonSpan], index: int) -> str:
+    if len(parts) == 1:
+        return text[: parent.start + 1] + text[parent.end - 1 :]
+    if index == 0:
+        return text[: parts[0].begin] + text[parts[1].begin :]
+    return text[: parts[index - 1].end] + text[parts[index].end :]
+
+
+def _written(text: str, position: int, value: Any) -> str:
+    """A value in the style of the text around ``position``: its indentation, its escapes."""
+    if not isinstance(value, (dict, list)) or not value or "\n" not in text:
+        return _literal(text, value)
+    unit = _UNIT.search(text)
+    line = text[text.rfind("\n", 0, position) + 1 : position]
+    indent = line[: len(line) - len(line.lstrip(" \t"))]
+    step = unit[1] if unit else "  "
+    pretty = encode_json(value, indent=1, ascii_only=_is_escaped(text)).decode()
+    lines = pretty.split("\n")
+    return "\n".join([lines[0], *(indent + _reindented(item, step) for item in lines[1:])])
+
+
+def _reindented(line: str, step: str) -> str:
+    bare = line.lstrip(" ")
+    return step * (len(line) - len(bare)) + bare
+
+
+def _literal(text: str, value: Any) -> str:
+    literal = encode_json(value, ascii_only=_is_escaped(text)).decode()
+    if isinstance(value, (dict, list)) and '": ' in text:
+        import json
+
+        return json.dumps(value, ensure_ascii=_is_escaped(text), allow_nan=False)
+    return literal
+
+
+def _is_escaped(text: str) -> bool:
+    """Whether the text writes characters outside ASCII as escapes."""
+    return text.isascii() and "\\u" in text
+
 
 T = TypeVar("T")
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from innkeeper.prompt.canonical import MAX_DIGITS
+from innkeeper.prompt.data import MAX_DEPTH, MAX_DIGITS
 from innkeeper.prompt.errors import FormatError, LimitError, Where
-from innkeeper.prompt.frozen import MAX_DEPTH
 
 __all__ = ["PLAIN", "ShapeError", "copied", "text_of"]
 

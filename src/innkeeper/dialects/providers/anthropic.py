@@ -14,10 +14,9 @@ from typing import Any, ClassVar, Final
 
 from innkeeper.dialects.base import BaseDialect
 from innkeeper.dialects.conversation import Conversation, Rules, filler, nothing_to_say, system_text
-from innkeeper.dialects.jsonable import jsonable
 from innkeeper.dialects.media import Media, media_parts
 from innkeeper.dialects.options import ResponseFormat, Table, as_is, put, stops
-from innkeeper.dialects.report import Report
+from innkeeper.dialects.report import Report, jsonable
 from innkeeper.dialects.tools import chosen, schema
 from innkeeper.dialects.turn import ASSISTANT, SYSTEM, TOOL, USER, ToolCall, Turn, replace
 from innkeeper.prompt.dialect import Tool

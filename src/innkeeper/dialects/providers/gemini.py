@@ -12,10 +12,9 @@ from typing import Any, ClassVar, Final
 
 from innkeeper.dialects.base import BaseDialect
 from innkeeper.dialects.conversation import Conversation, Rules, filler, nothing_to_say
-from innkeeper.dialects.jsonable import jsonable, object_of
 from innkeeper.dialects.media import Media, media_parts
 from innkeeper.dialects.options import ResponseFormat, Table, put, stops
-from innkeeper.dialects.report import Report
+from innkeeper.dialects.report import Report, jsonable, object_of
 from innkeeper.dialects.tools import chosen, schema
 from innkeeper.dialects.turn import ASSISTANT, TOOL, USER, ToolCall, Turn
 from innkeeper.prompt.dialect import Tool

@@ -14,10 +14,9 @@ from typing import Any, ClassVar, Final
 from innkeeper.dialects.base import BaseDialect
 from innkeeper.dialects.conversation import Conversation, Rules, Style, merged, with_system
 from innkeeper.dialects.errors import DialectOptionError
-from innkeeper.dialects.jsonable import jsonable
 from innkeeper.dialects.media import Media, media_parts
 from innkeeper.dialects.options import ResponseFormat, Table, as_is, put, stops
-from innkeeper.dialects.report import Report
+from innkeeper.dialects.report import Report, jsonable
 from innkeeper.dialects.sillytavern.messages import speakers_of
 from innkeeper.dialects.tools import chosen, schema
 from innkeeper.dialects.turn import FUNCTION, ToolCall, Turn

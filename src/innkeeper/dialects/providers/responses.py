@@ -12,10 +12,9 @@ from typing import Any, ClassVar
 
 from innkeeper.dialects.base import BaseDialect
 from innkeeper.dialects.conversation import Conversation, Rules, merged, system_text
-from innkeeper.dialects.jsonable import jsonable
 from innkeeper.dialects.media import Media, media_parts
 from innkeeper.dialects.options import ResponseFormat, Table, as_is, put
-from innkeeper.dialects.report import Report
+from innkeeper.dialects.report import Report, jsonable
 from innkeeper.dialects.tools import chosen, schema
 from innkeeper.dialects.turn import SYSTEM, TOOL, USER, ToolCall, Turn
 from innkeeper.prompt.dialect import Tool

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.dialects.jsonable import jsonable
 from innkeeper.dialects.options import stop_list
+from innkeeper.dialects.report import jsonable
 from innkeeper.dialects.sillytavern.conversion import ChatConversion
 
 __all__ = ["SAMPLING", "ProviderRequest"]

@@ -10,7 +10,7 @@ import msgspec
 from innkeeper.inference.capabilities import Capabilities, provider_id
 from innkeeper.inference.sections import read_config, refuse_config, section_of
 from innkeeper.prompt import FrozenDict, deep_merge, freeze, thaw
-from innkeeper.prompt.frozen import EMPTY
+from innkeeper.prompt.data import EMPTY
 
 __all__ = ["DIRECTIVE_PRESETS", "MODES", "DirectivesConfig", "supports"]
 

@@ -19,7 +19,7 @@ from innkeeper.inference.errors import AnswerError
 from innkeeper.inference.limits import MAX_DIRECTIVE_BYTES, SAMPLE_CHARACTERS
 from innkeeper.inference.tools.calls import strict_json, unfenced
 from innkeeper.prompt import freeze
-from innkeeper.prompt.frozen import EMPTY, FrozenDict, thaw
+from innkeeper.prompt.data import EMPTY, FrozenDict, thaw
 
 __all__ = [
     "SCHEMA_NAME",

@@ -1,6 +1,6 @@
 """Control tags in answers: rules that strip, drop or rename them, sanitizers that make them regular."""
 
-from innkeeper.inference.output_tags.lang_spans import LangSpans, language_code, sanitize_lang_spans
+from innkeeper.inference.output_tags.markup import LangSpans, language_code, sanitize_lang_spans
 from innkeeper.inference.output_tags.transform import (
     SANITIZERS,
     EscapeHatch,

@@ -13,11 +13,17 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from innkeeper.inference.output_tags.lang_spans import LangSpans, sanitize_lang_spans
-from innkeeper.inference.output_tags.markup import Tag, attributes, scan, write_attributes
+from innkeeper.inference.output_tags.markup import (
+    LangSpans,
+    Tag,
+    attributes,
+    sanitize_lang_spans,
+    scan,
+    write_attributes,
+)
 from innkeeper.inference.sections import read_config, refuse_config, section_of
 from innkeeper.prompt import thaw
-from innkeeper.prompt.frozen import EMPTY, FrozenDict
+from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.text.verbatim import CODE_ZONES, Escape, Zone, mask, unmask
 
 __all__ = [

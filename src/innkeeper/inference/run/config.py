@@ -22,7 +22,7 @@ from innkeeper.prompt import (
     thaw,
 )
 from innkeeper.prompt.context import step_key
-from innkeeper.prompt.frozen import EMPTY
+from innkeeper.prompt.data import EMPTY
 
 if TYPE_CHECKING:
     from innkeeper.prompt import BuildRequest, Plan, Ports

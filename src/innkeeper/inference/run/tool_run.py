@@ -1,13 +1,14 @@
-"""ToolRun: one run of a tool loop, without I/O: a generator that says what it wants done, and judges what came of it.
+"""ToolRun: one run of a tool loop, without I/O: a generator that says what it wants next.
 
-Its wishes are a `Build` (answered by a `PromptRequest`), an `Ask` (a `PromptResult`), a `Stream` (the same, its pieces told on
-the way), a `Use` of a tool (an envelope) and a `Tell` (an event for the caller's handler).
+While it runs it tells events, and afterwards a trace.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import msgspec
 
 from innkeeper.inference.errors import (
     AnswerError,
@@ -21,15 +22,78 @@ from innkeeper.inference.errors import (
 from innkeeper.inference.limits import MAX_TOOL_CALLS, SAMPLE_CHARACTERS
 from innkeeper.inference.output_tags import transform_tags
 from innkeeper.inference.run.request import PromptRequest, PromptResult
-from innkeeper.inference.run.tool_trace import TurnTrace
-from innkeeper.inference.tools.calls import ModelCall, calls_of, parse_arguments
-from innkeeper.inference.tools.results import failure, written
+from innkeeper.inference.tools.calls import ModelCall, calls_of, parse_arguments, size_of_arguments
+from innkeeper.inference.tools.results import error_codes, failure, written
 from innkeeper.prompt import InnkeeperError, Message, freeze
 
 if TYPE_CHECKING:
     from innkeeper.inference.run.tool_loop import BaseToolLoop
 
-__all__ = ["THOUGHTS", "Ask", "Build", "Stream", "Tell", "ToolLoopResult", "ToolRun", "Use"]
+__all__ = ["EVENTS", "THOUGHTS", "Ask", "Build", "Stream", "Tell", "ToolLoopResult", "ToolRun", "TurnTrace", "Use"]
+
+EVENTS: Final = (
+    "llm_request_start",
+    "llm_request_error",
+    "llm_request_retry",
+    "llm_request_end",
+    "tool_call_start",
+    "tool_call_end",
+    "fix_empty_final",
+    "final",
+    "final_stream_start",
+    "final_stream_delta",
+    "final_stream_end",
+    "final_stream_skipped",
+    "final_stream_error",
+)
+"""The types of all events. Each is a mapping with ``type``, ``turn`` and figures of its own."""
+
+
+class TurnTrace(msgspec.Struct, omit_defaults=True):
+    """One request of a tool loop: what was asked, what came back, what the tools did. Sizes, codes and names, no texts."""
+
+    turn: int
+    request: dict[str, Any]
+    response_summary: dict[str, Any] = {}
+    tool_calls: list[dict[str, Any]] = []
+    tool_results: list[dict[str, Any]] = []
+    final_stream: dict[str, Any] = {}
+
+    def answered(self, result: PromptResult, calls: int, ignored: int, sample: str | None) -> None:
+        """Take in the answer; ``sample`` is the start of prose that tool calls pushed aside."""
+        self.response_summary = {
+            "has_tool_calls": calls > 0,
+            "tool_calls_count": calls,
+            "ignored_tool_calls_count": ignored,
+            "finish_reason": result.finish_reason,
+            "elapsed_ms": result.elapsed_ms,
+            "content_bytes": len(result.content.encode()),
+            **({"usage": dict(result.usage)} if result.usage is not None else {}),
+            **({"stripped_content_sample": sample} if sample else {}),
+        }
+
+    def called(self, call: ModelCall) -> dict[str, Any]:
+        """Take in a call; returns its facts."""
+        facts = {"id": call.id, "name": call.name, "arguments_bytes": size_of_arguments(call.arguments)}
+        self.tool_calls = [*self.tool_calls, facts]
+        return facts
+
+    def returned(self, call: ModelCall, envelope: Mapping[str, Any]) -> dict[str, Any]:
+        """Take in a result; returns its facts."""
+        facts = {
+            "id": call.id,
+            "name": call.name,
+            "ok": envelope.get("ok") is True,
+            "error_codes": error_codes(envelope),
+        }
+        self.tool_results = [*self.tool_results, facts]
+        return facts
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready facts."""
+        facts: dict[str, Any] = msgspec.to_builtins(self, enc_hook=str)
+        return facts
+
 
 THOUGHTS: Final = ("reasoning_content", "reasoning_details")
 """Fields of an answer that calls tools which its provider wants back beside the calls, as they came."""

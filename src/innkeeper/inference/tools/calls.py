@@ -18,7 +18,7 @@ from innkeeper.inference.errors import AnswerError
 from innkeeper.inference.limits import DEFAULT_MAX_TOOL_BYTES
 from innkeeper.inference.output_tags.markup import Tag, scan
 from innkeeper.prompt import FormatError
-from innkeeper.prompt.frozen import EMPTY, FrozenDict, freeze, thaw
+from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, thaw
 from innkeeper.text.verbatim import Escape, Zone, mask, unmask
 
 __all__ = ["ModelCall", "calls_of", "parse_arguments", "size_of_arguments", "strict_json", "take_tag_calls", "unfenced"]

@@ -12,7 +12,7 @@ from innkeeper.inference.capabilities import provider_id
 from innkeeper.inference.limits import DEFAULT_MAX_TOOL_BYTES
 from innkeeper.inference.sections import read_config, refuse_config, section_of
 from innkeeper.prompt import FrozenDict, deep_merge, freeze, thaw
-from innkeeper.prompt.frozen import EMPTY
+from innkeeper.prompt.data import EMPTY
 
 __all__ = ["TOOL_PRESETS", "ToolCallingConfig", "ToolPreset", "merged"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from innkeeper.prompt import UsageError, freeze, thaw
-from innkeeper.prompt.frozen import EMPTY, FrozenDict
+from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.registry import Registry
 
 __all__ = ["ToolDefinition", "ToolRegistry"]

@@ -14,7 +14,7 @@ from typing import Any, Final
 from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
 from innkeeper.library.errors import SnapshotError
 from innkeeper.library.templates.template import Labelled, TemplateVersion, read_version, sealed
-from innkeeper.prompt.canonical import parse_json
+from innkeeper.prompt.data import parse_json
 from innkeeper.prompt.errors import Where
 
 __all__ = ["CHECKSUM", "packaged", "packaged_labels", "packaged_versions", "read_builtins"]

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from innkeeper.library.templates.template import PARTIAL, Labelled, PartRef, TemplateKey, TemplateVersion
 from innkeeper.library.tier import Tier
-from innkeeper.prompt.frozen import EMPTY, FrozenDict, freeze
+from innkeeper.prompt.data import EMPTY, FrozenDict, freeze
 
 __all__ = ["AnswerSource", "Bucket", "Catalogue"]
 

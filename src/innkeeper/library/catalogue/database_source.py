@@ -19,7 +19,7 @@ from innkeeper.library.errors import SnapshotError
 from innkeeper.library.templates.partials import parts_of
 from innkeeper.library.templates.template import Labelled, PartRef
 from innkeeper.library.tier import Tier
-from innkeeper.prompt.frozen import FrozenDict
+from innkeeper.prompt.data import FrozenDict
 
 if TYPE_CHECKING:
     from innkeeper.library.catalogue.resolver import ResolveRequest

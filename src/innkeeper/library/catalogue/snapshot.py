@@ -16,7 +16,7 @@ from innkeeper.library.errors import SnapshotError
 from innkeeper.library.limits import SNAPSHOT_MAX_BYTES
 from innkeeper.library.templates.template import Labelled, read_version, write_version
 from innkeeper.library.tier import Tier
-from innkeeper.prompt.canonical import parse_json, to_json
+from innkeeper.prompt.data import parse_json, to_json
 from innkeeper.prompt.errors import FormatError, InputError, Where
 
 __all__ = ["Snapshot", "SnapshotFile", "catalogue_of", "snapshot_of"]

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Final
 from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from innkeeper.library.db.audit import AuditStore as AuditStore
     from innkeeper.library.db.backup import Backup as Backup
     from innkeeper.library.db.backup import back_up as back_up
     from innkeeper.library.db.backup import restore as restore
@@ -18,9 +17,10 @@ if TYPE_CHECKING:
     from innkeeper.library.db.engine import status_of as status_of
     from innkeeper.library.db.queries import QueryResult as QueryResult
     from innkeeper.library.db.queries import query as query
+    from innkeeper.library.db.rows import AuditStore as AuditStore
 
 _HOMES: Final = {
-    "AuditStore": "audit",
+    "AuditStore": "rows",
     "Backup": "backup",
     "Database": "engine",
     "QueryResult": "queries",

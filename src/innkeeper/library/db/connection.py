@@ -236,6 +236,6 @@ def _wake(dialect: Any, connection: Any, record: Any, _proxy: Any) -> None:
 
 
 def _json(value: Any) -> str:
-    from innkeeper.prompt.canonical import to_json
+    from innkeeper.prompt.data import to_json
 
     return to_json(value).decode()

@@ -20,7 +20,7 @@ from innkeeper.library.db.log_tables import metadata
 from innkeeper.library.db.rows import insert_many
 from innkeeper.library.db.tables import revisions
 from innkeeper.library.errors import BackupError
-from innkeeper.prompt.canonical import parse_json, to_json
+from innkeeper.prompt.data import parse_json, to_json
 from innkeeper.prompt.errors import FormatError, InputError, Where
 
 if TYPE_CHECKING:

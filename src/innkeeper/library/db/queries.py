@@ -21,7 +21,7 @@ from innkeeper.library.db.columns import moment_text
 from innkeeper.library.db.driver_errors import translate
 from innkeeper.library.db.engine import Database
 from innkeeper.library.errors import QueryRefusedError
-from innkeeper.prompt.canonical import to_json
+from innkeeper.prompt.data import to_json
 from innkeeper.prompt.errors import FormatError, InnkeeperError, Where
 
 __all__ = ["ROWS", "SECONDS", "QueryResult", "SqlPiece", "for_sqlite", "one_statement", "pieces", "query", "shifted"]

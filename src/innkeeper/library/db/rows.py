@@ -1,23 +1,27 @@
-"""Rows: what goes into a table is checked before, what comes out is plain frozen data with the document's column names."""
+"""Rows: what goes into a table is checked before, what comes out is typed.
+
+The audit is a row for each change: who changed what, when, from what to what.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import BigInteger, Boolean, Integer, LargeBinary, Numeric, String, types
+from sqlalchemy import BigInteger, Boolean, Integer, LargeBinary, Numeric, String, insert, select, types
 
 from innkeeper.library.db.columns import Moment, moment_text
+from innkeeper.library.db.engine import Database
+from innkeeper.library.db.log_tables import audit_events
 from innkeeper.library.errors import RowError
-from innkeeper.prompt.canonical import to_json
+from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, to_json
 from innkeeper.prompt.errors import InnkeeperError, UsageError, Where
-from innkeeper.prompt.frozen import FrozenDict, freeze
 
 if TYPE_CHECKING:
     from sqlalchemy import Column, Select, Table
     from sqlalchemy.engine import Connection, Result
 
-__all__ = ["by_priority", "checked", "first_row", "frozen_row", "frozen_rows", "insert_many"]
+__all__ = ["AuditStore", "by_priority", "checked", "first_row", "frozen_row", "frozen_rows", "insert_many", "record"]
 
 _INTEGER: Final = 2**31 - 1
 _BIG: Final = 2**63 - 1
@@ -161,3 +165,59 @@ _TAKEN: Final[tuple[tuple[type[Any], Callable[[Any], Any]], ...]] = (
 
 def _refused(table: str, column: str, what: str) -> RowError:
     return RowError(f"{column} {what}", where=Where(asset=table, path=column))
+
+
+State = Mapping[str, Any] | None
+"""What something was; None where it was not there."""
+
+
+def record(
+    connection: Connection,
+    at: str,
+    actor: str,
+    action: str,
+    resource: tuple[str, str],
+    change: tuple[State, State] = (None, None),
+    details: Mapping[str, Any] = EMPTY,
+) -> None:
+    """Add an event, in the transaction of the change that it tells of. ``resource`` is its kind and its name."""
+    values = {
+        "created_at": at,
+        "actor": actor,
+        "action": action,
+        "resource_type": resource[0],
+        "resource_id": resource[1],
+        "before": change[0],
+        "after": change[1],
+        "details": details,
+    }
+    connection.execute(insert(audit_events), checked(audit_events, values))
+
+
+class AuditStore:
+    """The audit events of one database."""
+
+    def __init__(self, db: Database) -> None:
+        self.db = db
+
+    def append(
+        self,
+        action: str,
+        *,
+        actor: str = "",
+        resource: tuple[str, str] = ("", ""),
+        change: tuple[State, State] = (None, None),
+        details: Mapping[str, Any] = EMPTY,
+    ) -> None:
+        """Add an event of its own."""
+        with self.db.transaction() as connection:
+            record(connection, self.db.now(), actor, action, resource, change, details)
+
+    def newest(self, limit: int = 100, **where: str) -> tuple[FrozenDict, ...]:
+        """The newest events, newest first; ``where`` gives columns and what they must be."""
+        conditions = [
+            audit_events.c[name] == value for name, value in checked(audit_events, where, whole=False).items()
+        ]
+        query = select(audit_events).where(*conditions).order_by(audit_events.c.id.desc()).limit(limit)
+        with self.db.reading() as connection:
+            return frozen_rows(connection.execute(query))

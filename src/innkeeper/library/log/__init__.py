@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from innkeeper.library.log.conversations import CharacterStore as CharacterStore
     from innkeeper.library.log.conversations import ConversationStore as ConversationStore
     from innkeeper.library.log.enhancements import Done as Done
     from innkeeper.library.log.enhancements import EnhancementLog as EnhancementLog
@@ -20,10 +21,9 @@ if TYPE_CHECKING:
     from innkeeper.library.log.metrics import Percentiles as Percentiles
     from innkeeper.library.log.metrics import nearest_rank as nearest_rank
     from innkeeper.library.log.metrics import percentiles as percentiles
-    from innkeeper.library.log.people import CharacterStore as CharacterStore
 
 _HOMES: Final = {
-    "CharacterStore": "people",
+    "CharacterStore": "conversations",
     "ConversationStore": "conversations",
     "Done": "enhancements",
     "EDGES": "metrics",

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from innkeeper.library.catalogue.resolver import Resolution
-from innkeeper.library.prepare.answers import PreparedPrompt
-from innkeeper.library.prepare.request import PrepareRequest
+from innkeeper.library.prepare.request import PreparedPrompt, PrepareRequest
 from innkeeper.library.templates.template import PRODUCTION
 from innkeeper.library.tier import TierDecision
+from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import InnkeeperError
-from innkeeper.prompt.frozen import EMPTY
 from innkeeper.prompt.text import scalar_text
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from innkeeper.library.db.log_tables import enhancement_logs, usage_logs
 from innkeeper.library.db.queries import shifted
 from innkeeper.library.db.rows import checked, frozen_rows
 from innkeeper.library.log.metrics import Percentiles, percentiles
+from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import UsageError
-from innkeeper.prompt.frozen import FrozenDict
 
 if TYPE_CHECKING:
     from sqlalchemy import Table

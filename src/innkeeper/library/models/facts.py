@@ -11,8 +11,8 @@ from innkeeper.library.catalogue.catalogue import Catalogue
 from innkeeper.library.models.measure import CLIP, TokenizerSpec
 from innkeeper.library.models.negatives import NegativeRow
 from innkeeper.library.tier import Ceilings, Tier
+from innkeeper.prompt.data import thaw
 from innkeeper.prompt.errors import InnkeeperError, UnknownNameError
-from innkeeper.prompt.frozen import thaw
 
 __all__ = ["CLIP_FAMILIES", "ModelFacts", "ceilings_of", "facts_of", "negative_rows", "require_known"]
 

@@ -10,7 +10,7 @@ from typing import Final, Literal
 import msgspec
 
 from innkeeper.library.errors import SpecError
-from innkeeper.prompt.ports import TokenCounter
+from innkeeper.prompt.state import TokenCounter
 from innkeeper.tokens import default_counter
 
 __all__ = ["CLIP", "Measure", "TokenizerSpec"]

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from sqlalchemy import delete, insert, select, update
 
-from innkeeper.library.db.audit import record
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.rows import by_priority, checked, first_row, frozen_rows
+from innkeeper.library.db.rows import by_priority, checked, first_row, frozen_rows, record
 from innkeeper.library.db.tables import (
     api_model_defaults,
     api_models,
@@ -24,8 +23,8 @@ from innkeeper.library.db.tables import (
     tools,
 )
 from innkeeper.library.errors import AlreadyExistsError, ConflictError, RowError, UnknownRowError
+from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import UsageError, Where
-from innkeeper.prompt.frozen import FrozenDict
 
 if TYPE_CHECKING:
     from sqlalchemy import Table

@@ -5,12 +5,6 @@ from typing import TYPE_CHECKING, Final
 from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from innkeeper.library.prepare.answers import PreparedPrompt as PreparedPrompt
-    from innkeeper.library.prepare.answers import RenderedAnswer as RenderedAnswer
-    from innkeeper.library.prepare.answers import Resolved as Resolved
-    from innkeeper.library.prepare.answers import resolution_facts as resolution_facts
-    from innkeeper.library.prepare.answers import template_facts as template_facts
-    from innkeeper.library.prepare.answers import tier_facts as tier_facts
     from innkeeper.library.prepare.budgets import Budget as Budget
     from innkeeper.library.prepare.budgets import Dropped as Dropped
     from innkeeper.library.prepare.budgets import Fitted as Fitted
@@ -26,8 +20,14 @@ if TYPE_CHECKING:
     from innkeeper.library.prepare.conversation import use_case_for as use_case_for
     from innkeeper.library.prepare.preparation import OPERATOR as OPERATOR
     from innkeeper.library.prepare.preparation import Preparation as Preparation
+    from innkeeper.library.prepare.request import PreparedPrompt as PreparedPrompt
     from innkeeper.library.prepare.request import PrepareRequest as PrepareRequest
+    from innkeeper.library.prepare.request import RenderedAnswer as RenderedAnswer
+    from innkeeper.library.prepare.request import Resolved as Resolved
+    from innkeeper.library.prepare.request import resolution_facts as resolution_facts
+    from innkeeper.library.prepare.request import template_facts as template_facts
     from innkeeper.library.prepare.request import texts_of as texts_of
+    from innkeeper.library.prepare.request import tier_facts as tier_facts
     from innkeeper.library.prepare.segments import DROP_ORDER as DROP_ORDER
     from innkeeper.library.prepare.segments import Compressed as Compressed
     from innkeeper.library.prepare.segments import Repair as Repair
@@ -47,11 +47,11 @@ _HOMES: Final = {
     "OPERATOR": "preparation",
     "Preparation": "preparation",
     "PrepareRequest": "request",
-    "PreparedPrompt": "answers",
+    "PreparedPrompt": "request",
     "ROUTES": "conversation",
-    "RenderedAnswer": "answers",
+    "RenderedAnswer": "request",
     "Repair": "segments",
-    "Resolved": "answers",
+    "Resolved": "request",
     "Role": "segments",
     "Segment": "segments",
     "budget_of": "budgets",
@@ -61,11 +61,11 @@ _HOMES: Final = {
     "fit_segments": "segments",
     "fit_text": "budgets",
     "pronouns_of": "conversation",
-    "resolution_facts": "answers",
-    "template_facts": "answers",
+    "resolution_facts": "request",
+    "template_facts": "request",
     "template_values": "conversation",
     "texts_of": "request",
-    "tier_facts": "answers",
+    "tier_facts": "request",
     "use_case_for": "conversation",
 }
 

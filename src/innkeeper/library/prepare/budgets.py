@@ -16,7 +16,7 @@ import msgspec
 
 from innkeeper.library.errors import OverBudgetError, SpecError
 from innkeeper.library.models.measure import Measure, TokenizerSpec
-from innkeeper.prompt.frozen import EMPTY, FrozenDict
+from innkeeper.prompt.data import EMPTY, FrozenDict
 
 __all__ = ["Budget", "Dropped", "Fitted", "budget_of", "chat_budget", "cut_text", "fit_text"]
 

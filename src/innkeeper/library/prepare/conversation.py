@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from innkeeper.library.prepare.request import PrepareRequest
+from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import UnknownNameError
-from innkeeper.prompt.frozen import EMPTY, FrozenDict
 from innkeeper.prompt.message import Message
 
 if TYPE_CHECKING:
@@ -67,8 +67,7 @@ def conversation_request(
         UnknownRowError: there is no such conversation.
         UnknownNameError: an intent or a type of conversation that no route is for.
     """
-    from innkeeper.library.log.conversations import ConversationStore
-    from innkeeper.library.log.people import CharacterStore
+    from innkeeper.library.log.conversations import CharacterStore, ConversationStore
 
     store = ConversationStore(db)
     row = store.get(conversation_id)

@@ -19,18 +19,17 @@ from innkeeper.library.catalogue.catalogue import Catalogue
 from innkeeper.library.catalogue.resolver import Resolution
 from innkeeper.library.models.facts import ModelFacts, facts_of, negative_rows
 from innkeeper.library.models.negatives import NegativePrompt, join_negatives
-from innkeeper.library.prepare.answers import PreparedPrompt
 from innkeeper.library.prepare.budgets import Budget, Fitted, budget_of, chat_budget, fit_text
-from innkeeper.library.prepare.request import PrepareRequest, texts_of
+from innkeeper.library.prepare.request import PreparedPrompt, PrepareRequest, texts_of
 from innkeeper.library.prepare.segments import compress
 from innkeeper.library.templates.rendering import RenderedTemplate
 from innkeeper.library.templates.template import TemplateVersion
 from innkeeper.library.tier import Tier, TierDecision
 from innkeeper.library.tiers.gate import TextKind
-from innkeeper.prompt.frozen import freeze
+from innkeeper.prompt.data import freeze
 from innkeeper.prompt.plan import Plan
-from innkeeper.prompt.ports import TokenCounter
 from innkeeper.prompt.request import BuildRequest
+from innkeeper.prompt.state import TokenCounter
 from innkeeper.taverns.template import TAVERN
 
 if TYPE_CHECKING:

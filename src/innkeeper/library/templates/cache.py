@@ -21,8 +21,8 @@ from innkeeper.library.limits import RENDERED_CACHE_CHARS, RENDERED_CACHE_ENTRIE
 from innkeeper.library.templates.rendering import RENDERER_VERSION, RenderedTemplate
 from innkeeper.library.templates.template import TemplateVersion
 from innkeeper.library.tier import Tier
-from innkeeper.prompt.canonical import to_json
-from innkeeper.prompt.clock import Clock
+from innkeeper.prompt.data import to_json
+from innkeeper.prompt.determinism import Clock
 from innkeeper.prompt.errors import InnkeeperError
 
 __all__ = ["CacheFigures", "RenderedCache", "RenderedKey", "content_digest", "key_of"]

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.library.templates.template import TemplateVersion, Variable
-from innkeeper.prompt.ports import TokenCounter
+from innkeeper.prompt.state import TokenCounter
 
 __all__ = ["Change", "VersionDiff", "diff"]
 

@@ -29,7 +29,7 @@ from innkeeper.macros.mustache import (
     parse,
     uses,
 )
-from innkeeper.prompt.frozen import EMPTY
+from innkeeper.prompt.data import EMPTY
 
 __all__ = ["Composed", "Lookup", "compose", "impact", "included", "no_parts", "parts_of"]
 

@@ -20,7 +20,7 @@ from innkeeper.library.templates.template import PARTIAL, PRODUCTION, Labelled, 
 from innkeeper.macros.engine.errors import MacroError, place_in
 from innkeeper.macros.mustache import Included, Node, Section, VariableTag, parse, uses
 from innkeeper.prompt.errors import InnkeeperError, LimitError, Where
-from innkeeper.prompt.ports import TokenCounter
+from innkeeper.prompt.state import TokenCounter
 
 __all__ = [
     "Severity",

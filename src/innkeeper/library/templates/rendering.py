@@ -18,10 +18,10 @@ from innkeeper.library.templates.template import PartRef, TemplateVersion
 from innkeeper.library.templates.values import Filled, VariableReport, fill
 from innkeeper.macros.engine.errors import MacroLimitError
 from innkeeper.macros.mustache import Included, Node, Section, VariableTag
-from innkeeper.prompt.clock import EPOCH, Clock
+from innkeeper.prompt.determinism import EPOCH, Clock
 from innkeeper.prompt.errors import InputError
 from innkeeper.prompt.memo import Memo
-from innkeeper.prompt.ports import TokenCounter
+from innkeeper.prompt.state import TokenCounter
 
 __all__ = ["RENDERER_VERSION", "Programs", "Range", "RenderedTemplate", "render"]
 

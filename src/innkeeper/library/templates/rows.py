@@ -13,8 +13,8 @@ from innkeeper.library.db.tables import template_labels, template_versions, temp
 from innkeeper.library.errors import DatabaseCorruptError
 from innkeeper.library.templates.template import PARTIAL, PartRef, TemplateKey, TemplateVersion, Variable, sealed
 from innkeeper.library.tier import Tier
+from innkeeper.prompt.data import freeze
 from innkeeper.prompt.errors import Where
-from innkeeper.prompt.frozen import freeze
 
 __all__ = ["label_values", "live_labels", "point_query", "select_versions", "version_of", "version_values"]
 

@@ -10,9 +10,8 @@ import msgspec
 from sqlalchemy import delete, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from innkeeper.library.db.audit import record
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.rows import checked
+from innkeeper.library.db.rows import checked, record
 from innkeeper.library.db.tables import label_events, template_labels, template_versions, templates
 from innkeeper.library.errors import (
     AlreadyExistsError,

@@ -18,9 +18,8 @@ import msgspec
 
 from innkeeper.library.errors import RowError
 from innkeeper.library.tier import Tier
-from innkeeper.prompt.canonical import to_json
+from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, to_json
 from innkeeper.prompt.errors import FormatError, Where
-from innkeeper.prompt.frozen import EMPTY, FrozenDict, freeze
 
 __all__ = [
     "DRAFT",

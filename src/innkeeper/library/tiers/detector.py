@@ -15,11 +15,11 @@ from functools import lru_cache
 from typing import Any, Final, Protocol, runtime_checkable
 
 from innkeeper.library.limits import CLASSIFIER_SECONDS, CLASSIFIERS_AT_ONCE, MAX_SCAN_CHARS, MAX_SPANS
-from innkeeper.library.matching import Find, Matcher
 from innkeeper.library.tier import ScanFindings, Span
 from innkeeper.library.tiers.ages import ages_in, kin_in
 from innkeeper.library.tiers.lexicon import Lexicon, LexiconEntry, builtin_lexicon
-from innkeeper.prompt.frozen import FrozenDict
+from innkeeper.library.tiers.matching import Find, Matcher
+from innkeeper.prompt.data import FrozenDict
 from innkeeper.text.confusables import View, views_of
 from innkeeper.text.pyregex import PatternLimitError
 

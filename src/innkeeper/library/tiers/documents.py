@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from sqlalchemy import func, insert, select, update
 
-from innkeeper.library.db.audit import record
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.rows import checked, first_row, frozen_rows
+from innkeeper.library.db.rows import checked, first_row, frozen_rows, record
 from innkeeper.library.db.tables import detection_lists, tier_policies
 from innkeeper.library.errors import DatabaseCorruptError, UnknownRowError, UnknownVersionError
-from innkeeper.prompt.canonical import to_json
+from innkeeper.prompt.data import FrozenDict, to_json
 from innkeeper.prompt.errors import Where
-from innkeeper.prompt.frozen import FrozenDict
 
 if TYPE_CHECKING:
     from sqlalchemy import Table

@@ -16,7 +16,7 @@ import msgspec
 from innkeeper.library.tier import Ceilings, ScanFindings, Tier, TierDecision, combined, effective_tier
 from innkeeper.library.tiers.detector import Detector, default_detector
 from innkeeper.library.tiers.policy import TierPolicy
-from innkeeper.prompt.frozen import FrozenDict
+from innkeeper.prompt.data import FrozenDict
 
 __all__ = ["Checked", "TextKind", "TierGate", "tier_event"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from innkeeper.library.db.audit import AuditStore
+from innkeeper.library.db.rows import AuditStore
 from innkeeper.library.errors import TierBlockedError
 from innkeeper.library.tier import Decision
 from innkeeper.library.tiers.gate import TextKind, TierGate

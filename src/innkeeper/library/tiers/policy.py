@@ -14,7 +14,7 @@ import msgspec
 
 from innkeeper.library.limits import ADULT_AGE
 from innkeeper.library.tier import Decision, ScanFindings, Tier
-from innkeeper.prompt.frozen import EMPTY, FrozenDict
+from innkeeper.prompt.data import EMPTY, FrozenDict
 
 __all__ = [
     "ABSOLUTE",

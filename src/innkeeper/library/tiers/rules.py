@@ -18,8 +18,8 @@ from innkeeper.library.tiers.detector import Detector, default_detector
 from innkeeper.library.tiers.gate import TierGate
 from innkeeper.library.tiers.lexicon import Lexicon
 from innkeeper.library.tiers.policy import TierPolicy
+from innkeeper.prompt.data import EMPTY, thaw
 from innkeeper.prompt.errors import InputError
-from innkeeper.prompt.frozen import EMPTY, thaw
 
 if TYPE_CHECKING:
     from innkeeper.library.db.engine import Database

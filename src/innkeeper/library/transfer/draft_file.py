@@ -11,7 +11,7 @@ from innkeeper.library.errors import TransferError
 from innkeeper.library.templates.template import TemplateDraft, TemplateKey, TemplateVersion, Variable
 from innkeeper.library.transfer.format import read_tree, typed
 from innkeeper.library.transfer.yamltext import write_yaml
-from innkeeper.prompt.frozen import freeze
+from innkeeper.prompt.data import freeze
 
 __all__ = ["DraftFile", "draft_text", "parse_draft"]
 

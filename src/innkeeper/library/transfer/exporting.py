@@ -22,7 +22,7 @@ from innkeeper.library.transfer.format import (
     TransferredTemplate,
     TransferredVersion,
 )
-from innkeeper.prompt.frozen import thaw
+from innkeeper.prompt.data import thaw
 
 __all__ = ["export_library", "transferred"]
 

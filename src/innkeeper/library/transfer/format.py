@@ -14,14 +14,14 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar
 import msgspec
 
 from innkeeper.content.finding import Finding
-from innkeeper.content.json.splice import locate
+from innkeeper.content.json.document import locate
 from innkeeper.content.json.text import decode_json
 from innkeeper.content.limits import LIMITS as CONTENT_LIMITS
 from innkeeper.library.errors import TransferError, TransferVersionError
 from innkeeper.library.limits import MAX_TRANSFER_BYTES
 from innkeeper.library.templates.template import TemplateKey, Variable
 from innkeeper.library.transfer.yamltext import parse_yaml, write_yaml
-from innkeeper.prompt.canonical import to_json
+from innkeeper.prompt.data import to_json
 from innkeeper.prompt.errors import FormatError, LimitError, UsageError, Where
 
 __all__ = [

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from sqlalchemy import delete, select, update
 
-from innkeeper.library.db.audit import record
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.rows import checked, insert_many
+from innkeeper.library.db.rows import checked, insert_many, record
 from innkeeper.library.db.tables import label_events, negative_prompts, template_labels, template_versions, templates
 from innkeeper.library.errors import AmbiguousTemplateError, ConflictError, TransferError
 from innkeeper.library.models.stores import ModelStore, NegativeStore, ProviderStore, SettingsStore, ToolStore
@@ -24,8 +23,8 @@ from innkeeper.library.templates.store import ANSWER, Validate, check_label, che
 from innkeeper.library.templates.template import TemplateDraft, TemplateVersion
 from innkeeper.library.tiers.documents import DetectionListStore, DocumentStore, PolicyStore
 from innkeeper.library.transfer.format import Parsed, TransferredDocument, TransferredTemplate, TransferredVersion
+from innkeeper.prompt.data import freeze
 from innkeeper.prompt.errors import InnkeeperError
-from innkeeper.prompt.frozen import freeze
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection

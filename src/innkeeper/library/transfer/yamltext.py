@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from innkeeper.library.errors import TransferError
-from innkeeper.prompt.canonical import to_json
+from innkeeper.prompt.data import MAX_DEPTH, to_json
 from innkeeper.prompt.errors import LimitError, Where
-from innkeeper.prompt.frozen import MAX_DEPTH
 
 __all__ = ["Places", "parse_yaml", "write_yaml"]
 

@@ -13,8 +13,8 @@ from typing import Final
 
 import msgspec
 
-from innkeeper.library.db.audit import AuditStore
 from innkeeper.library.db.engine import Database
+from innkeeper.library.db.rows import AuditStore
 from innkeeper.library.errors import (
     RowError,
     TamperedSecretError,
@@ -27,7 +27,7 @@ from innkeeper.library.errors import (
 from innkeeper.library.models.stores import ProviderStore, SecretStore
 from innkeeper.library.outside import random_bytes
 from innkeeper.library.vault.keys import KeyRing, KeySource, VaultKey, find_keys
-from innkeeper.prompt.canonical import to_json
+from innkeeper.prompt.data import to_json
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.machine import Secret
 

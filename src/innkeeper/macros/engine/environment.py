@@ -8,10 +8,9 @@ from typing import Any
 
 import msgspec
 
-from innkeeper.prompt.clock import EPOCH, Clock
-from innkeeper.prompt.frozen import EMPTY
+from innkeeper.prompt.data import EMPTY
+from innkeeper.prompt.determinism import EPOCH, Clock, Mulberry32, Stream
 from innkeeper.prompt.note import Note
-from innkeeper.prompt.randomness import Mulberry32, Stream
 from innkeeper.prompt.variables import InMemoryVariables, StagedVariables, VariablesStore
 
 __all__ = ["CardFields", "ChatLine", "Field", "MacroEnvironment", "Spent", "Voice"]

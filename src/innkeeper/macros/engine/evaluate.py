@@ -21,8 +21,8 @@ from innkeeper.macros.engine.limits import MAX_EXPANSIONS, MAX_NESTING, MAX_OUTP
 from innkeeper.macros.engine.ranges import MacroRange
 from innkeeper.macros.engine.scanner import Grammar
 from innkeeper.macros.engine.syntax import Run, Tag, parse
+from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, LimitError
-from innkeeper.prompt.frozen import EMPTY, FrozenDict
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.text.javascript.values import Offsets, strip
 

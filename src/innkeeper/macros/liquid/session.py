@@ -14,9 +14,9 @@ import msgspec
 
 from innkeeper.macros.engine.errors import MacroArgumentError, MacroLimitError
 from innkeeper.macros.engine.ranges import MacroRange
-from innkeeper.prompt.clock import Clock
+from innkeeper.prompt.data import EMPTY
+from innkeeper.prompt.determinism import Clock
 from innkeeper.prompt.errors import Where
-from innkeeper.prompt.frozen import EMPTY
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.prompt.variables import StagedVariables
 

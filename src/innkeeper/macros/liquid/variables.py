@@ -19,8 +19,8 @@ from liquid.token import TOKEN_ASSIGN, TOKEN_TAG
 from liquid.undefined import is_undefined
 
 from innkeeper.macros.liquid.session import LiquidSession, text_of
+from innkeeper.prompt.data import MAX_DEPTH
 from innkeeper.prompt.errors import LimitError
-from innkeeper.prompt.frozen import MAX_DEPTH
 from innkeeper.prompt.variables import StagedVariables, number_of
 
 __all__ = ["TAGS", "VariablesDrop"]

@@ -17,8 +17,8 @@ from innkeeper.macros.engine.limits import MAX_REPORTS
 from innkeeper.macros.smart import paths
 from innkeeper.macros.smart.limits import MAX_DEPTH, MAX_TABLE
 from innkeeper.macros.smart.options import Chance, CustomMacro, MacroOptions, Policy
+from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError, Where
-from innkeeper.prompt.frozen import FrozenDict
 from innkeeper.prompt.note import Note, NoteKind
 
 __all__ = ["HISTORY", "ITEM", "Copier", "MacroEnvironment", "SmartEnvironment", "SmartSpent", "copied"]

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 import msgspec
 
-from innkeeper.prompt.clock import EPOCH
+from innkeeper.prompt.data import EMPTY
+from innkeeper.prompt.determinism import EPOCH, Randomness, Stream
 from innkeeper.prompt.errors import FormatError
-from innkeeper.prompt.frozen import EMPTY
-from innkeeper.prompt.randomness import Randomness, Stream
 
 if TYPE_CHECKING:
     from innkeeper.macros.smart.environment import SmartEnvironment

@@ -16,7 +16,8 @@ from typing import Any, Final, Literal
 from msgspec import UNSET, Struct, UnsetType
 
 from innkeeper.service.gateway import branch_operations as branches
-from innkeeper.service.gateway import catalog, custom_macros, system
+from innkeeper.service.gateway import catalog, system
+from innkeeper.service.gateway import engine as custom_macros
 from innkeeper.service.gateway.engine import Engine, construct, evaluate
 from innkeeper.service.gateway.operation import Operation, Operations, gives, takes
 

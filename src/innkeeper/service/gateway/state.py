@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from innkeeper.prompt.clock import Clock
+from innkeeper.prompt.determinism import Clock
 from innkeeper.prompt.errors import FormatError, LimitError
 from innkeeper.prompt.machine import fresh_seed
 from innkeeper.prompt.note import Note

@@ -14,9 +14,9 @@ from innkeeper.budget.report import TrimReport
 from innkeeper.prompt.errors import MaxTokensExceededError, UsageError
 from innkeeper.prompt.hooks import HookContext, settled
 from innkeeper.prompt.note import NoteKind
+from innkeeper.prompt.pipeline import Step, StepConfig
 from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.state import State
-from innkeeper.prompt.step import Step, StepConfig
 from innkeeper.taverns.silly.expansion import Expander
 from innkeeper.taverns.silly.inputs import SillyInputs, inputs_with, read_inputs
 from innkeeper.taverns.silly.line import Line

@@ -14,8 +14,8 @@ import msgspec
 from innkeeper.content.persona import PersonaPosition
 from innkeeper.prompt.injections import InjectionPosition
 from innkeeper.prompt.origin import Origin, OriginAsset, strip_pieces
+from innkeeper.prompt.pipeline import NoConfig, Step
 from innkeeper.prompt.state import State
-from innkeeper.prompt.step import NoConfig, Step
 from innkeeper.taverns.silly.expansion import LINE_BREAK, Pieces, cut, in_lines, pieces_of, text_of
 from innkeeper.taverns.silly.lore import LoreTexts, note_due, note_text
 from innkeeper.taverns.silly.scene import Scene, scene_of

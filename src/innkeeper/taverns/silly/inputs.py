@@ -14,11 +14,11 @@ from innkeeper.content.preset import Preset
 from innkeeper.content.templates import ContextTemplate, InstructTemplate, SystemPrompt
 from innkeeper.dialects.sillytavern.post_processing import MODES
 from innkeeper.lore import LoreScope, LoreSettings, ScopedBook
+from innkeeper.prompt.data import EMPTY, freeze
+from innkeeper.prompt.determinism import Randomness
 from innkeeper.prompt.errors import UsageError, Where
-from innkeeper.prompt.frozen import EMPTY, freeze
 from innkeeper.prompt.message import ROLES, messages_of
 from innkeeper.prompt.note import NoteKind
-from innkeeper.prompt.randomness import Randomness
 from innkeeper.prompt.request import BuildRequest
 from innkeeper.prompt.state import State
 from innkeeper.taverns.assets import Assets, AuthorsNote, assets_of, character_of, persona_of, preset_of

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import Where
-from innkeeper.prompt.frozen import EMPTY
 from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.message import Attachment, Message
 from innkeeper.prompt.note import NoteKind

@@ -16,10 +16,10 @@ import msgspec
 
 from innkeeper.content.entry import LorePosition
 from innkeeper.lore import Activated, CompiledLore, LoreInput, ScanSources, compile_lore, scan
-from innkeeper.prompt.frozen import EMPTY
+from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.note import NoteKind
+from innkeeper.prompt.pipeline import NoConfig, Step
 from innkeeper.prompt.state import State
-from innkeeper.prompt.step import NoConfig, Step
 from innkeeper.taverns.assets import assets_of
 from innkeeper.taverns.silly.expansion import Pieces
 from innkeeper.taverns.silly.room import Counting

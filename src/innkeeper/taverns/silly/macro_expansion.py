@@ -16,12 +16,12 @@ import msgspec
 from innkeeper.content.preset import NamesBehavior
 from innkeeper.macros.silly import is_plain
 from innkeeper.prompt.block import Block
-from innkeeper.prompt.frozen import FrozenDict, freeze
+from innkeeper.prompt.data import FrozenDict, freeze
 from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.origin import strip_pieces
+from innkeeper.prompt.pipeline import NoConfig, Step
 from innkeeper.prompt.state import State
-from innkeeper.prompt.step import NoConfig, Step
 from innkeeper.taverns.silly.expansion import Pieces, in_lines, pieces_of, text_of
 from innkeeper.taverns.silly.injection import MAX_DEPTH, InjectedText, Injections
 from innkeeper.taverns.silly.inputs import SillyInputs

@@ -14,8 +14,8 @@ import msgspec
 from innkeeper.prompt.block import Block
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.origin import Origin, OriginAsset
+from innkeeper.prompt.pipeline import NoConfig, Step
 from innkeeper.prompt.state import State
-from innkeeper.prompt.step import NoConfig, Step
 from innkeeper.taverns.silly.macro_expansion import History
 from innkeeper.taverns.silly.room import message_block
 from innkeeper.taverns.silly.scene import Scene, scene_of

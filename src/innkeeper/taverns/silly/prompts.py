@@ -22,8 +22,8 @@ from innkeeper.prompt.block import Block
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.origin import Origin, OriginAsset, Piece
+from innkeeper.prompt.pipeline import NoConfig, Step
 from innkeeper.prompt.state import State
-from innkeeper.prompt.step import NoConfig, Step
 from innkeeper.taverns.silly.expansion import Pieces, in_lines, pieces_of, text_of
 from innkeeper.taverns.silly.injection import InjectedText, Injections
 from innkeeper.taverns.silly.lore import LoreTexts

@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.prompt.block import Block
-from innkeeper.prompt.frozen import FrozenDict, thaw
+from innkeeper.prompt.data import FrozenDict, thaw
 from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.origin import Origin
 from innkeeper.prompt.state import State

@@ -18,7 +18,7 @@ import msgspec
 from innkeeper.content.character import Character
 from innkeeper.macros.engine.environment import CardFields, ChatLine, Field, MacroEnvironment, Voice
 from innkeeper.macros.silly import is_plain
-from innkeeper.prompt.frozen import EMPTY
+from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.note import Note
 from innkeeper.prompt.origin import Origin, OriginAsset
 from innkeeper.prompt.state import State

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import msgspec
 
 from innkeeper.lore import LoreSettings
+from innkeeper.prompt.data import thaw
 from innkeeper.prompt.errors import ConfigError, UnknownNameError, Where
-from innkeeper.prompt.frozen import thaw
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.state import State
 from innkeeper.taverns.assets import AuthorsNote

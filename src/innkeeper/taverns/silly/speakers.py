@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
-from innkeeper.prompt.randomness import Stream
+from innkeeper.prompt.determinism import Stream
 from innkeeper.taverns.silly.line import Line
 
 if TYPE_CHECKING:

@@ -20,10 +20,9 @@ from innkeeper.budget.unit import latest_user, units_of
 from innkeeper.prompt.block import Block
 from innkeeper.prompt.errors import MaxTokensExceededError, UnknownNameError
 from innkeeper.prompt.note import NoteKind
-from innkeeper.prompt.pipeline import run_step
+from innkeeper.prompt.pipeline import Step, StepConfig, run_step
 from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.state import State
-from innkeeper.prompt.step import Step, StepConfig
 from innkeeper.taverns.silly.expansion import LINE_BREAK
 from innkeeper.taverns.silly.injection import Injections
 from innkeeper.taverns.silly.lore import Carry

@@ -14,8 +14,8 @@ from innkeeper.content.entry import LorebookEntry, LorePosition
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.content.persona import Persona
 from innkeeper.content.preset import Preset, PromptItem, PromptPosition
+from innkeeper.prompt.data import thaw
 from innkeeper.prompt.errors import Where
-from innkeeper.prompt.frozen import thaw
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.state import State
 from innkeeper.taverns.assets import Assets, raw_of

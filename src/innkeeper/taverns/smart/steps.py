@@ -19,14 +19,14 @@ from innkeeper.budget import TrimmingConfig, trim_state
 from innkeeper.content.json.values import text_of
 from innkeeper.prompt import Pipeline
 from innkeeper.prompt.block import Block, BudgetGroup
+from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, Where
-from innkeeper.prompt.frozen import FrozenDict
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.prompt.origin import Origin
+from innkeeper.prompt.pipeline import NoConfig, Step
 from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.state import State
-from innkeeper.prompt.step import NoConfig, Step
 from innkeeper.prompt.text import scalar_text
 from innkeeper.taverns.smart.conditions import KeywordSearch
 from innkeeper.taverns.smart.construction import construct_explained

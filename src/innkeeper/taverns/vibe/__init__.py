@@ -15,8 +15,7 @@ from innkeeper.taverns.builder import Builder
 from innkeeper.taverns.tavern import Tavern
 from innkeeper.taverns.vibe.language_policy import LANGUAGE_POLICY, LanguagePolicyConfig
 from innkeeper.taverns.vibe.plan_assembly import PLAN_ASSEMBLY, PlanAssemblyConfig
-from innkeeper.taverns.vibe.prepare import INPUTS, PREPARE, Prepared
-from innkeeper.taverns.vibe.user_input import preprocess_user_input
+from innkeeper.taverns.vibe.prepare import INPUTS, PREPARE, Prepared, preprocess_user_input
 
 __all__ = [
     "LANGUAGE_POLICY",

@@ -1,6 +1,6 @@
-"""The step *prepare*: who takes part, and how tokens are counted (1-vibetavern-pipeline, *:prepare*).
+"""The step *prepare*: who takes part, what the user says now, and how tokens are counted (1-vibetavern-pipeline, *:prepare*).
 
-It never fails for want of a tokenizer: without one, tokens are estimated, and the plan says so where it counts.
+Liquid in the user's input is rendered before it is stored, where the application wants that.
 """
 
 from __future__ import annotations
@@ -11,12 +11,75 @@ from typing import Any, Final
 
 from innkeeper.content.character import Character
 from innkeeper.content.persona import Persona
-from innkeeper.prompt import ConfigError, NoConfig, NoteKind, State, Step, TokenCounter, UsageError, Where
+from innkeeper.macros.liquid.templates import LiquidResult, liquid_registers, render
+from innkeeper.prompt import (
+    Clock,
+    ConfigError,
+    Context,
+    NoConfig,
+    NoteKind,
+    State,
+    Step,
+    TokenCounter,
+    UsageError,
+    VariablesStore,
+    Where,
+)
+from innkeeper.prompt.data import EMPTY
 from innkeeper.taverns.assets import assets_of
 from innkeeper.taverns.inputs import InputRules
 from innkeeper.taverns.vibe.language_policy import check_context_policy
 
-__all__ = ["INPUTS", "PREPARE", "Prepared", "prepared"]
+__all__ = ["INPUTS", "PREPARE", "TOGGLE", "Prepared", "prepared", "preprocess_user_input"]
+
+TOGGLE: Final = "expand_user_input_macros"
+"""The key in ``context.toggles`` that turns it on: exactly this spelling, and exactly ``True``."""
+
+
+def preprocess_user_input(  # noqa: PLR0913 - the document's inputs, all by keyword
+    text: str,
+    *,
+    variables: VariablesStore | None = None,
+    assigns: Mapping[str, Any] = EMPTY,
+    context: Context | Mapping[str, Any] | None = None,
+    enabled: bool | None = None,
+    strict: bool = False,
+    on_error: str = "passthrough",
+    clock: Clock | None = None,
+) -> LiquidResult:
+    """The input with its Liquid rendered, or as it is when that is not wanted.
+
+    Args:
+        text: what the user wrote.
+        variables: the chat's variables; write tags change them.
+        assigns: names that the input may use.
+        context: the application's snapshot: its toggle decides where ``enabled`` is not given, filters read it.
+        enabled: whether to render at all.
+        strict: as in `innkeeper.macros.liquid.templates.render`.
+        on_error: likewise.
+        clock: likewise.
+
+    Raises:
+        MacroError: only with ``strict`` or ``on_error="raise"``.
+    """
+    snapshot = Context.build(context or {})
+    if not (_toggled(snapshot) if enabled is None else enabled):
+        return LiquidResult(text)
+    return render(
+        text,
+        assigns,
+        variables=variables,
+        strict=strict,
+        on_error=on_error,
+        registers=liquid_registers(snapshot),
+        clock=clock,
+    )
+
+
+def _toggled(context: Context) -> bool:
+    toggles = context.get("toggles")
+    return isinstance(toggles, Mapping) and toggles.get(TOGGLE) is True
+
 
 _TOKEN_KEYS: Final = ("model_hint", "token_estimator", "registry")
 

@@ -17,7 +17,7 @@ from typing import Final
 
 import msgspec
 
-from innkeeper.prompt.randomness import Stream
+from innkeeper.prompt.determinism import Stream
 
 __all__ = ["Dice", "SeedRandom", "read_dice", "string_hash", "throw", "utf8_units", "word_chance", "word_chances"]
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from innkeeper.prompt.clock import EPOCH, Clock
+from innkeeper.prompt.determinism import EPOCH, Clock
 from innkeeper.prompt.variables import number_of
 
 __all__ = ["MAX_FORMAT", "MONTHS", "WEEKDAYS", "format_moment", "moment_of", "strftime"]

@@ -22,8 +22,7 @@ from innkeeper.macros.smart.sandbox.closures import (
     set_name,
     unpacked,
 )
-from innkeeper.macros.smart.sandbox.errors import SandboxRuntimeError
-from innkeeper.macros.smart.sandbox.limits import SANDBOX_LIMITS
+from innkeeper.macros.smart.sandbox.limits import SANDBOX_LIMITS, SandboxRuntimeError
 from innkeeper.macros.smart.sandbox.names import FUNCTIONS
 from innkeeper.macros.smart.sandbox.values import Frame, Variables
 from tests.macros.smart.sandbox_host import TableHost

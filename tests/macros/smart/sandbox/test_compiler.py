@@ -8,14 +8,16 @@ from typing import Any
 import pytest
 
 from innkeeper.macros.smart.sandbox.compiler import program
-from innkeeper.macros.smart.sandbox.errors import (
+from innkeeper.macros.smart.sandbox.limits import (
+    CACHED_CODE_CHARS,
+    SANDBOX_LIMITS,
     SandboxError,
     SandboxForbiddenError,
     SandboxLimitError,
+    SandboxLimits,
     SandboxRuntimeError,
     SandboxSyntaxError,
 )
-from innkeeper.macros.smart.sandbox.limits import CACHED_CODE_CHARS, SANDBOX_LIMITS, SandboxLimits
 from innkeeper.macros.smart.sandbox.values import Frame
 from tests.macros.smart.sandbox_host import TableHost
 

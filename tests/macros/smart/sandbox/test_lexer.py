@@ -10,14 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.macros.smart.sandbox.errors import (
+from innkeeper.macros.smart.sandbox.lexer import place, prepared
+from innkeeper.macros.smart.sandbox.limits import (
+    SANDBOX_LIMITS,
     SandboxError,
     SandboxForbiddenError,
     SandboxLimitError,
+    SandboxLimits,
     SandboxSyntaxError,
 )
-from innkeeper.macros.smart.sandbox.lexer import place, prepared
-from innkeeper.macros.smart.sandbox.limits import SANDBOX_LIMITS, SandboxLimits
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.macros.smart.sandbox.errors import SandboxError
-from innkeeper.macros.smart.sandbox.limits import SANDBOX_LIMITS, SandboxLimits
+from innkeeper.macros.smart.sandbox.limits import SANDBOX_LIMITS, SandboxError, SandboxLimits
 from innkeeper.macros.smart.sandbox.names import DOTTED, FUNCTIONS, MODULES, getvar, setvar
 from innkeeper.macros.smart.sandbox.values import Frame, Function
 from tests.macros.smart.sandbox_host import TableHost

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.macros.smart.sandbox.errors import SandboxLimitError, SandboxRuntimeError
-from innkeeper.macros.smart.sandbox.limits import SandboxLimits
+from innkeeper.macros.smart.sandbox.limits import SandboxLimitError, SandboxLimits, SandboxRuntimeError
 from innkeeper.macros.smart.sandbox.names import FUNCTIONS
 from innkeeper.macros.smart.sandbox.values import (
     Frame,

@@ -5,27 +5,27 @@ from typing import TYPE_CHECKING, Final
 from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from innkeeper.macros.smart.sandbox.errors import SandboxError as SandboxError
-    from innkeeper.macros.smart.sandbox.errors import SandboxForbiddenError as SandboxForbiddenError
-    from innkeeper.macros.smart.sandbox.errors import SandboxLimitError as SandboxLimitError
-    from innkeeper.macros.smart.sandbox.errors import SandboxRuntimeError as SandboxRuntimeError
-    from innkeeper.macros.smart.sandbox.errors import SandboxSyntaxError as SandboxSyntaxError
     from innkeeper.macros.smart.sandbox.execution import evaluate as evaluate
     from innkeeper.macros.smart.sandbox.execution import run as run
     from innkeeper.macros.smart.sandbox.execution import run_text as run_text
     from innkeeper.macros.smart.sandbox.limits import SANDBOX_LIMITS as SANDBOX_LIMITS
+    from innkeeper.macros.smart.sandbox.limits import SandboxError as SandboxError
+    from innkeeper.macros.smart.sandbox.limits import SandboxForbiddenError as SandboxForbiddenError
+    from innkeeper.macros.smart.sandbox.limits import SandboxLimitError as SandboxLimitError
     from innkeeper.macros.smart.sandbox.limits import SandboxLimits as SandboxLimits
+    from innkeeper.macros.smart.sandbox.limits import SandboxRuntimeError as SandboxRuntimeError
+    from innkeeper.macros.smart.sandbox.limits import SandboxSyntaxError as SandboxSyntaxError
     from innkeeper.macros.smart.sandbox.values import Host as Host
 
 _HOMES: Final = {
     "Host": "values",
     "SANDBOX_LIMITS": "limits",
-    "SandboxError": "errors",
-    "SandboxForbiddenError": "errors",
-    "SandboxLimitError": "errors",
+    "SandboxError": "limits",
+    "SandboxForbiddenError": "limits",
+    "SandboxLimitError": "limits",
     "SandboxLimits": "limits",
-    "SandboxRuntimeError": "errors",
-    "SandboxSyntaxError": "errors",
+    "SandboxRuntimeError": "limits",
+    "SandboxSyntaxError": "limits",
     "evaluate": "execution",
     "run": "execution",
     "run_text": "execution",

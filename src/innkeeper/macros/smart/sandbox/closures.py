@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from innkeeper.macros.smart.sandbox.errors import SandboxRuntimeError
+from innkeeper.macros.smart.sandbox.limits import SandboxRuntimeError
 from innkeeper.macros.smart.sandbox.names import getvar, setvar
 from innkeeper.macros.smart.sandbox.operators import compared
 from innkeeper.macros.smart.sandbox.values import Frame, Function, Variables, kind_of, measure

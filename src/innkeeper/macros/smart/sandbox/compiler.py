@@ -27,16 +27,19 @@ from innkeeper.macros.smart.sandbox.closures import (
     set_name,
     unpacked,
 )
-from innkeeper.macros.smart.sandbox.errors import (
+from innkeeper.macros.smart.sandbox.lexer import prepared
+from innkeeper.macros.smart.sandbox.limits import (
+    CACHED_CODE_CHARS,
+    CACHED_PROGRAMS,
     FAILURES,
+    SANDBOX_LIMITS,
     Place,
     SandboxError,
     SandboxForbiddenError,
+    SandboxLimits,
     SandboxRuntimeError,
     SandboxSyntaxError,
 )
-from innkeeper.macros.smart.sandbox.lexer import prepared
-from innkeeper.macros.smart.sandbox.limits import CACHED_CODE_CHARS, CACHED_PROGRAMS, SANDBOX_LIMITS, SandboxLimits
 from innkeeper.macros.smart.sandbox.names import DOTTED, FUNCTIONS, MODULES
 from innkeeper.macros.smart.sandbox.operators import BINARY, COMPARE, UNARY
 from innkeeper.macros.smart.sandbox.values import Frame, Function, Module, Variables, kind_of, limit, measure

@@ -14,14 +14,15 @@ from innkeeper.macros.smart.environment import SmartEnvironment, copied
 from innkeeper.macros.smart.options import MacroOptions
 from innkeeper.macros.smart.python_macro import EnvironmentHost
 from innkeeper.macros.smart.sandbox.compiler import program
-from innkeeper.macros.smart.sandbox.errors import (
+from innkeeper.macros.smart.sandbox.limits import (
+    SANDBOX_LIMITS,
     SandboxError,
     SandboxForbiddenError,
     SandboxLimitError,
+    SandboxLimits,
     SandboxRuntimeError,
     SandboxSyntaxError,
 )
-from innkeeper.macros.smart.sandbox.limits import SANDBOX_LIMITS, SandboxLimits
 from innkeeper.macros.smart.sandbox.values import Frame, Host, text_of
 from innkeeper.prompt.errors import FormatError
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from innkeeper.macros.smart.sandbox.errors import SandboxForbiddenError, SandboxSyntaxError
-from innkeeper.macros.smart.sandbox.limits import SandboxLimits
+from innkeeper.macros.smart.sandbox.limits import SandboxForbiddenError, SandboxLimits, SandboxSyntaxError
 from innkeeper.macros.smart.sandbox.values import limit
 
 __all__ = ["place", "prepared"]

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from innkeeper.macros.smart import helpers
 from innkeeper.macros.smart.sandbox import stdlib
-from innkeeper.macros.smart.sandbox.errors import SandboxRuntimeError
+from innkeeper.macros.smart.sandbox.limits import SandboxRuntimeError
 from innkeeper.macros.smart.sandbox.operators import add
 from innkeeper.macros.smart.sandbox.values import (
     Frame,

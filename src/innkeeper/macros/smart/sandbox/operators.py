@@ -14,7 +14,7 @@ from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
 from typing import Any, Final
 
-from innkeeper.macros.smart.sandbox.errors import SandboxRuntimeError
+from innkeeper.macros.smart.sandbox.limits import SandboxRuntimeError
 from innkeeper.macros.smart.sandbox.values import (
     Frame,
     Variables,

@@ -12,8 +12,7 @@ from datetime import UTC, date, datetime, time
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from innkeeper.macros.smart.sandbox.errors import SandboxRuntimeError
-from innkeeper.macros.smart.sandbox.limits import SandboxLimits
+from innkeeper.macros.smart.sandbox.limits import SandboxLimits, SandboxRuntimeError
 from innkeeper.macros.smart.sandbox.values import Frame, Function, Match, boundary, kind_of, limit, text_of
 from innkeeper.text.pyregex import PatternLimitError, PatternSyntaxError, compile_pattern, written_out
 

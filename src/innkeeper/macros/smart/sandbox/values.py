@@ -12,8 +12,7 @@ from datetime import date, datetime, time, timedelta
 from time import monotonic
 from typing import Any, Final, Protocol
 
-from innkeeper.macros.smart.sandbox.errors import SandboxLimitError, SandboxRuntimeError
-from innkeeper.macros.smart.sandbox.limits import SandboxLimits
+from innkeeper.macros.smart.sandbox.limits import SandboxLimitError, SandboxLimits, SandboxRuntimeError
 from innkeeper.prompt.display import shorten
 
 __all__ = [

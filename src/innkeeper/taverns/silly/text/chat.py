@@ -16,10 +16,10 @@ import msgspec
 
 from innkeeper.content.preset import TextPreset
 from innkeeper.prompt.block import Block
-from innkeeper.prompt.frozen import thaw
+from innkeeper.prompt.data import thaw
 from innkeeper.prompt.origin import Origin
+from innkeeper.prompt.pipeline import NoConfig, Step
 from innkeeper.prompt.state import State
-from innkeeper.prompt.step import NoConfig, Step
 from innkeeper.taverns.silly.injection import MAX_DEPTH, InjectedText, Injections
 from innkeeper.taverns.silly.inputs import TextSettings
 from innkeeper.taverns.silly.line import Line, note_calls, spoken_lines

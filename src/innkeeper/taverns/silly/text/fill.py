@@ -14,11 +14,11 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.prompt.block import Block
-from innkeeper.prompt.frozen import FrozenDict
+from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.origin import Origin, OriginAsset
+from innkeeper.prompt.pipeline import Step
 from innkeeper.prompt.state import State
-from innkeeper.prompt.step import Step
 from innkeeper.taverns.silly.room import Counting
 from innkeeper.taverns.silly.scene import scene_of
 from innkeeper.taverns.silly.text.chat import TextAssembly, TextHistory, TextLine
