@@ -22,7 +22,7 @@ from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.origin import strip_pieces
 from innkeeper.prompt.pipeline import NoConfig, Step
 from innkeeper.prompt.state import State
-from innkeeper.taverns.silly.expansion import Pieces, in_lines, pieces_of, text_of
+from innkeeper.taverns.silly.expansion import Pieces, in_lines, pieces_of
 from innkeeper.taverns.silly.injection import MAX_DEPTH, InjectedText, Injections
 from innkeeper.taverns.silly.inputs import SillyInputs
 from innkeeper.taverns.silly.line import Line, note_calls, spoken_lines, without_calls
@@ -164,10 +164,14 @@ def _blocks(
     known = _PLAIN.get((id(line), voice)) if as_written else None
     if known is not None:
         return known
-    named = _named(scene, line, text)
-    blocks = _spoken(scene, line, scene.expand.pieces(named) if expand else named)
-    keep = as_written and is_plain(text_of(named))
-    return _PLAIN.put((id(line), voice), blocks, len(text), alive=line) if keep else blocks
+    named = named_text(scene.inputs, line, text)
+    plain = is_plain(named)
+    if plain and not line.pieces:
+        blocks = _spoken(scene, line, named)
+    else:
+        pieces = _named(scene, line, text)
+        blocks = _spoken(scene, line, scene.expand.pieces(pieces) if expand else pieces)
+    return _PLAIN.put((id(line), voice), blocks, len(text), alive=line) if plain and as_written else blocks
 
 
 _PLAIN: Final[Memo[tuple[int, tuple[Any, ...]], list[Block]]] = Memo()
@@ -182,7 +186,7 @@ def _named(scene: Scene, line: Line, text: str) -> Pieces:
     return pieces_of(named, line.origin)
 
 
-def _spoken(scene: Scene, line: Line, text: Pieces) -> list[Block]:
+def _spoken(scene: Scene, line: Line, text: Pieces | str) -> list[Block]:
     if not text and not line.attachments:
         return []
     return [
