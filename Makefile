@@ -61,10 +61,10 @@ tests: $(READY) ## only the tests, a process for each core
 	@$(PYTEST) $(SIDE_BY_SIDE)
 
 coverage: $(READY) ## the tests, and how much of the code they run; less than the floor is an error
-	@$(PYTEST) $(SIDE_BY_SIDE) --cov --cov-report=term
+	@HYPOTHESIS_PROFILE=thorough $(PYTEST) $(SIDE_BY_SIDE) --cov --cov-report=term
 
 endurance: $(READY) ## what takes long by nature: kills by the hundred, soaks, every case under every hash seed
-	@$(PYTEST) -m endurance
+	@HYPOTHESIS_PROFILE=thorough $(PYTEST) -m endurance
 
 weights: $(RUN) # a small model's, which the demo installs by itself; they are kept where Innkeeper keeps its files
 	@$(BIN)/innkeeper models install >/dev/null
