@@ -25,6 +25,7 @@ from innkeeper.prompt import (
     UsageError,
     build,
 )
+from innkeeper.taverns import vibe
 from tests.budget.doubles import Characters, Rough, block
 from tests.prompt.doubles import step
 
@@ -409,3 +410,24 @@ def test_it_measures_blocks_where_there_is_no_plan() -> None:
     state.result.blocks = [block("abc"), block("x", enabled=False)]
     Pipeline().append(MAX_TOKENS, framing="none", max_tokens=2).run(state)
     assert state.result.warnings[0].data["estimated_tokens"] == 3
+
+
+@pytest.mark.parametrize("limit", [None, 10])
+def test_what_fit_counted_is_not_counted_again(limit: int | None) -> None:
+    """The guard takes the tokens that *fit* found, where it counts in the same way; with a trace it measures by itself."""
+    options = {} if limit is None else {"max_tokens": {"max_tokens": limit}}
+    asked, warnings = [], []
+    for instrumenter in (None, TraceCollector()):
+        counter = Characters()
+        plan = vibe.build(
+            message="hello " * 10,
+            context_window=1000,
+            step_options=options,
+            token_counter=counter,
+            instrumenter=instrumenter,
+        )
+        asked.append(len(counter.asked))
+        warnings.append([note.data for note in plan.warnings])
+    assert 0 < asked[0] < asked[1]
+    assert warnings[0] == warnings[1]
+    assert len(warnings[0]) == (limit is not None)

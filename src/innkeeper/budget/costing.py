@@ -15,7 +15,7 @@ from innkeeper.prompt.data import EMPTY
 from innkeeper.tokens.counter import Counter
 from innkeeper.tokens.framing import FRAMINGS, NO_FRAMING, OPENAI, Framing, fields_of
 
-__all__ = ["Cost", "Costing", "count_texts", "framing_of"]
+__all__ = ["Cost", "Costing", "CountedBlocks", "count_texts", "framing_of"]
 
 _TOOL_FIELDS: Final = ("tool_calls", "tool_call_id")
 
@@ -147,6 +147,18 @@ class Costing:
     def total(self, items: Sequence[Block | Message]) -> int:
         """Tokens of a whole prompt: all messages and the start of the reply."""
         return sum(cost.total for cost in self.costs(items)) + self.framing.reply
+
+
+class CountedBlocks(NamedTuple):
+    """What blocks cost in all, which a step leaves in its scratch for a later one that would count them again."""
+
+    costing: Costing
+    blocks: tuple[Block, ...]
+    tokens: int
+
+    def total(self, costing: Costing, blocks: Sequence[Block]) -> int | None:
+        """The tokens, where these are the blocks and this is how they are counted."""
+        return self.tokens if costing == self.costing and tuple(blocks) == self.blocks else None
 
 
 class _Whole:

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.budget.accounting import window_of
-from innkeeper.budget.costing import Costing, framing_of
+from innkeeper.budget.costing import Costing, CountedBlocks, framing_of
 from innkeeper.budget.report import EvictionRecord, TrimReport, TrimResult
 from innkeeper.budget.settings import CountingConfig, tokens_setting
 from innkeeper.budget.strategies import STRATEGIES, Fill, GroupOrder, Strategy
@@ -83,7 +83,7 @@ def fit(
     if room is None:
         return plan
     chosen = STRATEGIES.make(strategy or _strategy_of(plan.trim_report))
-    result = _fitted(plan, chosen, costing, room, None)
+    result = _fitted(plan, chosen, room, _count(plan, costing))
     if result is None:
         return plan
     return plan.with_(
@@ -111,7 +111,8 @@ def fit_state(state: State, config: FitConfig | None = None) -> None:
     costing = config.costing(state)
     if strategy.name == Fill.name and not config.recounts(costing.counter):
         return
-    result = _fitted(plan, strategy, costing, room, state.step)
+    counted = state.scratch["fit"] = _count(plan, costing)
+    result = _fitted(plan, strategy, room, counted, step=state.step)
     if result is not None:
         state.result.plan = made.with_(blocks=result.blocks)
         state.result.trim_report = _joined(before, result.report)
@@ -126,11 +127,18 @@ def _room(plan: Plan, window: int | None, reserve: int) -> Room | None:
     return Room.of(window, reserve)
 
 
-def _fitted(plan: Plan, strategy: Strategy, costing: Costing, room: Room, step: str | None) -> TrimResult | None:
+def _count(plan: Plan, costing: Costing) -> CountedBlocks:
+    blocks = plan.sent_blocks()
+    return CountedBlocks(costing, blocks, sum(costing.totals(blocks)))
+
+
+def _fitted(
+    plan: Plan, strategy: Strategy, room: Room, counted: CountedBlocks, *, step: str | None = None
+) -> TrimResult | None:
     """What had to go; ``None`` where all of it fits."""
-    room = room.besides(costing, plan.tools)
-    used = sum(costing.totals(plan.sent_blocks())) + room.fixed_tokens
-    return None if used <= room.budget_tokens else fit_blocks(plan, strategy, costing, room, step=step)
+    room = room.besides(counted.costing, plan.tools)
+    fits = counted.tokens + room.fixed_tokens <= room.budget_tokens
+    return None if fits else fit_blocks(plan, strategy, counted.costing, room, step=step)
 
 
 def _strategy_of(report: Any) -> str:

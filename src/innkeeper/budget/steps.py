@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from innkeeper.budget.costing import Costing
+from innkeeper.budget.costing import Costing, CountedBlocks
 from innkeeper.budget.fit import fit_blocks, notes_of
 from innkeeper.budget.report import TrimReport
 from innkeeper.budget.settings import CountingConfig, Setting, StrategyChoice, check_tokens, resolved, tokens_setting
@@ -132,30 +132,35 @@ def _guard(state: State, config: MaxTokensConfig) -> None:
         return
     reserve = config.reserve(state)
     limit = max(window - reserve, 0)
-    measure = _measured(state, config, limit)
-    if measure.total <= limit:
+    total = _measured(state, config, limit)
+    if total <= limit:
         return
-    error = MaxTokensExceededError(
-        estimated_tokens=measure.total, max_tokens=window, reserve_tokens=reserve, step=state.step
-    )
+    error = MaxTokensExceededError(estimated_tokens=total, max_tokens=window, reserve_tokens=reserve, step=state.step)
     if mode == "error":
         raise error
-    state.warn(error.message, hint=error.hint, data={"estimated_tokens": measure.total, "max_tokens": window})
+    state.warn(error.message, hint=error.hint, data={"estimated_tokens": total, "max_tokens": window})
 
 
-def _measured(state: State, config: MaxTokensConfig, limit: int) -> _Measure:
+def _measured(state: State, config: MaxTokensConfig, limit: int) -> int:
+    """The tokens of the prompt. Where nobody asks for what they are made of, what *fit* counted is not counted again."""
     costing = config.costing(state)
     plan = state.result.plan
     blocks = [block for block in state.result.blocks if block.enabled] if plan is None else plan.sent_blocks()
-    costs = costing.costs(blocks)
     tools = count_tools(state.request.tools, costing.whole_counter, costing.model, costing.framing.name).tokens
-    overhead = sum(cost.overhead for cost in costs) + costing.framing.reply + tools
+    besides = costing.framing.reply + tools
+    fitted = state.scratch.get("fit")
+    if state.inputs.ports.instrumenter is None and isinstance(fitted, CountedBlocks):
+        known = fitted.total(costing, blocks)
+        if known is not None:
+            return known + besides
+    costs = costing.costs(blocks)
+    overhead = sum(cost.overhead for cost in costs) + besides
     measure = _Measure(sum(c.content for c in costs), sum(c.metadata for c in costs), overhead, len(costs))
-    _max_tokens_tell(state, costing, measure, limit)
-    return measure
+    _send_stats(state, costing, measure, limit)
+    return measure.total
 
 
-def _max_tokens_tell(state: State, costing: Costing, measure: _Measure, limit: int) -> None:
+def _send_stats(state: State, costing: Costing, measure: _Measure, limit: int) -> None:
     """The stats of tavernkit §2.7."""
     if state.inputs.ports.instrumenter is None:
         return
