@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from innkeeper.macros.smart.sandbox import execution as sandbox
+from innkeeper.macros.smart import sandbox
 from tests import shared
 from tests.macros.smart.sandbox_host import TableHost
 from tests.macros.smart.sandbox_probes import PROBES
@@ -16,7 +16,7 @@ from tests.macros.smart.sandbox_probes import PROBES
 CHILD = """
 import json, resource, sys
 from tests.macros.smart.sandbox_host import TableHost
-from innkeeper.macros.smart.sandbox import execution as sandbox
+from innkeeper.macros.smart.sandbox import SandboxError, run_text
 import regex, _strptime
 def used():
     return int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
@@ -35,8 +35,8 @@ sys.addaudithook(touched)
 ends = []
 for code in probes:
     try:
-        ends.append("=" + sandbox.run_text(code, TableHost({"x": {"y": 1}})))
-    except sandbox.SandboxError as error:
+        ends.append("=" + run_text(code, TableHost({"x": {"y": 1}})))
+    except SandboxError as error:
         ends.append(type(error).__name__)
 print(json.dumps(ends))
 """

@@ -17,28 +17,12 @@ from innkeeper.macros.smart.sandbox.compiler import program
 from innkeeper.macros.smart.sandbox.limits import (
     SANDBOX_LIMITS,
     SandboxError,
-    SandboxForbiddenError,
-    SandboxLimitError,
     SandboxLimits,
-    SandboxRuntimeError,
-    SandboxSyntaxError,
 )
 from innkeeper.macros.smart.sandbox.values import Frame, Host, text_of
 from innkeeper.prompt.errors import FormatError
 
-__all__ = [
-    "SANDBOX_LIMITS",
-    "Host",
-    "SandboxError",
-    "SandboxForbiddenError",
-    "SandboxLimitError",
-    "SandboxLimits",
-    "SandboxRuntimeError",
-    "SandboxSyntaxError",
-    "evaluate",
-    "run",
-    "run_text",
-]
+__all__ = ["evaluate", "run", "run_text"]
 
 _DEFAULT = MacroOptions()
 
