@@ -132,7 +132,7 @@ def _power(frame: Frame, a: Any, b: Any) -> Any:
         _grows(frame, int(a), b)
     result = a**b
     if type(result) is complex:
-        raise SandboxRuntimeError("a fractional power of a negative number is no real number")
+        raise SandboxRuntimeError("a fractional power of a negative number is not a real number")
     return _settled(frame, result)
 
 
