@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.budget import FIT, TRIMMING, EvictionReason, EvictionRecord, TrimReport, accounting, fit
+from innkeeper.budget.strategies.strategy import BaseStrategy, in_order
 from innkeeper.prompt import (
     Block,
     BuildRequest,
@@ -117,6 +118,22 @@ def test_the_strategy_is_the_one_that_trimmed() -> None:
         }.items()
     }
     assert kept == {"default": ["h", "u"], "report": ["l", "u"], "asked": ["l", "u"]}
+
+
+def test_a_strategy_of_someone_else_trims_the_messages_that_are_sent_as_well() -> None:
+    """The step ``trimming`` leaves its configuration: the strategy itself goes on, with its options, not one of our own."""
+
+    class Last(BaseStrategy, frozen=True):
+        name = "last"
+
+        def choose(self, units: Any, total: int, budget: int) -> list[Any]:
+            return in_order([[unit] for unit in reversed(units) if not unit.protected], total - budget)
+
+    blocks = [block("old"), _in_chat("aaa"), _in_chat("bbb"), block("new", removable=False)]
+    made = step("made", lambda state: setattr(state.result, "plan", Plan(blocks=tuple(blocks))))
+    pipeline = Pipeline(made).append(TRIMMING, strategy=Last(), max_tokens=12).append(FIT, max_tokens=11)
+    plan = build(BuildRequest(context_window=12, dialect="text"), pipeline, Ports(token_counter=Characters()))
+    assert [b.content for b in plan.enabled_blocks] == ["old", "aaa", "new"]
 
 
 def test_reports_and_notes_are_of_both_trimmings() -> None:

@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.budget.costing import Cost, Costing, framing_of
+from innkeeper.budget.rendering import marks_of
 from innkeeper.budget.report import EvictionRecord, TrimReport
 from innkeeper.prompt import Block, Note, Plan, TokenCounter
 from innkeeper.prompt.display import escaped, shorten
@@ -119,7 +120,9 @@ def _line(block: Block, cost: Cost) -> Line:
 def _summed(plan: Plan, costing: Costing, lines: tuple[Line, ...], tools: int) -> Accounting:
     window, reserve = window_of(plan)
     reply = costing.framing.reply
-    total = sum(line.tokens for line in lines) + reply + tools
+    tokens = sum(line.tokens for line in lines)
+    marks = marks_of(plan, costing, tokens)
+    total = tokens + marks + reply + tools
     media = sum(line.attachments for line in lines)
     facts = costing.counter.describe(costing.model)
     name, error = facts.get("tokenizer") or facts.get("backend"), facts.get("error_percent")
@@ -127,7 +130,7 @@ def _summed(plan: Plan, costing: Costing, lines: tuple[Line, ...], tools: int) -
         lines=lines,
         content=sum(line.content for line in lines),
         metadata=sum(line.metadata for line in lines),
-        overhead=sum(line.overhead for line in lines),
+        overhead=sum(line.overhead for line in lines) + marks,
         reply=reply,
         tools=tools,
         total=total,

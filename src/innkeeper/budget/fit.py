@@ -2,7 +2,8 @@
 
 Neighbouring in-chat blocks are sent as one message, which costs something else than its blocks do. So the strategy chooses
 blocks by their own costs, and what is left is measured as messages; where that is still too much, more goes. Each block is
-counted once, however many go; only messages that are joined anew are counted again.
+counted once, however many go; only messages that are joined anew are counted again. A dialect that makes one text of them is
+counted by that text.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ import msgspec
 
 from innkeeper.budget.accounting import window_of
 from innkeeper.budget.costing import Costing, CountedBlocks, framing_of
+from innkeeper.budget.rendering import RenderGuard, marks_of
 from innkeeper.budget.report import EvictionRecord, TrimReport, TrimResult
-from innkeeper.budget.settings import CountingConfig, tokens_setting
+from innkeeper.budget.settings import CountingConfig, StrategyChoice, tokens_setting
 from innkeeper.budget.strategies import STRATEGIES, Fill, GroupOrder, Strategy
 from innkeeper.budget.trim import Counted, Room, overflow, trim_counted
 from innkeeper.prompt import (
@@ -31,6 +33,7 @@ from innkeeper.prompt import (
     Step,
     TokenCounter,
 )
+from innkeeper.prompt.data import freeze
 from innkeeper.tokens.counter import default_counter
 from innkeeper.tokens.framing import Framing
 
@@ -98,14 +101,14 @@ def fit_state(state: State, config: FitConfig | None = None) -> None:
     config, made, before = config or FitConfig(), state.result.plan, state.result.trim_report
     if made is None:
         return
-    plan = made.with_(trim_report=before, tools=state.request.tools)
+    plan = _as_rendered(state, made)
     window, reserve = config.window(state), config.reserve(state)
     if isinstance(before, TrimReport) and tokens_setting("max_tokens", config.max_tokens, state) is None:
         window, reserve = window_of(plan)
     room = _room(plan, window, reserve)
     if room is None:
         return
-    strategy = STRATEGIES.make(_strategy_of(before))
+    strategy = _strategy_in(state)
     if config.keep_user and strategy.keeps_latest_user and not _was_told_to_warn(state):
         _check_user(plan, room, state.step)
     costing = config.costing(state)
@@ -113,10 +116,26 @@ def fit_state(state: State, config: FitConfig | None = None) -> None:
         return
     counted = state.scratch["fit"] = _count(plan, costing)
     result = _fitted(plan, strategy, room, counted, step=state.step)
+    blocks = made.blocks if result is None else result.blocks
+    state.result.plan = made.with_(blocks=blocks, guard=RenderGuard(costing, room))
     if result is not None:
-        state.result.plan = made.with_(blocks=result.blocks)
         state.result.trim_report = _joined(before, result.report)
         state.result.notes.extend(_new_notes(result, costing, state.step, state.result.notes))
+
+
+def _as_rendered(state: State, plan: Plan) -> Plan:
+    """The plan with what the build knows of how it will be rendered."""
+    result, request = state.result, state.request
+    return plan.with_(
+        trim_report=result.trim_report,
+        tools=request.tools,
+        model=request.model,
+        dialect=request.dialect,
+        dialects=state.inputs.dialects,
+        options=freeze(result.options),
+        dialect_options=freeze(result.dialect_options),
+        stop=result.stop,
+    )
 
 
 def _room(plan: Plan, window: int | None, reserve: int) -> Room | None:
@@ -129,7 +148,8 @@ def _room(plan: Plan, window: int | None, reserve: int) -> Room | None:
 
 def _count(plan: Plan, costing: Costing) -> CountedBlocks:
     blocks = plan.sent_blocks()
-    return CountedBlocks(costing, blocks, sum(costing.totals(blocks)))
+    tokens = sum(costing.totals(blocks))
+    return CountedBlocks(costing, blocks, tokens + marks_of(plan, costing, tokens))
 
 
 def _fitted(
@@ -143,6 +163,13 @@ def _fitted(
 
 def _strategy_of(report: Any) -> str:
     return report.strategy if isinstance(report, TrimReport) and report.strategy in STRATEGIES else GroupOrder.name
+
+
+def _strategy_in(state: State) -> Strategy:
+    """The strategy that trimmed, with its options, where the step ``trimming`` has left its configuration; else by its name."""
+    report, config = state.result.trim_report, state.scratch.get("trimming")
+    chosen = config.chosen(state) if isinstance(config, StrategyChoice) and isinstance(report, TrimReport) else None
+    return STRATEGIES.make(_strategy_of(report)) if chosen is None or chosen.name != report.strategy else chosen
 
 
 def _joined(before: Any, after: TrimReport) -> TrimReport:
@@ -203,7 +230,7 @@ def fit_blocks(
 ) -> TrimResult:
     """`trim_counted` by the messages that are sent. Raises `MaxTokensExceededError`."""
     counted = Counted.of(plan.blocks, costing)
-    if len(plan.sent_blocks()) == len(counted.enabled):
+    if len(plan.sent_blocks()) == len(counted.enabled) and not marks_of(plan, costing, sum(counted.tokens)):
         return trim_counted(counted, strategy, costing, room, on_overflow=on_overflow, step=step)
     known = {id(block): tokens for block, tokens in zip(counted.enabled, counted.tokens, strict=True)}
     aim = room
@@ -213,8 +240,10 @@ def fit_blocks(
         over = sent - room.budget_tokens
         if over <= 0 or not aim.budget_tokens:
             break
-        less = min(aim.budget_tokens, result.report.final_tokens) - over * 2**attempt
-        aim = msgspec.structs.replace(aim, budget_tokens=max(less, 0))
+        # Twice as much less each time, so that it ends; but no less than the share that the marks of one text leave.
+        last = min(aim.budget_tokens, result.report.final_tokens)
+        share = min(last * room.budget_tokens // sent, last - 2**attempt)
+        aim = msgspec.structs.replace(aim, budget_tokens=max(last - over * 2**attempt, share, 0))
     report = msgspec.structs.replace(result.report, budget_tokens=room.budget_tokens, sent_tokens=sent)
     if over > 0 and on_overflow == "error":
         raise overflow([(block, known[id(block)]) for block in result.kept], report, step)
@@ -222,11 +251,12 @@ def fit_blocks(
 
 
 def _sent_tokens(plan: Plan, known: Mapping[int, int], costing: Costing) -> int:
-    """The tokens of the messages that are sent; those that are one block each are known."""
+    """The tokens of what is sent; messages that are one block each are known."""
     sent = plan.sent_blocks()
-    return sum(known.get(id(block), 0) for block in sent) + sum(
+    tokens = sum(known.get(id(block), 0) for block in sent) + sum(
         costing.totals([block for block in sent if id(block) not in known])
     )
+    return tokens + marks_of(plan, costing, tokens)
 
 
 def notes_of(result: TrimResult, costing: Costing, step: str | None) -> list[Note]:

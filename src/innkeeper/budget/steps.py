@@ -65,7 +65,9 @@ def trim_state(state: State, config: TrimmingConfig) -> None:
         return
     costing = config.costing(state)
     room = room.besides(costing, state.request.tools)
-    result = fit_blocks(plan, config.chosen(state), costing, room, on_overflow=config.on_overflow, step=state.step)
+    strategy = config.chosen(state)
+    state.scratch[TRIMMING.name] = config
+    result = fit_blocks(plan, strategy, costing, room, on_overflow=config.on_overflow, step=state.step)
     state.result.plan = plan.with_blocks(result.blocks)
     state.result.trim_report = result.report
     _tell(state, costing, result.report)

@@ -9,7 +9,7 @@ import msgspec
 from innkeeper.prompt.context import Context
 from innkeeper.prompt.data import FrozenDict, freeze
 from innkeeper.prompt.determinism import Clock, Randomness
-from innkeeper.prompt.dialect import Tool
+from innkeeper.prompt.dialect import Dialects, Tool
 from innkeeper.prompt.display import shorten
 from innkeeper.prompt.errors import FormatError, UsageError, Where
 from innkeeper.prompt.note import NoteKind
@@ -35,14 +35,16 @@ def build(
     *,
     commit: bool = True,
     assets: Callable[[State], Any] | None = None,
+    dialects: Dialects | None = None,
 ) -> Plan:
     """Run ``pipeline`` over ``request`` and return its plan; with ``commit`` write variables back to the caller's store.
 
     ``assets`` reads the request's assets before the first step, which finds them in ``state.inputs.assets``.
-    A request without ``now`` takes the wall clock, which the plan's request then records. A failed build writes nothing.
+    ``dialects`` renders the plan where the ports have no other registry. A request without ``now`` takes the wall clock,
+    which the plan's request then records. A failed build writes nothing.
     Raises `ConfigError`, `PipelineError`, `MaxTokensExceededError`.
     """
-    state = start(request, ports or Ports())
+    state = start(request, ports or Ports(), dialects)
     with watching() as watch:
         pipeline.run(state, assets)
     _note_mending(state, watch)
@@ -55,7 +57,7 @@ def build(
     return plan
 
 
-def start(request: BuildRequest, ports: Ports) -> State:
+def start(request: BuildRequest, ports: Ports, dialects: Dialects | None = None) -> State:
     """The state a build begins with: the clock read, chance seeded, variables staged and recorded in the request."""
     clock = Clock.at(request.now, request.locale)
     store = ports.variables if ports.variables is not None else InMemoryVariables(request.variables)
@@ -63,7 +65,9 @@ def start(request: BuildRequest, ports: Ports) -> State:
         request = request.with_(variables=store.to_dict())
     request = request.with_(now=clock.now.isoformat())
     chance = (ports.random or Randomness)(request.seed)
-    inputs = Inputs(request, Context(type="app") if request.context is None else request.context, clock, chance, ports)
+    context = Context(type="app") if request.context is None else request.context
+    dialects = dialects if ports.dialects is None else ports.dialects
+    inputs = Inputs(request, context, clock, chance, ports, dialects=dialects)
     state = State(inputs, StagedVariables(store))
     state.result.options.update(request.options)
     if request.generation not in GENERATION_TYPES:
@@ -110,7 +114,7 @@ def finished_plan(state: State, plan: Plan) -> Plan:
         variables=freeze(state.variables.to_dict()),
         request=request,
         unreplayable=_unreplayable(state),
-        dialects=plan.dialects if ports.dialects is None else ports.dialects,
+        dialects=state.inputs.dialects if plan.dialects is None or ports.dialects is not None else plan.dialects,
         dialect_options=freeze(result.dialect_options),
     )
 

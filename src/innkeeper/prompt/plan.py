@@ -17,7 +17,7 @@ from innkeeper.prompt.origin import Origin, OriginAsset, join_pieces, strip_piec
 from innkeeper.prompt.request import BuildRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from innkeeper.prompt.replay import ReplayBundle
     from innkeeper.prompt.source_map import SourceMap
@@ -37,8 +37,9 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     ignored, lost, repaired or estimated. ``options`` are request options for the model, ``stop`` its stop strings,
     ``variables`` the chat's variables after the build, ``carry`` what the next build of this chat wants as ``lore_state``.
     ``dialect_options`` are what a dialect is always given, by its name. ``unreplayable`` names inputs that were not data.
-    ``dialects`` (the registry it is rendered by) and ``explainer`` (what `explain` asks) are filled in by the tavern; a plan
-    made by hand wants ``dialects=innkeeper.dialects.DIALECTS`` and is explained by ``innkeeper.budget.explain(plan)``.
+    ``dialects`` (the registry it is rendered by), ``explainer`` (what `explain` asks) and ``guard`` (what refuses a rendering
+    that is larger than the window) are filled in by the tavern; a plan made by hand wants
+    ``dialects=innkeeper.dialects.DIALECTS`` and is explained by ``innkeeper.budget.explain(plan)``.
     """
 
     blocks: tuple[Block, ...] = ()
@@ -64,6 +65,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     dialects: Dialects | None = None
     dialect_options: FrozenDict = EMPTY
     explainer: Any = None
+    guard: Any = None
 
     def __post_init__(self) -> None:
         """Give blocks without an id one made of their slot and place, so that equal plans have equal ids."""
@@ -136,11 +138,18 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         dialects: Dialects | None = None,
         **options: Any,
     ) -> Payload:
-        """The messages in a dialect's shape with the dialect's notes. Raises `UnknownNameError` for an unknown dialect."""
+        """The messages in a dialect's shape with the dialect's notes.
+
+        Raises:
+            UnknownNameError: an unknown dialect.
+            MaxTokensExceededError: the dialect makes one text of the messages, and with options that the build did not know
+                it is larger than the window. So for all that renders: `to_messages`, `to_request`, `fingerprint`.
+        """
         messages = tuple([block.message() for block in self.sent_blocks(squash=squash_system_messages)])
         name = dialect or self.dialect or "openai"
         own = self.dialect_options.get(name, EMPTY)
-        return self._registry(dialects)[name].messages(messages, {**own, **options})
+        payload = self._registry(dialects)[name].messages(messages, {**own, **options})
+        return self._checked(payload, name, options)
 
     def to_messages(self, dialect: str | None = None, **options: Any) -> Any:
         """The messages in a dialect's shape: a list for ``openai``, a dict where system text is apart.
@@ -150,12 +159,19 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         return self.render(dialect, **options).body
 
     def to_request(self, dialect: str | None = None, *, dialects: Dialects | None = None, **options: Any) -> Payload:
-        """The whole provider request: model, messages, tools, and this plan's options under ``options``."""
+        """The whole provider request: model, messages, tools, and this plan's options under ``options``. Raises as `render`."""
         name = dialect or self.dialect or "openai"
         own = self.dialect_options.get(name, EMPTY)
         merged = {**own, **self.options, **({"stop": list(self.stop)} if self.stop else {}), **options}
         shape = self._registry(dialects)[name]
-        return shape.request(self.messages, model=self.model, options=merged, tools=self.tools)
+        payload = shape.request(self.messages, model=self.model, options=merged, tools=self.tools)
+        return self._checked(payload, name, options)
+
+    def _checked(self, payload: Payload, dialect: str, options: Mapping[str, Any]) -> Payload:
+        """The payload; one that the build has not counted, since it did not know how it would be rendered, is counted first."""
+        if self.guard is not None and (options or dialect != self.dialect):
+            self.guard.check(payload, options)
+        return payload
 
     def fingerprint(self, dialect: str | None = None, **options: Any) -> str:
         """SHA-256 (hex) of what the model would get in a dialect: messages, attachments, model, options, stop, tools."""
@@ -224,7 +240,7 @@ def _named(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
     return tuple(named)
 
 
-_APART: Final = frozenset({"dialects", "explainer", "request"})
+_APART: Final = frozenset({"dialects", "explainer", "guard", "request"})
 
 
 def _report(value: Any) -> Any:

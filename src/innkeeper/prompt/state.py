@@ -77,7 +77,8 @@ class Ports:
 class Inputs:
     """What a build may read: the request, its context, time, chance, the ports. Nothing here changes.
 
-    ``assets`` is what the tavern's door has read the request's assets into, of a type of its own.
+    ``assets`` is what the tavern's door has read the request's assets into, of a type of its own; ``dialects`` the registry that
+    the plan will be rendered by.
     """
 
     request: BuildRequest
@@ -86,6 +87,7 @@ class Inputs:
     random: Randomness
     ports: Ports = field(default_factory=Ports)
     assets: Any = None
+    dialects: Dialects | None = None
 
 
 @dataclass(slots=True)

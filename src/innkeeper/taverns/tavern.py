@@ -74,12 +74,11 @@ class Tavern:
             read.ports,
             commit=commit,
             assets=lambda state: read_inputs(state, self.inputs),
+            dialects=DIALECTS,
         )
-        dialects = DIALECTS if plan.dialects is None else plan.dialects
         custom = () if pipeline is None or pipeline is self.pipeline_for(asked) else ("pipeline",)
         return plan.with_(
             notes=(*read.notes, *plan.notes),
-            dialects=dialects,
             explainer=explain,
             unreplayable=(*plan.unreplayable, *custom),
         )

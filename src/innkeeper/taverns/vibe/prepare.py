@@ -99,7 +99,6 @@ INPUTS: Final = InputRules(
         "settings": "the vibe tavern has no settings; its steps have configurations",
         "locale": "templates write dates in English",
         "seed": "nothing in the vibe tavern is left to chance",
-        "dialect": "the vibe tavern builds the same plan for every dialect; it is used when the plan is rendered",
         "ports.hooks": "the vibe tavern has no step that asks it",
         "ports.injections": "the vibe tavern has no step that asks it",
     },
