@@ -99,6 +99,7 @@ INPUTS: Final = InputRules(
         "settings": "the vibe tavern has no settings; its steps have configurations",
         "locale": "templates write dates in English",
         "seed": "nothing in the vibe tavern is left to chance",
+        "dialect": "it decides how the plan is counted and rendered, not what is in it",
         "ports.hooks": "the vibe tavern has no step that asks it",
         "ports.injections": "the vibe tavern has no step that asks it",
     },
