@@ -22,13 +22,7 @@ from innkeeper.library.catalogue.resolver import ResolveRequest, resolve
 from innkeeper.library.catalogue.snapshot import SnapshotFile
 from innkeeper.library.db.queries import query
 from innkeeper.library.db.rows import AuditStore
-from innkeeper.library.errors import (
-    AmbiguousTemplateError,
-    InvalidTemplateError,
-    MissingVariablesError,
-    SnapshotError,
-    TierBlockedError,
-)
+from innkeeper.library.errors import AlreadyExistsError, InvalidTemplateError, MissingVariablesError, TierBlockedError
 from innkeeper.library.library import Library
 from innkeeper.library.log.conversations import CharacterStore, ConversationStore
 from innkeeper.library.log.enhancements import Done, EnhancementLog
@@ -42,7 +36,7 @@ from innkeeper.library.tier import Ceilings, Decision, Tier, effective_tier
 from innkeeper.library.tiers.policy import TierPolicy
 from innkeeper.library.vault.keys import FileKeys, KeyRing, VaultKey
 from innkeeper.library.vault.vault import Vault
-from innkeeper.prompt.errors import InnkeeperError, UnknownNameError
+from innkeeper.prompt.errors import FormatError, InnkeeperError, UnknownNameError
 from innkeeper.prompt.message import Message
 from tests import shared
 from tests.library.drafts import draft
@@ -320,9 +314,9 @@ def test_4_ambiguity_is_never_published(library: Library) -> None:
     """Two templates with one key cannot both hold a label, by whatever way it is tried."""
     published(library)
     library.authoring.create(draft("other"))
-    with pytest.raises(AmbiguousTemplateError):
+    with pytest.raises(AlreadyExistsError):
         library.authoring.publish("other")
-    with pytest.raises(AmbiguousTemplateError):
+    with pytest.raises(AlreadyExistsError):
         TemplateStore(library.db).move_label("other", "production", 1)
 
 
@@ -337,7 +331,7 @@ def test_5_a_changed_snapshot_is_refused(library: Library, tmp_path: Path) -> No
     kept = library.snapshot.read_bytes()
     for damaged in (kept.replace(b"Describe the", b"Describe thy"), kept[:-2], b"", b"{}", kept.replace(b'"', b"'", 1)):
         library.snapshot.write_bytes(damaged)
-        with pytest.raises(SnapshotError):
+        with pytest.raises(FormatError):
             SnapshotFile(library.snapshot).load()
     library.snapshot.write_bytes(kept.replace(b"Describe the", b"Describe thy"))
     with opened(str(tmp_path / "none.db"), create=False, snapshot=library.snapshot) as other:

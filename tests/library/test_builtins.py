@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from innkeeper.library.builtins import packaged, packaged_labels, packaged_versions, read_builtins
-from innkeeper.library.errors import MissingVariablesError, SnapshotError
+from innkeeper.library.errors import MissingVariablesError
 from innkeeper.library.prepare.conversation import template_values
 from innkeeper.library.templates.rendering import render
 from innkeeper.library.templates.template import PARTIAL, TemplateKey, TemplateVersion, content_hash
 from innkeeper.library.tier import Tier
+from innkeeper.prompt.errors import FormatError
 from tests.library.making import lookup_of
 
 ALL = packaged_versions()
@@ -89,5 +90,5 @@ def test_names_follow_the_key() -> None:
 
 def test_a_changed_file_is_refused() -> None:
     """The packaged file is taken only with the checksum of the release."""
-    with pytest.raises(SnapshotError, match="not those of this release"):
+    with pytest.raises(FormatError, match="not those of this release"):
         read_builtins(b'{"templates":[]}')

@@ -139,7 +139,7 @@ def test_only_one_answers(db: Database) -> None:
             failed.append(type(error).__name__)
 
     together(work)
-    assert failed == ["AmbiguousTemplateError"] * (THREADS - 1)
+    assert failed == ["AlreadyExistsError"] * (THREADS - 1)
     assert len(store.all_labelled()) == len(store.list()) == 1
 
 

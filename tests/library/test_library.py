@@ -24,12 +24,11 @@ from innkeeper.library.db.rows import AuditStore
 from innkeeper.library.errors import (
     DatabaseError,
     DatabaseMissingError,
-    DegradedError,
+    InvalidTemplateError,
     MissingVariablesError,
     OverBudgetError,
     TemplateNotFoundError,
     TierBlockedError,
-    UnknownPartialError,
 )
 from innkeeper.library.library import Library
 from innkeeper.library.log.enhancements import Done, EnhancementLog
@@ -41,7 +40,13 @@ from innkeeper.library.tier import Ceilings, Decision, Tier
 from innkeeper.library.tiers.documents import DetectionListStore, PolicyStore
 from innkeeper.library.tiers.rules import OPERATOR_VALUES, POLICY_NAME, STORE_CONTENT_DAYS
 from innkeeper.prompt.data import FrozenDict
-from innkeeper.prompt.errors import ConfigError, InnkeeperError, MaxTokensExceededError, UnknownNameError
+from innkeeper.prompt.errors import (
+    ConfigError,
+    InnkeeperError,
+    MaxTokensExceededError,
+    StrictModeError,
+    UnknownNameError,
+)
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.origin import Origin
 from innkeeper.taverns import replay
@@ -199,7 +204,7 @@ def test_render_refuses(kept: Library) -> None:
         kept.render(ask(use_case="nothing_like_it"))
     with pytest.raises(TemplateNotFoundError, match="stay as it is"):
         kept.render(ask(target_model="none", job_type="audio"))
-    with pytest.raises(DegradedError, match="ceiling:account"):
+    with pytest.raises(StrictModeError, match="ceiling:account"):
         kept.render(ask(values={"subject": "x"}, content_mode="nsfw"), strict=True)
 
 
@@ -213,7 +218,7 @@ def test_values_that_are_no_data_are_not_kept(kept: Library) -> None:
 def test_parts_that_are_missing(library: Library) -> None:
     """A part that is nowhere is an error, not a hole in the text."""
     library.authoring.create(draft("t", "Hi. {{> rules}}", partials=(("rules", 1),), variables=()))
-    with pytest.raises(UnknownPartialError):
+    with pytest.raises(InvalidTemplateError):
         library.render_version(library.authoring.get("t"), ask())
 
 
@@ -587,10 +592,10 @@ def test_negative_prompts(kept: Library) -> None:
 
 def test_strict_prepare(kept: Library) -> None:
     """With strict a lowered tier is an error with its reasons, and its row says so."""
-    with pytest.raises(DegradedError) as caught:
+    with pytest.raises(StrictModeError) as caught:
         kept.prepare(ask(values={"subject": "x"}, content_mode="nsfw"), strict=True)
-    assert caught.value.reasons == ("ceiling:account", "ceiling:policy")
-    assert LogStore(kept.db).newest(1)[0]["error_code"] == "degraded"
+    assert caught.value.details["reasons"] == ["ceiling:account", "ceiling:policy"]
+    assert LogStore(kept.db).newest(1)[0]["error_code"] == "strict_mode"
 
 
 def test_a_log_that_fails(kept: Library, monkeypatch: pytest.MonkeyPatch) -> None:

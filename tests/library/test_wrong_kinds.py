@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from innkeeper.library.catalogue.resolver import ResolveRequest
-from innkeeper.library.errors import RequestError
+from innkeeper.library.errors import FieldError
 from innkeeper.library.prepare.request import PrepareRequest, texts_of
 from innkeeper.library.tier import Ceilings, Tier
 from innkeeper.prompt.message import Message
@@ -21,7 +21,7 @@ TEXTS = ("use_case", "job_type", "target_model", "target_family", "enhancer_mode
 def test_texts(kind: Any, field: str) -> None:
     """Whatever is no text is refused, by name."""
     for value in ODD:
-        with pytest.raises(RequestError, match=field) as caught:
+        with pytest.raises(FieldError, match=field) as caught:
             kind(**{"use_case": "chat", field: value})
         assert caught.value.where is not None
         assert caught.value.where.path == field
@@ -32,14 +32,14 @@ def test_texts_that_no_row_holds(field: str) -> None:
     """A name that could not be stored is refused at once: no record of a request fails because of it."""
     for value in ("a\0", "\ud800"):
         given: dict[str, Any] = {"use_case": "chat", field: value}
-        with pytest.raises(RequestError, match=field):
+        with pytest.raises(FieldError, match=field):
             PrepareRequest(**given)
 
 
 @pytest.mark.parametrize("value", [None, "sfw", "nsfw", 1], ids=str)
 def test_the_resolver_takes_tiers_only(value: Any) -> None:
     """What looks like a tier is none: it was not granted."""
-    with pytest.raises(RequestError, match="content_mode"):
+    with pytest.raises(FieldError, match="content_mode"):
         ResolveRequest(use_case="chat", content_mode=value)
 
 
@@ -70,7 +70,7 @@ def test_the_resolver_takes_tiers_only(value: Any) -> None:
 )
 def test_other_fields(field: str, value: Any) -> None:
     """The same of all others."""
-    with pytest.raises(RequestError):
+    with pytest.raises(FieldError):
         PrepareRequest(**{"use_case": "chat", field: value})
 
 

@@ -9,13 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from innkeeper.library.errors import (
-    TierBlockedError,
-    UnknownLabelError,
-    UnknownTemplateError,
-    UnknownVersionError,
-    near_names,
-)
+from innkeeper.library.errors import NotFoundError, TierBlockedError, near_names
 from innkeeper.library.models.stores import ModelStore
 from innkeeper.library.templates.publish import TemplateProblem, problems_of, require_publishable
 from innkeeper.library.templates.store import LabelEvent, TemplateStore
@@ -44,7 +38,7 @@ class Authoring:
     # ---------------------------------------------------------------------------------------------------------- looking
 
     def get(self, name: str, *, version: int | None = None, label: str | None = None) -> TemplateVersion:
-        """One version. Raises `UnknownTemplateError` with near names, `UnknownVersionError`, `UnknownLabelError`."""
+        """One version. Raises `NotFoundError`, with near names."""
         with near_names(name, self._names):
             return self.store.get(name, version=version, label=label)
 
@@ -56,11 +50,11 @@ class Authoring:
     # --------------------------------------------------------------------------------------------------------- changing
 
     def create(self, draft: TemplateDraft) -> TemplateVersion:
-        """A new template with version 1, without a label. Raises `AlreadyExistsError`, `RowError`."""
+        """A new template with version 1, without a label. Raises `AlreadyExistsError`, `FieldError`."""
         return self.store.create(draft)
 
     def add_version(self, draft: TemplateDraft, *, base: int | None = None) -> TemplateVersion:
-        """A further version. Raises `UnknownTemplateError` with near names, `ConflictError`."""
+        """A further version. Raises `NotFoundError` with near names, `ConflictError`."""
         with near_names(draft.name, self._names):
             return self.store.add_version(draft, base=base)
 
@@ -72,8 +66,8 @@ class Authoring:
         Raises:
             InvalidTemplateError: it may not be published; with all problems.
             TierBlockedError: its text does not pass in its own tier; recorded as an audit event.
-            AmbiguousTemplateError: another template has its key under this label.
-            UnknownTemplateError, UnknownVersionError: there is no such version.
+            AlreadyExistsError: another template has its key under this label.
+            NotFoundError: there is no such version.
         """
         chosen = self.get(name, version=version).version
 
@@ -91,7 +85,7 @@ class Authoring:
         """Move a label back to the version that held it before, or to one that is named; that one is checked again.
 
         Raises:
-            UnknownLabelError: the label is not held, or was never held by another version.
+            NotFoundError: the label is not held, or was never held by another version.
         """
         with near_names(name, self._names):
             held = self.store.get(name, label=label).version
@@ -118,7 +112,7 @@ class Authoring:
         return done
 
     def remove_label(self, name: str, label: str, *, who: str = "", why: str = "") -> LabelEvent:
-        """Take a label off. Raises `UnknownTemplateError`, `UnknownLabelError`."""
+        """Take a label off. Raises `NotFoundError`."""
         with near_names(name, self._names):
             moved = self.store.remove_label(name, label, who=who, why=why)
         self._changed()
@@ -138,7 +132,7 @@ class Authoring:
         for event in reversed(moves):
             if event.to_version == held and event.from_version not in {None, held}:
                 return int(event.from_version or 0)
-        raise UnknownLabelError(
+        raise NotFoundError(
             f"no version of {name!r} held {label!r} before version {held}", hint="name the version: --to"
         )
 
@@ -153,7 +147,7 @@ class Authoring:
     def _lookup(self, name: str, version: int) -> TemplateVersion | None:
         try:
             return self.store.get(name, version=version)
-        except (UnknownTemplateError, UnknownVersionError):
+        except NotFoundError:
             return None
 
     def _judged(self, version: TemplateVersion) -> tuple[TemplateProblem, ...]:

@@ -20,12 +20,7 @@ from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
 from innkeeper.library.catalogue.library_database import LibraryDatabase, LibrarySnapshot, snapshot_path
 from innkeeper.library.catalogue.resolver import Resolution
 from innkeeper.library.catalogue.sources import Sources, Timing
-from innkeeper.library.errors import (
-    TemplateNotFoundError,
-    TierBlockedError,
-    UnknownTemplateError,
-    UnknownVersionError,
-)
+from innkeeper.library.errors import NotFoundError, TemplateNotFoundError, TierBlockedError
 from innkeeper.library.log.metrics import Metrics
 from innkeeper.library.models.facts import ModelFacts, ceilings_of, facts_of, require_known
 from innkeeper.library.models.negatives import NegativePrompt
@@ -213,7 +208,7 @@ class Library:
     def resolve(self, request: PrepareRequest, *, strict: bool | None = None) -> Resolved:
         """Which template answers, in the tier that ceilings and policy grant. No text is looked at.
 
-        Raises only with ``strict``: `DegradedError` and `TemplateNotFoundError` for an answer that is a makeshift,
+        Raises only with ``strict``: `StrictModeError` and `TemplateNotFoundError` for an answer that is a makeshift,
         `UnknownNameError` for a model that the catalogue does not know.
         """
         if self._strictly(strict):
@@ -233,8 +228,8 @@ class Library:
         Raises:
             TierBlockedError: the texts do not pass.
             TemplateNotFoundError: no template answers.
-            MissingVariablesError, VariableTypeError, MacroLimitError: the values do not fit.
-            DegradedError: with ``strict``, for a makeshift.
+            MissingVariablesError, FieldError, MacroLimitError: the values do not fit.
+            StrictModeError: with ``strict``, for a makeshift.
         """
         work = self._begin(request, strict)
         tier, resolution, rendered, cached = work.rendering()
@@ -265,7 +260,7 @@ class Library:
         With ``log`` off the row is for the caller to write, by `record`, once a model has answered; what is blocked or fails is
         logged all the same.
 
-        Raises what `render` raises; `OverBudgetError`, `SpecError`, `MaxTokensExceededError` where it does not fit.
+        Raises what `render` raises; `OverBudgetError`, `ConfigError`, `MaxTokensExceededError` where it does not fit.
         """
         work = self._begin(request, strict)
         try:
@@ -403,7 +398,7 @@ class Library:
 
         try:
             return TemplateStore(self.db).get(name, version=version)
-        except (UnknownTemplateError, UnknownVersionError):
+        except NotFoundError:
             return None
 
     def _count_resolution(self, found: Resolution) -> None:

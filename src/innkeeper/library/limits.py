@@ -66,7 +66,7 @@ RENDERED_CACHE_SECONDS: Final = 3_600.0
 # ------------------------------------------------------------------------------------------------------------- snapshots
 
 SNAPSHOT_MAX_BYTES: Final = 256 * 1024 * 1024
-"""A snapshot (`SnapshotError`)."""
+"""A snapshot (`FormatError`)."""
 
 CLASSIFIERS_AT_ONCE: Final = 8
 """How many classifiers one detector waits for at most, those that never answered included; then a scan needs review."""

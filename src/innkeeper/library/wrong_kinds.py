@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final, NoReturn
 
-from innkeeper.library.errors import RequestError
+from innkeeper.library.errors import FieldError
 from innkeeper.prompt.errors import Where
 
 __all__ = ["need", "need_texts"]
@@ -17,7 +17,7 @@ _UNHELD: Final = re.compile("[\0\ud800-\udfff]")
 def need_texts(owner: Any, needed: Iterable[str], optional: Iterable[str]) -> None:
     """Each of these fields is a text that a database holds, so that no record of it fails; those of ``optional`` may be None.
 
-    Raises `RequestError`.
+    Raises `FieldError`.
     """
     for name in needed:
         _need_text(name, getattr(owner, name), "text")
@@ -27,7 +27,7 @@ def need_texts(owner: Any, needed: Iterable[str], optional: Iterable[str]) -> No
 
 
 def need(name: str, value: Any, kinds: type | tuple[type, ...], what: str) -> None:
-    """A field is of one of these kinds; a truth value is no number. Raises `RequestError`."""
+    """A field is of one of these kinds; a truth value is no number. Raises `FieldError`."""
     wanted = kinds if isinstance(kinds, tuple) else (kinds,)
     if not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted):
         _refuse(name, what, value)
@@ -37,8 +37,8 @@ def _need_text(name: str, value: Any, what: str) -> None:
     if not isinstance(value, str):
         _refuse(name, what, value)
     if not value.isalnum() and _UNHELD.search(value):
-        raise RequestError(f"{name} holds a character that cannot be stored", where=Where(path=name))
+        raise FieldError(f"{name} holds a character that cannot be stored", where=Where(path=name))
 
 
 def _refuse(name: str, what: str, value: Any) -> NoReturn:
-    raise RequestError(f"{name} must be {what}, not {type(value).__name__}", where=Where(path=name))
+    raise FieldError(f"{name} must be {what}, not {type(value).__name__}", where=Where(path=name))

@@ -142,7 +142,7 @@ def test_query(capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     assert "execution_time_ms" in out
     assert "1 row (there are more)" in out
-    assert failure(capsys, "query", "DELETE FROM settings")["kind"] == "query_refused"
+    assert failure(capsys, "query", "DELETE FROM settings")["kind"] == "usage"
 
 
 def test_a_long_import_shows_how_far_it_is(

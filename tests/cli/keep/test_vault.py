@@ -101,7 +101,7 @@ def test_keys(kept: Run, tmp_path: Path) -> None:
     [
         ("gone", "vault_key_missing", "innkeeper vault init"),
         ("open", "vault_key", "chmod 600"),
-        ("other", "wrong_vault_key", "sealed with the key"),
+        ("other", "vault_key", "sealed with the key"),
     ],
 )
 def test_doctor(kept: Run, tmp_path: Path, damage: str, kind: str, told: str) -> None:

@@ -21,12 +21,12 @@ from innkeeper.library.catalogue.snapshot import SnapshotFile, catalogue_of, sna
 from innkeeper.library.catalogue.sources import Sources
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.tables import prompt_cache_snapshot
-from innkeeper.library.errors import SnapshotError
 from innkeeper.library.models.stores import ModelStore, NegativeStore, ProviderStore
 from innkeeper.library.templates.publish import validator
 from innkeeper.library.templates.store import TemplateStore
 from innkeeper.library.templates.template import Labelled, MatchLevel, TemplateDraft, TemplateVersion
 from innkeeper.library.tier import Tier
+from innkeeper.prompt.errors import FormatError
 from tests.library import drawing
 from tests.library.drafts import draft
 from tests.library.making import made
@@ -121,7 +121,7 @@ def test_one_revision(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_snapshots_in_the_database(db: Database) -> None:
     """The table of snapshots is a source as well: whole, verified, refused when somebody changed it."""
     kept = DatabaseSnapshots(db)
-    with pytest.raises(SnapshotError, match="no snapshot"):
+    with pytest.raises(FormatError, match="no snapshot"):
         kept.load()
     TemplateStore(db).publish(draft())
     whole = DatabaseSource(db).load()
@@ -129,7 +129,7 @@ def test_snapshots_in_the_database(db: Database) -> None:
     assert kept.load().labelled == kept.point(ASK).labelled == whole.labelled
     with db.transaction() as connection:
         connection.execute(update(prompt_cache_snapshot).values(payload="{}"))
-    with pytest.raises(SnapshotError, match="SHA-256"):
+    with pytest.raises(FormatError, match="SHA-256"):
         kept.load()
 
 

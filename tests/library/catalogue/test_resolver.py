@@ -12,7 +12,7 @@ from hypothesis import given, settings
 
 from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
 from innkeeper.library.catalogue.resolver import Execution, Outcome, Resolution, ResolveRequest, resolve
-from innkeeper.library.errors import LabelNotFoundError, TemplateNotFoundError
+from innkeeper.library.errors import TemplateNotFoundError
 from innkeeper.library.templates.template import Labelled, MatchLevel
 from innkeeper.library.tier import Tier
 from tests.library import drawing
@@ -96,7 +96,7 @@ def test_derived_answers(case: Case) -> None:
 def test_missing_label_is_its_own_error() -> None:
     """A label that nothing holds is an error that names it; production is not taken instead."""
     found = resolve(ResolveRequest(use_case="enhancement", label="nobody"), catalogue(made()), NOTHING)
-    with pytest.raises(LabelNotFoundError, match="'nobody'"):
+    with pytest.raises(TemplateNotFoundError, match="'nobody'"):
         found.require()
 
 

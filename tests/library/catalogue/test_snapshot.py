@@ -15,10 +15,10 @@ from innkeeper.library.catalogue import snapshot as module
 from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
 from innkeeper.library.catalogue.resolver import ResolveRequest
 from innkeeper.library.catalogue.snapshot import Snapshot, SnapshotFile, catalogue_of, snapshot_of
-from innkeeper.library.errors import SnapshotError
 from innkeeper.library.templates.template import Labelled
 from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import parse_json, to_json
+from innkeeper.prompt.errors import FormatError
 from tests.library import drawing
 from tests.library.making import catalogue, made
 
@@ -62,7 +62,7 @@ def test_one_changed_byte_is_refused(place: int, change: int) -> None:
     made_of = snapshot_of(WHOLE)
     payload = bytearray(made_of.payload)
     payload[place % len(payload)] ^= change
-    with pytest.raises(SnapshotError):
+    with pytest.raises(FormatError):
         catalogue_of(msgspec.structs.replace(made_of, payload=bytes(payload)))
 
 
@@ -86,7 +86,7 @@ def _signed(payload: bytes) -> Snapshot:
 )
 def test_what_is_no_snapshot(payload: bytes) -> None:
     """A payload with a right checksum and the wrong content is refused as well."""
-    with pytest.raises(SnapshotError):
+    with pytest.raises(FormatError):
         catalogue_of(_signed(payload))
 
 
@@ -94,9 +94,9 @@ def test_too_large(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Snapshots beyond the limit are not read, in files or out of them."""
     SnapshotFile(tmp_path / "s").store(WHOLE)
     monkeypatch.setattr(module, "SNAPSHOT_MAX_BYTES", 10)
-    with pytest.raises(SnapshotError, match="larger"):
+    with pytest.raises(FormatError, match="larger"):
         catalogue_of(snapshot_of(WHOLE))
-    with pytest.raises(SnapshotError):
+    with pytest.raises(FormatError):
         SnapshotFile(tmp_path / "s").load()
 
 
@@ -116,7 +116,7 @@ def test_file(tmp_path: Path) -> None:
 def test_damaged_file(tmp_path: Path, data: bytes) -> None:
     """A file that is no snapshot is refused, and the error names it."""
     (tmp_path / "s").write_bytes(data)
-    with pytest.raises(SnapshotError, match="s: "):
+    with pytest.raises(FormatError, match="s: "):
         SnapshotFile(tmp_path / "s").load()
 
 
@@ -127,13 +127,13 @@ def test_cut_file(tmp_path: Path) -> None:
     data = file.path.read_bytes()
     for length in range(0, len(data), 37):
         file.path.write_bytes(data[:length])
-        with pytest.raises(SnapshotError):
+        with pytest.raises(FormatError):
             file.load()
 
 
 def test_no_file(tmp_path: Path) -> None:
     """No file is a typed error to read, and a folder that is not there to write."""
-    with pytest.raises(SnapshotError, match="no snapshot"):
+    with pytest.raises(FormatError, match="no snapshot"):
         SnapshotFile(tmp_path / "none").load()
     with pytest.raises(MissingFileError):
         SnapshotFile(tmp_path / "none" / "s").store(WHOLE)

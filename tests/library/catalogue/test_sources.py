@@ -15,10 +15,10 @@ from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
 from innkeeper.library.catalogue.resolver import Resolution, ResolveRequest, resolve
 from innkeeper.library.catalogue.snapshot import SnapshotFile, catalogue_of, snapshot_of
 from innkeeper.library.catalogue.sources import CatalogueSource, Sources, Timing
-from innkeeper.library.errors import DatabaseUnreachableError, SnapshotError
+from innkeeper.library.errors import DatabaseUnreachableError
 from innkeeper.library.templates.template import Labelled, MatchLevel
 from innkeeper.library.tier import Tier
-from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.prompt.errors import FormatError, InnkeeperError
 from tests.library import drawing
 from tests.library.making import catalogue, made
 
@@ -34,7 +34,7 @@ class Kept:
 
     def load(self) -> Catalogue:
         if self.kept is None:
-            raise SnapshotError("none")
+            raise FormatError("none")
         return self.kept
 
     def point(self, _request: ResolveRequest) -> Catalogue:

@@ -17,10 +17,11 @@ from innkeeper.library.catalogue.follower import Watcher
 from innkeeper.library.db.backup import back_up, restore, verify
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.log_tables import metadata
-from innkeeper.library.errors import AlreadyExistsError, BackupError
+from innkeeper.library.errors import AlreadyExistsError
 from innkeeper.library.log.logs import LogStore
 from innkeeper.library.models.stores import SecretStore
 from innkeeper.library.templates.store import TemplateStore
+from innkeeper.prompt.errors import FormatError
 from tests.library.conftest import Fresh
 from tests.library.drafts import draft
 from tests.library.filled import fill
@@ -140,7 +141,7 @@ def test_a_damaged_backup_is_refused(db: Database, url: str, tmp_path: Path, how
     made = back_up(fill(db), tmp_path / "backup")
     Path(made.path).write_bytes(damaged(Path(made.path).read_bytes(), how))
     before = rows_of(db)
-    with pytest.raises(BackupError) as caught:
+    with pytest.raises(FormatError) as caught:
         restore(made.path, url, force=True)
     assert caught.value.where is not None
     assert rows_of(db) == before
@@ -148,7 +149,7 @@ def test_a_damaged_backup_is_refused(db: Database, url: str, tmp_path: Path, how
 
 def test_a_backup_that_is_not_there(tmp_path: Path) -> None:
     """A name without a file is an error of its own."""
-    with pytest.raises(BackupError, match="no such file"):
+    with pytest.raises(FormatError, match="no such file"):
         verify(tmp_path / "nothing")
 
 
@@ -169,7 +170,7 @@ HEAD = {"format": "innkeeper-backup", "schema": "0002"}
 @pytest.mark.parametrize(
     ("lines", "says"),
     [
-        ([{"format": "other"}, {"rows": 0}], "no backup"),
+        ([{"format": "other"}, {"rows": 0}], "not a backup"),
         ([{**HEAD, "schema": "9999"}, {"rows": 0}], "not known here"),
         ([HEAD, {"table": "nowhere", "columns": [], "rows": []}, {"rows": 0}], "rows of no table"),
         ([HEAD, {"table": "settings", "columns": ["colour"], "rows": []}, {"rows": 0}], "rows of no table"),
@@ -184,7 +185,7 @@ HEAD = {"format": "innkeeper-backup", "schema": "0002"}
 )
 def test_a_dump_of_something_else(tmp_path: Path, lines: list[Any], says: str) -> None:
     """A dump with a right checksum and wrong content is refused, too."""
-    with pytest.raises(BackupError, match=says):
+    with pytest.raises(FormatError, match=says):
         verify(dump_of(tmp_path, lines))
 
 
@@ -193,7 +194,7 @@ def test_any_bytes_are_no_backup(tmp_path_factory: pytest.TempPathFactory, data:
     """No file takes the reader of backups down."""
     path = tmp_path_factory.mktemp("any") / "backup"
     path.write_bytes(data)
-    with pytest.raises(BackupError):
+    with pytest.raises(FormatError):
         verify(path)
 
 
@@ -203,7 +204,7 @@ def test_a_dump_with_a_row_that_does_not_fit(fresh: Fresh, tmp_path: Path) -> No
     url = fresh()
     with Database.open(url) as db:
         TemplateStore(db).publish(draft())
-    with pytest.raises(BackupError, match="settings does not take"):
+    with pytest.raises(FormatError, match="settings does not take"):
         restore(path, url, force=True)
     with Database.open(url) as db:
         assert TemplateStore(db).labels(draft().name) == {"production": 1}
@@ -240,10 +241,10 @@ def test_a_copy_of_another_schema(tmp_path: Path, empty_file: bytes) -> None:
     path.write_bytes(empty_file)
     with Database.open(path) as db, db.transaction() as connection:
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
-    with pytest.raises(BackupError, match="'9999'"):
+    with pytest.raises(FormatError, match="'9999'"):
         verify(path)
     shutil.copy(path, tmp_path / "y.db")
     with Database.open(tmp_path / "y.db", check=False) as db, db.transaction() as connection:
         connection.exec_driver_sql("DROP TABLE alembic_version")
-    with pytest.raises(BackupError, match="damaged"):
+    with pytest.raises(FormatError, match="damaged"):
         verify(tmp_path / "y.db")

@@ -8,16 +8,14 @@ import pytest
 from innkeeper.library.db.driver_errors import translate, translated
 from innkeeper.library.errors import (
     AlreadyExistsError,
-    AmbiguousTemplateError,
     ConflictError,
     DatabaseCorruptError,
     DatabaseError,
-    DatabaseFullError,
     DatabaseLockedError,
     DatabaseReadOnlyError,
     DatabaseUnreachableError,
-    RowError,
-    SchemaOutdatedError,
+    FieldError,
+    SchemaError,
 )
 from innkeeper.prompt.errors import InnkeeperError
 
@@ -63,34 +61,34 @@ CASES = [
     Case("no database", server("3D000"), DatabaseUnreachableError),
     Case("shutting down", server("57P01"), DatabaseUnreachableError),
     Case("cancelled", server("57014"), DatabaseLockedError),
-    Case("disk full", server("53100"), DatabaseFullError),
+    Case("disk full", server("53100"), DatabaseReadOnlyError),
     Case("too many connections", server("53300"), DatabaseUnreachableError),
     Case("read-only", server("25006"), DatabaseReadOnlyError),
     Case("no right", server("42501"), DatabaseReadOnlyError),
     Case("lock", server("55P03"), DatabaseLockedError),
     Case("deadlock", server("40P01"), ConflictError),
     Case("damaged", server("XX001"), DatabaseCorruptError),
-    Case("bad value", server("22003"), RowError),
-    Case("no table", server("42P01"), SchemaOutdatedError),
+    Case("bad value", server("22003"), FieldError),
+    Case("no table", server("42P01"), SchemaError),
     Case("unique", server("23505", n="uq_x"), AlreadyExistsError),
-    Case("two answers", server("23505", t="template_labels"), AmbiguousTemplateError),
-    Case("check", server("23514"), RowError),
+    Case("two answers", server("23505", t="template_labels"), AlreadyExistsError),
+    Case("check", server("23514"), FieldError),
     Case("something else", server("0A000"), DatabaseError),
-    Case("psycopg", StateError("53100"), DatabaseFullError),
+    Case("psycopg", StateError("53100"), DatabaseReadOnlyError),
     Case("no state", InterfaceError("network error"), DatabaseUnreachableError),
-    Case("no state, data", DataError("x"), RowError),
+    Case("no state, data", DataError("x"), FieldError),
     Case("refused", ConnectionRefusedError("refused"), DatabaseUnreachableError),
-    Case("type", TypeError("x"), RowError),
+    Case("type", TypeError("x"), FieldError),
     Case("nothing known", LookupError("x"), DatabaseError),
     Case("busy", sqlite(sqlite3.SQLITE_BUSY), DatabaseLockedError),
-    Case("full", sqlite(sqlite3.SQLITE_FULL), DatabaseFullError),
+    Case("full", sqlite(sqlite3.SQLITE_FULL), DatabaseReadOnlyError),
     Case("read-only file", sqlite(sqlite3.SQLITE_READONLY_DBMOVED), DatabaseReadOnlyError),
     Case("corrupt", sqlite(sqlite3.SQLITE_CORRUPT_INDEX), DatabaseCorruptError),
     Case("no database file", sqlite(sqlite3.SQLITE_NOTADB), DatabaseCorruptError),
     Case("cannot open", sqlite(sqlite3.SQLITE_CANTOPEN), DatabaseUnreachableError),
     Case("input and output", sqlite(sqlite3.SQLITE_IOERR_FSYNC), DatabaseError),
-    Case("no such table", sqlite(sqlite3.SQLITE_ERROR, "no such table: x"), SchemaOutdatedError),
-    Case("binding", sqlite3.InterfaceError("type 'x' is not supported"), RowError),
+    Case("no such table", sqlite(sqlite3.SQLITE_ERROR, "no such table: x"), SchemaError),
+    Case("binding", sqlite3.InterfaceError("type 'x' is not supported"), FieldError),
     Case("unknown", sqlite3.OperationalError("x"), DatabaseError),
 ]
 
@@ -109,5 +107,5 @@ def test_inside_the_context() -> None:
     """Errors of the operating system become ours on the way out; our own pass as they are."""
     with pytest.raises(DatabaseUnreachableError), translated("somewhere"):
         raise PermissionError("no")
-    with pytest.raises(RowError, match="mine"), translated("somewhere"):
-        raise RowError("mine")
+    with pytest.raises(FieldError, match="mine"), translated("somewhere"):
+        raise FieldError("mine")

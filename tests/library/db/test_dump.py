@@ -14,7 +14,7 @@ import pytest
 from innkeeper.library.db.dump import FORMAT, check_dump, load_rows, write_dump
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.schema import HEAD
-from innkeeper.library.errors import BackupError
+from innkeeper.prompt.errors import FormatError
 from tests.library.filled import fill
 
 Lines = list[dict[str, Any]]
@@ -72,9 +72,9 @@ def block(**changes: Any) -> dict[str, Any]:
 
 HEADER = {"format": FORMAT, "schema": HEAD}
 DAMAGED: list[tuple[str, Lines, str]] = [
-    ("no header", [block()], "no backup"),
-    ("unknown schema", [{**HEADER, "schema": "9999"}], "no backup"),
-    ("another format", [{**HEADER, "format": "x"}], "no backup"),
+    ("no header", [block()], "not a backup"),
+    ("unknown schema", [{**HEADER, "schema": "9999"}], "not a backup"),
+    ("another format", [{**HEADER, "format": "x"}], "not a backup"),
     ("unknown table", [HEADER, block(table="nowhere")], "rows of no table"),
     ("unknown column", [HEADER, block(columns=["key", "colour"])], "rows of no table"),
     ("rows of another type", [HEADER, block(rows=[1])], "rows of no table"),
@@ -84,7 +84,7 @@ DAMAGED: list[tuple[str, Lines, str]] = [
 @pytest.mark.parametrize(("lines", "says"), [case[1:] for case in DAMAGED], ids=[case[0] for case in DAMAGED])
 def test_a_damaged_dump_is_refused(tmp_path: Path, lines: Lines, says: str) -> None:
     """A line that does not belong is refused with its number, however right the checksum is."""
-    with pytest.raises(BackupError, match=says) as info:
+    with pytest.raises(FormatError, match=says) as info:
         check_dump(sealed(tmp_path / "dump", lines, rows=1))
     assert info.value.where is not None
     assert info.value.where.line is not None
@@ -100,24 +100,47 @@ CUTS: list[tuple[str, Callable[[bytes], bytes]]] = [
 
 @pytest.mark.parametrize("change", [case[1] for case in CUTS], ids=[case[0] for case in CUTS])
 def test_a_dump_that_is_not_whole_is_refused(tmp_path: Path, change: Callable[[bytes], bytes]) -> None:
-    """A dump that ends too early or was changed raises `BackupError`."""
+    """A dump that ends too early or was changed raises `FormatError`."""
     path = sealed(tmp_path / "dump", [HEADER, block()])
     path.write_bytes(change(path.read_bytes()))
-    with pytest.raises(BackupError):
+    with pytest.raises(FormatError):
         check_dump(path)
 
 
 def test_the_number_of_rows_is_compared(tmp_path: Path) -> None:
     """A dump that announces more rows than it holds is refused."""
-    with pytest.raises(BackupError, match="holds 1 rows, not 2"):
+    with pytest.raises(FormatError, match="holds 1 rows, not 2"):
         check_dump(sealed(tmp_path / "dump", [HEADER, block()], rows=2))
 
 
-@pytest.mark.parametrize("line", [block(rows=[["a"]]), block(columns=["key"], rows=[[{"$bytes": "a"}]])])
+SECRET = block(
+    table="secrets",
+    columns=["name", "ciphertext", "key_id", "updated_at", "updated_by"],
+    rows=[["a", {"$bytes": "aGk=!"}, "k", "2026-01-01T00:00:00.000000Z", "me"]],
+)
+"""A row whose bytes are base64 but for one character."""
+UNTAKEN = [
+    block(rows=[["a"]]),
+    block(columns=["key"], rows=[[{"$bytes": "a"}]]),
+    block(rows=[["a", 1], ["a", 2]]),
+    SECRET,
+]
+
+
+@pytest.mark.parametrize("line", UNTAKEN, ids=["short", "cut bytes", "twice", "base64"])
 def test_a_load_is_all_or_nothing(db: Database, tmp_path: Path, line: dict[str, Any]) -> None:
-    """A row that its table does not take raises `BackupError`, and what was there stays."""
+    """A row that its table does not take raises `FormatError`, and what was there stays."""
     fill(db)
     before = lines_of(db)
-    with pytest.raises(BackupError):
+    with pytest.raises(FormatError, match="does not take"):
         load_rows(db, sealed(tmp_path / "dump", [HEADER, line]))
+    assert lines_of(db) == before
+
+
+def test_a_load_without_a_revision_is_refused(db: Database, tmp_path: Path) -> None:
+    """A dump that lacks the row of the revision raises `FormatError`, and what was there stays."""
+    fill(db)
+    before = lines_of(db)
+    with pytest.raises(FormatError, match="no revision"):
+        load_rows(db, sealed(tmp_path / "dump", [HEADER, block()]))
     assert lines_of(db) == before

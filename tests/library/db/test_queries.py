@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.queries import for_sqlite, one_statement, pieces, query, shifted
-from innkeeper.library.errors import DatabaseCorruptError, QueryRefusedError
+from innkeeper.library.errors import DatabaseCorruptError
 from innkeeper.library.log.logs import LogStore
 from innkeeper.library.models.stores import SettingsStore, ToolStore
-from innkeeper.prompt.errors import FormatError
+from innkeeper.prompt.errors import FormatError, UsageError
 
 
 def test_answers_are_plain_and_alike(db: Database) -> None:
@@ -48,7 +48,7 @@ def test_refused(common_db: Database, text: str) -> None:
     """What writes or is not understood is refused, and nothing has changed."""
     db = common_db
     SettingsStore(db).set("a", 1)
-    with pytest.raises(QueryRefusedError) as caught:
+    with pytest.raises(UsageError) as caught:
         query(db, text)
     assert caught.value.where is not None
     assert [row["key"] for row in SettingsStore(db).list()] == ["a"]
@@ -62,7 +62,7 @@ def test_no_way_around(db: Database) -> None:
         "postgresql": ["SELECT nextval(pg_get_serial_sequence('audit_events', 'id'))", "SELECT pg_sleep(60)"],
     }[db.dialect]
     for text in texts:
-        with pytest.raises(QueryRefusedError):
+        with pytest.raises(UsageError):
             query(db, text, seconds=0.2)
     SettingsStore(db).set("b", 1)
 
@@ -73,14 +73,14 @@ def test_other_drivers(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("innkeeper.library.db.queries._ALONE", "no_such_method")
     SettingsStore(db).set("a", 1)
     assert query(db, "SELECT key FROM settings").rows == (("a",),)
-    with pytest.raises(QueryRefusedError):
+    with pytest.raises(UsageError):
         query(db, "WITH gone AS (DELETE FROM settings RETURNING key) SELECT * FROM gone")
 
 
 def test_a_question_that_takes_too_long(db: Database) -> None:
     """A statement that would go on for ever is ended."""
     text = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
-    with pytest.raises(QueryRefusedError):
+    with pytest.raises(UsageError):
         query(db, text, seconds=0.2)
     assert query(db, "SELECT 1").rows == ((1,),)
 
@@ -161,17 +161,17 @@ def test_one_statement(case: Case) -> None:
         ("SELECT 1; SELECT 2", "more than one"),
         (r"SELECT E'\\'; DELETE FROM settings; --'", "more than one"),
         (r"SELECT '\'; DELETE FROM settings; --'", "more than one"),
-        ("DELETE FROM settings", "DELETE is no statement that reads"),
+        ("DELETE FROM settings", "DELETE is not a statement that reads"),
         ("", "an empty text"),
         ("-- nothing", "an empty text"),
         ("SELECT 'open", "quote is left open"),
         ("SELECT /* open", "comment is left open"),
-        ("PRAGMA journal_mode", "PRAGMA is no statement"),
+        ("PRAGMA journal_mode", "PRAGMA is not a statement"),
     ],
 )
 def test_texts_that_are_not_one_reading_statement(text: str, says: str) -> None:
     """Anything but one statement that reads is refused with the reason."""
-    with pytest.raises(QueryRefusedError, match=says):
+    with pytest.raises(UsageError, match=says):
         one_statement(text)
 
 
@@ -180,7 +180,7 @@ def test_pieces_are_the_text(text: str) -> None:
     """The pieces of a text are the text, or a quote or comment is left open."""
     try:
         found = list(pieces(text))
-    except QueryRefusedError:
+    except UsageError:
         return
     assert "".join(piece.text for piece in found) == text
 

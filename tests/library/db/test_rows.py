@@ -12,7 +12,7 @@ from sqlalchemy.engine import Connection
 
 from innkeeper.library.db.columns import active, created, json_column, serial
 from innkeeper.library.db.rows import by_priority, checked, first_row, frozen_rows, insert_many
-from innkeeper.library.errors import RowError
+from innkeeper.library.errors import FieldError
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, UsageError
 
@@ -103,7 +103,7 @@ def test_a_new_row_has_what_is_needed() -> None:
     """A column without a default must have a value; those that fill themselves may be left out, but not be null."""
     assert checked(THINGS, {"name": "a"}) == {"name": "a"}
     for values in ({}, {"name": None}, {"name": "a", "facts": None}):
-        with pytest.raises(RowError, match="is needed"):
+        with pytest.raises(FieldError, match="is needed"):
             checked(THINGS, values)
 
 

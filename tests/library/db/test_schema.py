@@ -11,14 +11,7 @@ from sqlalchemy import Connection, inspect, text
 from innkeeper.library.db import schema
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.queries import query
-from innkeeper.library.errors import (
-    AmbiguousTemplateError,
-    DatabaseError,
-    DatabaseMissingError,
-    RowError,
-    SchemaNewerError,
-    SchemaOutdatedError,
-)
+from innkeeper.library.errors import AlreadyExistsError, DatabaseError, DatabaseMissingError, FieldError, SchemaError
 from innkeeper.library.log.logs import LogStore
 from innkeeper.library.models.stores import ModelStore, NegativeStore, ProviderStore
 from innkeeper.library.templates.store import TemplateStore
@@ -127,14 +120,14 @@ def test_revisions_are_those_of_the_migrations() -> None:
 def test_outdated_and_newer(fresh: Fresh) -> None:
     """An older database says how to upgrade it where that is not to happen by itself; a newer one is refused."""
     url = made_at(fresh, FIRST)
-    with pytest.raises(SchemaOutdatedError, match="revision '0001', not") as caught:
+    with pytest.raises(SchemaError, match="revision '0001', not") as caught:
         Database.open(url, upgrade=False)
     assert caught.value.hint == "`innkeeper db upgrade`"
-    with pytest.raises(SchemaOutdatedError):
+    with pytest.raises(SchemaError):
         Database.open(url, read_only=True)
     with Database.open(url) as db, db.transaction() as connection:
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
-    with pytest.raises(SchemaNewerError, match="'9999'"):
+    with pytest.raises(SchemaError, match="'9999'"):
         Database.open(url)
 
 
@@ -318,24 +311,24 @@ class Refused:
 
 UNIVERSAL = "WHERE template_name = 'roleplay_universal'"
 REFUSED = [
-    Refused("delete", "DELETE FROM prompt_templates", RowError, "not deleted"),
+    Refused("delete", "DELETE FROM prompt_templates", FieldError, "not deleted"),
     Refused(
-        "rename", f"UPDATE prompt_templates SET template_name = 'x' {UNIVERSAL}", RowError, "keeps its id and name"
+        "rename", f"UPDATE prompt_templates SET template_name = 'x' {UNIVERSAL}", FieldError, "keeps its id and name"
     ),
-    Refused("no such version", f"UPDATE prompt_templates SET version = 7 {UNIVERSAL}", RowError, "no such version"),
+    Refused("no such version", f"UPDATE prompt_templates SET version = 7 {UNIVERSAL}", FieldError, "no such version"),
     Refused(
         "two answers",
         f"UPDATE prompt_templates SET target_model = '{DOLPHIN}' {UNIVERSAL}",
-        AmbiguousTemplateError,
+        AlreadyExistsError,
         "another template",
     ),
-    Refused("tier", f"UPDATE prompt_templates SET content_mode = 'x' {UNIVERSAL}", RowError, "content_mode"),
-    Refused("version row", "UPDATE template_versions SET note = 'x'", RowError, "immutable"),
-    Refused("version gone", "DELETE FROM template_versions", RowError, "immutable"),
-    Refused("history", "UPDATE label_events SET who = 'me'", RowError, "immutable"),
-    Refused("history gone", "DELETE FROM label_events", RowError, "immutable"),
-    Refused("audit", "UPDATE audit_events SET actor = 'me'", RowError, "immutable"),
-    Refused("audit gone", "DELETE FROM audit_events", RowError, "immutable"),
+    Refused("tier", f"UPDATE prompt_templates SET content_mode = 'x' {UNIVERSAL}", FieldError, "content_mode"),
+    Refused("version row", "UPDATE template_versions SET note = 'x'", FieldError, "immutable"),
+    Refused("version gone", "DELETE FROM template_versions", FieldError, "immutable"),
+    Refused("history", "UPDATE label_events SET who = 'me'", FieldError, "immutable"),
+    Refused("history gone", "DELETE FROM label_events", FieldError, "immutable"),
+    Refused("audit", "UPDATE audit_events SET actor = 'me'", FieldError, "immutable"),
+    Refused("audit gone", "DELETE FROM audit_events", FieldError, "immutable"),
     Refused("syntax", "UPDATE prompt_templates SET", DatabaseError, "failed"),
 ]
 
@@ -358,7 +351,7 @@ def test_a_version_that_is_not_shown(db: Database) -> None:
     """Choosing a version of a template that is not active says what is missing."""
     TemplateStore(db).create(draft())
     TemplateStore(db).add_version(draft(text="x"))
-    with pytest.raises(RowError, match="set is_active = true with it"):
+    with pytest.raises(FieldError, match="set is_active = true with it"):
         run(db, "UPDATE prompt_templates SET version = 1")
 
 

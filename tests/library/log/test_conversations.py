@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from innkeeper.library.db.engine import Database
-from innkeeper.library.errors import RowError, UnknownRowError
+from innkeeper.library.errors import FieldError, NotFoundError
 from innkeeper.library.log.conversations import ConversationStore
 
 
@@ -70,9 +70,9 @@ def test_refused(store: ConversationStore) -> None:
         lambda: store.delete_message("x"),
     ]
     for do in calls:
-        with pytest.raises(UnknownRowError, match="there is no"):
+        with pytest.raises(NotFoundError, match="there is no"):
             do()
     here = store.create({})["id"]
-    with pytest.raises(RowError, match="role"):
+    with pytest.raises(FieldError, match="role"):
         store.append(here, "wizard", "a")
     assert store.append(here, "user", "a")["seq"] == 1

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from innkeeper.library.db.engine import Database
-from innkeeper.library.errors import RowError
+from innkeeper.library.errors import FieldError
 from innkeeper.library.log.logs import LogStore, log_stats, since_moment
 from innkeeper.prompt.errors import FormatError, UsageError
 
@@ -34,7 +34,7 @@ def test_newest_first_and_filtered(store: LogStore) -> None:
 
 def test_all_or_none(store: LogStore) -> None:
     """A batch with one bad row adds none."""
-    with pytest.raises(RowError):
+    with pytest.raises(FieldError):
         store.add({"template_name": "a"}, {"execution": "magic"})
     assert store.newest() == ()
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from innkeeper.library.errors import SpecError
 from innkeeper.library.models.measure import CLIP, Measure, TokenizerSpec
+from innkeeper.prompt.errors import ConfigError
 from innkeeper.tokens import VOCABULARIES, Counter
 from innkeeper.tokens.table.vocabulary import Vocabularies
 
@@ -39,7 +39,7 @@ def test_an_unknown_error_adds_nothing() -> None:
 @pytest.mark.parametrize(("limit", "reserve"), [(0, 0), (75, 75), (75, -1)])
 def test_limits_must_leave_room(limit: int, reserve: int) -> None:
     """A spec without room is refused when it is made."""
-    with pytest.raises(SpecError):
+    with pytest.raises(ConfigError):
         TokenizerSpec("clip", "clip", limit, reserve)
 
 

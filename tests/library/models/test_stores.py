@@ -9,7 +9,7 @@ from innkeeper.library.catalogue.database_source import KEPT, SnapshotStore
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.queries import query
 from innkeeper.library.db.rows import AuditStore
-from innkeeper.library.errors import AlreadyExistsError, ConflictError, RowError, UnknownRowError
+from innkeeper.library.errors import AlreadyExistsError, ConflictError, FieldError, NotFoundError
 from innkeeper.library.log.conversations import CharacterStore
 from innkeeper.library.models.stores import (
     ModelStore,
@@ -61,7 +61,7 @@ def test_an_adult_character_needs_a_declared_age(db: Database) -> None:
     """The database itself refuses a character of the adult tier without a declared adult age."""
     store = CharacterStore(db)
     for age in (None, 17):
-        with pytest.raises(RowError):
+        with pytest.raises(FieldError):
             store.add({"name": "A", "content_rating": "nsfw", "declared_age": age})
     assert store.add({"name": "A", "content_rating": "nsfw", "declared_age": 40, "user_id": "u"})["declared_age"] == 40
     store.add({"name": "0", "user_id": "u"})
@@ -110,7 +110,7 @@ def test_one_default_model_a_task(db: Database) -> None:
     assert store.defaults() == {"t2i": "two"}
     assert [row["model_key"] for row in store.for_task("t2i")] == ["two", "one"]
     assert store.for_task("t2i", modality="chat") == ()
-    with pytest.raises(RowError, match="does not do 'i2v'"):
+    with pytest.raises(FieldError, match="does not do 'i2v'"):
         store.set_default("i2v", "one")
     store.remove("two")
     assert store.defaults() == {}
@@ -165,7 +165,7 @@ def test_settings(db: Database) -> None:
     store.set("a", False)
     assert store.value("a") is False
     assert store.value("b", 7) == 7
-    with pytest.raises(RowError, match="value is needed"):
+    with pytest.raises(FieldError, match="value is needed"):
         store.set("a", None)
 
 
@@ -191,40 +191,40 @@ class Refusal:
 
 REFUSALS = [
     Refusal("unknown column", lambda db: NegativeStore(db).add({"colour": 1}), UsageError, "no column 'colour'"),
-    Refusal("missing", lambda db: NegativeStore(db).add({"model_type": "a"}), RowError, "negative_prompt is needed"),
-    Refusal("null", lambda db: NegativeStore(db).add({**FRAGMENT, "priority": None}), RowError, "priority is needed"),
+    Refusal("missing", lambda db: NegativeStore(db).add({"model_type": "a"}), FieldError, "negative_prompt is needed"),
+    Refusal("null", lambda db: NegativeStore(db).add({**FRAGMENT, "priority": None}), FieldError, "priority is needed"),
     Refusal(
-        "text for number", lambda db: NegativeStore(db).add({**FRAGMENT, "priority": "1"}), RowError, "must be int"
+        "text for number", lambda db: NegativeStore(db).add({**FRAGMENT, "priority": "1"}), FieldError, "must be int"
     ),
     Refusal(
-        "truth for number", lambda db: NegativeStore(db).add({**FRAGMENT, "priority": True}), RowError, "must be int"
+        "truth for number", lambda db: NegativeStore(db).add({**FRAGMENT, "priority": True}), FieldError, "must be int"
     ),
     Refusal(
-        "number for truth", lambda db: NegativeStore(db).add({**FRAGMENT, "is_active": 1}), RowError, "must be bool"
+        "number for truth", lambda db: NegativeStore(db).add({**FRAGMENT, "is_active": 1}), FieldError, "must be bool"
     ),
     Refusal(
-        "number for text", lambda db: NegativeStore(db).add({**FRAGMENT, "description": 1}), RowError, "must be str"
+        "number for text", lambda db: NegativeStore(db).add({**FRAGMENT, "description": 1}), FieldError, "must be str"
     ),
     Refusal(
-        "tier", lambda db: NegativeStore(db).add({**FRAGMENT, "content_mode": "x"}), RowError, "content_mode_known"
+        "tier", lambda db: NegativeStore(db).add({**FRAGMENT, "content_mode": "x"}), FieldError, "content_mode_known"
     ),
-    Refusal("mode", lambda db: NegativeStore(db).add({**FRAGMENT, "generation_mode": "x"}), RowError, "mode_known"),
+    Refusal("mode", lambda db: NegativeStore(db).add({**FRAGMENT, "generation_mode": "x"}), FieldError, "mode_known"),
     Refusal("date", lambda db: NegativeStore(db).add({**FRAGMENT, "created_at": "soon"}), FormatError, "ISO 8601"),
     Refusal(
-        "text for bytes", lambda db: SecretStore(db).add({"name": "a", "ciphertext": "x"}), RowError, "must be bytes"
+        "text for bytes", lambda db: SecretStore(db).add({"name": "a", "ciphertext": "x"}), FieldError, "must be bytes"
     ),
     Refusal(
         "no data", lambda db: ToolStore(db).add({"name": "a", "definition": {"x": object()}}), UsageError, "not data"
     ),
-    Refusal("text for figure", lambda db: model(db, avg_generation_time="x"), RowError, "must be int or float"),
-    Refusal("put without a key", lambda db: ToolStore(db).put({"name": None}), RowError, "name is needed"),
-    Refusal("unknown row", lambda db: ToolStore(db).get("a"), UnknownRowError, "tools has no row 'a'"),
-    Refusal("change of nothing", lambda db: ToolStore(db).update("a", {}), UnknownRowError, "no row 'a'"),
-    Refusal("removal of nothing", lambda db: ToolStore(db).remove("a"), UnknownRowError, "no row 'a'"),
+    Refusal("text for figure", lambda db: model(db, avg_generation_time="x"), FieldError, "must be int or float"),
+    Refusal("put without a key", lambda db: ToolStore(db).put({"name": None}), FieldError, "name is needed"),
+    Refusal("unknown row", lambda db: ToolStore(db).get("a"), NotFoundError, "tools has no row 'a'"),
+    Refusal("change of nothing", lambda db: ToolStore(db).update("a", {}), NotFoundError, "no row 'a'"),
+    Refusal("removal of nothing", lambda db: ToolStore(db).remove("a"), NotFoundError, "no row 'a'"),
     Refusal(
         "provider that is not there",
         lambda db: ModelStore(db).add({"model_key": "a", "modality": "chat", "provider_id": "x"}),
-        RowError,
+        FieldError,
         "refuses a row",
     ),
 ]
@@ -254,6 +254,6 @@ def test_json_columns_have_a_shape(db: Database, column: str, value: object) -> 
     """What is read as an object or a list is one."""
     provider = ProviderStore(db).add({"name": "p"})
     row = {"model_key": "m", "modality": "chat", "provider_id": provider["id"], column: value}
-    with pytest.raises(RowError, match=column):
+    with pytest.raises(FieldError, match=column):
         ModelStore(db).add(row)
     assert ModelStore(db).list() == ()

@@ -8,7 +8,6 @@ import msgspec
 import pytest
 
 from innkeeper.library.catalogue.resolver import Resolution, ResolveRequest, resolve
-from innkeeper.library.errors import DegradedError
 from innkeeper.library.prepare.request import (
     RenderedAnswer,
     Resolved,
@@ -19,6 +18,7 @@ from innkeeper.library.prepare.request import (
 )
 from innkeeper.library.templates.rendering import RenderedTemplate
 from innkeeper.library.tier import Decision, Tier, TierDecision
+from innkeeper.prompt.errors import StrictModeError
 from tests.library.making import catalogue, made
 
 ALLOWED = TierDecision(Tier.SFW, Tier.SFW, detector_version="1")
@@ -59,9 +59,9 @@ def test_an_answer_is_degraded_where_it_has_reasons(
         if not reasons:
             require_complete(answer)
             continue
-        with pytest.raises(DegradedError) as info:
+        with pytest.raises(StrictModeError) as info:
             require_complete(answer)
-        assert info.value.reasons == reasons
+        assert info.value.details["reasons"] == list(reasons)
 
 
 def test_facts_are_json_without_the_templates_text() -> None:

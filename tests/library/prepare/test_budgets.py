@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.library.errors import OverBudgetError, SpecError
+from innkeeper.library.errors import OverBudgetError
 from innkeeper.library.models.measure import CLIP, Measure, TokenizerSpec
 from innkeeper.library.prepare.budgets import Budget, budget_of, chat_budget, cut_text, fit_text
+from innkeeper.prompt.errors import ConfigError
 
 WORDS = Measure("words", lambda text: len(text.split()))
 SPEC = TokenizerSpec("clip", "clip", 20, reserve=2)
@@ -36,7 +37,7 @@ def test_target_and_output_are_two_numbers() -> None:
 )
 def test_budgets_leave_room(options: dict[str, object]) -> None:
     """A budget of nothing is an error, not a prompt of nothing."""
-    with pytest.raises(SpecError):
+    with pytest.raises(ConfigError):
         budget_of(SPEC, measure=WORDS, **options)  # type: ignore[arg-type]
 
 
@@ -50,7 +51,7 @@ def test_chat_budgets() -> None:
     """The window less the reply and a margin."""
     assert chat_budget(8192, 1024, 100) == 7068
     for window, reply, safety in ((1000, 1000, 0), (1000, -1, 0), (1000, 0, -1)):
-        with pytest.raises(SpecError):
+        with pytest.raises(ConfigError):
             chat_budget(window, reply, safety)
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from innkeeper.library.builtins import packaged_versions
-from innkeeper.library.errors import UnknownRowError
+from innkeeper.library.errors import NotFoundError
 from innkeeper.library.log.conversations import CharacterStore
 from innkeeper.library.prepare.conversation import (
     NAMES,
@@ -175,7 +175,7 @@ def test_what_the_caller_says_goes_before(url: str) -> None:
     with opened(url) as library:
         here = library.conversations.create({})["id"]
         request = library.conversation_request(here, "Hi", use_case="admin", values={"user_name": "Ann"}, user_id="x")
-        with pytest.raises(UnknownRowError):
+        with pytest.raises(NotFoundError):
             library.conversation_request("nowhere", "Hi")
     assert (request.use_case, request.values["user_name"], request.user_id) == ("admin", "Ann", "x")
     assert request.values["userPrompt"] == "Hi"

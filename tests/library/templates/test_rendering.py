@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from innkeeper.library import limits
-from innkeeper.library.errors import MissingVariablesError, VariableTypeError
+from innkeeper.library.errors import FieldError, MissingVariablesError
 from innkeeper.library.templates.rendering import Programs, render
 from innkeeper.library.templates.template import Variable
 from innkeeper.macros.engine.errors import MacroError, MacroLimitError, UndefinedVariableError
@@ -113,7 +113,7 @@ def test_missing_and_wrong_say_the_template() -> None:
         "t: variables without a value: a",
         {"missing": ["a"]},
     )
-    with pytest.raises(VariableTypeError, match=r"t: values\.a"):
+    with pytest.raises(FieldError, match=r"t: values\.a"):
         render(version, {"a": []})
 
 

@@ -9,7 +9,7 @@ from sqlalchemy import update
 
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.tables import template_labels, template_versions
-from innkeeper.library.errors import DatabaseCorruptError, RowError
+from innkeeper.library.errors import DatabaseCorruptError, FieldError
 from innkeeper.library.templates.rows import (
     label_values,
     live_labels,
@@ -77,8 +77,8 @@ def test_a_row_that_is_not_its_version_is_refused(changes: dict[str, Any]) -> No
 
 
 def test_what_a_database_cannot_hold_is_refused() -> None:
-    """A text with a NUL character raises `RowError` before it is written."""
-    with pytest.raises(RowError, match="NUL"):
+    """A text with a NUL character raises `FieldError` before it is written."""
+    with pytest.raises(FieldError, match="NUL"):
         version_values(made(text="a\0b", created_at="2026-01-15T00:00:00.000000Z"))
 
 

@@ -9,16 +9,7 @@ import pytest
 from innkeeper.library.catalogue.resolver import ResolveRequest
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.rows import AuditStore
-from innkeeper.library.errors import (
-    AlreadyExistsError,
-    AmbiguousTemplateError,
-    ConflictError,
-    DatabaseCorruptError,
-    RowError,
-    UnknownLabelError,
-    UnknownTemplateError,
-    UnknownVersionError,
-)
+from innkeeper.library.errors import AlreadyExistsError, ConflictError, DatabaseCorruptError, FieldError, NotFoundError
 from innkeeper.library.templates.store import TemplateStore
 from innkeeper.library.templates.template import PARTIAL, PRODUCTION, STAGING
 from innkeeper.prompt.data import FrozenDict
@@ -85,11 +76,11 @@ def test_publish_is_one_step(store: TemplateStore) -> None:
     """A draft becomes a version and gets the label; where validation fails, neither happens."""
 
     def refuse(version: Any) -> None:
-        raise RowError(f"not version {version.version}")
+        raise FieldError(f"not version {version.version}")
 
     assert store.publish(draft()).version == 1
     assert store.publish(draft(text="Better."), label=STAGING, who="ann").version == 2
-    with pytest.raises(RowError, match="not version 3"):
+    with pytest.raises(FieldError, match="not version 3"):
         store.publish(draft(text="Worse."), validate=refuse)
     assert store.labels(NAME) == {PRODUCTION: 1, STAGING: 2}
     assert store.get(NAME).version == 2
@@ -99,9 +90,9 @@ def test_a_new_template_that_fails_validation_is_not_there(store: TemplateStore)
     """A publish that fails leaves no template without a label behind."""
 
     def refuse(_: Any) -> None:
-        raise RowError("no")
+        raise FieldError("no")
 
-    with pytest.raises(RowError):
+    with pytest.raises(FieldError):
         store.publish(draft(), validate=refuse)
     assert store.list() == ()
 
@@ -116,27 +107,27 @@ class Refusal:
 
 REFUSALS = [
     Refusal("name taken", lambda store: store.create(draft()), AlreadyExistsError, "already"),
-    Refusal("blank name", lambda store: store.create(draft(" ")), RowError, "cannot be the name"),
-    Refusal("name with a line break", lambda store: store.create(draft("a\nb")), RowError, "cannot be the name"),
-    Refusal("long name", lambda store: store.create(draft("x" * 201)), RowError, "cannot be the name"),
-    Refusal("NUL in the text", lambda store: store.create(draft("b", "a\0b")), RowError, "NUL"),
-    Refusal("half a character", lambda store: store.create(draft("b", "a\ud800")), RowError, "surrogate"),
-    Refusal("number too large", lambda store: store.create(draft("b", token_limit=2**31)), RowError, "out of range"),
-    Refusal("number too wide", lambda store: store.create(draft("b", token_limit=2**80)), RowError, "out of range"),
-    Refusal("version of nothing", lambda store: store.add_version(draft("b")), UnknownTemplateError, "no template 'b'"),
+    Refusal("blank name", lambda store: store.create(draft(" ")), FieldError, "cannot be the name"),
+    Refusal("name with a line break", lambda store: store.create(draft("a\nb")), FieldError, "cannot be the name"),
+    Refusal("long name", lambda store: store.create(draft("x" * 201)), FieldError, "cannot be the name"),
+    Refusal("NUL in the text", lambda store: store.create(draft("b", "a\0b")), FieldError, "NUL"),
+    Refusal("half a character", lambda store: store.create(draft("b", "a\ud800")), FieldError, "surrogate"),
+    Refusal("number too large", lambda store: store.create(draft("b", token_limit=2**31)), FieldError, "out of range"),
+    Refusal("number too wide", lambda store: store.create(draft("b", token_limit=2**80)), FieldError, "out of range"),
+    Refusal("version of nothing", lambda store: store.add_version(draft("b")), NotFoundError, "no template 'b'"),
     Refusal("old base", lambda store: store.add_version(draft(), base=7), ConflictError, "is 1, not 7"),
-    Refusal("label of nothing", lambda store: store.move_label("b", "draft", 1), UnknownTemplateError, "no template"),
-    Refusal("label of no version", lambda store: store.move_label(NAME, "draft", 2), UnknownVersionError, "version 2"),
+    Refusal("label of nothing", lambda store: store.move_label("b", "draft", 1), NotFoundError, "no template"),
+    Refusal("label of no version", lambda store: store.move_label(NAME, "draft", 2), NotFoundError, "version 2"),
     Refusal("label latest", lambda store: store.move_label(NAME, "latest", 1), UsageError, "cannot be moved"),
     Refusal("label in capitals", lambda store: store.move_label(NAME, "Draft", 1), UsageError, "cannot be a label"),
-    Refusal("label not held", lambda store: store.remove_label(NAME, "draft"), UnknownLabelError, "does not hold"),
-    Refusal("get by label", lambda store: store.get(NAME, label="draft"), UnknownLabelError, "does not hold"),
-    Refusal("get by label of nothing", lambda store: store.get("b", label="draft"), UnknownTemplateError, "'b'"),
-    Refusal("get of nothing", lambda store: store.get("b"), UnknownTemplateError, "no template 'b'"),
-    Refusal("get by number", lambda store: store.get(NAME, version=9), UnknownVersionError, "no version 9"),
-    Refusal("get by a huge number", lambda store: store.get(NAME, version=2**70), UnknownVersionError, "no version"),
+    Refusal("label not held", lambda store: store.remove_label(NAME, "draft"), NotFoundError, "does not hold"),
+    Refusal("get by label", lambda store: store.get(NAME, label="draft"), NotFoundError, "does not hold"),
+    Refusal("get by label of nothing", lambda store: store.get("b", label="draft"), NotFoundError, "'b'"),
+    Refusal("get of nothing", lambda store: store.get("b"), NotFoundError, "no template 'b'"),
+    Refusal("get by number", lambda store: store.get(NAME, version=9), NotFoundError, "no version 9"),
+    Refusal("get by a huge number", lambda store: store.get(NAME, version=2**70), NotFoundError, "no version"),
     Refusal("list by nonsense", lambda store: store.list(colour="red"), UsageError, "not listed by 'colour'"),
-    Refusal("describe nothing", lambda store: store.describe("b", "x"), UnknownTemplateError, "no template 'b'"),
+    Refusal("describe nothing", lambda store: store.describe("b", "x"), NotFoundError, "no template 'b'"),
 ]
 
 
@@ -156,7 +147,7 @@ def test_ambiguity_cannot_be_stored(store: TemplateStore) -> None:
     """Two templates with the same key cannot hold the same label, but another label, tier or key is no matter."""
     store.publish(draft())
     store.create(draft("second"))
-    with pytest.raises(AmbiguousTemplateError, match="'second' and 'enhancement_sdxl_sfw' have the same key"):
+    with pytest.raises(AlreadyExistsError, match="'second' and 'enhancement_sdxl_sfw' have the same key"):
         store.move_label("second", PRODUCTION, 1)
     store.move_label("second", STAGING, 1)
     store.publish(draft("third", content_mode="nsfw"))

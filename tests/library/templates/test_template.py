@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from innkeeper.library.catalogue.catalogue import Catalogue
-from innkeeper.library.errors import RowError
+from innkeeper.library.errors import FieldError
 from innkeeper.library.templates.template import (
     TemplateKey,
     TemplateVersion,
@@ -76,7 +76,7 @@ def test_keys() -> None:
 @pytest.mark.parametrize("tier", ["NSFW", "", None, 1])
 def test_a_template_of_an_unknown_tier_is_refused(tier: object) -> None:
     """A row whose tier is not understood must not pass for a general one."""
-    with pytest.raises(RowError):
+    with pytest.raises(FieldError):
         TemplateKey.of("a", tier)
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from innkeeper.library import limits
-from innkeeper.library.errors import MissingVariablesError, VariableTypeError
+from innkeeper.library.errors import FieldError, MissingVariablesError
 from innkeeper.library.templates.template import Variable
 from innkeeper.library.templates.values import fenced, fill
 from innkeeper.macros.engine.errors import MacroLimitError
@@ -57,7 +57,7 @@ def test_types(type_: str, value: Any, text: str) -> None:
 )
 def test_wrong_types(type_: str, value: Any) -> None:
     """What a variable does not take is an error with the path of the value."""
-    with pytest.raises(VariableTypeError) as caught:
+    with pytest.raises(FieldError) as caught:
         _fill(value, type=type_)
     assert caught.value.where is not None
     assert caught.value.where.path == "values.a"

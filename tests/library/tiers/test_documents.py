@@ -3,7 +3,7 @@
 import pytest
 
 from innkeeper.library.db.engine import Database
-from innkeeper.library.errors import DatabaseCorruptError, RowError, UnknownRowError, UnknownVersionError
+from innkeeper.library.errors import DatabaseCorruptError, FieldError, NotFoundError
 from innkeeper.library.tiers.documents import DetectionListStore, DocumentStore, PolicyStore
 
 
@@ -31,10 +31,10 @@ def test_versions_and_the_active_one(store: DocumentStore) -> None:
 
 def test_what_is_not_there(store: DocumentStore) -> None:
     """Names and versions that there are not are errors of their own."""
-    with pytest.raises(UnknownRowError, match="nothing called 'x'"):
+    with pytest.raises(NotFoundError, match="nothing called 'x'"):
         store.get("x")
     store.add("x", 1)
-    with pytest.raises(UnknownVersionError, match="no version 2"):
+    with pytest.raises(NotFoundError, match="no version 2"):
         store.activate("x", 2)
 
 
@@ -43,7 +43,7 @@ def test_bodies_do_not_change(store: DocumentStore, db: Database) -> None:
     table = store.table.name
     store.add("x", {"a": 1}, activate=True)
     for statement in (f"UPDATE {table} SET body = '2'", f"DELETE FROM {table}"):
-        with pytest.raises(RowError, match="immutable"), db.transaction() as connection:
+        with pytest.raises(FieldError, match="immutable"), db.transaction() as connection:
             connection.exec_driver_sql(statement)
     with db.transaction() as connection:
         where = "" if db.dialect == "sqlite" else f" ON {table}"

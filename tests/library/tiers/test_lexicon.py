@@ -6,10 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from innkeeper.library.errors import LexiconError
 from innkeeper.library.limits import MAX_LEXICON_BYTES, MAX_LEXICON_ENTRIES, MAX_LEXICON_PATTERN
 from innkeeper.library.tiers.lexicon import Lexicon, LexiconEntry, builtin_lexicon, load_lexicon
-from innkeeper.prompt.errors import LimitError
+from innkeeper.prompt.errors import FormatError, LimitError
 
 GOOD = {"id": "a", "pattern": "amber", "category": "mine", "weight": 0.5}
 
@@ -44,7 +43,7 @@ def test_a_list_is_read() -> None:
 )
 def test_faulty_entries_are_refused(change: dict[str, Any]) -> None:
     """Each fault is a typed error that says where."""
-    with pytest.raises(LexiconError) as caught:
+    with pytest.raises(FormatError) as caught:
         load_lexicon(data(GOOD | {"id": "first"}, GOOD | change), asset="list.json")
     assert caught.value.where is not None
     assert caught.value.where.asset == "list.json"
@@ -52,7 +51,7 @@ def test_faulty_entries_are_refused(change: dict[str, Any]) -> None:
 
 def test_ids_are_given_once() -> None:
     """The second entry of one id is named."""
-    with pytest.raises(LexiconError, match="given twice") as caught:
+    with pytest.raises(FormatError, match="given twice") as caught:
         load_lexicon(data(GOOD, GOOD))
     assert caught.value.where is not None
     assert caught.value.where.path == "entries[1]"
@@ -61,7 +60,7 @@ def test_ids_are_given_once() -> None:
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"name": "x"}', b"\xff", data(name="")], ids=repr)
 def test_what_is_no_list_is_refused(text: str | bytes) -> None:
     """Broken JSON and missing names are typed errors."""
-    with pytest.raises(LexiconError):
+    with pytest.raises(FormatError):
         load_lexicon(text)
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.library.errors import TransferError, TransferVersionError
+from innkeeper.library.errors import TransferError
 from innkeeper.library.tier import Tier
 from innkeeper.library.transfer.format import (
     FORMAT,
@@ -90,12 +90,12 @@ def test_what_does_not_belong_is_shown(form: str, parts: dict[str, Any], path: s
         ([], TransferError),
         ({}, TransferError),
         ({"format": "x", "schema": SCHEMA}, TransferError),
-        ({"format": FORMAT}, TransferVersionError),
-        ({"format": FORMAT, "schema": SCHEMA + 1}, TransferVersionError),
+        ({"format": FORMAT}, TransferError),
+        ({"format": FORMAT, "schema": SCHEMA + 1}, TransferError),
     ],
 )
 def test_what_is_not_an_export_of_this_version(tree: Any, error: type[TransferError]) -> None:
-    """Another format raises `TransferError`, another version of this one `TransferVersionError`."""
+    """Another format raises `TransferError`, another version of this one `TransferError`."""
     with pytest.raises(error):
         parse(json.dumps(tree).encode(), asset="a")
 

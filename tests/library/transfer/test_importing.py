@@ -12,13 +12,7 @@ from hypothesis import strategies as st
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.queries import query
 from innkeeper.library.db.rows import AuditStore
-from innkeeper.library.errors import (
-    AmbiguousTemplateError,
-    ConflictError,
-    RowError,
-    TransferError,
-    TransferVersionError,
-)
+from innkeeper.library.errors import AlreadyExistsError, ConflictError, FieldError, TransferError
 from innkeeper.library.models.stores import ModelStore, ProviderStore
 from innkeeper.library.templates.store import TemplateStore
 from innkeeper.library.transfer.exporting import export_library
@@ -240,19 +234,19 @@ WRONG = [
         "content_sha256",
         "templates[0].versions[0]",
     ),
-    Wrong("NUL", {"templates": [one("a", version(system_prompt="\0"))]}, RowError, "NUL", "templates[0].versions[0]"),
+    Wrong("NUL", {"templates": [one("a", version(system_prompt="\0"))]}, FieldError, "NUL", "templates[0].versions[0]"),
     Wrong(
         "huge number",
         {"templates": [one("a", version(token_limit=2**40))]},
-        RowError,
+        FieldError,
         "out of range",
         "templates[0].versions[0]",
     ),
-    Wrong("name", {"templates": [one(" ")]}, RowError, "cannot be the name", "templates[0].name"),
+    Wrong("name", {"templates": [one(" ")]}, FieldError, "cannot be the name", "templates[0].name"),
     Wrong(
         "two answers",
         {"templates": [one("a", labels={"x": 1}), one("b", labels={"x": 1})]},
-        AmbiguousTemplateError,
+        AlreadyExistsError,
         "another template",
         "templates[1].labels.x",
     ),
@@ -266,7 +260,7 @@ WRONG = [
     Wrong(
         "answer that is there",
         {"templates": [one("b", labels={"production": 1})]},
-        AmbiguousTemplateError,
+        AlreadyExistsError,
         "another template",
         "templates[0].labels.production",
     ),
@@ -283,7 +277,7 @@ WRONG = [
             "providers": [{"name": "p"}],
             "models": [{"model_key": "m", "provider": "p", "modality": "chat", "default_for_tasks": ["t2i"]}],
         },
-        RowError,
+        FieldError,
         "does not do",
         "models[0]",
     ),
@@ -292,14 +286,14 @@ WRONG = [
     Wrong(
         "negative",
         {"negative_prompts": [{"model_type": "sdxl"}]},
-        RowError,
+        FieldError,
         "negative_prompt is needed",
         "negative_prompts[0]",
     ),
     Wrong(
         "refused by the database",
         {"negative_prompts": [{"model_type": "s", "negative_prompt": "x", "generation_mode": "y"}]},
-        RowError,
+        FieldError,
         "generation_mode",
         "negative_prompts[0]",
     ),
@@ -317,7 +311,7 @@ WRONG = [
         "p",
         "detection_lists[1]",
     ),
-    Wrong("setting", {"settings": {"a": None}}, RowError, "value is needed", "settings.a"),
+    Wrong("setting", {"settings": {"a": None}}, FieldError, "value is needed", "settings.a"),
 ]
 
 
@@ -363,7 +357,7 @@ def test_wrong_files_say_where(common_db: Database, case: Wrong, form: str) -> N
         (b"format: innkeeper-library\nschema: [", TransferError, "not YAML", None),
         (b"\xff\xfe\n", TransferError, "not UTF-8", 1),
         (b'{"a": "x"}\n\xff', TransferError, "not UTF-8", 2),
-        (b'{"format": "innkeeper-library", "schema": 99}', TransferVersionError, "version 99", None),
+        (b'{"format": "innkeeper-library", "schema": 99}', TransferError, "version 99", None),
         (b'{"x": ' + b"[" * 5_000 + b"]" * 5_000 + b"}", InputError, "nest", None),
     ],
 )

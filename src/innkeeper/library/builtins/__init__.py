@@ -12,10 +12,9 @@ from importlib.resources import files
 from typing import Any, Final
 
 from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
-from innkeeper.library.errors import SnapshotError
 from innkeeper.library.templates.template import Labelled, TemplateVersion, read_version, sealed
 from innkeeper.prompt.data import parse_json
-from innkeeper.prompt.errors import Where
+from innkeeper.prompt.errors import FormatError, Where
 
 __all__ = ["CHECKSUM", "packaged", "packaged_labels", "packaged_versions", "read_builtins"]
 
@@ -27,7 +26,7 @@ _FILE: Final = "templates.json"
 
 @cache
 def packaged() -> Catalogue:
-    """The active built-in templates: those of the general tier. Raises `SnapshotError` where the file is not its own."""
+    """The active built-in templates: those of the general tier. Raises `FormatError` where the file is not its own."""
     return Catalogue.build(packaged_labels(), pinned=packaged_versions(), source=AnswerSource.BUILTIN)
 
 
@@ -47,10 +46,10 @@ def _packaged() -> tuple[tuple[TemplateVersion, tuple[str, ...]], ...]:
 
 
 def read_builtins(data: bytes, checksum: str = CHECKSUM) -> tuple[tuple[TemplateVersion, tuple[str, ...]], ...]:
-    """The templates in a file of built-ins, each with its labels. Raises `SnapshotError` where the checksum is not its own."""
+    """The templates in a file of built-ins, each with its labels. Raises `FormatError` where the checksum is not its own."""
     if sha256(data).hexdigest() != checksum:
         hint = "install Innkeeper again: a file that came with it was changed"
-        raise SnapshotError("the built-in templates are not those of this release", where=Where(_FILE), hint=hint)
+        raise FormatError("the built-in templates are not those of this release", where=Where(_FILE), hint=hint)
     return tuple(_read(row) for row in parse_json(data, asset=_FILE)["templates"])
 
 

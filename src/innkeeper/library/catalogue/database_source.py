@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import delete, insert, select
 
 from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
-from innkeeper.library.catalogue.snapshot import Snapshot, catalogue_of, snapshot_of
+from innkeeper.library.catalogue.snapshot import Snapshot, catalogue_of, damaged, snapshot_of
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.rows import checked, first_row
 from innkeeper.library.db.tables import prompt_cache_snapshot
-from innkeeper.library.errors import SnapshotError
 from innkeeper.library.templates.partials import parts_of
 from innkeeper.library.templates.template import Labelled, PartRef
 from innkeeper.library.tier import Tier
@@ -104,10 +103,10 @@ class DatabaseSnapshots:
         self._ceiling = ceiling
 
     def load(self) -> Catalogue:
-        """The newest snapshot. Raises `SnapshotError` where there is none or it is damaged, `DatabaseError`."""
+        """The newest snapshot. Raises `FormatError` where there is none or it is damaged, `DatabaseError`."""
         row = self._store.newest()
         if row is None:
-            raise SnapshotError("no snapshot was made yet")
+            raise damaged("no snapshot was made yet")
         payload, digest = str(row["payload"]).encode(), str(row["content_sha256"])
         return catalogue_of(Snapshot(payload, digest, int(row["built_from_revision"])), ceiling=self._ceiling)
 

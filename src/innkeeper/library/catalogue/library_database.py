@@ -18,11 +18,11 @@ import msgspec
 from innkeeper.library.catalogue.catalogue import Catalogue
 from innkeeper.library.catalogue.snapshot import SnapshotFile, snapshot_of
 from innkeeper.library.db.connection import find_target
-from innkeeper.library.errors import DatabaseUnreachableError, SnapshotError
+from innkeeper.library.errors import DatabaseUnreachableError
 from innkeeper.library.tier import Tier
 from innkeeper.library.tiers.gate import TierGate
 from innkeeper.library.tiers.rules import OperatorRules, rules_of
-from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.prompt.errors import FormatError, InnkeeperError
 from innkeeper.prompt.machine import home
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class LibrarySnapshot:
         self._database = database
 
     def load(self) -> Catalogue:
-        """The catalogue in the file. Raises `SnapshotError`."""
+        """The catalogue in the file. Raises `FormatError`."""
         return SnapshotFile(self.path, ceiling=self._database.last_rules.policy.ceiling).load()
 
     def point(self, _request: ResolveRequest) -> Catalogue:
@@ -190,7 +190,7 @@ class CacheView:
         path = self._library.snapshot
         try:
             kept = SnapshotFile(path, ceiling=Tier.NSFW).load()
-        except SnapshotError as error:
+        except FormatError as error:
             return SnapshotFacts(str(path), error.message)
         return SnapshotFacts(str(path), "", kept.revision, len(kept), snapshot_of(kept).content_sha256)
 

@@ -18,7 +18,7 @@ import msgspec
 
 from innkeeper.library.builtins import packaged
 from innkeeper.library.catalogue.catalogue import AnswerSource, Bucket, Catalogue
-from innkeeper.library.errors import LabelNotFoundError, TemplateNotFoundError
+from innkeeper.library.errors import TemplateNotFoundError
 from innkeeper.library.templates.template import PRODUCTION, MatchLevel, TemplateKey, TemplateVersion, model_key
 from innkeeper.library.tier import Tier
 from innkeeper.library.wrong_kinds import need, need_texts
@@ -57,7 +57,7 @@ class ResolveRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a template of a lower tier will do where this one has none."""
 
     def __post_init__(self) -> None:
-        """Raise `RequestError` for a field of a wrong kind."""
+        """Raise `FieldError` for a field of a wrong kind."""
         need_texts(self, _NEEDED, _OPTIONAL)
         need("content_mode", self.content_mode, Tier, "a tier")
         need("lower_tier", self.lower_tier, bool, "true or false")
@@ -109,7 +109,7 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
         """The template; None for `passthrough`. With ``strict`` a degraded answer is an error too.
 
         Raises:
-            LabelNotFoundError: no template holds the label asked for; no other label stands in.
+            TemplateNotFoundError: no template holds the label asked for; no other label stands in.
             TemplateNotFoundError: nothing answers the request.
         """
         if self.level is MatchLevel.UNAVAILABLE or (strict and self.degraded):
@@ -322,7 +322,8 @@ def _not_found(resolution: Resolution) -> TemplateNotFoundError:
     what = f"{request.use_case} ({request.content_mode.value})"
     facts: dict[str, Any] = {"level": resolution.level.value, "reasons": list(resolution.reasons)}
     if request.label != PRODUCTION:
-        return LabelNotFoundError(f"no template for {what} holds the label {request.label!r}", **facts)
+        hint = "publish a template under this label, or ask for another"
+        return TemplateNotFoundError(f"no template for {what} holds the label {request.label!r}", hint=hint, **facts)
     if resolution.level is MatchLevel.UNAVAILABLE:
         return TemplateNotFoundError(f"no template for {what}", **facts)
     hint = "leave strict out to take what there is"

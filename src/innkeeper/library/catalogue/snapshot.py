@@ -12,14 +12,13 @@ import msgspec
 
 from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
 from innkeeper.library.catalogue.resolver import ResolveRequest
-from innkeeper.library.errors import SnapshotError
 from innkeeper.library.limits import SNAPSHOT_MAX_BYTES
 from innkeeper.library.templates.template import Labelled, read_version, write_version
 from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import parse_json, to_json
 from innkeeper.prompt.errors import FormatError, InputError, Where
 
-__all__ = ["Snapshot", "SnapshotFile", "catalogue_of", "snapshot_of"]
+__all__ = ["Snapshot", "SnapshotFile", "catalogue_of", "damaged", "snapshot_of"]
 
 _FORMAT: Final = "innkeeper-snapshot"
 _VERSION: Final = 1
@@ -55,16 +54,23 @@ def snapshot_of(catalogue: Catalogue) -> Snapshot:
 def catalogue_of(snapshot: Snapshot, *, ceiling: Tier | None = None, asset: str = "snapshot") -> Catalogue:
     """The catalogue of a snapshot, down to ``ceiling`` where that is lower than the snapshot's own.
 
-    Raises `SnapshotError` where the checksum is not that of the payload, or the payload is no snapshot of this version.
+    Raises `FormatError` where the checksum is not that of the payload, or the payload is no snapshot of this version.
     """
     if len(snapshot.payload) > SNAPSHOT_MAX_BYTES:
-        raise SnapshotError(f"the snapshot is larger than {SNAPSHOT_MAX_BYTES:,} bytes", where=Where(asset))
+        raise damaged(f"the snapshot is larger than {SNAPSHOT_MAX_BYTES:,} bytes", asset)
     if sha256(snapshot.payload).hexdigest() != snapshot.content_sha256:
-        raise SnapshotError("the snapshot is damaged: its SHA-256 is another", where=Where(asset))
+        raise damaged("the snapshot is damaged: its SHA-256 is another", asset)
     try:
         return _read(parse_json(snapshot.payload, asset=asset), ceiling)
     except (InputError, KeyError, TypeError, ValueError) as error:
-        raise SnapshotError(f"not a snapshot that is read here: {error}", where=Where(asset)) from error
+        raise damaged(f"not a snapshot that is read here: {error}", asset) from error
+
+
+def damaged(message: str, asset: str | None = None) -> FormatError:
+    """The error of a snapshot that cannot be used, or that is not there."""
+    return FormatError(
+        message, where=None if asset is None else Where(asset), hint="`innkeeper cache rebuild` writes a new one"
+    )
 
 
 def _read(data: Any, ceiling: Tier | None) -> Catalogue:
@@ -92,12 +98,12 @@ class SnapshotFile:
         self.ceiling = ceiling
 
     def load(self) -> Catalogue:
-        """The catalogue in the file. Raises `SnapshotError` where there is none, or it is damaged."""
+        """The catalogue in the file. Raises `FormatError` where there is none, or it is damaged."""
         try:
             size = self.path.stat().st_size
             data = self.path.read_bytes() if size <= SNAPSHOT_MAX_BYTES else b""
         except OSError as error:
-            raise SnapshotError(f"no snapshot: {error.strerror}", where=Where(str(self.path))) from error
+            raise damaged(f"no snapshot: {error.strerror}", str(self.path)) from error
         return catalogue_of(_opened(data, str(self.path)), ceiling=self.ceiling, asset=str(self.path))
 
     def point(self, _request: ResolveRequest) -> Catalogue:
@@ -117,5 +123,5 @@ def _opened(data: bytes, asset: str) -> Snapshot:
     """The snapshot in a file's bytes, not verified yet."""
     head = _HEAD.match(data)
     if head is None or not data.endswith(_TAIL):
-        raise SnapshotError("the snapshot is damaged: it does not begin and end as one", where=Where(asset))
+        raise damaged("the snapshot is damaged: it does not begin and end as one", asset)
     return Snapshot(data[head.end() : -len(_TAIL)], head[1].decode(), 0)

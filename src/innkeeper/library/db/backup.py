@@ -15,10 +15,10 @@ import msgspec
 from innkeeper.library.db import schema
 from innkeeper.library.db.connection import find_target
 from innkeeper.library.db.driver_errors import translated
-from innkeeper.library.db.dump import Progress, check_dump, load_rows, write_dump
+from innkeeper.library.db.dump import Progress, check_dump, damaged, load_rows, write_dump
 from innkeeper.library.db.engine import Database
-from innkeeper.library.errors import AlreadyExistsError, BackupError, DatabaseCorruptError, DatabaseMissingError
-from innkeeper.prompt.errors import Where
+from innkeeper.library.errors import AlreadyExistsError, DatabaseCorruptError, DatabaseMissingError
+from innkeeper.prompt.errors import FormatError, Where
 
 __all__ = ["Backup", "back_up", "restore", "verify"]
 
@@ -71,11 +71,11 @@ def verify(path: str | os.PathLike[str]) -> Backup:
     """See whether a file is a whole backup.
 
     Raises:
-        BackupError: it is none, is damaged, or its checksum is not the one beside it.
+        FormatError: it is none, is damaged, or its checksum is not the one beside it.
     """
     found, place = Path(path), Where(asset=os.fspath(path))
     if not found.is_file():
-        raise BackupError("there is no such file", where=place, hint="name the file that `innkeeper db backup` wrote")
+        raise FormatError("there is no such file", where=place, hint="name the file that `innkeeper db backup` wrote")
     with translated(str(found)), found.open("rb") as file:
         head = file.read(len(_MAGIC))
     if head == _MAGIC:
@@ -103,7 +103,7 @@ def restore(
         progress: is told how many more rows are done.
 
     Raises:
-        BackupError: the backup is not whole. Nothing was changed.
+        FormatError: the backup is not whole. Nothing was changed.
         AlreadyExistsError: the library holds something and ``force`` is off.
     """
     found, target = verify(path), find_target(url)
@@ -187,16 +187,16 @@ def _check_file(path: Path) -> None:
             found = copy.execute("PRAGMA integrity_check").fetchone()[0]
             revision = copy.execute("SELECT version_num FROM alembic_version").fetchone()[0]
     except sqlite3.Error as error:
-        raise BackupError(f"the backup is damaged: {error}", where=Where(asset=str(path))) from error
+        raise damaged(path, f"the backup is damaged: {error}") from error
     if found != "ok" or revision not in schema.REVISIONS:
         what = "damaged" if found != "ok" else f"of the schema {revision!r}, which is not known here"
-        raise BackupError(f"the backup is {what}", where=Where(asset=str(path)))
+        raise damaged(path, f"the backup is {what}")
 
 
 def _compare(path: Path) -> None:
     beside = Path(f"{path}{SUFFIX}")
     if beside.is_file() and beside.read_text(encoding="utf-8").split(maxsplit=1)[:1] != [_digest(path)]:
-        raise BackupError("the backup is damaged: its checksum is not the one beside it", where=Where(asset=str(path)))
+        raise damaged(path, "the backup is damaged: its checksum is not the one beside it")
 
 
 def _digest(path: Path) -> str:

@@ -3,33 +3,36 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final
 
 from innkeeper.library.errors import (
+    SAME_KEY,
     AlreadyExistsError,
-    AmbiguousTemplateError,
     ConflictError,
     DatabaseCorruptError,
     DatabaseError,
-    DatabaseFullError,
     DatabaseLockedError,
     DatabaseReadOnlyError,
     DatabaseUnreachableError,
-    RowError,
-    SchemaOutdatedError,
+    FieldError,
+    SchemaError,
 )
 from innkeeper.prompt.errors import InnkeeperError, Where
 
 __all__ = ["translate", "translated"]
 
-_SQLITE: Final[dict[int, tuple[type[InnkeeperError], str]]] = {
+_Kind = Callable[[str], InnkeeperError]
+_NoRoom: Final[_Kind] = partial(DatabaseReadOnlyError, hint="make room where the database lies, and repeat")
+
+_SQLITE: Final[dict[int, tuple[_Kind, str]]] = {
     sqlite3.SQLITE_BUSY: (DatabaseLockedError, "the database is locked by another writer"),
     sqlite3.SQLITE_LOCKED: (DatabaseLockedError, "the database is locked by another writer"),
     sqlite3.SQLITE_READONLY: (DatabaseReadOnlyError, "the database is read-only"),
     sqlite3.SQLITE_PERM: (DatabaseReadOnlyError, "the database may not be opened"),
-    sqlite3.SQLITE_FULL: (DatabaseFullError, "no room left for the database"),
+    sqlite3.SQLITE_FULL: (_NoRoom, "no room left for the database"),
     sqlite3.SQLITE_CORRUPT: (DatabaseCorruptError, "the database file is damaged"),
     sqlite3.SQLITE_NOTADB: (DatabaseCorruptError, "the file is no database"),
     sqlite3.SQLITE_FORMAT: (DatabaseCorruptError, "the file is no database"),
@@ -38,13 +41,13 @@ _SQLITE: Final[dict[int, tuple[type[InnkeeperError], str]]] = {
 }
 """By primary result code (https://sqlite.org/rescode.html)."""
 
-_POSTGRESQL: Final[dict[str, tuple[type[InnkeeperError], str]]] = {
+_POSTGRESQL: Final[dict[str, tuple[_Kind, str]]] = {
     "08": (DatabaseUnreachableError, "the connection to the database was lost"),
     "28": (DatabaseUnreachableError, "the server refuses the login"),
     "3D": (DatabaseUnreachableError, "the server has no such database"),
     "57": (DatabaseUnreachableError, "the server ended the work"),
     "57014": (DatabaseLockedError, "the database took too long"),
-    "53100": (DatabaseFullError, "no room left for the database"),
+    "53100": (_NoRoom, "no room left for the database"),
     "53": (DatabaseUnreachableError, "the server has no resources left"),
     "25006": (DatabaseReadOnlyError, "the database is read-only"),
     "42501": (DatabaseReadOnlyError, "the role at the server may not do this"),
@@ -52,9 +55,9 @@ _POSTGRESQL: Final[dict[str, tuple[type[InnkeeperError], str]]] = {
     "40": (ConflictError, "another transaction changed the same rows"),
     "XX001": (DatabaseCorruptError, "the server reports damaged data"),
     "XX002": (DatabaseCorruptError, "the server reports a damaged index"),
-    "22": (RowError, "the database cannot hold a value"),
-    "42P01": (SchemaOutdatedError, "a table is missing"),
-    "42703": (SchemaOutdatedError, "a column is missing"),
+    "22": (FieldError, "the database cannot hold a value"),
+    "42P01": (SchemaError, "a table is missing"),
+    "42703": (SchemaError, "a column is missing"),
 }
 """By SQLSTATE or its class (https://www.postgresql.org/docs/current/errcodes-appendix.html); the longer one wins."""
 
@@ -87,9 +90,9 @@ def _from_sqlite(error: sqlite3.Error) -> InnkeeperError:
     if code & 0xFF == sqlite3.SQLITE_CONSTRAINT:
         return _constraint(text, unique=code in _SQLITE_UNIQUE)
     if "no such table" in text or "no such column" in text:
-        return SchemaOutdatedError(f"the database lacks what is asked for ({text})")
+        return SchemaError(f"the database lacks what is asked for ({text})")
     if isinstance(error, (sqlite3.InterfaceError, sqlite3.ProgrammingError, sqlite3.DataError)):
-        return RowError(f"the database cannot hold a value ({text})")
+        return FieldError(f"the database cannot hold a value ({text})")
     kind, message = _SQLITE.get(code & 0xFF, (DatabaseError, "the database failed"))
     return kind(f"{message} ({text})")
 
@@ -119,16 +122,16 @@ def _without_state(error: BaseException) -> InnkeeperError:
     if type(error).__name__ in {"ProgrammingError", "DataError", "StatementError"} or isinstance(
         error, (TypeError, ValueError)
     ):
-        return RowError(f"the database cannot hold a value ({text})")
+        return FieldError(f"the database cannot hold a value ({text})")
     return DatabaseError(f"the database failed ({text})")
 
 
 def _constraint(text: str, *, unique: bool) -> InnkeeperError:
     if unique and any(name in text for name in _LABELS):
-        return AmbiguousTemplateError("another template holds this label with the same key")
+        return AlreadyExistsError("another template holds this label with the same key", hint=SAME_KEY)
     if unique:
         return AlreadyExistsError(f"another row has this already ({text})")
-    return RowError(f"the database refuses a row ({text})")
+    return FieldError(f"the database refuses a row ({text})")
 
 
 def _told(facts: dict[str, Any], error: BaseException) -> str:

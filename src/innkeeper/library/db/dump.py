@@ -13,13 +13,15 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from sqlalchemy import select
+from sqlalchemy.exc import SQLAlchemyError
 
 from innkeeper.library.db import schema
+from innkeeper.library.db.driver_errors import translate
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.log_tables import metadata
 from innkeeper.library.db.rows import insert_many
 from innkeeper.library.db.tables import revisions
-from innkeeper.library.errors import BackupError
+from innkeeper.library.errors import DatabaseError
 from innkeeper.prompt.data import parse_json, to_json
 from innkeeper.prompt.errors import FormatError, InputError, Where
 
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Table
     from sqlalchemy.engine import Connection
 
-__all__ = ["FORMAT", "check_dump", "load_rows", "write_dump"]
+__all__ = ["FORMAT", "check_dump", "damaged", "load_rows", "write_dump"]
 
 FORMAT: Final = "innkeeper-backup"
 _ROWS: Final = 200
@@ -67,7 +69,7 @@ def _written(value: Any) -> Any:
 
 def _read(value: Any) -> Any:
     if isinstance(value, dict) and value.keys() == {_BYTES}:
-        return base64.b64decode(value[_BYTES])
+        return base64.b64decode(value[_BYTES], validate=True)
     return value
 
 
@@ -75,12 +77,12 @@ def check_dump(path: Path) -> int:
     """Read a dump to its end and return its number of rows.
 
     Raises:
-        BackupError: its checksum is not its own, it ends too early, or is of a schema that is not known here.
+        FormatError: its checksum is not its own, it ends too early, or is of a schema that is not known here.
     """
     rows = sum(len(block["rows"]) for block in _blocks(path))
     announced = _last(path).get("rows")
     if announced != rows:
-        raise BackupError(f"the backup holds {rows:,} rows, not {announced}", where=Where(asset=str(path)))
+        raise damaged(path, f"the backup holds {rows:,} rows, not {announced}")
     return rows
 
 
@@ -97,18 +99,16 @@ def _blocks(path: Path) -> Iterator[dict[str, Any]]:
             if number > 1:
                 yield _block(facts, path, number)
             elif facts.get("format") != FORMAT or facts.get("schema") not in schema.REVISIONS:
-                raise BackupError(
-                    "this is no backup, or one of a schema that is not known here", where=_at(path, number)
-                )
+                raise damaged(path, "this is not a backup, or one of a schema that is not known here", number)
     if not ended:
-        raise BackupError("the backup is damaged: its checksum is not its own", where=Where(asset=str(path)))
+        raise damaged(path, "the backup is damaged: its checksum is not its own")
 
 
 def _facts(line: bytes, path: Path, number: int) -> dict[str, Any]:
     try:
         facts = parse_json(line, asset=str(path))
     except (InputError, UnicodeDecodeError) as error:
-        raise BackupError("the backup is damaged: a line cannot be read", where=_at(path, number)) from error
+        raise damaged(path, "the backup is damaged: a line cannot be read", number) from error
     return facts if isinstance(facts, dict) else {}
 
 
@@ -116,12 +116,14 @@ def _block(facts: dict[str, Any], path: Path, number: int) -> dict[str, Any]:
     table, columns, rows = metadata.tables.get(str(facts.get("table"))), facts.get("columns"), facts.get("rows")
     sound = isinstance(columns, list) and isinstance(rows, list) and all(isinstance(row, list) for row in rows)
     if table is None or not sound or not all(str(column) in table.c for column in columns or ()):
-        raise BackupError("the backup is damaged: a line holds rows of no table", where=_at(path, number))
+        raise damaged(path, "the backup is damaged: a line holds rows of no table", number)
     return facts
 
 
-def _at(path: Path, line: int) -> Where:
-    return Where(asset=str(path), line=line)
+def damaged(path: Path, message: str, line: int | None = None) -> FormatError:
+    """The error of a backup that cannot be restored."""
+    hint = "take another backup: this one cannot be trusted"
+    return FormatError(message, where=Where(asset=str(path), line=line), hint=hint)
 
 
 def _last(path: Path) -> dict[str, Any]:
@@ -135,13 +137,14 @@ def load_rows(db: Database, path: Path, progress: Progress = lambda _: None) -> 
     """Put the rows of a dump in place of all rows that are there; all or nothing. Returns their number.
 
     Raises:
-        BackupError: the dump is not whole.
+        FormatError: the dump is not whole, or a table does not take one of its rows.
+        DatabaseError: the database does not do its work.
     """
     with db.publishing() as connection:
         before = connection.execute(select(revisions.c.revision)).scalar_one()
         _empty(connection)
-        count = sum(_insert(connection, block, progress) for block in _blocks(path))
-        _count_on(connection, before)
+        count = sum(_insert(connection, path, block, progress) for block in _blocks(path))
+        _count_on(connection, path, before)
     return count
 
 
@@ -153,20 +156,24 @@ def _empty(connection: Connection) -> None:
         connection.execute(revisions.delete())
 
 
-def _insert(connection: Connection, block: dict[str, Any], progress: Progress) -> int:
+def _insert(connection: Connection, path: Path, block: dict[str, Any], progress: Progress) -> int:
     table, columns = metadata.tables[block["table"]], block["columns"]
     try:
         rows = [{name: _read(value) for name, value in zip(columns, row, strict=True)} for row in block["rows"]]
         insert_many(connection, table, rows)
-    except (FormatError, TypeError, ValueError) as error:
-        raise BackupError(f"the backup holds a row that {table.name} does not take") from error
+    except (SQLAlchemyError, InputError, TypeError, ValueError) as error:
+        if isinstance(error, SQLAlchemyError) and isinstance(translate(error, ""), DatabaseError):
+            raise
+        raise damaged(path, f"the backup holds a row that {table.name} does not take") from error
     progress(len(rows))
     return len(rows)
 
 
-def _count_on(connection: Connection, before: int) -> None:
+def _count_on(connection: Connection, path: Path, before: int) -> None:
     """Let the revision go up whatever it was, so that everybody notices, and let counters go on after the highest id."""
-    now = connection.execute(select(revisions.c.revision)).scalar_one()
+    now = connection.execute(select(revisions.c.revision)).scalar()
+    if now is None:
+        raise damaged(path, "the backup holds no revision")
     connection.execute(revisions.update().values(revision=max(before, now) + 1))
     if connection.dialect.name == "postgresql":
         for table in _counted(metadata.sorted_tables):

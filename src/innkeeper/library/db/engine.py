@@ -21,7 +21,7 @@ from innkeeper.library.errors import (
     DatabaseLockedError,
     DatabaseMissingError,
     DatabaseReadOnlyError,
-    SchemaOutdatedError,
+    SchemaError,
 )
 from innkeeper.library.outside import MACHINE, Outside
 from innkeeper.prompt.errors import InnkeeperError, Where
@@ -200,7 +200,7 @@ class Database:
         if found is None and not create:
             raise DatabaseMissingError("there is no library in this database", where=Where(asset=self.place))
         if found is not None and not upgrade:
-            raise SchemaOutdatedError(
+            raise SchemaError(
                 f"the schema of the database is revision {found!r}, not {schema.HEAD!r}", where=Where(asset=self.place)
             )
         self.upgrade()

@@ -20,9 +20,8 @@ import msgspec
 from innkeeper.library.db.columns import moment_text
 from innkeeper.library.db.driver_errors import translate
 from innkeeper.library.db.engine import Database
-from innkeeper.library.errors import QueryRefusedError
 from innkeeper.prompt.data import to_json
-from innkeeper.prompt.errors import FormatError, InnkeeperError, Where
+from innkeeper.prompt.errors import FormatError, InnkeeperError, UsageError, Where
 
 __all__ = ["ROWS", "SECONDS", "QueryResult", "SqlPiece", "for_sqlite", "one_statement", "pieces", "query", "shifted"]
 
@@ -65,7 +64,7 @@ def query(db: Database, text: str, *, limit: int = ROWS, seconds: float = SECOND
         seconds: how long it may take.
 
     Raises:
-        QueryRefusedError: it is none, would change something, takes too long, or the database does not understand it.
+        UsageError: it is none, would change something, takes too long, or the database does not understand it.
     """
     statement = one_statement(text)
     try:
@@ -76,15 +75,21 @@ def query(db: Database, text: str, *, limit: int = ROWS, seconds: float = SECOND
         raise _refused(error, db.place) from error
 
 
+def _refusal(message: str, where: Where | None = None) -> UsageError:
+    return UsageError(
+        message, where=where, hint="one SELECT, EXPLAIN or VALUES statement; changes go through the other commands"
+    )
+
+
 def _refused(error: Exception, place: str) -> InnkeeperError:
     """A statement that fails is its author's business; a database that fails is not."""
     cause = getattr(error, "orig", None) or error
     code = getattr(cause, "sqlite_errorcode", None)
     if code is not None and code & 0xFF in {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_INTERRUPT}:
-        return QueryRefusedError(f"the database refuses the statement: {cause}", where=Where(asset=place))
+        return _refusal(f"the database refuses the statement: {cause}", Where(asset=place))
     facts = cause.args[0] if cause.args and isinstance(cause.args[0], dict) else {}
     if str(facts.get("C", ""))[:2] in {"42", "22", "25", "57"}:
-        return QueryRefusedError(f"the database refuses the statement: {facts.get('M')}", where=Where(asset=place))
+        return _refusal(f"the database refuses the statement: {facts.get('M')}", Where(asset=place))
     return translate(error, place)
 
 
@@ -198,13 +203,13 @@ class SqlPiece(NamedTuple):
 
 
 def pieces(text: str) -> Iterator[SqlPiece]:
-    """The stretches of a text in order; together they are the text. Raises `QueryRefusedError` for a quote left open."""
+    """The stretches of a text in order; together they are the text. Raises `UsageError` for a quote left open."""
     position = 0
     while (found := _PIECE.search(text, position)) is not None:
         if found.start() > position:
             yield SqlPiece("code", text[position : found.start()])
         if found.lastgroup == "loose":
-            raise QueryRefusedError("a quote is left open in the statement")
+            raise _refusal("a quote is left open in the statement")
         end = _comment_end(text, found.start()) if found["opened"] else found.end()
         yield SqlPiece(_kind(found), text[found.start() : end])
         position = end
@@ -225,22 +230,22 @@ def _comment_end(text: str, start: int) -> int:
         depth += 1 if mark[0] == "/*" else -1
         if depth == 0:
             return mark.end()
-    raise QueryRefusedError("a comment is left open in the statement")
+    raise _refusal("a comment is left open in the statement")
 
 
 def one_statement(text: str) -> str:
     """The text without comments and without the semicolon at its end.
 
     Raises:
-        QueryRefusedError: it is more than one statement, or none that reads.
+        UsageError: it is more than one statement, or none that reads.
     """
     bare = "".join(" " if piece.kind == "comment" else piece.text for piece in pieces(text)).strip()
     bare = bare.rstrip("; \t\r\n")
     if any(";" in piece.text for piece in pieces(bare) if piece.kind == "code"):
-        raise QueryRefusedError("this is more than one statement")
+        raise _refusal("this is more than one statement")
     word = _WORD.match(bare)
     if word is None or word[1].upper() not in _READS:
-        raise QueryRefusedError(f"{word[1].upper() if word else 'an empty text'} is no statement that reads")
+        raise _refusal(f"{word[1].upper() if word else 'an empty text'} is not a statement that reads")
     return bare
 
 

@@ -13,7 +13,7 @@ from sqlalchemy import BigInteger, Boolean, Integer, LargeBinary, Numeric, Strin
 from innkeeper.library.db.columns import Moment, moment_text
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.log_tables import audit_events
-from innkeeper.library.errors import RowError
+from innkeeper.library.errors import FieldError
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, to_json
 from innkeeper.prompt.errors import InnkeeperError, UsageError, Where
 
@@ -70,7 +70,7 @@ def checked(table: Table, values: Mapping[str, Any], *, whole: bool = True) -> d
         whole: whether it is a new row, in which nothing that is needed may be missing.
 
     Raises:
-        RowError: a value of a wrong kind or size; says in which column.
+        FieldError: a value of a wrong kind or size; says in which column.
         UsageError: a column that does not exist.
     """
     unknown = values.keys() - set(table.c.keys())
@@ -98,7 +98,7 @@ def _value(table: str, column: Column[Any], value: Any) -> Any:
     try:
         _check_shape(column, value)
         return _of_type(column.type, value)
-    except RowError as error:
+    except FieldError as error:
         raise _refused(table, column.name, error.message) from None
     except InnkeeperError as error:
         raise error.at(asset=table, path=column.name) from None
@@ -109,7 +109,7 @@ def _check_shape(column: Column[Any], value: Any) -> None:
     given = str(getattr(getattr(column.server_default, "arg", None), "text", ""))
     kinds, name = _SHAPES.get(given, ((), "")) if isinstance(column.type, types.JSON) else ((), "")
     if kinds and not isinstance(value, kinds):
-        raise RowError(f"must be {name}, not {type(value).__name__}")
+        raise FieldError(f"must be {name}, not {type(value).__name__}")
 
 
 _SHAPES: Final[dict[str, tuple[tuple[type[Any], ...], str]]] = {
@@ -126,22 +126,22 @@ def _of_type(kind: types.TypeEngine[Any], value: Any) -> Any:
 def _kind(value: Any, *kinds: type) -> Any:
     if isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool)):
         return value
-    raise RowError(f"must be {' or '.join(kind.__name__ for kind in kinds)}, not {type(value).__name__}")
+    raise FieldError(f"must be {' or '.join(kind.__name__ for kind in kinds)}, not {type(value).__name__}")
 
 
 def _whole(value: Any, most: int) -> int:
     number: int = _kind(value, int)
     if abs(number) > most:
-        raise RowError(f"is out of range (at most {most:,})")
+        raise FieldError(f"is out of range (at most {most:,})")
     return number
 
 
 def _text(value: Any) -> str:
     text: str = _kind(value, str)
     if "\0" in text:
-        raise RowError("holds a NUL character")
+        raise FieldError("holds a NUL character")
     if any("\ud800" <= char <= "\udfff" for char in text):
-        raise RowError("holds half of a character (a lone surrogate)")
+        raise FieldError("holds half of a character (a lone surrogate)")
     return str(text)
 
 
@@ -163,8 +163,8 @@ _TAKEN: Final[tuple[tuple[type[Any], Callable[[Any], Any]], ...]] = (
 """What each kind of column takes; the first that fits counts."""
 
 
-def _refused(table: str, column: str, what: str) -> RowError:
-    return RowError(f"{column} {what}", where=Where(asset=table, path=column))
+def _refused(table: str, column: str, what: str) -> FieldError:
+    return FieldError(f"{column} {what}", where=Where(asset=table, path=column))
 
 
 State = Mapping[str, Any] | None

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.library.db.columns import MOMENT_SQL
-from innkeeper.library.errors import SchemaNewerError
+from innkeeper.library.errors import SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,13 +37,14 @@ _STAMPED: Final = {
 
 
 def present(connection: Connection) -> str | None:
-    """The revision of a database, None for an empty one. Raises `SchemaNewerError` for one that is not known here."""
+    """The revision of a database, None for an empty one. Raises `SchemaError` for one that is not known here."""
     if connection.exec_driver_sql(_STAMPED[connection.dialect.name]).scalar() is None:
         return None
     found: str | None = connection.exec_driver_sql(f"SELECT version_num FROM {_STAMP}").scalar()
     if found is not None and found not in REVISIONS:
-        raise SchemaNewerError(
-            f"the schema of the database is revision {found!r}, and this Innkeeper knows up to {HEAD!r}"
+        raise SchemaError(
+            f"the schema of the database is revision {found!r}, and this Innkeeper knows up to {HEAD!r}",
+            hint="upgrade Innkeeper; a database is not taken back to an earlier schema",
         )
     return found
 

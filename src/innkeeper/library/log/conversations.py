@@ -13,7 +13,7 @@ from sqlalchemy import insert, select, update
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.log_tables import characters, conversations, messages
 from innkeeper.library.db.rows import checked, first_row, frozen_row, frozen_rows
-from innkeeper.library.errors import UnknownRowError
+from innkeeper.library.errors import NotFoundError
 from innkeeper.library.limits import ADULT_AGE
 from innkeeper.library.models.stores import RowStore
 from innkeeper.library.tiers.gate import TextKind, TierGate
@@ -74,7 +74,7 @@ class ConversationStore:
     def create(self, values: Mapping[str, Any]) -> FrozenDict:
         """Begin a conversation; with an ``id`` that exists already, the one that is there (so that a repeat makes no second).
 
-        Raises `RowError`, `TierBlockedError`.
+        Raises `FieldError`, `TierBlockedError`.
         """
         with self.db.transaction() as connection:
             given = values.get("id")
@@ -88,7 +88,7 @@ class ConversationStore:
             return self._admitted(self._get(connection, row["id"]))
 
     def update(self, conversation_id: str, changes: Mapping[str, Any]) -> FrozenDict:
-        """Change some columns of a conversation. Raises `UnknownRowError`, `RowError`, `TierBlockedError`."""
+        """Change some columns of a conversation. Raises `NotFoundError`, `FieldError`, `TierBlockedError`."""
         with self.db.transaction() as connection:
             self._get(connection, conversation_id)
             values = checked(conversations, {**changes, "updated_at": self.db.now()}, whole=False)
@@ -96,7 +96,7 @@ class ConversationStore:
             return self._admitted(self._get(connection, conversation_id))
 
     def get(self, conversation_id: str) -> FrozenDict:
-        """A conversation. Raises `UnknownRowError`."""
+        """A conversation. Raises `NotFoundError`."""
         with self.db.reading() as connection:
             return self._get(connection, conversation_id)
 
@@ -120,8 +120,8 @@ class ConversationStore:
             **more: further columns of ``messages``.
 
         Raises:
-            UnknownRowError: there is no such conversation.
-            RowError: a value that its column does not take.
+            NotFoundError: there is no such conversation.
+            FieldError: a value that its column does not take.
         """
         with self.db.transaction() as connection:
             now = self.db.now()
@@ -146,13 +146,13 @@ class ConversationStore:
         return tuple(reversed(rows))
 
     def delete_message(self, message_id: str) -> FrozenDict:
-        """Mark a message as deleted; its number is not given again. Raises `UnknownRowError`."""
+        """Mark a message as deleted; its number is not given again. Raises `NotFoundError`."""
         with self.db.transaction() as connection:
             here = messages.c.id == message_id
             connection.execute(update(messages).where(here).values(deleted_at=self.db.now()))
             row = first_row(connection.execute(select(messages).where(here)))
             if row is None:
-                raise UnknownRowError(f"there is no message {message_id!r}", where=Where(asset="messages"))
+                raise NotFoundError(f"there is no message {message_id!r}", where=Where(asset="messages"))
             return row
 
     def _admitted(self, row: FrozenDict) -> FrozenDict:
@@ -189,5 +189,5 @@ class ConversationStore:
         return found
 
 
-def _unknown(conversation_id: str) -> UnknownRowError:
-    return UnknownRowError(f"there is no conversation {conversation_id!r}", where=Where(asset="conversations"))
+def _unknown(conversation_id: str) -> NotFoundError:
+    return NotFoundError(f"there is no conversation {conversation_id!r}", where=Where(asset="conversations"))

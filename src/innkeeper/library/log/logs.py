@@ -38,11 +38,11 @@ class LogStore:
         self.db = db
 
     def add(self, *rows: Mapping[str, Any]) -> tuple[int, ...]:
-        """Add rows to ``enhancement_logs``, all or none; returns their ids. Raises `RowError`, `UsageError`."""
+        """Add rows to ``enhancement_logs``, all or none; returns their ids. Raises `FieldError`, `UsageError`."""
         return self._add(enhancement_logs, rows)
 
     def add_usage(self, *rows: Mapping[str, Any]) -> tuple[int, ...]:
-        """Add rows to ``usage_logs``, all or none; returns their ids. Raises `RowError`, `UsageError`."""
+        """Add rows to ``usage_logs``, all or none; returns their ids. Raises `FieldError`, `UsageError`."""
         return self._add(usage_logs, rows)
 
     def newest(self, limit: int = 100, *, since: str | None = None, **where: Any) -> tuple[FrozenDict, ...]:

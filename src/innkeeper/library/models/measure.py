@@ -9,11 +9,14 @@ from typing import Final, Literal
 
 import msgspec
 
-from innkeeper.library.errors import SpecError
+from innkeeper.prompt.errors import ConfigError
 from innkeeper.prompt.state import TokenCounter
 from innkeeper.tokens import default_counter
 
-__all__ = ["CLIP", "Measure", "TokenizerSpec"]
+__all__ = ["CLIP", "ROOM", "Measure", "TokenizerSpec"]
+
+ROOM: Final = "a limit is above 0 and larger than what is reserved of it"
+"""How a limit, reserve or budget that leaves no room is mended (`ConfigError`)."""
 
 _WINDOW: Final = 75
 """CLIP reads 77 positions, two of which are its markers."""
@@ -34,9 +37,10 @@ class TokenizerSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     overflow: Literal["error", "compress", "truncate"] = "compress"
 
     def __post_init__(self) -> None:
-        """Refuse limits that leave nothing. Raises `SpecError`."""
+        """Refuse limits that leave nothing. Raises `ConfigError`."""
         if not 0 <= self.reserve < self.limit_usable:
-            raise SpecError(f"a reserve of {self.reserve} in a limit of {self.limit_usable} leaves nothing to use")
+            message = f"a reserve of {self.reserve} in a limit of {self.limit_usable} leaves nothing to use"
+            raise ConfigError(message, hint=ROOM)
 
     def measure(self, counter: TokenCounter | None = None) -> Measure:
         """What measures texts for this model."""

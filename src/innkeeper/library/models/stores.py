@@ -22,7 +22,7 @@ from innkeeper.library.db.tables import (
     settings,
     tools,
 )
-from innkeeper.library.errors import AlreadyExistsError, ConflictError, RowError, UnknownRowError
+from innkeeper.library.errors import AlreadyExistsError, ConflictError, FieldError, NotFoundError
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import UsageError, Where
 
@@ -59,13 +59,13 @@ class RowStore:
 
         Raises:
             AlreadyExistsError: a row has the key, or what must be unique, already.
-            RowError: a value that its column does not take.
+            FieldError: a value that its column does not take.
         """
         with self.db.publishing() as connection:
             return self._add(connection, values, who)
 
     def put(self, values: Mapping[str, Any], *, who: str = "") -> FrozenDict:
-        """Add a row, or change those columns of the row with the same key that ``values`` names. Raises `RowError`."""
+        """Add a row, or change those columns of the row with the same key that ``values`` names. Raises `FieldError`."""
         with self.db.publishing() as connection:
             if self._find(connection, values.get(self.key)) is None:
                 return self._add(connection, values, who)
@@ -74,7 +74,7 @@ class RowStore:
             )
 
     def update(self, key: str, changes: Mapping[str, Any], *, who: str = "") -> FrozenDict:
-        """Change some columns of a row and leave the others as whoever wrote them last. Raises `UnknownRowError`, `RowError`."""
+        """Change some columns of a row and leave the others as whoever wrote them last. Raises `NotFoundError`, `FieldError`."""
         with self.db.publishing() as connection:
             before = self._get(connection, key)
             values = checked(self.table, {**changes, **self._stamp()}, whole=False)
@@ -85,7 +85,7 @@ class RowStore:
         return self._shown(after)
 
     def remove(self, key: str, *, who: str = "") -> FrozenDict:
-        """Take a row out and return what it was. Raises `UnknownRowError`."""
+        """Take a row out and return what it was. Raises `NotFoundError`."""
         with self.db.publishing() as connection:
             before = self._get(connection, key)
             connection.execute(delete(self.table).where(self.table.c[self.key] == key))
@@ -93,7 +93,7 @@ class RowStore:
         return self._shown(before)
 
     def get(self, key: str) -> FrozenDict:
-        """The row with this key. Raises `UnknownRowError`."""
+        """The row with this key. Raises `NotFoundError`."""
         with self.db.reading() as connection:
             return self._shown(self._get(connection, key))
 
@@ -146,7 +146,7 @@ class RowStore:
     def _get(self, connection: Connection, key: Any) -> FrozenDict:
         found = self._find(connection, key)
         if found is None:
-            raise UnknownRowError(f"{self.table.name} has no row {key!r}", where=Where(asset=self.table.name))
+            raise NotFoundError(f"{self.table.name} has no row {key!r}", where=Where(asset=self.table.name))
         return found
 
     def _record(
@@ -196,7 +196,7 @@ class ProviderStore(RowStore):
     key = "name"
 
     def remove(self, key: str, *, who: str = "") -> FrozenDict:
-        """Take a provider out. Raises `UnknownRowError`, and `ConflictError` for one that still has models."""
+        """Take a provider out. Raises `NotFoundError`, and `ConflictError` for one that still has models."""
         with self.db.publishing():
             models = ModelStore(self.db).list(provider_id=self.get(key)["id"])
             if models:
@@ -214,9 +214,9 @@ class ModelStore(RowStore):
     def _admit(self, row: FrozenDict, who: str) -> None:
         super()._admit(row, who)
         if not all(isinstance(task, str) for task in row["tasks"]):
-            raise RowError("tasks must be texts", where=Where(asset="api_models", path="tasks"))
+            raise FieldError("tasks must be texts", where=Where(asset="api_models", path="tasks"))
         if not isinstance(row["tokenizer"], (Mapping, NoneType)):
-            raise RowError("tokenizer must be an object", where=Where(asset="api_models", path="tokenizer"))
+            raise FieldError("tokenizer must be an object", where=Where(asset="api_models", path="tokenizer"))
 
     def for_task(self, task: str, *, modality: str | None = None) -> tuple[FrozenDict, ...]:
         """The active models that do a task: its default first, then by priority."""
@@ -237,12 +237,12 @@ class ModelStore(RowStore):
             return frozen_rows(connection.execute(query))
 
     def set_default(self, task: str, model_key: str) -> None:
-        """Make a model the default for a task that it does. Raises `UnknownRowError`, `RowError`."""
+        """Make a model the default for a task that it does. Raises `NotFoundError`, `FieldError`."""
         with self.db.publishing() as connection:
             model = self._get(connection, model_key)
             if task not in model["tasks"]:
                 hint = f"its tasks: {', '.join(model['tasks']) or 'none'}"
-                raise RowError(f"{model_key!r} does not do {task!r}", where=Where(asset="api_models"), hint=hint)
+                raise FieldError(f"{model_key!r} does not do {task!r}", where=Where(asset="api_models"), hint=hint)
             connection.execute(delete(api_model_defaults).where(api_model_defaults.c.task == task))
             values = checked(api_model_defaults, {"task": task, "model_id": model["id"]})
             connection.execute(insert(api_model_defaults), values)
@@ -275,7 +275,7 @@ class SecretStore(RowStore):
     hidden: ClassVar[frozenset[str]] = frozenset({"ciphertext"})
 
     def ciphertext(self, name: str) -> bytes:
-        """The encrypted value, as it was stored. Raises `UnknownRowError`."""
+        """The encrypted value, as it was stored. Raises `NotFoundError`."""
         with self.db.reading() as connection:
             return bytes(self._get(connection, name)["ciphertext"])
 
@@ -287,7 +287,7 @@ class SettingsStore(RowStore):
     key = "key"
 
     def set(self, key: str, value: Any, *, who: str = "") -> None:
-        """Set a value. Raises `RowError` for a null value, `UsageError` for what is not data."""
+        """Set a value. Raises `FieldError` for a null value, `UsageError` for what is not data."""
         self.put({"key": key, "value": value, "updated_by": who}, who=who)
 
     def value(self, key: str, default: Any = None) -> Any:

@@ -14,9 +14,10 @@ from typing import Final
 
 import msgspec
 
-from innkeeper.library.errors import OverBudgetError, SpecError
-from innkeeper.library.models.measure import Measure, TokenizerSpec
+from innkeeper.library.errors import OverBudgetError
+from innkeeper.library.models.measure import ROOM, Measure, TokenizerSpec
 from innkeeper.prompt.data import EMPTY, FrozenDict
+from innkeeper.prompt.errors import ConfigError
 
 __all__ = ["Budget", "Dropped", "Fitted", "budget_of", "chat_budget", "cut_text", "fit_text"]
 
@@ -78,7 +79,7 @@ def budget_of(
     reserved, beside the spec's own reserve.
 
     Raises:
-        SpecError: nothing is left, or a limit is not above 0.
+        ConfigError: nothing is left, or a limit is not above 0.
     """
     sizes = measure or spec.measure()
     reserved = {"spec": spec.reserve} if spec.reserve else {}
@@ -87,18 +88,18 @@ def budget_of(
     target = room if target_budget is None else min(target_budget, room)
     for name, value in (("target", target), ("max_output_tokens", max_output_tokens), ("char_limit", char_limit)):
         if value is not None and value <= 0:
-            raise SpecError(f"a {name} of {value} leaves no room (limit {spec.limit_usable}, reserved {reserved})")
+            message = f"a {name} of {value} leaves no room (limit {spec.limit_usable}, reserved {reserved})"
+            raise ConfigError(message, hint=ROOM)
     unit = "chars" if spec.kind == "chars" else "tokens"
     return Budget(target, spec.limit_usable, FrozenDict(reserved), max_output_tokens, char_limit, unit)
 
 
 def chat_budget(context_window: int, max_output_tokens: int, safety: int = 0) -> int:
-    """The room of a chat: the window less the reply and a margin. Raises `SpecError` when nothing is left."""
+    """The room of a chat: the window less the reply and a margin. Raises `ConfigError` when nothing is left."""
     room = context_window - max_output_tokens - safety
     if room <= 0 or max_output_tokens < 0 or safety < 0:
-        raise SpecError(
-            f"a window of {context_window} with {max_output_tokens} for the reply and {safety} spare has no room"
-        )
+        message = f"a window of {context_window} with {max_output_tokens} for the reply and {safety} spare has no room"
+        raise ConfigError(message, hint=ROOM)
     return room
 
 

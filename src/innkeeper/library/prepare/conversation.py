@@ -64,7 +64,7 @@ def conversation_request(
         **more: further fields of `PrepareRequest`, which go before those that are read here.
 
     Raises:
-        UnknownRowError: there is no such conversation.
+        NotFoundError: there is no such conversation.
         UnknownNameError: an intent or a type of conversation that no route is for.
     """
     from innkeeper.library.log.conversations import CharacterStore, ConversationStore

@@ -14,7 +14,6 @@ import msgspec
 from innkeeper.budget import Evicted
 from innkeeper.budget.window import evicted_of
 from innkeeper.library.catalogue.resolver import Resolution, ResolveRequest
-from innkeeper.library.errors import DegradedError
 from innkeeper.library.models.negatives import NegativePrompt
 from innkeeper.library.prepare.budgets import Budget, Fitted
 from innkeeper.library.prepare.segments import Segment
@@ -24,6 +23,7 @@ from innkeeper.library.tier import Ceilings, Decision, Tier, TierDecision
 from innkeeper.library.tiers.gate import TextKind
 from innkeeper.library.wrong_kinds import need, need_texts
 from innkeeper.prompt.data import EMPTY
+from innkeeper.prompt.errors import StrictModeError
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.plan import Plan
 from innkeeper.taverns.template import HISTORY_ID
@@ -82,7 +82,7 @@ class PrepareRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The id under which the client sent ``text``; a message of the history that has it is left out."""
 
     def __post_init__(self) -> None:
-        """Raise `RequestError` for a field of a wrong kind. ``content_mode`` may be anything: what is no tier is ``sfw``."""
+        """Raise `FieldError` for a field of a wrong kind. ``content_mode`` may be anything: what is no tier is ``sfw``."""
         need_texts(self, _NEEDED, _OPTIONAL)
         need("text", self.text, str, "text")
         need("negative", self.negative, str, "text")
@@ -274,9 +274,13 @@ def _common(answer: Resolved | RenderedAnswer | PreparedPrompt) -> dict[str, Any
 
 
 def require_complete(answer: Resolved | RenderedAnswer | PreparedPrompt) -> None:
-    """Raise `DegradedError` for an answer that is less than what was asked for."""
+    """Raise `StrictModeError` for an answer that is less than what was asked for."""
     if answer.degraded:
-        raise DegradedError(answer.reasons)
+        raise StrictModeError(
+            f"only a makeshift answers: {', '.join(answer.reasons)}",
+            hint="leave strict out to take what there is",
+            reasons=list(answer.reasons),
+        )
 
 
 def tier_facts(tier: TierDecision) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from innkeeper.library.errors import PartialCycleError, UnknownPartialError
+from innkeeper.library.errors import InvalidTemplateError
 from innkeeper.library.limits import MAX_PART_DEPTH, MAX_PARTS
 from innkeeper.library.templates.template import PartRef, TemplateVersion, Variable
 from innkeeper.macros.engine.errors import MacroLimitError, MacroSyntaxError, place_in
@@ -30,6 +30,7 @@ from innkeeper.macros.mustache import (
     uses,
 )
 from innkeeper.prompt.data import EMPTY
+from innkeeper.prompt.errors import Where
 
 __all__ = ["Composed", "Lookup", "compose", "impact", "included", "no_parts", "parts_of"]
 
@@ -94,8 +95,7 @@ def compose(version: TemplateVersion, lookup: Lookup = no_parts) -> Composed:
     """A template with everything it includes and extends put in.
 
     Raises:
-        UnknownPartialError: a part that is not pinned, not there, of another syntax, or of a higher tier.
-        PartialCycleError: parts in a circle.
+        InvalidTemplateError: a part that is not pinned, not there, of another syntax, or of a higher tier; parts in a circle.
         MacroSyntaxError: a part that cannot be read, or text outside of blocks in one that extends another.
         MacroLimitError: too long, too deep, or too many parts.
     """
@@ -119,17 +119,20 @@ def _part(name: str, number: int, work: _Work, chain: _Chain) -> TemplateVersion
     by = chain[-1]
     if any(above.ref == (name, number) for above in chain):
         way = [*(above.name for above in chain), name]
-        raise PartialCycleError(way[way.index(name) :]).at(asset=by.name)
+        circle = way[way.index(name) :]
+        message, hint = f"templates in a circle: {' → '.join(circle)}", "take one of them out of the circle"
+        raise InvalidTemplateError(message, hint=hint, code="partial_cycle", chain=circle).at(asset=by.name)
     _within("the parts inside one another", "MAX_PART_DEPTH", MAX_PART_DEPTH, len(chain))
     found = work.lookup(name, number)
     if found is None:
-        raise UnknownPartialError(f"there is no template {name!r} version {number}").at(asset=by.name)
+        hint = "partials and parents are pinned by name and version; check both"
+        raise _unknown(f"there is no template {name!r} version {number}", hint).at(asset=by.name)
     if found.key.content_mode.rank > by.key.content_mode.rank:
         hint = "a template takes in only templates of its own tier or a lower one"
-        raise UnknownPartialError(f"{name!r} is of a higher tier", hint=hint).at(asset=by.name)
+        raise _unknown(f"{name!r} is of a higher tier", hint).at(asset=by.name)
     if found.syntax != by.syntax:
         hint = "write both in the same syntax"
-        raise UnknownPartialError(f"{name!r} is written in {found.syntax}", hint=hint).at(asset=by.name)
+        raise _unknown(f"{name!r} is written in {found.syntax}", hint).at(asset=by.name)
     work.parts[found.ref] = found
     return found
 
@@ -143,8 +146,12 @@ def _included(name: str, index: int, work: _Work, chain: _Chain) -> TemplateVers
     where = place_in(by.system_prompt, index)
     if name not in pinned:
         hint = f"add it to the partials of {by.name}, with its version"
-        raise UnknownPartialError(f"{name!r} is not pinned", where=where, hint=hint).at(asset=by.name)
+        raise _unknown(f"{name!r} is not pinned", hint, where).at(asset=by.name)
     return _part(name, pinned[name], work, chain)
+
+
+def _unknown(message: str, hint: str, where: Where | None = None) -> InvalidTemplateError:
+    return InvalidTemplateError(message, where=where, hint=hint, code="unknown_partial")
 
 
 def _within(what: str, limit: str, allowed: int, found: int) -> None:

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from innkeeper.library.errors import InvalidTemplateError
+from innkeeper.library.errors import SAME_KEY, InvalidTemplateError
 from innkeeper.library.limits import MAX_VARIABLES
 from innkeeper.library.templates.partials import Composed, Lookup, compose, included, no_parts
 from innkeeper.library.templates.template import PARTIAL, PRODUCTION, Labelled, TemplateVersion, Variable
@@ -129,7 +129,8 @@ def validator(**given: object) -> Callable[[TemplateVersion], object]:
 
 
 def _problem_of(error: InnkeeperError) -> TemplateProblem:
-    code = "limit" if isinstance(error, LimitError) else "syntax" if isinstance(error, MacroError) else error.kind
+    own = str(error.details.get("code") or error.kind)
+    code = "limit" if isinstance(error, LimitError) else "syntax" if isinstance(error, MacroError) else own
     return TemplateProblem(code, error.message, where=error.where, hint=error.hint)
 
 
@@ -174,9 +175,7 @@ def _ambiguities(version: TemplateVersion, holders: Iterable[Labelled], label: s
         other = row.version
         if row.label == label and other.template_id != version.template_id and other.key == version.key:
             message = f"{other.name!r} has the same key ({version.key}) under the label {label!r}"
-            yield TemplateProblem(
-                "ambiguous", message, hint="take the label off it first, or give this one another key"
-            )
+            yield TemplateProblem("ambiguous", message, hint=SAME_KEY)
 
 
 # ------------------------------------------------------------------------------------------------------------------ usage

@@ -102,8 +102,8 @@ def render(  # noqa: PLR0913 - what a rendering depends on
 
     Raises:
         MissingVariablesError: required variables without a value.
-        VariableTypeError: a value that its variable does not take.
-        MacroSyntaxError, UnknownPartialError, PartialCycleError, MacroError: the template cannot be read or run.
+        FieldError: a value that its variable does not take.
+        MacroSyntaxError, InvalidTemplateError, MacroError: the template cannot be read or run.
         MacroLimitError: something is too long or too deep.
     """
     program = programs.get(version, lookup)

@@ -38,7 +38,7 @@ def select_versions(*more: Any) -> Select[Any]:
 
 
 def version_values(version: TemplateVersion) -> dict[str, Any]:
-    """The row of a version. Raises `RowError` for what a database cannot hold."""
+    """The row of a version. Raises `FieldError` for what a database cannot hold."""
     values = {name: getattr(version, name) for name in _PLAIN}
     values |= {name: getattr(version.key, name) for name in _KEY}
     values |= {

@@ -13,15 +13,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.rows import checked, record
 from innkeeper.library.db.tables import label_events, template_labels, template_versions, templates
-from innkeeper.library.errors import (
-    AlreadyExistsError,
-    AmbiguousTemplateError,
-    ConflictError,
-    RowError,
-    UnknownLabelError,
-    UnknownTemplateError,
-    UnknownVersionError,
-)
+from innkeeper.library.errors import SAME_KEY, AlreadyExistsError, ConflictError, FieldError, NotFoundError
 from innkeeper.library.templates.rows import (
     label_values,
     live_labels,
@@ -88,7 +80,7 @@ class TemplateStore:
 
         Raises:
             AlreadyExistsError: the name is taken.
-            RowError: a value that a database cannot hold.
+            FieldError: a value that a database cannot hold.
         """
         check_name(draft.name)
         with self.db.publishing() as connection:
@@ -104,7 +96,7 @@ class TemplateStore:
         """Add a version to a template. ``base``: the version that the draft was made from, where that must be the latest.
 
         Raises:
-            UnknownTemplateError: there is none of this name.
+            NotFoundError: there is none of this name.
             ConflictError: there is a later version than ``base``.
         """
         with self.db.publishing() as connection:
@@ -121,7 +113,7 @@ class TemplateStore:
         return version
 
     def describe(self, name: str, description: str) -> None:
-        """Give a template another description. Raises `UnknownTemplateError`."""
+        """Give a template another description. Raises `NotFoundError`."""
         with self.db.publishing() as connection:
             values = checked(templates, {"description": description}, whole=False)
             connection.execute(update(templates).where(templates.c.id == self._id(connection, name)).values(values))
@@ -147,9 +139,9 @@ class TemplateStore:
             validate: raises where the version may not be published; called inside the transaction.
 
         Raises:
-            UnknownTemplateError: there is none of this name.
-            UnknownVersionError: it has no such version.
-            AmbiguousTemplateError: another template holds the label with the same key.
+            NotFoundError: there is none of this name.
+            NotFoundError: it has no such version.
+            AlreadyExistsError: another template holds the label with the same key.
             UsageError: a label that cannot be one.
         """
         check_label(label)
@@ -164,7 +156,7 @@ class TemplateStore:
             return self._remember(connection, target, label, (before, version), (who, why))
 
     def remove_label(self, name: str, label: str, *, who: str = "", why: str = "") -> LabelEvent:
-        """Take a label off a template. Raises `UnknownTemplateError`, `UnknownLabelError`."""
+        """Take a label off a template. Raises `NotFoundError`."""
         with self.db.publishing() as connection:
             held = self.get(name, label=label)
             here = (template_labels.c.template_id == held.template_id) & (template_labels.c.label == label)
@@ -193,9 +185,9 @@ class TemplateStore:
         """One version: by number, by label (``latest`` counts as one), or the latest.
 
         Raises:
-            UnknownTemplateError: there is none of this name.
-            UnknownVersionError: it has no such version.
-            UnknownLabelError: it does not hold the label; no other stands in.
+            NotFoundError: there is none of this name.
+            NotFoundError: it has no such version.
+            NotFoundError: it does not hold the label; no other stands in.
         """
         with self.db.reading() as connection:
             if label is not None and label != LATEST:
@@ -205,11 +197,11 @@ class TemplateStore:
             row = connection.execute(query).mappings().first()
             if row is None:
                 self._id(connection, name)
-                raise UnknownVersionError(f"the template {name!r} has no version {version}")
+                raise NotFoundError(f"the template {name!r} has no version {version}")
             return version_of(row)
 
     def versions(self, name: str) -> tuple[TemplateVersion, ...]:
-        """All versions of a template, oldest first. Raises `UnknownTemplateError`."""
+        """All versions of a template, oldest first. Raises `NotFoundError`."""
         with self.db.reading() as connection:
             here = self._id(connection, name)
             query = select_versions().where(template_versions.c.template_id == here)
@@ -234,14 +226,14 @@ class TemplateStore:
         return tuple(sorted((one for one in entries if not label or label in one.labels), key=lambda one: one.name))
 
     def history(self, name: str) -> tuple[LabelEvent, ...]:
-        """All moves of a template's labels in the order in which they happened. Raises `UnknownTemplateError`."""
+        """All moves of a template's labels in the order in which they happened. Raises `NotFoundError`."""
         with self.db.reading() as connection:
             here = self._id(connection, name)
             query = select(label_events).where(label_events.c.template_id == here).order_by(label_events.c.id)
             return tuple(_event_of(name, row) for row in connection.execute(query))
 
     def labels(self, name: str) -> dict[str, int]:
-        """The labels of a template and the versions that hold them. Raises `UnknownTemplateError`."""
+        """The labels of a template and the versions that hold them. Raises `NotFoundError`."""
         with self.db.reading() as connection:
             here = self._id(connection, name)
             query = select(template_labels.c.label, template_labels.c.version)
@@ -284,7 +276,7 @@ class TemplateStore:
     def _id(self, connection: Connection, name: str) -> str:
         found = _template_id(connection, name)
         if found is None:
-            raise UnknownTemplateError(f"there is no template {name!r}")
+            raise NotFoundError(f"there is no template {name!r}", hint="`innkeeper template list` shows what there is")
         return found
 
     def _labelled(self, connection: Connection, name: str, label: str) -> TemplateVersion:
@@ -293,9 +285,7 @@ class TemplateStore:
         if row is None:
             self._id(connection, name)
             held = ", ".join(self.labels(name)) or "none"
-            raise UnknownLabelError(
-                f"the template {name!r} does not hold the label {label!r}", hint=f"it holds: {held}"
-            )
+            raise NotFoundError(f"the template {name!r} does not hold the label {label!r}", hint=f"it holds: {held}")
         return version_of(row)
 
     def _refuse_ambiguous(self, connection: Connection, target: TemplateVersion, label: str) -> None:
@@ -308,7 +298,7 @@ class TemplateStore:
         other = connection.execute(query).scalar()
         if other is not None:
             message = f"{target.name!r} and {other!r} have the same key ({target.key}) under the label {label!r}"
-            raise AmbiguousTemplateError(message, other=other, label=label)
+            raise AlreadyExistsError(message, hint=SAME_KEY, other=other, label=label)
 
     def _remember(
         self,
@@ -332,11 +322,11 @@ ANSWER: Final = ("label", "use_case", "target_model", "enhancer_model", "job_typ
 
 
 def check_name(name: str) -> None:
-    """Refuse what cannot be the name of a template. Raises `RowError`."""
+    """Refuse what cannot be the name of a template. Raises `FieldError`."""
     if not name.strip() or len(name) > _NAME_LENGTH or not name.isprintable():
         where = Where(asset="templates", path="name")
         hint = f"1 to {_NAME_LENGTH} printable characters"
-        raise RowError(f"{name[:_NAME_LENGTH]!r} cannot be the name of a template", where=where, hint=hint)
+        raise FieldError(f"{name[:_NAME_LENGTH]!r} cannot be the name of a template", where=where, hint=hint)
 
 
 def check_label(label: str) -> None:

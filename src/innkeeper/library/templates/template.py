@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from innkeeper.library.errors import RowError
+from innkeeper.library.errors import FieldError
 from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, to_json
 from innkeeper.prompt.errors import FormatError, Where
@@ -97,13 +97,13 @@ class TemplateKey(msgspec.Struct, frozen=True, kw_only=True):
     ) -> TemplateKey:
         """A key from outside data: blanks are None.
 
-        Raises `RowError` for an unknown tier: a template of one must not pass for a general one.
+        Raises `FieldError` for an unknown tier: a template of one must not pass for a general one.
         """
         try:
             tier = Tier(str(content_mode))
         except ValueError:
             known = ", ".join(Tier)
-            raise RowError(f"content_mode is one of {known}, not {content_mode!r}") from None
+            raise FieldError(f"content_mode is one of {known}, not {content_mode!r}") from None
         return cls(
             use_case=use_case.strip(),
             content_mode=tier,

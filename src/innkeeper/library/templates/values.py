@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.library.errors import MissingVariablesError, VariableTypeError
+from innkeeper.library.errors import FieldError, MissingVariablesError
 from innkeeper.library.limits import MAX_VALUE_CHARS, MAX_VALUE_ITEMS, MAX_VALUES_CHARS
 from innkeeper.library.templates.template import Variable
 from innkeeper.macros.engine.errors import MacroLimitError
@@ -63,7 +63,7 @@ def fill(
 
     Raises:
         MissingVariablesError: required variables without a value, all of them.
-        VariableTypeError: a value that its variable does not take.
+        FieldError: a value that its variable does not take.
         MacroLimitError: a value, or all together, too long.
     """
     declared = tuple(variables)
@@ -114,7 +114,7 @@ def _data(value: Any, text: str, short: str, shown: str) -> Any:
 
 
 def _text(var: Variable, value: Any) -> str:
-    """The value as text. Raises `VariableTypeError`, `MacroLimitError`."""
+    """The value as text. Raises `FieldError`, `MacroLimitError`."""
     if isinstance(value, str):
         text = scalar_text(str(value))
     elif isinstance(value, (list, tuple)) and var.type == "list":
@@ -154,9 +154,9 @@ def _plain(value: Any) -> str:
         raise AssertionError from error  # pragma: no cover - the line above raises
 
 
-def _wrong(var: Variable, value: Any) -> VariableTypeError:
+def _wrong(var: Variable, value: Any) -> FieldError:
     message = f"{var.name} takes {var.type}, not {type(value).__name__}"
-    return VariableTypeError(message, where=Where(path=f"values.{var.name}"), variable=var.name)
+    return FieldError(message, where=Where(path=f"values.{var.name}"), variable=var.name)
 
 
 def _too_long(what: str, limit: str, allowed: int, found: int | None = None, name: str | None = None) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy import func, insert, select, update
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.rows import checked, first_row, frozen_rows, record
 from innkeeper.library.db.tables import detection_lists, tier_policies
-from innkeeper.library.errors import DatabaseCorruptError, UnknownRowError, UnknownVersionError
+from innkeeper.library.errors import DatabaseCorruptError, NotFoundError
 from innkeeper.prompt.data import FrozenDict, to_json
 from innkeeper.prompt.errors import Where
 
@@ -34,7 +34,7 @@ class DocumentStore:
     ) -> FrozenDict:
         """Add a version, inactive unless asked for; returns its row. ``author`` is ``who`` unless it was somebody else.
 
-        Raises `RowError`, and `UsageError` for what is not data.
+        Raises `FieldError`, and `UsageError` for what is not data.
         """
         with self.db.publishing() as connection:
             version = (self._latest(connection, name) or 0) + 1
@@ -56,7 +56,7 @@ class DocumentStore:
             return frozen_rows(connection.execute(query))
 
     def activate(self, name: str, version: int, *, who: str = "", approved_by: str | None = None) -> FrozenDict:
-        """Make a version the active one of its name. Raises `UnknownRowError`, `UnknownVersionError`."""
+        """Make a version the active one of its name. Raises `NotFoundError`."""
         with self.db.publishing() as connection:
             self._get(connection, name, version)
             here = self.table.c.name == name
@@ -67,7 +67,7 @@ class DocumentStore:
             return self._get(connection, name, version)
 
     def deactivate(self, name: str, *, who: str = "") -> None:
-        """Leave a name without an active version. Raises `UnknownRowError`."""
+        """Leave a name without an active version. Raises `NotFoundError`."""
         with self.db.publishing() as connection:
             self._get(connection, name, None)
             here = (self.table.c.name == name) & self.table.c.is_active
@@ -75,7 +75,7 @@ class DocumentStore:
             self._record(connection, "deactivate", name, None, who)
 
     def get(self, name: str, version: int | None = None) -> FrozenDict:
-        """A version; the latest where none is named. Raises `UnknownRowError`, `UnknownVersionError`."""
+        """A version; the latest where none is named. Raises `NotFoundError`."""
         with self.db.reading() as connection:
             return self._get(connection, name, version)
 
@@ -106,11 +106,11 @@ class DocumentStore:
         latest = self._latest(connection, name)
         place = Where(asset=self.table.name, path=name)
         if latest is None:
-            raise UnknownRowError(f"{self.table.name} has nothing called {name!r}", where=place)
+            raise NotFoundError(f"{self.table.name} has nothing called {name!r}", where=place)
         here = (self.table.c.name == name) & (self.table.c.version == (version or latest))
         row = first_row(connection.execute(select(self.table).where(here)))
         if row is None:
-            raise UnknownVersionError(f"{name!r} has no version {version}", where=place)
+            raise NotFoundError(f"{name!r} has no version {version}", where=place)
         return self._whole(row)
 
     def _whole(self, row: FrozenDict) -> FrozenDict:

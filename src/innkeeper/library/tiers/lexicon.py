@@ -15,9 +15,8 @@ from typing import Final, Literal, NoReturn
 
 import msgspec
 
-from innkeeper.library.errors import LexiconError
 from innkeeper.library.limits import MAX_LEXICON_BYTES, MAX_LEXICON_ENTRIES, MAX_LEXICON_PATTERN
-from innkeeper.prompt.errors import LimitError, Where
+from innkeeper.prompt.errors import FormatError, LimitError, Where
 from innkeeper.text.confusables import fold_word
 from innkeeper.text.pyregex import PatternLimitError, PatternSyntaxError, compile_pattern
 
@@ -58,7 +57,7 @@ class Lexicon(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The list itself, where it can be used.
 
         Raises:
-            LexiconError: an id twice or empty, a pattern or context without a letter or digit, a weight out of range, an
+            FormatError: an id twice or empty, a pattern or context without a letter or digit, a weight out of range, an
                 expression that is none.
             LimitError: too many entries, or too long a pattern.
         """
@@ -80,7 +79,7 @@ def load_lexicon(data: bytes | str, *, asset: str | None = None) -> Lexicon:
     """A list from its JSON.
 
     Raises:
-        LexiconError: no such JSON, or as `Lexicon.checked` says.
+        FormatError: no such JSON, or as `Lexicon.checked` says.
         LimitError: too large.
     """
     if len(data) > MAX_LEXICON_BYTES:
@@ -89,16 +88,17 @@ def load_lexicon(data: bytes | str, *, asset: str | None = None) -> Lexicon:
         )
     try:
         return msgspec.json.decode(data, type=Lexicon).checked()
-    except LexiconError as error:
+    except FormatError as error:
         raise error.at(asset=asset) from None
     except (msgspec.DecodeError, UnicodeError) as error:
-        raise LexiconError(f"not a detection list: {error}", where=_at(asset)) from error
+        raise FormatError(f"not a detection list: {error}", where=_at(asset), hint=_HINT) from error
 
 
 def _at(asset: str | None) -> Where | None:
     return None if asset is None else Where(asset=asset)
 
 
+_HINT: Final = "each entry has its own id, a pattern with letters, a category, and a weight above 0 up to 1"
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
 
 
@@ -108,12 +108,12 @@ def check(lexicon: Lexicon) -> None:
     if size > MAX_LEXICON_ENTRIES:
         raise LimitError("a detection list", limit="MAX_LEXICON_ENTRIES", allowed=MAX_LEXICON_ENTRIES, found=size)
     if not (lexicon.name.strip() and lexicon.version.strip()):
-        raise LexiconError("a detection list needs a name and a version", hint="give it both")
+        raise FormatError("a detection list needs a name and a version", hint="give it both")
     seen: set[str] = set()
     for number, entry in enumerate(lexicon.entries):
         where = Where(path=f"entries[{number}]")
         for wrong in _faults(entry, seen):
-            raise LexiconError(f"{wrong} (entry {entry.id[:80]!r})", where=where)
+            raise FormatError(f"{wrong} (entry {entry.id[:80]!r})", where=where, hint=_HINT)
         seen.add(entry.id)
         for text in (entry.pattern, *entry.allow_contexts):
             if len(text) > MAX_LEXICON_PATTERN:

@@ -38,7 +38,7 @@ class DraftFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     note: str = ""
 
     def draft(self, *, author: str = "") -> TemplateDraft:
-        """The draft that it describes. Raises `RowError`."""
+        """The draft that it describes. Raises `FieldError`."""
         return TemplateDraft(
             name=self.name,
             description=self.description,

@@ -17,7 +17,7 @@ from innkeeper.content.finding import Finding
 from innkeeper.content.json.document import locate
 from innkeeper.content.json.text import decode_json
 from innkeeper.content.limits import LIMITS as CONTENT_LIMITS
-from innkeeper.library.errors import TransferError, TransferVersionError
+from innkeeper.library.errors import TransferError
 from innkeeper.library.limits import MAX_TRANSFER_BYTES
 from innkeeper.library.templates.template import TemplateKey, Variable
 from innkeeper.library.transfer.yamltext import parse_yaml, write_yaml
@@ -143,7 +143,7 @@ def parse(data: bytes, *, asset: str, form: str | None = None) -> Parsed:
 
     Raises:
         TransferError: it is not JSON or YAML, or has something that does not belong; with line and column.
-        TransferVersionError: it is of another version.
+        TransferError: it is of another version.
         LimitError: it is too large or too deep.
     """
     tree, place = read_tree(data, asset=asset, form=form)
@@ -216,7 +216,8 @@ def _check_version(tree: Any, asset: str) -> None:
     if tree.get("schema") != SCHEMA:
         version = str(tree.get("schema"))[:20]
         message = f"an export of version {version}; this Innkeeper reads version {SCHEMA}"
-        raise TransferVersionError(message, where=Where(asset, path="schema"))
+        hint = "import it with the Innkeeper that wrote it, or a later one"
+        raise TransferError(message, where=Where(asset, path="schema"), hint=hint)
 
 
 def typed(tree: Any, place: Place, kind: type[T]) -> T:

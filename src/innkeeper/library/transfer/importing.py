@@ -16,7 +16,7 @@ from sqlalchemy import delete, select, update
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.rows import checked, insert_many, record
 from innkeeper.library.db.tables import label_events, negative_prompts, template_labels, template_versions, templates
-from innkeeper.library.errors import AmbiguousTemplateError, ConflictError, TransferError
+from innkeeper.library.errors import SAME_KEY, AlreadyExistsError, ConflictError, TransferError
 from innkeeper.library.models.stores import ModelStore, NegativeStore, ProviderStore, SettingsStore, ToolStore
 from innkeeper.library.templates.rows import label_values, select_versions, version_of, version_values
 from innkeeper.library.templates.store import ANSWER, Validate, check_label, check_name
@@ -79,8 +79,8 @@ def import_library(
     Raises:
         TransferError: something in the file cannot be; with its line.
         ConflictError: a version is there already with another content.
-        AmbiguousTemplateError: two templates would answer the same request.
-        RowError: a value that the database cannot hold.
+        AlreadyExistsError: two templates would answer the same request.
+        FieldError: a value that the database cannot hold.
     """
     work: _Import | None = None
     try:
@@ -247,7 +247,7 @@ class _Import:
             row = checked(template_labels, label_values(version, label, who=self.who, at=self.now))
             if _answer(row) in answers:
                 message = f"another template answers what {version.name!r} answers under the label {label!r}"
-                raise AmbiguousTemplateError(message, where=self.place(path))
+                raise AlreadyExistsError(message, where=self.place(path), hint=SAME_KEY)
             answers[_answer(row)] = _key((version, label, path))
             rows.append(row)
             events.append(self._event(version, label))

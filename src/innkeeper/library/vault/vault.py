@@ -16,12 +16,12 @@ import msgspec
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.rows import AuditStore
 from innkeeper.library.errors import (
-    RowError,
+    FieldError,
+    NotFoundError,
     TamperedSecretError,
-    UnknownRowError,
     VaultError,
+    VaultKeyError,
     VaultKeyMissingError,
-    WrongVaultKeyError,
     with_near,
 )
 from innkeeper.library.models.stores import ProviderStore, SecretStore
@@ -110,7 +110,7 @@ class Vault:
         """Set a secret, in place of what it was.
 
         Raises:
-            RowError: a name that cannot be one, or a value that is empty or too long.
+            FieldError: a name that cannot be one, or a value that is empty or too long.
             VaultError: there is no usable key.
         """
         secret = _checked(name, value if isinstance(value, Secret) else Secret(value))
@@ -119,7 +119,7 @@ class Vault:
         return next(entry for entry in self.list() if entry.name == name)
 
     def unset(self, name: str, *, who: str = "") -> None:
-        """Forget a secret. Raises `UnknownRowError`."""
+        """Forget a secret. Raises `NotFoundError`."""
         with self._known(name):
             self._store.remove(name, who=who)
 
@@ -170,7 +170,7 @@ class Vault:
         """The secret itself, for an adapter that sends it. The use is recorded first; where it cannot be, nothing is revealed.
 
         Raises:
-            UnknownRowError: it is not set.
+            NotFoundError: it is not set.
             VaultError: its key is missing or another, or it was tampered with.
         """
         with self._known(name):
@@ -183,7 +183,8 @@ class Vault:
         key = ring.get(row["key_id"])
         if key is None:
             message = f"the secret was sealed with the key {row['key_id']}, which is not among those given"
-            raise WrongVaultKeyError(message, where=Where(asset="secrets", path=name))
+            hint = "give the key it was sealed with beside the present one, or set the secret again"
+            raise VaultKeyError(message, where=Where(asset="secrets", path=name), hint=hint)
         return unseal(name, sealed, key)
 
     # ---------------------------------------------------------------------------------------------------------- looking
@@ -252,10 +253,10 @@ class _Known:
         return None
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        if isinstance(error, UnknownRowError):
+        if isinstance(error, NotFoundError):
             names = (entry.name for entry in self._vault.list() if entry.is_set)
             hint = "`innkeeper vault list` shows what is set"
-            missing = UnknownRowError(f"there is no secret {self._name[:128]!r}", hint=hint)
+            missing = NotFoundError(f"there is no secret {self._name[:128]!r}", hint=hint)
             raise with_near(missing, self._name, names) from None
 
 
@@ -271,16 +272,16 @@ def _set_hint(name: str) -> str:
 
 def _checked(name: str, secret: Secret) -> Secret:
     if not _NAME.fullmatch(name):
-        raise RowError("a secret's name is 1 to 128 letters, digits, dots, dashes and underscores")
+        raise FieldError("a secret's name is 1 to 128 letters, digits, dots, dashes and underscores")
     size = len(secret.reveal().encode("utf-8", "surrogatepass"))
     if not secret or not secret.reveal().strip() or "\0" in secret.reveal():
-        raise RowError(f"the value for {name!r} is empty or no text")
+        raise FieldError(f"the value for {name!r} is empty or no text")
     if size > MOST_BYTES:
-        raise RowError(f"the value for {name!r} is longer than {MOST_BYTES:,} bytes")
+        raise FieldError(f"the value for {name!r} is longer than {MOST_BYTES:,} bytes")
     try:
         secret.reveal().encode()
     except UnicodeEncodeError:
-        raise RowError(f"the value for {name!r} is no text") from None
+        raise FieldError(f"the value for {name!r} is no text") from None
     return secret
 
 
