@@ -1,7 +1,7 @@
 """Instrumenter and Trace: what each step of a build read, decided and took.
 
 Events (1-vibetavern-pipeline, *Instrumentation*): ``step_start`` (name), ``step_finish`` (name), ``step_error`` (name, error),
-``warning`` (message, step), ``stat`` (key, value, step).
+``warning`` (message, step), ``stat`` (key, value, step); ``expand`` (stage, text): the macros of a text are replaced.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import msgspec
 
 from innkeeper.prompt.errors import UsageError
 
-__all__ = ["EVENTS", "Instrumenter", "Trace", "TraceCollector", "TraceStep"]
+__all__ = ["EVENTS", "Expansion", "Instrumenter", "Trace", "TraceCollector", "TraceStep"]
 
 EVENTS: Final = {
     "step_start": frozenset({"name"}),
@@ -23,6 +23,7 @@ EVENTS: Final = {
     "step_error": frozenset({"name", "error"}),
     "warning": frozenset({"message", "step"}),
     "stat": frozenset({"key", "value", "step"}),
+    "expand": frozenset({"stage", "text"}),
 }
 """Every event and the payload keys it may carry."""
 
@@ -46,11 +47,19 @@ class TraceStep(msgspec.Struct, frozen=True, omit_defaults=True):
     error: str | None = None
 
 
+class Expansion(msgspec.Struct, frozen=True):
+    """A text whose macros were replaced: its beginning, and the stage of the build's order of evaluation."""
+
+    stage: str
+    text: str
+
+
 class Trace(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The steps of one build in the order they started."""
+    """The steps of one build in the order they started, and the texts whose macros were replaced, in that order."""
 
     steps: tuple[TraceStep, ...]
     fingerprint: str | None = None
+    expansions: tuple[Expansion, ...] = ()
 
     @property
     def duration_ms(self) -> float:
@@ -101,6 +110,7 @@ class TraceCollector:
         self._timer = timer
         self._frames: dict[str, _Frame] = {}
         self._open: list[_Frame] = []
+        self._expansions: list[Expansion] = []
 
     def __call__(self, event: str, /, **payload: Any) -> None:
         """Receive one event."""
@@ -143,9 +153,12 @@ class TraceCollector:
     def _stat(self, key: str, value: Any, step: str | None = None) -> None:
         self._frame(step).stats[key] = value
 
+    def _expand(self, stage: str, text: str) -> None:
+        self._expansions.append(Expansion(stage, text))
+
     def to_trace(self, fingerprint: str | None = None) -> Trace:
         """What was collected so far."""
-        return Trace(tuple(_trace_step(frame) for frame in self._frames.values()), fingerprint)
+        return Trace(tuple(_trace_step(frame) for frame in self._frames.values()), fingerprint, tuple(self._expansions))
 
 
 def _trace_step(frame: _Frame) -> TraceStep:

@@ -39,13 +39,17 @@ _NEWLINES = re.compile(r"\n+")
 
 
 def resolved_field(env: MacroEnvironment, written: Field, resolve: Callable[[str, MacroEnvironment], str]) -> str:
-    """A field with its macros resolved: a text, or the parts of a group's members, each on lines of its own."""
+    """A field with its macros resolved: a text, or the parts of a group's members, each on lines of its own.
+
+    Of a member's part both sides come before the text.
+    """
     if isinstance(written, str):
         return _clean(strip(written), env, resolve)
     parts = []
     for voice in written:
         own = dataclasses.replace(env, char=voice.char)
-        parts.append("".join(_clean(text, own, resolve) for text in (voice.before, strip(voice.text), voice.after)))
+        before, after, text = (_clean(text, own, resolve) for text in (voice.before, voice.after, strip(voice.text)))
+        parts.append(before + text + after)
     return "\n".join(part for part in parts if part)
 
 

@@ -7,9 +7,8 @@ another's argument works only when its own pass comes first. The order of the pa
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, Final
 
 from innkeeper.macros.engine.environment import Field, MacroEnvironment
@@ -20,6 +19,7 @@ from innkeeper.macros.engine.ranges import Edit, MacroRange, edited
 from innkeeper.macros.silly import chat, settings
 from innkeeper.macros.silly.card import active_names, examples_text, group_names, resolved_field
 from innkeeper.macros.silly.core import chat_hash, picked, roll, trimmed_spans, without_spans
+from innkeeper.macros.silly.effects import card_has_effects
 from innkeeper.macros.silly.legacy_tags import (
     Finder,
     Found,
@@ -130,7 +130,7 @@ def substitute_legacy(
 
 
 def _run(text: str, world: _World, dynamic: Mapping[str, Any]) -> str:
-    if world.with_card and _stirs(world.env):
+    if world.with_card and card_has_effects(world.env):  # then it happens for each text, needed or not
         for name in _card_order(world.env):
             world.card(name)
         for greeting in (world.env.card.first_message, *world.env.card.alternate_greetings):
@@ -149,33 +149,6 @@ def _run(text: str, world: _World, dynamic: Mapping[str, Any]) -> str:
             return text
     _report_unknown(text, world)
     return text
-
-
-_STIRRING: Final = re.compile(
-    r"\{\{(?:(?:set|add|inc|dec)(?:global)?var::|random|roll|banned)", re.IGNORECASE | re.ASCII
-)
-
-
-def _stirs(env: MacroEnvironment) -> bool:
-    """Whether resolving the card writes variables, draws or bans: then it happens for each text, needed or not."""
-    card = env.card
-    fields = (card.description, card.personality, card.scenario, card.mes_examples, card.system_prompt)
-    others = (card.post_history, card.depth_prompt, card.creator_notes, card.first_message, env.persona)
-    return _any_stirs((*fields, *others, *card.alternate_greetings))
-
-
-@lru_cache(maxsize=64)
-def _any_stirs(fields: tuple[Field, ...]) -> bool:
-    texts = (text for part in fields for text in _texts(part))
-    return any(_STIRRING.search(text) for text in texts)
-
-
-def _texts(part: Field) -> Iterator[str]:
-    if isinstance(part, str):
-        yield part
-    else:
-        for voice in part:
-            yield from (voice.before, voice.text, voice.after)
 
 
 def _card_order(env: MacroEnvironment) -> list[str]:

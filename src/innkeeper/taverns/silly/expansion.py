@@ -5,15 +5,16 @@ A text on its way is a tuple of `Piece`: runs of text with their origins, which 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
 from innkeeper.macros.engine.environment import MacroEnvironment
 from innkeeper.macros.engine.ranges import MacroRange, made_pieces
 from innkeeper.macros.silly import is_plain, substitute
+from innkeeper.macros.silly.effects import has_effects
 from innkeeper.prompt.origin import Origin, OriginAsset, Piece
 
 __all__ = ["LINE_BREAK", "SEPARATOR", "Expander", "Pieces", "cut", "in_lines", "origin_of", "pieces_of", "text_of"]
@@ -59,19 +60,34 @@ def in_lines(*texts: Pieces) -> Pieces:
 
 @dataclass(frozen=True, slots=True)
 class Expander:
-    """Expands macros for this build. What is learnt later, as lore's outlets, ``env`` reads where it is kept."""
+    """Expands macros for this build. What is learnt later, as lore's outlets, ``env`` reads where it is kept.
+
+    ``card_effects`` says that resolving the card changes something. The former engine resolves it for every text, plain ones
+    too; then none of them may be left out. ``report`` is told of each text.
+    """
 
     env: MacroEnvironment
     pack: Literal["new", "legacy"] = "new"
+    card_effects: bool = False
+    report: Callable[[str], None] | None = None
+
+    def is_settled(self, text: str) -> bool:
+        """Whether the text is what it would be expanded to, and expanding it would change nothing."""
+        return is_plain(text) and not (self.card_effects and self.pack == "legacy" and text)
 
     def __call__(self, text: str, *, original: str | None = None) -> str:
         """The text with its macros replaced."""
-        return text if is_plain(text) else substitute(text, self.env, pack=self.pack, original=original)
+        return text if self.is_settled(text) else self._expanded(text, self.env, original=original)
+
+    def again(self, text: str, *, bare: bool = False) -> None:
+        """Expand a text for the effects of its macros alone: reports were made when its result was used."""
+        if has_effects(text) or (self.card_effects and ("{{" in text or not self.is_settled(text))):
+            self._expanded(text, replace(self.env, warn=None), replace_character_card=not bare)
 
     def ranged(self, text: str) -> tuple[str, list[MacroRange]]:
         """The text with its macros replaced, and what each of them made of it."""
         ranges: list[MacroRange] = []
-        return substitute(text, self.env, pack=self.pack, ranges=ranges), ranges
+        return text if self.is_settled(text) else self._expanded(text, self.env, ranges=ranges), ranges
 
     def written(self, text: str, origin: Origin, *, original: str | None = None) -> Pieces:
         """A text of one origin with its macros replaced: what a macro gave names it."""
@@ -86,17 +102,20 @@ class Expander:
         other fields are empty (`sillytavern.md` 14).
         """
         text = text_of(source)
-        if is_plain(text):
+        if is_plain(text) if bare else self.is_settled(text):
             return source
         env = self.env if char is None else replace(self.env, char=char)
         ranges: list[MacroRange] = []
-        expanded = substitute(
-            text, env, pack=self.pack, original=original, replace_character_card=not bare, ranges=ranges
-        )
+        expanded = self._expanded(text, env, original=original, replace_character_card=not bare, ranges=ranges)
         if expanded == text:
             return source
         made = made_pieces(expanded, ranges, source[0].origin)
         return made if len(source) == 1 else tuple(_carried(source, text, made))
+
+    def _expanded(self, text: str, env: MacroEnvironment, **options: Any) -> str:
+        if self.report is not None:
+            self.report(text)
+        return substitute(text, env, pack=self.pack, **options)
 
 
 def _carried(source: Pieces, text: str, made: Pieces) -> Iterator[Piece]:

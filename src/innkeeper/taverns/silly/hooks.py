@@ -5,12 +5,14 @@ What *after* hooks add is counted again, so that nothing escapes the budget.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final, Literal
 
 import msgspec
 
 from innkeeper.budget.report import TrimReport
+from innkeeper.macros.silly.effects import card_has_effects
 from innkeeper.prompt.errors import MaxTokensExceededError, UsageError
 from innkeeper.prompt.hooks import HookContext, settled
 from innkeeper.prompt.note import NoteKind
@@ -19,10 +21,12 @@ from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.state import State
 from innkeeper.taverns.silly.expansion import Expander
 from innkeeper.taverns.silly.inputs import SillyInputs, inputs_with, read_inputs
-from innkeeper.taverns.silly.line import Line
+from innkeeper.taverns.silly.order import CHAT_ORDER, TEXT_ORDER, Order
 from innkeeper.taverns.silly.room import Counting, counted
 from innkeeper.taverns.silly.scene import (
+    CardTexts,
     Scene,
+    bias_text,
     card_texts,
     chat_lines,
     chat_of,
@@ -43,35 +47,94 @@ class HooksConfig(StepConfig, frozen=True, kw_only=True):
 
 
 def run(state: State, _config: HooksConfig) -> None:
-    """Read the inputs (hooks first), make the macro environment, expand the card and the chat's first message."""
+    """Read the inputs (hooks first), make the macro environment, expand what comes before the lore: see `order`."""
     inputs = _hooked(state, read_inputs(state))
     note_unused(state, inputs)
-    lines = chat_lines(inputs)
-    expand = Expander(
-        environment_of(state, inputs, lines), "new" if inputs.power.experimental_macro_engine else "legacy"
-    )
-    inputs, lines = _spoken(state, inputs, lines, expand)
-    texts = card_texts(inputs, expand)
-    if lines:
-        lines = (expanded(lines[0], expand), *lines[1:])
-    expand = replace(expand, env=replace(expand.env, chat=chat_of(lines)))
-    counting = Counting.of(state, inputs)
-    state.scratch["hooks"] = Scene(
-        inputs, expand, texts, shown_lines(inputs, lines), lines, counting.message, counting.name
-    )
+    opening = Opening(state, inputs)
+    opening.order.follow(opening.stages())
+    state.scratch["hooks"] = opening.scene()
 
 
-def _spoken(
-    state: State, inputs: SillyInputs, lines: tuple[Line, ...], expand: Expander
-) -> tuple[SillyInputs, tuple[Line, ...]]:
-    """What the user says now, with macros resolved before all others: the message, and the quiet prompt."""
-    if len(lines) > len(inputs.lines):
-        lines = (*lines[:-1], expanded(lines[-1], expand))
-    elif inputs.message:
-        state.note(NoteKind.IGNORED, f"the message is not sent for {inputs.type!r}", data={"input": "message"})
-    quiet = expand(inputs.generation.quiet_prompt)
-    generation = msgspec.structs.replace(inputs.generation, quiet_prompt=quiet)
-    return msgspec.structs.replace(inputs, generation=generation), lines
+class Opening:
+    """A build's first stages at work: each leaves here what it makes; together they are the `Scene`."""
+
+    def __init__(self, state: State, inputs: SillyInputs) -> None:
+        self.state, self.inputs = state, inputs
+        self.order = Order(state, TEXT_ORDER if inputs.is_text else CHAT_ORDER, repeats=inputs.compat.repeated_effects)
+        self.lines = chat_lines(inputs)
+        self.is_sent = len(self.lines) > len(inputs.lines)
+        self.texts = CardTexts()
+        self.bias = ""
+        env = environment_of(state, inputs, self.lines[:-1] if self.is_sent else self.lines)
+        report = self.order.report if state.inputs.ports.instrumenter is not None else None
+        pack: Literal["new", "legacy"] = "new" if inputs.power.experimental_macro_engine else "legacy"
+        self.expand = Expander(env, pack, card_has_effects(env), report)
+
+    def stages(self) -> dict[str, Callable[[], None]]:
+        """What is done in each stage."""
+        return {
+            "quiet_prompt": self._quiet_prompt,
+            "bias": self._bias,
+            "message": self._message,
+            "bias_again": self._bias_again,
+            "card": self._card,
+            "greetings": self._greetings,
+            "first_message": self._first_message,
+        }
+
+    def scene(self) -> Scene:
+        """What they have made."""
+        counting = Counting.of(self.state, self.inputs)
+        return Scene(
+            inputs=self.inputs,
+            expand=self.expand,
+            texts=self.texts,
+            lines=shown_lines(self.inputs, self.lines),
+            all_lines=self.lines,
+            order=self.order,
+            bias=self.bias,
+            count=counting.message,
+            counted_by=counting.name,
+        )
+
+    def _quiet_prompt(self) -> None:
+        quiet = self.expand(self.inputs.generation.quiet_prompt)
+        generation = msgspec.structs.replace(self.inputs.generation, quiet_prompt=quiet)
+        self.inputs = self.inputs.replace(generation=generation)
+
+    def _bias(self) -> None:
+        text = bias_text(self.inputs, self.lines)
+        self.bias = self.expand(text) if text else ""
+
+    def _message(self) -> None:
+        """What the user says now: the chat that macros see has it from here on."""
+        if self.is_sent:
+            self.lines = (*self.lines[:-1], expanded(self.lines[-1], self.expand))
+            self._see_lines()
+        elif self.inputs.message:
+            message = f"the message is not sent for {self.inputs.type!r}"
+            self.state.note(NoteKind.IGNORED, message, data={"input": "message"})
+
+    def _see_lines(self) -> None:
+        self.expand = replace(self.expand, env=replace(self.expand.env, chat=chat_of(self.lines)))
+
+    def _bias_again(self) -> None:
+        if self.is_sent:
+            self.expand.again(bias_text(self.inputs, self.lines))
+
+    def _card(self) -> None:
+        fields = next(stage.texts for stage in self.order.stages if stage.name == "card")
+        self.texts = card_texts(self.inputs, self.expand, fields)
+
+    def _greetings(self) -> None:
+        card = self.expand.env.card
+        for text in (card.first_message, *card.alternate_greetings):
+            self.expand.again(text, bare=True)
+
+    def _first_message(self) -> None:
+        if self.lines:
+            self.lines = (expanded(self.lines[0], self.expand), *self.lines[1:])
+            self._see_lines()
 
 
 def _hooked(state: State, inputs: SillyInputs) -> SillyInputs:

@@ -181,13 +181,8 @@ PLAN_ASSEMBLY: Final = Step("plan_assembly", run, NoConfig)
 
 
 def bias_of(scene: Scene) -> str:
-    """The bias with its macros resolved; empty when it is blank, and where the user speaks or a message is continued."""
-    if scene.type in ("continue", "impersonate"):
-        return ""
-    line = next((line for line in reversed(scene.all_lines) if line.is_user or line.narrator), None)
-    own = line.bias if line is not None and not scene.inputs.message else ""
-    text = scene.expand(own if own.strip() else scene.inputs.power.user_prompt_bias)
-    return text if text.strip() else ""
+    """The bias; empty when it is blank."""
+    return scene.bias if scene.bias.strip() else ""
 
 
 def resolve_greeting(state: State, scene: Scene) -> None:

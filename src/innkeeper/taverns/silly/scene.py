@@ -17,7 +17,6 @@ import msgspec
 
 from innkeeper.content.character import Character
 from innkeeper.macros.engine.environment import CardFields, ChatLine, Field, MacroEnvironment, Voice
-from innkeeper.macros.silly import is_plain
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.note import Note
 from innkeeper.prompt.origin import Origin, OriginAsset
@@ -25,16 +24,19 @@ from innkeeper.prompt.state import State
 from innkeeper.taverns.silly.expansion import Expander, Pieces, in_lines, pieces_of, text_of
 from innkeeper.taverns.silly.inputs import Group, SillyInputs
 from innkeeper.taverns.silly.line import Line
+from innkeeper.taverns.silly.order import Order
 
 __all__ = [
     "CardTexts",
     "Scene",
+    "bias_text",
     "card_texts",
     "chat_lines",
     "environment_of",
     "expanded",
     "scene_of",
     "shown_lines",
+    "without_returns",
 ]
 
 Count = Callable[[Mapping[str, Any]], int]
@@ -49,7 +51,10 @@ class Scene:
     texts: CardTexts
     lines: tuple[Line, ...]
     all_lines: tuple[Line, ...]
+    order: Order
     count: Count
+    bias: str = ""
+    """The beginning of the reply that the user wants."""
     counted_by: str = ""
     """What ``count`` counts by, when that is the same in every build."""
 
@@ -74,10 +79,7 @@ _NEWLINES: Final = re.compile(r"\n+")
 
 
 class CardTexts(msgspec.Struct, frozen=True, kw_only=True):
-    """Card texts after macros, and in ``pieces`` where they came from.
-
-    ``system`` and ``jailbreak`` keep their macros: they are expanded where they are used.
-    """
+    """Card texts after macros, and in ``pieces`` where they came from; ``examples`` may be those of several cards."""
 
     description: str = ""
     personality: str = ""
@@ -92,8 +94,8 @@ class CardTexts(msgspec.Struct, frozen=True, kw_only=True):
     pieces: Mapping[str, Pieces] = EMPTY
 
 
-def card_texts(inputs: SillyInputs, expand: Expander) -> CardTexts:
-    """The card's texts, expanded once each, in SillyTavern's order; a group's cards are joined where its mode says so."""
+def card_texts(inputs: SillyInputs, expand: Expander, order: Sequence[str]) -> CardTexts:
+    """The card's texts, expanded once each, in this order; a group's cards are joined where its mode says so."""
     card, chat, power = inputs.character, inputs.metadata, inputs.power
     depth_prompt = card.depth_prompt.prompt if card.depth_prompt else ""
     texts = {
@@ -109,22 +111,30 @@ def card_texts(inputs: SillyInputs, expand: Expander) -> CardTexts:
     }
     for name, is_used in (("system", power.prefer_character_prompt), ("jailbreak", power.prefer_character_jailbreak)):
         texts[name] = texts[name] if is_used else ("", texts[name][1])
-    pieces = {name: _clean(inputs, expand, pieces_of(text.strip(), origin)) for name, (text, origin) in texts.items()}
-    group = inputs.group
-    if group is not None and group.settings.generation_mode:
-        fields = environment_fields(inputs)
-        joined = {"description": fields.description, "personality": fields.personality}
-        joined |= {} if chat.get("scenario") else {"scenario": fields.scenario}
-        joined |= {} if chat.get("mes_example") else {"examples": fields.mes_examples}
-        for name, voices in joined.items():
-            pieces[name] = in_lines(
-                *(
-                    _clean(inputs, expand, _spoken(voice, texts[name][1]))
-                    for voice in voices
-                    if isinstance(voice, Voice)
-                )
-            )
+    joined = _joined_fields(inputs)
+    pieces: dict[str, Pieces] = {}
+    for name in order:
+        text, origin = texts[name]
+        parts = joined.get(name)
+        if parts is None:
+            pieces[name] = _clean(inputs, expand, pieces_of(text.strip(), origin))
+        else:
+            pieces[name] = in_lines(*(_of_voice(inputs, expand, voice, origin) for voice in parts))
     return CardTexts(version=card.character_version, pieces=pieces, **{name: text_of(pieces[name]) for name in texts})
+
+
+def _joined_fields(inputs: SillyInputs) -> Mapping[str, tuple[Voice, ...]]:
+    """The texts that the members of a group share, as their parts."""
+    if inputs.group is None or not inputs.group.settings.generation_mode:
+        return EMPTY
+    fields = environment_fields(inputs)
+    shared = {
+        "description": fields.description,
+        "personality": fields.personality,
+        "scenario": fields.scenario,
+        "examples": fields.mes_examples,
+    }
+    return {name: parts for name, parts in shared.items() if isinstance(parts, tuple)}
 
 
 def _from_card(field: str, text: str, chat: Mapping[str, Any] = EMPTY) -> tuple[str, Origin]:
@@ -134,18 +144,27 @@ def _from_card(field: str, text: str, chat: Mapping[str, Any] = EMPTY) -> tuple[
     return text, Origin(OriginAsset.CHARACTER, field)
 
 
-def _clean(inputs: SillyInputs, expand: Expander, pieces: Pieces) -> Pieces:
-    pieces = expand.pieces(pieces, bare=True)
+def _clean(inputs: SillyInputs, expand: Expander, pieces: Pieces, char: str | None = None) -> Pieces:
+    """A text of the card, expanded: without carriage returns and, where the settings say so, without empty lines."""
+    pieces = expand.pieces(pieces, char=char, bare=True)
     text = text_of(pieces)
-    if not inputs.power.collapse_newlines or "\n\n" not in text:
-        return pieces
-    return pieces_of(_NEWLINES.sub("\n", text), pieces[0].origin)
+    if inputs.power.collapse_newlines and "\n\n" in text:
+        pieces = pieces_of(_NEWLINES.sub("\n", text), pieces[0].origin)
+    return without_returns(pieces) if "\r" in text else pieces
 
 
-def _spoken(voice: Voice, origin: Origin) -> Pieces:
-    """A member's part of a field of the group, in its form."""
-    text = f"{voice.before}{voice.text}{voice.after}".replace("{{char}}", voice.char)
-    return pieces_of(text, msgspec.structs.replace(origin, name=voice.char))
+def without_returns(pieces: Pieces) -> Pieces:
+    """Pieces without the carriage returns in them."""
+    return tuple(part for piece in pieces for part in pieces_of(piece.text.replace("\r", ""), piece.origin))
+
+
+def _of_voice(inputs: SillyInputs, expand: Expander, voice: Voice, origin: Origin) -> Pieces:
+    """A member's part of a field of the group: what stands around it, then the text, each for itself."""
+    own = msgspec.structs.replace(origin, name=voice.char)
+    before, after, text = (
+        _clean(inputs, expand, pieces_of(part, own), voice.char) for part in (voice.before, voice.after, voice.text)
+    )
+    return (*before, *text, *after)
 
 
 def chat_lines(inputs: SillyInputs) -> tuple[Line, ...]:
@@ -168,9 +187,21 @@ def shown_lines(inputs: SillyInputs, lines: tuple[Line, ...]) -> tuple[Line, ...
     return visible[:-1] if inputs.type == "swipe" else visible
 
 
+def bias_text(inputs: SillyInputs, lines: Sequence[Line]) -> str:
+    """The beginning of the reply that the user wants, as it is written; none where the user speaks or a message is continued.
+
+    It is the one kept with the newest line of the user's, or the narrator's, unless something is said now; else the setting.
+    """
+    if inputs.type in ("continue", "impersonate"):
+        return ""
+    line = next((line for line in reversed(lines) if line.is_user or line.narrator), None)
+    own = line.bias if line is not None and not inputs.message else ""
+    return own if own.strip() else inputs.power.user_prompt_bias
+
+
 def expanded(line: Line, expand: Expander) -> Line:
     """The line with its macros replaced."""
-    if is_plain(line.text):
+    if expand.is_settled(line.text):
         return line
     pieces = expand.written(line.text, line.origin)
     return msgspec.structs.replace(line, text=text_of(pieces), pieces=pieces)
@@ -261,16 +292,18 @@ def _started(examples: str) -> str:
 
 
 def _voices(inputs: SillyInputs, group: Group, title: str, field: Callable[[Character], str]) -> list[Voice]:
-    before, after = (
-        text.replace("<FIELDNAME>", title) for text in (group.settings.join_prefix, group.settings.join_suffix)
-    )
+    around = group.settings.join_prefix, group.settings.join_suffix
     voices = []
     for index, member in enumerate(group.members):
         muted = index in group.settings.disabled and group.settings.generation_mode != APPEND_ALL
         text = field(member)
         if text and (not muted or member is inputs.character):
+            before, after, text = (_FIELD_NAME.sub(lambda _: title, part) for part in (*around, text))
             voices.append(Voice(member.name, text, before, after))
     return voices
+
+
+_FIELD_NAME: Final = re.compile("<FIELDNAME>", re.IGNORECASE)
 
 
 def chat_of(lines: Sequence[Line]) -> Callable[[], list[ChatLine]]:

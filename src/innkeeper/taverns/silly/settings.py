@@ -254,6 +254,10 @@ class Compat(msgspec.Struct, frozen=True, kw_only=True):
     """A preset's own prompt that does not say ``"system_prompt": false`` is sent only in the chat (measured on SillyTavern
     1.19). Off: it is sent in its turn."""
 
+    repeated_effects: bool = True
+    """Texts that SillyTavern expands more often than it sends them, as the note, change variables and draw each time (measured
+    on SillyTavern 1.19). Off: each text once, where it is used."""
+
 
 DEFAULT_PROFILE: Final = "sillytavern-1.19"
 """The profile of requests that name none."""
@@ -268,6 +272,7 @@ PROFILES: Final = MappingProxyType(
             note_lore_vanishes=False,
             injections_need_main=False,
             own_prompts_say_so=False,
+            repeated_effects=False,
         ),
     }
 )

@@ -1,0 +1,116 @@
+"""The order of evaluation: which texts have their macros replaced, when, and how often. One table for each kind of prompt.
+
+Macros write variables and draw from chance, so the order shows in the prompt. It is SillyTavern's, measured by texts that log
+when they are expanded. No step decides about it: a step gives `Order.follow` what is to be done in each of its stages, and the
+table says what comes first. A stage that comes ``again`` expands texts whose result nobody reads: the effects of their macros
+happen once more, as they do there (quirk ``repeated_effects``), and a text without effects is not expanded again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from innkeeper.prompt.display import shorten
+from innkeeper.prompt.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from innkeeper.prompt.state import State
+
+__all__ = ["CHAT_ORDER", "TEXT_ORDER", "Order", "Stage"]
+
+
+class Stage(msgspec.Struct, frozen=True):
+    """A moment of a build: the ``step`` it belongs to, and the texts that are expanded then, in this order."""
+
+    name: str
+    step: str
+    texts: tuple[str, ...]
+    again: bool = False
+
+
+_OPENING: Final = (
+    Stage("quiet_prompt", "hooks", ("generation.quiet_prompt",)),
+    Stage("bias", "hooks", ("the bias in what is typed, else the one kept with the last message, else user_prompt_bias",)),
+    Stage("message", "hooks", ("what is typed, or send_if_empty; the chat macros do not see it yet",)),
+    Stage("bias_again", "hooks", ("the bias, where something was typed",), again=True),
+    Stage(
+        "card",
+        "hooks",
+        (
+            "system", "examples", "description", "personality", "persona", "scenario", "jailbreak", "depth_prompt",
+            "creator_notes",
+        ),
+    ),
+    Stage("greetings", "hooks", ("first_mes", "alternate_greetings"), again=True),
+    Stage("member_depth_prompts", "hooks", ("depth prompts of the members of a joined group",)),
+    Stage("first_message", "hooks", ("the chat's first message",)),
+    Stage("reasoning", "hooks", ("prefix, separator and suffix, once for each message whose reasoning is sent, newest first",)),
+    Stage("separator", "hooks", ("context.example_separator, for the card's examples",)),
+    Stage("scanned", "lore", ("injections that are scanned, the note if it may be",)),
+    Stage("lore", "lore", ("keys as they are tried, then the contents of what fires, pass by pass",)),
+    Stage("lore_separators", "lore", ("context.example_separator, for each entry among the examples",)),
+)  # fmt: skip
+
+CHAT_ORDER: Final = (
+    *_OPENING,
+    Stage(
+        "beside_main_again",
+        "pinned_groups",
+        ("injections and note before the main prompt, then those after it",),
+        again=True,
+    ),
+    Stage("formats", "pinned_groups", ("scenario_format", "personality_format")),
+    Stage("nudges", "pinned_groups", ("group_nudge_prompt", "impersonation_prompt")),
+    Stage("prompts", "pinned_groups", ("the preset's own prompts that are on, in their order",)),
+    Stage("markers", "pinned_groups", ("what markers stand for, a second time",)),
+    Stage(
+        "beside_main", "injection", ("summary, note, vectors, persona, then other injections beside the main prompt",)
+    ),
+    Stage("overrides", "injection", ("the card's system prompt, then its post-history instructions, a second time",)),
+    Stage("prefill", "injection", ("assistant_prefill, where a reply is continued by it",)),
+    Stage("depths", "injection", ("texts in the chat: from depth 0 on, system, user, assistant, by their keys",)),
+    Stage("pinned_examples", "trimming", ("new_example_chat_prompt, where examples are pinned",)),
+    Stage("new_chat", "trimming", ("new_chat_prompt",)),
+    Stage("continued", "trimming", ("continue_nudge_prompt", "the message to continue", "the same for the nudge")),
+    Stage("history", "trimming", ("the chat from its newest message to the oldest that fits, but the first",)),
+    Stage("examples", "trimming", ("new_example_chat_prompt",)),
+    Stage("injections_again", "plan_assembly", ("all injections and the note, as they were made",), again=True),
+    Stage("stop_strings", "plan_assembly", ("custom_stopping_strings",)),
+    Stage("reply_start", "plan_assembly", ("assistant_prefill or assistant_impersonation",)),
+)
+"""Chat completion. What a dry run leaves out is the last three."""
+
+TEXT_ORDER: Final = (*_OPENING,)
+"""Text completion."""
+
+
+class Order:
+    """The order of one build. ``stage`` is the one at work; what is expanded is reported to the state's instrumenter."""
+
+    __slots__ = ("_repeats", "_state", "stage", "stages")
+
+    def __init__(self, state: State, stages: tuple[Stage, ...], *, repeats: bool) -> None:
+        self.stages, self.stage = stages, ""
+        self._state, self._repeats = state, repeats
+
+    def follow(self, work: Mapping[str, Callable[[], None]]) -> None:
+        """Do what the stages of these names are for, in the table's order. Raises `UnknownNameError` for one it does not have."""
+        known = {stage.name for stage in self.stages}
+        for name in work.keys() - known:
+            what = "stage of evaluation"
+            raise UnknownNameError(what, name, known)
+        for stage in self.stages:
+            if stage.name in work and (self._repeats or not stage.again):
+                self.stage = stage.name
+                work[stage.name]()
+
+    def report(self, text: str) -> None:
+        """Tell the trace that a text is expanded now."""
+        self._state.instrument("expand", stage=self.stage, text=shorten(text, LONGEST))
+
+
+LONGEST: Final = 80
+"""Characters of a text that a trace shows."""
