@@ -14,7 +14,7 @@ from innkeeper.prompt import BuildRequest, Randomness
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.plan import Plan
 
-__all__ = ["answer", "counted", "request_of"]
+__all__ = ["answer", "counted", "input_of", "merged", "request_of"]
 
 _NOW: Final = "2026-01-15T12:34:56Z"
 _TEXTS: Final = {"prompt_placeholder": "(begin)", "tool_call_text": "I'm going to call a tool for that: "}
@@ -94,9 +94,28 @@ def _injection(item: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def input_of(case: Case) -> Any:
+    """A case's input: a merge patch (RFC 7396) over the one its file shares, where there is such a one."""
+    shared = case.base.get("input")
+    return case.input if shared is None else merged(shared, case.input)
+
+
+def merged(value: Any, patch: Any) -> Any:
+    """A JSON value with a merge patch over it: members of objects, ``null`` for one that goes; anything else is replaced."""
+    if not isinstance(patch, Mapping):
+        return patch
+    members = dict(value) if isinstance(value, Mapping) else {}
+    for name, part in patch.items():
+        if part is None:
+            members.pop(name, None)
+        else:
+            members[name] = merged(members.get(name), part)
+    return members
+
+
 def answer(case: Case) -> Any:
     """Our answer to a case, in the shape of its ``expected``."""
-    given = case.input
+    given = input_of(case)
     kind = given.get("kind")
     if kind == "convert":
         return _converted(given)

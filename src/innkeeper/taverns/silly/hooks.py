@@ -19,12 +19,13 @@ from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.pipeline import Step, StepConfig
 from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.state import State
-from innkeeper.taverns.silly.expansion import Expander
+from innkeeper.taverns.silly.expansion import Expander, Pieces
 from innkeeper.taverns.silly.inputs import SillyInputs, inputs_with, read_inputs
 from innkeeper.taverns.silly.order import CHAT_ORDER, TEXT_ORDER, Order
 from innkeeper.taverns.silly.room import Counting, counted
 from innkeeper.taverns.silly.scene import (
     CardTexts,
+    ReasoningFrame,
     Scene,
     bias_text,
     card_texts,
@@ -32,6 +33,8 @@ from innkeeper.taverns.silly.scene import (
     chat_of,
     environment_of,
     expanded,
+    member_depth_prompts,
+    reasoning_frames,
     scene_of,
     shown_lines,
 )
@@ -64,6 +67,8 @@ class Opening:
         self.lines = chat_lines(inputs)
         self.is_sent = len(self.lines) > len(inputs.lines)
         self.texts = CardTexts()
+        self.depth_prompts: dict[int, Pieces] = {}
+        self.reasoning: dict[int, ReasoningFrame] = {}
         self.bias = ""
         env = environment_of(state, inputs, self.lines[:-1] if self.is_sent else self.lines)
         report = self.order.report if state.inputs.ports.instrumenter is not None else None
@@ -79,7 +84,9 @@ class Opening:
             "bias_again": self._bias_again,
             "card": self._card,
             "greetings": self._greetings,
+            "member_depth_prompts": self._member_depth_prompts,
             "first_message": self._first_message,
+            "reasoning": self._reasoning,
         }
 
     def scene(self) -> Scene:
@@ -92,10 +99,15 @@ class Opening:
             lines=shown_lines(self.inputs, self.lines),
             all_lines=self.lines,
             order=self.order,
+            depth_prompts=self.depth_prompts,
+            reasoning=self.reasoning,
             bias=self.bias,
             count=counting.message,
             counted_by=counting.name,
         )
+
+    def _reasoning(self) -> None:
+        self.reasoning = reasoning_frames(self.inputs, shown_lines(self.inputs, self.lines), self.expand)
 
     def _quiet_prompt(self) -> None:
         quiet = self.expand(self.inputs.generation.quiet_prompt)
@@ -130,6 +142,9 @@ class Opening:
         card = self.expand.env.card
         for text in (card.first_message, *card.alternate_greetings):
             self.expand.again(text, bare=True)
+
+    def _member_depth_prompts(self) -> None:
+        self.depth_prompts = member_depth_prompts(self.inputs, self.expand)
 
     def _first_message(self) -> None:
         if self.lines:

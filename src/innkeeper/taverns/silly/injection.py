@@ -1,12 +1,12 @@
 """Step ``injection``: what is put beside the main prompt and into the chat at a depth. Leaves `Injections`.
 
 Besides the request's injections these are the author's note, the persona at a depth, the card's depth prompt and lore at a
-depth. Keys are SillyTavern's own: texts of one depth are joined in their order.
+depth. Keys are SillyTavern's own: texts of one depth are joined in their order, and have their macros replaced as one text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import msgspec
@@ -16,16 +16,30 @@ from innkeeper.prompt.injections import InjectionPosition
 from innkeeper.prompt.origin import Origin, OriginAsset, strip_pieces
 from innkeeper.prompt.pipeline import NoConfig, Step
 from innkeeper.prompt.state import State
-from innkeeper.taverns.silly.expansion import LINE_BREAK, Pieces, cut, in_lines, pieces_of, text_of
+from innkeeper.taverns.silly.expansion import LINE_BREAK, Expander, Pieces, cut, in_lines, pieces_of, text_of
 from innkeeper.taverns.silly.lore import LoreTexts, note_due, note_text
 from innkeeper.taverns.silly.scene import Scene, scene_of
 from innkeeper.taverns.silly.settings import ROLES
 
-__all__ = ["INJECTION", "InjectedText", "Injections"]
+__all__ = [
+    "INJECTION",
+    "KNOWN_FIRST",
+    "NOTE_KEY",
+    "ROLE_ORDER",
+    "TEXT_INJECTION",
+    "InjectedText",
+    "Injections",
+    "Placed",
+    "joined_depths",
+    "known_rank",
+    "persona_pieces",
+    "placed_texts",
+]
 
 NOTE_KEY: Final = "2_floating_prompt"
 SUMMARY_KEY: Final = "1_memory"
-_KNOWN_FIRST: Final = (SUMMARY_KEY, NOTE_KEY, "3_vectors", "4_vectors_data_bank")
+KNOWN_FIRST: Final = (SUMMARY_KEY, NOTE_KEY, "3_vectors", "4_vectors_data_bank")
+"""The keys of texts beside the main prompt that SillyTavern sets first, in this order."""
 MAX_DEPTH: Final = 10_000
 """Deeper texts are dropped (`sillytavern.md` 44)."""
 
@@ -46,39 +60,86 @@ class InjectedText(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Injections(msgspec.Struct, frozen=True, kw_only=True):
-    """``before`` and ``after`` the main prompt, in the order they stand; ``depth`` texts are unsorted."""
+    """``before`` and ``after`` the main prompt, in the order they stand; of ``depth`` texts one for a depth and role, unsorted.
+
+    ``prefill`` is the preset's beginning of replies, where one is continued behind it; ``written`` all texts as they were made.
+    """
 
     before: tuple[InjectedText, ...] = ()
     after: tuple[InjectedText, ...] = ()
     depth: tuple[InjectedText, ...] = ()
+    prefill: str = ""
+    written: tuple[str, ...] = ()
     carried: dict[str, str] = {}
 
 
+Placed = tuple[InjectionPosition, InjectedText]
+"""A text as it was made, and where it goes."""
+
+
+def placed_texts(state: State) -> list[Placed]:
+    """The injections of the request and the port, and the note, in the order they were made; their macros are as written."""
+    return [*_given(state), *_note(scene_of(state), state.made_by("lore"))]
+
+
 def run(state: State, _config: NoConfig) -> None:
-    """Collect and expand everything that is injected."""
-    scene, lore = scene_of(state), state.made_by("lore")
-    given = [*_given(state), *_note(scene, lore)]
-    beside: dict[InjectionPosition, list[InjectedText]] = {InjectionPosition.BEFORE: [], InjectionPosition.AFTER: []}
-    for position, item in sorted((pair for pair in given if pair[0] in beside), key=lambda pair: _known(pair[1].key)):
-        pieces = scene.expand.pieces(item.pieces)
-        if text_of(pieces).strip():
-            beside[position].append(msgspec.structs.replace(item, pieces=pieces))
-    in_chat = (
-        msgspec.structs.replace(item, pieces=strip_pieces(scene.expand.pieces(item.pieces)))
-        for position, item in given
-        if position is InjectionPosition.CHAT
+    """Put the texts of the chat together and expand them. Those beside the main prompt are expanded among the prompts."""
+    scene, pinned, lore = scene_of(state), state.made_by("pinned_groups"), state.made_by("lore")
+    depth_prompts, depth_lore, persona = tuple(_card(scene)), tuple(_lore(scene, lore)), tuple(_persona(scene))
+    in_chat = [text for position, text in pinned.placed if position is InjectionPosition.CHAT]
+    prefill: list[str] = []
+    depths: list[InjectedText] = []
+    scene.order.follow(
+        {
+            "prefill": lambda: prefill.append(_prefill(scene)),
+            "depths": lambda: depths.extend(
+                joined_depths(scene.expand, (*in_chat, *depth_prompts, *depth_lore, *persona))
+            ),
+        }
     )
-    depth = (*in_chat, *_persona(scene), *_card(scene), *_lore(scene, lore))
+    written = (*(text for _, text in pinned.placed if text.key != NOTE_KEY), *depth_prompts)
+    notes = tuple(text for _, text in pinned.placed if text.key == NOTE_KEY)
     state.scratch["injection"] = Injections(
-        before=tuple(reversed(beside[InjectionPosition.BEFORE])),
-        after=tuple(beside[InjectionPosition.AFTER]),
-        depth=tuple(text for text in depth if text.pieces),
-        carried={text.key: text.text for text in _persona(scene)},  # written after the scan: for the next one
+        before=tuple(text for position, text in pinned.beside if position is InjectionPosition.BEFORE)[::-1],
+        after=tuple(text for position, text in pinned.beside if position is InjectionPosition.AFTER),
+        depth=tuple(text for text in depths if text.pieces),
+        prefill="".join(prefill),
+        written=tuple(text.text for text in (*written, *notes, *depth_lore, *persona)),
+        carried={text.key: text.text for text in persona},  # written after the scan: for the next one
     )
 
 
-def _known(key: str) -> int:
-    return _KNOWN_FIRST.index(key) if key in _KNOWN_FIRST else len(_KNOWN_FIRST)
+def _prefill(scene: Scene) -> str:
+    """The preset's beginning of replies, where one is continued by it."""
+    preset = scene.inputs.preset
+    continues = scene.type == "continue" and preset.continue_prefill and preset.chat_completion_source == "claude"
+    return scene.expand(preset.assistant_prefill) if continues else ""
+
+
+def joined_depths(expand: Expander, texts: Iterable[InjectedText]) -> Iterator[InjectedText]:
+    """Texts of one depth and role as one, by their keys, with macros replaced: from the newest depth on, by role."""
+    places: dict[tuple[int, str], list[InjectedText]] = {}
+    for text in texts:
+        places.setdefault((text.depth, text.role), []).append(text)
+    for depth, role in sorted(places, key=lambda place: (place[0], _rank(place[1]))):
+        found = sorted(places[depth, role], key=lambda text: text.key)
+        pieces = in_lines(*(strip_pieces(text.pieces) for text in found))
+        if 0 <= depth <= MAX_DEPTH:
+            pieces = expand.pieces(pieces)
+        yield msgspec.structs.replace(found[0], pieces=strip_pieces(pieces))
+
+
+ROLE_ORDER: Final = ("system", "user", "assistant")
+"""The order of roles within one depth and order, counted from the end of the chat (`sillytavern.md` 43)."""
+
+
+def _rank(role: str) -> int:
+    return ROLE_ORDER.index(role) if role in ROLE_ORDER else len(ROLE_ORDER)
+
+
+def known_rank(key: str) -> int:
+    """Where a key stands among those that SillyTavern knows; the others come behind them."""
+    return KNOWN_FIRST.index(key) if key in KNOWN_FIRST else len(KNOWN_FIRST)
 
 
 def _given(state: State) -> Iterator[tuple[InjectionPosition, InjectedText]]:
@@ -116,18 +177,23 @@ def _placed_note(scene: Scene, lore: LoreTexts) -> Pieces:
 
 
 def _with_persona(scene: Scene, note: Pieces) -> Pieces:
-    persona, position = scene.texts.pieces.get("persona", ()), scene.inputs.persona.position
-    if not persona:
+    persona, position = persona_pieces(scene), scene.inputs.persona.position
+    if not scene.texts.persona:
         return note
     if position is PersonaPosition.TOP_AN:
         return (*persona, LINE_BREAK, *note)
     return (*note, LINE_BREAK, *persona) if position is PersonaPosition.BOTTOM_AN else note
 
 
+def persona_pieces(scene: Scene) -> Pieces:
+    """The persona's description as it is written: where it is placed, its macros are replaced late."""
+    return pieces_of(scene.inputs.persona.description, Origin(OriginAsset.PERSONA, "description"))
+
+
 def _persona(scene: Scene) -> Iterator[InjectedText]:
     persona = scene.inputs.persona
     if persona.position is PersonaPosition.AT_DEPTH and scene.texts.persona:
-        pieces = strip_pieces(scene.texts.pieces["persona"])
+        pieces = strip_pieces(persona_pieces(scene))
         yield InjectedText(key="PERSONA_DESCRIPTION", pieces=pieces, depth=persona.depth, role=persona.role)
 
 
@@ -144,8 +210,7 @@ def _card(scene: Scene) -> Iterator[InjectedText]:
         own = member.depth_prompt
         if own is None or (index in group.settings.disabled and member is not scene.inputs.character):
             continue
-        origin = Origin(OriginAsset.CHARACTER, "depth_prompt", name=member.name)
-        pieces = strip_pieces(scene.expand.pieces(pieces_of(own.prompt, origin), char=member.name))
+        pieces = strip_pieces(scene.depth_prompts.get(index, ()))
         yield InjectedText(key=f"DEPTH_PROMPT_{index}", pieces=pieces, depth=own.depth, role=own.role)
 
 
@@ -156,8 +221,33 @@ def _lore(scene: Scene, lore: LoreTexts) -> Iterator[InjectedText]:
     numbers = {name: number for number, name in ROLES.items()}
     for item in lore.depth:
         key = f"customDepthWI_{item.depth}_{numbers.get(item.role, 0)}"
-        pieces = strip_pieces(scene.expand.pieces(in_lines(*item.texts)))
+        pieces = strip_pieces(in_lines(*item.texts))
         yield InjectedText(key=key, pieces=pieces, depth=item.depth, role=item.role)
 
 
 INJECTION: Final = Step("injection", run, NoConfig)
+
+
+def run_text(state: State, _config: NoConfig) -> None:
+    """The same for text prompts: what is beside the main prompt there is one text before the story, and one behind it."""
+    scene, lore = scene_of(state), state.made_by("lore")
+    placed = placed_texts(state)
+    depth_prompts, depth_lore, persona = tuple(_card(scene)), tuple(_lore(scene, lore)), tuple(_persona(scene))
+    in_chat = [text for position, text in placed if position is InjectionPosition.CHAT]
+    beside: dict[InjectionPosition, tuple[InjectedText, ...]] = {}
+    for position in (InjectionPosition.BEFORE, InjectionPosition.AFTER):
+        beside[position] = tuple(
+            msgspec.structs.replace(text, pieces=scene.expand.pieces(text.pieces))
+            for place, text in placed
+            if place is position
+        )
+    depths = joined_depths(scene.expand, (*in_chat, *depth_prompts, *depth_lore, *persona))
+    state.scratch["injection"] = Injections(
+        before=beside[InjectionPosition.BEFORE],
+        after=beside[InjectionPosition.AFTER],
+        depth=tuple(text for text in depths if text.pieces),
+        carried={text.key: text.text for text in persona},
+    )
+
+
+TEXT_INJECTION: Final = Step("injection", run_text, NoConfig)

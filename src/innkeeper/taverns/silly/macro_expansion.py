@@ -14,7 +14,6 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.content.preset import NamesBehavior
-from innkeeper.macros.silly import is_plain
 from innkeeper.prompt.block import Block
 from innkeeper.prompt.data import FrozenDict, freeze
 from innkeeper.prompt.memo import Memo
@@ -22,30 +21,26 @@ from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.origin import strip_pieces
 from innkeeper.prompt.pipeline import NoConfig, Step
 from innkeeper.prompt.state import State
-from innkeeper.taverns.silly.expansion import Pieces, in_lines, pieces_of
-from innkeeper.taverns.silly.injection import MAX_DEPTH, InjectedText, Injections
+from innkeeper.taverns.silly.expansion import Pieces, in_lines, pieces_of, text_of
+from innkeeper.taverns.silly.injection import MAX_DEPTH, ROLE_ORDER, InjectedText, Injections
 from innkeeper.taverns.silly.inputs import SillyInputs
 from innkeeper.taverns.silly.line import Line, note_calls, spoken_lines, without_calls
 from innkeeper.taverns.silly.prompts import Prompt, prompts_of
 from innkeeper.taverns.silly.room import Room, message_block
 from innkeeper.taverns.silly.scene import Scene, scene_of
 
-__all__ = ["MACRO_EXPANSION", "History", "Reasoning", "field_name", "named_text", "of_depth"]
-
-ROLE_ORDER: Final = ("system", "user", "assistant")
-"""The order of roles within one depth and order, counted from the end of the chat (`sillytavern.md` 43)."""
+__all__ = ["MACRO_EXPANSION", "History", "again_expanded", "field_name", "named_text", "of_depth", "reasoned"]
 
 
 class History:
     """The history newest first, with texts at depths in their places, which fills the room there is.
 
-    ``continued`` is the message to go on with, taken out; ``last_text`` its text.
+    ``continued`` is the message to go on with, taken out and as it is written; ``prefill`` what a reply begins with before it.
     """
 
-    def __init__(self, scene: Scene, texts: Iterable[InjectedText]) -> None:
+    def __init__(self, scene: Scene, texts: Iterable[InjectedText], prefill: str = "") -> None:
         self.continued: tuple[Block, ...] = ()
-        self.last_text = ""
-        self._scene, self._reasoning, self._skipped = scene, Reasoning(scene), 0
+        self._scene, self._skipped, self.last_text = scene, 0, ""
         lines = scene.lines if scene.inputs.calls_tools else spoken_lines(scene.lines)
         self._lines = [
             line for line in lines if line.text or line.attachments or line.tool_calls or _speaks(scene, line)
@@ -56,18 +51,17 @@ class History:
                 self._texts.setdefault(text.depth, []).append(text)
         self._injected: list[Block] = []
         if scene.type == "continue" and self._lines:
-            self._continue(without_calls(self._lines.pop()))
+            self._continue(without_calls(self._lines.pop()), prefill)
 
-    def _continue(self, line: Line) -> None:
-        """Take out the message to go on with: without a name, its macros resolved for it and for the nudge, once for each."""
+    def _continue(self, line: Line, prefill: str) -> None:
+        """Take out the message to go on with: without a name where a nudge follows it."""
         scene = self._scene
         if scene.inputs.preset.continue_prefill:
-            self.continued = _after_prefill(scene, _blocks(scene, line, self._reasoning, expand=False))
+            self.continued = _after_prefill(_blocks(scene, line, expand=False), prefill)
             return
-        text = self._reasoning(line, line.text)
-        blocks = _spoken(scene, line, scene.expand.pieces(_named(scene, line, text)))
+        self.last_text, self._skipped = reasoned(scene, line), 1
+        blocks = _spoken(scene, line, _named(scene, line, self.last_text))
         self.continued = tuple(msgspec.structs.replace(block, name=None, slot="continue") for block in blocks)
-        self.last_text, self._skipped = scene.expand(text), 1
 
     def fill(self, room: Room) -> None:
         """Place messages from the newest on, until the first that does not fit.
@@ -103,7 +97,7 @@ class History:
         while self._lines:
             if depth in self._texts:
                 yield from self._at(depth)
-            blocks = _blocks(self._scene, self._lines[-1], self._reasoning, voice=voice)
+            blocks = _blocks(self._scene, self._lines[-1], voice=voice)
             if blocks:
                 yield blocks
                 depth += 1
@@ -114,37 +108,44 @@ class History:
     def _at(self, depth: int) -> Iterator[list[Block]]:
         self._injected = list(reversed(of_depth(self._texts.pop(depth, []), depth)))
         while self._injected:
-            yield [self._injected.pop()]
+            yield [again_expanded(self._scene, self._injected.pop())]
 
     def rest(self) -> list[Block]:
         """What no unit was made of, newest first, as it is written; afterwards nothing is left."""
         deeper = [block for depth in sorted(self._texts) for block in of_depth(self._texts[depth], depth)]
-        lines = [block for line in reversed(self._lines) for block in _blocks(self._scene, line, None, expand=False)]
+        lines = [block for line in reversed(self._lines) for block in _blocks(self._scene, line, expand=False)]
         rest = [*reversed(self._injected), *lines, *deeper]
         self._lines, self._texts, self._injected = [], {}, []
         return rest
 
 
 def run(state: State, _config: NoConfig) -> None:
-    """Line the history up, newest first (`sillytavern.md` 3); a message to continue is expanded at once.
+    """Line the history up, newest first (`sillytavern.md` 3).
 
-    The other messages are expanded when the prompt has its frame and `History.fill` is called with the room that is
+    The messages are expanded when the prompt has its frame and `History.fill` is called with the room that is
     left: in this step's name, from ``trimming``.
     """
     scene = scene_of(state)
     if not scene.inputs.calls_tools:
         note_calls(state, scene.lines, "the preset calls no tools", "set its function_calling")
-    state.scratch["macro_expansion"] = History(scene, _depth_texts(state, scene))
+    injections: Injections = state.made_by("injection")
+    state.scratch["macro_expansion"] = History(scene, _depth_texts(state, scene), injections.prefill)
 
 
-def _after_prefill(scene: Scene, continued: list[Block]) -> tuple[Block, ...]:
-    """The text to continue behind the preset's beginning of replies, for the Claude source."""
-    preset = scene.inputs.preset
-    prefill = scene.expand(preset.assistant_prefill) if preset.chat_completion_source == "claude" else ""
+def _after_prefill(continued: list[Block], prefill: str) -> tuple[Block, ...]:
+    """The text to continue behind the preset's beginning of replies."""
     blocks = [msgspec.structs.replace(block, slot="continue") for block in continued]
     if prefill and blocks:
         blocks[-1] = blocks[-1].with_(content=f"{prefill}\n\n{blocks[-1].content}")
     return tuple(blocks)
+
+
+def again_expanded(scene: Scene, block: Block) -> Block:
+    """A message with its macros replaced as it stands: those of a text in the chat, and of one to continue, come up twice."""
+    if scene.expand.is_settled(block.content):
+        return block
+    pieces = scene.expand.pieces(block.ranges())
+    return block.with_(content=text_of(pieces), pieces=() if len(pieces) == 1 else pieces)
 
 
 def _speaks(scene: Scene, line: Line) -> bool:
@@ -152,20 +153,18 @@ def _speaks(scene: Scene, line: Line) -> bool:
     return bool(line.text or line.reasoning or named_text(scene.inputs, line, ""))
 
 
-def _blocks(
-    scene: Scene, line: Line, reasoning: Reasoning | None, *, voice: tuple[Any, ...] = (), expand: bool = True
-) -> list[Block]:
+def _blocks(scene: Scene, line: Line, *, voice: tuple[Any, ...] = (), expand: bool = True) -> list[Block]:
     """A line's messages, newest first. With the scene's ``voice``, those of a line without macros are kept for other builds."""
     if line.has_tools:
         written = pieces_of(line.text, line.origin)
         return _tool_blocks(line, scene.expand.pieces(written) if expand else written)
-    text = line.text if reasoning is None else reasoning(line, line.text)
+    text = reasoned(scene, line)
     as_written = bool(voice) and text is line.text
     known = _PLAIN.get((id(line), voice)) if as_written else None
     if known is not None:
         return known
     named = named_text(scene.inputs, line, text)
-    plain = is_plain(named)
+    plain = scene.expand.is_settled(named)
     if plain and not line.pieces:
         blocks = _spoken(scene, line, named)
     else:
@@ -288,25 +287,7 @@ def field_name(inputs: SillyInputs, line: Line) -> str | None:
     return _NOT_ALLOWED.sub("_", line.name)[:LONGEST_NAME]
 
 
-class Reasoning:
-    """Called with lines from the newest on.
-
-    Whoever speaks keeps what was thought; the line to go on with keeps it whatever the settings say.
-    """
-
-    def __init__(self, scene: Scene) -> None:
-        rule = scene.inputs.power.reasoning
-        self._rule, self._expand, self._added = rule, scene.expand, 0
-        self._most = rule.max_additions if rule.add_to_prompts else 0
-        self._goes_on = scene.type == "continue"
-
-    def __call__(self, line: Line, text: str) -> str:
-        """The text with the line's reasoning in front of it, as long as there is room for more."""
-        goes_on, self._goes_on = self._goes_on, False
-        if not line.reasoning or not (goes_on or self._added < self._most):
-            return text
-        self._added += 1
-        thought = self._expand(self._rule.prefix) + line.reasoning
-        if goes_on and not text:
-            return thought
-        return f"{thought}{self._expand(self._rule.suffix)}{self._expand(self._rule.separator)}{text}"
+def reasoned(scene: Scene, line: Line) -> str:
+    """What a line says, with its reasoning in front where that is sent. What frames it was expanded before the lore."""
+    frame = scene.reasoning.get(line.index)
+    return line.text if frame is None else frame.around(line.reasoning, line.text)

@@ -62,6 +62,12 @@ CHAT_ORDER: Final = (
         ("injections and note before the main prompt, then those after it",),
         again=True,
     ),
+    Stage(
+        "story_again",
+        "pinned_groups",
+        ("what a story string would hold: the fields of the card",),
+        again=True,
+    ),
     Stage("formats", "pinned_groups", ("scenario_format", "personality_format")),
     Stage("nudges", "pinned_groups", ("group_nudge_prompt", "impersonation_prompt")),
     Stage("prompts", "pinned_groups", ("the preset's own prompts that are on, in their order",)),
@@ -69,7 +75,9 @@ CHAT_ORDER: Final = (
     Stage(
         "beside_main", "injection", ("summary, note, vectors, persona, then other injections beside the main prompt",)
     ),
-    Stage("overrides", "injection", ("the card's system prompt, then its post-history instructions, a second time",)),
+    Stage(
+        "overrides", "pinned_groups", ("the card's system prompt, then its post-history instructions, a second time",)
+    ),
     Stage("prefill", "injection", ("assistant_prefill, where a reply is continued by it",)),
     Stage("depths", "injection", ("texts in the chat: from depth 0 on, system, user, assistant, by their keys",)),
     Stage("pinned_examples", "trimming", ("new_example_chat_prompt, where examples are pinned",)),
@@ -112,5 +120,5 @@ class Order:
         self._state.instrument("expand", stage=self.stage, text=shorten(text, LONGEST))
 
 
-LONGEST: Final = 80
+LONGEST: Final = 400
 """Characters of a text that a trace shows."""

@@ -6,7 +6,8 @@ wants.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
@@ -16,7 +17,10 @@ from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.origin import Origin, OriginAsset
 from innkeeper.prompt.pipeline import NoConfig, Step
 from innkeeper.prompt.state import State
-from innkeeper.taverns.silly.macro_expansion import History
+from innkeeper.prompt.variables import StagedVariables
+from innkeeper.taverns.silly.expansion import Expander, pieces_of, text_of
+from innkeeper.taverns.silly.macro_expansion import History, again_expanded
+from innkeeper.taverns.silly.prompts import Pinned, pinned_of
 from innkeeper.taverns.silly.room import message_block
 from innkeeper.taverns.silly.scene import Scene, scene_of
 from innkeeper.taverns.silly.settings import listed
@@ -25,8 +29,10 @@ __all__ = [
     "FRAME",
     "PLAN_ASSEMBLY",
     "Assembly",
+    "Opened",
     "bias_of",
     "custom_stop_strings",
+    "opened_history",
     "provider_options",
     "resolve_greeting",
     "set_options",
@@ -38,40 +44,98 @@ FRAME: Final = ("new_chat_prompt", "group_nudge_prompt")
 
 
 class Assembly(msgspec.Struct, frozen=True, kw_only=True):
-    """What surrounds the history. ``nudge`` stands behind it, ``control`` at the very end, ``continued`` before that."""
+    """What surrounds the history. ``nudge`` stands behind it, ``control`` at the very end.
 
-    new_chat: Block
+    ``prefilled`` is the beginning of the reply: it stands at the very end, even without a history.
+    """
+
     nudge: Block | None = None
     control: tuple[Block, ...] = ()
+    prefilled: tuple[Block, ...] = ()
+    bias: Block | None = None
+
+
+class Opened(msgspec.Struct, frozen=True, kw_only=True):
+    """What frames a history that is sent: ``continued`` stands behind it, before the nudge that asks to go on with it."""
+
+    new_chat: Block
     continued: tuple[Block, ...] = ()
     continue_nudge: Block | None = None
-    bias: Block | None = None
-    prefilled: bool = False
-    """Whether ``continued`` is the beginning of the reply: then it stands at the very end, even without a history."""
 
 
 def run(state: State, _config: NoConfig) -> None:
-    """Expand what frames the history and set the plan's greeting and options."""
-    scene = scene_of(state)
+    """Put together what frames the history, and set the plan's greeting."""
+    scene, pinned = scene_of(state), pinned_of(state)
     history: History = state.made_by("macro_expansion")
     resolve_greeting(state, scene)
-    _set_options(state, scene)
-    state.result.dialect_options["sillytavern"] = provider_options(state, scene)
     state.scratch["plan_assembly"] = Assembly(
-        new_chat=_new_chat(scene),
-        nudge=_nudge(scene),
-        control=tuple(_control(scene)),
-        continued=history.continued,
-        continue_nudge=_continue_nudge(scene, history),
-        bias=_bias(scene),
-        prefilled=scene.inputs.preset.continue_prefill,
+        nudge=_nudge(scene, pinned),
+        control=tuple(_control(scene, pinned)),
+        prefilled=history.continued if scene.inputs.preset.continue_prefill else (),
+        bias=_bias(pinned),
     )
 
 
+def finish(state: State, _config: NoConfig) -> None:
+    """Set the plan's options: what they hold is expanded when the prompt is done."""
+    scene, injections = scene_of(state), state.made_by("injection")
+    expand = without_effects(scene.expand) if scene.inputs.generation.dry_run else scene.expand
+    stop: list[str] = []
+    prefill: list[str] = []
+    work = {
+        "stop_strings": lambda: stop.extend(custom_stop_strings(scene, expand)),
+        "reply_start": lambda: prefill.append(_prefill(scene, expand)),
+    }
+    if not scene.inputs.generation.dry_run:
+        work["injections_again"] = lambda: expand.again("\n".join(injections.written))
+    scene.order.follow(work)
+    _set_options(state, scene, tuple(stop), "".join(prefill))
+    state.result.dialect_options["sillytavern"] = provider_options(state, scene)
+
+
+def without_effects(expand: Expander) -> Expander:
+    """The same, with changes of variables going nowhere."""
+    return replace(expand, env=replace(expand.env, variables=StagedVariables(expand.env.variables)))
+
+
+def opened_history(state: State, *, expand: bool = True) -> Opened:
+    """What frames the history, its macros replaced when its turn has come; without ``expand`` as it is written."""
+    scene, opened = scene_of(state), Opened(new_chat=_new_chat(scene_of(state)))
+    history: History = state.made_by("macro_expansion")
+    if scene.type == "continue" and not scene.inputs.preset.continue_prefill:
+        nudge = _block(scene, scene.inputs.preset.continue_nudge_prompt, "continue_nudge_prompt", "continue")
+        opened = msgspec.structs.replace(opened, continued=history.continued, continue_nudge=nudge)
+    if expand:
+        made = [opened]
+        scene.order.follow(
+            {
+                "new_chat": lambda: made.append(_with_new_chat(scene, made[-1])),
+                "continued": lambda: made.append(_with_continued(scene, made[-1], history.last_text)),
+            }
+        )
+        opened = made[-1]
+    return opened
+
+
+def _with_new_chat(scene: Scene, opened: Opened) -> Opened:
+    return msgspec.structs.replace(opened, new_chat=again_expanded(scene, opened.new_chat))
+
+
+def _with_continued(scene: Scene, opened: Opened, last_text: str) -> Opened:
+    """The nudge, the message to continue, and the nudge once more, with the message in it as it is written."""
+    if opened.continue_nudge is None:
+        return opened
+    nudge = again_expanded(scene, opened.continue_nudge)
+    continued = tuple(again_expanded(scene, block) for block in opened.continued)
+    text = nudge.content.replace("{{lastChatMessage}}", last_text.strip())
+    if text != nudge.content:
+        nudge = nudge.with_(content=text, pieces=())
+    return msgspec.structs.replace(opened, continued=continued, continue_nudge=again_expanded(scene, nudge))
+
+
 def _block(scene: Scene, text: str, source: str, slot: str) -> Block:
-    """A text of the preset, its macros resolved."""
-    pieces = scene.expand.written(text, Origin(OriginAsset.PRESET, source))
-    return message_block("system", pieces, source, slot)
+    """A text of the preset."""
+    return message_block("system", pieces_of(text, Origin(OriginAsset.PRESET, source)), source, slot)
 
 
 def _new_chat(scene: Scene) -> Block:
@@ -80,36 +144,21 @@ def _new_chat(scene: Scene) -> Block:
     return _block(scene, text, "new_chat_prompt", "chatHistory")
 
 
-def _nudge(scene: Scene) -> Block | None:
-    nudge = _block(scene, scene.inputs.preset.group_nudge_prompt, "group_nudge_prompt", "chatHistory")
-    return nudge if scene.inputs.group is not None and scene.type != "impersonate" and nudge.content else None
+def _nudge(scene: Scene, pinned: Pinned) -> Block | None:
+    wanted = scene.inputs.group is not None and scene.type != "impersonate" and pinned.group_nudge
+    return message_block("system", pinned.group_nudge, "group_nudge_prompt", "chatHistory") if wanted else None
 
 
-def _control(scene: Scene) -> list[Block]:
-    prompts = []
-    if scene.type == "impersonate" and scene.inputs.preset.impersonation_prompt:
-        prompts.append(_block(scene, scene.inputs.preset.impersonation_prompt, "impersonation_prompt", "control"))
-    quiet = scene.inputs.generation.quiet_prompt
-    if quiet.strip():
-        prompts.append(
-            message_block(
-                "system", quiet, "quiet_prompt", "control", origin=Origin(OriginAsset.REQUEST, "quiet_prompt")
-            )
-        )
-    return prompts
+def _control(scene: Scene, pinned: Pinned) -> Iterator[Block]:
+    if scene.type == "impersonate" and pinned.impersonation:
+        yield message_block("system", pinned.impersonation, "impersonation_prompt", "control")
+    if text_of(pinned.quiet).strip():
+        yield message_block("system", pinned.quiet, "quiet_prompt", "control")
 
 
-def _continue_nudge(scene: Scene, history: History) -> Block | None:
-    if scene.type != "continue" or scene.inputs.preset.continue_prefill:
-        return None
-    text = scene.inputs.preset.continue_nudge_prompt.replace("{{lastChatMessage}}", history.last_text.strip())
-    return _block(scene, text, "continue_nudge_prompt", "continue")
-
-
-def _bias(scene: Scene) -> Block | None:
-    text = bias_of(scene)
-    origin = Origin(OriginAsset.REQUEST, "settings", "user_prompt_bias")
-    return message_block("assistant", text, "user_prompt_bias", "bias", origin=origin) if text else None
+def _bias(pinned: Pinned) -> Block | None:
+    text, origin = pinned.bias, Origin(OriginAsset.REQUEST, "settings", "user_prompt_bias")
+    return message_block("assistant", text, "user_prompt_bias", "bias", origin=origin) if text.strip() else None
 
 
 _SAMPLING: Final = (
@@ -118,12 +167,12 @@ _SAMPLING: Final = (
 )  # fmt: skip
 
 
-def _set_options(state: State, scene: Scene) -> None:
+def _set_options(state: State, scene: Scene, stop: tuple[str, ...], prefill: str) -> None:
     """Sampling settings, the beginning of the reply and stop strings; note tools that the preset does not offer."""
     preset = scene.inputs.preset
-    more = {"max_tokens": preset.max_tokens or None, "assistant_prefill": _prefill(scene) or None}
+    more = {"max_tokens": preset.max_tokens or None, "assistant_prefill": prefill or None}
     set_options(state, preset, _SAMPLING, more)
-    state.result.stop = state.result.stop or custom_stop_strings(scene)
+    state.result.stop = state.result.stop or stop
     if state.request.tools and not scene.inputs.calls_tools:
         why = "its mode of post-processing drops them" if preset.function_calling else "function_calling is off in it"
         state.note(NoteKind.IGNORED, f"the preset's tools are not offered: {why}")
@@ -137,21 +186,21 @@ def set_options(state: State, preset: Any, names: Iterable[str], more: Mapping[s
             state.result.options.setdefault(name, value)
 
 
-def custom_stop_strings(scene: Scene) -> tuple[str, ...]:
+def custom_stop_strings(scene: Scene, expand: Expander) -> tuple[str, ...]:
     """The strings of ``power_user.custom_stopping_strings``, expanded where it says so. None for what is not a list of texts."""
     power = scene.inputs.power
     texts = listed(power.custom_stopping_strings) or ()
-    return tuple(map(scene.expand, texts) if power.custom_stopping_strings_macro else texts)
+    return tuple(map(expand, texts) if power.custom_stopping_strings_macro else texts)
 
 
-def _prefill(scene: Scene) -> str:
+def _prefill(scene: Scene, expand: Expander) -> str:
     """The start of the reply for Claude sources; not for quiet prompts or a prefilled continuation."""
     preset = scene.inputs.preset
     quiet = scene.type == "quiet" or (scene.type == "continue" and preset.continue_prefill)
     if preset.chat_completion_source != "claude" or quiet:
         return ""
     text = preset.assistant_impersonation if scene.type == "impersonate" else preset.assistant_prefill
-    return scene.expand(text)
+    return expand(text)
 
 
 def provider_options(state: State, scene: Scene) -> dict[str, Any]:
@@ -177,7 +226,7 @@ def provider_options(state: State, scene: Scene) -> dict[str, Any]:
     }
 
 
-PLAN_ASSEMBLY: Final = Step("plan_assembly", run, NoConfig)
+PLAN_ASSEMBLY: Final = Step("plan_assembly", run, NoConfig, finish)
 
 
 def bias_of(scene: Scene) -> str:

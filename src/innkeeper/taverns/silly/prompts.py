@@ -8,7 +8,7 @@ of lore around them (what a block and a turn are is said in `innkeeper.macros.si
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -20,12 +20,22 @@ from innkeeper.macros.silly.card import ExampleTurn, example_turns
 from innkeeper.macros.silly.card import example_blocks as blocks_of
 from innkeeper.prompt.block import Block
 from innkeeper.prompt.errors import Where
+from innkeeper.prompt.injections import InjectionPosition
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.origin import Origin, OriginAsset, Piece
 from innkeeper.prompt.pipeline import NoConfig, Step
 from innkeeper.prompt.state import State
 from innkeeper.taverns.silly.expansion import Pieces, in_lines, pieces_of, text_of
-from innkeeper.taverns.silly.injection import InjectedText, Injections
+from innkeeper.taverns.silly.injection import (
+    KNOWN_FIRST,
+    NOTE_KEY,
+    InjectedText,
+    Injections,
+    Placed,
+    known_rank,
+    persona_pieces,
+    placed_texts,
+)
 from innkeeper.taverns.silly.lore import LoreTexts
 from innkeeper.taverns.silly.room import message_block
 from innkeeper.taverns.silly.scene import Scene, scene_of
@@ -40,9 +50,12 @@ __all__ = [
     "PINNED_GROUPS",
     "Compiled",
     "Fixed",
+    "Pinned",
     "Prompt",
     "PromptTurn",
     "example_blocks",
+    "headed",
+    "pinned_of",
     "prompts_of",
     "turns_of",
 ]
@@ -128,42 +141,189 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
         return text_of(self.pieces)
 
 
+class Pinned(msgspec.Struct, frozen=True, kw_only=True):
+    """The texts of the prompts and of what SillyTavern sends beside them, after macros.
+
+    ``prompts`` are in prompt order; ``placed`` injections as they were made, ``beside`` those beside the main prompt, expanded,
+    in the order they were made; ``bias`` is the beginning of the reply that the user wants.
+    """
+
+    prompts: dict[str, Prompt]
+    placed: tuple[Placed, ...] = ()
+    beside: tuple[Placed, ...] = ()
+    group_nudge: Pieces = ()
+    impersonation: Pieces = ()
+    quiet: Pieces = ()
+    bias: str = ""
+
+
+def pinned_of(state: State) -> Pinned:
+    """What the step ``pinned_groups`` made."""
+    pinned: Pinned = state.made_by("pinned_groups")
+    return pinned
+
+
 def prompts_of(state: State) -> dict[str, Prompt]:
-    """What this step made."""
-    prompts: dict[str, Prompt] = state.made_by("pinned_groups")
-    return prompts
+    """The prompts by identifier."""
+    return pinned_of(state).prompts
 
 
 def _run_pinned_groups(state: State, _config: NoConfig) -> None:
-    """Expand markers first (personality and scenario through their formats), then the preset's prompts in order."""
-    scene = scene_of(state)
-    turns: tuple[PromptTurn, ...] = state.made_by("entries")
-    marked = _marked(scene, state.made_by("lore"))
-    prompts = {turn.item.identifier: _prompt(scene, turn, marked) for turn in turns}
-    for identifier, pieces in marked.items():
-        if identifier not in prompts and (pieces or identifier != "personaDescription"):
-            prompts[identifier] = Prompt(identifier=identifier, role="system", pieces=pieces)
-    state.scratch["pinned_groups"] = prompts
-    state.stat("pinned_groups", len(prompts))
+    """Expand what the prompts hold, in the stages of this step."""
+    making = _Making(state)
+    scene_of(state).order.follow(making.stages())
+    state.scratch["pinned_groups"] = making.pinned()
+    state.stat("pinned_groups", len(making.prompts))
 
 
-def _marked(scene: Scene, lore: LoreTexts) -> dict[str, Pieces]:
-    texts, preset = scene.texts.pieces, scene.inputs.preset
-    marked = {"charPersonality": texts["personality"], "scenario": texts["scenario"]}
-    for name, form, field in (
-        ("charPersonality", preset.personality_format, "personality_format"),
-        ("scenario", preset.scenario_format, "scenario_format"),
-    ):
-        if marked[name] and form:
-            formatted = scene.expand.written(form, Origin(OriginAsset.PRESET, field))
-            marked[name] = tuple(piece for part in formatted for piece in _inserted(part, marked[name]))
-    return {
-        "worldInfoBefore": _formatted(scene, lore.before),
-        "worldInfoAfter": _formatted(scene, lore.after),
-        "charDescription": texts["description"],
-        **marked,
-        "personaDescription": texts["persona"] if scene.inputs.persona.position in IN_PROMPT else (),
-    }
+class _Making:
+    """The stages of ``pinned_groups``: each leaves here what it makes."""
+
+    def __init__(self, state: State) -> None:
+        self.scene = scene_of(state)
+        self.turns: tuple[PromptTurn, ...] = state.made_by("entries")
+        self.lore: LoreTexts = state.made_by("lore")
+        self.placed = placed_texts(state)
+        self.marked: dict[str, Pieces] = {}
+        self.own: dict[str, Pieces] = {}
+        self.notes: dict[str, Pieces] = {}
+        self.beside: list[Placed] = []
+        self.prompts: dict[str, Prompt] = {}
+
+    def stages(self) -> dict[str, Callable[[], None]]:
+        """What is done in each stage."""
+        return {
+            "beside_main_again": self._beside_again,
+            "story_again": self._story_again,
+            "formats": self._formats,
+            "nudges": self._nudges,
+            "prompts": self._prompts,
+            "markers": self._markers,
+            "beside_main": self._beside,
+            "overrides": self._overrides,
+        }
+
+    def pinned(self) -> Pinned:
+        """What they have made."""
+        return Pinned(
+            prompts=self.prompts,
+            placed=tuple(self.placed),
+            beside=tuple(self.beside),
+            group_nudge=self.notes["group_nudge_prompt"],
+            impersonation=self.notes["impersonation_prompt"],
+            quiet=self.notes["quiet_prompt"],
+            bias=text_of(self.notes["bias"]),
+        )
+
+    def _beside_again(self) -> None:
+        for place in (InjectionPosition.BEFORE, InjectionPosition.AFTER):
+            found = sorted((text for position, text in self.placed if position is place), key=lambda text: text.key)
+            self.scene.expand.again("\n".join(text.text.strip() for text in found))
+
+    def _story_again(self) -> None:
+        """The story string of text completion is rendered here as well; there is none, but of its fields."""
+        texts = self.scene.texts
+        for text in (texts.system, texts.description, texts.personality, texts.scenario, texts.persona):
+            self.scene.expand.again(text)
+
+    def _formats(self) -> None:
+        """What the markers stand for: scenario and personality through their formats."""
+        texts, preset = self.scene.texts.pieces, self.scene.inputs.preset
+        formatted = {"charPersonality": texts["personality"], "scenario": texts["scenario"]}
+        for name, form, field in (
+            ("scenario", preset.scenario_format, "scenario_format"),
+            ("charPersonality", preset.personality_format, "personality_format"),
+        ):
+            if formatted[name] and form:
+                parts = self.scene.expand.written(form, Origin(OriginAsset.PRESET, field))
+                formatted[name] = tuple(piece for part in parts for piece in _inserted(part, formatted[name]))
+        self.marked = {
+            "worldInfoBefore": _formatted(self.scene, self.lore.before),
+            "worldInfoAfter": _formatted(self.scene, self.lore.after),
+            "charDescription": texts["description"],
+            **formatted,
+            "personaDescription": persona_pieces(self.scene) if self._tells_persona() else (),
+        }
+
+    def _tells_persona(self) -> bool:
+        return bool(self.scene.texts.persona) and self.scene.inputs.persona.position in IN_PROMPT
+
+    def _nudges(self) -> None:
+        """Both are resolved whether they are sent or not."""
+        preset = self.scene.inputs.preset
+        for name, text in (
+            ("group_nudge_prompt", preset.group_nudge_prompt),
+            ("impersonation_prompt", preset.impersonation_prompt),
+        ):
+            self.notes[name] = self.scene.expand.written(text, Origin(OriginAsset.PRESET, name))
+
+    def _prompts(self) -> None:
+        for turn in self.turns:
+            item = turn.item
+            if turn.on and item.identifier not in self.marked:
+                origin = Origin(OriginAsset.PRESET, "prompts", item.identifier)
+                self.own[item.identifier] = self.scene.expand.written(item.content, origin)
+
+    def _markers(self) -> None:
+        """The markers' texts, then the nudges, the quiet prompt and the bias, each a second time."""
+        expand, quiet = self.scene.expand, self.scene.inputs.generation.quiet_prompt
+        on = {turn.item.identifier: turn.on for turn in self.turns}
+        for name in ("worldInfoBefore", "worldInfoAfter", "charDescription", "charPersonality", "scenario"):
+            self.marked[name] = expand.pieces(self.marked[name]) if on.get(name, True) else ()
+        self.notes |= {
+            "quiet_prompt": pieces_of(quiet, Origin(OriginAsset.REQUEST, "quiet_prompt")),
+            "bias": pieces_of(self.scene.bias, Origin(OriginAsset.REQUEST, "settings", "user_prompt_bias")),
+        }
+        for name in ("impersonation_prompt", "quiet_prompt", "group_nudge_prompt", "bias"):
+            self.notes[name] = expand.pieces(self.notes[name])
+
+    def _beside(self) -> None:
+        """What SillyTavern knows by its key, then the persona, then the others; the note even where it goes into the chat."""
+        expand, places = self.scene.expand, (InjectionPosition.BEFORE, InjectionPosition.AFTER)
+        found = sorted(self.placed, key=lambda placed: known_rank(placed[1].key))
+        known = sum(known_rank(text.key) < len(KNOWN_FIRST) for _, text in found)
+        for index, (position, text) in enumerate(found):
+            if index == known:
+                self._persona()
+            if position in places:
+                pieces = expand.pieces(text.pieces)
+                if text_of(pieces).strip():
+                    self.beside.append((position, msgspec.structs.replace(text, pieces=pieces)))
+            elif text.key == NOTE_KEY and self.scene.inputs.compat.repeated_effects:
+                expand.again(text.text)
+        if known == len(found):
+            self._persona()
+
+    def _persona(self) -> None:
+        self.marked["personaDescription"] = self.scene.expand.pieces(self.marked["personaDescription"])
+
+    def _overrides(self) -> None:
+        """The card's prompts in the place of the main and the tail prompt, with ``{{original}}`` in them; then all are made."""
+        texts = self.scene.texts.pieces
+        for name, field in _OVERRIDES.items():
+            turn = next((turn for turn in self.turns if turn.item.identifier == name and turn.on), None)
+            if turn is not None and texts[field] and not turn.item.forbid_overrides:
+                self.own[name] = self.scene.expand.pieces(texts[field], original=text_of(self.own[name]))
+        self.prompts = {turn.item.identifier: self._prompt(turn) for turn in self.turns}
+        for name, pieces in self.marked.items():
+            if name not in self.prompts and (pieces or name != "personaDescription"):
+                self.prompts[name] = Prompt(identifier=name, role="system", pieces=pieces)
+
+    def _prompt(self, turn: PromptTurn) -> Prompt:
+        item = turn.item
+        pieces = self.marked.get(item.identifier, self.own.get(item.identifier, ()))
+        return Prompt(
+            identifier=item.identifier,
+            role=item.role or "system",
+            pieces=pieces if turn.on else (),
+            on=turn.on,
+            in_chat=item.position is PromptPosition.IN_CHAT,
+            depth=item.depth,
+            order=item.order,
+        )
+
+
+_OVERRIDES: Final = {"main": "system", "jailbreak": "jailbreak"}
 
 
 IN_PROMPT: Final = (PersonaPosition.IN_PROMPT, PersonaPosition.AFTER_CHAR)
@@ -183,31 +343,6 @@ def _formatted(scene: Scene, entries: tuple[Pieces, ...]) -> Pieces:
     first, *rest = (pieces_of(part, Origin(OriginAsset.PRESET, "wi_format")) for part in form.split("{0}"))
     return (*first, *(piece for part in rest for piece in (*text, *part)))
 
-
-def _prompt(scene: Scene, turn: PromptTurn, marked: dict[str, Pieces]) -> Prompt:
-    item = turn.item
-    pieces = marked.get(item.identifier)
-    if not turn.on:
-        pieces = ()
-    return Prompt(
-        identifier=item.identifier,
-        role=item.role or "system",
-        pieces=_written(scene, item) if pieces is None else scene.expand.pieces(pieces),
-        on=turn.on,
-        in_chat=item.position is PromptPosition.IN_CHAT,
-        depth=item.depth,
-        order=item.order,
-    )
-
-
-def _written(scene: Scene, item: PromptItem) -> Pieces:
-    """A prompt's own text; for the main and the tail prompt the card's in its place, with ``{{original}}`` in it."""
-    own = scene.expand.written(item.content, Origin(OriginAsset.PRESET, "prompts", item.identifier))
-    override = scene.texts.pieces[_OVERRIDES[item.identifier]] if item.identifier in _OVERRIDES else ()
-    return scene.expand.pieces(override, original=text_of(own)) if override and not item.forbid_overrides else own
-
-
-_OVERRIDES: Final = {"main": "system", "jailbreak": "jailbreak"}
 
 PINNED_GROUPS: Final = Step("pinned_groups", _run_pinned_groups, NoConfig)
 
@@ -318,13 +453,21 @@ def _injected(item: InjectedText) -> Block:
 
 
 def _examples(scene: Scene, lore: LoreTexts) -> list[tuple[Block, ...]]:
-    """The example blocks: each its separator and its turns."""
+    """The example blocks: each its separator and its turns. The separators' macros are as written: see `headed`."""
     if scene.inputs.power.strip_examples:
         return []
-    blocks = example_blocks(scene, lore)
-    separator = scene.inputs.preset.new_example_chat_prompt if blocks else ""
-    heading = scene.expand.written(separator, Origin(OriginAsset.PRESET, "new_example_chat_prompt"))
-    return [_example(scene, heading, example, index) for index, example in enumerate(blocks)]
+    origin = Origin(OriginAsset.PRESET, "new_example_chat_prompt")
+    heading = pieces_of(scene.inputs.preset.new_example_chat_prompt, origin)
+    return [_example(scene, heading, example, index) for index, example in enumerate(example_blocks(scene, lore))]
+
+
+def headed(scene: Scene, examples: Sequence[tuple[Block, ...]]) -> tuple[tuple[Block, ...], ...]:
+    """The examples with the macros of their separator replaced, once for all of them."""
+    if not examples or scene.expand.is_settled(examples[0][0].content):
+        return tuple(examples)
+    heading = scene.expand.pieces(examples[0][0].ranges())
+    pieces = () if len(heading) == 1 else heading
+    return tuple((first.with_(content=text_of(heading), pieces=pieces), *messages) for first, *messages in examples)
 
 
 def _example(scene: Scene, heading: Pieces, example: Piece, index: int) -> tuple[Block, ...]:

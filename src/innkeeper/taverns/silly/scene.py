@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
@@ -28,12 +28,15 @@ from innkeeper.taverns.silly.order import Order
 
 __all__ = [
     "CardTexts",
+    "ReasoningFrame",
     "Scene",
     "bias_text",
     "card_texts",
     "chat_lines",
     "environment_of",
     "expanded",
+    "member_depth_prompts",
+    "reasoning_frames",
     "scene_of",
     "shown_lines",
     "without_returns",
@@ -53,6 +56,10 @@ class Scene:
     all_lines: tuple[Line, ...]
     order: Order
     count: Count
+    depth_prompts: Mapping[int, Pieces] = field(default_factory=dict)
+    """Those of the members of a joined group, by their places in it."""
+    reasoning: Mapping[int, ReasoningFrame] = field(default_factory=dict)
+    """What frames the reasoning of the lines whose reasoning is sent, by their indices."""
     bias: str = ""
     """The beginning of the reply that the user wants."""
     counted_by: str = ""
@@ -76,6 +83,38 @@ def scene_of(state: State) -> Scene:
 
 
 _NEWLINES: Final = re.compile(r"\n+")
+
+
+class ReasoningFrame(msgspec.Struct, frozen=True):
+    """What stands around a line's reasoning. ``opens`` is a reply that only thought so far: it goes on thinking."""
+
+    prefix: str
+    separator: str
+    suffix: str
+    opens: bool = False
+
+    def around(self, reasoning: str, text: str) -> str:
+        """The text with the reasoning in front of it."""
+        thought = self.prefix + reasoning
+        return thought if self.opens else f"{thought}{self.suffix}{self.separator}{text}"
+
+
+def reasoning_frames(inputs: SillyInputs, lines: Sequence[Line], expand: Expander) -> dict[int, ReasoningFrame]:
+    """The frames of the newest lines that have reasoning, as many as may be added, by the lines' indices.
+
+    In a group only the speaker's counts. The line to go on with keeps its own whatever the settings say.
+    """
+    rule, frames = inputs.power.reasoning, dict[int, ReasoningFrame]()
+    most = rule.max_additions if rule.add_to_prompts else 0
+    for place, line in enumerate(reversed(lines)):
+        goes_on = inputs.type == "continue" and not place
+        if not line.reasoning or not (goes_on or len(frames) < most):
+            continue
+        if inputs.group is not None and line.name != inputs.char:
+            continue
+        prefix, separator, suffix = map(expand, (rule.prefix, rule.separator, rule.suffix))
+        frames[line.index] = ReasoningFrame(prefix, separator, suffix, goes_on and not line.text)
+    return frames
 
 
 class CardTexts(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,6 +160,19 @@ def card_texts(inputs: SillyInputs, expand: Expander, order: Sequence[str]) -> C
         else:
             pieces[name] = in_lines(*(_of_voice(inputs, expand, voice, origin) for voice in parts))
     return CardTexts(version=card.character_version, pieces=pieces, **{name: text_of(pieces[name]) for name in texts})
+
+
+def member_depth_prompts(inputs: SillyInputs, expand: Expander) -> dict[int, Pieces]:
+    """The depth prompts of a joined group's members, of those who are not muted and of the speaker."""
+    group, prompts = inputs.group, {}
+    if group is None or not group.settings.generation_mode:
+        return {}
+    for index, member in enumerate(group.members):
+        own = member.depth_prompt
+        if own is not None and (index not in group.settings.disabled or member is inputs.character):
+            origin = Origin(OriginAsset.CHARACTER, "depth_prompt", name=member.name)
+            prompts[index] = _clean(inputs, expand, pieces_of(own.prompt.strip(), origin), member.name)
+    return prompts
 
 
 def _joined_fields(inputs: SillyInputs) -> Mapping[str, tuple[Voice, ...]]:

@@ -27,8 +27,8 @@ from innkeeper.taverns.silly.expansion import LINE_BREAK
 from innkeeper.taverns.silly.injection import Injections
 from innkeeper.taverns.silly.lore import Carry
 from innkeeper.taverns.silly.macro_expansion import History
-from innkeeper.taverns.silly.plan_assembly import FRAME, Assembly
-from innkeeper.taverns.silly.prompts import FIXED_FIRST, Compiled, prompts_of
+from innkeeper.taverns.silly.plan_assembly import FRAME, Assembly, Opened, opened_history
+from innkeeper.taverns.silly.prompts import FIXED_FIRST, Compiled, headed, prompts_of
 from innkeeper.taverns.silly.room import REPLY_PRIMER, NoRoomError, Room, tool_tokens
 from innkeeper.taverns.silly.scene import Scene, scene_of
 
@@ -164,11 +164,13 @@ def _unplaced(state: State, room: Room) -> list[Block]:
     """What is not in the prompt after the filling stopped, and not recorded yet."""
     compiled: Compiled = state.made_by("compilation")
     assembly: Assembly = state.made_by("plan_assembly")
-    frame = (assembly.bias, assembly.new_chat, assembly.nudge, *assembly.continued, assembly.continue_nudge)
+    opened = opened_history(state, expand=False)
+    continued = (*assembly.prefilled, *opened.continued, opened.continue_nudge)
+    frame = (assembly.bias, opened.new_chat, assembly.nudge, *continued, *assembly.control)
     blocks = [
         *(fixed.block for fixed in compiled.fixed),
         *(block for example in compiled.examples for block in example),
-        *(block for block in (*frame, *assembly.control) if block is not None),
+        *(block for block in frame if block is not None),
         *state.made_by("macro_expansion").rest(),
     ]
     known = set(map(id, (*room.placed(), *room.omitted)))
@@ -206,14 +208,13 @@ def _fill(state: State, scene: Scene, room: Room) -> None:
             room.put(fixed.block, 0 if fixed.first else None)
     if assembly.bias is not None:
         room.put(assembly.bias)
-    prefill = assembly.continued if assembly.prefilled else ()
-    last += [(block, room.reserve(block)) for block in reversed(prefill)]
+    last += [(block, room.reserve(block)) for block in reversed(assembly.prefilled)]
     if scene.inputs.power.pin_examples:
-        _examples(state, room, compiled)
+        scene.order.follow({"pinned_examples": lambda: _examples(state, room, compiled)})
         _history(state, room, assembly)
     else:
         _history(state, room, assembly)
-        _examples(state, room, compiled)
+        scene.order.follow({"examples": lambda: _examples(state, room, compiled)})
     for block, tokens in last:
         room.release(tokens)
         room.put(block)
@@ -229,20 +230,23 @@ def _history(state: State, room: Room, assembly: Assembly) -> None:
     scene = scene_of(state)
     if scene.inputs.calls_tools:
         room.left -= tool_tokens(state.request.tools, scene.count)
-    frame = [block for block in (assembly.new_chat, assembly.nudge, assembly.continue_nudge) if block is not None]
-    reserved = room.reserve(*frame)
-    tail = room.reserve(*(() if assembly.prefilled else assembly.continued))
-    run_step(state, "macro_expansion", lambda: history.fill(room))
+    frames: list[Opened] = []
+    run_step(state, "plan_assembly", lambda: frames.append(opened_history(state)))
+    opened = frames[0]
+    frame = [block for block in (opened.new_chat, assembly.nudge, opened.continue_nudge) if block is not None]
+    reserved, tail = room.reserve(*frame), room.reserve(*opened.continued)
+    fill = {"history": lambda: history.fill(room)}
+    run_step(state, "macro_expansion", lambda: scene.order.follow(fill))
     room.release(reserved)
-    room.put(assembly.new_chat, 0)
+    room.put(opened.new_chat, 0)
     if assembly.nudge is not None:
         room.put(assembly.nudge)
     room.release(tail)
-    if assembly.continue_nudge is not None:
-        _continue(state, room, assembly, assembly.continue_nudge)
+    if opened.continue_nudge is not None:
+        _continue(state, room, opened, opened.continue_nudge)
 
 
-def _continue(state: State, room: Room, assembly: Assembly, nudge: Block) -> None:
+def _continue(state: State, room: Room, opened: Opened, nudge: Block) -> None:
     """The message to go on with and the nudge, behind what is placed so far; the examples may take that very place."""
     compiled: Compiled = state.made_by("compilation")
     slots = [slot for slot in compiled.slots if slot == "main" or _is_on(state, slot)]
@@ -255,7 +259,7 @@ def _continue(state: State, room: Room, assembly: Assembly, nudge: Block) -> Non
         state.note(NoteKind.QUIRK, message, hint="put the examples before the chat history, or a prompt behind them")
         return
     room.open_before("continue", slots[index] if index < len(slots) else "")
-    for block in (*reversed(assembly.continued), nudge):
+    for block in (*reversed(opened.continued), nudge):
         room.put(block)
 
 
@@ -267,9 +271,10 @@ def _is_on(state: State, slot: str) -> bool:
 def _examples(state: State, room: Room, compiled: Compiled) -> None:
     if not _is_on(state, "dialogueExamples"):
         return
-    for index, example in enumerate(compiled.examples):
+    examples = headed(scene_of(state), compiled.examples)
+    for index, example in enumerate(examples):
         if not room.fits(*example):
-            room.omit(block for rest in compiled.examples[index:] for block in rest)
+            room.omit(block for rest in examples[index:] for block in rest)
             return
         for block in example:
             room.put(block)

@@ -23,7 +23,7 @@ from innkeeper.prompt.state import State
 from innkeeper.taverns.silly.injection import MAX_DEPTH, InjectedText, Injections
 from innkeeper.taverns.silly.inputs import TextSettings
 from innkeeper.taverns.silly.line import Line, note_calls, spoken_lines
-from innkeeper.taverns.silly.macro_expansion import Reasoning, of_depth
+from innkeeper.taverns.silly.macro_expansion import of_depth, reasoned
 from innkeeper.taverns.silly.plan_assembly import (
     bias_of,
     custom_stop_strings,
@@ -108,16 +108,15 @@ NOTHING: Final = Utterance(role="assistant", name="", text="", source="reply")
 
 def _utterances(scene: Scene) -> list[Utterance]:
     """The lines, newest first; tool calls are not text."""
-    reasoning = Reasoning(scene)
-    return [_of_line(scene, line, reasoning) for line in spoken_lines(reversed(scene.lines))]
+    return [_of_line(scene, line) for line in spoken_lines(reversed(scene.lines))]
 
 
-def _of_line(scene: Scene, line: Line, reasoning: Reasoning) -> Utterance:
+def _of_line(scene: Scene, line: Line) -> Utterance:
     role = "system" if line.narrator else "user" if line.is_user else "assistant"
     return Utterance(
         role=role,
         name=line.name if role == "user" else line.name or scene.inputs.char,
-        text=reasoning(line, line.text),
+        text=reasoned(scene, line),
         is_user=line.is_user,
         guest=line.force_avatar is not None,
         origin=line.origin,
@@ -297,7 +296,7 @@ def stop_strings(scene: Scene, text: TextSettings) -> tuple[str, ...]:
         *_names(scene, text),
         *_sequences(scene),
         *_separators(scene, text),
-        *custom_stop_strings(scene),
+        *custom_stop_strings(scene, scene.expand),
     ]
     return tuple(dict.fromkeys(stop for stop in found if stop))
 
