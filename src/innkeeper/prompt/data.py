@@ -73,6 +73,10 @@ EMPTY = FrozenDict()
 """The empty frozen dict, shared."""
 
 
+_FROZEN: Final = frozenset({FrozenDict, int, bool, type(None)})
+"""Types whose values are frozen as they are."""
+
+
 def freeze(value: Any) -> Any:
     """Plain data with mappings as `FrozenDict` and lists as tuples, at every depth; other objects as they are.
 
@@ -83,12 +87,13 @@ def freeze(value: Any) -> Any:
 
 
 def _freeze(value: Any, depth: int) -> Any:
-    if isinstance(value, str):
-        return scalar_text(value) if type(value) is str else value
+    kind = type(value)
+    if kind is str:
+        return scalar_text(value)
+    if kind in _FROZEN or isinstance(value, str):
+        return value
     if isinstance(value, float) and not math.isfinite(value):
         raise FormatError(f"{value} is not a number that JSON can write", hint="leave the value out, or use null")
-    if type(value) is FrozenDict:
-        return value
     if isinstance(value, Mapping) and (isinstance(value, dict) or not hasattr(value, "to_dict")):
         below = _deeper(depth)
         return FrozenDict({key_text(key): _freeze(item, below) for key, item in value.items()})

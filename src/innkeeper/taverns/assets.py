@@ -163,7 +163,7 @@ class Assets(msgspec.Struct, frozen=True, dict=True):
             instruct=InstructTemplate.of(instruct) if instruct else None,
         )
 
-    @property
+    @cached_property
     def metadata(self) -> Mapping[str, Any]:
         """What belongs to this chat alone (``settings.chat_metadata``, or that of a `Chat` given as ``history``)."""
         metadata = self.request.settings.get("chat_metadata")

@@ -105,7 +105,8 @@ def read_keywords(request: Any, ports: Ports | None, keywords: Mapping[str, Any]
     read = base.with_(**fields) if fields else base
     if configs is not None:
         read = read.with_(context=Context.build(read.context or {}).with_configs(configs))
-    return BuildArguments(read, dataclasses.replace(ports or Ports(), **_ports(objects)), notes)
+    beside = ports or Ports()
+    return BuildArguments(read, dataclasses.replace(beside, **_ports(objects)) if objects else beside, notes)
 
 
 def _named(keywords: Mapping[str, Any]) -> dict[str, Any]:

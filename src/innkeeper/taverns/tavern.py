@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from innkeeper.budget import FIT, explain
@@ -70,7 +71,7 @@ class Tavern:
         steps = pipeline or self.pipeline_for(asked)
         plan = run_build(
             asked,
-            steps if FIT.name in steps else steps.append(FIT),
+            _fitting(steps),
             read.ports,
             commit=commit,
             assets=lambda state: read_inputs(state, self.inputs),
@@ -92,6 +93,12 @@ class Tavern:
     ) -> Any:
         """`build`, then the messages in the shape of ``dialect`` (``openai`` where none is given)."""
         return self.build(request, ports, **inputs).to_messages()
+
+
+@lru_cache(maxsize=32)
+def _fitting(steps: Pipeline) -> Pipeline:
+    """The steps with the one that makes a plan fit its window."""
+    return steps if FIT.name in steps else steps.append(FIT)
 
 
 def _with_stored(request: BuildRequest, ports: Ports) -> BuildRequest:

@@ -69,6 +69,7 @@ def made_pieces(text: str, ranges: Iterable[MacroRange], origin: Origin) -> tupl
     for one in ranges:
         if one.start > place:
             pieces.append(Piece(text[place : one.start], origin))
-        pieces.append(Piece(text[one.start : one.end], msgspec.structs.replace(origin, macro=one.macro)))
+        by_macro = Origin(origin.asset, origin.field, origin.entry, one.macro, origin.name)
+        pieces.append(Piece(text[one.start : one.end], by_macro))
         place = one.end
     return (*pieces, Piece(text[place:], origin)) if place < len(text) else tuple(pieces)

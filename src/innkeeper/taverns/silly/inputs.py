@@ -261,8 +261,8 @@ def _optional(state: State, kind: type[T], raw: Any, name: str) -> T | None:
 
 
 def _note(state: State, assets: Assets) -> AuthorsNote:
-    note = assets.note
-    for field in assets.note_fields if isinstance(assets.note_fields, Mapping) else ():
+    note, fields = assets.note, assets.note_fields
+    for field in fields if isinstance(fields, Mapping) else ():
         if field not in AuthorsNote.__struct_fields__:
             name = f"authors_note.{field}"
             state.note(NoteKind.IGNORED, f"{name} has no effect in this tavern", data={"input": name})

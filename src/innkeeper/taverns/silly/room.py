@@ -91,13 +91,13 @@ class Room:
     def tokens(self, block: Block) -> int:
         """Tokens of one message, counted once."""
         seen = self._seen.get(id(block))
-        if seen is not None:
-            return seen[1]
-        tokens = self._tokens(block) if self._counted_by else self._count(counted(block))
-        self._seen[id(block)] = (block, tokens)
-        return tokens
+        if seen is None:
+            seen = self._seen[id(block)] = (block, self._tokens(block))
+        return seen[1]
 
     def _tokens(self, block: Block) -> int:
+        if not self._counted_by:
+            return self._count(counted(block))
         key = (id(block), self._counted_by)
         tokens = _TOKENS.get(key)
         if tokens is None:
@@ -175,8 +175,8 @@ class Room:
         return [block for blocks in self._slots.values() for block in blocks]
 
     def used(self) -> int:
-        """Tokens of all placed messages."""
-        return sum([self.tokens(block) for block in self.placed()])
+        """Tokens of all placed messages, each of which was counted when it took its room."""
+        return sum([self._seen[id(block)][1] for blocks in self._slots.values() for block in blocks])
 
 
 def counted(block: Block) -> dict[str, Any]:

@@ -178,7 +178,7 @@ def _note_lore(state: State, fields: Mapping[str, Any]) -> None:
 def listed(setting: str) -> tuple[str, ...] | None:
     """The texts in the setting, as written; ``None`` where it is not a JSON list."""
     try:
-        texts = json.loads(setting or "[]")
+        texts = json.loads(setting) if setting else []
     except (ValueError, RecursionError):
         return None
     return tuple(text for text in texts if isinstance(text, str) and text) if isinstance(texts, list) else None
