@@ -18,7 +18,7 @@ from innkeeper.budget.accounting import window_of
 from innkeeper.budget.costing import Costing, CountedBlocks, framing_of
 from innkeeper.budget.rendering import RenderGuard, marks_of
 from innkeeper.budget.report import EvictionRecord, TrimReport, TrimResult
-from innkeeper.budget.settings import CountingConfig, StrategyChoice, tokens_setting
+from innkeeper.budget.settings import CountingConfig, StrategyChoice, counter_for, tokens_setting
 from innkeeper.budget.strategies import STRATEGIES, Fill, GroupOrder, Strategy
 from innkeeper.budget.trim import Counted, Room, overflow, trim_counted
 from innkeeper.prompt import (
@@ -111,9 +111,9 @@ def fit_state(state: State, config: FitConfig | None = None) -> None:
     strategy = _strategy_in(state)
     if config.keep_user and strategy.keeps_latest_user and not _was_told_to_warn(state):
         _check_user(plan, room, state.step)
-    costing = config.costing(state)
-    if strategy.name == Fill.name and not config.recounts(costing.counter):
+    if strategy.name == Fill.name and not config.recounts(counter_for(state, config.token_estimator)):
         return
+    costing = config.costing(state)
     counted = state.scratch["fit"] = _count(plan, costing)
     result = _fitted(plan, strategy, room, counted, step=state.step)
     blocks = made.blocks if result is None else result.blocks

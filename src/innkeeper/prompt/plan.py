@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -28,6 +29,9 @@ __all__ = ["FINGERPRINT_VERSION", "Plan"]
 
 FINGERPRINT_VERSION: Final = "innkeeper-plan-1"
 """Part of every fingerprint; changes when the same plan would hash differently."""
+
+
+_ID: Final = attrgetter("id")
 
 
 class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -69,7 +73,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     def __post_init__(self) -> None:
         """Give blocks without an id one made of their slot and place, so that equal plans have equal ids."""
-        if not all([block.id for block in self.blocks]):  # noqa: C419 - twice as quick, and run for each copy
+        if not all(map(_ID, self.blocks)):
             msgspec.structs.force_setattr(self, "blocks", _named(self.blocks))
 
     def with_(self, **fields: Any) -> Plan:
@@ -236,7 +240,7 @@ def _named(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
         while not block.id and name in taken:
             name += "+"
         taken.add(name)
-        named.append(block if block.id else block.with_(id=name))
+        named.append(block if block.id else msgspec.structs.replace(block, id=name))
     return tuple(named)
 
 

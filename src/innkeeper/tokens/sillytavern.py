@@ -4,7 +4,7 @@ Only what it counts by is reproduced: a tokenizer whose vocabulary is not instal
 (`TokenizerUnavailableError`), never replaced by another. (vectors ``tokens``; sillytavern.md 27, 47, 48.)
 """
 
-from functools import lru_cache
+from functools import cache
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -13,7 +13,6 @@ import msgspec
 from innkeeper.prompt.errors import UnknownNameError
 from innkeeper.prompt.text import scalar_text
 from innkeeper.tokens.counter import Counter
-from innkeeper.tokens.engines.engine import Engine
 from innkeeper.tokens.engines.heuristic import Utf8Bytes
 from innkeeper.tokens.engines.loading import available, engine_of
 from innkeeper.tokens.errors import TokenizerUnavailableError
@@ -29,9 +28,9 @@ _WEB: Final = FRAMINGS["sillytavern-web"]
 _PIECES: Final = FRAMINGS["sillytavern-sentencepiece"]
 
 
-@lru_cache(maxsize=16)
-def _counter_of(engine: Engine) -> Counter:
-    return Counter(engine)
+@cache
+def _counter_of(tokenizer: str) -> Counter:
+    return Counter(Utf8Bytes() if tokenizer == _BYTES else engine_of(VOCABULARIES[tokenizer]))
 
 
 class SillyTavernTokenizer(msgspec.Struct, frozen=True):
@@ -59,7 +58,7 @@ class SillyTavernTokenizer(msgspec.Struct, frozen=True):
         """
         if not self.tokenizer:
             raise TokenizerUnavailableError(self.name, self.reason)
-        return _counter_of(Utf8Bytes() if self.tokenizer == _BYTES else engine_of(VOCABULARIES[self.tokenizer]))
+        return _counter_of(self.tokenizer)
 
     def count_text(self, text: str) -> int:
         """Tokens of bare text, as for text completion. Raises `TokenizerUnavailableError`."""

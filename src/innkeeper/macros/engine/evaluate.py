@@ -19,7 +19,7 @@ from innkeeper.macros.engine.environment import MacroEnvironment
 from innkeeper.macros.engine.errors import MacroArgumentError, MacroError, MacroLimitError, UnknownMacroError, place_in
 from innkeeper.macros.engine.limits import MAX_EXPANSIONS, MAX_NESTING, MAX_OUTPUT, MAX_REPORTS
 from innkeeper.macros.engine.ranges import MacroRange
-from innkeeper.macros.engine.scanner import Grammar
+from innkeeper.macros.engine.scanner import Grammar, Shorthand
 from innkeeper.macros.engine.syntax import Run, Tag, parse
 from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, LimitError
@@ -174,6 +174,8 @@ class Evaluation:
     """Where to record what each macro of the text made; not those inside another's arguments or block."""
     evaluated: Tag | None = None
     """The tag that was last replaced by what it stands for."""
+    macro: str = ""
+    """What the macro of that tag is called, whatever other name it was written by; a variable's shorthand is its own."""
 
     def run(self) -> str:
         """The whole text, evaluated."""
@@ -211,7 +213,7 @@ class Evaluation:
                 start = length + len(pieces[-2])
                 length = start + len(pieces[-1])
                 if self.evaluated is tag and start < length:
-                    ranges.append(MacroRange(start, length, self._name(tag)))
+                    ranges.append(MacroRange(start, length, self.macro))
         pieces.append(text[place : span.end])
         self.depth -= 1
         return "".join(pieces)
@@ -281,7 +283,7 @@ class Evaluation:
         if tag.closing or not self._spend(tag):
             return self.source(tag)
         if tag.shorthand is not None:
-            return self._variable(tag)
+            return self._variable(tag, tag.shorthand)
         if tag.key in self.dynamic:
             return self._dynamic(tag)
         macro = self.pack.table.get(tag.key)
@@ -289,9 +291,9 @@ class Evaluation:
             return self._lazy(macro, tag, tuple(whole(run) for run in tag.arguments))
         return self._call(macro, tag, self._arguments(tag))
 
-    def _variable(self, tag: Tag) -> str:
+    def _variable(self, tag: Tag, written: Shorthand) -> str:
         try:
-            return self._done(tag, self.pack.variable(self, tag))
+            return self._done(tag, f"{written.scope}{written.name}", self.pack.variable(self, tag))
         except (MacroError, LimitError) as error:
             self.warn(error, tag.start)
             return self.source(tag)
@@ -329,21 +331,21 @@ class Evaluation:
                     else (UnknownMacroError(f"there is no macro {{{{{tag.name}}}}}", macro=tag.name))
                 )
             _check(macro, arguments)
-            return self._done(tag, macro.run(Call(self, tag, arguments, block=body is not None)))
+            return self._done(tag, macro.name, macro.run(Call(self, tag, arguments, block=body is not None)))
         except (MacroError, LimitError) as error:
             self.warn(error, tag.start)
             return self._kept(tag, found, body, content)
 
     def _lazy(self, macro: Macro, tag: Tag, spans: tuple[Span, ...]) -> str:
         if macro.least <= len(spans) <= macro.most:
-            return self._done(tag, macro.run(Call(self, tag, spans=spans, block=spans[-1].block)))
+            return self._done(tag, macro.name, macro.run(Call(self, tag, spans=spans, block=spans[-1].block)))
         self.warn(_arity(macro, len(spans)), tag.start)
         return self.source(tag)
 
     def _dynamic(self, tag: Tag) -> str:
         value = self.dynamic[tag.key]
         if not tag.arguments and value is not None:
-            return self._done(tag, value)
+            return self._done(tag, tag.name, value)
         return self._call(None, tag, self._arguments(tag))
 
     def _kept(self, tag: Tag, found: list[tuple[Span, str]], body: Span | None, content: str) -> str:
@@ -357,19 +359,12 @@ class Evaluation:
             pieces += [content, self.pack.grammar.close]
         return "".join(pieces)
 
-    def _done(self, tag: Tag, result: str) -> str:
+    def _done(self, tag: Tag, macro: str, result: str) -> str:
         self.env.spent.output += len(result)
-        self.evaluated = tag
+        self.evaluated, self.macro = tag, macro
         if self.trace is not None:
             self.trace(tag.name or f"{tag.shorthand}", (tag.start, tag.end), result)
         return result
-
-    def _name(self, tag: Tag) -> str:
-        """What the macro of a tag is called, whatever other name it was written by; a variable's shorthand is its own."""
-        if tag.shorthand is not None:
-            return f"{tag.shorthand.scope}{tag.shorthand.name}"
-        macro = None if tag.key in self.dynamic else self.pack.table.get(tag.key)
-        return tag.name if macro is None else macro.name
 
     def _spend(self, tag: Tag) -> bool:
         return within_limits(self.env, self.text, tag.start)

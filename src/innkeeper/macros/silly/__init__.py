@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, Literal
 
 from innkeeper.macros.engine.environment import MacroEnvironment
-from innkeeper.macros.engine.evaluate import Evaluation, Trace
+from innkeeper.macros.engine.evaluate import Evaluation, Pack, Trace
 from innkeeper.macros.engine.ranges import MacroRange, made_pieces
 from innkeeper.macros.silly.card import BARE
 from innkeeper.prompt.origin import Origin, Piece
@@ -69,15 +70,23 @@ def _modern(
     trace: Trace | None,
     ranges: list[MacroRange] | None,
 ) -> str:
-    from innkeeper.macros.silly.modern import PACK, finished
-
-    raw, text = text, PACK.before(text)
-    if PACK.grammar.open not in text:
-        return PACK.after(text)
+    pack, finished = _engine()
+    raw, text = text, pack.before(text)
+    if pack.grammar.open not in text:
+        return pack.after(text)
     memory: dict[str, Any] = {BARE: not replace_character_card, "original": original}
     given = {**env.dynamic, **(dynamic or {})}
     names = {name.lower(): _dynamic(value) for name, value in given.items()} if given else {}
-    return finished(Evaluation(raw, text, PACK, env, names, trace, memory=memory, ranges=ranges).run(), ranges)
+    evaluation = Evaluation(raw, text, pack, env, names, trace, memory=memory, ranges=ranges)
+    return finished(evaluation.run(), ranges)
+
+
+@cache
+def _engine() -> tuple[Pack, Callable[[str, list[MacroRange] | None], str]]:
+    """The present engine as a pack, and what finishes an evaluated text; loaded with the first macro."""
+    from innkeeper.macros.silly.modern import PACK, finished
+
+    return PACK, finished
 
 
 def _dynamic(value: Any) -> str | None:
