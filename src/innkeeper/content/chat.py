@@ -7,19 +7,25 @@ back byte for byte.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from innkeeper.content.chat_message import ChatMessage, read_message
 from innkeeper.content.errors import ChatError, WrongKindError
-from innkeeper.content.finding import Finding, show_path
+from innkeeper.content.finding import Finding, Path, show_path
+from innkeeper.content.json import ABSENT
+from innkeeper.content.json.document import Document
 from innkeeper.content.json.kinds import kind_of_json
 from innkeeper.content.json.record import as_text
 from innkeeper.content.json.text import decode_json, decode_text, encode_json
 from innkeeper.content.limits import LIMITS, Limits, check_limit, limit_error
+from innkeeper.prompt.data import thaw
 from innkeeper.prompt.errors import FormatError, InputError, LimitError, UsageError, Where
 from innkeeper.prompt.message import Message
+
+if TYPE_CHECKING:
+    from innkeeper.prompt.plan import Plan
 
 __all__ = ["OURS", "BadLine", "Chat", "read_chat"]
 
@@ -102,6 +108,37 @@ class Chat(msgspec.Struct, frozen=True, kw_only=True):
         messages = (*self.messages[:place], message, *self.messages[place + 1 :])
         return msgspec.structs.replace(self, messages=messages, data=None)
 
+    def with_(self, plan: Plan) -> Chat:
+        """The chat with what a build leaves for the next one: SillyTavern's keys (``plan.stored``), and ours where it has none.
+
+        The user's message of the build is not added: who sends it knows when. All that does not change keeps its bytes.
+        """
+        if plan.stored is None:
+            carry = None if _is_empty(plan.carry) else {"carry": plan.carry}
+            local = plan.variables.get("local") or self.metadata.get("variables")
+            return self.with_metadata({"variables": local, OURS: carry})
+        scans = plan.carry.get("scans") if isinstance(plan.carry, Mapping) else None
+        ours = {OURS: {"carry": {"scans": scans}} if scans else None}
+        chat = self.with_metadata({**plan.stored.get("chat_metadata", {}), **ours})
+        for index, text in plan.stored.get("messages", {}).items():
+            chat = chat.replace_message(int(index), chat.messages[int(index)].replace(text=text))
+        return chat
+
+    def with_metadata(self, changes: Mapping[str, Any]) -> Chat:
+        """The chat with other values in its metadata; ``None`` takes a key out. The rest of the header keeps its bytes."""
+        before, header = self.metadata, self.header or dict(EMPTY_HEADER)
+        edits: dict[Path, Any] = {
+            ("chat_metadata", key): ABSENT if value is None else thaw(value)
+            for key, value in changes.items()
+            if thaw(before.get(key)) != thaw(value)
+        }
+        if not edits:
+            return self
+        if not isinstance(header.get("chat_metadata"), dict):
+            edits = {("chat_metadata",): {path[1]: value for path, value in edits.items() if value is not ABSENT}}
+        document = Document(header, self.header_data).replace(edits)
+        return msgspec.structs.replace(self, header=document.tree, header_data=document.data, data=None)
+
     def without(self, index: int) -> Chat:
         """The chat without one message. Raises `UsageError` where there is none."""
         place = self._place(index)
@@ -131,6 +168,11 @@ class Chat(msgspec.Struct, frozen=True, kw_only=True):
         if not -len(self.messages) <= index < len(self.messages):
             raise UsageError(f"the chat has no message {index}", hint=f"it has {len(self.messages)} messages")
         return index % len(self.messages)
+
+
+def _is_empty(value: Any) -> bool:
+    """Whether there is nothing in ``value``, however deep."""
+    return not value or (isinstance(value, Mapping) and all(map(_is_empty, value.values())))
 
 
 def _plain(item: Any) -> Any:

@@ -7,6 +7,7 @@ only SillyTavern has goes to ``request.settings`` under its own name.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from innkeeper.parity.case import Case
@@ -119,6 +120,8 @@ def answer(case: Case) -> Any:
     kind = given.get("kind")
     if kind == "convert":
         return _converted(given)
+    if kind == "folder":
+        return _from_folder(case)
     if kind == "tokens":
         from innkeeper.tokens import sillytavern
 
@@ -128,6 +131,24 @@ def answer(case: Case) -> Any:
     if given.get("steps"):
         return {"steps": _steps(given)}
     return _facts(_build(request_of(given)), given)
+
+
+def _from_folder(case: Case) -> dict[str, Any]:
+    """A case of a whole install: the folder beside the case's file, with settings changed, and what is opened in it."""
+    from innkeeper.taverns.silly.install import Install
+
+    given = case.input
+    install = Install.open(Path(case.source).parent / given["folder"], changes=given.get("settings") or {})
+    prepared = install.prepare(
+        given.get("speaker") if given.get("group") else given.get("character"),
+        group=given.get("group"),
+        chat=given.get("chat"),
+        message=given.get("message") or "",
+        generation=given.get("generation") or "normal",
+        now=given.get("now") or _NOW,
+        seed=given.get("seed", 1),
+    )
+    return _facts(_build(prepared.request), {"api": "text" if prepared.request.dialect == "text" else "chat"})
 
 
 def _build(request: BuildRequest, chance: Any = None) -> Plan:

@@ -109,6 +109,7 @@ def finished_plan(state: State, plan: Plan) -> Plan:
         greeting_index=result.greeting_index,
         lore=result.lore,
         carry=result.carry,
+        stored=None if result.stored is None else freeze(result.stored),
         trim_report=result.trim_report,
         trace=to_trace() if to_trace is not None else None,
         variables=freeze(state.variables.to_dict()),

@@ -104,6 +104,7 @@ class Result:
     greeting_index: int | None = None
     lore: Any = None
     carry: Any = None
+    stored: dict[str, Any] | None = None
     dialect_options: dict[str, Any] = field(default_factory=dict)
     trim_report: Any = None
     plan: Plan | None = None

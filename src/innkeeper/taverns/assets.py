@@ -172,11 +172,13 @@ class Assets(msgspec.Struct, frozen=True, dict=True):
     @property
     def lore_state(self) -> Any:
         """What the chat's last build left for this one: the request's, else what we or SillyTavern stored in the chat."""
-        ours = self.metadata.get(OURS)
-        for state in (self.request.lore_state, ours.get("carry") if isinstance(ours, Mapping) else None):
-            if state is not None:
-                return state
-        return self.metadata.get("timedWorldInfo")
+        if self.request.lore_state is not None:
+            return self.request.lore_state
+        ours, timed = self.metadata.get(OURS), self.metadata.get("timedWorldInfo")
+        carry = ours.get("carry") if isinstance(ours, Mapping) else None
+        if carry is None or not isinstance(carry, Mapping) or "timed" in carry:
+            return timed if carry is None else carry
+        return {"timed": timed, **carry}
 
     def findings(self, uses: Any) -> Iterator[tuple[str, Finding]]:
         """What is wrong in the assets, each with its asset's name; ``uses(field, raw)`` says which count."""

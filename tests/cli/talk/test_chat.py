@@ -88,13 +88,15 @@ def test_file_goes_on(room: Room, tmp_path: Path) -> None:
 
 
 def test_examples_chat(room: Room, tmp_path: Path) -> None:
-    """SillyTavern's own chat files go on, too; their lines stay as they are."""
+    """SillyTavern's own chat files go on, too; their messages stay as they are, the header has what it would store."""
     path = tmp_path / "c.jsonl"
     path.write_bytes((EXAMPLES / "wenna.chat.jsonl").read_bytes())
-    before = path.read_bytes()
+    header, *before = path.read_bytes().splitlines()
     room.run(CARD, PERSONA, "--chat", str(path), lines=("Is the reef safe?",))
-    assert path.read_bytes().startswith(before)
-    assert len(path.read_text("utf-8").splitlines()) == 6
+    after = path.read_bytes().splitlines()
+    assert after[1 : len(before) + 1] == before
+    assert len(after) == 6
+    assert after[0] == header.removesuffix(b"}}") + b',"lastInContextMessageId":0}}'
 
 
 def test_list_cannot_grow(room: Room, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from innkeeper.content.files.loading import PresetFile
     from innkeeper.content.files.reader import Source
     from innkeeper.content.finding import Finding
+    from innkeeper.taverns.silly.install import Prepared
 
-__all__ = ["STDIN", "Assets", "asset_options", "request_fields", "setting"]
+__all__ = ["STDIN", "Assets", "asset_options", "install_options", "request_fields", "setting"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -35,6 +36,24 @@ def asset_options(command: F) -> F:
         command = option(command)
     return command
 
+
+def install_options(command: F) -> F:
+    """Give a command the options that name a SillyTavern folder and what to open in it."""
+    for option in reversed(_INSTALL_OPTIONS):
+        command = option(command)
+    return command
+
+
+_INSTALL_OPTIONS: Final = (
+    click.option(
+        "--sillytavern",
+        metavar="FOLDER",
+        help="A SillyTavern user's folder, the data folder, or the install: what is selected there. It is only read.",
+    ),
+    click.option("--character", metavar="NAME", help="Whose chat to open in that folder; in a group, who speaks."),
+    click.option("--group", metavar="NAME", help="Which group's chat to open in that folder."),
+    click.option("--user", metavar="HANDLE", help="Which user of that install, where there are several."),
+)
 
 _OPTIONS: Final = (
     click.option("--card", metavar="FILE", help="The character: PNG, JSON, CHARX or BYAF."),
@@ -62,20 +81,53 @@ class Assets:
     def __init__(self, stdin: IO[bytes] | None = None) -> None:
         self.fields: dict[str, Any] = {}
         self.findings: list[Finding] = []
+        self.prepared: Prepared | None = None
         self._stdin = stdin
         self._piped: bytes | None = None
 
     @classmethod
-    def of(cls, files: Iterable[str], options: Mapping[str, Any]) -> Assets:
-        """The files of a command line, and after them those that its options name, as `asset_options` call them."""
+    def of(cls, files: Iterable[str], options: Mapping[str, Any], *, chat_only: bool = False) -> Assets:
+        """The files of a command line, and after them those that its options name, as `asset_options` call them.
+
+        ``chat_only``: of a SillyTavern folder, its settings for chat completion, whichever of its APIs is on.
+        """
         assets = cls()
         for name in files:
             assets.add(name)
-        for kind in ("card", "persona", "lorebook", "preset", "chat"):
+        kinds = ("card", "persona", "lorebook", "preset", *(() if options.get("sillytavern") else ("chat",)))
+        for kind in kinds:
             names = options.get(kind) or ()
             for name in (names,) if isinstance(names, str) else names:
                 assets.add_as(kind, name)
+        assets.open_install(options, chat_only=chat_only)
         return assets
+
+    def open_install(self, options: Mapping[str, Any], *, chat_only: bool = False) -> None:
+        """Begin with what a SillyTavern folder has selected, where `install_options` name one; files go on top of it.
+
+        Raises `UsageError` for names without a folder, and what `Install.prepare` raises.
+        """
+        path = options.get("sillytavern")
+        named = [name for name in ("character", "group", "user") if options.get(name) is not None]
+        if path is None and named:
+            raise UsageError(f"--{named[0]} names something in a SillyTavern folder", hint="add --sillytavern FOLDER")
+        if path is None:
+            return
+        if "request" in self.fields:
+            raise UsageError("a folder and a build request are both given", hint="give one of them")
+        from innkeeper.taverns.silly.install import Install
+
+        given = {name: options[name] for name in ("message", "seed", "now") if options.get(name) is not None}
+        chat = None if options.get("chat") is None else str(options["chat"])
+        self.prepared = Install.open(path, options.get("user")).prepare(
+            options.get("character"), group=options.get("group"), chat=chat, chat_only=chat_only, **given
+        )
+        base = self.prepared.request
+        if "lorebooks" in self.fields:
+            self.fields["lorebooks"] = (*base.lorebooks, *self.fields["lorebooks"])
+        if "settings" in self.fields:
+            self.fields["settings"] = deep_merge(base.settings, self.fields["settings"])
+        self.fields["request"] = base
 
     def add(self, name: str) -> None:
         """Add a file by what its content shows it to be; JSON of no known kind is read as a request.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from innkeeper.cli.app.options import json_option
-from innkeeper.cli.prompt.assets import Assets, asset_options, request_fields
+from innkeeper.cli.prompt.assets import Assets, asset_options, install_options, request_fields
 
 if TYPE_CHECKING:
     from innkeeper.content.finding import Finding
@@ -21,7 +21,10 @@ __all__ = ["build"]
 @click.command()
 @click.argument("files", nargs=-1)
 @asset_options
-@click.option("--chat", metavar="FILE", help="The chat so far: JSON lines or JSON.")
+@install_options
+@click.option(
+    "--chat", metavar="FILE", help="The chat so far: JSON lines or JSON. With --sillytavern, the name of a chat in it."
+)
 @click.option("--message", metavar="TEXT", help="What the user says now.")
 @click.option("--greeting", type=int, metavar="N", help="Which greeting a new chat begins with, from 0.")
 @click.option("--dialect", metavar="NAME", help="Print the request to a provider in this shape, as JSON.")
@@ -36,16 +39,26 @@ def build(files: tuple[str, ...], **options: Any) -> None:
     FILES are a build request, a card, a persona, lorebooks, presets, a chat, in any order, told apart by their content; "-" is
     the standard input. The options name the same things. Printed is a table of the messages; with --dialect the request to a
     provider; with --json everything that is known about the plan, with --explain down to each lorebook entry.
+
+    With --sillytavern the prompt is the one that SillyTavern would send next from that folder, with what is selected there;
+    without --character and --group, in the chat that was open last.
     """
     from innkeeper.taverns import build as build_plan
 
     assets = Assets.of(files, options)
     _check_given(assets, options)
     fields = request_fields(options, "model", "message", "greeting", "dialect")
+    if assets.prepared is not None and assets.prepared.request.dialect == "text":
+        fields["dialect"] = None  # which is that of the folder's API: the option is for printing alone
     plan = build_plan(assets.request(fields, options["settings"]))
+    if assets.prepared is not None:
+        plan = plan.with_(notes=(*assets.prepared.notes, *plan.notes))
     if options["replay_out"] is not None:
         plan.replay(options["dialect"]).write(options["replay_out"])
-    _deliver(_shown(plan, assets.findings, options), options["out"])
+    shown = _shown(plan, assets.findings, options)
+    if assets.prepared is not None and not (options["as_json"] or options["dialect"] or options["only_messages"]):
+        shown = f"{assets.prepared}\n{shown}"
+    _deliver(shown, options["out"])
 
 
 def _check_given(assets: Assets, options: dict[str, Any]) -> None:

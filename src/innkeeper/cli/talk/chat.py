@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from innkeeper.cli.prompt.assets import Assets, asset_options, request_fields
+from innkeeper.cli.prompt.assets import Assets, asset_options, install_options, request_fields
 from innkeeper.prompt.data import thaw
 
 if TYPE_CHECKING:
-    from innkeeper.cli.talk.conversation import Conversation, ModelHandle
-    from innkeeper.prompt import BuildRequest, Ports
+    from innkeeper.cli.talk.conversation import Builder, Conversation, ModelHandle
+    from innkeeper.content.chat import Chat
+    from innkeeper.prompt import BuildRequest, Note, Plan, Ports
 
 __all__ = ["chat", "conversation", "greetings_of"]
 
@@ -27,8 +28,12 @@ RESERVE: Final = 256
 @click.command()
 @click.argument("files", nargs=-1)
 @asset_options
+@install_options
 @click.option(
-    "--chat", "path", type=click.Path(path_type=Path), help="Keep the chat in this file, as JSON lines; go on with it."
+    "--chat",
+    "path",
+    type=click.Path(path_type=Path),
+    help="Keep the chat in this file, as JSON lines; go on with it. With --sillytavern, the name of a chat in it.",
 )
 @click.option("--greeting", type=int, default=0, metavar="N", help="Which greeting a new chat begins with, from 0.")
 @click.option("--base-url", metavar="URL", help="The provider's address; its key is taken from INNKEEPER_API_KEY.")
@@ -37,22 +42,40 @@ def chat(files: tuple[str, ...], **options: Any) -> None:
 
     FILES are a card, a persona, lorebooks, presets, in any order. The model is the local one, unless --model and --base-url
     name another; `innkeeper models install` brings it. /help lists what can be done beside talking.
+
+    With --sillytavern a chat of that folder goes on here. Nothing is written there: /save FILE keeps the chat, and SillyTavern
+    reads that file when it lies in the character's folder below chats.
     """
     from innkeeper.cli.talk.conversation import open_model
     from innkeeper.cli.talk.shell import Shell
 
-    request = Assets.of(files, options).request(request_fields(options), options["settings"])
+    assets = Assets.of(files, {**options, "chat": options["path"] if options["sillytavern"] else None}, chat_only=True)
+    request, prepared = assets.request(request_fields(options), options["settings"]), assets.prepared
     with closing(open_model(options["model"], options["base_url"], request.context_window)) as handle:
-        talk = conversation(request, handle, path=options["path"], greeting=options["greeting"])
+        if prepared is None:
+            talk = conversation(request, handle, path=options["path"], greeting=options["greeting"])
+        else:
+            known = None if prepared.is_new and request.group is None else prepared.chat
+            talk = conversation(request, handle, greeting=options["greeting"], known=known, notes=prepared.notes)
+            click.echo(f"{prepared}. The folder is only read; /save FILE keeps this chat.", err=True)
         shell = Shell(talk)
         shell.run()
     click.get_current_context().exit(shell.exit_code)
 
 
 def conversation(
-    request: BuildRequest, handle: ModelHandle, *, path: Path | None = None, greeting: int = 0
+    request: BuildRequest,
+    handle: ModelHandle,
+    *,
+    path: Path | None = None,
+    greeting: int = 0,
+    known: Chat | None = None,
+    notes: tuple[Note, ...] = (),
 ) -> Conversation:
-    """The conversation of a request with what answers it; a new one begins with a greeting of the character."""
+    """The conversation of a request with what answers it; a new one begins with a greeting of the character.
+
+    ``known`` is the chat that goes on, where it is not in the file ``path``. ``notes`` come first in each plan.
+    """
     from innkeeper.cli.talk.conversation import Conversation, name_of
     from innkeeper.content.chat import Chat
     from innkeeper.prompt import UsageError, utc_now
@@ -62,18 +85,29 @@ def conversation(
         context_window=request.context_window or handle.window,
         reserved_tokens=request.reserved_tokens or RESERVE,
     )
-    known = _stored(path)
+    known = known or _stored(path)
     if known is not None:
         base = base.with_(settings={**base.settings, "chat_metadata": known.metadata})
     names = {"user_name": name_of(base.user, "User"), "character_name": name_of(base.character, "Assistant")}
     fresh = Chat(header={**names, "create_date": utc_now().isoformat(timespec="seconds"), "chat_metadata": {}})
-    talk = Conversation(base, known or fresh, handle, path=path)
+    talk = Conversation(base, known or fresh, handle, _noting(notes), path=path)
     if known is None and base.character is not None:
         greetings = greetings_of(base, handle.ports)
         if not 0 <= greeting < len(greetings):
             raise UsageError(f"there is no greeting {greeting}", hint=f"numbers go from 0 to {len(greetings) - 1}")
         talk.greet(greetings, greeting)
     return talk
+
+
+def _noting(notes: tuple[Note, ...]) -> Builder:
+    """What makes plans that begin with these notes."""
+    from innkeeper.taverns import build
+
+    def noted(request: BuildRequest, ports: Ports) -> Plan:
+        plan = build(request, ports)
+        return plan.with_(notes=(*notes, *plan.notes))
+
+    return noted if notes else build
 
 
 def greetings_of(request: BuildRequest, ports: Ports) -> tuple[str, ...]:

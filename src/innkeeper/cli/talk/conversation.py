@@ -11,13 +11,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-import msgspec
-
 from innkeeper.budget import accounting
-from innkeeper.content.chat import OURS, Chat
+from innkeeper.content.chat import Chat
 from innkeeper.content.chat_message import ChatMessage
 from innkeeper.content.files.saving import append_to_chat, save_chat
-from innkeeper.prompt import BuildRequest, Plan, Ports, UsageError, thaw, utc_now
+from innkeeper.prompt import BuildRequest, Plan, Ports, UsageError, utc_now
 from innkeeper.taverns import TAVERNS
 from innkeeper.taverns import build as build_plan
 
@@ -134,7 +132,10 @@ class Conversation:
 
     def _planned(self, chat: Chat, text: str, generation: str) -> Plan:
         request = self.base.with_(
-            history=chat.to_messages(), message=text, generation=generation, now=self.base.now or self._now()
+            history=chat.to_messages(hidden=self.base.tavern == "silly"),
+            message=text,
+            generation=generation,
+            now=self.base.now or self._now(),
         )
         return self._build(request, self._handle.ports)
 
@@ -170,17 +171,11 @@ class Conversation:
 
     def _remember(self, plan: Plan) -> None:
         """What the turn changed beside the chat: variables and lasting effects of lore; both are stored in its header."""
-        self.base = self.base.with_(variables=plan.variables, lore_state=plan.carry)
-        metadata = {key: value for key, value in self.chat.metadata.items() if key != OURS}
-        if plan.variables.get("local"):
-            metadata["variables"] = thaw(plan.variables["local"])
-        if not _is_empty(plan.carry):
-            metadata[OURS] = {"carry": thaw(plan.carry)}
-        if metadata != self.chat.metadata:
-            header = {**(self.chat.header or {}), "chat_metadata": metadata}
-            self.chat = msgspec.structs.replace(self.chat, header=header, data=None)
-            self._header_is_new = True
-        self.base = self.base.with_(settings={**self.base.settings, "chat_metadata": metadata})
+        chat = self.chat.with_(plan)
+        self._header_is_new = self._header_is_new or chat is not self.chat
+        self.chat = chat
+        settings = {**self.base.settings, "chat_metadata": chat.metadata}
+        self.base = self.base.with_(variables=plan.variables, lore_state=plan.carry, settings=settings)
 
     def _again(self, generation: str) -> Plan:
         """The plan of the last turn, as ``generation`` makes it."""
@@ -220,11 +215,6 @@ class Conversation:
         if self.path is not None:
             save_chat(self.path, chat, force=True)
         self._header_is_new = False
-
-
-def _is_empty(value: Any) -> bool:
-    """Whether there is nothing in ``value``, however deep."""
-    return not value or (isinstance(value, Mapping) and all(map(_is_empty, value.values())))
 
 
 def name_of(participant: Any, default: str) -> str:

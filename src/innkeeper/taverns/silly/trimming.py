@@ -31,6 +31,7 @@ from innkeeper.taverns.silly.plan_assembly import FRAME, Assembly, Opened, opene
 from innkeeper.taverns.silly.prompts import FIXED_FIRST, Compiled, headed, prompts_of
 from innkeeper.taverns.silly.room import REPLY_PRIMER, NoRoomError, Room, tool_tokens
 from innkeeper.taverns.silly.scene import Scene, scene_of
+from innkeeper.taverns.silly.stored import stored_by
 
 __all__ = ["FILL", "TRIMMING", "UNBOUNDED", "SillyTrimmingConfig", "cut", "finish_plan"]
 
@@ -60,6 +61,7 @@ def finish_plan(
     absent = [block for block in plan.blocks if not block.enabled]
     records = tuple(_record(block, tokens, reason) for block, tokens in zip(absent, evicted, strict=True))
     state.result.plan = plan
+    state.result.stored = stored_by(state, scene_of(state), plan)
     state.result.trim_report = TrimReport(
         strategy=strategy.name if strategy else FILL,
         budget_tokens=budget,

@@ -1,0 +1,153 @@
+"""The chat of a build: a file of the folder, or, where there is none, a new one that begins with a greeting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from innkeeper.content.chat import EMPTY_HEADER, Chat, read_chat
+from innkeeper.content.chat_message import ChatMessage
+from innkeeper.prompt.errors import UnknownNameError, Where
+from innkeeper.prompt.note import Note, NoteKind
+from innkeeper.taverns.silly.install.files import UserFolder
+from innkeeper.taverns.silly.install.json_values import mapping_of, text_of
+from innkeeper.taverns.silly.install.names import CardFile, GroupFile
+from innkeeper.taverns.silly.install.selected import Selected
+
+__all__ = ["OpenChat", "chat_names", "group_chat", "note_fields", "one_to_one_chat", "script_injections"]
+
+CHATS: Final = "chats"
+GROUP_CHATS: Final = "group chats"
+_LINES: Final = ".jsonl"
+
+
+class OpenChat(msgspec.Struct, frozen=True):
+    """A chat, its name without an ending, and where its file is or would be, as parts of a path in the folder.
+
+    ``is_new`` is true where there is no file yet.
+    """
+
+    chat: Chat
+    name: str
+    parts: tuple[str, ...]
+    is_new: bool = False
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """What belongs to this chat alone."""
+        return self.chat.metadata
+
+
+def chat_names(folder: UserFolder, card: CardFile) -> tuple[str, ...]:
+    """The names of a card's chats."""
+    return tuple(name.removesuffix(_LINES) for name in folder.names(CHATS, card.stem, suffix=_LINES))
+
+
+def one_to_one_chat(folder: UserFolder, card: CardFile, name: str | None) -> OpenChat:
+    """The chat of this name, else the card's current one. Raises `UnknownNameError`, and what `read_chat` raises."""
+    current = text_of(card.card.raw.get("chat"))
+    wanted = (current if name is None else name).removesuffix(_LINES)
+    if name is not None and wanted not in chat_names(folder, card):
+        raise _unknown(name, chat_names(folder, card), f"{CHATS}/{card.stem}")
+    return _open(folder, (CHATS, card.stem, f"{wanted}{_LINES}"), wanted) or _greeted(folder, card, wanted)
+
+
+def group_chat(folder: UserFolder, group: GroupFile, name: str | None) -> OpenChat:
+    """The group's chat of this name, else its current one; an empty new one where there is no file."""
+    wanted = (text_of(group.raw.get("chat_id")) if name is None else name).removesuffix(_LINES)
+    if name is not None and wanted not in group.chats:
+        raise _unknown(name, group.chats, GROUP_CHATS)
+    parts = (GROUP_CHATS, f"{wanted}{_LINES}")
+    opened = _open(folder, parts, wanted)
+    if opened is None:
+        return OpenChat(Chat(header=dict(EMPTY_HEADER)), wanted, parts, is_new=True)
+    old = mapping_of(group.raw.get("chat_metadata"))
+    if old and opened.chat.header is None:
+        header = {**EMPTY_HEADER, "chat_metadata": old}
+        return msgspec.structs.replace(opened, chat=msgspec.structs.replace(opened.chat, header=header))
+    return opened
+
+
+def _unknown(name: str, known: tuple[str, ...], asset: str) -> UnknownNameError:
+    error = UnknownNameError("chat", name, known)
+    error.where = Where(asset=asset)
+    return error
+
+
+def _open(folder: UserFolder, parts: tuple[str, ...], name: str) -> OpenChat | None:
+    """The chat in a file; ``None`` where there is none, or nothing in it. Lines that are no messages are noted."""
+    data = folder.data(*parts, size_limit="chat_bytes") if name else None
+    if data is None or not data.strip():
+        return None
+    shown = "/".join(parts)
+    chat = read_chat(data, limits=folder.limits, name=shown, lenient=True)
+    for finding in chat.findings:
+        folder.notes.append(finding.to_note(shown))
+    return OpenChat(chat, name, parts)
+
+
+def _greeted(folder: UserFolder, card: CardFile, name: str) -> OpenChat:
+    """A new chat. Without a first message the first of the other greetings is the one that is shown."""
+    name = name or card.name
+    parts = (CHATS, card.stem, f"{name}{_LINES}")
+    folder.note("there is no chat yet: it begins with the card's greeting", kind=NoteKind.FALLBACK, at="/".join(parts))
+    texts = tuple(text for text in card.card.greetings() if text)
+    chat = Chat(header=dict(EMPTY_HEADER))
+    if texts:
+        message = ChatMessage.create("assistant", texts[0], name=card.name)
+        chat = chat.append(message.replace(swipes=texts, swipe_id=0) if len(texts) > 1 else message)
+    return OpenChat(chat, name, parts, is_new=True)
+
+
+_NOTE: Final[Mapping[str, tuple[str, str, Any]]] = {
+    "text": ("note_prompt", "default", ""),
+    "interval": ("note_interval", "defaultInterval", 1),
+    "position": ("note_position", "defaultPosition", 1),
+    "depth": ("note_depth", "defaultDepth", 4),
+    "role": ("note_role", "defaultRole", 0),
+}
+"""The fields of the author's note: their keys in a chat's metadata and in the settings, and what holds without either."""
+
+
+def note_fields(selected: Selected, metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """The author's note of a chat, with the settings' defaults where the chat does not say."""
+    defaults = mapping_of(selected.extensions, "note")
+    fields = {}
+    for field, (key, default, otherwise) in _NOTE.items():
+        values = (metadata.get(key), defaults.get(default), otherwise)
+        fields[field] = next(value for value in values if value is not None)
+    return {**fields, "allow_wi_scan": bool(defaults.get("allowWIScan"))}
+
+
+_ROLES: Final = {0: "system", 1: "user", 2: "assistant"}
+_POSITIONS: Final = (-1, 0, 1, 2)
+_KEY: Final = "script_inject_"
+
+
+def script_injections(metadata: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[Note]]:
+    """The texts that scripts have put into the chat, as injections. A condition in script cannot be asked: noted, left out."""
+    injections: list[dict[str, Any]] = []
+    notes = []
+    for key, raw in mapping_of(metadata.get("script_injects")).items():
+        text, position = mapping_of(raw), mapping_of(raw).get("position", 0)
+        where = Where(asset="chat_metadata", path=f"script_injects.{key}")
+        if text.get("filter"):
+            message = "scripts are not run, so nobody can say whether this text belongs here: it is left out"
+            notes.append(Note(NoteKind.IGNORED, message, where=where))
+        elif position not in _POSITIONS or not isinstance(text.get("value"), str) or not key:
+            notes.append(Note(NoteKind.IGNORED, "this is not an injection: it is left out", where=where))
+        else:
+            depth = text.get("depth")
+            injections.append(
+                {
+                    "id": f"{_KEY}{key}",
+                    "content": text["value"],
+                    "position": position,
+                    "depth": depth if isinstance(depth, int) and depth >= 0 else 4,
+                    "scan": bool(text.get("scan")),
+                    "role": _ROLES.get(text.get("role") or 0, "system"),
+                }
+            )
+    return injections, notes

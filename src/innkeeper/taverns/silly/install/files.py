@@ -1,0 +1,160 @@
+"""UserFolder: one user's files of a SillyTavern install, read-only and by names that cannot lead out of the folder.
+
+Names of files come from cards, settings and chats, which nobody has vetted: a name is one part of a path, and what a link
+leads to has to be below the folder as well. Keys (``secrets.json``) are never opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from innkeeper.content.errors import MissingFileError
+from innkeeper.content.files.reader import Reader
+from innkeeper.content.json.text import decode_json
+from innkeeper.content.limits import LIMITS, Limits, check_limit
+from innkeeper.prompt.data import FrozenDict
+from innkeeper.prompt.display import shorten
+from innkeeper.prompt.errors import FormatError, InputError, Where
+from innkeeper.prompt.note import Note, NoteKind
+
+__all__ = ["SETTINGS", "UserFolder", "user_folder"]
+
+SETTINGS: Final = "settings.json"
+"""The file that everything selected is in."""
+
+SECRETS: Final = "secrets.json"
+"""The file with the keys of providers, which is never opened."""
+
+DEFAULT_USER: Final = "default-user"
+"""The handle of the user of an install for one."""
+
+MAX_FILES: Final = 20_000
+"""How many files of one of the folders are looked at."""
+
+_MARKS: Final = (SETTINGS, "characters", "chats")
+_FORBIDDEN: Final = frozenset("/\\\0")
+_LONGEST: Final = 255
+_SHOWN: Final = 80
+
+
+class UserFolder:
+    """The files below ``root``. What had to be passed over is in ``notes``, in order."""
+
+    def __init__(self, root: Path, limits: Limits = LIMITS) -> None:
+        self.root = root
+        self.limits = limits
+        self.notes: list[Note] = []
+        self._real = root.resolve()
+
+    def note(self, message: str, *, kind: NoteKind = NoteKind.WARNING, at: str | None = None, **data: Any) -> None:
+        """Say something of the folder, or of the file ``at`` in it."""
+        self.notes.append(Note(kind, message, where=None if at is None else Where(asset=at), data=FrozenDict(data)))
+
+    def path(self, *parts: str) -> Path | None:
+        """Where a file is; ``None`` where there is none, or where its name or a link leads out of the folder."""
+        shown = shorten("/".join(parts), _SHOWN)
+        if not all(map(_is_name, parts)) or parts[-1].casefold() == SECRETS:
+            self.note(f"{shown!r} is not the name of a file in this folder: it is not read", kind=NoteKind.LIMIT)
+            return None
+        path = self.root.joinpath(*parts)
+        try:
+            if not path.is_file():
+                return None
+            real = path.resolve()
+        except (OSError, RuntimeError, ValueError):
+            return None
+        if not real.is_relative_to(self._real):
+            self.note("this link leads out of the folder: it is not read", kind=NoteKind.LIMIT, at=shown)
+            return None
+        return path
+
+    def names(self, *folder: str, suffix: str) -> tuple[str, ...]:
+        """The names of files with a suffix, sorted; at most `MAX_FILES` of them."""
+        try:
+            found = sorted(path.name for path in self.root.joinpath(*folder).iterdir() if path.name.endswith(suffix))
+        except OSError:
+            return ()
+        if len(found) > MAX_FILES:
+            self.note(f"of {len(found)} files {MAX_FILES} are looked at", kind=NoteKind.LIMIT, at="/".join(folder))
+        return tuple(found[:MAX_FILES])
+
+    def data(self, *parts: str, size_limit: str = "file_bytes") -> bytes | None:
+        """The bytes of a file; ``None`` where `path` is. Raises `ContentLimitError`, and `MissingFileError`."""
+        path = self.path(*parts)
+        if path is None:
+            return None
+        with Reader(path, self.limits, size_limit=size_limit) as reader:
+            return reader.all()
+
+    def json(self, *parts: str, keys_limit: str = "json_keys") -> Mapping[str, Any] | None:
+        """The object in a JSON file; ``None``, with a note, where there is none or it is damaged."""
+        name = "/".join(parts)
+        try:
+            data = self.data(*parts)
+            tree = None if data is None else decode_json(data, self.limits, name=name, keys_limit=keys_limit)
+        except (InputError, MissingFileError) as error:
+            self.note(f"{error.message}; read as if it were not there", at=_place(error, name))
+            return None
+        if tree is not None and not isinstance(tree, dict):
+            self.note("this is not a JSON object; read as if it were not there", at=name)
+            return None
+        return tree
+
+
+def _is_name(part: str) -> bool:
+    return part not in ("", ".", "..") and not _FORBIDDEN & set(part) and len(part.encode(errors="replace")) <= _LONGEST
+
+
+def _place(error: InputError | MissingFileError, name: str) -> str:
+    line = error.where.line if error.where is not None else None
+    return name if line is None else f"{name}:{line}"
+
+
+def user_folder(path: str | Path, user: str | None = None, *, limits: Limits = LIMITS) -> UserFolder:
+    """The folder of a user, from itself, from the data folder that it is in, or from the install's own.
+
+    ``user`` is a handle; without one it is the only user, or the default one.
+
+    Raises:
+        MissingFileError: there is no such folder.
+        FormatError: no user's folder is there, or several, and ``user`` does not say which.
+    """
+    base = Path(path).expanduser()
+    if not base.is_dir():
+        raise MissingFileError(f"there is no folder {shorten(str(base), _SHOWN)!r}", where=Where(asset=str(base)))
+    if user is None and _is_user(base):
+        return UserFolder(base, limits)
+    users = [found for root in (base, base / "data") for found in _users(root, limits)]
+    named = {found.name: found for found in reversed(users)}
+    chosen = named.get(user or (DEFAULT_USER if DEFAULT_USER in named else next(iter(named), "")))
+    if chosen is None or (user is None and len(named) > 1 and DEFAULT_USER not in named):
+        raise FormatError(_no_user(user, named), where=Where(asset=str(base)), hint=_which(named))
+    return UserFolder(chosen, limits)
+
+
+def _is_user(folder: Path) -> bool:
+    return (folder / SETTINGS).is_file() or sum((folder / mark).is_dir() for mark in _MARKS[1:]) == len(_MARKS) - 1
+
+
+def _users(root: Path, limits: Limits) -> Iterable[Path]:
+    if not root.is_dir():
+        return ()
+    found = [path for path in sorted(root.iterdir()) if path.is_dir() and _is_user(path)]
+    check_limit(limits, "archive_entries", len(found), "the number of users", asset=str(root))
+    return found
+
+
+def _no_user(user: str | None, named: Mapping[str, Path]) -> str:
+    if user is not None:
+        return f"there is no user {shorten(user, _SHOWN)!r} here"
+    return "there are several users here" if named else "this is not a SillyTavern data folder"
+
+
+def _which(named: Mapping[str, Path]) -> str:
+    if named:
+        return f"users: {', '.join(sorted(named))}; give the folder of one"
+    return (
+        "a user's folder has settings.json, characters and chats: data/default-user, or data, or the install's folder"
+    )

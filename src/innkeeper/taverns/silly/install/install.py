@@ -1,0 +1,249 @@
+"""Install: a SillyTavern user's folder, and the request for what SillyTavern would send next from it.
+
+The folder is only read. A `Prepared` holds the request for a character or a group and a chat, the chat as a value, and
+notes of what the files hold that is not carried along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import msgspec
+
+from innkeeper.content.limits import LIMITS, Limits
+from innkeeper.prompt.data import EMPTY, deep_merge
+from innkeeper.prompt.determinism import Randomness
+from innkeeper.prompt.errors import InnkeeperError, UsageError, Where
+from innkeeper.prompt.note import Note, NoteKind
+from innkeeper.prompt.request import BuildRequest
+from innkeeper.taverns.silly.install.books import lorebooks
+from innkeeper.taverns.silly.install.chats import (
+    OpenChat,
+    chat_names,
+    group_chat,
+    note_fields,
+    one_to_one_chat,
+    script_injections,
+)
+from innkeeper.taverns.silly.install.files import SETTINGS, UserFolder, user_folder
+from innkeeper.taverns.silly.install.groups import OpenGroup, greet, open_group
+from innkeeper.taverns.silly.install.json_values import list_of, text_of
+from innkeeper.taverns.silly.install.names import CardFile, card_of, cards, find_card, find_group, groups
+from innkeeper.taverns.silly.install.persona import active_persona
+from innkeeper.taverns.silly.install.selected import CHAT_API, Selected
+from innkeeper.taverns.silly.install.stored import notes_of
+
+if TYPE_CHECKING:
+    from innkeeper.content.chat import Chat
+    from innkeeper.prompt import Plan, Ports
+
+__all__ = ["Contents", "Install", "Prepared"]
+
+_SHOWN: Final = 30
+
+
+class Prepared(msgspec.Struct, frozen=True, kw_only=True):
+    """A request, its ``chat``, where that is or would be in the folder (``chat_file``), and what is to be said of the files."""
+
+    request: BuildRequest
+    chat: Chat
+    chat_file: str
+    is_new: bool
+    character: str
+    persona: str
+    notes: tuple[Note, ...] = ()
+
+    def __str__(self) -> str:
+        """Who speaks to whom, and in which chat."""
+        chat = f"{self.chat_file} (new)" if self.is_new else self.chat_file
+        return f"{self.character or 'nobody'} and {self.persona or 'a user without a persona'} in {chat}"
+
+    def build(self, ports: Ports | None = None, **inputs: Any) -> Plan:
+        """The plan, with the notes of the files before its own. Raises what `Tavern.build` raises."""
+        from innkeeper.taverns.silly import build
+
+        plan = build(self.request, ports, **inputs)
+        return plan.with_(notes=(*self.notes, *plan.notes))
+
+
+class Contents(msgspec.Struct, frozen=True, kw_only=True):
+    """What a folder has: names of characters' files with their names and chats, and of groups with their chats."""
+
+    characters: Mapping[str, tuple[str, tuple[str, ...]]]
+    groups: Mapping[str, tuple[str, tuple[str, ...]]]
+
+    def hint(self) -> str:
+        """The names in a line."""
+        names = [*(f"--character {name.removesuffix('.png')!r}" for name in self.characters)]
+        names += [f"--group {name!r}" for name, _ in self.groups.values()]
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        return f"{', '.join(names[:_SHOWN])}{more}" if names else "there is neither a character nor a group in it"
+
+
+class Install:
+    """A user's folder of an install. Nothing is remembered of its files: each call reads them as they are."""
+
+    def __init__(self, folder: UserFolder, changes: Mapping[str, Any] = EMPTY) -> None:
+        self.folder = folder
+        self.changes = changes
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        user: str | None = None,
+        *,
+        changes: Mapping[str, Any] = EMPTY,
+        limits: Limits = LIMITS,
+    ) -> Self:
+        """The folder of a user, or the data folder or install that it is in. Raises what `user_folder` raises.
+
+        ``changes`` are settings that hold instead of those in ``settings.json``, in its shape; nothing is written.
+        """
+        return cls(user_folder(path, user, limits=limits), changes)
+
+    def contents(self) -> Contents:
+        """What is there to build from."""
+        folder = UserFolder(self.folder.root, self.folder.limits)
+        return Contents(
+            characters={card.avatar: (card.name, chat_names(folder, card)) for card in cards(folder)},
+            groups={group.id: (group.name, group.chats) for group in groups(folder)},
+        )
+
+    def prepare(
+        self,
+        character: str | None = None,
+        *,
+        group: str | None = None,
+        chat: str | None = None,
+        chat_only: bool = False,
+        **fields: Any,
+    ) -> Prepared:
+        """The request for what SillyTavern would send next; ``fields`` are fields of the request, over what the folder says.
+
+        Args:
+            character: the name of a card's file, or of its character; in a group it is who speaks. Without it and without
+                a group, what the settings remember as open.
+            group: the name of a group, or its id.
+            chat: the name of a chat, without its ending; otherwise the one that is open there.
+            chat_only: the settings for chat completion count, whichever API is on.
+            fields: ``message``, ``generation``, ``seed`` and others of `BuildRequest`.
+
+        Raises:
+            UnknownNameError: there is no such character, group or chat.
+            AmbiguousNameError: there are several.
+            UsageError: none is named, and none was open.
+            InputError: the card or the chat cannot be read.
+        """
+        folder = UserFolder(self.folder.root, self.folder.limits)
+        selected = Selected(folder, self.changes)
+        if chat_only and selected.is_text:
+            folder.note(
+                "its settings for chat completion are used, not those of the API that is on", kind=NoteKind.FALLBACK
+            )
+            selected = Selected(folder, deep_merge(self.changes, {"main_api": CHAT_API}))
+        selected.note_api(folder)
+        if character is None and group is None:
+            character, group = self._last(selected)
+        if group is not None:
+            return _in_group(folder, selected, group, character, chat, fields)
+        card = find_card(folder, character or "")
+        return _prepared(folder, selected, one_to_one_chat(folder, card, chat), fields, card)
+
+    def _last(self, selected: Selected) -> tuple[str | None, str | None]:
+        """What was open last."""
+        character, group = (text_of(selected.raw.get(key)) for key in ("active_character", "active_group"))
+        if character and self.folder.path("characters", character) is not None:
+            return character, None
+        if group and self.folder.path("groups", f"{group}.json") is not None:
+            return None, group
+        raise UsageError(
+            "neither a character nor a group is named, and none was open",
+            where=Where(asset=SETTINGS),
+            hint=self.contents().hint(),
+        )
+
+
+def _in_group(
+    folder: UserFolder,
+    selected: Selected,
+    name: str,
+    character: str | None,
+    chat: str | None,
+    fields: Mapping[str, Any],
+) -> Prepared:
+    file = find_group(folder, name)
+    members = tuple(
+        card for avatar in map(text_of, list_of(file.raw.get("members"))) if (card := _member(folder, avatar))
+    )
+    opened = group_chat(folder, file, chat)
+    group = open_group(file, members)
+    if character is not None:
+        group = group.with_speaker(character)
+    return _prepared(folder, selected, opened, fields, None, group)
+
+
+def _member(folder: UserFolder, avatar: str) -> CardFile | None:
+    """A member's card; one that is gone, or cannot be read, is not of the group."""
+    try:
+        card = card_of(folder, avatar)
+    except InnkeeperError as error:
+        folder.note(
+            f"the card cannot be read, and is not of the group: {error.message}", at=f"characters/{avatar[:80]}"
+        )
+        return None
+    if card is None:
+        folder.note(f"the group's member {avatar[:80]!r} is not there", at="groups")
+    return card
+
+
+def _prepared(
+    folder: UserFolder,
+    selected: Selected,
+    opened: OpenChat,
+    fields: Mapping[str, Any],
+    card: CardFile | None,
+    group: OpenGroup | None = None,
+) -> Prepared:
+    kind, identity = ("group", group.id) if group is not None else ("character", card.avatar if card else "")
+    persona = active_persona(folder, selected, opened.metadata, kind, identity)
+    seed = fields.get("seed") or 0
+    base: dict[str, Any] = {
+        "tavern": "silly",
+        "user": persona.fields,
+        "dialect": "text" if selected.is_text else "openai",
+        "authors_note": note_fields(selected, opened.metadata),
+        "preset": None if selected.is_text else selected.chat_settings,
+        "model": None if selected.is_text else selected.model,
+        "variables": selected.variables(opened.metadata),
+    }
+    settings = selected.settings() | {"chat_id": opened.name, "chat_metadata": opened.metadata}
+    request = BuildRequest.of(base | {"settings": settings, "history": opened.chat.to_messages(hidden=True), **fields})
+    if group is not None:
+        if opened.is_new:
+            opened = greet(folder, opened, group, request, Randomness(seed).stream("greetings"))
+            request = request.with_(history=opened.chat.to_messages(hidden=True))
+        group = group.speaking(folder, request, Randomness(seed).stream("speakers"))
+        card = group.card
+        request = request.with_(group=group.request_fields())
+    else:
+        request = request.with_(character=card.card if card is not None else None)
+    injections, notes = script_injections(opened.metadata)
+    books = lorebooks(folder, selected, opened.metadata, card, persona.lorebook)
+    request = request.with_(
+        lorebooks=(*books, *request.lorebooks),
+        injections=(*injections, *request.injections),
+        settings={**request.settings, **selected.of_character(card)},
+    )
+    notes += notes_of(selected, opened.metadata, [message.extra for message in opened.chat.messages])
+    return Prepared(
+        request=request,
+        chat=opened.chat,
+        chat_file="/".join(opened.parts),
+        is_new=opened.is_new,
+        character=card.avatar if card is not None else "",
+        persona=persona.avatar,
+        notes=(*folder.notes, *notes),
+    )

@@ -1,0 +1,126 @@
+"""What is selected in ``settings.json``, in the fields of a build request: the API, its preset, templates, lore, scripts.
+
+What stands in the settings counts, whatever a preset file of that name says: SillyTavern reads the file when the preset is
+chosen, and from then on its own copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from innkeeper.content.preset import Preset
+from innkeeper.lore import LoreSettings
+from innkeeper.prompt import deep_merge
+from innkeeper.prompt.data import EMPTY
+from innkeeper.prompt.note import NoteKind
+from innkeeper.taverns.silly.install.files import SETTINGS, UserFolder
+from innkeeper.taverns.silly.install.json_values import list_of, mapping_of, text_of
+from innkeeper.taverns.silly.install.names import CardFile
+from innkeeper.taverns.silly.settings import PowerUser
+
+__all__ = ["CHAT_API", "Selected"]
+
+CHAT_API: Final = "openai"
+"""SillyTavern's name for all chat completion."""
+
+TEXT_API: Final = "textgenerationwebui"
+DEFAULT_API: Final = "kobold"
+"""What is used where the settings name no API."""
+
+_LORE_PREFIX: Final = "world_info_"
+
+
+class Selected:
+    """The settings of a user, with readers for their parts. ``raw`` is the file's object with ``changes`` over it."""
+
+    def __init__(self, folder: UserFolder, changes: Mapping[str, Any] = EMPTY) -> None:
+        raw = folder.json(SETTINGS)
+        if raw is None:
+            folder.note("there are no settings: defaults are used", kind=NoteKind.FALLBACK, at=SETTINGS)
+        self.raw: Mapping[str, Any] = deep_merge(raw or {}, changes)
+        self.power = mapping_of(self.raw, "power_user")
+        self.extensions = mapping_of(self.raw, "extension_settings")
+        self.chat_settings = mapping_of(self.raw, "oai_settings")
+        self.text_settings = mapping_of(self.raw, "textgenerationwebui_settings")
+
+    @property
+    def api(self) -> str:
+        """The name of the API that is on; ``openai`` is any chat completion."""
+        return text_of(self.raw.get("main_api")) or (DEFAULT_API if self.raw else CHAT_API)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether prompts are one text."""
+        return self.api != CHAT_API
+
+    @property
+    def disabled(self) -> frozenset[str]:
+        """The extensions that are switched off."""
+        return frozenset(filter(None, map(text_of, list_of(self.extensions.get("disabledExtensions")))))
+
+    @property
+    def preset_name(self) -> str:
+        """The name of the preset that is on, by which its scripts are allowed."""
+        own = self.text_settings.get("preset") if self.is_text else self.chat_settings.get("preset_settings_openai")
+        return text_of(own)
+
+    @property
+    def model(self) -> str | None:
+        """The model of the source of chat completion that is on."""
+        return Preset.of(self.chat_settings).model
+
+    def variables(self, metadata: Mapping[str, Any]) -> dict[str, Any]:
+        """The variables of the chat, and those of all chats."""
+        everywhere = mapping_of(self.extensions, "variables", "global")
+        return {"local": mapping_of(metadata.get("variables")), "global": everywhere}
+
+    def scripts(self) -> dict[str, Any]:
+        """The scripts of all chats, which cards and presets may run theirs, and whether any are run."""
+        names = ("regex", "character_allowed_regex", "preset_allowed_regex")
+        scripts = {name: self.extensions[name] for name in names if self.extensions.get(name)}
+        return scripts | ({"disabled_extensions": sorted(self.disabled)} if self.disabled else {})
+
+    def of_character(self, card: CardFile | None) -> dict[str, Any]:
+        """The tavern's settings that belong to whoever speaks: the file's name, its tags, its note."""
+        if card is None:
+            return {}
+        tags = filter(None, map(text_of, list_of(mapping_of(self.raw, "tag_map").get(card.avatar))))
+        settings: dict[str, Any] = {"character_filename": card.stem, "character_tags": tuple(tags)}
+        notes = map(mapping_of, list_of(mapping_of(self.extensions, "note").get("chara")))
+        own = next((note for note in notes if note.get("name") == card.stem), None)
+        if own is not None:
+            note = {"text": text_of(own.get("prompt")), "use": bool(own.get("useChara"))}
+            settings["character_note"] = note | {"position": own.get("position") or 0}
+        return settings
+
+    def settings(self) -> dict[str, Any]:
+        """The tavern's settings: what it has no use for is left out here, and would be in any build."""
+        power = {name: self.power[name] for name in PowerUser.__struct_fields__ if name in self.power}
+        lore = mapping_of(self.raw, "world_info_settings")
+        known = (name for name in lore if name.removeprefix(_LORE_PREFIX) in LoreSettings.__struct_fields__)
+        settings: dict[str, Any] = {"power_user": power, "wi_settings": {name: lore[name] for name in known}}
+        settings["import_character_book"] = False
+        settings |= self.scripts()
+        if self.is_text:
+            settings["text"] = self.text()
+        return settings
+
+    def text(self) -> dict[str, Any]:
+        """The templates and lengths of text completion."""
+        instruct, lengths = (
+            mapping_of(self.power, "instruct"),
+            {"max_context": "max_context", "amount_gen": "amount_gen"},
+        )
+        text: dict[str, Any] = {
+            name: self.raw[key] for name, key in lengths.items() if isinstance(self.raw.get(key), int)
+        }
+        text |= {"context": self.power.get("context") or {}, "sysprompt": self.power.get("sysprompt") or {}}
+        text |= {"instruct": instruct} if instruct.get("enabled") else {}
+        return text | {"textgen": self.text_settings}
+
+    def note_api(self, folder: UserFolder) -> None:
+        """Say where the API that is on has rules of its own that are not followed."""
+        if self.api not in (CHAT_API, TEXT_API):
+            what = f"the API {self.api!r} is read as text completion; its own request is not made"
+            folder.note(what, kind=NoteKind.FALLBACK, at=SETTINGS)

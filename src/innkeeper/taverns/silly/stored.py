@@ -1,0 +1,60 @@
+"""What SillyTavern would keep in the chat's file after a build: `Plan.stored`, which `Chat.with_` writes.
+
+That is the chat's variables, lasting effects of lore, the first message that was in the prompt, the author's note's settings
+where the chat had none, and the first message with its macros replaced: it keeps what they came to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from innkeeper.prompt.data import thaw
+from innkeeper.prompt.plan import Plan
+from innkeeper.prompt.state import State
+from innkeeper.taverns.silly.scene import Scene
+
+__all__ = ["stored_by"]
+
+_NOTE: Final[Mapping[str, str]] = {
+    "note_prompt": "text",
+    "note_interval": "interval",
+    "note_position": "position",
+    "note_depth": "depth",
+    "note_role": "role",
+}
+
+
+def stored_by(state: State, scene: Scene, plan: Plan) -> dict[str, Any]:
+    """``chat_metadata``: keys and their values; ``messages``: texts by index; ``message``: what the user says, as it is kept.
+
+    What has not changed is left out. A dry run stores nothing but the first message.
+    """
+    metadata = {} if scene.inputs.generation.dry_run else _metadata(state, scene, plan)
+    stored: dict[str, Any] = {"chat_metadata": metadata} if metadata else {}
+    lines, before = scene.all_lines, state.request.history
+    if lines and before and not lines[0].is_new and lines[0].text != before[0].content:
+        stored["messages"] = {"0": lines[0].text}
+    if lines and lines[-1].is_new:
+        stored["message"] = lines[-1].text
+    return stored
+
+
+def _metadata(state: State, scene: Scene, plan: Plan) -> dict[str, Any]:
+    """The keys of the chat's metadata that are not as they were."""
+    before = scene.inputs.metadata
+    note = {key: getattr(scene.inputs.note, field) for key, field in _NOTE.items() if before.get(key) is None}
+    after: dict[str, Any] = {} if state.request.authors_note is None else note
+    if variables := state.variables.to_dict().get("local"):
+        after["variables"] = variables
+    timed = state.result.carry.get("timed") if isinstance(state.result.carry, Mapping) else None
+    if timed is not None and (before.get("timedWorldInfo") or any(timed.values())):
+        after["timedWorldInfo"] = timed
+    after["lastInContextMessageId"] = max(len(scene.all_lines) - _sent(plan), 0)
+    return {key: value for key, value in after.items() if thaw(before.get(key)) != value}
+
+
+def _sent(plan: Plan) -> int:
+    """How many messages of the chat are in the prompt."""
+    spoken = [block for block in plan.enabled_blocks if block.group == "history" and block.role != "tool"]
+    return len({block.id for block in spoken})

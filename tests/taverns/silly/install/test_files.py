@@ -1,0 +1,100 @@
+"""A user's folder: it is only read, by names that stay in it, and says what it passed over."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from innkeeper.content.errors import ContentLimitError, MissingFileError
+from innkeeper.content.limits import LIMITS
+from innkeeper.prompt import FormatError
+from innkeeper.taverns.silly.install.files import UserFolder, user_folder
+from tests.taverns.silly.install.folders import folder
+
+ODD = ["..", ".", "", "../outside.json", "a/b.json", "a\\b.json", "\0.json", "x" * 300, "secrets.json", "Secrets.JSON"]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_names_that_lead_elsewhere(tmp_path: Path, name: str) -> None:
+    """A name is one part of a path, and the keys are never opened: others are not read, which is noted."""
+    root = folder(tmp_path / "user")
+    (tmp_path / "outside.json").write_text("{}")
+    (root / "secrets.json").write_text("{}")
+    user = UserFolder(root)
+    assert user.path(name) is None
+    assert user.json(name) is None
+    assert len(user.notes) == 2
+
+
+def test_links_that_lead_out(tmp_path: Path) -> None:
+    """What a link leads to has to be in the folder as well."""
+    root = folder(tmp_path / "user")
+    (tmp_path / "outside.json").write_text("{}")
+    (root / "worlds" / "out.json").symlink_to(tmp_path / "outside.json")
+    (root / "worlds" / "in.json").symlink_to(root / "settings.json")
+    (root / "worlds" / "loop.json").symlink_to(root / "worlds" / "loop.json")
+    user = UserFolder(root)
+    assert user.json("worlds", "out.json") is None
+    assert "leads out of the folder" in user.notes[0].message
+    assert user.json("worlds", "in.json") is not None
+    assert user.json("worlds", "loop.json") is None
+
+
+def test_damaged_json(tmp_path: Path) -> None:
+    """A damaged file counts as none, with a note that says where."""
+    root = folder(tmp_path)
+    (root / "worlds" / "b.json").write_text('{\n "entries": {,}\n}')
+    (root / "worlds" / "list.json").write_text("[]")
+    user = UserFolder(root)
+    assert user.json("worlds", "b.json") is None
+    assert user.json("worlds", "list.json") is None
+    assert str(user.notes[0]).startswith("worlds/b.json:2: ")
+    assert "not a JSON object" in user.notes[1].message
+
+
+def test_limits(tmp_path: Path) -> None:
+    """A file larger than its limit is not read whole."""
+    root = folder(tmp_path)
+    limits = LIMITS.__replace__(file_bytes=4) if hasattr(LIMITS, "__replace__") else type(LIMITS)(file_bytes=4)
+    with pytest.raises(ContentLimitError):
+        UserFolder(root, limits).data("settings.json")
+
+
+@pytest.mark.parametrize("path", ["", "data", "data/default-user"])
+def test_where_a_user_is_found(tmp_path: Path, path: str) -> None:
+    """The install, its data folder and the user's own folder all mean the user."""
+    root = folder(tmp_path / "data" / "default-user")
+    folder(tmp_path / "data" / "other")
+    assert user_folder(tmp_path / path).root == root
+
+
+def test_users(tmp_path: Path) -> None:
+    """Of several users one has to be named; without a default one nobody is guessed."""
+    for name in ("anna", "bert"):
+        folder(tmp_path / name)
+    assert user_folder(tmp_path, "bert").root == tmp_path / "bert"
+    with pytest.raises(FormatError, match="several users") as told:
+        user_folder(tmp_path)
+    assert "anna, bert" in str(told.value.hint)
+    with pytest.raises(FormatError, match="no user 'carl'"):
+        user_folder(tmp_path, "carl")
+
+
+def test_no_folder(tmp_path: Path) -> None:
+    """A path that is nothing, and a folder of something else, are errors that say what is wanted."""
+    with pytest.raises(MissingFileError):
+        user_folder(tmp_path / "nowhere")
+    with pytest.raises(FormatError, match="not a SillyTavern data folder") as told:
+        user_folder(tmp_path)
+    assert "settings.json" in str(told.value.hint)
+
+
+def test_names_in_order(tmp_path: Path) -> None:
+    """Names come sorted, and only those with the ending."""
+    root = folder(tmp_path)
+    for name in ("b.json", "a.json", "c.txt"):
+        (root / "worlds" / name).write_text(json.dumps({}))
+    assert UserFolder(root).names("worlds", suffix=".json") == ("a.json", "b.json")
+    assert UserFolder(root).names("nowhere", suffix=".json") == ()

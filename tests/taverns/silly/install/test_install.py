@@ -1,0 +1,124 @@
+"""A whole install: the command's rule (what SillyTavern would send next), read-only, and what is said about the rest."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from innkeeper.prompt import UsageError
+from innkeeper.taverns.silly.install import Install
+from tests.taverns.silly.install.folders import book, card, chat, folder, group
+
+
+def _digest(root: Path) -> dict[str, str]:
+    return {
+        str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(root.rglob("*")) if path.is_file()
+    }
+
+
+def test_a_build(tmp_path: Path) -> None:
+    """Settings, persona, card, chat and books come together; the folder is as it was."""
+    power = {"persona_description": "{{user}} is a sailor.", "reasoning": {"add_to_prompts": True}}
+    own = [{"name": "Mira", "prompt": "Own.", "useChara": True}]
+    chatting = {"openai_max_context": 999, "openai_model": "gpt-4o", "chat_completion_source": "openai"}
+    prompts = [{"identifier": "main", "role": "system", "content": "You are {{char}}.", "system_prompt": True}]
+    root = folder(
+        tmp_path,
+        power_user=power,
+        oai_settings={"prompts": prompts, **chatting},
+        world_info_settings={"world_info": {"globalSelect": ["Town"]}, "world_info_depth": 5},
+        extension_settings={"variables": {"global": {"season": "autumn"}}, "note": {"chara": own}},
+        tags=[{"id": "t", "name": "inn"}],
+        tag_map={"Mira.png": ["t"]},
+    )
+    card(root, "Mira", chat="now")
+    chat(root, "Mira", "now", "Hello, {{getglobalvar::season}}.", note_prompt="Note.")
+    book(root, "Town", "The town of {{user}}.")
+    before = _digest(root)
+    prepared = Install.open(root).prepare("Mira", message="Hi")
+    plan = prepared.build()
+    assert _digest(root) == before
+    texts = [message.content for message in plan.messages]
+    assert texts[0] == "You are Mira."
+    assert {"The town of Ilse.", "Ilse is a sailor.", "Hello, autumn.", "Hi", "Own."} <= set(texts)
+    assert prepared.request.settings["character_tags"] == ("t",)
+    assert prepared.request.model == "gpt-4o"
+    assert plan.trim_report.max_tokens == 999
+    assert str(prepared) == "Mira.png and a user without a persona in chats/Mira/now.jsonl"
+
+
+def test_what_was_open(tmp_path: Path) -> None:
+    """Without a name the character or group that was open last is meant; without one there is a list of names."""
+    root = folder(tmp_path, active_character="Mira.png", active_group="17")
+    group(root, "17", "Inn", "Mira.png")
+    assert Install.open(root).prepare().character == "Mira.png"
+    group_open = {"active_character": "gone.png"}
+    assert Install.open(root, changes=group_open).prepare().request.group is not None
+    with pytest.raises(UsageError, match="none was open") as told:
+        Install.open(root, changes=group_open | {"active_group": None}).prepare()
+    assert told.value.hint == "--character 'Mira', --group 'Inn'"
+
+
+def test_contents(tmp_path: Path) -> None:
+    """What a folder has, by file name."""
+    root = folder(tmp_path)
+    chat(root, "Mira", "a", "Hello.")
+    group(root, "17", "Inn", "Mira.png")
+    contents = Install.open(root).contents()
+    assert contents.characters == {"Mira.png": ("Mira", ("a",))}
+    assert contents.groups == {"17": ("Inn", ("all",))}
+
+
+def test_little_is_there(tmp_path: Path) -> None:
+    """A folder with nothing but a card builds; what is missing is said."""
+    root = folder(tmp_path)
+    (root / "settings.json").unlink()
+    plan = Install.open(root).prepare("Mira").build()
+    assert [message.content for message in plan.messages if message.role == "assistant"] == ["Come in!"]
+    assert any("there are no settings" in note.message for note in plan.notes)
+
+
+def test_text_completion(tmp_path: Path) -> None:
+    """With a text API the templates in the settings make one text; an API with rules of its own is said."""
+    power = {
+        "context": {"story_string": "{{description}}\n"},
+        "instruct": {"enabled": True, "input_sequence": "### In"},
+    }
+    root = folder(tmp_path, main_api="koboldhorde", power_user=power, max_context=2048, amount_gen=99)
+    prepared = Install.open(root).prepare("Mira", message="Hi")
+    plan = prepared.build()
+    assert "### In" in plan.to_messages()["prompt"]
+    assert plan.trim_report.max_tokens == 2048
+    assert any("'koboldhorde'" in note.message for note in plan.notes)
+    chatting = Install.open(root).prepare("Mira", chat_only=True)
+    assert chatting.request.dialect == "openai"
+    assert any("chat completion are used" in note.message for note in chatting.notes)
+
+
+def test_changes(tmp_path: Path) -> None:
+    """Settings can be tried without writing them."""
+    root = folder(tmp_path)
+    assert Install.open(root, changes={"username": "Bert"}).prepare("Mira").request.user["name"] == "Bert"
+
+
+def test_stored_for_others(tmp_path: Path) -> None:
+    """What extensions keep and no build reads is named, unless they are off."""
+    stored = {
+        "vectors": {"enabled_chats": True},
+        "cfg": {"global": {"guidance_scale": 2}},
+        "attachments": [{"url": "x"}],
+    }
+    root = folder(tmp_path, extension_settings=stored)
+    card(root, "Mira", chat="now")
+    chat(root, "Mira", "now", "Hello.", attachments=[{"url": "y"}])
+    places = [str(note.where) for note in Install.open(root).prepare("Mira").notes]
+    assert places == [
+        "settings.json: extension_settings: cfg",
+        "settings.json: extension_settings: vectors",
+        "settings.json: extension_settings: attachments",
+        "chat_metadata: attachments",
+    ]
+    off = {"extension_settings": {"disabledExtensions": ["cfg", "vectors"]}}
+    assert Install.open(root, changes=off).prepare("Mira").notes == ()
