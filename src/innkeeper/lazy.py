@@ -16,9 +16,11 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], 
     """The ``__getattr__`` and ``__dir__`` of a package whose names live in the modules ``homes`` gives.
 
     A home is a module below the package, or one of another package by its whole name, ``innkeeper.…``. The first function
-    remembers what it imports, and raises `AttributeError` for a name that has no home.
+    remembers what it imports, and raises `AttributeError` for a name that has no home. A package without ``__all__`` of its own
+    gets one: all names that have a home.
     """
     names = vars(sys.modules[package])
+    names.setdefault("__all__", sorted(homes))
 
     def find(name: str) -> Any:
         home = homes.get(name)

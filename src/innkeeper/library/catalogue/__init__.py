@@ -6,15 +6,11 @@ from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
     from innkeeper.library.catalogue.catalogue import AnswerSource as AnswerSource
-    from innkeeper.library.catalogue.catalogue import Bucket as Bucket
     from innkeeper.library.catalogue.catalogue import Catalogue as Catalogue
-    from innkeeper.library.catalogue.database_source import DatabaseSnapshots as DatabaseSnapshots
     from innkeeper.library.catalogue.database_source import DatabaseSource as DatabaseSource
     from innkeeper.library.catalogue.follower import Follower as Follower
     from innkeeper.library.catalogue.follower import Watcher as Watcher
     from innkeeper.library.catalogue.library_database import CacheView as CacheView
-    from innkeeper.library.catalogue.library_database import SnapshotFacts as SnapshotFacts
-    from innkeeper.library.catalogue.library_database import snapshot_path as snapshot_path
     from innkeeper.library.catalogue.resolver import Execution as Execution
     from innkeeper.library.catalogue.resolver import Outcome as Outcome
     from innkeeper.library.catalogue.resolver import Resolution as Resolution
@@ -26,65 +22,27 @@ if TYPE_CHECKING:
     from innkeeper.library.catalogue.snapshot import catalogue_of as catalogue_of
     from innkeeper.library.catalogue.snapshot import snapshot_of as snapshot_of
     from innkeeper.library.catalogue.sources import CatalogueSource as CatalogueSource
-    from innkeeper.library.catalogue.sources import KeptSource as KeptSource
     from innkeeper.library.catalogue.sources import Sources as Sources
-    from innkeeper.library.catalogue.sources import Tally as Tally
-    from innkeeper.library.catalogue.sources import Timing as Timing
 
 _HOMES: Final = {
     "AnswerSource": "catalogue",
-    "Bucket": "catalogue",
     "CacheView": "library_database",
     "Catalogue": "catalogue",
     "CatalogueSource": "sources",
-    "DatabaseSnapshots": "database_source",
     "DatabaseSource": "database_source",
     "Execution": "resolver",
     "Follower": "follower",
-    "KeptSource": "sources",
     "Outcome": "resolver",
     "Resolution": "resolver",
     "ResolutionStep": "resolver",
     "ResolveRequest": "resolver",
     "Snapshot": "snapshot",
-    "SnapshotFacts": "library_database",
     "SnapshotFile": "snapshot",
     "Sources": "sources",
-    "Tally": "sources",
-    "Timing": "sources",
     "Watcher": "follower",
     "catalogue_of": "snapshot",
     "resolve": "resolver",
     "snapshot_of": "snapshot",
-    "snapshot_path": "library_database",
 }
-
-__all__ = [
-    "AnswerSource",
-    "Bucket",
-    "CacheView",
-    "Catalogue",
-    "CatalogueSource",
-    "DatabaseSnapshots",
-    "DatabaseSource",
-    "Execution",
-    "Follower",
-    "KeptSource",
-    "Outcome",
-    "Resolution",
-    "ResolutionStep",
-    "ResolveRequest",
-    "Snapshot",
-    "SnapshotFacts",
-    "SnapshotFile",
-    "Sources",
-    "Tally",
-    "Timing",
-    "Watcher",
-    "catalogue_of",
-    "resolve",
-    "snapshot_of",
-    "snapshot_path",
-]
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

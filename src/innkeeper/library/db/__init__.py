@@ -35,20 +35,4 @@ _HOMES: Final = {
     "verify": "backup",
 }
 
-__all__ = [
-    "URL_VARIABLE",
-    "AuditStore",
-    "Backup",
-    "Database",
-    "QueryResult",
-    "Status",
-    "Target",
-    "back_up",
-    "find_target",
-    "query",
-    "restore",
-    "status_of",
-    "verify",
-]
-
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -9,55 +9,24 @@ if TYPE_CHECKING:
     from innkeeper.library.log.conversations import ConversationStore as ConversationStore
     from innkeeper.library.log.enhancements import Done as Done
     from innkeeper.library.log.enhancements import EnhancementLog as EnhancementLog
-    from innkeeper.library.log.logs import FIGURES as FIGURES
     from innkeeper.library.log.logs import LogStats as LogStats
     from innkeeper.library.log.logs import LogStore as LogStore
     from innkeeper.library.log.logs import log_stats as log_stats
     from innkeeper.library.log.logs import since_moment as since_moment
-    from innkeeper.library.log.metrics import EDGES as EDGES
-    from innkeeper.library.log.metrics import PERCENTILES as PERCENTILES
-    from innkeeper.library.log.metrics import Histogram as Histogram
     from innkeeper.library.log.metrics import Metrics as Metrics
-    from innkeeper.library.log.metrics import Percentiles as Percentiles
-    from innkeeper.library.log.metrics import nearest_rank as nearest_rank
     from innkeeper.library.log.metrics import percentiles as percentiles
 
 _HOMES: Final = {
     "CharacterStore": "conversations",
     "ConversationStore": "conversations",
     "Done": "enhancements",
-    "EDGES": "metrics",
     "EnhancementLog": "enhancements",
-    "FIGURES": "logs",
-    "Histogram": "metrics",
     "LogStats": "logs",
     "LogStore": "logs",
     "Metrics": "metrics",
-    "PERCENTILES": "metrics",
-    "Percentiles": "metrics",
     "log_stats": "logs",
-    "nearest_rank": "metrics",
     "percentiles": "metrics",
     "since_moment": "logs",
 }
-
-__all__ = [
-    "EDGES",
-    "FIGURES",
-    "PERCENTILES",
-    "CharacterStore",
-    "ConversationStore",
-    "Done",
-    "EnhancementLog",
-    "Histogram",
-    "LogStats",
-    "LogStore",
-    "Metrics",
-    "Percentiles",
-    "log_stats",
-    "nearest_rank",
-    "percentiles",
-    "since_moment",
-]
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -5,9 +5,7 @@ from typing import TYPE_CHECKING, Final
 from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from innkeeper.library.templates.cache import CacheFigures as CacheFigures
     from innkeeper.library.templates.cache import RenderedCache as RenderedCache
-    from innkeeper.library.templates.cache import RenderedKey as RenderedKey
     from innkeeper.library.templates.cache import content_digest as content_digest
     from innkeeper.library.templates.diffs import Change as Change
     from innkeeper.library.templates.diffs import VersionDiff as VersionDiff
@@ -16,18 +14,13 @@ if TYPE_CHECKING:
     from innkeeper.library.templates.partials import Lookup as Lookup
     from innkeeper.library.templates.partials import compose as compose
     from innkeeper.library.templates.partials import impact as impact
-    from innkeeper.library.templates.partials import parts_of as parts_of
     from innkeeper.library.templates.publish import Severity as Severity
     from innkeeper.library.templates.publish import TemplateProblem as TemplateProblem
-    from innkeeper.library.templates.publish import TokenEstimate as TokenEstimate
     from innkeeper.library.templates.publish import problems_of as problems_of
     from innkeeper.library.templates.publish import require_publishable as require_publishable
     from innkeeper.library.templates.publish import validator as validator
-    from innkeeper.library.templates.publish import worst_case as worst_case
-    from innkeeper.library.templates.rendering import RENDERER_VERSION as RENDERER_VERSION
     from innkeeper.library.templates.rendering import RenderedTemplate as RenderedTemplate
     from innkeeper.library.templates.rendering import render as render
-    from innkeeper.library.templates.store import LATEST as LATEST
     from innkeeper.library.templates.store import LabelEvent as LabelEvent
     from innkeeper.library.templates.store import TemplateEntry as TemplateEntry
     from innkeeper.library.templates.store import TemplateStore as TemplateStore
@@ -44,23 +37,19 @@ if TYPE_CHECKING:
     from innkeeper.library.templates.template import TemplateVersion as TemplateVersion
     from innkeeper.library.templates.template import Variable as Variable
     from innkeeper.library.templates.template import content_hash as content_hash
-    from innkeeper.library.templates.template import content_of as content_of
     from innkeeper.library.templates.template import model_key as model_key
     from innkeeper.library.templates.template import read_version as read_version
     from innkeeper.library.templates.template import sealed as sealed
     from innkeeper.library.templates.template import write_version as write_version
     from innkeeper.library.templates.values import Filled as Filled
-    from innkeeper.library.templates.values import VariableReport as VariableReport
     from innkeeper.library.templates.values import fenced as fenced
     from innkeeper.library.templates.values import fill as fill
 
 _HOMES: Final = {
-    "CacheFigures": "cache",
     "Change": "diffs",
     "Composed": "partials",
     "DRAFT": "template",
     "Filled": "values",
-    "LATEST": "store",
     "LabelEvent": "store",
     "Labelled": "template",
     "Lookup": "partials",
@@ -68,9 +57,7 @@ _HOMES: Final = {
     "PARTIAL": "template",
     "PRODUCTION": "template",
     "PartRef": "template",
-    "RENDERER_VERSION": "rendering",
     "RenderedCache": "cache",
-    "RenderedKey": "cache",
     "RenderedTemplate": "rendering",
     "STAGING": "template",
     "Severity": "publish",
@@ -81,79 +68,23 @@ _HOMES: Final = {
     "TemplateProblem": "publish",
     "TemplateStore": "store",
     "TemplateVersion": "template",
-    "TokenEstimate": "publish",
     "Variable": "template",
-    "VariableReport": "values",
     "VersionDiff": "diffs",
     "compose": "partials",
     "content_digest": "cache",
     "content_hash": "template",
-    "content_of": "template",
     "diff": "diffs",
     "fenced": "values",
     "fill": "values",
     "impact": "partials",
     "model_key": "template",
-    "parts_of": "partials",
     "problems_of": "publish",
     "read_version": "template",
     "render": "rendering",
     "require_publishable": "publish",
     "sealed": "template",
     "validator": "publish",
-    "worst_case": "publish",
     "write_version": "template",
 }
-
-__all__ = [
-    "DRAFT",
-    "LATEST",
-    "PARTIAL",
-    "PRODUCTION",
-    "RENDERER_VERSION",
-    "STAGING",
-    "CacheFigures",
-    "Change",
-    "Composed",
-    "Filled",
-    "LabelEvent",
-    "Labelled",
-    "Lookup",
-    "MatchLevel",
-    "PartRef",
-    "RenderedCache",
-    "RenderedKey",
-    "RenderedTemplate",
-    "Severity",
-    "Syntax",
-    "TemplateDraft",
-    "TemplateEntry",
-    "TemplateKey",
-    "TemplateProblem",
-    "TemplateStore",
-    "TemplateVersion",
-    "TokenEstimate",
-    "Variable",
-    "VariableReport",
-    "VersionDiff",
-    "compose",
-    "content_digest",
-    "content_hash",
-    "content_of",
-    "diff",
-    "fenced",
-    "fill",
-    "impact",
-    "model_key",
-    "parts_of",
-    "problems_of",
-    "read_version",
-    "render",
-    "require_publishable",
-    "sealed",
-    "validator",
-    "worst_case",
-    "write_version",
-]
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)
