@@ -1,13 +1,13 @@
-"""What only the machine knows, time and fresh identifiers: asked here and nowhere else in the library."""
+"""Where a library takes the time and the identifiers of new rows from: the machine, or what a test puts in its place."""
 
 from __future__ import annotations
 
-import secrets
 from typing import Final, Protocol
 
 from innkeeper.prompt.determinism import Clock
+from innkeeper.prompt.machine import random_bytes
 
-__all__ = ["MACHINE", "Outside", "random_bytes", "ulid"]
+__all__ = ["MACHINE", "Outside", "ulid"]
 
 _ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _LENGTH: Final = 26
@@ -33,7 +33,7 @@ class _Machine:
         return Clock.at(None)
 
     def fresh_id(self) -> str:
-        return ulid(Clock.at(None).epoch_ms, secrets.randbits(_CHANCE_BITS))
+        return ulid(Clock.at(None).epoch_ms, int.from_bytes(random_bytes(_CHANCE_BITS // 8)))
 
 
 def ulid(epoch_ms: int, chance: int) -> str:
@@ -43,11 +43,6 @@ def ulid(epoch_ms: int, chance: int) -> str:
         number, digit = divmod(number, len(_ALPHABET))
         digits = _ALPHABET[digit] + digits
     return digits
-
-
-def random_bytes(count: int) -> bytes:
-    """Bytes that nobody can foresee: for keys and nonces of the vault, which are never derived."""
-    return secrets.token_bytes(count)
 
 
 MACHINE: Final[Outside] = _Machine()

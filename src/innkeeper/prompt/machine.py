@@ -15,7 +15,7 @@ from typing import Final
 
 from innkeeper.prompt.errors import UsageError
 
-__all__ = ["HOME_VARIABLE", "REDACTED", "Secret", "fresh_seed", "home", "redact_secrets", "utc_now"]
+__all__ = ["HOME_VARIABLE", "REDACTED", "Secret", "fresh_seed", "home", "random_bytes", "redact_secrets", "utc_now"]
 
 
 def utc_now() -> datetime:
@@ -26,6 +26,11 @@ def utc_now() -> datetime:
 def fresh_seed() -> int:
     """A new 32-bit seed for a door that wants chance."""
     return secrets.randbits(32)
+
+
+def random_bytes(count: int) -> bytes:
+    """Bytes that nobody can foresee: for identifiers, and for keys and nonces, which are never derived."""
+    return secrets.token_bytes(count)
 
 
 HOME_VARIABLE: Final = "INNKEEPER_HOME"

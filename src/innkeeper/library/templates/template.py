@@ -169,12 +169,10 @@ class Variable(msgspec.Struct, frozen=True, kw_only=True):
     fence: bool = False
 
 
-class TemplateVersion(msgspec.Struct, frozen=True, kw_only=True):
-    """One version of a template. ``token_limit`` is the target budget of what is made with it, in the target's tokens."""
+class TemplateContent(msgspec.Struct, frozen=True, kw_only=True):
+    """What an author writes. ``token_limit`` is the target budget of what is made with it, in the target's tokens."""
 
-    template_id: str
     name: str
-    version: int
     key: TemplateKey
     system_prompt: str
     syntax: Syntax = "mustache"
@@ -192,6 +190,13 @@ class TemplateVersion(msgspec.Struct, frozen=True, kw_only=True):
     note: str = ""
     """Why this version was made."""
     author: str = ""
+
+
+class TemplateVersion(TemplateContent, frozen=True, kw_only=True):
+    """One version of a template. It never changes."""
+
+    template_id: str
+    version: int
     created_at: str = ""
     content_sha256: str = ""
 
@@ -228,37 +233,25 @@ def sealed(version: TemplateVersion) -> TemplateVersion:
     return msgspec.structs.replace(version, content_sha256=content_hash(version))
 
 
-class TemplateDraft(msgspec.Struct, frozen=True, kw_only=True):
-    """A template before it has an id, a number and a date. The fields are those of `TemplateVersion`."""
+class TemplateDraft(TemplateContent, frozen=True, kw_only=True):
+    """A template before it has an id, a number and a date."""
 
-    name: str
-    key: TemplateKey
-    system_prompt: str
-    syntax: Syntax = "mustache"
-    variables: tuple[Variable, ...] = ()
-    token_limit: int = 512
-    max_output_tokens: int | None = None
-    provider: str | None = None
-    partials: tuple[PartRef, ...] = ()
-    extends: PartRef | None = None
-    metadata: FrozenDict = EMPTY
-    note: str = ""
-    author: str = ""
     description: str = ""
 
     @classmethod
     def of(cls, version: TemplateVersion, *, description: str = "") -> TemplateDraft:
         """The draft that gives a version's content again."""
-        fields = msgspec.structs.asdict(version)
-        for name in ("template_id", "version", "created_at", "content_sha256"):
-            del fields[name]
-        return cls(**fields, description=description)
+        return cls(**_written(version), description=description)
 
     def numbered(self, template_id: str, version: int, created_at: str) -> TemplateVersion:
         """The version that it becomes, with its hash."""
-        fields = msgspec.structs.asdict(self)
-        del fields["description"]
-        return sealed(TemplateVersion(template_id=template_id, version=version, created_at=created_at, **fields))
+        return sealed(
+            TemplateVersion(template_id=template_id, version=version, created_at=created_at, **_written(self))
+        )
+
+
+def _written(content: TemplateContent) -> dict[str, Any]:
+    return {name: getattr(content, name) for name in TemplateContent.__struct_fields__}
 
 
 _PLACE: Final = re.compile(r"(.*) - at `\$?\.?(.*)`", re.DOTALL)

@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from innkeeper.library.errors import VaultKeyError, VaultKeyMissingError
-from innkeeper.library.outside import random_bytes
 from innkeeper.prompt.errors import UnavailableError, UsageError, Where
-from innkeeper.prompt.machine import Secret, home
+from innkeeper.prompt.machine import Secret, home, random_bytes
 
 __all__ = [
     "FILE_VARIABLE",

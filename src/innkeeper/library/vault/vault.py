@@ -25,11 +25,10 @@ from innkeeper.library.errors import (
     with_near,
 )
 from innkeeper.library.models.stores import ProviderStore, SecretStore
-from innkeeper.library.outside import random_bytes
 from innkeeper.library.vault.keys import KeyRing, KeySource, VaultKey, find_keys
 from innkeeper.prompt.data import to_json
 from innkeeper.prompt.errors import Where
-from innkeeper.prompt.machine import Secret
+from innkeeper.prompt.machine import Secret, random_bytes
 
 __all__ = ["Rotated", "SecretEntry", "Vault", "VaultFinding", "VaultStatus", "seal", "unseal"]
 
