@@ -115,8 +115,10 @@ class Opening:
         self.inputs = self.inputs.replace(generation=generation)
 
     def _bias(self) -> None:
-        text = bias_text(self.inputs, self.lines)
+        text, setting = bias_text(self.inputs, self.lines), self.inputs.power.user_prompt_bias
         self.bias = self.expand(text) if text else ""
+        if self.is_sent and text and text != setting and self.inputs.compat.repeated_effects:
+            self.expand.again(setting)
 
     def _message(self) -> None:
         """What the user says now: the chat that macros see has it from here on."""
@@ -132,7 +134,7 @@ class Opening:
 
     def _bias_again(self) -> None:
         if self.is_sent:
-            self.expand.again(bias_text(self.inputs, self.lines))
+            self.expand.again(self.inputs.power.user_prompt_bias)
 
     def _card(self) -> None:
         fields = next(stage.texts for stage in self.order.stages if stage.name == "card")

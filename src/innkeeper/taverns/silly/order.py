@@ -35,7 +35,7 @@ _OPENING: Final = (
     Stage("quiet_prompt", "hooks", ("generation.quiet_prompt",)),
     Stage("bias", "hooks", ("the bias in what is typed, else the one kept with the last message, else user_prompt_bias",)),
     Stage("message", "hooks", ("what is typed, or send_if_empty; the chat macros do not see it yet",)),
-    Stage("bias_again", "hooks", ("the bias, where something was typed",), again=True),
+    Stage("bias_again", "hooks", ("user_prompt_bias, where something was typed",), again=True),
     Stage(
         "card",
         "hooks",
@@ -87,9 +87,12 @@ CHAT_ORDER: Final = (
     Stage("examples", "trimming", ("new_example_chat_prompt",)),
     Stage("injections_again", "plan_assembly", ("all injections and the note, as they were made",), again=True),
     Stage("stop_strings", "plan_assembly", ("custom_stopping_strings",)),
+    Stage(
+        "stop_strings_again", "plan_assembly", ("custom_stopping_strings, for sources that have their own",), again=True
+    ),
     Stage("reply_start", "plan_assembly", ("assistant_prefill or assistant_impersonation",)),
 )
-"""Chat completion. What a dry run leaves out is the last three."""
+"""Chat completion. What a dry run leaves out is the last four."""
 
 TEXT_ORDER: Final = (*_OPENING,)
 """Text completion."""

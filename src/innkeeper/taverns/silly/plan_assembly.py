@@ -88,9 +88,21 @@ def finish(state: State, _config: NoConfig) -> None:
     }
     if not scene.inputs.generation.dry_run:
         work["injections_again"] = lambda: expand.again("\n".join(injections.written))
+        work["stop_strings_again"] = lambda: _stop_again(scene)
     scene.order.follow(work)
     _set_options(state, scene, tuple(stop), "".join(prefill))
     state.result.dialect_options["sillytavern"] = provider_options(state, scene)
+
+
+_WITH_OWN_STOPS: Final = frozenset({"claude", "makersuite", "vertexai", "cohere", "mistralai", "zai", "chutes"})
+"""Sources whose requests take stop strings in a form of their own: for these they are resolved twice."""
+
+
+def _stop_again(scene: Scene) -> None:
+    power = scene.inputs.power
+    if scene.inputs.preset.chat_completion_source in _WITH_OWN_STOPS and power.custom_stopping_strings_macro:
+        for text in listed(power.custom_stopping_strings) or ():
+            scene.expand.again(text)
 
 
 def without_effects(expand: Expander) -> Expander:

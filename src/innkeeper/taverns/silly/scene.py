@@ -224,19 +224,37 @@ def chat_lines(inputs: SillyInputs) -> tuple[Line, ...]:
     lines = inputs.lines
     if inputs.type == "regenerate" and lines and not lines[-1].is_user:
         lines = lines[:-1]
-    text = inputs.message
+    text = inputs.message.replace("\r\n", "\n").replace("\r", "\n")
     if not text and inputs.type == "normal":
         text = inputs.preset.send_if_empty.strip() if not inputs.is_text else ""
     if not text or inputs.type not in ("normal", "continue"):
         return lines
-    index = len(lines)
-    return (*lines, Line(index=index, name=inputs.user, text=text, is_user=True, is_new=bool(inputs.message)))
+    text, bias = typed_bias(text) if inputs.type == "normal" else (text, None)
+    said = Line(
+        index=len(lines), name=inputs.user, text=text, is_user=True, is_new=bool(inputs.message), bias=bias or ""
+    )
+    return (*lines, said)
 
 
 def shown_lines(inputs: SillyInputs, lines: tuple[Line, ...]) -> tuple[Line, ...]:
     """The lines the prompt shows: without hidden ones, and without the reply that a swipe replaces."""
-    visible = tuple(line for line in lines if not line.hidden)
+    visible = tuple(line for line in lines if not line.hidden and not (line.is_new and line.bias and line.text == " "))
     return visible[:-1] if inputs.type == "swipe" else visible
+
+
+_BIAS: Final = re.compile(r"""\{\{bias\s+(?:"([^"]*)"|'([^']*)'|[^\s"'`{}()=:]+)\s*\}\}""")
+
+
+def typed_bias(text: str) -> tuple[str, str | None]:
+    """What is typed without the beginning of a reply that is asked for in it, as ``{{bias "Well,"}}``, and that beginning.
+
+    A text that only asks for one is kept as a space, which no prompt has.
+
+    >>> typed_bias('Go on. {{bias "Well,"}}'), typed_bias("Go on.")
+    (('Go on.', ' Well,'), ('Go on.', None))
+    """
+    found = ["".join(part for part in match.groups() if part) for match in _BIAS.finditer(text)]
+    return (_BIAS.sub("", text).strip() or " ", f" {' '.join(found)}") if found else (text, None)
 
 
 def bias_text(inputs: SillyInputs, lines: Sequence[Line]) -> str:
@@ -247,8 +265,8 @@ def bias_text(inputs: SillyInputs, lines: Sequence[Line]) -> str:
     if inputs.type in ("continue", "impersonate"):
         return ""
     line = next((line for line in reversed(lines) if line.is_user or line.narrator), None)
-    own = line.bias if line is not None and not inputs.message else ""
-    return own if own.strip() else inputs.power.user_prompt_bias
+    own = line.bias if line is not None and (line.is_new or not inputs.message) else ""
+    return own if own.strip() or (line is not None and line.is_new and own) else inputs.power.user_prompt_bias
 
 
 def expanded(line: Line, expand: Expander) -> Line:
