@@ -28,7 +28,7 @@ _COUNTED_LORE: Final = ("activated", "overflowed", "budget")
 _REASONING: Final = {"add_to_prompts": False, "prefix": "<think>", "suffix": "</think>", "separator": "\n"}
 _SETTINGS: Final = (
     "character_filename", "character_tags", "chat_id", "chat_metadata", "wi_settings", "power_user", "text",
-    "character_note", "regex", "import_character_book",
+    "character_note", "regex", "import_character_book", "character_allowed_regex", "preset_allowed_regex",
 )  # fmt: skip
 
 

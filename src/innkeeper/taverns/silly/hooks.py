@@ -21,6 +21,7 @@ from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.state import State
 from innkeeper.taverns.silly.expansion import Expander, Pieces
 from innkeeper.taverns.silly.inputs import SillyInputs, inputs_with, read_inputs
+from innkeeper.taverns.silly.line import Line
 from innkeeper.taverns.silly.order import CHAT_ORDER, TEXT_ORDER, Order
 from innkeeper.taverns.silly.room import Counting, counted
 from innkeeper.taverns.silly.scene import (
@@ -38,6 +39,7 @@ from innkeeper.taverns.silly.scene import (
     scene_of,
     shown_lines,
 )
+from innkeeper.taverns.silly.scripts import scripts_of
 from innkeeper.taverns.silly.settings import DEFAULT_PROFILE, note_unused
 
 __all__ = ["HOOKS", "recount"]
@@ -74,6 +76,8 @@ class Opening:
         report = self.order.report if state.inputs.ports.instrumenter is not None else None
         pack: Literal["new", "legacy"] = "new" if inputs.power.experimental_macro_engine else "legacy"
         self.expand = Expander(env, pack, card_has_effects(env), report)
+        self.scripts = scripts_of(state, inputs, self.expand)
+        self.sent: tuple[Line, ...] = ()
 
     def stages(self) -> dict[str, Callable[[], None]]:
         """What is done in each stage."""
@@ -86,6 +90,7 @@ class Opening:
             "greetings": self._greetings,
             "member_depth_prompts": self._member_depth_prompts,
             "first_message": self._first_message,
+            "scripts": self._scripts,
             "reasoning": self._reasoning,
         }
 
@@ -96,7 +101,7 @@ class Opening:
             inputs=self.inputs,
             expand=self.expand,
             texts=self.texts,
-            lines=shown_lines(self.inputs, self.lines),
+            lines=self.sent,
             all_lines=self.lines,
             order=self.order,
             depth_prompts=self.depth_prompts,
@@ -104,10 +109,18 @@ class Opening:
             bias=self.bias,
             count=counting.message,
             counted_by=counting.name,
+            scripts=self.scripts,
         )
 
+    def _scripts(self) -> None:
+        self.sent = shown_lines(self.inputs, self.lines)
+        if self.scripts is not None:
+            self.sent = self.scripts.of_chat(self.sent, self.inputs, self.expand)
+
     def _reasoning(self) -> None:
-        self.reasoning = reasoning_frames(self.inputs, shown_lines(self.inputs, self.lines), self.expand)
+        if self.scripts is not None:
+            self.sent = self.scripts.of_reasoning(self.sent, self.inputs)
+        self.reasoning = reasoning_frames(self.inputs, self.sent, self.expand)
 
     def _quiet_prompt(self) -> None:
         quiet = self.expand(self.inputs.generation.quiet_prompt)
@@ -121,10 +134,13 @@ class Opening:
             self.expand.again(setting)
 
     def _message(self) -> None:
-        """What the user says now: the chat that macros see has it from here on."""
+        """What the user says now: scripts for what is stored, then macros. The chat that macros see has it from here on."""
         if self.is_sent:
-            self.lines = (*self.lines[:-1], expanded(self.lines[-1], self.expand))
+            typed = self.lines[-1] if self.scripts is None else self.scripts.typed(self.lines[-1])
+            self.lines = (*self.lines[:-1], expanded(typed, self.expand))
             self._see_lines()
+            if self.scripts is not None:
+                self.scripts.show(self.lines[-1], self.expand)
         elif self.inputs.message:
             message = f"the message is not sent for {self.inputs.type!r}"
             self.state.note(NoteKind.IGNORED, message, data={"input": "message"})

@@ -8,13 +8,14 @@ the texts that SillyTavern injects only after its scan, so that they are visible
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from typing import Any, Final
 
 import msgspec
 
 from innkeeper.content.entry import LorePosition
+from innkeeper.content.regex_script import ScriptPlacement
 from innkeeper.lore import Activated, CompiledLore, LoreInput, ScanSources, compile_lore, scan
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.note import NoteKind
@@ -68,16 +69,24 @@ _FIELDS = {
 }
 
 
-def lore_texts(activated: Iterable[Activated], *, reversed_ties: bool = True) -> LoreTexts:
+def lore_texts(
+    activated: Iterable[Activated],
+    *,
+    reversed_ties: bool = True,
+    edit: Callable[[Activated], Activated] | None = None,
+) -> LoreTexts:
     """Place the entries: ascending by order, ties in reverse of activation, outlets descending (`sillytavern.md` 21, 29).
 
-    Without ``reversed_ties`` entries of one order stand as they were activated.
+    Without ``reversed_ties`` entries of one order stand as they were activated. ``edit`` may change their texts, in the order
+    of their placing.
     """
     placed: dict[str, list[Pieces]] = {name: [] for name in _FIELDS.values()}
     depths: dict[tuple[int, str], list[Pieces]] = {}
     outlets: dict[str, list[str]] = {}
     for item in sorted(activated if reversed_ties else reversed(tuple(activated)), key=_descending):
         entry = item.compiled.entry
+        if edit is not None:
+            item = edit(item)  # noqa: PLW2901 - the same entry with another text
         if not item.content:
             continue
         if entry.position is LorePosition.AT_DEPTH:
@@ -146,7 +155,7 @@ def run(state: State, _config: NoConfig) -> None:
     scene = scene_of(state)
     lore = compile_lore(scene.inputs.books, scene.inputs.lore)
     result = scan(lore, _input(state, scene, lore))
-    texts = lore_texts(result.activated, reversed_ties=scene.inputs.compat.reversed_ties)
+    texts = lore_texts(result.activated, reversed_ties=scene.inputs.compat.reversed_ties, edit=_scripts(scene))
     state.result.lore = result
     state.result.outlets.update(texts.outlets)
     state.scratch["lore"] = texts
@@ -155,6 +164,21 @@ def run(state: State, _config: NoConfig) -> None:
         state.note(
             NoteKind.LIMIT, f"the lore budget of {result.budget} tokens is used up", data={"budget": result.budget}
         )
+
+
+def _scripts(scene: Scene) -> Callable[[Activated], Activated] | None:
+    """What regex scripts make of an entry's text after macros and budget; entries in the chat have a depth."""
+    scripts = scene.scripts
+    if scripts is None:
+        return None
+
+    def edit(item: Activated) -> Activated:
+        entry = item.compiled.entry
+        depth = entry.depth if entry.position is LorePosition.AT_DEPTH else None
+        text = scripts.text(item.content, ScriptPlacement.WORLD_INFO, depth=depth)
+        return item if text is item.content else Activated(item.compiled, text)
+
+    return edit
 
 
 def _input(state: State, scene: Scene, lore: CompiledLore) -> LoreInput:

@@ -41,7 +41,8 @@ class History:
     def __init__(self, scene: Scene, texts: Iterable[InjectedText], prefill: str = "") -> None:
         self.continued: tuple[Block, ...] = ()
         self._scene, self._skipped, self.last_text = scene, 0, ""
-        lines = scene.lines if scene.inputs.calls_tools else spoken_lines(scene.lines)
+        lines = list(scene.lines if scene.inputs.calls_tools else spoken_lines(scene.lines))
+        continued = lines.pop() if scene.type == "continue" and lines else None
         self._lines = [
             line for line in lines if line.text or line.attachments or line.tool_calls or _speaks(scene, line)
         ]
@@ -50,8 +51,8 @@ class History:
             if 0 <= text.depth <= MAX_DEPTH:
                 self._texts.setdefault(text.depth, []).append(text)
         self._injected: list[Block] = []
-        if scene.type == "continue" and self._lines:
-            self._continue(without_calls(self._lines.pop()), prefill)
+        if continued is not None:
+            self._continue(without_calls(continued), prefill)
 
     def _continue(self, line: Line, prefill: str) -> None:
         """Take out the message to go on with: without a name where a nudge follows it."""

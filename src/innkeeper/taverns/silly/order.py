@@ -47,6 +47,7 @@ _OPENING: Final = (
     Stage("greetings", "hooks", ("first_mes", "alternate_greetings"), again=True),
     Stage("member_depth_prompts", "hooks", ("depth prompts of the members of a joined group",)),
     Stage("first_message", "hooks", ("the chat's first message",)),
+    Stage("scripts", "hooks", ("replacements of regex scripts in the chat's messages, oldest first",)),
     Stage("reasoning", "hooks", ("prefix, separator and suffix, once for each message whose reasoning is sent, newest first",)),
     Stage("separator", "hooks", ("context.example_separator, for the card's examples",)),
     Stage("scanned", "lore", ("injections that are scanned, the note if it may be",)),

@@ -25,6 +25,7 @@ from innkeeper.taverns.silly.expansion import Expander, Pieces, in_lines, pieces
 from innkeeper.taverns.silly.inputs import Group, SillyInputs
 from innkeeper.taverns.silly.line import Line
 from innkeeper.taverns.silly.order import Order
+from innkeeper.taverns.silly.scripts import Scripts
 
 __all__ = [
     "CardTexts",
@@ -64,6 +65,8 @@ class Scene:
     """The beginning of the reply that the user wants."""
     counted_by: str = ""
     """What ``count`` counts by, when that is the same in every build."""
+    scripts: Scripts | None = None
+    """The regex scripts, where there are any that may run."""
 
     @property
     def voice(self) -> tuple[Any, ...]:

@@ -131,7 +131,7 @@ def read_settings(kind: type[T], raw: Any, name: str) -> tuple[T, tuple[str, ...
 
 
 _OBJECTS: Final = ("power_user", "wi_settings", "world_info", "chat_metadata", "generation", "character_note", "text")
-_LISTS: Final = ("extensions", "character_tags")
+_LISTS: Final = ("extensions", "character_tags", "disabled_extensions")
 _METADATA_TEXTS: Final = ("scenario", "mes_example", "system_prompt")
 _TEXT_NUMBERS: Final = ("max_context", "amount_gen")
 LARGEST_WINDOW: Final = 2**53
@@ -215,8 +215,6 @@ def note_unused(state: State, inputs: SillyInputs) -> None:
             "the stop strings are not a JSON list: none is used", where=where, hint='write them as ["first", "second"]'
         )
     settings = state.request.settings
-    if settings.get("regex"):
-        _ignored(state, "settings.regex", "scripts are run by the caller, on texts before they come in")
     if settings.get("text") and inputs.text is None:
         _ignored(state, "settings.text", "it is for the dialect text")
 
@@ -258,6 +256,10 @@ class Compat(msgspec.Struct, frozen=True, kw_only=True):
     """Texts that SillyTavern expands more often than it sends them, as the note, change variables and draw each time (measured
     on SillyTavern 1.19). Off: each text once, where it is used."""
 
+    groups_run_on: bool = True
+    """In the replacement of a regex script the number after the last group's is where the match stands, and the next one the
+    whole text (measured on SillyTavern 1.19). Off: they are groups that there are none of, and put nothing in."""
+
 
 DEFAULT_PROFILE: Final = "sillytavern-1.19"
 """The profile of requests that name none."""
@@ -273,6 +275,7 @@ PROFILES: Final = MappingProxyType(
             injections_need_main=False,
             own_prompts_say_so=False,
             repeated_effects=False,
+            groups_run_on=False,
         ),
     }
 )

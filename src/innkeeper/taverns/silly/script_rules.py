@@ -1,0 +1,155 @@
+"""ScriptRule: a regex script made ready to run: its pattern read, its replacement taken apart, the texts it needs known.
+
+A pattern, a trim or a replacement whose macros can only give names is expanded here, once; others when the script runs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from innkeeper.content.regex_script import PatternMacros, RegexScript
+from innkeeper.macros.engine.ranges import MacroRange
+from innkeeper.macros.silly import is_plain
+from innkeeper.text.jsregex_needs import needs_of
+
+__all__ = [
+    "Find",
+    "ScriptExpander",
+    "ScriptRule",
+    "Template",
+    "escaped",
+    "read_find",
+    "read_template",
+    "rule_of",
+]
+
+
+class Find(msgspec.Struct, frozen=True):
+    """What a script looks for: a JavaScript pattern and its flags."""
+
+    pattern: str
+    flags: str = ""
+
+
+_FIND: Final = re.compile(r"(/?)([^\n\r\u2028\u2029]+)\1([a-zA-Z]*)")
+_FLAGS: Final = frozenset("gmixXsuUAJ")
+"""Letters that pass for flags; JavaScript knows g, i, m, s and u of them."""
+
+
+def read_find(text: str) -> Find | None:
+    """The pattern of a script: of the first line that has any text, between slashes or bare (`sillytavern.md` A10).
+
+    Where the letters behind the last slash cannot be flags, all of the text is the pattern. ``None`` for an empty one.
+    """
+    found = _FIND.search(text)
+    if found is None:
+        return None
+    letters = found[3]
+    if letters and not (set(letters) <= _FLAGS and len(set(letters)) == len(letters)):
+        return Find(text)
+    return Find(found[2], letters)
+
+
+Part = str | int | tuple[str]
+"""A part of a replacement: text, the number of what is put in, or, in a tuple, the name of a group."""
+
+Template = tuple[Part, ...]
+
+_MATCH: Final = re.compile(r"\{\{match\}\}", re.IGNORECASE)
+_REFERENCE: Final = re.compile(r"\$([0-9]+)|\$<([^>]+)>")
+
+
+def read_template(text: str) -> Template:
+    """A replacement taken apart. ``$0`` and ``{{match}}`` are the whole match; no other dollar sign is special (A13)."""
+    text, parts, place = _MATCH.sub("$0", text), list[Part](), 0
+    for found in _REFERENCE.finditer(text):
+        if found.start() > place:
+            parts.append(text[place : found.start()])
+        parts.append(_number(found[1]) if found[1] else (found[2],))
+        place = found.end()
+    return (*parts, text[place:]) if place < len(text) else tuple(parts)
+
+
+_LONGEST_NUMBER: Final = 9
+
+
+def _number(digits: str) -> int:
+    """A group's number; one that no pattern can have is as good as any other that none has."""
+    digits = digits.lstrip("0")[: _LONGEST_NUMBER + 1]
+    return int(digits[:_LONGEST_NUMBER] or "0")
+
+
+_ESCAPES: Final = {"\n": r"\n", "\r": r"\r", "\t": r"\t", "\v": r"\v", "\f": r"\f", "\0": r"\0"}
+_SPECIAL: Final = frozenset(".^$*+?{}[]\\/|()")
+
+
+def escaped(text: str, ranges: Sequence[MacroRange]) -> str:
+    """A pattern in which what macros made stands for itself (A11)."""
+    parts, place = [], 0
+    for one in ranges:
+        value = text[one.start : one.end]
+        parts += [text[place : one.start], *(_ESCAPES.get(c) or (f"\\{c}" if c in _SPECIAL else c) for c in value)]
+        place = one.end
+    return "".join([*parts, text[place:]])
+
+
+_NAMES: Final = re.compile(r"\{\{(?:user|char)\}\}", re.IGNORECASE)
+"""Macros that are the same text wherever they stand in one build."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptExpander:
+    """How macros are replaced: ``text`` in a text, ``ranged`` with what each made. ``names`` are fixed for the build."""
+
+    text: Callable[[str], str]
+    ranged: Callable[[str], tuple[str, Sequence[MacroRange]]]
+    names_are_fixed: bool = True
+
+    def is_fixed(self, text: str) -> bool:
+        """Whether the macros in a text, if there are any, always give the same and do nothing else."""
+        return "{{" not in _NAMES.sub("", text) if self.names_are_fixed else is_plain(text)
+
+    def pattern(self, script: RegexScript) -> str:
+        """A script's pattern with its macros replaced as it wants that."""
+        if script.pattern_macros is PatternMacros.RAW:
+            return self.text(script.find)
+        if script.pattern_macros is PatternMacros.ESCAPED:
+            return escaped(*self.ranged(script.find))
+        return script.find
+
+
+class ScriptRule(msgspec.Struct, frozen=True):
+    """A script ready to run, and whose it is. ``find`` and ``trim`` are ``None`` where macros decide them anew each time.
+
+    ``needs`` are texts without one of which it cannot match, in lower case where ``fold`` is set.
+    """
+
+    script: RegexScript
+    source: str
+    template: Template
+    find: Find | None = None
+    trim: tuple[str, ...] | None = None
+    needs: tuple[str, ...] = ()
+    fold: bool = False
+
+
+def rule_of(script: RegexScript, source: str, expander: ScriptExpander) -> ScriptRule:
+    """A script made ready."""
+    find = read_find(expander.pattern(script)) or Find("") if _is_fixed_pattern(script, expander) else None
+    trim = (
+        tuple([cut for text in script.trim if (cut := expander.text(text))])
+        if all(map(expander.is_fixed, script.trim))
+        else None
+    )
+    needs = needs_of(find.pattern, find.flags) if find is not None else ()
+    fold = find is not None and "i" in find.flags
+    return ScriptRule(script, source, read_template(script.replace), find, trim, needs, fold)
+
+
+def _is_fixed_pattern(script: RegexScript, expander: ScriptExpander) -> bool:
+    return script.pattern_macros is PatternMacros.NONE or expander.is_fixed(script.find)

@@ -1,0 +1,302 @@
+"""Scripts: the regex scripts of a build at work: which of them a text concerns, and what they make of it, one after the other.
+
+What they make of a text is kept for the next builds, unless a macro had a say in it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from innkeeper.content.regex_script import RegexScript, ScriptPlacement
+from innkeeper.prompt.errors import Where
+from innkeeper.prompt.memo import Memo
+from innkeeper.prompt.note import NoteKind
+from innkeeper.taverns.silly.line import Line
+from innkeeper.taverns.silly.script_rules import Find, Part, ScriptExpander, ScriptRule, read_find, rule_of
+from innkeeper.taverns.silly.script_sources import ScriptSource, allowed_scripts
+from innkeeper.text.jsreplace import JsMatch, ReplaceRunner, joined
+
+if TYPE_CHECKING:
+    from innkeeper.prompt.state import State
+    from innkeeper.taverns.silly.expansion import Expander
+    from innkeeper.taverns.silly.inputs import SillyInputs
+
+__all__ = ["MAX_GROWTH", "MAX_SCRIPTS", "ScriptUse", "Scripts", "scripts_of"]
+
+MAX_SCRIPTS: Final = 2_000
+"""Scripts of one build; further ones are left out."""
+
+MAX_GROWTH: Final = 8 * 1024 * 1024
+"""Characters that all scripts of one build may add; a replacement that adds more is left out."""
+
+MAX_SECONDS: Final = 2.0
+"""Seconds that one script's replacements in one text may take; where they take longer the text stays as it is."""
+
+
+class ScriptUse(StrEnum):
+    """What a text is rewritten for."""
+
+    STORED = "stored"
+    """To be kept in the chat."""
+    PROMPT = "prompt"
+    """To be sent."""
+    DISPLAY = "display"
+    """To be shown."""
+
+
+Selection = tuple[ScriptRule, ...]
+
+
+class _Program:
+    """The rules of a build, compiled; kept by the content of the scripts and the names in them."""
+
+    __slots__ = ("_chosen", "_deepest", "rules")
+
+    def __init__(self, rules: Selection) -> None:
+        self.rules = rules
+        limits = [limit for rule in rules for limit in (rule.script.min_depth, rule.script.max_depth) if limit]
+        self._deepest = int(max([*limits, 0])) + 2
+        self._chosen: dict[tuple[ScriptUse, int, float | None, bool], Selection] = {}
+
+    def selection(self, use: ScriptUse, placement: int, depth: float | None, *, edited: bool = False) -> Selection:
+        """The rules for one kind of text at a depth; the same tuple for the same ones."""
+        key = (use, placement, None if depth is None else min(depth, self._deepest), edited)
+        chosen = self._chosen.get(key)
+        if chosen is None:
+            chosen = tuple(rule for rule in self.rules if _runs(rule.script, *key))
+            chosen = next((other for other in self._chosen.values() if other == chosen), chosen)
+            self._chosen[key] = chosen
+        return chosen
+
+
+def _runs(script: RegexScript, use: ScriptUse, placement: int, depth: float | None, edited: bool) -> bool:  # noqa: FBT001
+    """Whether a script is for a text (`sillytavern.md` A5, A6)."""
+    if script.disabled or not script.find or placement not in script.placement or (edited and not script.run_on_edit):
+        return False
+    if use is ScriptUse.STORED:
+        is_for = not (script.prompt_only or script.markdown_only)
+    else:
+        is_for = script.prompt_only if use is ScriptUse.PROMPT else script.markdown_only
+    return is_for and script.reaches(depth)
+
+
+_PROGRAMS: Final[Memo[Any, _Program]] = Memo(items=64)
+_LINES: Final[Memo[tuple[int, int], Line]] = Memo()
+"""Lines as scripts leave them, by their identity and that of the selection."""
+_TEXTS: Final[Memo[tuple[str, int], str]] = Memo()
+"""The same for texts, for lines that are read anew each time."""
+_RULE_BYTES: Final = 2_048
+
+
+class Scripts:
+    """The scripts of one build at work."""
+
+    def __init__(
+        self, state: State, program: _Program, expander: ScriptExpander, *, groups_run_on: bool = True
+    ) -> None:
+        self._state = state
+        self._program = program
+        self._expander = expander
+        self._groups_run_on = groups_run_on
+        self._room = MAX_GROWTH
+        self._running: ScriptRule | None = None
+        self._runner = ReplaceRunner(self._report)
+        self._is_pure = True
+        self._reported: set[tuple[str, int]] = set()
+
+    def text(
+        self,
+        text: str,
+        placement: ScriptPlacement,
+        use: ScriptUse = ScriptUse.PROMPT,
+        *,
+        depth: float | None = None,
+        edited: bool = False,
+    ) -> str:
+        """A text as the scripts for it leave it. An empty one stays empty."""
+        selection = self._program.selection(use, placement, depth, edited=edited)
+        return self._run(selection, text) if selection and text else text
+
+    def typed(self, line: Line) -> Line:
+        """What the user says now, as it is stored; its macros are replaced afterwards."""
+        text = self.text(line.text, ScriptPlacement.USER_INPUT, ScriptUse.STORED)
+        return line if text is line.text else msgspec.structs.replace(line, text=text)
+
+    def show(self, line: Line, expand: Expander) -> None:
+        """Let the macros of scripts for display have their effects on what the user says now: it is shown before it is sent."""
+        self._expander = _expander(expand)
+        self.text(line.text, self._placement(line), ScriptUse.DISPLAY, depth=0)
+
+    def of_chat(self, lines: tuple[Line, ...], inputs: SillyInputs, expand: Expander) -> tuple[Line, ...]:
+        """The visible lines as they are sent, oldest first; the depth of the newest is 0, of one that is continued -1 (A6)."""
+        self._expander = _expander(expand)
+        choose, known, written = self._program.selection, _LINES.get, []
+        for depth, line in self._deep(lines, inputs):
+            selection = () if line.tool_calls else choose(ScriptUse.PROMPT, self._placement(line), depth)
+            written.append((known((id(line), id(selection))) or self._line(line, selection)) if selection else line)
+        return tuple(written)
+
+    def of_reasoning(self, lines: tuple[Line, ...], inputs: SillyInputs) -> tuple[Line, ...]:
+        """The lines with what was thought as it is sent, newest first as far as it is added (A7)."""
+        rule, added, written = inputs.power.reasoning, 0, list(lines)
+        placed = list(enumerate(self._deep(lines, inputs)))
+        for place, (depth, line) in reversed(placed):
+            if added >= rule.max_additions or not (rule.add_to_prompts or depth < 0):
+                break
+            text = self.text(line.reasoning, ScriptPlacement.REASONING, depth=depth)
+            if text is not line.reasoning:
+                written[place] = msgspec.structs.replace(line, reasoning=text)
+            added += bool(text)
+        return tuple(written)
+
+    @staticmethod
+    def _deep(lines: tuple[Line, ...], inputs: SillyInputs) -> Iterator[tuple[int, Line]]:
+        """The lines with their depths. Tool calls count where they are sent."""
+        apart = [] if inputs.calls_tools else [line for line in lines if line.tool_calls]
+        depth = len(lines) - len(apart) - (inputs.type == "continue")
+        for line in lines:
+            depth -= not apart or not line.tool_calls
+            yield depth, line
+
+    @staticmethod
+    def _placement(line: Line) -> ScriptPlacement:
+        return ScriptPlacement.USER_INPUT if line.is_user else ScriptPlacement.AI_OUTPUT
+
+    def _line(self, line: Line, selection: Selection) -> Line:
+        key = (line.text, id(selection))
+        text = _TEXTS.get(key)
+        if text is None:
+            self._is_pure, trips = True, self._runner.trips
+            text = self._run(selection, line.text)
+            if not self._is_pure or trips != self._runner.trips:
+                return line if text == line.text else msgspec.structs.replace(line, text=text, pieces=())
+            _TEXTS.put(key, text, len(text) + len(line.text), alive=selection)
+        made = line if text == line.text else msgspec.structs.replace(line, text=text, pieces=())
+        return _LINES.put((id(line), id(selection)), made, len(text), alive=(line, selection))
+
+    def _run(self, rules: Selection, text: str) -> str:
+        """The text after all of them; those that cannot match are not tried."""
+        folded = ""
+        for rule in rules:
+            if rule.needs:
+                if rule.fold:
+                    folded = folded or text.lower()
+                within = folded if rule.fold else text
+                if not any([need in within for need in rule.needs]):  # noqa: C419 - quicker for so few
+                    continue
+            new = self._rewritten(rule, text)
+            if new is not text:
+                text, folded = new, ""
+                if not text:
+                    break
+        return text
+
+    def _rewritten(self, rule: ScriptRule, text: str) -> str:
+        """The text after one script."""
+        self._running, find = rule, rule.find
+        if find is None:
+            self._is_pure = False
+            find = read_find(self._expander.pattern(rule.script)) or Find("")
+        split = self._runner.split(find, text) if find.pattern else None
+        if split is None:
+            return text
+        texts, matches = split
+        parts, room, until = [texts[0]], self._room + len(text), time.perf_counter() + MAX_SECONDS
+        for match, after in zip(matches, texts[1:], strict=True):
+            made = self._put_in(rule, match, text)
+            room -= len(made) + len(after)
+            if room < 0 or time.perf_counter() > until:
+                spent = f"more than {MAX_SECONDS:g} s"
+                return self._stopped(rule, text, f"it adds more than {MAX_GROWTH:,} characters" if room < 0 else spent)
+            parts += [made, after]
+        new = joined(parts)
+        self._room -= max(len(new) - len(text), 0)
+        return text if new == text else new
+
+    def _put_in(self, rule: ScriptRule, match: JsMatch, text: str) -> str:
+        """What takes the place of a match: the parts of the replacement, then their macros."""
+        parts = [part if isinstance(part, str) else self._group(rule, part, match, text) for part in rule.template]
+        return self._expanded("".join(parts))
+
+    def _group(self, rule: ScriptRule, part: Part, match: JsMatch, text: str) -> str:
+        """What stands for a reference: a group, or, past the last one, the match's place and the whole text (A13)."""
+        groups = match.groups
+        if isinstance(part, tuple):
+            value = (match.named or {}).get(part[0])
+        elif isinstance(part, int) and part < len(groups):
+            value = groups[part]
+        else:
+            beyond = (str(match.offset) if match.offset else None, text) if self._groups_run_on else ()
+            value = dict(enumerate(beyond, len(groups))).get(part)  # type: ignore[arg-type]
+        return self._trimmed(rule, value) if value else ""
+
+    def _trimmed(self, rule: ScriptRule, value: str) -> str:
+        """What is put in, without what the script trims (A14)."""
+        for cut in map(self._expanded, rule.script.trim) if rule.trim is None else rule.trim:
+            value = value.replace(cut, "") if cut else value
+        return value
+
+    def _expanded(self, text: str) -> str:
+        self._is_pure = self._is_pure and self._expander.is_fixed(text)
+        return self._expander.text(text)
+
+    def _stopped(self, rule: ScriptRule, text: str, why: str) -> str:
+        """The text as it was, which is said."""
+        self._runner.trips += 1
+        self._warn(rule, why)
+        return text
+
+    def _report(self, what: str, why: str) -> None:
+        if self._running is not None:
+            self._warn(self._running, f"{what}: {why}")
+
+    def _warn(self, rule: ScriptRule, why: str) -> None:
+        script, source = rule.script, rule.source
+        if (source, script.index) in self._reported:
+            return
+        self._reported.add((source, script.index))
+        where = Where(asset=f"{source} regex scripts", path=f"[{script.index}]")
+        message = f"the regex script {script.title!r} left texts as they were: {why}"
+        self._state.warn(message, kind=NoteKind.LIMIT, where=where)
+
+
+def scripts_of(state: State, inputs: SillyInputs, expand: Expander) -> Scripts | None:
+    """The scripts of a build; ``None`` where it has none that may run."""
+    sources = allowed_scripts(state, inputs)
+    if not sources:
+        return None
+    env = expand.env
+    expander = _expander(expand)
+    names = (
+        env.user,
+        env.char,
+        tuple(env.group),
+        tuple(env.group_active),
+        expand.pack,
+        bool(env.dynamic),
+        expand.card_effects,
+    )
+    runs_on = inputs.compat.groups_run_on
+    key = (tuple((source.name, source.scripts.key) for source in sources), names, runs_on)
+    program = _PROGRAMS.get(key)
+    if program is None:
+        rules = tuple(_rules(state, sources, expander))
+        program = _PROGRAMS.put(key, _Program(rules), _RULE_BYTES * len(rules))
+    return Scripts(state, program, expander, groups_run_on=runs_on)
+
+
+def _expander(expand: Expander) -> ScriptExpander:
+    fixed = not (expand.env.dynamic or expand.card_effects)
+    return ScriptExpander(expand, expand.ranged, names_are_fixed=fixed)
+
+
+def _rules(state: State, sources: Iterable[ScriptSource], expander: ScriptExpander) -> Iterator[ScriptRule]:
+    listed = [(script, source.name) for source in sources for script in source.scripts.scripts if not script.disabled]
+    if len(listed) > MAX_SCRIPTS:
+        state.warn(f"{len(listed):,} regex scripts, of which {MAX_SCRIPTS:,} are run", kind=NoteKind.LIMIT)
+    return (rule_of(script, source, expander) for script, source in listed[:MAX_SCRIPTS])

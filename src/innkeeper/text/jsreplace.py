@@ -1,0 +1,172 @@
+"""What JavaScript's ``String.replace`` finds: the matches of a regular expression in a text, and the text between them.
+
+The replacing itself is the caller's. Each expression runs on each text within a time of its own, and all of one runner within
+one for all. The interpreter and what it has compiled are kept for the thread.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from innkeeper.prompt.text import scalar_text
+from innkeeper.text.jsregex import JsPattern
+
+__all__ = ["MAX_MATCHES", "MAX_PATTERN", "MAX_TEXT", "JsMatch", "ReplaceRunner", "Split", "joined"]
+
+MAX_PATTERN: Final = 16_384
+"""Characters of a regular expression; a longer one is not run."""
+
+MAX_TEXT: Final = 1_048_576
+"""Characters of a text that a regular expression is run on; a longer text stays as it is."""
+
+MAX_MATCHES: Final = 100_000
+"""Matches in one text; where there are more, the text stays as it is."""
+
+MAX_SECONDS: Final = 0.25
+"""Seconds one regular expression may take on one text."""
+
+MAX_RUNNER_SECONDS: Final = 5.0
+"""Seconds all regular expressions of one runner may take together."""
+
+_MEMORY: Final = 256 * 1024 * 1024
+_MOST_COMPILED: Final = 2_000
+"""Expressions that one interpreter holds; with more it is begun anew."""
+
+
+class JsMatch(msgspec.Struct, frozen=True, gc=False):
+    """One match: ``groups`` (0 the whole; ``None`` for one that took no part), the ``offset`` in UTF-16 units, named groups."""
+
+    groups: tuple[str | None, ...]
+    offset: int
+    named: Mapping[str, str | None] | None = None
+
+
+Split = tuple[list[str], list[JsMatch]]
+"""The texts around the matches, one more than there are matches; and the matches."""
+
+_PROGRAM: Final = """
+const compiled = new Map();
+function compile(pattern, flags) {
+    const id = flags + '/' + pattern;
+    let re = compiled.get(id);
+    if (re === undefined) {
+        try { re = new RegExp(pattern, flags); } catch (e) { re = null; }
+        compiled.set(id, re);
+    }
+    return re;
+}
+function valid(pattern, flags) { return compile(pattern, flags) !== null; }
+function split(pattern, flags, text, most) {
+    const re = compile(pattern, flags), texts = [], matches = [];
+    let end = 0;
+    re.lastIndex = 0;
+    text.replace(re, (...found) => {
+        const last = found[found.length - 1], named = typeof last === 'object' ? found.pop() : null;
+        const offset = found[found.length - 2];
+        if (matches.length >= most) throw new RangeError('matches');
+        texts.push(text.slice(end, offset));
+        matches.push([found.slice(0, -2), offset, named]);
+        end = offset + found[0].length;
+        return '';
+    });
+    if (!matches.length) return '';
+    texts.push(text.slice(end));
+    return JSON.stringify([texts, matches]);
+}
+"""
+
+_THREAD: Final = threading.local()
+"""An interpreter belongs to the thread that made it."""
+
+
+class ReplaceRunner:
+    """Finds the matches of regular expressions. ``report`` is told, once for each, what was not run and why."""
+
+    def __init__(self, report: Callable[[str, str], None]) -> None:
+        self._report = report
+        self._left = MAX_RUNNER_SECONDS
+        self._given_up: set[tuple[str, str]] = set()
+        self.trips = 0
+        """How often something was not run."""
+
+    def split(self, pattern: JsPattern, text: str) -> Split | None:
+        """The text around the matches and the matches; ``None`` where there is none, or where it was not run."""
+        name = (pattern.pattern, pattern.flags)
+        if name in self._given_up or not valid(pattern):
+            self.trips += name in self._given_up
+            return None
+        if len(text) > MAX_TEXT or self._left <= 0:
+            spent = f"the {MAX_RUNNER_SECONDS:g} s for regular expressions are used up"
+            self._give_up(name, spent if self._left <= 0 else f"a text is longer than {MAX_TEXT:,} characters")
+            return None
+        return self._split(name, text)
+
+    def _split(self, name: tuple[str, str], text: str) -> Split | None:
+        started = time.perf_counter()
+        try:
+            answer = _call("split", *name, scalar_text(text), MAX_MATCHES)
+        except TimeoutError as error:
+            many = "RangeError: matches" in str(error)
+            why = (
+                f"more than {MAX_MATCHES:,} matches" if many else f"took more than {MAX_SECONDS:g} s or too much memory"
+            )
+            self._give_up(name, why)
+            return None
+        finally:
+            self._left -= time.perf_counter() - started
+        if not answer:
+            return None
+        texts, matches = json.loads(answer)
+        return texts, [JsMatch(tuple(groups), offset, named) for groups, offset, named in matches]
+
+    def _give_up(self, name: tuple[str, str], why: str) -> None:
+        self._given_up.add(name)
+        self.trips += 1
+        self._report(f"/{name[0][:60]}/{name[1]}", why)
+
+
+def valid(pattern: JsPattern) -> bool:
+    """Whether JavaScript accepts the pattern with these flags; one that is too long counts as not accepted."""
+    return len(pattern.pattern) <= MAX_PATTERN and bool(_call("valid", pattern.pattern, pattern.flags))
+
+
+def joined(parts: list[str]) -> str:
+    """Parts as one text, in which halves of characters that came together are whole; halves alone become U+FFFD."""
+    text = "".join(parts)
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def _call(function: str, *arguments: Any) -> Any:
+    import quickjs
+
+    context = getattr(_THREAD, "context", None)
+    if context is None or _THREAD.calls > _MOST_COMPILED:
+        context = _THREAD.context = quickjs.Context()
+        _THREAD.calls = 0
+        _THREAD.known = set()
+        context.set_memory_limit(_MEMORY)
+        context.eval(_PROGRAM)
+        _THREAD.functions = {name: context.get(name) for name in ("valid", "split")}
+    key = arguments[:2]
+    if key not in _THREAD.known:
+        _THREAD.known.add(key)
+        _THREAD.calls += 1
+    context.set_time_limit(MAX_SECONDS)
+    try:
+        return _THREAD.functions[function](*arguments)
+    except quickjs.JSException as error:
+        if "RangeError: matches" not in str(error):
+            _THREAD.context = None
+        raise TimeoutError(str(error)) from error

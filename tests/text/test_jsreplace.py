@@ -1,0 +1,97 @@
+"""Matches as JavaScript's replace sees them, under limits."""
+
+from __future__ import annotations
+
+import threading
+from typing import NamedTuple
+
+import pytest
+
+from innkeeper.text import jsreplace
+from innkeeper.text.jsreplace import MAX_PATTERN, MAX_TEXT, JsMatch, ReplaceRunner, joined, valid
+
+
+class Find(NamedTuple):
+    """A pattern."""
+
+    pattern: str
+    flags: str = ""
+
+
+def runner() -> tuple[ReplaceRunner, list[tuple[str, str]]]:
+    """A runner and what it reports."""
+    reports: list[tuple[str, str]] = []
+    return ReplaceRunner(lambda what, why: reports.append((what, why))), reports
+
+
+@pytest.mark.parametrize(
+    ("pattern", "flags", "text", "texts", "matches"),
+    [
+        ("b", "", "abab", ["a", "ab"], [JsMatch(("b",), 1)]),
+        ("b", "g", "abab", ["a", "a", ""], [JsMatch(("b",), 1), JsMatch(("b",), 3)]),
+        ("(x)?(b)", "", "ab", ["a", ""], [JsMatch(("b", None, "b"), 1)]),
+        ("(?<n>b)", "", "ab", ["a", ""], [JsMatch(("b", "b"), 1, {"n": "b"})]),
+        ("b", "", "\U0001f600b", ["\U0001f600", ""], [JsMatch(("b",), 2)]),
+        ("", "g", "a", ["", "a", ""], [JsMatch(("",), 0), JsMatch(("",), 1)]),
+    ],
+)
+def test_splits(pattern: str, flags: str, text: str, texts: list[str], matches: list[JsMatch]) -> None:
+    """The texts around the matches, and each match with its groups and its place in UTF-16 units."""
+    assert runner()[0].split(Find(pattern, flags), text) == (texts, matches)
+
+
+@pytest.mark.parametrize(("pattern", "flags"), [("z", ""), ("(", ""), ("a", "x"), ("a" * (MAX_PATTERN + 1), "")])
+def test_nothing_found(pattern: str, flags: str) -> None:
+    """No match, and nothing to report, where there is none or the pattern is not one."""
+    run, reports = runner()
+    assert run.split(Find(pattern, flags), "aaa") is None
+    assert not reports
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "why"),
+    [("(a+)+$", "a" * 40 + "!", "took more"), ("a", "a" * (MAX_TEXT + 1), "longer"), ("", "a" * 200, "matches")],
+    ids=["time", "length", "matches"],
+)
+def test_limits(monkeypatch: pytest.MonkeyPatch, pattern: str, text: str, why: str) -> None:
+    """What trips a limit is reported once and not run again by this runner; others go on."""
+    monkeypatch.setattr(jsreplace, "MAX_MATCHES", 100)
+    run, reports = runner()
+    for _ in range(2):
+        assert run.split(Find(pattern, "g"), text) is None
+    assert len(reports) == 1
+    assert why in reports[0][1]
+    assert run.trips == 2
+    assert run.split(Find("b"), "b") is not None
+
+
+def test_time_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the time of a runner is used up, nothing more is run, which is said."""
+    monkeypatch.setattr(jsreplace, "MAX_RUNNER_SECONDS", 0.0)
+    run, reports = runner()
+    assert run.split(Find("a"), "a") is None
+    assert "used up" in reports[0][1]
+
+
+def test_threads() -> None:
+    """Each thread has an interpreter of its own."""
+    found: list[bool] = []
+    thread = threading.Thread(target=lambda: found.append(valid(Find("a"))))
+    thread.start()
+    thread.join()
+    assert [valid(Find("a")), *found] == [True, True]
+
+
+def test_an_interpreter_holds_so_many_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond the most it holds it is begun anew, and still answers."""
+    monkeypatch.setattr(jsreplace, "_MOST_COMPILED", 2)
+    assert all(valid(Find(f"x{number}")) for number in range(8))
+
+
+@pytest.mark.parametrize(
+    ("parts", "text"),
+    [(["a", "b"], "ab"), (["\ud83d", "\ude00"], "\U0001f600"), (["\ud83d", "x", "é"], "\ufffdxé")],
+)
+def test_halves_are_joined(parts: list[str], text: str) -> None:
+    """Halves of a character that come together are that character; one that stays alone is replaced."""
+    assert joined(parts) == text
