@@ -39,6 +39,7 @@ from innkeeper.library.templates.template import PARTIAL, Variable
 from innkeeper.library.tier import Ceilings, Decision, Tier
 from innkeeper.library.tiers.documents import DetectionListStore, PolicyStore
 from innkeeper.library.tiers.rules import OPERATOR_VALUES, POLICY_NAME, STORE_CONTENT_DAYS
+from innkeeper.prompt.block import Origin
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import (
     ConfigError,
@@ -48,7 +49,6 @@ from innkeeper.prompt.errors import (
     UnknownNameError,
 )
 from innkeeper.prompt.message import Message
-from innkeeper.prompt.origin import Origin
 from innkeeper.taverns import replay
 from innkeeper.tokens import OPENAI
 from tests.library.drafts import draft

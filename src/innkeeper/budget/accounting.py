@@ -14,8 +14,8 @@ from innkeeper.budget.costing import Cost, Costing, framing_of
 from innkeeper.budget.rendering import marks_of
 from innkeeper.budget.report import EvictionRecord, TrimReport
 from innkeeper.prompt import Block, Note, Plan, TokenCounter
+from innkeeper.prompt.block import Origin
 from innkeeper.prompt.display import escaped, shorten
-from innkeeper.prompt.origin import Origin
 from innkeeper.tokens.counter import default_counter
 from innkeeper.tokens.framing import Framing
 from innkeeper.tokens.tools import count_tools

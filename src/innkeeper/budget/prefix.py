@@ -10,8 +10,8 @@ import msgspec
 
 from innkeeper.budget.costing import Costing, framing_of
 from innkeeper.prompt import Block, Plan, TokenCounter
+from innkeeper.prompt.block import Origin
 from innkeeper.prompt.data import to_json
-from innkeeper.prompt.origin import Origin
 from innkeeper.tokens.counter import default_counter
 
 __all__ = ["PrefixChange", "PrefixReport", "prefix_report"]

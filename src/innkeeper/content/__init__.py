@@ -28,11 +28,13 @@ if TYPE_CHECKING:
     from innkeeper.content.entry import SelectiveLogic as SelectiveLogic
     from innkeeper.content.entry import Spelling as Spelling
     from innkeeper.content.entry import split_decorators as split_decorators
+    from innkeeper.content.errors import LIMITS as LIMITS
     from innkeeper.content.errors import CardError as CardError
     from innkeeper.content.errors import ChatError as ChatError
     from innkeeper.content.errors import ContentLimitError as ContentLimitError
     from innkeeper.content.errors import DamagedFileError as DamagedFileError
     from innkeeper.content.errors import JsonError as JsonError
+    from innkeeper.content.errors import Limits as Limits
     from innkeeper.content.errors import LorebookError as LorebookError
     from innkeeper.content.errors import MissingFileError as MissingFileError
     from innkeeper.content.errors import OutputExistsError as OutputExistsError
@@ -68,8 +70,6 @@ if TYPE_CHECKING:
     from innkeeper.content.json.document import Document as Document
     from innkeeper.content.json.text import decode_json as decode_json
     from innkeeper.content.json.text import encode_json as encode_json
-    from innkeeper.content.limits import LIMITS as LIMITS
-    from innkeeper.content.limits import Limits as Limits
     from innkeeper.content.lorebook import Lorebook as Lorebook
     from innkeeper.content.persona import Persona as Persona
     from innkeeper.content.persona import PersonaPosition as PersonaPosition
@@ -116,9 +116,9 @@ _HOMES: Final = {
     "GLOBAL_ORDER": "preset",
     "InstructNames": "templates",
     "InstructTemplate": "templates",
-    "LIMITS": "limits",
+    "LIMITS": "errors",
     "Level": "finding",
-    "Limits": "limits",
+    "Limits": "errors",
     "LorePosition": "entry",
     "Lorebook": "lorebook",
     "LorebookEntry": "entry",

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from innkeeper.content.chat_message import ChatMessage, read_message
-from innkeeper.content.errors import ChatError, WrongKindError
+from innkeeper.content.errors import LIMITS, ChatError, Limits, WrongKindError, check_limit, limit_error
 from innkeeper.content.finding import Finding, Path, show_path
 from innkeeper.content.json import ABSENT
 from innkeeper.content.json.document import Document
 from innkeeper.content.json.kinds import kind_of_json
 from innkeeper.content.json.record import as_text
 from innkeeper.content.json.text import decode_json, decode_text, encode_json
-from innkeeper.content.limits import LIMITS, Limits, check_limit, limit_error
 from innkeeper.prompt.data import thaw
 from innkeeper.prompt.errors import FormatError, InputError, LimitError, UsageError, Where
 from innkeeper.prompt.message import Message

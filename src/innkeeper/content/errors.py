@@ -1,45 +1,29 @@
-"""What can be wrong with a file: one class for each mend that a caller can make.
-
-::
-
-    InputError
-    ├── FormatError
-    │   ├── JsonError               not JSON, or not UTF-8 (or UTF-16 with its mark); says line, column and shows the line
-    │   ├── DamagedFileError        a PNG or archive that is cut short or breaks a rule: ``rule`` names it
-    │   ├── CardError               no character card, or one without a name
-    │   ├── LorebookError           JSON that is not a lorebook
-    │   ├── PresetError             JSON that is not a preset or template
-    │   ├── PersonaError            JSON that is not a persona
-    │   └── ChatError               a line that is not a message; says which
-    ├── UnsupportedError
-    │   └── WrongKindError          a good file of another kind or version: a preset where a card is asked for
-    └── LimitError
-        └── ContentLimitError       more bytes, entries, depth … than a named limit of `innkeeper.content.limits`
-    UnavailableError
-    └── MissingFileError            no such file, or no permission
-    UsageError
-    └── OutputExistsError           the file to write exists; ``force`` overwrites
-"""
+"""Errors and limits of content: what may be read, how much of it, and what is raised beyond."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
+import msgspec
+
 from innkeeper.prompt.errors import FormatError, LimitError, UnavailableError, UnsupportedError, UsageError
 
 __all__ = [
+    "LIMITS",
     "LOST_CARD",
     "CardError",
     "ChatError",
     "ContentLimitError",
     "DamagedFileError",
     "JsonError",
+    "Limits",
     "LorebookError",
     "MissingFileError",
     "OutputExistsError",
     "PersonaError",
     "PresetError",
     "WrongKindError",
+    "check_limit",
 ]
 
 LOST_CARD: Final = "pictures lose their card when they are resized or saved anew: get the original file"
@@ -100,7 +84,7 @@ class WrongKindError(UnsupportedError):
 
 
 class ContentLimitError(LimitError):
-    """Content beyond a named limit of `innkeeper.content.limits.Limits`."""
+    """Content beyond a named limit of `innkeeper.content.errors.Limits`."""
 
 
 class MissingFileError(UnavailableError):
@@ -109,3 +93,81 @@ class MissingFileError(UnavailableError):
 
 class OutputExistsError(UsageError):
     """The file to be written exists already."""
+
+
+KIB: Final = 1024
+MIB: Final = 1024 * KIB
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """Named limits. Pass your own to any reader: ``msgspec.structs.replace(LIMITS, json_depth=16)``."""
+
+    file_bytes: int = 32 * MIB
+    """Size of a card image, a JSON text or any other file that is read whole, in bytes."""
+    json_depth: int = 64
+    """Objects and lists inside one another."""
+    json_keys: int = 200_000
+    """Keys of all objects together."""
+    json_values: int = 2_000_000
+    """Values of all lists and objects together."""
+    json_string_bytes: int = 8 * MIB
+    """One string, in bytes of UTF-8."""
+    png_chunks: int = 100_000
+    """Chunks of a PNG, of any kind."""
+    png_text_chunks: int = 64
+    """Text chunks of a PNG, assets not counted."""
+    png_text_bytes: int = 8 * MIB
+    """One text chunk of a PNG after decompression, in bytes."""
+    png_total_text_bytes: int = 16 * MIB
+    """All text chunks of a PNG together after decompression, assets not counted, in bytes."""
+    png_asset_chunks: int = 2_000
+    """Asset chunks of a PNG, as some applications embed them."""
+    archive_bytes: int = 256 * MIB
+    """Size of an archive, in bytes."""
+    archive_entries: int = 2_000
+    """Files in an archive."""
+    archive_name_bytes: int = 1_024
+    """One file name in an archive, in bytes."""
+    archive_entry_bytes: int = 64 * MIB
+    """One file of an archive after decompression, in bytes."""
+    archive_total_bytes: int = 256 * MIB
+    """All files of an archive that are read, after decompression, in bytes."""
+    archive_ratio: int = 200
+    """Decompressed size over compressed size, for files of more than 64 KiB."""
+    lore_entries: int = 20_000
+    """Entries of a lorebook: a warning above, a refusal above twice as many."""
+    lore_keys: int = 64
+    """Keys of an entry, primary or secondary: a warning above, a refusal above sixteen times as many."""
+    lore_content_bytes: int = 64 * KIB
+    """Text of an entry, in bytes: a warning above, a refusal above sixteen times as much."""
+    lore_json_keys: int = 1_000_000
+    """Stands in for ``json_keys`` where a whole file is one lorebook."""
+    chat_bytes: int = 256 * MIB
+    """Size of a chat file, in bytes."""
+    chat_messages: int = 100_000
+    """Messages of a chat."""
+    message_bytes: int = 1 * MIB
+    """The text of one message, in bytes; its whole line may have eight times as many."""
+    findings: int = 1_000
+    """Findings kept for one file; the rest are counted in the last one."""
+
+
+LIMITS: Final = Limits()
+"""The defaults."""
+
+
+def check_limit(limits: Limits, name: str, found: float, what: str, *, asset: str | None = None) -> None:
+    """Hold ``found`` against the limit called ``name``.
+
+    Raises:
+        ContentLimitError: ``found`` is more than it allows.
+    """
+    allowed: int = getattr(limits, name)
+    if found > allowed:
+        raise limit_error(name, what, allowed, found).at(asset=asset)
+
+
+def limit_error(name: str, what: str, allowed: float, found: float | None = None) -> ContentLimitError:
+    """The error for something beyond the limit called ``name``."""
+    hint = "if the file can be trusted, raise this limit for this reader"
+    return ContentLimitError(what, limit=name, allowed=allowed, found=found, hint=hint)

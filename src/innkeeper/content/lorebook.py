@@ -11,12 +11,11 @@ from typing import Any, Final, Self
 import msgspec
 
 from innkeeper.content.entry import LorebookEntry, Spelling
-from innkeeper.content.errors import LorebookError
+from innkeeper.content.errors import LIMITS, Limits, LorebookError, limit_error
 from innkeeper.content.finding import Finding, Level, Path
 from innkeeper.content.json.document import Document, remembered
 from innkeeper.content.json.record import FindingCollector, Record
 from innkeeper.content.json.text import encode_json
-from innkeeper.content.limits import LIMITS, Limits, limit_error
 from innkeeper.content.spellings.foreign import foreign_shape
 from innkeeper.content.spellings.reading import read_entry, spelling_of
 from innkeeper.prompt.errors import UsageError, Where

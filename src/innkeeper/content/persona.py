@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from innkeeper.content.errors import PersonaError
+from innkeeper.content.errors import LIMITS, Limits, PersonaError
 from innkeeper.content.json.document import Document
 from innkeeper.content.json.json_asset import JsonAsset
 from innkeeper.content.json.record import FindingCollector
-from innkeeper.content.limits import LIMITS, Limits
 from innkeeper.prompt.errors import FormatError, Where
 
 __all__ = ["Persona", "PersonaPosition", "read_personas"]

@@ -13,11 +13,11 @@ from typing import Any, Final
 
 import msgspec
 
+from innkeeper.content.errors import LIMITS
 from innkeeper.content.finding import Finding, Level, shown
 from innkeeper.content.json import ABSENT
 from innkeeper.content.json.document import Document, remembered
 from innkeeper.content.json.record import FindingCollector, Record, as_number
-from innkeeper.content.limits import LIMITS
 from innkeeper.prompt.memo import Memo
 
 __all__ = ["PatternMacros", "RegexScript", "RegexScripts", "ScriptPlacement"]

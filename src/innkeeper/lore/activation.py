@@ -22,8 +22,8 @@ from innkeeper.lore.settings import MAX_LOOPS, MAX_SCAN_DEPTH, LoreSettings
 from innkeeper.lore.timed import TimedEffects
 from innkeeper.lore.verdict import Reason, Verdict
 from innkeeper.macros.engine.ranges import MacroRange, made_pieces
+from innkeeper.prompt.block import Origin, OriginAsset, Piece
 from innkeeper.prompt.determinism import Stream
-from innkeeper.prompt.origin import Origin, OriginAsset, Piece
 
 __all__ = ["Activated", "LoreInput", "LoreResult", "scan"]
 

@@ -1,6 +1,6 @@
 """The contracts every tavern, dialect and door shares: messages, blocks, plans, requests, steps, pipelines, errors."""
 
-from innkeeper.prompt.block import Block, BudgetGroup, InsertionPoint
+from innkeeper.prompt.block import Block, BudgetGroup, InsertionPoint, Origin, OriginAsset, Piece
 from innkeeper.prompt.build import build
 from innkeeper.prompt.context import Context
 from innkeeper.prompt.data import FrozenDict, deep_merge, freeze, thaw
@@ -28,7 +28,6 @@ from innkeeper.prompt.injections import Injection, InjectionPosition, InjectionR
 from innkeeper.prompt.machine import fresh_seed, utc_now
 from innkeeper.prompt.message import Attachment, Message
 from innkeeper.prompt.note import Note, NoteKind
-from innkeeper.prompt.origin import Origin, OriginAsset, Piece
 from innkeeper.prompt.pipeline import NoConfig, Pipeline, Step, StepConfig
 from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.replay import ReplayBundle

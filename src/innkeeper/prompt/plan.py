@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from innkeeper.prompt.block import Block, InsertionPoint
+from innkeeper.prompt.block import Block, InsertionPoint, Origin, OriginAsset, join_pieces, strip_pieces
 from innkeeper.prompt.data import EMPTY, FrozenDict, plain_data, to_json
 from innkeeper.prompt.dialect import Dialects, Payload, Tool
 from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note
-from innkeeper.prompt.origin import Origin, OriginAsset, join_pieces, strip_pieces
 from innkeeper.prompt.request import BuildRequest
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from innkeeper.prompt.block import Origin, OriginAsset, Piece
 from innkeeper.prompt.data import FrozenDict
-from innkeeper.prompt.origin import Origin, OriginAsset, Piece
 from innkeeper.prompt.text import scalar_text
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from innkeeper.prompt.block import Origin, OriginAsset, Piece
 from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UsageError
-from innkeeper.prompt.origin import Origin, OriginAsset, Piece
 from innkeeper.prompt.sentinels import Sentinels, Source, strings
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from innkeeper.prompt.errors import ConfigError, UnavailableError
-from innkeeper.service.limits import MAX_CONNECTIONS, MAX_HEADERS, MAX_SOCKET_MESSAGE, STOP_SECONDS
+from innkeeper.service.errors import MAX_CONNECTIONS, MAX_HEADERS, MAX_SOCKET_MESSAGE, STOP_SECONDS
 from innkeeper.service.settings import Settings
 
 if TYPE_CHECKING:

@@ -1,33 +1,32 @@
-"""The errors of the service, in the tree of `innkeeper.prompt.errors`.
-
-A setting that the service does not start with is a `ConfigError`, a library of an extra that is not installed an
-`UnavailableError`.
-
-::
-
-    UsageError
-    ├── RequestError                what was asked does not fit the operation; `problems` lists each place
-    ├── NameFormatError             a path with dots or backslashes where slashes belong
-    ├── KeyMissingError             a call without a key, or with a wrong one (401)
-    └── OriginRefusedError          a web page of another origin, or another host name (403)
-    LimitError
-    ├── BodyLimitError              a body larger than allowed (413)
-    ├── OverloadError               too much at once (503, with Retry-After)
-    └── TimeBudgetError             a call that takes longer than allowed (504)
-    FormatError
-    └── SlowBodyError               a body that does not arrive (408)
-"""
+"""Errors and limits of the service: how much a caller may send, and what is answered beyond."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from innkeeper.prompt.errors import FormatError, LimitError, UsageError, Where
 
 __all__ = [
+    "BODY_SECONDS",
+    "HEADER_SECONDS",
+    "MAX_BODIES",
+    "MAX_BODY",
+    "MAX_CALLS",
+    "MAX_CONNECTIONS",
+    "MAX_DEPTH",
+    "MAX_HEADERS",
+    "MAX_KEY_FILE",
+    "MAX_MACROS",
+    "MAX_MACRO_NAME",
+    "MAX_SOCKETS",
+    "MAX_SOCKET_MESSAGE",
+    "RETRY_SECONDS",
+    "STOP_SECONDS",
+    "TIME_BUDGET",
+    "WORKERS",
     "BodyLimitError",
     "KeyMissingError",
     "NameFormatError",
@@ -100,3 +99,57 @@ class SlowBodyError(FormatError):
     """A request's body did not arrive in time, or ended before its announced length."""
 
     http_status = 408
+
+
+MIB: Final = 1024 * 1024
+
+MAX_BODY: Final = 32 * MIB
+"""Bytes of one request's body."""
+
+MAX_BODIES: Final = 256 * MIB
+"""Bytes of all bodies that are being read or worked on."""
+
+MAX_DEPTH: Final = 64
+"""Objects and lists inside one another in a body."""
+
+MAX_HEADERS: Final = 64 * 1024
+"""Bytes of a request's line and headers."""
+
+MAX_CALLS: Final = 128
+"""Calls that are being answered at once; the next one is told to come back."""
+
+MAX_CONNECTIONS: Final = 512
+"""Open connections."""
+
+MAX_SOCKETS: Final = 32
+"""Open WebSockets."""
+
+MAX_SOCKET_MESSAGE: Final = 8 * MIB
+"""Bytes of one WebSocket message."""
+
+WORKERS: Final = 4
+"""Calls that are computed at once; the others wait for their turn within their time budget."""
+
+TIME_BUDGET: Final = 30.0
+"""Seconds that one call may take, waiting included."""
+
+HEADER_SECONDS: Final = 10.0
+"""Seconds until a request's headers must be there."""
+
+BODY_SECONDS: Final = 30.0
+"""Seconds until a request's body must be there, and until an answer must have been taken."""
+
+STOP_SECONDS: Final = 30
+"""Seconds that calls under way get when the service is told to stop."""
+
+RETRY_SECONDS: Final = 1
+"""When a caller that was sent away may come back, in seconds."""
+
+MAX_MACROS: Final = 256
+"""Custom macros that an application keeps."""
+
+MAX_MACRO_NAME: Final = 64
+"""Characters of a custom macro's name."""
+
+MAX_KEY_FILE: Final = 64 * 1024
+"""Bytes of a key file."""

@@ -16,8 +16,7 @@ from typing import Final
 import msgspec
 
 from innkeeper.prompt.errors import ConfigError
-from innkeeper.service.errors import KeyMissingError
-from innkeeper.service.limits import (
+from innkeeper.service.errors import (
     BODY_SECONDS,
     HEADER_SECONDS,
     MAX_BODIES,
@@ -27,6 +26,7 @@ from innkeeper.service.limits import (
     MAX_KEY_FILE,
     TIME_BUDGET,
     WORKERS,
+    KeyMissingError,
 )
 
 __all__ = ["DEFAULT_PORT", "KEY_VARIABLE", "PROFILES", "Keys", "Settings", "is_loopback", "presented_key", "read_keys"]

@@ -13,8 +13,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from innkeeper.service.errors import OverloadError, TimeBudgetError
-from innkeeper.service.limits import RETRY_SECONDS
+from innkeeper.service.errors import RETRY_SECONDS, OverloadError, TimeBudgetError
 
 __all__ = ["Expired", "Gate", "Work"]
 

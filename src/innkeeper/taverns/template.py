@@ -30,7 +30,7 @@ from innkeeper.prompt import (
     Step,
     Where,
 )
-from innkeeper.prompt.origin import OriginAsset
+from innkeeper.prompt.block import OriginAsset
 from innkeeper.taverns.inputs import InputRules
 from innkeeper.taverns.tavern import Tavern
 

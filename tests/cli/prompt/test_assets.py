@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.cli.prompt.assets import Assets, setting
-from innkeeper.content.errors import ContentLimitError
-from innkeeper.content.limits import LIMITS
+from innkeeper.content.errors import LIMITS, ContentLimitError
 from innkeeper.prompt import BuildRequest, InnkeeperError, UsageError
 from innkeeper.taverns import assets as taverns
 from innkeeper.taverns import build

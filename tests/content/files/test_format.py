@@ -8,10 +8,9 @@ import msgspec
 import pytest
 
 from innkeeper.content.character import Character
-from innkeeper.content.errors import ContentLimitError, WrongKindError
+from innkeeper.content.errors import LIMITS, ContentLimitError, WrongKindError
 from innkeeper.content.files.format import CardFile, Format, Formats, OpenFile
 from innkeeper.content.files.reader import Reader
-from innkeeper.content.limits import LIMITS
 from tests.content import builders
 
 PLAIN = Format(name="plain", magic=(b"AB", b"AC"))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.inference.client.chunks import ChatFold, chunk_of, text_of, whole_text
-from innkeeper.inference.limits import MAX_TOOL_CALLS
+from innkeeper.inference.errors import MAX_TOOL_CALLS
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),

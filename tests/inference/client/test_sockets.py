@@ -9,8 +9,7 @@ import pytest
 from innkeeper.inference.client.endpoint import Endpoint
 from innkeeper.inference.client.sockets import watch_connections
 from innkeeper.inference.client.watch import Watch, cancelled_by
-from innkeeper.inference.errors import ProviderTimeoutError, RequestCancelledError
-from innkeeper.inference.limits import CANCEL_INTERVAL
+from innkeeper.inference.errors import CANCEL_INTERVAL, ProviderTimeoutError, RequestCancelledError
 
 LATE = Endpoint.of({"base_url": "http://h", "total_timeout": 1e-6}, None, {})
 LONG = Endpoint.of({"base_url": "http://h", "total_timeout": 1000}, None, {})

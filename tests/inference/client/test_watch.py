@@ -12,10 +12,9 @@ from innkeeper.inference.client.async_client import AsyncClient
 from innkeeper.inference.client.endpoint import Endpoint
 from innkeeper.inference.client.sync_client import Client
 from innkeeper.inference.client.watch import Watch, cancelled_by, check_cancelled
-from innkeeper.inference.errors import ProviderTimeoutError, RequestCancelledError
+from innkeeper.inference.errors import CANCEL_INTERVAL, ProviderTimeoutError, RequestCancelledError
 from innkeeper.inference.fake.provider import EchoServer
 from innkeeper.inference.fake.script import Fault
-from innkeeper.inference.limits import CANCEL_INTERVAL
 
 HELLO = [{"role": "user", "content": "Hello"}]
 LONG = 10.0

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from innkeeper.inference.client.endpoint import Endpoint
 from innkeeper.inference.client.wire import Response, decoded, sample
-from innkeeper.inference.errors import DecodeError, HttpError, ReplyError
-from innkeeper.inference.limits import SAMPLE_CHARACTERS
+from innkeeper.inference.errors import SAMPLE_CHARACTERS, DecodeError, HttpError, ReplyError
 from innkeeper.prompt import InnkeeperError, utc_now
 
 KEY = "sk-test-0123456789"

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.inference.errors import ModelFileError
-from innkeeper.inference.limits import MAX_GGUF_FACTS, MAX_GGUF_TEXT_BYTES
+from innkeeper.inference.errors import MAX_GGUF_FACTS, MAX_GGUF_TEXT_BYTES, ModelFileError
 from innkeeper.inference.local.gguf import read_gguf_head
 from innkeeper.prompt import InputError, LimitError
 from tests.inference.gguf_files import fact, gguf, text, tiny_model

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.macros.engine.ranges import Edit, MacroRange, edited, made_pieces
-from innkeeper.prompt.origin import Origin
+from innkeeper.prompt.block import Origin
 
 LENGTH = 24
 HERE = Origin("character", field="description")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from innkeeper.macros.engine.limits import CACHED_CHARS, MAX_NESTING
+from innkeeper.macros.engine.errors import CACHED_CHARS, MAX_NESTING
 from innkeeper.macros.engine.syntax import Run, Tag, parse
 from innkeeper.macros.silly.modern import GRAMMAR
 from tests.macros.macro_texts import HOSTILE

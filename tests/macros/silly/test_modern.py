@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.macros.engine.environment import CardFields, ChatLine
-from innkeeper.macros.engine.limits import MAX_NESTING
+from innkeeper.macros.engine.errors import MAX_NESTING
 from innkeeper.macros.silly import substitute
 from innkeeper.macros.silly.modern import TABLE
 from innkeeper.prompt.errors import StrictModeError

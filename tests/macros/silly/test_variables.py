@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.macros.engine.errors import MacroLimitError
-from innkeeper.macros.engine.limits import MAX_LIST_INDEX
+from innkeeper.macros.engine.errors import MAX_LIST_INDEX, MacroLimitError
 from innkeeper.macros.silly.variables import add, falsy, item_text, read, set_item, value_text
 from innkeeper.prompt.variables import InMemoryVariables
 

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from innkeeper.macros.engine.errors import MacroArgumentError, MacroError, MacroLimitError
-from innkeeper.macros.engine.limits import MAX_REPORTS
+from innkeeper.macros.engine.errors import MAX_REPORTS, MacroArgumentError, MacroError, MacroLimitError
 from innkeeper.macros.smart import SmartEnvironment, paths
 from innkeeper.macros.smart import environment as table_module
-from innkeeper.macros.smart.limits import MAX_DEPTH
+from innkeeper.macros.smart.options import MAX_DEPTH
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import FormatError
 from innkeeper.prompt.note import NoteKind

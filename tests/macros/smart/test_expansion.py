@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from innkeeper.macros.engine.errors import MacroLimitError
-from innkeeper.macros.engine.limits import MAX_OUTPUT, MAX_REPORTS
+from innkeeper.macros.engine.errors import MAX_OUTPUT, MAX_REPORTS, MacroLimitError
 from innkeeper.macros.smart import FIXED, SMARTTAVERN, MacroCompat, SmartEnvironment, VariablePathError, expand
 from innkeeper.macros.smart import expansion as module
 from innkeeper.macros.smart.dispatch import handler_of, longest_name

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.macros.smart.keywords import parse
-from innkeeper.macros.smart.limits import CACHED_KEYWORD_CHARS, MAX_PARENTHESES
+from innkeeper.macros.smart.options import CACHED_KEYWORD_CHARS, MAX_PARENTHESES
 
 TEXT = "Ayla is an engineer. 艾拉 is here & there"
 

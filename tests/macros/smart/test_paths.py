@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.macros.engine.errors import MacroLimitError
-from innkeeper.macros.engine.limits import MAX_LIST_INDEX
+from innkeeper.macros.engine.errors import MAX_LIST_INDEX, MacroLimitError
 from innkeeper.macros.smart import VariablePathError, paths
-from innkeeper.macros.smart.limits import MAX_PATH_CHARS, MAX_PATH_PARTS
+from innkeeper.macros.smart.options import MAX_PATH_CHARS, MAX_PATH_PARTS
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from innkeeper.macros.engine.ranges import MacroRange
 from innkeeper.macros.smart import FIXED, SMARTTAVERN, MacroCompat, expand, expand_pieces
-from innkeeper.prompt.origin import Origin
+from innkeeper.prompt.block import Origin
 from tests.macros.smart.smart_texts import HOSTILE, TABLES, environment
 
 WAYS = [pytest.param(FIXED, id="fixed"), pytest.param(SMARTTAVERN, id="as-in-smarttavern")]

@@ -11,9 +11,8 @@ import pytest
 from innkeeper.prompt.determinism import EPOCH
 from innkeeper.service import Settings
 from innkeeper.service.gateway.branch_operations import Change, Look, settings, update_variables, variables
-from innkeeper.service.gateway.data_folder import PREFIX
 from innkeeper.service.gateway.operation import Operations
-from innkeeper.service.gateway.state import AppState, Call
+from innkeeper.service.gateway.state import PREFIX, AppState, Call
 
 CHAT = "conversations/one/conversation.json"
 DOC: dict[str, Any] = {

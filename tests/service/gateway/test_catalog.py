@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from innkeeper.prompt.determinism import EPOCH
 from innkeeper.service import Settings
 from innkeeper.service.gateway.catalog import SECRET, Detail, Listing, asset, supported_types, without_secrets
-from innkeeper.service.gateway.data_folder import MAIN_FILES, PREFIX
 from innkeeper.service.gateway.operation import Operations
-from innkeeper.service.gateway.state import AppState, Call
+from innkeeper.service.gateway.state import MAIN_FILES, PREFIX, AppState, Call
 
 
 def call_in(folder: Path | None, **files: Any) -> Call:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from innkeeper.service import Gateway, Request, Settings
+from innkeeper.service.errors import MAX_MACROS
 from innkeeper.service.gateway.engine import Engine
 from innkeeper.service.gateway.operations import OPERATIONS
-from innkeeper.service.limits import MAX_MACROS
 from tests.service.gateway.calls import JSON_HEADERS, post
 
 MACRO = "modules/smarttavern/macro"

@@ -8,7 +8,7 @@ import pytest
 
 from innkeeper.macros.engine.environment import MacroEnvironment
 from innkeeper.prompt import Plan
-from innkeeper.prompt.origin import Origin, Piece
+from innkeeper.prompt.block import Origin, Piece
 from innkeeper.taverns.silly.expansion import LINE_BREAK, Expander, in_lines, origin_of, pieces_of, text_of
 from tests.lore.books import entry
 from tests.taverns.silly.builds import book, build, card, turns

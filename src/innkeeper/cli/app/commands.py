@@ -1,17 +1,39 @@
-"""Every command of `innkeeper`: its name, where it lives, its line in the help; and the group that imports it when it is run.
+"""Commands: the table of all commands, loaded when one is named, and the options that several share."""
 
-To add a command, write its module and add one entry here. Help texts stand in the table, so that listing the commands
-imports none of them.
-"""
-
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 import click
 
-__all__ = ["COMMANDS", "CommandEntry", "LazyGroup"]
+__all__ = ["COMMANDS", "CliSettings", "CommandEntry", "LazyGroup", "json_option"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class CliSettings:
+    """What was said before the command's name. Commands get it with ``@click.pass_obj``.
+
+    ``as_json``: answers and errors are JSON. ``debug``: unexpected errors show their traceback.
+    """
+
+    as_json: bool = False
+    debug: bool = False
+
+
+def json_option(command: F) -> F:
+    """Give a command ``--json`` as its argument ``as_json``; saying it before the command's name counts too."""
+    return click.option(
+        "--json", "as_json", is_flag=True, callback=_or_before, help="Answer with JSON, also when it fails."
+    )(command)
+
+
+def _or_before(ctx: click.Context, _param: click.Parameter, value: bool) -> bool:  # noqa: FBT001 - click's signature
+    settings = ctx.find_object(CliSettings)
+    return value or (settings is not None and settings.as_json)
 
 
 class CommandEntry(NamedTuple):

@@ -13,8 +13,7 @@ from typing import Any, Final, NamedTuple
 import click
 
 from innkeeper import __version__
-from innkeeper.cli.app.commands import COMMANDS, LazyGroup
-from innkeeper.cli.app.options import CliSettings
+from innkeeper.cli.app.commands import COMMANDS, CliSettings, LazyGroup
 
 __all__ = ["BROKEN_PIPE", "INTERNAL", "INTERRUPTED", "UNAVAILABLE", "Failure", "describe", "main", "report", "root"]
 

@@ -11,8 +11,8 @@ from typing import IO, Any, Final
 
 import click
 
-from innkeeper.cli.app.options import json_option
-from innkeeper.service.limits import MAX_BODY
+from innkeeper.cli.app.commands import json_option
+from innkeeper.service.errors import MAX_BODY
 
 __all__ = ["call", "serve"]
 

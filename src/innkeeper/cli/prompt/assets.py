@@ -164,7 +164,7 @@ class Assets:
         if name != STDIN:
             return name
         if self._piped is None:
-            from innkeeper.content.limits import LIMITS, check_limit
+            from innkeeper.content.errors import LIMITS, check_limit
 
             stream = self._stdin or sys.stdin.buffer
             self._piped = stream.read(LIMITS.file_bytes + 1)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from innkeeper.cli.app.options import json_option
+from innkeeper.cli.app.commands import json_option
 from innkeeper.cli.prompt.assets import Assets, asset_options, install_options, request_fields
 
 if TYPE_CHECKING:

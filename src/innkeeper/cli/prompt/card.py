@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from innkeeper.cli.app.options import json_option
+from innkeeper.cli.app.commands import json_option
 
 if TYPE_CHECKING:
     from innkeeper.content import CardFile, Character, Difference, Finding

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from innkeeper.cli.app.options import json_option
+from innkeeper.cli.app.commands import json_option
 from innkeeper.cli.prompt.assets import Assets
 
 if TYPE_CHECKING:

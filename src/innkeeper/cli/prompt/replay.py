@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from innkeeper.cli.app.options import json_option
+from innkeeper.cli.app.commands import json_option
 
 if TYPE_CHECKING:
     from innkeeper.parity import Outcome

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import click
 
-from innkeeper.cli.app.options import json_option
+from innkeeper.cli.app.commands import json_option
 
 __all__ = ["tokens"]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 import innkeeper
-from innkeeper.cli.app.options import json_option
+from innkeeper.cli.app.commands import json_option
 from innkeeper.prompt import UnavailableError
 
 if TYPE_CHECKING:

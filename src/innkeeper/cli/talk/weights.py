@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from innkeeper.cli.app.options import json_option
+from innkeeper.cli.app.commands import json_option
 
 if TYPE_CHECKING:
     from innkeeper.inference.local.weights import LocalModelFile

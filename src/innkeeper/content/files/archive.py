@@ -18,9 +18,8 @@ from contextlib import contextmanager
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from innkeeper.content.errors import DamagedFileError
+from innkeeper.content.errors import DamagedFileError, limit_error
 from innkeeper.content.files.reader import BLOCK, Reader
-from innkeeper.content.limits import limit_error
 from innkeeper.prompt.errors import Where
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from innkeeper.content.character import read_character
-from innkeeper.content.errors import LOST_CARD, CardError
+from innkeeper.content.errors import LIMITS, LOST_CARD, CardError, Limits
 from innkeeper.content.files.byaf import BYAF
 from innkeeper.content.files.charx import CHARX
 from innkeeper.content.files.format import CardFile, Format, Formats, OpenFile
@@ -21,7 +21,6 @@ from innkeeper.content.files.reader import Reader, Source
 from innkeeper.content.json.document import Document
 from innkeeper.content.json.kinds import kind_of_json
 from innkeeper.content.json.text import decode_json, decode_text
-from innkeeper.content.limits import LIMITS, Limits
 from innkeeper.prompt.errors import InputError, UsageError
 
 __all__ = ["FORMATS", "Sniffed", "card_bytes", "open_card", "sniff"]

@@ -12,7 +12,7 @@ import msgspec
 
 from innkeeper.content.character import Character
 from innkeeper.content.chat import Chat, read_chat
-from innkeeper.content.errors import PersonaError, PresetError, WrongKindError
+from innkeeper.content.errors import LIMITS, Limits, PersonaError, PresetError, WrongKindError
 from innkeeper.content.files.format import Formats, OpenFile
 from innkeeper.content.files.formats import FORMATS, open_card, sniff
 from innkeeper.content.files.reader import Reader, Source
@@ -20,7 +20,6 @@ from innkeeper.content.finding import Finding, Path
 from innkeeper.content.json.document import Document
 from innkeeper.content.json.json_asset import JsonAsset
 from innkeeper.content.json.kinds import kind_of_json
-from innkeeper.content.limits import LIMITS, Limits
 from innkeeper.content.lorebook import Lorebook, read_lorebook
 from innkeeper.content.persona import Persona, read_personas
 from innkeeper.content.preset import Preset, TextPreset

@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, Self
 
-from innkeeper.content.errors import DamagedFileError, MissingFileError
-from innkeeper.content.limits import LIMITS, Limits, check_limit, limit_error
+from innkeeper.content.errors import LIMITS, DamagedFileError, Limits, MissingFileError, check_limit, limit_error
 from innkeeper.prompt.display import shorten
 from innkeeper.prompt.errors import FormatError, Where
 

@@ -14,11 +14,10 @@ from typing import IO
 from innkeeper.content.character import Character
 from innkeeper.content.chat import EMPTY_HEADER, LINE_FACTOR, Chat
 from innkeeper.content.chat_message import ChatMessage
-from innkeeper.content.errors import MissingFileError, OutputExistsError
+from innkeeper.content.errors import LIMITS, MissingFileError, OutputExistsError
 from innkeeper.content.files.format import CardFile, Formats
 from innkeeper.content.files.formats import FORMATS, card_bytes
 from innkeeper.content.json.text import decode_json, encode_json
-from innkeeper.content.limits import LIMITS
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.prompt.errors import InputError, UsageError, Where
 

@@ -13,11 +13,10 @@ from typing import Any, Final, NamedTuple, Self, TypeVar
 
 import msgspec
 
-from innkeeper.content.errors import JsonError
+from innkeeper.content.errors import LIMITS, JsonError, Limits
 from innkeeper.content.finding import Finding, Path, show_path
 from innkeeper.content.json import ABSENT
 from innkeeper.content.json.text import decode_json, decode_text, encode_json
-from innkeeper.content.limits import LIMITS, Limits
 from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.text import scalar_text

@@ -11,13 +11,12 @@ from typing import Any, ClassVar, Final, NamedTuple, Self, Union, get_args, get_
 
 import msgspec
 
-from innkeeper.content.errors import PresetError
+from innkeeper.content.errors import LIMITS, Limits, PresetError
 from innkeeper.content.finding import Finding, Path, shown
 from innkeeper.content.json import ABSENT
 from innkeeper.content.json.document import Document, remembered
 from innkeeper.content.json.record import FindingCollector, Record, as_integer
 from innkeeper.content.json.text import encode_json
-from innkeeper.content.limits import LIMITS, Limits
 from innkeeper.prompt.errors import FormatError, UnknownNameError
 from innkeeper.prompt.memo import Memo
 

@@ -17,9 +17,8 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.content.errors import JsonError
+from innkeeper.content.errors import LIMITS, JsonError, Limits, check_limit, limit_error
 from innkeeper.content.finding import Finding, Level, shown
-from innkeeper.content.limits import LIMITS, Limits, check_limit, limit_error
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.text import scalar_text
 

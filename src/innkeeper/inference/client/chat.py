@@ -15,8 +15,7 @@ import msgspec
 from innkeeper.inference.client.chunks import ChatFold, chunk_of, text_of, whole_text
 from innkeeper.inference.client.endpoint import Endpoint
 from innkeeper.inference.client.wire import Response, decoded, error_of, sample
-from innkeeper.inference.errors import DecodeError, HttpError, StreamCutError
-from innkeeper.inference.limits import MAX_EVENT_BYTES
+from innkeeper.inference.errors import MAX_EVENT_BYTES, DecodeError, HttpError, StreamCutError
 from innkeeper.prompt import LimitError, UsageError
 
 __all__ = [

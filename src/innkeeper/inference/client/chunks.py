@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from innkeeper.inference.limits import MAX_TOOL_CALLS
+from innkeeper.inference.errors import MAX_TOOL_CALLS
 
 __all__ = ["ChatFold", "chunk_of", "text_of", "whole_text"]
 

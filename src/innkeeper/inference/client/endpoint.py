@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from innkeeper.inference.limits import DEFAULT_OPEN_TIMEOUT, DEFAULT_TIMEOUT, DEFAULT_TOTAL_TIMEOUT
+from innkeeper.inference.errors import DEFAULT_OPEN_TIMEOUT, DEFAULT_TIMEOUT, DEFAULT_TOTAL_TIMEOUT
 from innkeeper.prompt import ConfigError
 from innkeeper.prompt.machine import Secret, redact_secrets
 

@@ -14,8 +14,7 @@ from contextvars import ContextVar
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
-from innkeeper.inference.errors import ProviderTimeoutError, RequestCancelledError
-from innkeeper.inference.limits import CANCEL_INTERVAL, MAX_RESPONSE_BYTES
+from innkeeper.inference.errors import CANCEL_INTERVAL, MAX_RESPONSE_BYTES, ProviderTimeoutError, RequestCancelledError
 from innkeeper.prompt import LimitError
 
 if TYPE_CHECKING:

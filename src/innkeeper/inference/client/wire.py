@@ -14,6 +14,7 @@ import msgspec
 
 from innkeeper.inference.client.endpoint import Endpoint
 from innkeeper.inference.errors import (
+    SAMPLE_CHARACTERS,
     DecodeError,
     HttpError,
     ProviderConnectionError,
@@ -21,7 +22,6 @@ from innkeeper.inference.errors import (
     ReplyError,
     StreamCutError,
 )
-from innkeeper.inference.limits import SAMPLE_CHARACTERS
 from innkeeper.prompt import ProviderError, UsageError
 from innkeeper.prompt.text import scalar_text
 

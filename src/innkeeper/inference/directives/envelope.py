@@ -15,8 +15,7 @@ from typing import Any, Final, NoReturn
 import msgspec
 
 from innkeeper.inference.directives.patch_ops import PatchOp, patch_ops
-from innkeeper.inference.errors import AnswerError
-from innkeeper.inference.limits import MAX_DIRECTIVE_BYTES, SAMPLE_CHARACTERS
+from innkeeper.inference.errors import MAX_DIRECTIVE_BYTES, SAMPLE_CHARACTERS, AnswerError
 from innkeeper.inference.tools.calls import strict_json, unfenced
 from innkeeper.prompt import freeze
 from innkeeper.prompt.data import EMPTY, FrozenDict, thaw

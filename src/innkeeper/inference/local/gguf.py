@@ -11,8 +11,7 @@ from typing import IO, Any, Final
 
 import msgspec
 
-from innkeeper.inference.errors import ModelFileError
-from innkeeper.inference.limits import MAX_GGUF_FACTS, MAX_GGUF_TEXT_BYTES
+from innkeeper.inference.errors import MAX_GGUF_FACTS, MAX_GGUF_TEXT_BYTES, ModelFileError
 from innkeeper.prompt import FrozenDict, LimitError, Where
 
 __all__ = ["MAGIC", "GgufHead", "read_gguf_head"]

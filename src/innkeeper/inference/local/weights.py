@@ -23,8 +23,7 @@ from typing import IO, Any, Final
 
 import msgspec
 
-from innkeeper.inference.errors import LocalModelError, ModelFileError
-from innkeeper.inference.limits import MAX_MODEL_BYTES
+from innkeeper.inference.errors import MAX_MODEL_BYTES, LocalModelError, ModelFileError
 from innkeeper.inference.local.gguf import MAGIC, read_gguf_head
 from innkeeper.prompt import LimitError, UnknownNameError, UsageError, Where
 from innkeeper.prompt.machine import HOME_VARIABLE, home

@@ -10,7 +10,7 @@ from innkeeper.inference.capabilities import Capabilities, CapabilityTable
 from innkeeper.inference.directives.config import DirectivesConfig
 from innkeeper.inference.output_tags.transform import OutputTagsConfig
 from innkeeper.inference.sections import section_of
-from innkeeper.inference.tools.config import ToolCallingConfig
+from innkeeper.inference.tools.definition import ToolCallingConfig
 from innkeeper.prompt import (
     ConfigError,
     Context,

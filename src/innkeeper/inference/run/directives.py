@@ -25,13 +25,12 @@ from innkeeper.inference.directives.envelope import (
     response_format,
     validate,
 )
-from innkeeper.inference.errors import AnswerError, HttpError, ReplyError
-from innkeeper.inference.limits import MAX_DIRECTIVE_BYTES, SAMPLE_CHARACTERS
+from innkeeper.inference.errors import MAX_DIRECTIVE_BYTES, SAMPLE_CHARACTERS, AnswerError, HttpError, ReplyError
 from innkeeper.inference.output_tags import transform_tags
+from innkeeper.inference.run.base import carry_out, carry_out_async
 from innkeeper.inference.run.config import RunnerConfig
 from innkeeper.inference.run.request import PromptRequest, PromptResult
 from innkeeper.inference.run.runner import AsyncPromptRunner, PromptRunner
-from innkeeper.inference.run.waiting import carry_out, carry_out_async
 from innkeeper.prompt import ProviderError, UsageError, VariablesStore, deep_merge, thaw
 
 __all__ = ["AsyncDirectivesRunner", "Attempt", "DirectivesResult", "DirectivesRunner", "StructuredOutput"]

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from innkeeper.inference.client.sync_client import Client
 from innkeeper.inference.client.watch import cancelled_by, check_cancelled
-from innkeeper.inference.run.base import BaseRunner
+from innkeeper.inference.run.base import BaseRunner, check_cancelled_async, settle, until_cancelled
 from innkeeper.inference.run.config import RunnerConfig
 from innkeeper.inference.run.request import PromptRequest, PromptResult
-from innkeeper.inference.run.waiting import check_cancelled_async, settle, until_cancelled
 from innkeeper.prompt import UsageError
 from innkeeper.prompt.hooks import AWAIT
 

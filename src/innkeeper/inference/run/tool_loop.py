@@ -14,17 +14,18 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Self
 
 from innkeeper.inference.client.watch import check_cancelled
-from innkeeper.inference.run.base import INPUTS, BaseRunner
-from innkeeper.inference.run.config import RunnerConfig
-from innkeeper.inference.run.runner import AsyncPromptRunner, PromptRunner
-from innkeeper.inference.run.tool_run import THOUGHTS, Ask, Build, Stream, Tell, ToolLoopResult, ToolRun, Use
-from innkeeper.inference.run.waiting import (
+from innkeeper.inference.run.base import (
+    INPUTS,
+    BaseRunner,
     carry_out,
     carry_out_async,
     check_cancelled_async,
     settle,
     until_cancelled,
 )
+from innkeeper.inference.run.config import RunnerConfig
+from innkeeper.inference.run.runner import AsyncPromptRunner, PromptRunner
+from innkeeper.inference.run.tool_run import THOUGHTS, Ask, Build, Stream, Tell, ToolLoopResult, ToolRun, Use
 from innkeeper.inference.tools.definition import ToolRegistry
 from innkeeper.inference.tools.dispatcher import AsyncToolDispatcher, ToolDispatcher
 from innkeeper.inference.tools.transforms import (

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from innkeeper.inference.errors import (
+    MAX_TOOL_CALLS,
+    SAMPLE_CHARACTERS,
     AnswerError,
     HttpError,
     ReplyError,
@@ -19,7 +21,6 @@ from innkeeper.inference.errors import (
     ToolUseError,
     TurnLimitError,
 )
-from innkeeper.inference.limits import MAX_TOOL_CALLS, SAMPLE_CHARACTERS
 from innkeeper.inference.output_tags import transform_tags
 from innkeeper.inference.run.request import PromptRequest, PromptResult
 from innkeeper.inference.tools.calls import ModelCall, calls_of, parse_arguments, size_of_arguments

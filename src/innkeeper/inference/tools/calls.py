@@ -14,8 +14,7 @@ from typing import Any, Final, NoReturn
 
 import msgspec
 
-from innkeeper.inference.errors import AnswerError
-from innkeeper.inference.limits import DEFAULT_MAX_TOOL_BYTES
+from innkeeper.inference.errors import DEFAULT_MAX_TOOL_BYTES, AnswerError
 from innkeeper.inference.output_tags.markup import Tag, scan
 from innkeeper.prompt import FormatError
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, thaw

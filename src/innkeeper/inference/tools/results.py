@@ -11,12 +11,7 @@ from typing import Any
 
 import msgspec
 
-from innkeeper.inference.limits import (
-    DEFAULT_MAX_TOOL_BYTES,
-    MAX_OUTPUT_DEPTH,
-    MAX_OUTPUT_ITEMS,
-    MAX_OUTPUT_NODES,
-)
+from innkeeper.inference.errors import DEFAULT_MAX_TOOL_BYTES, MAX_OUTPUT_DEPTH, MAX_OUTPUT_ITEMS, MAX_OUTPUT_NODES
 from innkeeper.prompt.text import scalar_text
 
 __all__ = ["OutputLimits", "error_codes", "excess", "failure", "normalised", "written"]

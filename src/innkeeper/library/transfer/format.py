@@ -13,10 +13,10 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 import msgspec
 
+from innkeeper.content.errors import LIMITS as CONTENT_LIMITS
 from innkeeper.content.finding import Finding
 from innkeeper.content.json.document import locate
 from innkeeper.content.json.text import decode_json
-from innkeeper.content.limits import LIMITS as CONTENT_LIMITS
 from innkeeper.library.errors import TransferError
 from innkeeper.library.limits import MAX_TRANSFER_BYTES
 from innkeeper.library.templates.template import TemplateKey, Variable

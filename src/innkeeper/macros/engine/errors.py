@@ -1,19 +1,4 @@
-"""What can be wrong with a macro or template, one class a rule, and the place in its text.
-
-::
-
-    InputError
-    └── MacroError                  a macro or template that cannot be evaluated; ``macro`` names it
-        ├── MacroSyntaxError        unbalanced or malformed
-        ├── UnknownMacroError       no macro, tag or filter of that name in the pack
-        ├── UndefinedVariableError  a variable that is not set, where a template renders strictly
-        └── MacroArgumentError      too few, too many or the wrong kind of arguments
-    LimitError
-    └── MacroLimitError             more expansions, nesting or output than a limit of `innkeeper.macros.engine.limits`
-
-Outside data is tolerated: these become warnings and the text stays as written, unless the build is strict. `place_in` gives
-line, column and the line itself, cut to what a terminal shows.
-"""
+"""Errors and limits of macros: how much an expansion may take, and what is raised beyond."""
 
 from __future__ import annotations
 
@@ -22,7 +7,14 @@ from typing import Any, Final
 from innkeeper.prompt.errors import InputError, LimitError, Where
 
 __all__ = [
+    "CACHED_CHARS",
+    "CACHED_TREES",
     "EXCERPT_CHARS",
+    "MAX_EXPANSIONS",
+    "MAX_LIST_INDEX",
+    "MAX_NESTING",
+    "MAX_OUTPUT",
+    "MAX_REPORTS",
     "MacroArgumentError",
     "MacroError",
     "MacroLimitError",
@@ -60,7 +52,7 @@ class MacroArgumentError(MacroError):
 
 
 class MacroLimitError(LimitError):
-    """More expansions, nesting or output than a limit of `innkeeper.macros.engine.limits` allows."""
+    """More expansions, nesting or output than a limit of `innkeeper.macros.engine.errors` allows."""
 
 
 EXCERPT_CHARS: Final = 100
@@ -84,3 +76,25 @@ def place_in(text: str, index: int, asset: str | None = None) -> Where:
     return Where(
         asset=asset, line=text.count("\n", 0, start) + 1, column=column + 1, excerpt=line.replace("\t", " "), cut=cut
     )
+
+
+MAX_EXPANSIONS: Final = 10_000
+"""Macros evaluated in one build (`MacroLimitError`; the macros after it stay as text)."""
+
+MAX_NESTING: Final = 64
+"""Macros inside one another, and fields evaluated inside fields (`MacroLimitError`; deeper ones stay as text)."""
+
+MAX_OUTPUT: Final = 4 * 1024 * 1024
+"""Characters that macros may produce in one build (`MacroLimitError`; the macros after it stay as text)."""
+
+MAX_REPORTS: Final = 200
+"""Macros reported in one build; the next report says that there are more."""
+
+MAX_LIST_INDEX: Final = 10_000
+"""The highest index that writing a variable may create in a list (`MacroLimitError`)."""
+
+CACHED_TREES: Final = 4096
+"""Syntax trees kept by (grammar, text); the least recently used goes first."""
+
+CACHED_CHARS: Final = 64 * 1024
+"""Longer texts are parsed each time instead of being kept."""

@@ -16,8 +16,17 @@ from typing import Any, Final, NoReturn
 import msgspec
 
 from innkeeper.macros.engine.environment import MacroEnvironment
-from innkeeper.macros.engine.errors import MacroArgumentError, MacroError, MacroLimitError, UnknownMacroError, place_in
-from innkeeper.macros.engine.limits import MAX_EXPANSIONS, MAX_NESTING, MAX_OUTPUT, MAX_REPORTS
+from innkeeper.macros.engine.errors import (
+    MAX_EXPANSIONS,
+    MAX_NESTING,
+    MAX_OUTPUT,
+    MAX_REPORTS,
+    MacroArgumentError,
+    MacroError,
+    MacroLimitError,
+    UnknownMacroError,
+    place_in,
+)
 from innkeeper.macros.engine.ranges import MacroRange
 from innkeeper.macros.engine.scanner import Grammar, Shorthand
 from innkeeper.macros.engine.syntax import Run, Tag, parse

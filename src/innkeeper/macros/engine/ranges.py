@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from innkeeper.prompt.origin import Origin, Piece
+from innkeeper.prompt.block import Origin, Piece
 
 __all__ = ["Edit", "MacroRange", "edited", "made_pieces"]
 

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 from msgspec import structs
 
-from innkeeper.macros.engine.limits import CACHED_CHARS, CACHED_TREES, MAX_NESTING
+from innkeeper.macros.engine.errors import CACHED_CHARS, CACHED_TREES, MAX_NESTING
 from innkeeper.macros.engine.scanner import Grammar, Head, Shorthand
 from innkeeper.prompt.memo import Memo
 

@@ -10,7 +10,7 @@ from innkeeper.macros.engine.environment import MacroEnvironment
 from innkeeper.macros.engine.evaluate import Evaluation, Pack, Trace
 from innkeeper.macros.engine.ranges import MacroRange, made_pieces
 from innkeeper.macros.silly.card import BARE
-from innkeeper.prompt.origin import Origin, Piece
+from innkeeper.prompt.block import Origin, Piece
 from innkeeper.text.javascript.values import text_of
 
 __all__ = ["Trace", "is_plain", "substitute"]

@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from innkeeper.macros.engine.environment import Field, MacroEnvironment
-from innkeeper.macros.engine.errors import MacroError, UnknownMacroError
+from innkeeper.macros.engine.errors import MAX_NESTING, MAX_REPORTS, MacroError, UnknownMacroError
 from innkeeper.macros.engine.evaluate import Trace, limit_error, report, within_limits
-from innkeeper.macros.engine.limits import MAX_NESTING, MAX_REPORTS
 from innkeeper.macros.engine.ranges import Edit, MacroRange, edited
 from innkeeper.macros.silly import chat, settings
 from innkeeper.macros.silly.card import active_names, examples_text, group_names, resolved_field

@@ -1,23 +1,180 @@
-"""Dispatch: which macro a span between two marks is, told by its first word alone, in SmartTavern's order (`smarttavern.md` 4.2).
-
-A comment, Python, ``setvar``, ``getvar``, a built-in macro, a macro of the caller's; any other span stays text. A macro's value
-becomes text as Python writes it, and nothing for ``None``.
-"""
+"""Dispatch: which macro a name means, built in, registered or a variable."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
-from innkeeper.macros.engine.errors import MacroArgumentError, MacroError
-from innkeeper.macros.smart.builtin_macros import BUILTINS, TIME_UTC
+from innkeeper.macros.engine.errors import MacroArgumentError, MacroError, MacroLimitError
+from innkeeper.macros.smart import helpers, keywords
 from innkeeper.macros.smart.environment import SmartEnvironment
-from innkeeper.macros.smart.options import CustomMacro
+from innkeeper.macros.smart.options import MAX_FORMAT_CHARS, CustomMacro
 from innkeeper.macros.smart.pieces import Inner
 from innkeeper.macros.smart.python_macro import run_python
 from innkeeper.prompt.errors import InnkeeperError, Where
 
-__all__ = ["Handler", "handler_of", "longest_name", "macro_name", "text_of"]
+__all__ = ["BUILTINS", "TIME_UTC", "Builtin", "Handler", "handler_of", "longest_name", "macro_name", "text_of"]
+
+Builtin = Callable[[SmartEnvironment, Inner], Any]
+"""A macro: its value, from the environment and all that stands between its marks."""
+
+TIME_UTC: Final = "time_utc"
+"""The macro whose name goes on: ``{{time_UTC+8}}``."""
+
+_DEFAULT_DICE: Final = "1d6"
+_DEFAULT_FORMAT: Final = "%Y-%m-%d %H:%M:%S"
+_VARIABLES: Final = {
+    "user": "user_name",
+    "char": "character_name",
+    "description": "character_description",
+    "personality": "character_personality",
+    "scenario": "scenario_description",
+    "persona": "persona_description",
+    "input": "user_input_text",
+    "lastmessage": "chat_last_message",
+    "lastusermessage": "chat_last_user_message",
+    "lastcharmessage": "chat_last_assistant_message",
+    "messagecount": "chat_message_count",
+    "usermessagecount": "chat_user_message_count",
+    "conversationlength": "chat_conversation_length",
+}
+
+
+def _params(inner: Inner) -> Inner:
+    """What stands behind the first colon, blank space in front included."""
+    found = inner.cut(":")
+    return Inner("", "") if found is None else found[1]
+
+
+def _split(text: str) -> list[str]:
+    """A list as macros write them: parted by ``::`` where there is one, else by commas."""
+    return [part.strip() for part in text.split("::" if "::" in text else ",")]
+
+
+def _pair(params: Inner, missing: str) -> tuple[str, str]:
+    """The first two parts of a list; a separator in a value does not count."""
+    separator = "::" if "::" in params.plain else ","
+    found = params.cut(separator)
+    if found is None:
+        return params.text.strip(), missing
+    second = found[1].cut(separator)
+    return found[0].text.strip(), (found[1] if second is None else second[0]).text.strip()
+
+
+def _fixed(text: str) -> Builtin:
+    return lambda _env, _inner: text
+
+
+def _variable(path: str) -> Builtin:
+    return lambda env, _inner: env.read(path)
+
+
+def _on_text(run: Callable[[str], Any]) -> Builtin:
+    return lambda _env, inner: run(_params(inner).text)
+
+
+def _on_numbers(run: Callable[[float, float], float]) -> Builtin:
+    def macro(_env: SmartEnvironment, inner: Inner) -> float:
+        first, second = (*_split(_params(inner).text), "")[:2]
+        return run(helpers.num(first), helpers.num(second))
+
+    return macro
+
+
+def _moment(pattern: str) -> Builtin:
+    return lambda env, _inner: helpers.moment_text(env.options.now, pattern)
+
+
+def _formatted(env: SmartEnvironment, inner: Inner) -> str:
+    pattern = _params(inner).text or _DEFAULT_FORMAT
+    if len(pattern) > MAX_FORMAT_CHARS:
+        raise MacroLimitError("a format", limit="MAX_FORMAT_CHARS", allowed=MAX_FORMAT_CHARS, found=len(pattern))
+    return helpers.moment_text(env.options.now, pattern)
+
+
+def _shifted(env: SmartEnvironment, inner: Inner) -> str:
+    """The local time, some hours later: what follows the name is not taken from UTC."""
+    name = inner.text.partition(":")[0]
+    return helpers.shifted_time(env.options.now, helpers.utc_offset(name[len(TIME_UTC) :]))
+
+
+def _chosen(env: SmartEnvironment, inner: Inner) -> str:
+    return env.chance.choice(_split(_params(inner).text))
+
+
+def _thrown(env: SmartEnvironment, inner: Inner) -> str:
+    return helpers.roll(_params(inner).text.strip() or _DEFAULT_DICE, env.chance)
+
+
+def _found(env: SmartEnvironment, inner: Inner) -> str:
+    return "true" if keywords.parse(_params(inner).text).matches(env.has) else "false"
+
+
+def _set(env: SmartEnvironment, inner: Inner) -> None:
+    params = _params(inner)
+    found = params.cut("::" if "::" in params.plain else ":")
+    name, value = (params.text, "") if found is None else (found[0].text, found[1].text)
+    env.write(name.strip(), value)
+
+
+def _get(env: SmartEnvironment, inner: Inner) -> Any:
+    return env.read(_params(inner).text.strip())
+
+
+def _added(env: SmartEnvironment, inner: Inner) -> None:
+    name, value = _pair(_params(inner), "0")
+    env.write(name, helpers.added(env.read(name), value))
+
+
+def _stepped(step: int) -> Builtin:
+    def macro(env: SmartEnvironment, inner: Inner) -> None:
+        name = _params(inner).text.strip()
+        env.write(name, helpers.stepped(env.read(name), step))
+
+    return macro
+
+
+BUILTINS: Final[Mapping[str, Builtin]] = MappingProxyType(
+    {
+        "newline": _fixed("\n"),
+        "noop": _fixed(""),
+        "trim": _fixed(""),
+        "enable": _fixed("True"),
+        "timediff": _fixed(""),
+        **{name: _variable(path) for name, path in _VARIABLES.items()},
+        "random": _chosen,
+        "pick": _chosen,
+        "roll": _thrown,
+        "add": _on_numbers(lambda a, b: a + b),
+        "sub": _on_numbers(lambda a, b: a - b),
+        "mul": _on_numbers(lambda a, b: a * b),
+        "div": _on_numbers(lambda a, b: a / b if b else 0.0),
+        "max": _on_numbers(max),
+        "min": _on_numbers(min),
+        "upper": _on_text(str.upper),
+        "lower": _on_text(str.lower),
+        "length": _on_text(len),
+        "reverse": _on_text(lambda text: text[::-1]),
+        "time": _moment("%H:%M:%S"),
+        "isotime": _moment("%H:%M:%S"),
+        "date": _moment("%Y-%m-%d"),
+        "isodate": _moment("%Y-%m-%d"),
+        "weekday": lambda env, _inner: helpers.weekday_cn(env.options.now),
+        "datetimeformat": _formatted,
+        TIME_UTC: _shifted,
+        "keywords": _found,
+        "getglobalvar": _get,
+        "setglobalvar": _set,
+        "addvar": _added,
+        "addglobalvar": _added,
+        "incvar": _stepped(1),
+        "incglobalvar": _stepped(1),
+        "decvar": _stepped(-1),
+        "decglobalvar": _stepped(-1),
+    }
+)
+"""Every built-in macro by name."""
 
 
 def text_of(value: Any) -> str:
@@ -72,7 +229,7 @@ def _python(env: SmartEnvironment, inner: Inner, place: Place) -> str:
     return _attempt("python", env, place, lambda: run_python(env, inner))
 
 
-def _set(env: SmartEnvironment, inner: Inner, place: Place) -> str:
+def _dispatch_set(env: SmartEnvironment, inner: Inner, place: Place) -> str:
     """``setvar``: what it cannot write is an error of the text, not an empty result."""
     rest = _behind_keyword(inner)
     name, value = rest.cut("::") or rest.cut(":") or (rest, None)
@@ -80,7 +237,7 @@ def _set(env: SmartEnvironment, inner: Inner, place: Place) -> str:
     return ""
 
 
-def _get(env: SmartEnvironment, inner: Inner, place: Place) -> str:
+def _dispatch_get(env: SmartEnvironment, inner: Inner, place: Place) -> str:
     return _attempt("getvar", env, place, lambda: env.read(_behind_keyword(inner).text.strip()))
 
 
@@ -131,5 +288,5 @@ def _attempt(name: str, env: SmartEnvironment, place: Place, run: Callable[[], A
 
 
 _BUILTINS: Final = {name: _builtin(name) for name in BUILTINS}
-_PREFIXES: Final = (("//", _comment), (_SET, _set), (_GET, _get), (TIME_UTC, _BUILTINS[TIME_UTC]))
+_PREFIXES: Final = (("//", _comment), (_SET, _dispatch_set), (_GET, _dispatch_get), (TIME_UTC, _BUILTINS[TIME_UTC]))
 """Macros that any word is which begins like this, in the order they are tried in."""

@@ -12,11 +12,9 @@ from typing import Any, Final
 
 from msgspec.structs import replace as replace_struct
 
-from innkeeper.macros.engine.errors import MacroArgumentError, MacroLimitError
-from innkeeper.macros.engine.limits import MAX_REPORTS
+from innkeeper.macros.engine.errors import MAX_REPORTS, MacroArgumentError, MacroLimitError
 from innkeeper.macros.smart import paths
-from innkeeper.macros.smart.limits import MAX_DEPTH, MAX_TABLE
-from innkeeper.macros.smart.options import Chance, CustomMacro, MacroOptions, Policy
+from innkeeper.macros.smart.options import MAX_DEPTH, MAX_TABLE, Chance, CustomMacro, MacroOptions, Policy
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError, Where
 from innkeeper.prompt.note import Note, NoteKind

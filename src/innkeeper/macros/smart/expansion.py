@@ -16,16 +16,22 @@ from typing import Any, Final
 
 from msgspec.structs import asdict
 
-from innkeeper.macros.engine.errors import MacroError, MacroLimitError, UnknownMacroError, place_in
-from innkeeper.macros.engine.limits import MAX_OUTPUT, MAX_REPORTS
+from innkeeper.macros.engine.errors import (
+    MAX_OUTPUT,
+    MAX_REPORTS,
+    MacroError,
+    MacroLimitError,
+    UnknownMacroError,
+    place_in,
+)
 from innkeeper.macros.engine.ranges import MacroRange, made_pieces
 from innkeeper.macros.engine.scanner import Grammar, marks_of
 from innkeeper.macros.smart.dispatch import Handler, handler_of, longest_name, macro_name
 from innkeeper.macros.smart.environment import SmartEnvironment
-from innkeeper.macros.smart.limits import MAX_MACROS, MAX_REPLACEMENTS, MAX_RUN_OUTPUT
+from innkeeper.macros.smart.options import MAX_MACROS, MAX_REPLACEMENTS, MAX_RUN_OUTPUT
 from innkeeper.macros.smart.pieces import Made, Value, first_word, inner_of, made, ranges_of
+from innkeeper.prompt.block import Origin, Piece
 from innkeeper.prompt.errors import InnkeeperError, LimitError, Where
-from innkeeper.prompt.origin import Origin, Piece
 
 __all__ = ["ANGLE", "CURLY", "expand", "expand_pieces"]
 

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.macros.smart.limits import CACHED_KEYWORD_CHARS, CACHED_KEYWORDS, MAX_PARENTHESES
+from innkeeper.macros.smart.options import CACHED_KEYWORD_CHARS, CACHED_KEYWORDS, MAX_PARENTHESES
 
 __all__ = ["Keywords", "parse"]
 

@@ -1,8 +1,4 @@
-"""MacroOptions: what a run of the smart macros is given besides texts and variables: moment, chance, macros, compat.
-
-`MacroCompat` switches on what of SmartTavern's macro engine is unsafe, `Policy` says what stands for a variable that is not set,
-and `Chance` is what macros draw from (``{{random}}``, ``{{roll}}``, ``random.shuffle``), over any stream of numbers.
-"""
+"""Options and limits of smart macros: profile, depth, and how much an expansion may take."""
 
 from __future__ import annotations
 
@@ -20,7 +16,20 @@ if TYPE_CHECKING:
     from innkeeper.macros.smart.environment import SmartEnvironment
 
 __all__ = [
+    "CACHED_KEYWORDS",
+    "CACHED_KEYWORD_CHARS",
     "FIXED",
+    "MAX_DEPTH",
+    "MAX_FORMAT_CHARS",
+    "MAX_MACROS",
+    "MAX_PARENTHESES",
+    "MAX_PATH_CHARS",
+    "MAX_PATH_PARTS",
+    "MAX_PYTHON_SECONDS",
+    "MAX_PYTHON_WORK",
+    "MAX_REPLACEMENTS",
+    "MAX_RUN_OUTPUT",
+    "MAX_TABLE",
     "SMARTTAVERN",
     "Chance",
     "CustomMacro",
@@ -30,6 +39,46 @@ __all__ = [
     "StreamChance",
     "seeded",
 ]
+
+MAX_REPLACEMENTS: Final = 10_000
+"""Macros replaced in one text where values are scanned again, as SmartTavern has it (a note; the rest stays as text)."""
+
+MAX_MACROS: Final = 200_000
+"""Macros replaced in one text where values are not scanned again (a note; the rest stays as text)."""
+
+MAX_RUN_OUTPUT: Final = 32 * 1024 * 1024
+"""Characters that the macros of one run may produce, over all its texts (a note; the rest stays as text)."""
+
+MAX_PYTHON_WORK: Final = 20_000_000
+"""The work of all ``{{python:…}}`` of one run, as the sandbox counts it, and 10 for each character of code
+(`MacroLimitError`; those after it leave nothing)."""
+
+MAX_PYTHON_SECONDS: Final = 1.0
+"""Wall time of all regular expressions of ``{{python:…}}`` in one run (`MacroLimitError`; those after it leave nothing)."""
+
+MAX_TABLE: Final = 32 * 1024 * 1024
+"""The size of all values of one run: those given, and those written; characters plus 8 for each item (`MacroLimitError`)."""
+
+MAX_DEPTH: Final = 200
+"""Containers inside one another in a table of variables (`MacroLimitError`)."""
+
+MAX_PATH_CHARS: Final = 4096
+"""Characters of a variable's path (`MacroLimitError`)."""
+
+MAX_PATH_PARTS: Final = 64
+"""Keys and indexes of a variable's path (`MacroLimitError`)."""
+
+MAX_FORMAT_CHARS: Final = 1_000
+"""The format of ``{{datetimeformat}}`` (`MacroLimitError`)."""
+
+MAX_PARENTHESES: Final = 50
+"""Parentheses inside one another in a keyword expression; deeper ones never match."""
+
+CACHED_KEYWORDS: Final = 4096
+"""Keyword tests kept, read; the least recently used goes first."""
+
+CACHED_KEYWORD_CHARS: Final = 4096
+"""Longer keyword tests are read each time instead of being kept."""
 
 
 class MacroCompat(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,7 +135,7 @@ _T = TypeVar("_T")
 
 
 class Chance(Protocol):
-    """What macros draw from. Python's own ``random.Random`` fits, see `innkeeper.parity.outside.python_chance`."""
+    """What macros draw from. Python's own ``random.Random`` fits, see `innkeeper.parity.case.python_chance`."""
 
     def random(self) -> float:
         """A number in [0, 1)."""

@@ -12,9 +12,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from innkeeper.macros.engine.errors import MacroError, MacroLimitError
-from innkeeper.macros.engine.limits import MAX_LIST_INDEX
-from innkeeper.macros.smart.limits import MAX_PATH_CHARS, MAX_PATH_PARTS
+from innkeeper.macros.engine.errors import MAX_LIST_INDEX, MacroError, MacroLimitError
+from innkeeper.macros.smart.options import MAX_PATH_CHARS, MAX_PATH_PARTS
 from innkeeper.prompt.errors import Where
 
 __all__ = ["MISSING", "VariablePathError", "parse", "read", "write"]

@@ -13,8 +13,7 @@ from typing import Any, Final
 
 from innkeeper.macros.engine.errors import MacroError, MacroLimitError
 from innkeeper.macros.smart.environment import SmartEnvironment
-from innkeeper.macros.smart.limits import MAX_PYTHON_SECONDS, MAX_PYTHON_WORK
-from innkeeper.macros.smart.options import Chance
+from innkeeper.macros.smart.options import MAX_PYTHON_SECONDS, MAX_PYTHON_WORK, Chance
 from innkeeper.macros.smart.pieces import Inner, Value
 
 __all__ = ["EnvironmentHost", "code_of", "run_python"]

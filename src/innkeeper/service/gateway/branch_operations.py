@@ -12,9 +12,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from innkeeper.service.gateway.data_folder import DataError, named, read_json, within, write_json
 from innkeeper.service.gateway.engine import smart_options
-from innkeeper.service.gateway.state import Call
+from innkeeper.service.gateway.state import Call, DataError, named, read_json, within, write_json
 
 __all__ = ["Change", "Look", "settings", "update_variables", "variables"]
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from innkeeper.service.gateway.data_folder import (
+from innkeeper.service.gateway.state import (
     MAIN_FILES,
     PREFIX,
+    Call,
     DataError,
     named,
     read_bytes,
@@ -20,7 +21,6 @@ from innkeeper.service.gateway.data_folder import (
     root_of,
     within,
 )
-from innkeeper.service.gateway.state import Call
 
 __all__ = ["SECRET", "Detail", "Listing", "asset", "supported_types", "without_secrets"]
 

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from innkeeper.prompt.errors import UnknownNameError, UsageError
-from innkeeper.service.errors import Problem, RequestError
+from innkeeper.service.errors import MAX_MACRO_NAME, Problem, RequestError
 from innkeeper.service.gateway.operation import Operation
 from innkeeper.service.gateway.state import AppState, Call
-from innkeeper.service.limits import MAX_MACRO_NAME
 
 if TYPE_CHECKING:
     from innkeeper.taverns.smart.compat import SmartOptions

@@ -13,9 +13,8 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from innkeeper.content.errors import JsonError
+from innkeeper.content.errors import LIMITS, JsonError
 from innkeeper.content.json.text import decode_json
-from innkeeper.content.limits import LIMITS
 from innkeeper.prompt.display import shorten
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.service.errors import OriginRefusedError, RequestError

@@ -18,12 +18,12 @@ from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.service.errors import MAX_SOCKETS
 from innkeeper.service.exchange import JSON, Reply, Request, encode, error_reply
 from innkeeper.service.gateway.gateway import PREFIX, Gateway
 from innkeeper.service.gateway.operation import Operation
 from innkeeper.service.gateway.system import page
 from innkeeper.service.guard import lower_headers, response
-from innkeeper.service.limits import MAX_SOCKETS
 from innkeeper.service.work import Gate
 
 __all__ = ["Sockets", "routes"]

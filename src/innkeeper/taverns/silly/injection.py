@@ -12,8 +12,8 @@ from typing import Final
 import msgspec
 
 from innkeeper.content.persona import PersonaPosition
+from innkeeper.prompt.block import Origin, OriginAsset, strip_pieces
 from innkeeper.prompt.injections import InjectionPosition
-from innkeeper.prompt.origin import Origin, OriginAsset, strip_pieces
 from innkeeper.prompt.pipeline import NoConfig, Step
 from innkeeper.prompt.state import State
 from innkeeper.taverns.silly.expansion import LINE_BREAK, Expander, Pieces, cut, in_lines, pieces_of, text_of

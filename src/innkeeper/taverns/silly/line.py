@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from innkeeper.prompt.block import Origin, OriginAsset, Piece
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.message import Attachment, Message
 from innkeeper.prompt.note import NoteKind
-from innkeeper.prompt.origin import Origin, OriginAsset, Piece
 
 if TYPE_CHECKING:
     from innkeeper.prompt.state import State

@@ -14,11 +14,10 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.content.preset import NamesBehavior
-from innkeeper.prompt.block import Block
+from innkeeper.prompt.block import Block, strip_pieces
 from innkeeper.prompt.data import FrozenDict, freeze
 from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.note import NoteKind
-from innkeeper.prompt.origin import strip_pieces
 from innkeeper.prompt.pipeline import NoConfig, Step
 from innkeeper.prompt.state import State
 from innkeeper.taverns.silly.expansion import Pieces, in_lines, pieces_of, text_of

@@ -12,9 +12,8 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.prompt.block import Block
+from innkeeper.prompt.block import Block, Origin, OriginAsset
 from innkeeper.prompt.note import NoteKind
-from innkeeper.prompt.origin import Origin, OriginAsset
 from innkeeper.prompt.pipeline import NoConfig, Step
 from innkeeper.prompt.state import State
 from innkeeper.prompt.variables import StagedVariables

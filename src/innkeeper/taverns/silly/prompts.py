@@ -18,11 +18,10 @@ from innkeeper.content.persona import PersonaPosition
 from innkeeper.content.preset import PromptItem, PromptPosition
 from innkeeper.macros.silly.card import ExampleTurn, example_turns
 from innkeeper.macros.silly.card import example_blocks as blocks_of
-from innkeeper.prompt.block import Block
+from innkeeper.prompt.block import Block, Origin, OriginAsset, Piece
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.injections import InjectionPosition
 from innkeeper.prompt.note import NoteKind
-from innkeeper.prompt.origin import Origin, OriginAsset, Piece
 from innkeeper.prompt.pipeline import NoConfig, Step
 from innkeeper.prompt.state import State
 from innkeeper.taverns.silly.expansion import Pieces, in_lines, pieces_of, text_of

@@ -14,10 +14,9 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.prompt.block import Block
+from innkeeper.prompt.block import Block, Origin
 from innkeeper.prompt.data import FrozenDict, thaw
 from innkeeper.prompt.memo import Memo
-from innkeeper.prompt.origin import Origin
 from innkeeper.prompt.state import State
 from innkeeper.taverns.silly.expansion import Pieces, origin_of, text_of
 from innkeeper.taverns.silly.inputs import SillyInputs

@@ -17,9 +17,9 @@ import msgspec
 
 from innkeeper.content.character import Character
 from innkeeper.macros.engine.environment import CardFields, ChatLine, Field, MacroEnvironment, Voice
+from innkeeper.prompt.block import Origin, OriginAsset
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.note import Note
-from innkeeper.prompt.origin import Origin, OriginAsset
 from innkeeper.prompt.state import State
 from innkeeper.taverns.silly.expansion import Expander, Pieces, in_lines, pieces_of, text_of
 from innkeeper.taverns.silly.inputs import Group, SillyInputs

@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.content.json.values import ShapeError, copied, text_of
-from innkeeper.macros.engine.limits import MAX_OUTPUT
+from innkeeper.macros.engine.errors import MAX_OUTPUT
 from innkeeper.prompt.errors import InnkeeperError, InputError, Where
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.taverns.smart.compat import SmartOptions

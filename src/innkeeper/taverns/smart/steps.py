@@ -18,12 +18,11 @@ import msgspec
 from innkeeper.budget import TrimmingConfig, trim_state
 from innkeeper.content.json.values import text_of
 from innkeeper.prompt import Pipeline
-from innkeeper.prompt.block import Block, BudgetGroup
+from innkeeper.prompt.block import Block, BudgetGroup, Origin
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, Where
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note, NoteKind
-from innkeeper.prompt.origin import Origin
 from innkeeper.prompt.pipeline import NoConfig, Step
 from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.state import State

@@ -28,7 +28,7 @@ from innkeeper.prompt import (
     StepConfig,
     Where,
 )
-from innkeeper.prompt.origin import OriginAsset, join_pieces
+from innkeeper.prompt.block import OriginAsset, join_pieces
 from innkeeper.taverns.vibe.prepare import prepared
 
 __all__ = ["PLAN_ASSEMBLY", "PlanAssemblyConfig", "default_system_pieces", "default_system_text"]

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from innkeeper.content.errors import ContentLimitError, MissingFileError
-from innkeeper.content.limits import LIMITS
+from innkeeper.content.errors import LIMITS, ContentLimitError, MissingFileError
 from innkeeper.prompt import FormatError
 from innkeeper.taverns.silly.install.files import UserFolder, user_folder
 from tests.taverns.silly.install.folders import folder

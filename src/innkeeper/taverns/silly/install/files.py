@@ -10,10 +10,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from innkeeper.content.errors import MissingFileError
+from innkeeper.content.errors import LIMITS, Limits, MissingFileError, check_limit
 from innkeeper.content.files.reader import Reader
 from innkeeper.content.json.text import decode_json
-from innkeeper.content.limits import LIMITS, Limits, check_limit
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.display import shorten
 from innkeeper.prompt.errors import FormatError, InputError, Where

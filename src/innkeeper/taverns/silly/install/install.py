@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import msgspec
 
-from innkeeper.content.limits import LIMITS, Limits
+from innkeeper.content.errors import LIMITS, Limits
 from innkeeper.prompt.data import EMPTY, deep_merge
 from innkeeper.prompt.determinism import Randomness
 from innkeeper.prompt.errors import InnkeeperError, UsageError, Where

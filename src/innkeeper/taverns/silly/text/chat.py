@@ -15,9 +15,8 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.content.preset import TextPreset
-from innkeeper.prompt.block import Block
+from innkeeper.prompt.block import Block, Origin
 from innkeeper.prompt.data import thaw
-from innkeeper.prompt.origin import Origin
 from innkeeper.prompt.pipeline import NoConfig, Step
 from innkeeper.prompt.state import State
 from innkeeper.taverns.silly.injection import MAX_DEPTH, InjectedText, Injections

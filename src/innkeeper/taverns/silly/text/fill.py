@@ -13,10 +13,9 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.prompt.block import Block
+from innkeeper.prompt.block import Block, Origin, OriginAsset
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.note import NoteKind
-from innkeeper.prompt.origin import Origin, OriginAsset
 from innkeeper.prompt.pipeline import Step
 from innkeeper.prompt.state import State
 from innkeeper.taverns.silly.room import Counting

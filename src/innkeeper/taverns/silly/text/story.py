@@ -18,8 +18,8 @@ import msgspec
 from innkeeper.content.templates import InstructNames, InstructTemplate, StoryPosition
 from innkeeper.macros.handlebars.render import render_handlebars
 from innkeeper.macros.handlebars.syntax import parse
+from innkeeper.prompt.block import Origin, OriginAsset, Piece
 from innkeeper.prompt.errors import InnkeeperError, UsageError
-from innkeeper.prompt.origin import Origin, OriginAsset, Piece
 from innkeeper.prompt.pipeline import NoConfig, Step
 from innkeeper.prompt.state import State
 from innkeeper.taverns.silly.expansion import Pieces, in_lines, pieces_of, text_of

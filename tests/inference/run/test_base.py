@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from innkeeper.inference.errors import RequestCancelledError
-from innkeeper.inference.run.waiting import carry_out, carry_out_async, check_cancelled_async, settle, until_cancelled
+from innkeeper.inference.run.base import carry_out, carry_out_async, check_cancelled_async, settle, until_cancelled
 
 
 def run(ended: list[str]) -> Generator[Any, Any, list[Any]]:

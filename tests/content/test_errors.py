@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from innkeeper.content import LIMITS, ContentLimitError, Limits
-from innkeeper.content.limits import check_limit
+from innkeeper.content.errors import check_limit
 
 
 @pytest.mark.parametrize("name", Limits.__struct_fields__)
