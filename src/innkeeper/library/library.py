@@ -213,7 +213,7 @@ class Library:
         """
         if self._strictly(strict):
             self._require_models(request)
-        tier = effective_tier(request.content_mode, self.ceilings(request), policy=self.rules.policy)
+        tier = self._granted(request)
         found = self.sources.resolve(request.asked(tier.effective))
         self._count_resolution(found)
         answer = Resolved(tier, found)
@@ -378,6 +378,9 @@ class Library:
 
     def _strictly(self, strict: bool | None) -> bool:  # noqa: FBT001 - our own call only
         return self.strict if strict is None else strict
+
+    def _granted(self, request: PrepareRequest) -> TierDecision:
+        return effective_tier(request.content_mode, self.ceilings(request), policy=self.rules.policy)
 
     def _lookup(self, source: AnswerSource) -> Callable[[str, int], TemplateVersion | None]:
         """Finds parts where the template came from: a name may mean another template in what comes with Innkeeper."""

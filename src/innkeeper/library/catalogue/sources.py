@@ -149,7 +149,7 @@ class Sources:
         if memory is not None:
             self._revalidate()
             return memory
-        if self._database is not None and (self._failures == 0 or self._clock() >= self._due):
+        if self._database is not None and self._may_try():
             try:
                 found = self._database.point(request)
             except InnkeeperError:
@@ -209,6 +209,9 @@ class Sources:
         finally:
             with self._lock:
                 self._fetching = False
+
+    def _may_try(self) -> bool:
+        return self._failures == 0 or self._clock() >= self._due
 
     def _fetch(self) -> Catalogue:
         """The catalogue of the database, or what stands in for an empty one. Raises what the database raises."""

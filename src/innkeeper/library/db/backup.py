@@ -55,7 +55,7 @@ def back_up(
         raise AlreadyExistsError(f"{target} exists already", hint="say force to overwrite it")
     with translated(str(target)), _draft_of(target) as draft:
         if db.dialect == "sqlite":
-            _copy(db.target.path or Path(), draft)
+            _copy(_path_of(db), draft)
             _settle(draft)
             Path(f"{target}{SUFFIX}").write_text(f"{_digest(draft)}  {target.name}\n", encoding="utf-8")
         else:
@@ -146,6 +146,10 @@ def _holds_something(url: str | Path) -> bool:
             return db.revision() > 0
     except DatabaseMissingError:
         return False
+
+
+def _path_of(db: Database) -> Path:
+    return db.target.path or Path()
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
@@ -26,6 +26,7 @@ from innkeeper.prompt.data import parse_json, to_json
 from innkeeper.prompt.errors import FormatError, InputError, Where
 
 if TYPE_CHECKING:
+    from sqlalchemy import Table
     from sqlalchemy.engine import Connection
 
 __all__ = ["FORMAT", "check_dump", "damaged", "load_rows", "write_dump"]
@@ -175,8 +176,10 @@ def _count_on(connection: Connection, path: Path, before: int) -> None:
         raise damaged(path, "the backup holds no revision")
     connection.execute(revisions.update().values(revision=max(before, now) + 1))
     if connection.dialect.name == "postgresql":
-        for table in metadata.sorted_tables:
-            if "id" not in table.c or table.c.id.autoincrement is not True:
-                continue
+        for table in _counted(metadata.sorted_tables):
             highest = f"(SELECT coalesce(max(id), 0) + 1 FROM {table.name})"
             connection.exec_driver_sql(f"SELECT setval(pg_get_serial_sequence('{table.name}', 'id'), {highest}, false)")
+
+
+def _counted(tables: Iterable[Table]) -> Iterator[Table]:
+    return (table for table in tables if "id" in table.c and table.c.id.autoincrement is True)

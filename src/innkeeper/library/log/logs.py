@@ -65,9 +65,13 @@ class LogStore:
 
     def _add(self, table: Table, rows: Iterable[Mapping[str, Any]]) -> tuple[int, ...]:
         with self.db.transaction() as connection:
-            query = insert(table).returning(table.c.id)
-            full = (checked(table, {"created_at": self.db.now(), **row}) for row in rows)
-            return tuple(connection.execute(query, row).scalar_one() for row in full)
+            return tuple(
+                connection.execute(insert(table).returning(table.c.id), self._row(table, row)).scalar_one()
+                for row in rows
+            )
+
+    def _row(self, table: Table, values: Mapping[str, Any]) -> dict[str, Any]:
+        return checked(table, {"created_at": self.db.now(), **values})
 
     def _newest(self, table: Table, limit: int, since: str | None, where: Mapping[str, Any]) -> tuple[FrozenDict, ...]:
         query = select(table).where(*_conditions(table, since, where)).order_by(table.c.id.desc()).limit(limit)

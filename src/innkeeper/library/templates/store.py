@@ -260,13 +260,12 @@ class TemplateStore:
     def pinned(self, refs: Iterable[PartRef]) -> tuple[TemplateVersion, ...]:
         """The versions that these names and numbers pin, and those that they pin themselves; what is missing is left out."""
         found: dict[PartRef, TemplateVersion] = {}
-        wanted, query = set(refs), select_versions()
+        wanted = set(refs)
         with self.db.reading() as connection:
             while wanted:
                 names = sorted({name for name, _ in wanted})
                 batches = (names[start : start + _BATCH] for start in range(0, len(names), _BATCH))
-                queries = (query.where(templates.c.name.in_(few)) for few in batches)
-                rows = [row for named in queries for row in connection.execute(named).mappings()]
+                rows = [row for few in batches for row in connection.execute(_named(few)).mappings()]
                 fresh = [version for version in map(version_of, rows) if version.ref in wanted]
                 found |= {version.ref: version for version in fresh}
                 wanted = {ref for version in fresh for ref in pins(version)} - found.keys()
@@ -401,6 +400,10 @@ def _conditions(where: dict[str, str | None]) -> list[Any]:
     ]
     contains = where.get("contains")
     return [*found, templates.c.name.contains(contains, autoescape=True)] if contains else found
+
+
+def _named(names: list[str]) -> Any:
+    return select_versions().where(templates.c.name.in_(names))
 
 
 def _entry(row: Mapping[Any, Any], labels: dict[str, int]) -> TemplateEntry:

@@ -269,7 +269,7 @@ def read_version(data: Any, *, asset: str | None = None) -> TemplateVersion:
         found = _PLACE.fullmatch(str(error))
         message, path = (found[1], found[2]) if found else (str(error), None)
         raise FormatError(f"not a template: {message}", where=Where(asset, path)) from error
-    return msgspec.structs.replace(version, key=TemplateKey.of(**msgspec.structs.asdict(version.key)))
+    return msgspec.structs.replace(version, key=_plain_key(version.key))
 
 
 def _hook(_kind: type, value: Any) -> Any:
@@ -277,6 +277,10 @@ def _hook(_kind: type, value: Any) -> Any:
         msg = f"Expected `object`, got `{type(value).__name__}`"
         raise TypeError(msg)  # msgspec adds the path
     return freeze(dict(value))
+
+
+def _plain_key(key: TemplateKey) -> TemplateKey:
+    return TemplateKey.of(key.use_case, key.content_mode, key.target_model, key.enhancer_model, key.job_type)
 
 
 def write_version(version: TemplateVersion) -> dict[str, Any]:

@@ -119,7 +119,7 @@ def _text(var: Variable, value: Any) -> str:
         text = scalar_text(str(value))
     elif isinstance(value, (list, tuple)) and var.type == "list":
         text = _joined(var, value)
-    elif _is_plain(value) and (var.type != "boolean" or isinstance(value, bool)):
+    elif _is_plain(value) and _takes(var, value):
         text = _plain(value)
     else:
         raise _wrong(var, value)
@@ -138,6 +138,10 @@ def _joined(var: Variable, items: list[Any] | tuple[Any, ...]) -> str:
 
 def _is_plain(value: Any) -> bool:
     return isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value))
+
+
+def _takes(var: Variable, value: Any) -> bool:
+    return var.type != "boolean" or isinstance(value, bool)
 
 
 def _plain(value: Any) -> str:

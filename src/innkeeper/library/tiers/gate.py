@@ -58,7 +58,7 @@ class TierGate:
         requested: Any = None,
         ceilings: Ceilings | None = None,
     ) -> Checked:
-        """The decision about the texts of one request, named by their `TextKind` (or a name that begins with it)."""
+        """The decision about the texts of one request, named by their `Entry` (or a name that begins with it)."""
         found = combined((str(name), self.detector.scan(text)) for name, text in texts.items())
         decision = effective_tier(requested, ceilings, policy=self.policy, detection=found if texts else None)
         return Checked(decision, tier_event(decision, found, self.policy, tuple(map(str, texts))))

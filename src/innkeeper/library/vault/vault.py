@@ -232,7 +232,11 @@ class Vault:
         return VaultFinding("opens", name, "opens", ok=True)
 
     def _unset(self) -> tuple[VaultFinding, ...]:
-        return tuple(_unset(entry) for entry in self.list() if not entry.is_set)
+        return tuple(
+            VaultFinding("unset", one.name, f"not set; wanted by {', '.join(one.providers)}", hint=_set_hint(one.name))
+            for one in self.list()
+            if not one.is_set
+        )
 
     def _known(self, name: str) -> _Known:
         return _Known(self, name)
@@ -261,10 +265,8 @@ def _entry(name: str, row: object, providers: tuple[str, ...]) -> SecretEntry:
     return SecretEntry(name, True, row["key_id"], row["updated_at"], row["updated_by"], providers)  # noqa: FBT003 - is_set
 
 
-def _unset(entry: SecretEntry) -> VaultFinding:
-    message = f"not set; wanted by {', '.join(entry.providers)}"
-    hint = f"`innkeeper vault set {entry.name}` reads it from the terminal or from its input"
-    return VaultFinding("unset", entry.name, message, hint=hint)
+def _set_hint(name: str) -> str:
+    return f"`innkeeper vault set {name}` reads it from the terminal or from its input"
 
 
 def _checked(name: str, secret: Secret) -> Secret:

@@ -79,9 +79,13 @@ class Expander:
         """The text with its macros replaced."""
         return text if self.is_settled(text) else self._expanded(text, self.env, original=original)
 
+    def is_restless(self, text: str) -> bool:
+        """Whether expanding the text changes something."""
+        return has_effects(text) or (self.card_effects and ("{{" in text or not self.is_settled(text)))
+
     def again(self, text: str, *, bare: bool = False) -> None:
         """Expand a text for the effects of its macros alone: reports were made when its result was used."""
-        if has_effects(text) or (self.card_effects and ("{{" in text or not self.is_settled(text))):
+        if self.is_restless(text):
             self._expanded(text, replace(self.env, warn=None), replace_character_card=not bare)
 
     def ranged(self, text: str) -> tuple[str, list[MacroRange]]:

@@ -37,6 +37,7 @@ from innkeeper.taverns.silly.scene import (
     member_depth_prompts,
     reasoning_frames,
     scene_of,
+    separator_of,
     shown_lines,
 )
 from innkeeper.taverns.silly.scripts import scripts_of
@@ -72,6 +73,7 @@ class Opening:
         self.depth_prompts: dict[int, Pieces] = {}
         self.reasoning: dict[int, ReasoningFrame] = {}
         self.bias = ""
+        self.separator = ""
         env = environment_of(state, inputs, self.lines[:-1] if self.is_sent else self.lines)
         report = self.order.report if state.inputs.ports.instrumenter is not None else None
         pack: Literal["new", "legacy"] = "new" if inputs.power.experimental_macro_engine else "legacy"
@@ -92,6 +94,7 @@ class Opening:
             "first_message": self._first_message,
             "scripts": self._scripts,
             "reasoning": self._reasoning,
+            "separator": self._separator,
         }
 
     def scene(self) -> Scene:
@@ -106,6 +109,7 @@ class Opening:
             order=self.order,
             depth_prompts=self.depth_prompts,
             reasoning=self.reasoning,
+            separator=self.separator,
             bias=self.bias,
             count=counting.message,
             counted_by=counting.name,
@@ -121,6 +125,10 @@ class Opening:
         if self.scripts is not None:
             self.sent = self.scripts.of_reasoning(self.sent, self.inputs)
         self.reasoning = reasoning_frames(self.inputs, self.sent, self.expand)
+
+    def _separator(self) -> None:
+        if self.texts.examples:
+            self.separator = separator_of(self.inputs, self.expand)
 
     def _quiet_prompt(self) -> None:
         quiet = self.expand(self.inputs.generation.quiet_prompt)

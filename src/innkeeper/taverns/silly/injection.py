@@ -229,25 +229,35 @@ INJECTION: Final = Step("injection", run, NoConfig)
 
 
 def run_text(state: State, _config: NoConfig) -> None:
-    """The same for text prompts: what is beside the main prompt there is one text before the story, and one behind it."""
+    """The same for text prompts, where what is beside the main prompt is one text before the story, and one behind it."""
     scene, lore = scene_of(state), state.made_by("lore")
     placed = placed_texts(state)
     depth_prompts, depth_lore, persona = tuple(_card(scene)), tuple(_lore(scene, lore)), tuple(_persona(scene))
-    in_chat = [text for position, text in placed if position is InjectionPosition.CHAT]
+    in_chat = tuple(text for position, text in placed if position is InjectionPosition.CHAT)
     beside: dict[InjectionPosition, tuple[InjectedText, ...]] = {}
-    for position in (InjectionPosition.BEFORE, InjectionPosition.AFTER):
-        beside[position] = tuple(
-            msgspec.structs.replace(text, pieces=scene.expand.pieces(text.pieces))
-            for place, text in placed
-            if place is position
-        )
-    depths = joined_depths(scene.expand, (*in_chat, *depth_prompts, *depth_lore, *persona))
+
+    def join() -> None:
+        for place in (InjectionPosition.BEFORE, InjectionPosition.AFTER):
+            texts = (text for position, text in placed if position is place)
+            beside[place] = tuple(_joined(scene.expand, sorted(texts, key=lambda text: text.key)))
+
+    scene.order.follow({"beside_main": join})
+    written = (*(text for _, text in placed if text.key != NOTE_KEY), *depth_prompts)
+    notes = tuple(text for _, text in placed if text.key == NOTE_KEY)
     state.scratch["injection"] = Injections(
         before=beside[InjectionPosition.BEFORE],
         after=beside[InjectionPosition.AFTER],
-        depth=tuple(text for text in depths if text.pieces),
+        depth=(*in_chat, *depth_prompts, *depth_lore, *persona),
+        written=tuple(text.text for text in (*written, *notes, *depth_lore, *persona)),
         carried={text.key: text.text for text in persona},
     )
+
+
+def _joined(expand: Expander, texts: list[InjectedText]) -> Iterator[InjectedText]:
+    """Texts as one, with its macros replaced; none where there is no text."""
+    pieces = expand.pieces(in_lines(*(strip_pieces(text.pieces) for text in texts)))
+    if pieces:
+        yield msgspec.structs.replace(texts[0], pieces=pieces)
 
 
 TEXT_INJECTION: Final = Step("injection", run_text, NoConfig)

@@ -16,7 +16,7 @@ import msgspec
 
 from innkeeper.content.entry import LorePosition
 from innkeeper.content.regex_script import ScriptPlacement
-from innkeeper.lore import Activated, CompiledLore, LoreInput, ScanSources, compile_lore, scan
+from innkeeper.lore import Activated, CompiledLore, LoreInput, LoreResult, ScanSources, compile_lore, scan
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.pipeline import NoConfig, Step
@@ -24,12 +24,13 @@ from innkeeper.prompt.state import State
 from innkeeper.taverns.assets import assets_of
 from innkeeper.taverns.silly.expansion import Pieces
 from innkeeper.taverns.silly.room import Counting
-from innkeeper.taverns.silly.scene import Scene, scene_of
+from innkeeper.taverns.silly.scene import Scene, scene_of, separator_of
 
 __all__ = [
     "LORE",
     "Carry",
     "DepthLore",
+    "LoreExamples",
     "LoreTexts",
     "lore_texts",
     "note_due",
@@ -46,6 +47,14 @@ class DepthLore(msgspec.Struct, frozen=True):
     texts: tuple[Pieces, ...]
 
 
+class LoreExamples(msgspec.Struct, frozen=True):
+    """An entry among the examples, at their ``top`` or their end; text completion has its own ``separator`` before each."""
+
+    top: bool
+    pieces: Pieces
+    separator: str = ""
+
+
 class LoreTexts(msgspec.Struct, frozen=True, kw_only=True):
     """The texts of entries in prompt order, each in pieces of its own. ``outlets`` are by name, joined."""
 
@@ -53,8 +62,7 @@ class LoreTexts(msgspec.Struct, frozen=True, kw_only=True):
     after: tuple[Pieces, ...] = ()
     an_top: tuple[Pieces, ...] = ()
     an_bottom: tuple[Pieces, ...] = ()
-    em_top: tuple[Pieces, ...] = ()
-    em_bottom: tuple[Pieces, ...] = ()
+    examples: tuple[LoreExamples, ...] = ()
     depth: tuple[DepthLore, ...] = ()
     outlets: dict[str, str] = {}
 
@@ -64,9 +72,9 @@ _FIELDS = {
     LorePosition.AFTER_CHAR: "after",
     LorePosition.AN_TOP: "an_top",
     LorePosition.AN_BOTTOM: "an_bottom",
-    LorePosition.EM_TOP: "em_top",
-    LorePosition.EM_BOTTOM: "em_bottom",
 }
+
+_EXAMPLES = frozenset({LorePosition.EM_TOP, LorePosition.EM_BOTTOM})
 
 
 def lore_texts(
@@ -83,6 +91,7 @@ def lore_texts(
     placed: dict[str, list[Pieces]] = {name: [] for name in _FIELDS.values()}
     depths: dict[tuple[int, str], list[Pieces]] = {}
     outlets: dict[str, list[str]] = {}
+    examples: list[LoreExamples] = []
     for item in sorted(activated if reversed_ties else reversed(tuple(activated)), key=_descending):
         entry = item.compiled.entry
         if edit is not None:
@@ -93,10 +102,13 @@ def lore_texts(
             depths.setdefault((entry.depth, entry.role), []).insert(0, item.pieces)
         elif entry.position is LorePosition.OUTLET:
             outlets.setdefault(entry.outlet_name, []).append(item.content)
+        elif entry.position in _EXAMPLES:
+            examples.insert(0, LoreExamples(entry.position is LorePosition.EM_TOP, item.pieces))
         else:
             placed[_FIELDS[entry.position]].insert(0, item.pieces)
     return LoreTexts(
         **{name: tuple(texts) for name, texts in placed.items()},
+        examples=tuple(examples),
         depth=tuple(DepthLore(depth, role, tuple(texts)) for (depth, role), texts in depths.items()),
         outlets={name: "\n".join(texts) for name, texts in outlets.items() if name},
     )
@@ -154,8 +166,22 @@ def run(state: State, _config: NoConfig) -> None:
     """Scan, record the verdicts, place the texts."""
     scene = scene_of(state)
     lore = compile_lore(scene.inputs.books, scene.inputs.lore)
-    result = scan(lore, _input(state, scene, lore))
-    texts = lore_texts(result.activated, reversed_ties=scene.inputs.compat.reversed_ties, edit=_scripts(scene))
+    found: list[LoreResult] = []
+    scanned: list[str] = []
+    made: list[LoreTexts] = []
+
+    def place() -> None:
+        texts = lore_texts(found[0].activated, reversed_ties=scene.inputs.compat.reversed_ties, edit=_scripts(scene))
+        made.append(_with_separators(scene, texts))
+
+    scene.order.follow(
+        {
+            "scanned": lambda: scanned.extend(_injections(state, scene)),
+            "lore": lambda: found.append(scan(lore, _input(state, scene, lore, tuple(scanned)))),
+            "lore_separators": place,
+        }
+    )
+    result, texts = found[0], made[0]
     state.result.lore = result
     state.result.outlets.update(texts.outlets)
     state.scratch["lore"] = texts
@@ -164,6 +190,15 @@ def run(state: State, _config: NoConfig) -> None:
         state.note(
             NoteKind.LIMIT, f"the lore budget of {result.budget} tokens is used up", data={"budget": result.budget}
         )
+
+
+def _with_separators(scene: Scene, texts: LoreTexts) -> LoreTexts:
+    """The texts with those among the examples expanded once more, each before its separator."""
+    examples = []
+    for example in texts.examples:
+        pieces = scene.expand.pieces(example.pieces)
+        examples.append(LoreExamples(example.top, pieces, separator_of(scene.inputs, scene.expand)))
+    return msgspec.structs.replace(texts, examples=tuple(examples))
 
 
 def _scripts(scene: Scene) -> Callable[[Activated], Activated] | None:
@@ -181,12 +216,12 @@ def _scripts(scene: Scene) -> Callable[[Activated], Activated] | None:
     return edit
 
 
-def _input(state: State, scene: Scene, lore: CompiledLore) -> LoreInput:
+def _input(state: State, scene: Scene, lore: CompiledLore, injections: tuple[str, ...]) -> LoreInput:
     inputs, counting = scene.inputs, Counting.of(state, scene.inputs)
     return LoreInput(
         settings=inputs.lore,
         messages=_messages(scene, lore),
-        sources=_sources(state, scene),
+        sources=_sources(scene, injections),
         budget=inputs.lore.tokens(inputs.context_tokens),
         length=sum(not line.hidden for line in scene.lines),
         random=state.inputs.random.stream("lore"),
@@ -215,7 +250,7 @@ def _messages(scene: Scene, lore: CompiledLore) -> list[str]:
     return [f"{line.name}: {line.text}" if names else line.text for line in newest]
 
 
-def _sources(state: State, scene: Scene) -> ScanSources:
+def _sources(scene: Scene, injections: tuple[str, ...]) -> ScanSources:
     texts = scene.texts
     return ScanSources(
         texts={
@@ -226,7 +261,7 @@ def _sources(state: State, scene: Scene) -> ScanSources:
             "scenario": texts.scenario,
             "creator_notes": texts.creator_notes,
         },
-        injections=tuple(_injections(state, scene)),
+        injections=injections,
     )
 
 
@@ -239,7 +274,7 @@ def _injections(state: State, scene: Scene) -> list[str]:
     texts |= {"2_floating_prompt": note} if note else {}
     texts |= {"QUIET_PROMPT": scene.inputs.generation.quiet_prompt} if scene.inputs.generation.quiet_prompt else {}
     texts |= {key: text for key, text in read_carry(assets_of(state).lore_state).scans.items() if key not in texts}
-    return [text for key, value in sorted(texts.items()) if (text := scene.expand(value))]
+    return [text for value in texts.values() if (text := scene.expand(value))]
 
 
 LORE: Final = Step("lore", run, NoConfig)

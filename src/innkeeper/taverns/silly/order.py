@@ -95,8 +95,36 @@ CHAT_ORDER: Final = (
 )
 """Chat completion. What a dry run leaves out is the last four."""
 
-TEXT_ORDER: Final = (*_OPENING,)
-"""Text completion."""
+TEXT_ORDER: Final = (
+    *_OPENING,
+    Stage(
+        "examples",
+        "pinned_groups",
+        ("context.example_separator", "instruct sequences and suffixes of examples, once"),
+    ),
+    Stage("system", "pinned_groups", ("the system prompt, or the card's in its place",)),
+    Stage("beside_main", "injection", ("injections and note before the story, joined", "those after it")),
+    Stage("story", "compilation", ("the story string, filled",)),
+    Stage("story_frame", "compilation", ("instruct.story_string_prefix", "instruct.story_string_suffix")),
+    Stage("depths", "macro_expansion", ("texts in the chat, and a story string there: as in chat completion",)),
+    Stage("post_history", "macro_expansion", ("what stands behind the history",)),
+    Stage(
+        "lines",
+        "macro_expansion",
+        ("sequences around each line, oldest first; a first and a last line first as any other",),
+    ),
+    Stage("alignment", "macro_expansion", ("instruct.user_alignment_message", "its sequences")),
+    Stage("chat_start_again", "plan_assembly", ("context.chat_start, twice where a message is continued",), again=True),
+    Stage("reply_again", "plan_assembly", ("what opens the reply, twice",), again=True),
+    Stage("reply", "plan_assembly", ("sequences around the quiet prompt", "what opens the reply")),
+    Stage("chat_start", "plan_assembly", ("context.chat_start",)),
+    Stage("stop_strings_first", "plan_assembly", ("as below",), again=True),
+    Stage("stop_strings", "plan_assembly", ("instruct sequences", "separators", "custom_stopping_strings")),
+    Stage("stop_strings_again", "plan_assembly", ("as above",), again=True),
+    Stage("injections_again", "plan_assembly", ("all injections and the note, as they were made",), again=True),
+    Stage("system_again", "plan_assembly", ("the system prompt as it was resolved, or the setting",), again=True),
+)
+"""Text completion, where lines of the chat are sent as they are. What a dry run leaves out is the last two."""
 
 
 class Order:

@@ -52,7 +52,7 @@ __all__ = [
     "Pinned",
     "Prompt",
     "PromptTurn",
-    "example_blocks",
+    "example_dialogues",
     "headed",
     "pinned_of",
     "prompts_of",
@@ -457,7 +457,9 @@ def _examples(scene: Scene, lore: LoreTexts) -> list[tuple[Block, ...]]:
         return []
     origin = Origin(OriginAsset.PRESET, "new_example_chat_prompt")
     heading = pieces_of(scene.inputs.preset.new_example_chat_prompt, origin)
-    return [_example(scene, heading, example, index) for index, example in enumerate(example_blocks(scene, lore))]
+    return [
+        _example(scene, heading, example, index) for index, (example, _) in enumerate(example_dialogues(scene, lore))
+    ]
 
 
 def headed(scene: Scene, examples: Sequence[tuple[Block, ...]]) -> tuple[tuple[Block, ...], ...]:
@@ -492,20 +494,19 @@ def _example(scene: Scene, heading: Pieces, example: Piece, index: int) -> tuple
 COMPILATION: Final = Step("compilation", run, NoConfig)
 
 
-def example_blocks(scene: Scene, lore: LoreTexts) -> list[Piece]:
-    """The blocks in prompt order: lore at the top, newest first, the card's, lore at the bottom."""
+def example_dialogues(scene: Scene, lore: LoreTexts) -> list[tuple[Piece, str]]:
+    """The blocks in prompt order, each with its separator: lore at the top, newest first, the card's, lore at the bottom."""
     card = scene.texts.pieces["examples"]
-    blocks = _blocks(scene.texts.examples, card[0].origin) if card else []
-    for entry in lore.em_top:
-        blocks = [*_blocks(scene.expand(text_of(entry)), entry[0].origin), *blocks]
-    for entry in lore.em_bottom:
-        blocks = [*blocks, *_blocks(scene.expand(text_of(entry)), entry[0].origin)]
+    blocks = _blocks(scene.texts.examples, card[0].origin, scene.separator) if card else []
+    for entry in lore.examples:
+        own = _blocks(text_of(entry.pieces), entry.pieces[0].origin, entry.separator) if entry.pieces else []
+        blocks = [*own, *blocks] if entry.top else [*blocks, *own]
     return blocks
 
 
-def _blocks(text: str, origin: Origin) -> list[Piece]:
+def _blocks(text: str, origin: Origin, separator: str) -> list[tuple[Piece, str]]:
     origin = msgspec.structs.replace(origin, macro=None)
-    return [Piece(block, origin) for block in blocks_of(strip(text.replace("\r", "")))]
+    return [(Piece(block, origin), separator) for block in blocks_of(strip(text.replace("\r", "")))]
 
 
 def turns_of(scene: Scene, block: str) -> list[ExampleTurn]:

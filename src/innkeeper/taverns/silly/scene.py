@@ -39,6 +39,7 @@ __all__ = [
     "member_depth_prompts",
     "reasoning_frames",
     "scene_of",
+    "separator_of",
     "shown_lines",
     "without_returns",
 ]
@@ -61,6 +62,8 @@ class Scene:
     """Those of the members of a joined group, by their places in it."""
     reasoning: Mapping[int, ReasoningFrame] = field(default_factory=dict)
     """What frames the reasoning of the lines whose reasoning is sent, by their indices."""
+    separator: str = ""
+    """What text completion puts before the card's examples."""
     bias: str = ""
     """The beginning of the reply that the user wants."""
     counted_by: str = ""
@@ -220,6 +223,18 @@ def _of_voice(inputs: SillyInputs, expand: Expander, voice: Voice, origin: Origi
         _clean(inputs, expand, pieces_of(part, own), voice.char) for part in (voice.before, voice.after, voice.text)
     )
     return (*before, *text, *after)
+
+
+def separator_of(inputs: SillyInputs, expand: Expander) -> str:
+    """What text completion puts before examples. It is resolved for each of them, and in chats too."""
+    if inputs.text is None:
+        expand.again(_ANY_TEXT)
+        return ""
+    return expand(inputs.text.context.example_separator)
+
+
+_ANY_TEXT: Final = "***"
+"""Some text without macros, which the former engine resolves the card for all the same."""
 
 
 def chat_lines(inputs: SillyInputs) -> tuple[Line, ...]:

@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.content.templates import InstructNames, InstructTemplate
+from innkeeper.macros.engine.environment import MacroEnvironment
+from innkeeper.taverns.silly.expansion import Expander
 from innkeeper.taverns.silly.text.story import InstructMode, SequenceTurn
 from tests.taverns.silly.builds import build, card
 
@@ -22,7 +24,7 @@ SEQUENCES = {
 def mode(*, group: bool = False, **fields: Any) -> InstructMode:
     """Instruct mode of Mira and Sam; expanding a text puts it in angle quotes where it holds ``{{x}}``."""
     template = InstructTemplate.of({**SEQUENCES, **fields})
-    return InstructMode(template, lambda text: text.replace("{{x}}", "X"), "Sam", "Mira", group)
+    return InstructMode(template, Expander(MacroEnvironment(dynamic={"x": "X"})), "Sam", "Mira", group)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ quotes name tokens of one model.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -19,7 +19,8 @@ from innkeeper.prompt.block import Block, Origin
 from innkeeper.prompt.data import thaw
 from innkeeper.prompt.pipeline import NoConfig, Step
 from innkeeper.prompt.state import State
-from innkeeper.taverns.silly.injection import MAX_DEPTH, InjectedText, Injections
+from innkeeper.taverns.silly.expansion import Expander
+from innkeeper.taverns.silly.injection import MAX_DEPTH, InjectedText, Injections, joined_depths
 from innkeeper.taverns.silly.inputs import TextSettings
 from innkeeper.taverns.silly.line import Line, note_calls, spoken_lines
 from innkeeper.taverns.silly.macro_expansion import of_depth, reasoned
@@ -91,13 +92,20 @@ def _run_macro_expansion(state: State, _config: NoConfig) -> None:
     scene = scene_of(state)
     instruct = instruct_of(scene)
     note_calls(state, scene.lines, "a text prompt has no place for them")
-    chat = _with_tail(scene, _with_depths(state, scene, _utterances(scene)))
-    lines = list(_written(scene, instruct, chat))
+    chat = _utterances(scene)
+    lines: list[TextLine] = []
+    alignment: list[TextLine | None] = []
+    scene.order.follow(
+        {
+            "depths": lambda: _put_depths(state, scene, chat),
+            "post_history": lambda: _put_tail(scene, chat),
+            "lines": lambda: lines.extend(_written(scene, instruct, chat)),
+            "alignment": lambda: alignment.append(_alignment(scene, instruct)),
+        }
+    )
     continued = lines.pop(0) if scene.type == "continue" and len(lines) > 1 else None
     state.scratch["macro_expansion"] = TextHistory(
-        lines=tuple(lines) or (TextLine(NOTHING, ""),),
-        continued=continued,
-        alignment=_alignment(scene, instruct),
+        lines=tuple(lines) or (TextLine(NOTHING, ""),), continued=continued, alignment=alignment[0]
     )
 
 
@@ -122,21 +130,21 @@ def _of_line(scene: Scene, line: Line) -> Utterance:
     )
 
 
-def _with_depths(state: State, scene: Scene, chat: list[Utterance]) -> list[Utterance]:
+def _put_depths(state: State, scene: Scene, chat: list[Utterance]) -> None:
     """Texts at depths put between, newest first. The line to continue stays the newest."""
     injections: Injections = state.made_by("injection")
     compiled: TextCompiled = state.made_by("compilation")
     depths: dict[int, list[InjectedText]] = {}
-    for text in (*injections.depth, *([compiled.placed] if compiled.placed else [])):
+    texts = (*injections.depth, *([compiled.placed] if compiled.placed else []))
+    for text in joined_depths(scene.expand, texts):
         if text.text and 0 <= text.depth <= MAX_DEPTH:
             depths.setdefault(text.depth, []).append(text)
     put = 0
     for depth in sorted(depths):
-        texts = [_injected(scene, block) for block in of_depth(depths[depth], depth)]
+        placed = [_injected(scene, block) for block in of_depth(depths[depth], depth)]
         index = (1 if depth == 0 and scene.type == "continue" else depth) + put
-        chat[index:index] = texts
-        put += len(texts)
-    return chat
+        chat[index:index] = placed
+        put += len(placed)
 
 
 def _injected(scene: Scene, block: Block) -> Utterance:
@@ -153,30 +161,35 @@ def _injected(scene: Scene, block: Block) -> Utterance:
     )
 
 
-def _with_tail(scene: Scene, chat: list[Utterance]) -> list[Utterance]:
+def _put_tail(scene: Scene, chat: list[Utterance]) -> None:
     """What stands behind the history: the user's, under no name (`sillytavern.md` 64)."""
     text = post_history(scene)
     if text:
         origin = Origin("preset", "post_history")
         tail = Utterance(role="user", name="", text=text, source="post_history", is_user=True, origin=origin)
         chat.insert(1 if scene.type == "continue" and chat else 0, tail)
-    return chat
 
 
-def _written(scene: Scene, instruct: InstructMode | None, chat: list[Utterance]) -> Iterator[TextLine]:
-    """The lines, newest first; the first of the chat, the user's last one and the one to continue have sequences of their own."""
+def _written(scene: Scene, instruct: InstructMode | None, chat: list[Utterance]) -> list[TextLine]:
+    """The lines, newest first; the first of the chat, the user's last one and the one to continue have sequences of their own.
+
+    They are written from the oldest on, each as any other line is first.
+    """
     own = scene.type == "impersonate"
     last_user = None if own else next((index for index, utterance in enumerate(chat) if utterance.is_user), None)
-    for index, utterance in enumerate(chat):
+    every = instruct is not None and instruct.is_restless and scene.inputs.compat.repeated_effects
+    lines: list[TextLine] = []
+    for index, utterance in reversed(tuple(enumerate(chat))):
         opened = index == 0 and scene.type == "continue"
-        turn = (
-            SequenceTurn.LAST
-            if opened or index == last_user
-            else SequenceTurn.FIRST
-            if index == len(chat) - 1
-            else SequenceTurn.MIDDLE
-        )
-        yield TextLine(utterance, _text(instruct, utterance, turn, opened=opened))
+        turns = [SequenceTurn.MIDDLE]
+        turns += [SequenceTurn.FIRST] if index == len(chat) - 1 else []
+        turns += [SequenceTurn.LAST] if index == last_user else []
+        if every:
+            for turn in turns if opened else turns[:-1]:
+                _text(instruct, utterance, turn, opened=False)
+        turn = SequenceTurn.LAST if opened else turns[-1]
+        lines.append(TextLine(utterance, _text(instruct, utterance, turn, opened=opened)))
+    return lines[::-1]
 
 
 def _text(instruct: InstructMode | None, utterance: Utterance, turn: SequenceTurn, *, opened: bool) -> str:
@@ -214,6 +227,8 @@ class TextAssembly(msgspec.Struct, frozen=True, kw_only=True):
     role: str = "assistant"
     bias: str = ""
     drops_break: bool = False
+    start: str = ""
+    """What the chat begins with."""
 
     def after(self, line: str) -> str:
         """The text that follows a line."""
@@ -222,19 +237,54 @@ class TextAssembly(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _run_plan_assembly(state: State, _config: NoConfig) -> None:
-    """Write the reply's opening; set greeting, stop strings and options."""
-    scene = scene_of(state)
+    """Write the reply's opening and the chat's start; set greeting, stop strings and options."""
+    scene, injections = scene_of(state), state.made_by("injection")
     text, instruct = settings_of(scene), instruct_of(scene)
-    quiet = scene.inputs.generation.quiet_prompt
     resolve_greeting(state, scene)
-    bias = bias_of(scene)
-    state.scratch["plan_assembly"] = (
-        _plain(scene, quiet, bias) if instruct is None else _instructed(scene, instruct, quiet, bias)
-    )
-    state.result.stop = stop_strings(scene, text)
+    start, expand = text.context.chat_start, scene.expand
+    made: dict[str, Any] = {}
+    work: dict[str, Callable[[], None]] = {
+        "chat_start_again": lambda: _again(expand, start, 2 if scene.type == "continue" else 1),
+        "reply_again": lambda: _reply_again(scene, instruct),
+        "reply": lambda: made.update(reply=_reply(scene, instruct)),
+        "chat_start": lambda: made.update(start=expand(start) + "\n" if start else ""),
+        "stop_strings_first": lambda: _stop_again(scene, text),
+        "stop_strings": lambda: made.update(stop=stop_strings(scene, text)),
+        "stop_strings_again": lambda: _stop_again(scene, text),
+    }
+    if not scene.inputs.generation.dry_run:
+        system = state.made_by("pinned_groups").fields["system"] if scene.texts.system else text.sysprompt.content
+        work["injections_again"] = lambda: expand.again("\n".join(injections.written))
+        work["system_again"] = lambda: expand.again("" if text.sysprompt.enabled is False else system)
+    scene.order.follow(work)
+    state.scratch["plan_assembly"] = msgspec.structs.replace(made["reply"], start=made["start"])
+    state.result.stop = made["stop"]
     more = {"max_tokens": text.amount_gen, "banned_strings": banned_strings(scene, text.textgen)}
     set_options(state, TextPreset.of(thaw(text.textgen)), _SAMPLING, more)
     state.result.dialect_options["sillytavern"] = provider_options(state, scene)
+
+
+def _again(expand: Expander, text: str, times: int) -> None:
+    for _ in range(times):
+        expand.again(text)
+
+
+def _reply(scene: Scene, instruct: InstructMode | None) -> TextAssembly:
+    quiet, bias = scene.inputs.generation.quiet_prompt, bias_of(scene)
+    return _plain(scene, quiet, bias) if instruct is None else _instructed(scene, instruct, quiet, bias)
+
+
+def _reply_again(scene: Scene, instruct: InstructMode | None) -> None:
+    if instruct is not None and instruct.is_restless:
+        _reply(scene, instruct)
+        _reply(scene, instruct)
+
+
+def _stop_again(scene: Scene, text: TextSettings) -> None:
+    settings = (text.context.chat_start, text.context.example_separator, scene.inputs.power.custom_stopping_strings)
+    instruct = instruct_of(scene)
+    if any(map(scene.expand.is_restless, settings)) or (instruct is not None and instruct.is_restless):
+        stop_strings(scene, text)
 
 
 def _instructed(scene: Scene, instruct: InstructMode, quiet: str, bias: str) -> TextAssembly:

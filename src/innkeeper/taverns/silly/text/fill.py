@@ -75,7 +75,7 @@ class TextParts(msgspec.Struct, frozen=True):
     def base(self, lines: str = "") -> int:
         """Tokens of what is always there, and of the lines that were taken."""
         pinned = self.examples(len(self.compiled.examples)) if self.pinned else ""
-        chat = (self.alignment, self.compiled.start, lines, self.assembly.after(""), self.continued)
+        chat = (self.alignment, self.assembly.start, lines, self.assembly.after(""), self.continued)
         return self.tokens("".join((self.compiled.story, pinned, *chat))) + self.padding
 
     def whole(self, filled: TextFill) -> int:
@@ -202,7 +202,7 @@ def _blocks(parts: TextParts, filled: TextFill) -> Iterator[Block]:
             enabled=index < filled.examples,
             removable=not parts.pinned,
         )
-    yield _block("system", compiled.start, "chat_start", Origin("preset", "chat_start"))
+    yield _block("system", parts.assembly.start, "chat_start", Origin("preset", "chat_start"))
     yield from _chat(parts, filled)
     if history.continued is not None:
         yield _line(history.continued, history.continued.text, removable=False)

@@ -9,7 +9,7 @@ the separator, or line by line between instruct sequences), the story string and
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import Final
 
@@ -22,11 +22,11 @@ from innkeeper.prompt.block import Origin, OriginAsset, Piece
 from innkeeper.prompt.errors import InnkeeperError, UsageError
 from innkeeper.prompt.pipeline import NoConfig, Step
 from innkeeper.prompt.state import State
-from innkeeper.taverns.silly.expansion import Pieces, in_lines, pieces_of, text_of
+from innkeeper.taverns.silly.expansion import Expander, Pieces, in_lines, pieces_of, text_of
 from innkeeper.taverns.silly.injection import InjectedText, Injections
 from innkeeper.taverns.silly.inputs import TextSettings
 from innkeeper.taverns.silly.lore import LoreTexts
-from innkeeper.taverns.silly.prompts import IN_PROMPT, example_blocks, turns_of
+from innkeeper.taverns.silly.prompts import IN_PROMPT, example_dialogues, turns_of
 from innkeeper.taverns.silly.scene import Scene, scene_of
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "Example",
     "InstructMode",
     "SequenceTurn",
+    "StoryTexts",
     "TextCompiled",
     "instruct_of",
     "post_history",
@@ -53,17 +54,36 @@ def settings_of(scene: Scene) -> TextSettings:
     return scene.inputs.text
 
 
+class StoryTexts(msgspec.Struct, frozen=True):
+    """The ``fields`` of the template but those that later steps make, and the ``examples``, ``raw`` as ``mesExamplesRaw``."""
+
+    fields: dict[str, str]
+    examples: tuple[Example, ...] = ()
+    raw: str = ""
+
+
 def _run_pinned_groups(state: State, _config: NoConfig) -> None:
-    """Leave the values of the template's fields, but those that later steps make (anchors, examples)."""
+    """Write the examples and the system prompt, and leave the values of the template's fields."""
     scene = scene_of(state)
     lore: LoreTexts = state.made_by("lore")
     texts, before, after = scene.texts, text_of(in_lines(*lore.before)), text_of(in_lines(*lore.after))
-    state.scratch["pinned_groups"] = {
+    examples: list[Example] = []
+    values: dict[str, str] = {}
+
+    def write_examples() -> None:
+        made, values["raw"] = text_examples(state, scene)
+        examples.extend(made)
+
+    def write_system() -> None:
+        values["system"] = _system(scene, settings_of(scene))
+
+    scene.order.follow({"examples": write_examples, "system": write_system})
+    fields = {
         "description": texts.description,
         "personality": texts.personality,
         "persona": texts.persona if scene.inputs.persona.position in IN_PROMPT else "",
         "scenario": texts.scenario,
-        "system": _system(scene, settings_of(scene)),
+        "system": values["system"],
         "char": scene.inputs.char,
         "user": scene.inputs.user,
         "wiBefore": before,
@@ -71,6 +91,7 @@ def _run_pinned_groups(state: State, _config: NoConfig) -> None:
         "loreBefore": before,
         "loreAfter": after,
     }
+    state.scratch["pinned_groups"] = StoryTexts(fields, tuple(examples), values["raw"])
 
 
 STORY_FIELDS: Final = Step("pinned_groups", _run_pinned_groups, NoConfig)
@@ -145,16 +166,23 @@ class Example(msgspec.Struct, frozen=True):
 
 def text_examples(state: State, scene: Scene) -> tuple[list[Example], str]:
     """The pieces in order, and the examples as ``mesExamplesRaw`` has them."""
-    blocks, instruct = example_blocks(scene, state.made_by("lore")), instruct_of(scene)
-    separator = settings_of(scene).context.example_separator
-    heading = scene.expand(separator) + "\n" if separator else ""
-    plain = [Example(place, f"{heading}{block.text}\n", origin=block.origin) for place, block in enumerate(blocks)]
+    dialogues, instruct = example_dialogues(scene, state.made_by("lore")), instruct_of(scene)
+    blocks = [block for block, _ in dialogues]
+    plain = [
+        Example(place, f"{_line(separator)}{block.text}\n", origin=block.origin)
+        for place, (block, separator) in enumerate(dialogues)
+    ]
     if instruct is None:
         return plain, "".join(piece.text for piece in plain)
     raw = "".join(f"<START>\n{block.text}\n" for block in blocks)
     if instruct.template.skip_examples:
         return plain, raw
-    return list(_instructed(scene, instruct, blocks, heading)) or plain, raw
+    heading = _line(scene.expand(settings_of(scene).context.example_separator))
+    return list(_instructed(scene, instruct.with_example_sequences(), blocks, heading)) or plain, raw
+
+
+def _line(text: str) -> str:
+    return f"{text}\n" if text else ""
 
 
 def _instructed(scene: Scene, instruct: InstructMode, blocks: list[Piece], heading: str) -> Iterator[Example]:
@@ -173,33 +201,35 @@ STORY_KEY: Final = "__STORY_STRING__"
 
 
 class TextCompiled(msgspec.Struct, frozen=True, kw_only=True):
-    """``story``, in ``pieces``, stands first, or ``placed`` goes into the chat; ``examples`` and ``start`` follow."""
+    """``story``, in ``pieces``, stands first, or ``placed`` goes into the chat; ``examples`` follow."""
 
     story: str
     pieces: Pieces = ()
     placed: InjectedText | None = None
     examples: tuple[Example, ...] = ()
-    start: str = ""
 
 
 def _run_compilation(state: State, _config: NoConfig) -> None:
     """Render what stands before the history."""
     scene, injections, lore = scene_of(state), state.made_by("injection"), state.made_by("lore")
-    examples, raw = text_examples(state, scene)
-    values = _values(state, injections, examples, raw)
-    story = story_string(scene, values)
+    texts: StoryTexts = state.made_by("pinned_groups")
     context, instruct = settings_of(scene).context, instruct_of(scene)
-    placed = None
-    if context.story_string_position is StoryPosition.IN_CHAT:
-        placed, story = _placed(scene, story), ""
-    elif instruct is not None:
-        story = instruct.around_story(story)
+    in_chat = context.story_string_position is StoryPosition.IN_CHAT
+    stories: list[str] = []
+
+    def frame() -> None:
+        if instruct is not None and not in_chat:
+            stories.append(instruct.around_story(stories[-1]))
+
+    scene.order.follow(
+        {"story": lambda: stories.append(story_string(scene, _values(texts, injections))), "story_frame": frame}
+    )
+    story = "" if in_chat else stories[-1]
     state.scratch["compilation"] = TextCompiled(
         story=story,
         pieces=_by_origin(story, (*scene.texts.pieces.values(), *lore.before, *lore.after)),
-        placed=placed,
-        examples=() if scene.inputs.power.strip_examples else tuple(examples),
-        start=scene.expand(context.chat_start) + "\n" if context.chat_start else "",
+        placed=_placed(scene, stories[-1]) if in_chat else None,
+        examples=() if scene.inputs.power.strip_examples else texts.examples,
     )
 
 
@@ -222,20 +252,14 @@ def _by_origin(story: str, texts: Iterable[Pieces]) -> Pieces:
     return (*story_pieces, *pieces_of(story[offset:], template))
 
 
-def _values(state: State, injections: Injections, examples: Iterable[Example], raw: str) -> dict[str, str]:
-    fields: dict[str, str] = state.made_by("pinned_groups")
+def _values(texts: StoryTexts, injections: Injections) -> dict[str, str]:
     return {
-        **fields,
-        "anchorBefore": _anchor(injections.before),
-        "anchorAfter": _anchor(injections.after),
-        "mesExamples": "".join(example.text for example in examples),
-        "mesExamplesRaw": raw,
+        **texts.fields,
+        "anchorBefore": "".join(item.text for item in injections.before),
+        "anchorAfter": "".join(item.text for item in injections.after),
+        "mesExamples": "".join(example.text for example in texts.examples),
+        "mesExamplesRaw": texts.raw,
     }
-
-
-def _anchor(items: Iterable[InjectedText]) -> str:
-    """Injections of one place, by their keys."""
-    return "\n".join(item.text.strip() for item in sorted(items, key=lambda item: item.key))
 
 
 def _placed(scene: Scene, story: str) -> InjectedText:
@@ -268,10 +292,28 @@ class InstructMode(msgspec.Struct, frozen=True):
     """A template with whom it speaks for."""
 
     template: InstructTemplate
-    expand: Callable[[str], str]
+    expand: Expander
     user: str
     char: str
     group: bool = False
+    expands: bool = True
+
+    @property
+    def is_restless(self) -> bool:
+        """Whether putting text between the sequences changes something, so that it counts how often that is done."""
+        form = self.template
+        texts = (getattr(form, name) for name in form.__struct_fields__ if name.endswith(("_sequence", "_suffix")))
+        return form.macro and any(isinstance(text, str) and self.expand.is_restless(text) for text in texts)
+
+    def with_example_sequences(self) -> InstructMode:
+        """The same with the sequences of examples resolved: once for all of them."""
+        form = self.template
+        if not form.macro:
+            return self
+        names = {"input_sequence": self.user, "output_sequence": self.char}
+        names |= {"input_suffix": self.user, "output_suffix": self.char}
+        texts = {name: self._filled(getattr(form, name), speaker) for name, speaker in names.items()}
+        return msgspec.structs.replace(self, template=msgspec.structs.replace(form, **texts), expands=False)
 
     @property
     def joint(self) -> str:
@@ -293,6 +335,8 @@ class InstructMode(msgspec.Struct, frozen=True):
         if closed:
             return self._around(self._sequence(role, turn), named, self._suffix(role), name or NOBODY)
         sequence = self._filled(self._sequence(role, turn), name or NOBODY)
+        if self.template.macro:
+            self.expand.again(self._suffix(role))
         return f"{sequence}{self.joint if sequence else ''}{named}"
 
     def example(self, role: str, name: str, text: str) -> str:
@@ -373,7 +417,10 @@ class InstructMode(msgspec.Struct, frozen=True):
         return self.joint.join(part for part in parts if part)
 
     def _filled(self, sequence: str, name: str) -> str:
-        return self.expand(_NAME.sub(lambda _: name, sequence)) if self.template.macro else sequence
+        if not self.template.macro:
+            return sequence
+        named = _NAME.sub(lambda _: name, sequence)
+        return self.expand(named) if self.expands else named
 
     def _macros(self, text: str) -> str:
         return self.expand(text) if self.template.macro else text
