@@ -130,22 +130,22 @@ TEXT_ORDER: Final = (
 class Order:
     """The order of one build. ``stage`` is the one at work; what is expanded is reported to the state's instrumenter."""
 
-    __slots__ = ("_repeats", "_state", "stage", "stages")
+    __slots__ = ("_places", "_repeats", "_state", "stage", "stages")
 
     def __init__(self, state: State, stages: tuple[Stage, ...], *, repeats: bool) -> None:
         self.stages, self.stage = stages, ""
         self._state, self._repeats = state, repeats
+        self._places = {stage.name: place for place, stage in enumerate(stages)}
 
     def follow(self, work: Mapping[str, Callable[[], None]]) -> None:
         """Do what the stages of these names are for, in the table's order. Raises `UnknownNameError` for one it does not have."""
-        known = {stage.name for stage in self.stages}
-        for name in work.keys() - known:
+        for name in work.keys() - self._places.keys():
             what = "stage of evaluation"
-            raise UnknownNameError(what, name, known)
-        for stage in self.stages:
-            if stage.name in work and (self._repeats or not stage.again):
-                self.stage = stage.name
-                work[stage.name]()
+            raise UnknownNameError(what, name, self._places)
+        for name in sorted(work, key=self._places.__getitem__):
+            if self._repeats or not self.stages[self._places[name]].again:
+                self.stage = name
+                work[name]()
 
     def report(self, text: str) -> None:
         """Tell the trace that a text is expanded now."""
