@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.budget import BudgetError, Cost, Costing, framing_of
+from innkeeper.budget import Cost, Costing, framing_of
 from innkeeper.budget.costing import count_texts
 from innkeeper.prompt import Attachment, Block, FrozenDict, Message
+from innkeeper.prompt.errors import UsageError
 from innkeeper.tokens import FRAMINGS, NO_FRAMING, OPENAI, default_counter
 from tests.budget.doubles import BLOCKS, Batch, Characters, block
 
@@ -87,7 +88,7 @@ def test_nothing_costs_nothing() -> None:
 def test_overheads_are_whole_numbers(field: str) -> None:
     """Checked when the costing is made."""
     wrong: dict[str, Any] = {field: -1}
-    with pytest.raises(BudgetError, match=field):
+    with pytest.raises(UsageError, match=field):
         replace(Costing(counter=Characters(), framing=NO_FRAMING), **wrong)
 
 

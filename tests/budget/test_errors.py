@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.budget import BudgetError, trim
+from innkeeper.budget import trim
 from innkeeper.budget.errors import whole
 from innkeeper.prompt import UsageError
 from tests.budget.doubles import Characters
@@ -14,7 +14,7 @@ def test_they_are_usage_errors() -> None:
     """Exit code 2, HTTP 400, each with a hint."""
     budgets: list[dict[str, Any]] = [{}, {"max_tokens": -1}]
     for budget in budgets:
-        with pytest.raises(BudgetError) as caught:
+        with pytest.raises(UsageError) as caught:
             trim([], counter=Characters(), **budget)
         error = caught.value
         assert isinstance(error, UsageError)
@@ -34,10 +34,10 @@ def test_they_are_usage_errors() -> None:
 )
 def test_what_is_no_number_of_tokens_is_shown(value: Any, says: str) -> None:
     """The parameter and what it was; huge values are shortened."""
-    with pytest.raises(BudgetError, match=f"max_tokens must be a whole number of tokens, {says}") as caught:
+    with pytest.raises(UsageError, match=f"max_tokens must be a whole number of tokens, {says}") as caught:
         whole("max_tokens", value)
     assert caught.value.details["name"] == "max_tokens"
-    with pytest.raises(BudgetError) as caught:
+    with pytest.raises(UsageError) as caught:
         whole("x", "y" * 10_000)
     assert len(str(caught.value)) < 200
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.budget import MAX_TOKENS, TRIMMING, BudgetError, TrimmingConfig, TrimReport, trim_state
+from innkeeper.budget import MAX_TOKENS, TRIMMING, TrimmingConfig, TrimReport, trim_state
 from innkeeper.prompt import (
     Attachment,
     Block,
@@ -94,7 +94,7 @@ def test_numbers_may_be_functions_of_the_state() -> None:
     assert plan.trim_report.budget_tokens == 50
     with pytest.raises(PipelineError, match="max_tokens must be a whole number") as caught:
         _build({"max_tokens": lambda _state: -1})
-    assert isinstance(caught.value.__cause__, BudgetError)
+    assert isinstance(caught.value.__cause__, UsageError)
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.budget import BudgetError, EvictionReason, Stepped, TrimResult, trim
+from innkeeper.budget import EvictionReason, Stepped, TrimResult, trim
 from innkeeper.prompt import Block, MaxTokensExceededError, UnknownNameError
+from innkeeper.prompt.errors import UsageError
 from innkeeper.tokens import OPENAI, Framing
 from tests.budget.doubles import BLOCKS, Batch, Characters, block
 
@@ -293,7 +294,7 @@ BAD = [
 @pytest.mark.parametrize("case", BAD, ids=lambda case: case.id)
 def test_a_budget_that_makes_no_sense_is_a_usage_error(case: BadCase) -> None:
     """No budget is not a budget of zero; negative numbers, fractions and unknown names are named."""
-    error, match = (BudgetError, case.error) if isinstance(case.error, str) else (case.error, None)
+    error, match = (UsageError, case.error) if isinstance(case.error, str) else (case.error, None)
     with pytest.raises(error, match=match) as caught:
         _trim([block("u1")], **case.options)
     assert getattr(caught.value, "exit_code", None) == 2

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.content.branch_tree import BranchError, BranchTree, Stamp, shown
+from innkeeper.content.branch_tree import BranchTree, Stamp, shown
 from innkeeper.content.json.values import ShapeError
 from innkeeper.prompt.errors import FormatError, LimitError
 
@@ -41,15 +41,15 @@ class Wrong:
 
 
 WRONG = [
-    Wrong("none", None, BranchError),
-    Wrong("list", [], BranchError),
+    Wrong("none", None, ShapeError),
+    Wrong("list", [], ShapeError),
     Wrong("nodes", document(nodes=[1]), ShapeError, "nodes"),
     Wrong("node", document(nodes={"r": 1}), ShapeError, "nodes.r"),
     Wrong("pid", document(nodes={"r": {"pid": 1}}), ShapeError, "nodes.r.pid"),
     Wrong("children", document(children={"r": "u"}), ShapeError, "children.r"),
     Wrong("child", document(children={"r": ["u", 1]}), ShapeError, "children.r[1]"),
     Wrong("path", document(active_path=[None]), ShapeError, "active_path[0]"),
-    Wrong("circle", document(nodes={"a": {"pid": "b"}, "b": {"pid": "a"}}), BranchError, "nodes.a.pid"),
+    Wrong("circle", document(nodes={"a": {"pid": "b"}, "b": {"pid": "a"}}), ShapeError, "nodes.a.pid"),
 ]
 
 
@@ -93,8 +93,8 @@ def test_the_path_as_far_as_it_holds_together(active: list[str], path: list[str]
     ids=["no root", "not a root", "twice"],
 )
 def test_a_path_without_a_beginning(changes: dict[str, Any], message: str) -> None:
-    """No root, a path that begins elsewhere, or one that comes back raises `BranchError`."""
-    with pytest.raises(BranchError, match=message):
+    """No root, a path that begins elsewhere, or one that comes back raises `ShapeError`."""
+    with pytest.raises(ShapeError, match=message):
         BranchTree.of(document(**changes)).path()
 
 
@@ -110,8 +110,8 @@ def test_levels_count_branches() -> None:
 
 
 def test_unknown_nodes_are_named() -> None:
-    """A node that does not exist raises `BranchError` with the words that were asked for."""
-    with pytest.raises(BranchError, match="Nothing there: 7"):
+    """A node that does not exist raises `ShapeError` with the words that were asked for."""
+    with pytest.raises(ShapeError, match="Nothing there: 7"):
         BranchTree.of(document()).node(7, "Nothing there")
     assert shown(10**5000) == "int"
 
@@ -151,7 +151,7 @@ def test_the_document_stays_as_it_was(nodes: Any, children: Any, path: list[str]
     before = copy.deepcopy(doc)
     try:
         tree = BranchTree.of(doc)
-    except BranchError:
+    except ShapeError:
         return
     tree.add("new", parent, "user", "Hi")
     assert tree.is_child("new", parent)

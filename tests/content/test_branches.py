@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from innkeeper.prompt.errors import InnkeeperError, LimitError
 from innkeeper.taverns.smart import (
     EDITS,
-    BranchError,
     BranchTree,
     ShapeError,
     SmartOptions,
@@ -135,9 +134,9 @@ def test_removing_a_root() -> None:
     assert truncate_after("q", tree())["roots"] == ["r"]
     assert truncate_after("q", tree(), options=ORIGINAL)["roots"] == ["r", "q"]
     assert delete_branch("r", tree(), "path")["active_path"] == ["q"]
-    with pytest.raises(BranchError):
+    with pytest.raises(ShapeError):
         delete_branch("r", tree(), options=ORIGINAL)
-    with pytest.raises(BranchError, match="no valid root"):
+    with pytest.raises(ShapeError, match="no valid root"):
         delete_branch("r", {"roots": ["r"], "nodes": {"r": {}}, "active_path": ["r"]})
 
 
@@ -254,7 +253,7 @@ class Wrong:
     arguments: tuple[Any, ...]
     words: str
     doc: Any = field(default_factory=tree)
-    error: type[InnkeeperError] = BranchError
+    error: type[InnkeeperError] = ShapeError
 
 
 WRONG = [

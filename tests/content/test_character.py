@@ -9,16 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from innkeeper.content import (
-    Asset,
-    CardError,
-    CardVersion,
-    Character,
-    DepthPrompt,
-    Document,
-    Lorebook,
-    WrongKindError,
-)
+from innkeeper.content import Asset, AssetError, CardVersion, Character, DepthPrompt, Document, Lorebook, WrongKindError
 from innkeeper.content.character import read_character
 from innkeeper.prompt.errors import FormatError, LimitError, UnknownNameError, UsageError
 from innkeeper.prompt.request import BuildRequest
@@ -83,16 +74,16 @@ class Refused:
 
 
 REFUSED = [
-    Refused("not an object", "[]", CardError),
-    Refused("a number", "5", CardError),
-    Refused("empty object", {}, CardError),
-    Refused("only a name", {"name": "x"}, CardError),
-    Refused("no name", card() | {"data": {"description": "x"}}, CardError, "data.name"),
-    Refused("blank name", card(name=" \n"), CardError, "data.name"),
-    Refused("v1 without a name", {"description": "x", "first_mes": "y"}, CardError, "name"),
-    Refused("no spec", {"data": {"name": "x", "description": "y"}}, CardError, "spec"),
+    Refused("not an object", "[]", AssetError),
+    Refused("a number", "5", AssetError),
+    Refused("empty object", {}, AssetError),
+    Refused("only a name", {"name": "x"}, AssetError),
+    Refused("no name", card() | {"data": {"description": "x"}}, AssetError, "data.name"),
+    Refused("blank name", card(name=" \n"), AssetError, "data.name"),
+    Refused("v1 without a name", {"description": "x", "first_mes": "y"}, AssetError, "name"),
+    Refused("no spec", {"data": {"name": "x", "description": "y"}}, AssetError, "spec"),
     Refused("unknown version", card() | {"spec": "chara_card_v9"}, WrongKindError, "spec"),
-    Refused("no data", {"spec": "chara_card_v2", "data": 5}, CardError, "data"),
+    Refused("no data", {"spec": "chara_card_v2", "data": 5}, AssetError, "data"),
     Refused("a lorebook", {"name": "x", "description": "y", "entries": {}}, WrongKindError),
     Refused("a preset", {"prompts": [], "prompt_order": []}, WrongKindError),
     Refused("a chat", {"user_name": "a", "character_name": "b"}, WrongKindError),
@@ -368,7 +359,7 @@ def test_cards_made_by_others(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "error"), [("invalid_missing_name.json", CardError), ("invalid_missing_spec.json", CardError)]
+    ("name", "error"), [("invalid_missing_name.json", AssetError), ("invalid_missing_spec.json", AssetError)]
 )
 def test_broken_cards_made_by_others(name: str, error: type[Exception]) -> None:
     """Broken cards of another project are refused for what is wrong with them."""

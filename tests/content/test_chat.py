@@ -10,16 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from innkeeper.content import (
-    LIMITS,
-    Chat,
-    ChatError,
-    ChatMessage,
-    ContentLimitError,
-    ToolInvocation,
-    WrongKindError,
-    read_chat,
-)
+from innkeeper.content import LIMITS, AssetError, Chat, ChatMessage, ToolInvocation, WrongKindError, read_chat
 from innkeeper.prompt.errors import FormatError, LimitError, UnknownNameError, UsageError
 from innkeeper.prompt.message import Attachment, Message
 from tests import shared
@@ -214,7 +205,7 @@ def test_shapes_of_files(data: bytes, count: int, has_header: bool) -> None:
 def test_a_bad_line_is_found(line: bytes) -> None:
     """An error names the line; leniently read, the line is kept as it is, and said."""
     data = lines(HEADER, USER) + b"\n" + line + b"\n" + lines(REPLY, end="\n")
-    with pytest.raises(ChatError) as caught:
+    with pytest.raises(AssetError) as caught:
         read_chat(data, name="chat.jsonl")
     assert caught.value.where is not None
     assert (caught.value.where.asset, caught.value.where.line) == ("chat.jsonl", 3)
@@ -239,13 +230,13 @@ def test_a_line_that_a_broken_write_left() -> None:
 @pytest.mark.parametrize(
     ("data", "error"),
     [
-        (b"", ChatError),
-        (b"   \n", ChatError),
-        (b"hello\nworld", ChatError),
+        (b"", AssetError),
+        (b"   \n", AssetError),
+        (b"hello\nworld", AssetError),
         (b'{"entries": {}}', WrongKindError),
-        (b'{"a": 1}\n{"b": 2}', ChatError),
-        (b"[1]", ChatError),
-        (b'[{"mes": "x"}, {"a": 1}]', ChatError),
+        (b'{"a": 1}\n{"b": 2}', AssetError),
+        (b"[1]", AssetError),
+        (b'[{"mes": "x"}, {"a": 1}]', AssetError),
         (b'[{"mes": "x"}', FormatError),
     ],
     ids=repr,
@@ -258,7 +249,7 @@ def test_what_is_no_chat(data: bytes, error: type[Exception]) -> None:
 
 def test_an_error_in_a_list_says_which() -> None:
     """The place in the list stands in the error."""
-    with pytest.raises(ChatError) as caught:
+    with pytest.raises(AssetError) as caught:
         Chat.of([USER, {"a": 1}])
     assert caught.value.where is not None
     assert caught.value.where.path == "messages[1]"
@@ -268,7 +259,7 @@ def test_of_takes_chats_only() -> None:
     """A number is a caller's mistake; so is something else in a list."""
     with pytest.raises(UsageError):
         Chat.of(5)
-    with pytest.raises(ChatError):
+    with pytest.raises(AssetError):
         Chat.of([5])
     chat = Chat.of([USER])
     assert Chat.of(chat) is chat
@@ -370,7 +361,7 @@ def test_what_is_created_is_read(text: str) -> None:
 def test_limits(limit: str, data: bytes, lenient: bool) -> None:
     """Each limit holds in every mode and has an error with its name."""
     small = msgspec.structs.replace(LIMITS, chat_messages=3, message_bytes=100, chat_bytes=2_500)
-    with pytest.raises(ContentLimitError) as caught:
+    with pytest.raises(LimitError) as caught:
         read_chat(data, limits=small, lenient=lenient)
     assert caught.value.limit == limit
 

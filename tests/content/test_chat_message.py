@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.content.chat_message import NARRATOR, ChatMessage, ToolInvocation, read_message
-from innkeeper.content.errors import ChatError
+from innkeeper.content.errors import AssetError
 from innkeeper.prompt.errors import UnknownNameError
 
 
@@ -63,8 +63,8 @@ def test_a_message_is_read(case: Case) -> None:
 
 @pytest.mark.parametrize("raw", [{}, {"content": "Hi"}, {"text": "Hi"}])
 def test_what_is_not_a_message_is_refused(raw: dict[str, Any]) -> None:
-    """Neither ``mes`` nor ``role``: `ChatError`, which says what a message has."""
-    with pytest.raises(ChatError) as info:
+    """Neither ``mes`` nor ``role``: `AssetError`, which says what a message has."""
+    with pytest.raises(AssetError) as info:
         read_message(raw)
     assert "`mes`" in str(info.value.hint)
 

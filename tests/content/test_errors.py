@@ -3,8 +3,9 @@
 import msgspec
 import pytest
 
-from innkeeper.content import LIMITS, ContentLimitError, Limits
+from innkeeper.content import LIMITS, Limits
 from innkeeper.content.errors import check_limit
+from innkeeper.prompt.errors import LimitError
 
 
 @pytest.mark.parametrize("name", Limits.__struct_fields__)
@@ -12,7 +13,7 @@ def test_each_limit_is_held(name: str) -> None:
     """What is at a limit passes, what is above is refused with the limit's name and both numbers."""
     allowed = getattr(LIMITS, name)
     check_limit(LIMITS, name, allowed, "the thing")
-    with pytest.raises(ContentLimitError) as caught:
+    with pytest.raises(LimitError) as caught:
         check_limit(LIMITS, name, allowed + 1, "the thing", asset="file.json")
     error = caught.value
     assert (error.limit, error.allowed, error.found) == (name, allowed, allowed + 1)
@@ -48,6 +49,6 @@ def test_the_promised_figures() -> None:
 def test_limits_can_be_changed_one_by_one() -> None:
     """Another value for one limit leaves the others."""
     own = msgspec.structs.replace(LIMITS, json_depth=3)
-    with pytest.raises(ContentLimitError):
+    with pytest.raises(LimitError):
         check_limit(own, "json_depth", 4, "the nesting")
     check_limit(own, "json_keys", LIMITS.json_keys, "the keys")

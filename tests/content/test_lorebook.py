@@ -11,12 +11,11 @@ from hypothesis import given, settings
 
 from innkeeper.content import (
     LIMITS,
+    AssetError,
     CharacterFilter,
-    ContentLimitError,
     Document,
     Lorebook,
     LorebookEntry,
-    LorebookError,
     LorePosition,
     SelectiveLogic,
     Spelling,
@@ -479,7 +478,7 @@ def test_a_risu_regex_is_one_key_and_a_folder_is_off() -> None:
 def test_limits_warn_and_then_refuse(limit: str, raw: dict[str, Any]) -> None:
     """Above a limit there is a finding; far above it an error with its name."""
     small = msgspec.structs.replace(LIMITS, lore_entries=2, lore_keys=2, lore_content_bytes=10)
-    with pytest.raises(ContentLimitError) as caught:
+    with pytest.raises(LimitError) as caught:
         read_lorebook(Document(raw), limits=small)
     assert caught.value.limit == limit
     roomier = msgspec.structs.replace(
@@ -539,7 +538,7 @@ def test_books_made_by_others(path: Path) -> None:
 
 def test_lorebook_error_has_a_hint() -> None:
     """The error says what a lorebook has."""
-    with pytest.raises(LorebookError) as caught:
+    with pytest.raises(AssetError) as caught:
         Lorebook.of({"name": "x"})
     assert "entries" in (caught.value.hint or "")
 

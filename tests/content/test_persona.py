@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from innkeeper.content import Persona, PersonaError, PersonaPosition, load_persona, load_personas
+from innkeeper.content import AssetError, Persona, PersonaPosition, load_persona, load_personas
 from innkeeper.prompt.errors import FormatError, LimitError
 from tests.content.builders import attempt, objects, values
 
@@ -49,7 +49,7 @@ def test_one_of_several() -> None:
     assert load_persona(data).name == "Bob"
     assert load_persona(data, "Ann").name == load_persona(data, "a.png").name == "Ann"
     assert load_persona(b'[{"name": "One"}, {"name": "Two"}]').name == "One"
-    with pytest.raises(PersonaError, match="no persona 'Eve'") as caught:
+    with pytest.raises(AssetError, match="no persona 'Eve'") as caught:
         load_persona(data, "Eve")
     assert caught.value.hint == "there are: Ann, Bob"
 
@@ -57,7 +57,7 @@ def test_one_of_several() -> None:
 @pytest.mark.parametrize("text", ["{}", "5", '{"description": "x"}', "[5]"])
 def test_what_is_no_persona(text: str) -> None:
     """JSON without a name is a typed error."""
-    with pytest.raises(PersonaError):
+    with pytest.raises(AssetError):
         load_personas(text.encode())
 
 

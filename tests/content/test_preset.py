@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from innkeeper.content import (
     GLOBAL_ORDER,
+    AssetError,
     NamesBehavior,
     OrderItem,
     Preset,
-    PresetError,
     PromptItem,
     PromptPosition,
     TextPreset,
@@ -158,7 +158,7 @@ def test_edits() -> None:
 @pytest.mark.parametrize("value", ["[]", "5", "null"])
 def test_what_is_no_preset(value: str) -> None:
     """JSON that is no object is a typed error."""
-    with pytest.raises(PresetError):
+    with pytest.raises(AssetError):
         Preset.of(value)
 
 

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from innkeeper.content import (
+    AssetError,
     ContextTemplate,
     InstructNames,
     InstructTemplate,
-    PresetError,
     PresetFile,
     ReasoningTemplate,
     StoryPosition,
@@ -144,9 +144,9 @@ def test_what_is_no_preset() -> None:
     """Another kind of file, an unknown one and a template where a preset is asked for are typed errors."""
     with pytest.raises(WrongKindError, match="not a preset but a lorebook"):
         load_preset_file(b'{"entries": {}}')
-    with pytest.raises(PresetError):
+    with pytest.raises(AssetError):
         load_preset_file(b'{"a": 1}')
-    with pytest.raises(PresetError, match="not a chat preset but a context template"):
+    with pytest.raises(AssetError, match="not a chat preset but a context template"):
         load_preset(json.dumps(CONTEXT).encode())
 
 

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from innkeeper.dialects import ChatTemplateError, chat_template, convert
+from innkeeper.dialects import chat_template, convert
 from innkeeper.dialects.chat_template import MAX_TEMPLATE_CHARS
 from innkeeper.prompt import LimitError, Message, Tool, UnavailableError
+from innkeeper.prompt.errors import FormatError
 from tests.dialects.talks import ALL, call, message
 
 CHATML = (
@@ -127,7 +128,7 @@ def test_a_user_speaks_next() -> None:
 )
 def test_failures_say_where(template: str, line: int | None, words: str, trusted: bool) -> None:
     """A template that fails is an error with the line; a refusal has the template's words and a way out."""
-    with pytest.raises(ChatTemplateError) as caught:
+    with pytest.raises(FormatError) as caught:
         prompt(template, trusted_template=trusted)
     assert words in str(caught.value)
     assert caught.value.where is not None
@@ -200,7 +201,7 @@ def test_any_template_ends_in_a_prompt_or_a_typed_error(pieces: list[str]) -> No
     outcome: object = None
     try:
         outcome = prompt("".join(pieces))
-    except (ChatTemplateError, LimitError) as error:
+    except (FormatError, LimitError) as error:
         outcome = error.where
     assert outcome is not None
 

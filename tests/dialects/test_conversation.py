@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.dialects import DIALECTS, DialectOptionError, convert
+from innkeeper.dialects import DIALECTS, convert
 from innkeeper.prompt import ConfigError, InnkeeperError
 from tests.dialects.talks import call, kinds, message, said
 
@@ -24,7 +24,7 @@ OPENAI = DIALECTS["openai"]
 )
 def test_choices_are_checked(options: dict[str, Any], allowed: str) -> None:
     """A choice that does not exist raises, naming dialect and option, and lists those that do."""
-    with pytest.raises(DialectOptionError) as caught:
+    with pytest.raises(ConfigError) as caught:
         convert([message()], **options)
     assert allowed in str(caught.value.hint)
     assert str(caught.value).startswith("openai: option ")

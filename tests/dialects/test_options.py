@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from innkeeper.dialects import DIALECTS, DialectOptionError
+from innkeeper.dialects import DIALECTS
 from innkeeper.dialects.options import ResponseFormat, neutral, stop_list
 from innkeeper.prompt import FrozenDict
+from innkeeper.prompt.errors import ConfigError
 from tests.dialects.talks import ALL, message, said
 
 OPENAI = DIALECTS["openai"]
@@ -67,7 +68,7 @@ def test_extra_under_another_name() -> None:
 
 def test_extra_must_be_an_object() -> None:
     """Anything else is a caller's mistake."""
-    with pytest.raises(DialectOptionError):
+    with pytest.raises(ConfigError):
         body(extra=[1])
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.dialects import DIALECTS, INSTRUCTS, DialectOptionError, Instruct, convert
+from innkeeper.dialects import DIALECTS, INSTRUCTS, Instruct, convert
 from innkeeper.prompt import ConfigError, Tool, UnknownNameError
 from tests.dialects.talks import call, kinds, message, said
 
@@ -186,6 +186,6 @@ def test_request() -> None:
 
 def test_a_bad_reply() -> None:
     """Somebody who cannot speak next is a typed error that names who can."""
-    with pytest.raises(DialectOptionError) as caught:
+    with pytest.raises(ConfigError) as caught:
         convert(TEXT_TALK, "text", reply="system")
     assert "assistant, user, none" in str(caught.value.hint)

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from innkeeper.service.errors import BodyLimitError, OverloadError, SlowBodyError, TimeBudgetError
+from innkeeper.prompt.errors import LimitError
+from innkeeper.service.errors import OverloadError, SlowBodyError, TimeBudgetError
 from innkeeper.service.guard import BodyReader, announced
 from innkeeper.service.settings import Settings
 from innkeeper.service.work import Expired, Gate, Work
@@ -149,8 +150,8 @@ GONE = {"type": "http.disconnect"}
         ([PART, LAST], {}, None),
         ([PART, GONE], {}, SlowBodyError),
         ([PART], {}, SlowBodyError),
-        ([PART, PART, PART, LAST], {}, BodyLimitError),
-        ([LAST], {"content-length": "11"}, BodyLimitError),
+        ([PART, PART, PART, LAST], {}, LimitError),
+        ([LAST], {"content-length": "11"}, LimitError),
     ],
     ids=["whole", "gone", "slow", "large", "announced"],
 )

@@ -12,17 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.prompt import TokenCounter
-from innkeeper.tokens import (
-    MODELS,
-    VOCABULARIES,
-    Counter,
-    Foreign,
-    Memo,
-    PreloadError,
-    Vocabularies,
-    counter,
-    default_counter,
-)
+from innkeeper.prompt.errors import UnavailableError
+from innkeeper.tokens import MODELS, VOCABULARIES, Counter, Foreign, Memo, Vocabularies, counter, default_counter
 from innkeeper.tokens.counter import DIGEST_ABOVE, TextKey, key_bytes, text_key
 from tests.tokens.doubles import Broken, Panic, Words
 from tests.tokens.engines.test_model_files import words
@@ -324,7 +315,7 @@ def test_preload(path: Path) -> None:
     done = Counter(registry).preload(["gpt-4"])
     assert done.loaded == ("o200k_base", str(path), "cl100k_base")
     assert list(done.failed) == [missing]
-    with pytest.raises(PreloadError, match=r"none\.json") as caught:
+    with pytest.raises(UnavailableError, match=r"none\.json") as caught:
         Counter(registry).preload(strict=True)
     assert list(caught.value.failed) == [missing]
 

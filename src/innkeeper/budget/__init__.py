@@ -12,7 +12,6 @@ Trimming is pure: blocks go in, blocks come out, some of them disabled. The step
 
 from innkeeper.budget.accounting import Accounting, Explanation, Line, Row, accounting, explain
 from innkeeper.budget.costing import Cost, Costing, framing_of
-from innkeeper.budget.errors import BudgetError
 from innkeeper.budget.fit import FIT, FitConfig, fit, fit_state
 from innkeeper.budget.prefix import PrefixChange, PrefixReport, prefix_report
 from innkeeper.budget.report import EvictionReason, EvictionRecord, GroupTotal, TrimReport, TrimResult
@@ -38,7 +37,6 @@ __all__ = [
     "TRIMMING",
     "Accounting",
     "BaseStrategy",
-    "BudgetError",
     "ChatWindow",
     "Cost",
     "Costing",

@@ -59,7 +59,7 @@ class Costing:
     include_message_metadata_tokens: bool = False
 
     def __post_init__(self) -> None:
-        """Raise `BudgetError` for overheads that are not whole numbers."""
+        """Raise `UsageError` for overheads that are not whole numbers."""
         whole("message_overhead_tokens", self.message_overhead_tokens)
         whole("attachment_tokens", self.attachment_tokens)
 

@@ -83,14 +83,14 @@ class StrategyChoice:
     history_tokens: int | None
 
     def chosen(self, state: State | None = None) -> Strategy:
-        """The strategy of this build. Raises `UnknownNameError`, and `BudgetError` for options that do not fit."""
+        """The strategy of this build. Raises `UnknownNameError`, and `UsageError` for options that do not fit."""
         value = self.strategy if state is None else resolved(self.strategy, state)
         options = {name: getattr(self, name) for name in ("step_tokens", "step_messages", "history_tokens")}
         return self.strategies.make(value, {name: number for name, number in options.items() if number is not None})
 
 
 def check_tokens(name: str, value: Setting) -> None:
-    """Raise `BudgetError` for what is neither a whole number of tokens from 0 up, nor a function, nor absent."""
+    """Raise `UsageError` for what is neither a whole number of tokens from 0 up, nor a function, nor absent."""
     if value is not None and not callable(value):
         whole(name, value)
 
@@ -101,7 +101,7 @@ def resolved(value: Setting, state: State) -> Any:
 
 
 def tokens_setting(name: str, value: Setting, state: State) -> int | None:
-    """A number of tokens. Raises `BudgetError` when the function gives anything else."""
+    """A number of tokens. Raises `UsageError` when the function gives anything else."""
     tokens = resolved(value, state)
     return None if tokens is None else whole(name, tokens)
 

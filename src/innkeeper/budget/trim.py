@@ -8,11 +8,12 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from innkeeper.budget.costing import Costing
-from innkeeper.budget.errors import BudgetError, whole
+from innkeeper.budget.errors import whole
 from innkeeper.budget.report import EvictionReason, EvictionRecord, GroupTotal, TrimReport, TrimResult
 from innkeeper.budget.strategies import STRATEGIES, Strategy
 from innkeeper.budget.unit import Unit, latest_user, pass_of, units_of
 from innkeeper.prompt import Block, MaxTokensExceededError, Plan, TokenCounter, UnknownNameError
+from innkeeper.prompt.errors import UsageError
 from innkeeper.tokens.framing import NO_FRAMING, Framing
 from innkeeper.tokens.tools import count_tools
 
@@ -39,14 +40,14 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
     def of(cls, max_tokens: int | None, reserve_tokens: int = 0, budget_tokens: int | None = None) -> Room:
         """The budget if it is given, else window minus reserve and never below 0.
 
-        Raises `BudgetError` when there is neither, and for numbers that are negative or not whole.
+        Raises `UsageError` when there is neither, and for numbers that are negative or not whole.
         """
         whole("reserve_tokens", reserve_tokens)
         for name, value in (("max_tokens", max_tokens), ("budget_tokens", budget_tokens)):
             if value is not None:
                 whole(name, value)
         if budget_tokens is None and max_tokens is None:
-            raise BudgetError("no token budget", hint="give max_tokens (the context window) or budget_tokens")
+            raise UsageError("no token budget", hint="give max_tokens (the context window) or budget_tokens")
         rest = max((max_tokens or 0) - reserve_tokens, 0)
         budget = rest if budget_tokens is None else budget_tokens
         return cls(budget_tokens=budget, max_tokens=max_tokens, reserve_tokens=reserve_tokens)
@@ -80,7 +81,7 @@ def trim(  # noqa: PLR0913 - the parameters of the document
     blocks (tools). For the rest see `Costing` and `innkeeper.budget.strategies`.
 
     Raises:
-        BudgetError: no budget, or numbers that make no sense.
+        UsageError: no budget, or numbers that make no sense.
         UnknownNameError: an unknown strategy or ``on_overflow``.
         MaxTokensExceededError: what may not be evicted does not fit, unless ``on_overflow`` is ``return``.
     """

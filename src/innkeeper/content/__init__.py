@@ -29,17 +29,12 @@ if TYPE_CHECKING:
     from innkeeper.content.entry import Spelling as Spelling
     from innkeeper.content.entry import split_decorators as split_decorators
     from innkeeper.content.errors import LIMITS as LIMITS
-    from innkeeper.content.errors import CardError as CardError
-    from innkeeper.content.errors import ChatError as ChatError
-    from innkeeper.content.errors import ContentLimitError as ContentLimitError
+    from innkeeper.content.errors import AssetError as AssetError
     from innkeeper.content.errors import DamagedFileError as DamagedFileError
     from innkeeper.content.errors import JsonError as JsonError
     from innkeeper.content.errors import Limits as Limits
-    from innkeeper.content.errors import LorebookError as LorebookError
     from innkeeper.content.errors import MissingFileError as MissingFileError
     from innkeeper.content.errors import OutputExistsError as OutputExistsError
-    from innkeeper.content.errors import PersonaError as PersonaError
-    from innkeeper.content.errors import PresetError as PresetError
     from innkeeper.content.errors import WrongKindError as WrongKindError
     from innkeeper.content.files.format import CardFile as CardFile
     from innkeeper.content.files.formats import Sniffed as Sniffed
@@ -90,22 +85,21 @@ if TYPE_CHECKING:
     from innkeeper.content.templates import StoryPosition as StoryPosition
     from innkeeper.content.templates import SystemPrompt as SystemPrompt
     from innkeeper.content.validation import validate as validate
+    from innkeeper.prompt.errors import LimitError as LimitError
 
 _HOMES: Final = {
     "ABSENT": "json",
     "DamagedFileError": "errors",
     "Asset": "asset",
     "BadLine": "chat",
-    "CardError": "errors",
+    "AssetError": "errors",
     "CardFile": "files.format",
     "CardVersion": "card_versions",
     "WrongKindError": "errors",
     "Character": "character",
     "CharacterFilter": "entry",
     "Chat": "chat",
-    "ChatError": "errors",
     "ChatMessage": "chat_message",
-    "ContentLimitError": "errors",
     "ContextTemplate": "templates",
     "Decorator": "entry",
     "DepthPrompt": "character",
@@ -122,16 +116,13 @@ _HOMES: Final = {
     "LorePosition": "entry",
     "Lorebook": "lorebook",
     "LorebookEntry": "entry",
-    "LorebookError": "errors",
     "MissingFileError": "errors",
     "OutputExistsError": "errors",
     "NamesBehavior": "preset",
     "OrderItem": "preset",
     "Persona": "persona",
-    "PersonaError": "errors",
     "PersonaPosition": "persona",
     "Preset": "preset",
-    "PresetError": "errors",
     "PresetFile": "files.loading",
     "PromptItem": "preset",
     "PromptOrder": "preset",
@@ -181,16 +172,14 @@ __all__ = [
     "GLOBAL_ORDER",
     "LIMITS",
     "Asset",
+    "AssetError",
     "BadLine",
-    "CardError",
     "CardFile",
     "CardVersion",
     "Character",
     "CharacterFilter",
     "Chat",
-    "ChatError",
     "ChatMessage",
-    "ContentLimitError",
     "ContextTemplate",
     "DamagedFileError",
     "Decorator",
@@ -206,16 +195,13 @@ __all__ = [
     "LorePosition",
     "Lorebook",
     "LorebookEntry",
-    "LorebookError",
     "MissingFileError",
     "NamesBehavior",
     "OrderItem",
     "OutputExistsError",
     "Persona",
-    "PersonaError",
     "PersonaPosition",
     "Preset",
-    "PresetError",
     "PresetFile",
     "PromptItem",
     "PromptOrder",

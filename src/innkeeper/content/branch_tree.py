@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, Final, Protocol
 
-from innkeeper.content.json.values import ShapeError, copied
+from innkeeper.content.json.values import ShapeError, copied, wrong_type
 from innkeeper.prompt.determinism import Clock
-from innkeeper.prompt.errors import FormatError, Where
+from innkeeper.prompt.errors import Where
 
-__all__ = ["BranchError", "BranchOptions", "BranchTree", "Stamp", "shown"]
+__all__ = ["BranchOptions", "BranchTree", "ShapeError", "Stamp", "shown"]
 
 
 class BranchOptions(Protocol):
@@ -30,10 +30,6 @@ class BranchOptions(Protocol):
     def lossy_merges(self) -> bool:
         """Whether to lose what the original loses."""
         ...
-
-
-class BranchError(FormatError, ValueError):
-    """A chat document, or what is asked of it, does not hold together. ``message`` is the original's text where it has one."""
 
 
 def shown(value: Any) -> str:
@@ -80,16 +76,16 @@ class BranchTree:
         """A document, copied. Without options a change is stamped with the beginning of 1970.
 
         Raises:
-            BranchError: there is none, it is not an object, or parents form a circle.
+            ShapeError: there is none, it is not an object, or parents form a circle.
             ShapeError: a part of it has the wrong type.
             LimitError: it is too deep.
         """
         if doc is None:
             msg = "Either 'doc' or 'file' must be provided"
-            raise BranchError(msg)
+            raise ShapeError(msg)
         if not isinstance(doc, Mapping):
             msg = "doc must be a dictionary"
-            raise BranchError(msg)
+            raise ShapeError(msg)
         own = copied(dict(doc), "doc")
         nodes = {name: _node(node, name) for name, node in _mapping(own, "nodes").items()}
         children = {name: _ids(listed, f"children.{name}") for name, listed in _mapping(own, "children").items()}
@@ -99,16 +95,16 @@ class BranchTree:
         return cls(own, nodes, children, path, roots, Stamp(now), lossy)
 
     def node(self, name: Any, what: str = "Node not found") -> dict[str, Any]:
-        """The node of this id. Raises `BranchError` with the words of ``what``."""
+        """The node of this id. Raises `ShapeError` with the words of ``what``."""
         if isinstance(name, str) and name in self.nodes:
             return self.nodes[name]
         msg = f"{what}: {shown(name)}"
-        raise BranchError(msg, where=Where(path="nodes"))
+        raise ShapeError(msg, where=Where(path="nodes"))
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
     def path(self) -> list[str]:
-        """The active path as far as it holds together, or its first root alone. Raises `BranchError` without any root."""
+        """The active path as far as it holds together, or its first root alone. Raises `ShapeError` without any root."""
         start = self._start()
         found, parent = {start: None}, start
         for name in self.active_path[1:] if self.active_path[:1] == [start] else ():
@@ -116,7 +112,7 @@ class BranchTree:
                 break
             if name in found:
                 msg = f"active_path comes to {name} twice"
-                raise BranchError(msg, where=Where(path="active_path"))
+                raise ShapeError(msg, where=Where(path="active_path"))
             found[name], parent = None, name
         return list(found)
 
@@ -127,10 +123,10 @@ class BranchTree:
             start = self.roots[0]
         else:
             msg = "invalid doc: no valid root found in roots or active_path"
-            raise BranchError(msg, where=Where(path="roots"))
+            raise ShapeError(msg, where=Where(path="roots"))
         if self.roots and start not in self.roots:
             msg = f"active_path root '{start}' not in roots array"
-            raise BranchError(msg, where=Where(path="active_path[0]"))
+            raise ShapeError(msg, where=Where(path="active_path[0]"))
         return start
 
     def is_child(self, name: str, parent: str) -> bool:
@@ -200,31 +196,31 @@ class BranchTree:
 def _mapping(doc: Mapping[str, Any], part: str) -> dict[str, Any]:
     found = doc.get(part) or {}
     if not isinstance(found, dict):
-        raise ShapeError(part, "an object", found)
+        raise wrong_type(part, "an object", found)
     return found
 
 
 def _node(node: Any, name: str) -> dict[str, Any]:
     if node is not None and not isinstance(node, dict):
-        raise ShapeError(f"nodes.{name}", "an object", node)
+        raise wrong_type(f"nodes.{name}", "an object", node)
     found = node or {}
     if not isinstance(found.get("pid"), (str, type(None))):
-        raise ShapeError(f"nodes.{name}.pid", "a node's id or null", found["pid"])
+        raise wrong_type(f"nodes.{name}.pid", "a node's id or null", found["pid"])
     return found
 
 
 def _ids(value: Any, path: str) -> list[str]:
     found = value or []
     if not isinstance(found, list):
-        raise ShapeError(path, "an array of node ids", value)
+        raise wrong_type(path, "an array of node ids", value)
     for place, name in enumerate(found):
         if not isinstance(name, str):
-            raise ShapeError(f"{path}[{place}]", "a node's id", name)
+            raise wrong_type(f"{path}[{place}]", "a node's id", name)
     return found
 
 
 def _check_parents(nodes: Mapping[str, Mapping[str, Any]]) -> None:
-    """Raises `BranchError` where following ``pid`` comes back to where it began."""
+    """Raises `ShapeError` where following ``pid`` comes back to where it began."""
     ends: set[str] = set()
     for name in nodes:
         walked: dict[str, None] = {}
@@ -232,7 +228,7 @@ def _check_parents(nodes: Mapping[str, Mapping[str, Any]]) -> None:
         while current is not None and current in nodes and current not in ends:
             if current in walked:
                 msg = f"the parents of {current} form a circle"
-                raise BranchError(msg, where=Where(path=f"nodes.{current}.pid"), hint="give one of them another pid")
+                raise ShapeError(msg, where=Where(path=f"nodes.{current}.pid"), hint="give one of them another pid")
             walked[current] = None
             current = nodes[current].get("pid")
         ends.update(walked)

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from innkeeper.content.branch_tree import BranchError, BranchTree, shown
-from innkeeper.content.json.values import ShapeError, text_of
+from innkeeper.content.branch_tree import BranchTree, shown
+from innkeeper.content.json.values import ShapeError, text_of, wrong_type
 from innkeeper.prompt.errors import Where
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def openai_messages(doc: Any = None, *, options: BranchOptions | None = None) ->
     """``{messages, path}``: the active path as messages, up to the first step that does not hold together.
 
     An assistant's empty message at its end that waits for an answer (its id has ``retry`` or ``append``) is left out of
-    the messages. Raises `BranchError`.
+    the messages. Raises `ShapeError`.
     """
     tree = BranchTree.of(doc, options)
     path = tree.path()
@@ -61,14 +61,14 @@ def openai_messages(doc: Any = None, *, options: BranchOptions | None = None) ->
 
 
 def branch_table(doc: Any = None, *, options: BranchOptions | None = None) -> dict[str, Any]:
-    """``{latest, levels}``: for each node of the active path its place j (from 1) among the n beside it. Raises `BranchError`."""
+    """``{latest, levels}``: for each node of the active path its place j (from 1) among the n beside it. Raises `ShapeError`."""
     levels = BranchTree.of(doc, options).levels()
     latest = {key: levels[-1][key] for key in ("depth", "j", "n", "node_id")}
     return {"latest": latest, "levels": levels}
 
 
 def get_latest_message(doc: Any = None, *, options: BranchOptions | None = None) -> dict[str, Any]:
-    """``{node_id, role, content, depth}`` of the active path's last node. Raises `BranchError`."""
+    """``{node_id, role, content, depth}`` of the active path's last node. Raises `ShapeError`."""
     tree = BranchTree.of(doc, options)
     path = tree.path()
     name = path[-1]
@@ -167,7 +167,7 @@ def _retry(
     _check_role(role)
     if pid is None:
         msg = "Cannot retry root node"
-        raise BranchError(msg, where=Where(path=f"nodes.{retry_node_id}.pid"))
+        raise ShapeError(msg, where=Where(path=f"nodes.{retry_node_id}.pid"))
     tree.node(pid, "Parent node not found")
     tree.add(new_node_id, pid, role, content)
     if retry_node_id in tree.active_path:
@@ -190,7 +190,7 @@ def _retry(
 def _retry_user(tree: BranchTree, *, user_node_id: Any) -> Edit:
     if tree.node(user_node_id, "User node not found").get("role") != "user":
         msg = f"Node {user_node_id} is not a user message"
-        raise BranchError(msg, where=Where(path=f"nodes.{user_node_id}.role"))
+        raise ShapeError(msg, where=Where(path=f"nodes.{user_node_id}.role"))
     answer = _answered(tree, user_node_id)
     if answer is not None:
         found = {"action": "retry_assistant", "assistant_node_id": answer, "user_node_id": user_node_id}
@@ -224,10 +224,10 @@ def _answered(tree: BranchTree, name: str) -> str | None:
 
 def _switch(tree: BranchTree, return_mode: Any = "doc", *, target_j: Any) -> Edit:
     if not isinstance(target_j, int):
-        raise ShapeError("target_j", "a whole number", target_j)
+        raise wrong_type("target_j", "a whole number", target_j)
     if not tree.active_path:
         msg = "active_path is empty"
-        raise BranchError(msg, where=Where(path="active_path"))
+        raise ShapeError(msg, where=Where(path="active_path"))
     target, beside = _target(tree, target_j)
     tree.active_path[-1:] = [target]
     doc = tree.written("active_path")
@@ -253,13 +253,13 @@ def _target(tree: BranchTree, target_j: int) -> tuple[str, list[str]]:
     beside = tree.roots if parent is None else tree.children.get(parent, [])
     if parent is None and len(beside) < 2:  # noqa: PLR2004 - another one
         msg = "Cannot switch branch: only one root node exists"
-        raise BranchError(msg, where=Where(path="roots"))
+        raise ShapeError(msg, where=Where(path="roots"))
     if not beside:
         msg = f"No siblings found for parent: {parent}"
-        raise BranchError(msg, where=Where(path=f"children.{parent}"))
+        raise ShapeError(msg, where=Where(path=f"children.{parent}"))
     if not 1 <= target_j <= len(beside):
         msg = f"Invalid target_j={shown(target_j)}, must be between 1 and {len(beside)}"
-        raise BranchError(msg, where=Where(path="target_j"))
+        raise ShapeError(msg, where=Where(path="target_j"))
     target = beside[target_j - 1]
     tree.node(target, "Target root node not found" if parent is None else "Target node not found")
     return target, beside
@@ -268,16 +268,16 @@ def _target(tree: BranchTree, target_j: int) -> tuple[str, list[str]]:
 def _check_new(tree: BranchTree, name: Any, what: str) -> None:
     if not isinstance(name, str):
         what = "node_id"
-        raise ShapeError(what, "a node's id", name)
+        raise wrong_type(what, "a node's id", name)
     if name in tree.nodes:
         msg = f"{what}: {name}"
-        raise BranchError(msg, where=Where(path=f"nodes.{name}"))
+        raise ShapeError(msg, where=Where(path=f"nodes.{name}"))
 
 
 def _check_role(role: Any) -> None:
     if role not in _ROLES:
         msg = f"Invalid role: {shown(role)}"
-        raise BranchError(msg, where=Where(path="role"), hint="roles of a chat are system, user and assistant")
+        raise ShapeError(msg, where=Where(path="role"), hint="roles of a chat are system, user and assistant")
 
 
 def _mode(return_mode: Any) -> str:
@@ -311,12 +311,12 @@ operation's arguments by name. For who keeps the new document whatever the answe
 def update_message(
     node_id: Any, content: Any, doc: Any = None, return_mode: Any = "doc", *, options: BranchOptions | None = None
 ) -> dict[str, Any]:
-    """Another content for a node. ``return_mode``: ``doc``, ``node``, ``none``. Raises `BranchError`."""
+    """Another content for a node. ``return_mode``: ``doc``, ``node``, ``none``. Raises `ShapeError`."""
     return _update(BranchTree.of(doc, options), return_mode, node_id=node_id, content=content).answer
 
 
 def truncate_after(node_id: Any, doc: Any = None, *, options: BranchOptions | None = None) -> dict[str, Any]:
-    """The document without a node and what ``children`` lists below it. Raises `BranchError`."""
+    """The document without a node and what ``children`` lists below it. Raises `ShapeError`."""
     return _truncate(BranchTree.of(doc, options), node_id=node_id).answer
 
 
@@ -332,7 +332,7 @@ def append_message(
 ) -> dict[str, Any]:
     """A new node below ``pid``, and an assistant's empty one below it that waits for an answer.
 
-    ``return_mode``: ``doc``, ``node``, ``path``, ``none``. Raises `BranchError`.
+    ``return_mode``: ``doc``, ``node``, ``path``, ``none``. Raises `ShapeError`.
     """
     tree = BranchTree.of(doc, options)
     return _append(tree, return_mode, node_id=node_id, pid=pid, role=role, content=content).answer
@@ -343,7 +343,7 @@ def delete_branch(
 ) -> dict[str, Any]:
     """A node and what is below it removed; the active path goes to a branch beside it, or ends before it.
 
-    ``return_mode``: ``doc``, ``path``, ``none``. Raises `BranchError`, also where no root is left.
+    ``return_mode``: ``doc``, ``path``, ``none``. Raises `ShapeError`, also where no root is left.
     """
     return _delete(BranchTree.of(doc, options), return_mode, node_id=node_id).answer
 
@@ -360,7 +360,7 @@ def retry_branch(
 ) -> dict[str, Any]:
     """A new node beside another, which takes its place on the active path.
 
-    ``return_mode``: ``doc``, ``path``, ``none``. Raises `BranchError`.
+    ``return_mode``: ``doc``, ``path``, ``none``. Raises `ShapeError`.
     """
     tree = BranchTree.of(doc, options)
     edit = _retry(tree, return_mode, new_node_id=new_node_id, retry_node_id=retry_node_id, role=role, content=content)
@@ -370,7 +370,7 @@ def retry_branch(
 def retry_user_message(user_node_id: Any, doc: Any = None, *, options: BranchOptions | None = None) -> dict[str, Any]:
     """Which assistant's message answers a user's (``retry_assistant``), or a new empty one below it (``create_assistant``).
 
-    Raises `BranchError`.
+    Raises `ShapeError`.
     """
     return _retry_user(BranchTree.of(doc, options), user_node_id=user_node_id).answer
 
@@ -380,6 +380,6 @@ def switch_branch(
 ) -> dict[str, Any]:
     """The ``target_j``-th branch (from 1) in place of the active path's last node.
 
-    ``return_mode``: ``doc``, ``node``, ``path``, ``none``. Raises `BranchError`.
+    ``return_mode``: ``doc``, ``node``, ``path``, ``none``. Raises `ShapeError`.
     """
     return _switch(BranchTree.of(doc, options), return_mode, target_j=target_j).answer

@@ -15,7 +15,7 @@ import msgspec
 
 from innkeeper.content.asset import DEFAULT_ASSETS, Asset
 from innkeeper.content.card_versions import SPECS, TEXT_FIELDS, V1_NAMES, CardVersion, field_edits, version_edits
-from innkeeper.content.errors import LIMITS, CardError, Limits, LorebookError, WrongKindError
+from innkeeper.content.errors import CARD_HINT, LIMITS, AssetError, Limits, WrongKindError
 from innkeeper.content.finding import Finding, Level, Path, shown
 from innkeeper.content.json.document import Document, remembered
 from innkeeper.content.json.kinds import kind_of_json
@@ -78,9 +78,9 @@ class Character(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """A character from itself, a card as a JSON object, or JSON text. Remembered by content.
 
         Raises:
-            CardError: it is not a card, or one without a name.
+            AssetError: it is not a card, or one without a name.
             FormatError: the text is not JSON.
-            ContentLimitError: it is beyond a limit.
+            LimitError: it is beyond a limit.
         """
         return value if isinstance(value, Character) else remembered(_READ, value, read_character, what="a character")
 
@@ -190,14 +190,14 @@ def read_character(document: Document, *, limits: Limits = LIMITS, lenient: bool
         lenient: accept a card without ``spec`` or of an unknown one, with a finding.
 
     Raises:
-        CardError: it is not a card.
+        AssetError: it is not a card.
         WrongKindError: it follows a specification that is not read.
         WrongKindError: it is something else that is read elsewhere.
     """
     findings = FindingCollector(limits.findings, document.findings)
     tree = document.tree
     if not isinstance(tree, dict):
-        raise CardError(f"a card is a JSON object, not {shown(tree)}")
+        raise AssetError(f"a card is a JSON object, not {shown(tree)}", hint=CARD_HINT)
     version = _version(tree, findings, lenient=lenient)
     if version is CardVersion.V1:
         return _read_v1(document, findings)
@@ -222,7 +222,7 @@ def _is_v1(tree: Mapping[str, Any]) -> bool:
     return "name" in present and len(present) > 1
 
 
-def _refusal(tree: dict[str, Any], spec: Any) -> CardError | WrongKindError:
+def _refusal(tree: dict[str, Any], spec: Any) -> AssetError | WrongKindError:
     where = Where(path="spec")
     if isinstance(spec, str) and spec.startswith("chara_card"):
         hint = "V1, V2 and V3 are read; lenient=True reads the rest as V3"
@@ -232,12 +232,10 @@ def _refusal(tree: dict[str, Any], spec: Any) -> CardError | WrongKindError:
         return WrongKindError(f"this is not a character card but a {kind}", found=kind)
     if isinstance(tree.get("data"), dict):
         hint = 'add "spec": "chara_card_v2" and "spec_version": "2.0", or read it with lenient=True'
-        return CardError(f"the card does not say its specification: spec is {shown(spec)}", where=where, hint=hint)
+        return AssetError(f"the card does not say its specification: spec is {shown(spec)}", where=where, hint=hint)
     if _is_v1({**tree, "name": "?"}):
-        return CardError("the character has no name", where=Where(path="name"), hint="give it a name")
-    return CardError(
-        "this JSON is not a character card", hint="a card has `spec` and `data`, or at least name and description"
-    )
+        return AssetError("the character has no name", where=Where(path="name"), hint="give it a name")
+    return AssetError("this JSON is not a character card", hint=CARD_HINT)
 
 
 def _read_v1(document: Document, findings: FindingCollector) -> Character:
@@ -286,7 +284,9 @@ def _data(tree: dict[str, Any], findings: FindingCollector) -> dict[str, Any]:
     data = tree.get("data")
     if not isinstance(data, dict):
         if not _is_v1(tree):
-            raise CardError(f"the card's data is {shown(data)}, not an object", where=Where(path="data"))
+            raise AssetError(
+                f"the card's data is {shown(data)}, not an object", where=Where(path="data"), hint=CARD_HINT
+            )
         findings.add("no-data", "the card has no data; its V1 fields are used", ("data",))
         data = {}
     spare = {name: tree[name] for name in V1_NAMES if data.get(name) is None and isinstance(tree.get(name), str)}
@@ -297,7 +297,7 @@ def _data(tree: dict[str, Any], findings: FindingCollector) -> dict[str, Any]:
 
 def _demand_name(name: str, path: Path) -> None:
     if not name.strip():
-        raise CardError("the character has no name", where=Where(path=".".join(map(str, path))), hint="give it a name")
+        raise AssetError("the character has no name", where=Where(path=".".join(map(str, path))), hint="give it a name")
 
 
 def _note_newer(spec_version: str, version: CardVersion, findings: FindingCollector) -> None:
@@ -332,7 +332,7 @@ def _book(document: Document, record: Record, limits: Limits) -> Lorebook | None
     path = (*record.path, "character_book")
     try:
         return read_lorebook(document, path, limits=limits, findings=record.findings)
-    except LorebookError as error:
+    except AssetError as error:
         record.findings.add("bad-lorebook", f"{error.message}; the card is read without it", path)
         return None
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from innkeeper.content.chat_message import ChatMessage, read_message
-from innkeeper.content.errors import LIMITS, ChatError, Limits, WrongKindError, check_limit, limit_error
+from innkeeper.content.errors import LIMITS, AssetError, Limits, WrongKindError, check_limit, limit_error
 from innkeeper.content.finding import Finding, Path, show_path
 from innkeeper.content.json import ABSENT
 from innkeeper.content.json.document import Document
@@ -60,9 +60,9 @@ class Chat(msgspec.Struct, frozen=True, kw_only=True):
         """A chat from itself, a list of messages, an object with ``messages``, or text (JSON or JSON lines).
 
         Raises:
-            ChatError: something in it is not a message.
+            AssetError: something in it is not a message.
             FormatError: the text is not JSON.
-            ContentLimitError: it is beyond a limit.
+            LimitError: it is beyond a limit.
         """
         if isinstance(value, Chat):
             return value
@@ -180,7 +180,7 @@ def _plain(item: Any) -> Any:
     if isinstance(item, Message):
         return item.to_dict()
     if not isinstance(item, Mapping):
-        raise ChatError(f"a message is an object, not {type(item).__name__}")
+        raise AssetError(f"a message is an object, not {type(item).__name__}")
     return item
 
 
@@ -202,9 +202,9 @@ def read_chat(data: bytes, *, limits: Limits = LIMITS, name: str | None = None, 
         lenient: keep a line that is not a message as it is, with a finding, instead of refusing the file.
 
     Raises:
-        ChatError: something in it is not a message; ``where`` has its line or its place in the list.
+        AssetError: something in it is not a message; ``where`` has its line or its place in the list.
         WrongKindError: it is something else that is read elsewhere.
-        ContentLimitError: too many messages, or one that is too long.
+        LimitError: too many messages, or one that is too long.
     """
     check_limit(limits, "chat_bytes", len(data), "the chat", asset=name)
     findings: list[Finding] = []
@@ -248,7 +248,7 @@ def _read_object(tree: dict[str, Any], data: bytes, findings: list[Finding], lim
             messages=(_message(tree, data.strip(), limits, Where(asset=name, line=1)),), data=data, is_lines=True
         )
     if kind == "unknown":
-        raise ChatError(
+        raise AssetError(
             "this JSON is not a chat", where=Where(asset=name), hint="a chat is a list of messages, or JSON lines"
         )
     raise WrongKindError(f"this is not a chat but a {kind}", found=kind, where=Where(asset=name))
@@ -267,7 +267,7 @@ def _read_list(items: Any, data: bytes, findings: list[Finding], limits: Limits,
     for index, item in enumerate(items):
         where = Where(asset=name, path=show_path(("messages", index)))
         if not isinstance(item, dict):
-            raise ChatError(f"a message is an object, not {type(item).__name__}", where=where)
+            raise AssetError(f"a message is an object, not {type(item).__name__}", where=where)
         messages.append(_message(item, None, limits, where))
     return Chat(messages=tuple(messages), findings=tuple(findings), data=data)
 
@@ -277,7 +277,7 @@ def _message(raw: dict[str, Any], line: bytes | None, limits: Limits, where: Whe
     try:
         message = read_message(raw, line)
     except FormatError as error:
-        raise ChatError(error.message, where=where, hint=error.hint) from error
+        raise AssetError(error.message, where=where, hint=error.hint) from error
     if len(message.text) * 4 > limits.message_bytes:
         size = len(message.text.encode(errors="replace"))
         check_limit(limits, "message_bytes", size, f"the text of a message ({where})", asset=where.asset)
@@ -305,7 +305,7 @@ class _Lines:
             if line.strip():
                 self._line(line, number, is_last=number == len(lines))
         if self.header is None and not self.messages:
-            raise ChatError("there is no message in this file", where=Where(asset=self.name))
+            raise AssetError("there is no message in this file", where=Where(asset=self.name))
         return Chat(
             messages=tuple(self.messages),
             header=self.header,
@@ -326,7 +326,7 @@ class _Lines:
             torn = is_last and (self.header is not None or bool(self.messages))
             if not (self.lenient or torn):
                 hint = error.hint or "lenient=True keeps lines that are not messages"
-                raise ChatError(error.message, where=_at_line(error.where, number, self.name), hint=hint) from error
+                raise AssetError(error.message, where=_at_line(error.where, number, self.name), hint=hint) from error
             rule = "torn-line" if torn else "bad-line"
             self.findings.append(Finding(rule, f"kept, but not read: {error.message}", line=number))
             self.bad.append(BadLine(number, len(self.messages), line))
@@ -337,7 +337,7 @@ class _Lines:
             raise limit_error("message_bytes", f"line {number}", allowed, len(line)).at(asset=self.name, line=number)
         tree = decode_json(line, self.limits)
         if not isinstance(tree, dict):
-            raise ChatError(f"a message is an object, not {type(tree).__name__}")
+            raise AssetError(f"a message is an object, not {type(tree).__name__}")
         if "mes" not in tree and "role" not in tree and not self.messages and self.header is None:
             self._take_header(tree, line)
             return
@@ -348,7 +348,7 @@ class _Lines:
         kind = kind_of_json(tree)
         is_header = kind == "chat header" or "chat_metadata" in tree or "user_name" in tree
         if not is_header:
-            raise ChatError("the first line is neither a header nor a message")
+            raise AssetError("the first line is neither a header nor a message")
         self.header, self.header_data = tree, line.rstrip(b"\r")
 
 

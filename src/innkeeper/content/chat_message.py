@@ -7,7 +7,7 @@ from typing import Any, Final, Self
 
 import msgspec
 
-from innkeeper.content.errors import ChatError
+from innkeeper.content.errors import AssetError
 from innkeeper.content.finding import Path
 from innkeeper.content.json import ABSENT
 from innkeeper.content.json.document import Document
@@ -174,13 +174,13 @@ def read_message(raw: dict[str, Any], data: bytes | None = None) -> ChatMessage:
     """A message from its JSON object: SillyTavern's (``mes``) or an API's (``role`` and ``content``).
 
     Raises:
-        ChatError: it is neither.
+        AssetError: it is neither.
     """
     if "mes" in raw:
         return _read_silly(raw, data)
     if "role" not in raw:
         hint = "a message has `mes`, or `role` and `content`"
-        raise ChatError("this JSON object is not a message", hint=hint)
+        raise AssetError("this JSON object is not a message", hint=hint)
     message = _api_message(raw)
     return ChatMessage(
         role=message.role,

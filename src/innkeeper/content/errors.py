@@ -9,22 +9,21 @@ import msgspec
 from innkeeper.prompt.errors import FormatError, LimitError, UnavailableError, UnsupportedError, UsageError
 
 __all__ = [
+    "CARD_HINT",
     "LIMITS",
     "LOST_CARD",
-    "CardError",
-    "ChatError",
-    "ContentLimitError",
+    "AssetError",
     "DamagedFileError",
     "JsonError",
     "Limits",
-    "LorebookError",
     "MissingFileError",
     "OutputExistsError",
-    "PersonaError",
-    "PresetError",
     "WrongKindError",
     "check_limit",
 ]
+
+CARD_HINT: Final = "a card has `spec` and `data`, or at least name and description"
+"""What a card looks like, for those who have another file."""
 
 LOST_CARD: Final = "pictures lose their card when they are resized or saved anew: get the original file"
 """The hint where an image or archive is sound, but has no card."""
@@ -49,30 +48,11 @@ class DamagedFileError(FormatError):
         self.rule = rule
 
 
-class CardError(FormatError):
-    """A file without a character card of any version in it, or a card without a name."""
+class AssetError(FormatError):
+    """Data that is not the asset asked for: a card without a name, JSON without lorebook entries, a line that is not a message.
 
-    HINT = "a card has `spec` and `data`, or at least name and description"
-
-
-class LorebookError(FormatError):
-    """JSON that is not a lorebook of any known shape."""
-
-    HINT = "a lorebook is an object with `entries`"
-
-
-class PresetError(FormatError):
-    """JSON that is not a preset or template of any known shape."""
-
-
-class PersonaError(FormatError):
-    """JSON that is not a persona, nor a backup of personas."""
-
-    HINT = "a persona has `name` and `description`"
-
-
-class ChatError(FormatError):
-    """A chat file with a line that is not a message; ``where.line`` says which."""
+    ``where`` says which line or part of it, the hint what such an asset looks like.
+    """
 
 
 class WrongKindError(UnsupportedError):
@@ -81,10 +61,6 @@ class WrongKindError(UnsupportedError):
     def __init__(self, message: str, *, found: str, **kwargs: Any) -> None:
         super().__init__(message, found=found, **kwargs)
         self.found = found
-
-
-class ContentLimitError(LimitError):
-    """Content beyond a named limit of `innkeeper.content.errors.Limits`."""
 
 
 class MissingFileError(UnavailableError):
@@ -160,14 +136,14 @@ def check_limit(limits: Limits, name: str, found: float, what: str, *, asset: st
     """Hold ``found`` against the limit called ``name``.
 
     Raises:
-        ContentLimitError: ``found`` is more than it allows.
+        LimitError: ``found`` is more than it allows.
     """
     allowed: int = getattr(limits, name)
     if found > allowed:
         raise limit_error(name, what, allowed, found).at(asset=asset)
 
 
-def limit_error(name: str, what: str, allowed: float, found: float | None = None) -> ContentLimitError:
+def limit_error(name: str, what: str, allowed: float, found: float | None = None) -> LimitError:
     """The error for something beyond the limit called ``name``."""
     hint = "if the file can be trusted, raise this limit for this reader"
-    return ContentLimitError(what, limit=name, allowed=allowed, found=found, hint=hint)
+    return LimitError(what, limit=name, allowed=allowed, found=found, hint=hint)

@@ -11,7 +11,7 @@ from typing import Any, Final, Self
 import msgspec
 
 from innkeeper.content.entry import LorebookEntry, Spelling
-from innkeeper.content.errors import LIMITS, Limits, LorebookError, limit_error
+from innkeeper.content.errors import LIMITS, AssetError, Limits, limit_error
 from innkeeper.content.finding import Finding, Level, Path
 from innkeeper.content.json.document import Document, remembered
 from innkeeper.content.json.record import FindingCollector, Record
@@ -56,9 +56,9 @@ class Lorebook(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """A book from itself, a JSON object, a list of entries, or JSON text. Remembered by content.
 
         Raises:
-            LorebookError: it has no entries in any known shape.
+            AssetError: it has no entries in any known shape.
             FormatError: the text is not JSON.
-            ContentLimitError: it is beyond a limit.
+            LimitError: it is beyond a limit.
         """
         if isinstance(value, Lorebook):
             return value
@@ -119,8 +119,8 @@ def read_lorebook(
     """The book at ``path`` of a document; (``findings`` also collects for the asset around it).
 
     Raises:
-        LorebookError: there are no entries in any known shape.
-        ContentLimitError: more entries, keys or text than a limit allows.
+        AssetError: there are no entries in any known shape.
+        LimitError: more entries, keys or text than a limit allows.
     """
     inner = FindingCollector(limits.findings, () if path else document.findings)
     raw = document.at(path)
@@ -128,10 +128,11 @@ def read_lorebook(
         path, raw = (*path, "data"), raw["data"]
     if raw == []:
         hint = 'a book without entries is written {"entries": []}'
-        raise LorebookError("an empty list is not a lorebook", where=Where(path=None), hint=hint)
+        raise AssetError("an empty list is not a lorebook", where=Where(path=None), hint=hint)
     book = {"entries": raw} if isinstance(raw, list) else raw
     if not isinstance(book, dict):
-        raise LorebookError(f"a lorebook is an object, not {type(raw).__name__}", where=Where(path=None))
+        message = f"a lorebook is an object, not {type(raw).__name__}"
+        raise AssetError(message, where=Where(path=None), hint="a lorebook is an object with `entries`")
     spelling, book = foreign_shape(book, inner)
     record = Record(book, path, inner)
     entries = tuple(_read_entries(record, spelling, limits))
@@ -159,7 +160,7 @@ def _read_entries(record: Record, spelling: Spelling | None, limits: Limits) -> 
     entries = record.raw.get("entries")
     if not isinstance(entries, (dict, list)):
         hint = "a lorebook has `entries`, an object or a list"
-        raise LorebookError("this JSON has no lorebook entries", where=Where(path=None), hint=hint)
+        raise AssetError("this JSON has no lorebook entries", where=Where(path=None), hint=hint)
     _limit(len(entries), "lore_entries", ENTRIES_FACTOR, "the lorebook", record.path, record.findings, limits)
     pairs: Iterable[tuple[int | str, Any]] = _in_order(entries) if isinstance(entries, dict) else enumerate(entries)
     for index, (key, raw) in enumerate(pairs):

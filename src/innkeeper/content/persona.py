@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from innkeeper.content.errors import LIMITS, Limits, PersonaError
+from innkeeper.content.errors import LIMITS, AssetError, Limits
 from innkeeper.content.json.document import Document
 from innkeeper.content.json.json_asset import JsonAsset
 from innkeeper.content.json.record import FindingCollector
-from innkeeper.prompt.errors import FormatError, Where
+from innkeeper.prompt.errors import Where
 
 __all__ = ["Persona", "PersonaPosition", "read_personas"]
 
@@ -46,7 +46,7 @@ class Persona(JsonAsset, frozen=True, kw_only=True, dict=True):
     """
 
     WHAT: ClassVar[str] = "a persona"
-    ERROR: ClassVar[type[FormatError]] = PersonaError
+    HINT: ClassVar[str | None] = "a persona has `name` and `description`"
     NAMES: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "description": ("description", "persona", "persona_text", "text"),
     }
@@ -76,7 +76,7 @@ def read_personas(document: Document, *, limits: Limits = LIMITS, name: str | No
     """The personas of a document: one, a list, or a SillyTavern backup of all.
 
     Raises:
-        PersonaError: there is none.
+        AssetError: there is none.
     """
     tree = document.tree
     if isinstance(tree, list):
@@ -86,7 +86,7 @@ def read_personas(document: Document, *, limits: Limits = LIMITS, name: str | No
     if isinstance(tree, dict) and isinstance(tree.get("name"), str):
         return (Persona.read(document, limits=limits),)
     hint = "a persona has `name` and `description`, a backup `personas` and `persona_descriptions`"
-    raise PersonaError("this JSON is not a persona", where=Where(asset=name), hint=hint)
+    raise AssetError("this JSON is not a persona", where=Where(asset=name), hint=hint)
 
 
 def _from_backup(tree: Mapping[str, Any], limits: Limits) -> list[Persona]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from innkeeper.dialects.errors import ChatTemplateError, DialectOptionError
 from innkeeper.dialects.providers.ai21 import AI21
 from innkeeper.dialects.providers.anthropic import Anthropic
 from innkeeper.dialects.providers.cohere import Cohere
@@ -33,10 +32,8 @@ __all__ = [
     "INSTRUCTS",
     "XAI",
     "Anthropic",
-    "ChatTemplateError",
     "Cohere",
     "Compatible",
-    "DialectOptionError",
     "Gemini",
     "Instruct",
     "Mistral",

@@ -44,7 +44,7 @@ class BaseDialect(ABC):
         return f"{type(self).__name__}({self._name!r})"
 
     def messages(self, messages: Sequence[Message], options: Mapping[str, Any]) -> Payload:
-        """The messages in the provider's shape, with notes of what was lost or repaired. Raises `DialectOptionError`."""
+        """The messages in the provider's shape, with notes of what was lost or repaired. Raises `ConfigError`."""
         report = Report(self._name)
         body = self._messages(self._conversation(messages, options, report), options, report)
         if options:
@@ -54,7 +54,7 @@ class BaseDialect(ABC):
     def request(
         self, messages: Sequence[Message], *, model: str | None, options: Mapping[str, Any], tools: Sequence[Tool] = ()
     ) -> Payload:
-        """The whole request body, with notes. Raises `DialectOptionError`; `LimitError` for data that nests too deep."""
+        """The whole request body, with notes. Raises `ConfigError`; `LimitError` for data that nests too deep."""
         report = Report(self._name)
         options = neutral(options)
         talk = self._conversation(messages, options, report)

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from innkeeper.dialects import template_engine
-from innkeeper.dialects.errors import ChatTemplateError
-from innkeeper.prompt.errors import LimitError, UnavailableError, Where
+from innkeeper.prompt.errors import FormatError, LimitError, UnavailableError, Where
 
 __all__ = ["render_chat_template"]
 
@@ -49,7 +48,7 @@ def render_chat_template(
     """The text a template makes of ``variables`` (plain data). ``messages``, how many there are, sets how much it may do.
 
     ``now`` is the moment that ``strftime_now`` tells; without it the template has no such function. Raises
-    `ChatTemplateError` with the line, `LimitError`, and `UnavailableError` without the library.
+    `FormatError` with the line, `LimitError`, and `UnavailableError` without the library.
     """
     if len(template) > MAX_TEMPLATE_CHARS:
         _limit("MAX_TEMPLATE_CHARS", MAX_TEMPLATE_CHARS, len(template))
@@ -109,8 +108,8 @@ def _failed(outcome: Mapping[str, Any], fuel: int) -> NoReturn:
     if kind == "Refused":
         message = f"the chat template refuses the messages: {outcome['error']}"
         hint = "repair=True lets roles alternate, system='leading' leaves one system message at the top"
-        raise ChatTemplateError(message, where=where, hint=hint)
-    raise ChatTemplateError(f"the chat template does not render: {outcome['error']}", where=where)
+        raise FormatError(message, where=where, hint=hint)
+    raise FormatError(f"the chat template does not render: {outcome['error']}", where=where)
 
 
 def _limit(name: str, allowed: float, found: float | None = None) -> NoReturn:

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.dialects.errors import DialectOptionError
+from innkeeper.dialects.errors import option_error
 from innkeeper.dialects.media import unsupported
 from innkeeper.dialects.report import Report
 from innkeeper.dialects.tools import paired
@@ -95,7 +95,7 @@ class Style(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, options: Mapping[str, Any], rules: Rules, dialect: str) -> Style:
-        """The style in ``options``, the provider's rules filling in. Raises `DialectOptionError`."""
+        """The style in ``options``, the provider's rules filling in. Raises `ConfigError`."""
         return cls(
             system=_one_of(dialect, options, "system", SYSTEM_MODES, rules.system),
             repair=_one_of(dialect, options, "repair", (True, False), rules.repair),
@@ -119,7 +119,7 @@ def _one_of(dialect: str, options: Mapping[str, Any], name: str, allowed: Sequen
     if value is None:
         return default
     if value not in allowed or isinstance(value, bool) is not isinstance(default, bool):
-        raise DialectOptionError(dialect, name, value, [str(item) for item in allowed])
+        raise option_error(dialect, name, value, [str(item) for item in allowed])
     return value
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.dialects.errors import DialectOptionError
+from innkeeper.dialects.errors import option_error
 from innkeeper.dialects.report import Report, jsonable
 from innkeeper.prompt.data import deep_merge
 from innkeeper.prompt.note import NoteKind
@@ -107,7 +107,7 @@ def apply(
     given = neutral(options)
     extra = given.pop("extra", None) or {}
     if not isinstance(extra, Mapping):
-        raise DialectOptionError(report.dialect, "extra", extra, ["an object"])
+        raise option_error(report.dialect, "extra", extra, ["an object"])
     tools = bool(body.get("tools")) or "tools" in extra
     for name, write in table.items():
         if name not in given:

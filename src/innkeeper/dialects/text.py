@@ -12,7 +12,7 @@ import msgspec
 
 from innkeeper.dialects.base import BaseDialect
 from innkeeper.dialects.conversation import Conversation, Rules, converse, merged, with_system
-from innkeeper.dialects.errors import DialectOptionError
+from innkeeper.dialects.errors import option_error
 from innkeeper.dialects.options import Table, as_is, neutral, stop_list
 from innkeeper.dialects.providers.openai import definition
 from innkeeper.dialects.report import Report, jsonable
@@ -182,7 +182,7 @@ class Text(BaseDialect):
     def _prompt(self, turns: list[Turn], options: Mapping[str, Any], report: Report) -> tuple[str, tuple[str, ...]]:
         reply = options.get("reply") or ASSISTANT
         if reply not in _REPLIES:
-            raise DialectOptionError(self.name, "reply", reply, _REPLIES)
+            raise option_error(self.name, "reply", reply, _REPLIES)
         if options.get("chat_template"):
             return _templated(turns, options, reply), ()
         if options.get("instruct"):

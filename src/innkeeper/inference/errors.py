@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
-from innkeeper.prompt import FormatError, InnkeeperError, ProviderError, UnavailableError, UsageError, utc_now
+from innkeeper.prompt import FormatError, InnkeeperError, ProviderError, UsageError, utc_now
 
 __all__ = [
     "CANCEL_INTERVAL",
@@ -29,7 +29,6 @@ __all__ = [
     "AnswerError",
     "DecodeError",
     "HttpError",
-    "LocalModelError",
     "ModelFileError",
     "PreflightError",
     "ProviderConnectionError",
@@ -37,9 +36,7 @@ __all__ = [
     "ReplyError",
     "RequestCancelledError",
     "StreamCutError",
-    "ToolLoopCancelledError",
     "ToolUseError",
-    "TurnLimitError",
 ]
 
 _SECONDS: Final = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
@@ -124,10 +121,6 @@ class DecodeError(ProviderError):
             self.details["sample"] = sample
 
 
-class LocalModelError(UnavailableError):
-    """A local model that is not installed, damaged, or cannot be fetched or run; the hint says what to do."""
-
-
 class ModelFileError(FormatError):
     """A file given as a local model that holds no usable weights."""
 
@@ -159,14 +152,6 @@ class ToolUseError(InnkeeperError):
         self.code = code
         self.history = history
         self.trace = trace
-
-
-class TurnLimitError(ToolUseError):
-    """The model still calls tools after the last turn allowed."""
-
-
-class ToolLoopCancelledError(ToolUseError):
-    """The caller's ``cancel`` said stop."""
 
 
 CANCEL_INTERVAL: Final = 0.05

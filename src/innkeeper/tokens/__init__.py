@@ -9,12 +9,13 @@
 Importing this package loads no tokenizer; the first count does. Nothing is ever downloaded.
 """
 
+from innkeeper.prompt.errors import FormatError
 from innkeeper.prompt.memo import Memo
 from innkeeper.tokens.counter import SHARED_MEMO, Choice, Counter, Preloaded, default_counter
 from innkeeper.tokens.engines.engine import Engine, Foreign, Tokenization
 from innkeeper.tokens.engines.heuristic import CharsPerToken, Estimate, Utf8Bytes, estimator
 from innkeeper.tokens.engines.server import SERVER_RULES, AskServer, ServerRule
-from innkeeper.tokens.errors import PreloadError, TokenizerFileError, TokenizerUnavailableError
+from innkeeper.tokens.errors import TokenizerUnavailableError
 from innkeeper.tokens.estimators import EstimatorCounter, counter_of
 from innkeeper.tokens.framing import ANTHROPIC, FRAMINGS, GOOGLE, NO_FRAMING, OPENAI, Framing, framing
 from innkeeper.tokens.inspector import Inspection, MessageInspection, Totals, inspect_messages
@@ -50,18 +51,17 @@ __all__ = [
     "EstimatorCounter",
     "Family",
     "Foreign",
+    "FormatError",
     "Framing",
     "Inspection",
     "Memo",
     "MessageInspection",
     "ModelTable",
-    "PreloadError",
     "Preloaded",
     "Profile",
     "ServerRule",
     "SillyTavernTokenizer",
     "Tokenization",
-    "TokenizerFileError",
     "TokenizerUnavailableError",
     "ToolCount",
     "ToolRule",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
-from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.prompt.errors import InnkeeperError, UnavailableError
 from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.text import scalar_text
 from innkeeper.tokens.engines.engine import Engine, Tokenization
@@ -21,7 +21,6 @@ from innkeeper.tokens.engines.heuristic import CharsPerToken, estimator
 from innkeeper.tokens.engines.loading import engine_of
 from innkeeper.tokens.engines.model_files import file_tokenizer
 from innkeeper.tokens.engines.server import AskServer
-from innkeeper.tokens.errors import PreloadError
 from innkeeper.tokens.registry import Entry, entries_of, lookup_of
 from innkeeper.tokens.table.calibration import PROFILES
 from innkeeper.tokens.table.models import MODELS, Family, ModelTable, Way, canonical_model_hint
@@ -312,7 +311,7 @@ class Counter:
         """Load the default, the registry's files and the tokenizers of ``models`` now instead of at the first count.
 
         Raises:
-            PreloadError: with ``strict``, when one could not be loaded; it lists all of them.
+            UnavailableError: with ``strict``, when one could not be loaded; ``details["failed"]`` has the reason of each.
         """
         jobs: dict[str, Callable[[], object]] = {self.default: partial(self._engine, self.default)}
         for entry in entries_of(self.registry):
@@ -324,7 +323,8 @@ class Counter:
         results = {name: _reason(job) for name, job in jobs.items()}
         failed = {name: result for name, result in results.items() if isinstance(result, str)}
         if failed and strict:
-            raise PreloadError(failed)
+            listed = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
+            raise UnavailableError(f"{len(failed)} tokenizer(s) could not be loaded: {listed}", failed=failed)
         return Preloaded(tuple(name for name in results if name not in failed), failed)
 
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.budget import BudgetError, Stepped, prefix_report, trim
+from innkeeper.budget import Stepped, prefix_report, trim
 from innkeeper.prompt import Block, Plan
+from innkeeper.prompt.errors import UsageError
 from tests import shared
 from tests.budget.doubles import Characters, block
 
@@ -22,7 +23,7 @@ from tests.budget.doubles import Characters, block
 )  # fmt: skip
 def test_steps_that_make_no_sense_are_refused(options: dict[str, Any]) -> None:
     """A step is at least one, and of one kind."""
-    with pytest.raises(BudgetError):
+    with pytest.raises(UsageError):
         Stepped(**options)
 
 

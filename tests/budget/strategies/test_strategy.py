@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.budget import STRATEGIES, BaseStrategy, BudgetError, GroupOrder, Priority, Stepped, TrimmingConfig, trim
+from innkeeper.budget import STRATEGIES, BaseStrategy, GroupOrder, Priority, Stepped, TrimmingConfig, trim
 from innkeeper.budget.strategies.strategy import in_order, moves_of
 from innkeeper.budget.unit import Unit
 from innkeeper.prompt import FrozenDict, UnknownNameError
+from innkeeper.prompt.errors import UsageError
 from tests.budget.doubles import UNITS, Characters, block
 
 
@@ -52,7 +53,7 @@ def test_strategies_are_found_by_name() -> None:
 @pytest.mark.parametrize("options", [{"steps": 5}, {"step_tokens": "five"}])
 def test_options_that_a_strategy_does_not_have_are_refused(options: dict[str, Any]) -> None:
     """By name, before anything is counted."""
-    with pytest.raises(BudgetError, match="strategy 'stepped'"):
+    with pytest.raises(UsageError, match="strategy 'stepped'"):
         STRATEGIES.make("stepped", options)
 
 

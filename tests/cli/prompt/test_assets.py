@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.cli.prompt.assets import Assets, setting
-from innkeeper.content.errors import LIMITS, ContentLimitError
+from innkeeper.content.errors import LIMITS
 from innkeeper.prompt import BuildRequest, InnkeeperError, UsageError
+from innkeeper.prompt.errors import LimitError
 from innkeeper.taverns import assets as taverns
 from innkeeper.taverns import build
 from tests.shared import ROOT
@@ -72,7 +73,7 @@ def test_stdin_can_be_any_asset() -> None:
 
 def test_stdin_has_a_limit() -> None:
     """More than a file may have is refused, not read."""
-    with pytest.raises(ContentLimitError, match="file_bytes"):
+    with pytest.raises(LimitError, match="file_bytes"):
         assets("-", stdin=b" " * (LIMITS.file_bytes + 1))
 
 

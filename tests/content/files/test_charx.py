@@ -7,15 +7,7 @@ import zipfile
 import pytest
 from hypothesis import given, settings
 
-from innkeeper.content import (
-    CardError,
-    CardFile,
-    Character,
-    JsonError,
-    Level,
-    card_bytes,
-    open_card,
-)
+from innkeeper.content import AssetError, CardFile, Character, JsonError, Level, card_bytes, open_card
 from innkeeper.content.asset import asset_folder
 from innkeeper.prompt.errors import InnkeeperError, UsageError
 from tests import shared
@@ -69,10 +61,10 @@ def test_an_older_card_inside_is_read_and_said() -> None:
 @pytest.mark.parametrize(
     ("files", "error"),
     [
-        ({"other.json": b"{}"}, CardError),
-        ({"folder/card.json": b"{}"}, CardError),
+        ({"other.json": b"{}"}, AssetError),
+        ({"folder/card.json": b"{}"}, AssetError),
         ({"card.json": b"{"}, JsonError),
-        ({"card.json": card_json("v3", name="")}, CardError),
+        ({"card.json": card_json("v3", name="")}, AssetError),
     ],
     ids=["no card", "card in a folder", "no json", "no name"],
 )

@@ -8,9 +8,10 @@ import msgspec
 import pytest
 
 from innkeeper.content.character import Character
-from innkeeper.content.errors import LIMITS, ContentLimitError, WrongKindError
+from innkeeper.content.errors import LIMITS, WrongKindError
 from innkeeper.content.files.format import CardFile, Format, Formats, OpenFile
 from innkeeper.content.files.reader import Reader
+from innkeeper.prompt.errors import LimitError
 from tests.content import builders
 
 PLAIN = Format(name="plain", magic=(b"AB", b"AC"))
@@ -71,7 +72,7 @@ def test_a_card_is_read_within_the_formats_limit() -> None:
         return card
 
     form = Format(name="small", open_card=open_card, size_limit="archive_bytes")
-    for allowed, error in ((2, nullcontext()), (1, pytest.raises(ContentLimitError))):
+    for allowed, error in ((2, nullcontext()), (1, pytest.raises(LimitError))):
         limits = msgspec.structs.replace(LIMITS, archive_bytes=allowed)
         with Reader(b"AB", limits) as reader, error:
             assert form.card(OpenFile(reader, b"AB", FORMATS), lenient=True) is card

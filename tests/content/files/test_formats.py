@@ -9,22 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from innkeeper.content import (
-    LIMITS,
-    CardError,
-    CardFile,
-    Character,
-    ContentLimitError,
-    Sniffed,
-    card_bytes,
-    open_card,
-    save_card,
-    sniff,
-)
+from innkeeper.content import LIMITS, AssetError, CardFile, Character, Sniffed, card_bytes, open_card, save_card, sniff
 from innkeeper.content.files.format import Format, OpenFile
 from innkeeper.content.files.formats import FORMATS
 from innkeeper.content.json.kinds import kind_of_json
-from innkeeper.prompt.errors import UsageError
+from innkeeper.prompt.errors import LimitError, UsageError
 from tests import shared
 from tests.content.builders import archive, card, card_json, card_png, png, values
 
@@ -158,7 +147,7 @@ def test_a_format_of_ones_own_works_as_the_built_in_ones(tmp_path: Path) -> None
     assert card_bytes(file, "note", formats=formats) == data
     save_card(tmp_path / "mara.note", file, formats=formats)
     assert (tmp_path / "mara.note").read_bytes() == data
-    with pytest.raises(ContentLimitError):
+    with pytest.raises(LimitError):
         open_card(data, limits=msgspec.structs.replace(LIMITS, file_bytes=5), formats=formats)
     assert sniff(data).kind == "unknown"
     with pytest.raises(UsageError, match="not written as 'note'"):
@@ -178,7 +167,7 @@ def test_an_archive_is_told_by_a_file_in_it() -> None:
     formats, data = FORMATS.with_(boxed), b"\xff\xd8\xff" + archive({"box.txt": b"text"})
     file = open_card(data, formats=formats)
     assert (file.kind, file.names, file.read("box.txt")) == ("box", ("box.txt",), b"text")
-    with pytest.raises(CardError, match=r"no card.json \(CHARX\) and no manifest.json \(BYAF\)"):
+    with pytest.raises(AssetError, match=r"no card.json \(CHARX\) and no manifest.json \(BYAF\)"):
         open_card(data)
 
 

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from innkeeper.content import (
     LIMITS,
     Character,
-    ContentLimitError,
     JsonError,
     Lorebook,
     MissingFileError,
@@ -29,7 +28,7 @@ from innkeeper.content import (
     load_preset_file,
     open_card,
 )
-from innkeeper.prompt.errors import FormatError, InnkeeperError
+from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError
 from tests import shared
 from tests.content.builders import archive, attempt, card, card_json, card_png, png
 
@@ -134,10 +133,10 @@ def test_the_size_of_a_card_is_limited() -> None:
     """An image or text beyond the limit is refused, an archive has its own."""
     small = msgspec.structs.replace(LIMITS, file_bytes=100)
     for data in (card_png(), card_json(description="x" * 100), png(b"x" * 100)):
-        with pytest.raises(ContentLimitError) as caught:
+        with pytest.raises(LimitError) as caught:
             load_character(data, limits=small)
         assert caught.value.limit == "file_bytes"
-    with pytest.raises(ContentLimitError) as caught:
+    with pytest.raises(LimitError) as caught:
         open_card(archive({"card.json": card_json()}), limits=msgspec.structs.replace(LIMITS, archive_bytes=50))
     assert caught.value.limit == "archive_bytes"
 

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from innkeeper.content import (
     LIMITS,
-    CardError,
+    AssetError,
     Character,
-    ContentLimitError,
     DamagedFileError,
     JsonError,
     Level,
@@ -154,7 +153,7 @@ def test_limits(limit: str, data: bytes) -> None:
     small = msgspec.structs.replace(
         LIMITS, png_text_chunks=4, png_text_bytes=100, png_total_text_bytes=300, png_asset_chunks=2, png_chunks=20
     )
-    with pytest.raises(ContentLimitError) as caught:
+    with pytest.raises(LimitError) as caught:
         read(data, small)
     assert caught.value.limit == limit
 
@@ -164,7 +163,7 @@ def test_a_compressed_bomb_stops_at_the_limit(kind: str) -> None:
     """Half a megabyte that would become half a gigabyte is refused at eight."""
     packed = zlib.compress(b"\0" * (64 * 1024 * 1024), 9)
     body = {"zTXt": b"chara\0\0" + packed, "iTXtz": b"chara\0\1\0\0\0" + packed}[kind]
-    with pytest.raises(ContentLimitError) as caught:
+    with pytest.raises(LimitError) as caught:
         read(png(chunk(kind[:4].encode(), body)))
     assert caught.value.limit == "png_text_bytes"
 
@@ -172,7 +171,7 @@ def test_a_compressed_bomb_stops_at_the_limit(kind: str) -> None:
 def test_the_default_limit_on_chunks() -> None:
     """Sixty-four texts are read, sixty-five refused."""
     assert len(read(png(*[text_chunk("a", b"x")] * 64)).texts) == 64
-    with pytest.raises(ContentLimitError):
+    with pytest.raises(LimitError):
         read(png(*[text_chunk("a", b"x")] * 65))
 
 
@@ -257,12 +256,12 @@ class Refused:
 
 
 REFUSED = [
-    Refused("no card", png(), CardError),
-    Refused("other texts", png(text_chunk("comment", b"x")), CardError),
+    Refused("no card", png(), AssetError),
+    Refused("other texts", png(text_chunk("comment", b"x")), AssetError),
     Refused("empty card", png(text_chunk("chara", b"")), JsonError),
     Refused("base64 of nothing", png(text_chunk("chara", b"====")), JsonError),
     Refused("no json", png(text_chunk("chara", b64encode(b"hello"))), JsonError),
-    Refused("no name", png(text_chunk("chara", b64encode(card_json(name="")))), CardError),
+    Refused("no name", png(text_chunk("chara", b64encode(card_json(name="")))), AssetError),
     Refused("damaged", png(chunk(b"tEXt", b"chara\0" + V2, crc=5)), "checksum"),
     Refused("cut", card_png()[:-20], "whole"),
 ]
@@ -357,5 +356,5 @@ def test_images_made_by_others(name: str, expected: str) -> None:
 
 def test_an_image_without_a_card_made_by_others() -> None:
     """A plain image of another project has none."""
-    with pytest.raises(CardError):
+    with pytest.raises(AssetError):
         open_card(shared.need("fixtures/tavern_kit/characters/base.png"))

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from innkeeper.content import LIMITS, ContentLimitError, DamagedFileError, MissingFileError, Reader
+from innkeeper.content import LIMITS, DamagedFileError, MissingFileError, Reader
 from innkeeper.content.files.reader import BLOCK
-from innkeeper.prompt.errors import FormatError
+from innkeeper.prompt.errors import FormatError, LimitError
 from tests.content.builders import attempt
 
 SMALL = msgspec.structs.replace(LIMITS, file_bytes=8, png_text_bytes=BLOCK)
@@ -53,7 +53,7 @@ def test_the_size_of_the_source_is_limited(tmp_path: Path) -> None:
     path = tmp_path / "big"
     path.write_bytes(b"x" * 9)
     for source in (path, b"x" * 9):
-        with pytest.raises(ContentLimitError) as caught:
+        with pytest.raises(LimitError) as caught:
             Reader(source, SMALL)
         assert caught.value.limit == "file_bytes"
 
@@ -64,7 +64,7 @@ def test_a_file_that_grows_stops_at_the_limit(tmp_path: Path) -> None:
     path.write_bytes(b"x")
     with Reader(path, SMALL) as reader:
         path.write_bytes(b"x" * 100)
-        with pytest.raises(ContentLimitError):
+        with pytest.raises(LimitError):
             reader.all()
 
 
@@ -81,7 +81,7 @@ def test_charges_add_up() -> None:
     reader = Reader(b"", msgspec.structs.replace(LIMITS, png_text_chunks=2))
     reader.charge("png_text_chunks", 1, "chunks")
     reader.charge("png_text_chunks", 1, "chunks")
-    with pytest.raises(ContentLimitError):
+    with pytest.raises(LimitError):
         reader.charge("png_text_chunks", 1, "chunks")
 
 
@@ -96,7 +96,7 @@ def test_inflate_gives_back_what_was_compressed(data: bytes, times: int) -> None
 def test_inflate_stops_at_its_limit() -> None:
     """A bomb is stopped when its limit is reached, not when it is unpacked."""
     bomb = zlib.compress(b"\0" * (20 * BLOCK), 9)
-    with pytest.raises(ContentLimitError) as caught:
+    with pytest.raises(LimitError) as caught:
         Reader(b"", SMALL).inflate(bomb, "png_text_bytes", "the bomb")
     assert caught.value.limit == "png_text_bytes"
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.content.errors import JsonError, PresetError
+from innkeeper.content.errors import AssetError, JsonError
 from innkeeper.content.json.document import Document
 from innkeeper.content.json.json_asset import JsonAsset
 from innkeeper.prompt.errors import InputError, UnknownNameError, UsageError
@@ -68,13 +68,13 @@ def test_fields_are_read_by_their_types(raw: dict[str, Any], expected: dict[str,
 
 
 @pytest.mark.parametrize(
-    ("value", "error"), [([], PresetError), ("[]", PresetError), ("{", JsonError), (1, UsageError), (None, UsageError)]
+    ("value", "error"), [([], AssetError), ("[]", AssetError), ("{", JsonError), (1, UsageError), (None, UsageError)]
 )
 def test_what_is_not_an_object_is_refused(value: Any, error: type[InputError]) -> None:
     """JSON that is not an object raises the class's own error, text that is not JSON `JsonError`, other values `UsageError`."""
     with pytest.raises(error):
         Lamp.of(value)
-    with pytest.raises(PresetError, match="a lamp is a JSON object"):
+    with pytest.raises(AssetError, match="a lamp is a JSON object"):
         Lamp.read(Document([]))
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from innkeeper.content import LIMITS, ContentLimitError, Finding, JsonError, decode_json, encode_json
-from innkeeper.prompt.errors import InnkeeperError, Where
+from innkeeper.content import LIMITS, Finding, JsonError, decode_json, encode_json
+from innkeeper.prompt.errors import InnkeeperError, LimitError, Where
 from tests.content.builders import attempt, values
 
 
@@ -92,9 +92,9 @@ def test_depth_is_limited(bracket: str, depth: int) -> None:
     """Nesting beyond the limit is a typed error at any depth, closed or not."""
     close = "]" if bracket == "[" else "}"
     for text in (bracket * depth + "1" + close * depth, bracket * depth):
-        with pytest.raises((ContentLimitError, JsonError)):
+        with pytest.raises((LimitError, JsonError)):
             decode_json(text)
-    with pytest.raises(ContentLimitError) as caught:
+    with pytest.raises(LimitError) as caught:
         decode_json(bracket * depth + "1" + close * depth)
     assert caught.value.limit == "json_depth"
 
@@ -102,7 +102,7 @@ def test_depth_is_limited(bracket: str, depth: int) -> None:
 def test_depth_behind_a_lone_surrogate() -> None:
     """What only the second decoder gets to see is limited as well."""
     for depth in (70, 50_000):
-        with pytest.raises(ContentLimitError) as caught:
+        with pytest.raises(LimitError) as caught:
             decode_json('["\\ud800", ' + "[" * depth + "]" * depth + "]")
         assert caught.value.limit == "json_depth"
 
@@ -126,7 +126,7 @@ def test_depth_at_the_limit_passes() -> None:
 def test_sizes_are_limited(limit: str, text: str) -> None:
     """Each limit has an error with its name."""
     own = msgspec.structs.replace(LIMITS, json_keys=10, json_values=20, json_string_bytes=50, file_bytes=300)
-    with pytest.raises(ContentLimitError) as caught:
+    with pytest.raises(LimitError) as caught:
         decode_json(text, own)
     assert caught.value.limit == limit
 
@@ -142,7 +142,7 @@ def test_strings_longer_than_a_block_are_counted_out() -> None:
     own = msgspec.structs.replace(LIMITS, json_values=20)
     text = json.dumps(["," * 700_000, "[" * 1_500_000, "{" * 500_000])
     assert len(decode_json(text, own)) == 3
-    with pytest.raises(ContentLimitError):
+    with pytest.raises(LimitError):
         decode_json(json.dumps(["," * 1_500_000, *range(30)]), own)
 
 
@@ -240,7 +240,7 @@ def test_utf_16_without_a_mark_is_named() -> None:
 def test_counting_is_linear_on_strings_that_do_not_close() -> None:
     """Many values and then a string of escaped quotes without an end: refused, and at once."""
     data = b"[" + b"," * 2_000_001 + b'"' + b'\\"' * 2_000_000
-    with pytest.raises((JsonError, ContentLimitError)):
+    with pytest.raises((JsonError, LimitError)):
         decode_json(data)
-    with pytest.raises((JsonError, ContentLimitError)):
+    with pytest.raises((JsonError, LimitError)):
         decode_json(data + b"\\")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.content.json.values import ShapeError, copied, text_of
+from innkeeper.content.json.values import copied, text_of, wrong_type
 from innkeeper.prompt.data import MAX_DEPTH
 from innkeeper.prompt.errors import LimitError
 
@@ -33,7 +33,7 @@ JSON = st.recursive(
 )
 def test_a_wrong_type_is_named_as_json_names_it(value: Any, kind: str) -> None:
     """The error says what was expected and found, and where."""
-    error = ShapeError("nodes.a", "an id", value, hint="give it one")
+    error = wrong_type("nodes.a", "an id", value, hint="give it one")
     assert error.message == f"expected an id, found {kind}"
     assert error.where is not None
     assert (error.where.path, error.hint) == ("nodes.a", "give it one")

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.dialects.errors import DialectOptionError
 from innkeeper.dialects.sillytavern.messages import Speakers, lead, part_text, read_chat_messages, speakers_of
-from innkeeper.prompt.errors import FormatError
+from innkeeper.prompt.errors import ConfigError, FormatError
 
 
 def test_messages_are_copies_without_empty_fields() -> None:
@@ -108,5 +107,5 @@ def test_speakers_as_an_option() -> None:
     assert speakers_of({"char": "Mira", "user": "Tomas", "group": ["Nell"]}, "d") == speakers
     assert speakers_of(None, "d") == Speakers()
     for wrong in ("Mira", {"char": 5}, [1]):
-        with pytest.raises(DialectOptionError):
+        with pytest.raises(ConfigError):
             speakers_of(wrong, "d")

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from innkeeper.dialects import DIALECTS, DialectOptionError, convert
+from innkeeper.dialects import DIALECTS, convert
 from innkeeper.dialects.sillytavern.messages import Speakers
 from innkeeper.dialects.sillytavern.post_processing import MODES
 from innkeeper.prompt import Message
+from innkeeper.prompt.errors import ConfigError
 from innkeeper.prompt.message import Attachment
 from innkeeper.prompt.note import NoteKind
 
@@ -69,7 +70,7 @@ BAD: list[dict[str, Any]] = [
 @pytest.mark.parametrize("options", BAD, ids=str)
 def test_bad_options_are_refused(options: dict[str, Any]) -> None:
     """A mode there is not, and names that are none, are typed errors."""
-    with pytest.raises(DialectOptionError):
+    with pytest.raises(ConfigError):
         convert(TALK, "openai", **options)
 
 

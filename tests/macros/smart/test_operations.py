@@ -10,12 +10,12 @@ from typing import Any, Final
 
 import pytest
 
+from innkeeper.macros.engine.errors import MacroArgumentError
 from innkeeper.macros.smart import (
     FIXED,
     SMARTTAVERN,
     MacroCompat,
     MacroOptions,
-    VariablePathError,
     condition_holds,
     condition_value,
     process,
@@ -63,7 +63,7 @@ def test_golden(case: dict[str, Any]) -> None:
     """SmartTavern's answer is ours; where it raises an IndexError, so does a typed one of ours; inputs stay as they were."""
     given = copy.deepcopy(case["input"])
     if "error" in case:
-        with pytest.raises(VariablePathError):
+        with pytest.raises(MacroArgumentError):
             answer(case, SMARTTAVERN)
     else:
         assert answer(case, SMARTTAVERN) == case["expected"]

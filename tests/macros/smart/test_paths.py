@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.macros.engine.errors import MAX_LIST_INDEX, MacroLimitError
-from innkeeper.macros.smart import VariablePathError, paths
+from innkeeper.macros.engine.errors import MAX_LIST_INDEX, MacroArgumentError, MacroLimitError
+from innkeeper.macros.smart import paths
 from innkeeper.macros.smart.options import MAX_PATH_CHARS, MAX_PATH_PARTS
 
 
@@ -111,9 +111,9 @@ def test_write(case: Write) -> None:
 @pytest.mark.parametrize(
     ("path", "error"),
     [
-        ("a[-1]", VariablePathError),
-        ("a[-1].b", VariablePathError),
-        ("a.b.c", VariablePathError),
+        ("a[-1]", MacroArgumentError),
+        ("a[-1].b", MacroArgumentError),
+        ("a.b.c", MacroArgumentError),
         (f"a[{MAX_LIST_INDEX + 1}]", MacroLimitError),
     ],
     ids=["before the list", "before the list, on the way", "behind a key of a list", "too high"],
@@ -141,6 +141,6 @@ def test_what_is_written_can_be_read(path: str) -> None:
 def test_a_path_behind_a_key_of_a_value_in_a_list_raises() -> None:
     """A text or number in a list stays, and has no keys."""
     table: dict[str, Any] = {"a": ["text"]}
-    with pytest.raises(VariablePathError, match="type str has no key 'b'"):
+    with pytest.raises(MacroArgumentError, match="type str has no key 'b'"):
         paths.write(table, "a[0].b.c", "v")
     assert table == {"a": ["text"]}

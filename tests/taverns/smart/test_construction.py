@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from innkeeper.prompt.errors import InnkeeperError, LimitError
-from innkeeper.taverns.smart import Compat, RoleError, Rule, ShapeError, SmartOptions, construct, construct_explained
+from innkeeper.taverns.smart import Compat, Rule, ShapeError, SmartOptions, construct, construct_explained
 
 HISTORY = [{"role": "system", "content": "系统开场"}, {"role": "user", "content": "你好艾拉"}]
 
@@ -91,7 +91,7 @@ def test_histories_of_the_wrong_shape(history: Any, path: str) -> None:
 def test_bad_roles(role: Any, said: str) -> None:
     """The original's words, as an error of ours that is a `ValueError` and carries the path."""
     history = [{"role": "user", "content": ""}, {"role": role, "content": "a"}]
-    with pytest.raises(RoleError, match="invalid message role") as caught:
+    with pytest.raises(ShapeError, match="invalid message role") as caught:
         construct(history, None, None)
     assert isinstance(caught.value, ValueError)
     assert caught.value.message == f"invalid message role at history[1]: {said}"

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from innkeeper.content.json.values import text_of
+from innkeeper.content.json.values import ShapeError, text_of
 from innkeeper.prompt.errors import InnkeeperError
-from innkeeper.taverns.smart import Compat, EntryNumberError, SmartOptions, assemble, assemble_full
+from innkeeper.taverns.smart import Compat, SmartOptions, assemble, assemble_full
 
 HISTORY: dict[str, Any] = {"identifier": "chatHistory", "enabled": True}
 
@@ -21,7 +21,7 @@ def test_bad_orders_carry_their_place() -> None:
     """An order that is no number ends the call, with Python's own words and the path."""
     before = {"position": "before_char", "enabled": True, "content": "a"}
     for order, words in (("x", "invalid literal"), ([1], "int()"), (math.inf, "infinity")):
-        with pytest.raises(EntryNumberError, match="order") as caught:
+        with pytest.raises(ShapeError, match="order") as caught:
             assemble([], [{**before, "order": order}], [{"identifier": "charBefore", "enabled": True}])
         assert isinstance(caught.value, ValueError)
         assert words in caught.value.message

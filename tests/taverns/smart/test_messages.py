@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from innkeeper.taverns.smart import Compat, RoleError
+from innkeeper.content.json.values import ShapeError
+from innkeeper.taverns.smart import Compat
 from innkeeper.taverns.smart.messages import (
     MAX_NUMBER,
     framed_history,
@@ -60,7 +61,7 @@ def test_role_or(role: Any, read: str) -> None:
 def test_strict_and_tolerant_histories() -> None:
     """Construct refuses a role that framing reads as the user's."""
     history = [{"role": "wizard", "content": "Hi"}, {"role": "system", "content": None}]
-    with pytest.raises(RoleError, match="wizard"):
+    with pytest.raises(ShapeError, match="wizard"):
         normalised_history(history, Compat())
     assert [(item["role"], item["content"]) for item in framed_history(history, Compat())] == [
         ("user", "Hi"),

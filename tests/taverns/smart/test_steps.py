@@ -7,6 +7,7 @@ from typing import Any, Final
 import pytest
 
 from innkeeper import taverns
+from innkeeper.content.json.values import ShapeError
 from innkeeper.prompt import (
     BuildRequest,
     ConfigError,
@@ -18,7 +19,6 @@ from innkeeper.prompt import (
     UnknownNameError,
 )
 from innkeeper.taverns import smart
-from innkeeper.taverns.smart import RoleError
 
 NOW: Final = "2026-01-15T12:34:56Z"
 PLACES: Final = ("charBefore", "charDescription", "charAfter", "personaDescription", "chatHistory")
@@ -334,7 +334,7 @@ def test_roles_that_are_none() -> None:
     with pytest.raises(PipelineError) as caught:
         build(history=[{"role": "user", "content": "a"}, {"role": "narrator", "content": "b"}])
     cause = caught.value.__cause__
-    assert isinstance(cause, RoleError)
+    assert isinstance(cause, ShapeError)
     assert cause.where is not None
     assert cause.where.path == "history[1].role"
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from innkeeper.content.character import Character
 from innkeeper.content.persona import Persona
-from innkeeper.macros.engine.errors import UndefinedVariableError
+from innkeeper.macros.engine.errors import UnknownMacroError
 from innkeeper.prompt import BudgetGroup, ConfigError, Message, NoteKind, Origin, StrictModeError, UsageError
 from innkeeper.prompt.errors import PipelineError
 from innkeeper.taverns import vibe
@@ -184,7 +184,7 @@ def test_a_broken_template_stays_as_it_is() -> None:
     assert (warning.where.asset, warning.where.line) == ("system_template", 2)
     with pytest.raises(PipelineError) as caught:
         vibe.build(message="x", strict=True, meta={"post_history_template": "{{ nobody }}"})
-    assert isinstance(caught.value.__cause__, UndefinedVariableError)
+    assert isinstance(caught.value.__cause__, UnknownMacroError)
     assert str(caught.value.where) == "post_history_template:1:4"
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.macros.engine.errors import UndefinedVariableError
+from innkeeper.macros.engine.errors import UnknownMacroError
 from innkeeper.prompt import (
     Clock,
     ConfigError,
@@ -55,7 +55,7 @@ def test_writes_variables_once() -> None:
 
 def test_errors_and_context() -> None:
     """Strictly an error is raised, otherwise the input stays as it is; filters read the context and the clock."""
-    with pytest.raises(UndefinedVariableError):
+    with pytest.raises(UnknownMacroError):
         preprocess_user_input("{{ x }}", enabled=True, strict=True)
     assert preprocess_user_input("{{ x", enabled=True).text == "{{ x"
     clock = Clock.at("2026-01-15T00:00:00Z")

@@ -13,16 +13,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from innkeeper.prompt.errors import LimitError, UnknownNameError
-from innkeeper.tokens import (
-    VOCABULARIES,
-    Carrier,
-    Engine,
-    TokenizerFileError,
-    TokenizerUnavailableError,
-    Vocabularies,
-    Vocabulary,
-)
+from innkeeper.prompt.errors import FormatError, LimitError, UnknownNameError
+from innkeeper.tokens import VOCABULARIES, Carrier, Engine, TokenizerUnavailableError, Vocabularies, Vocabulary
 from innkeeper.tokens.engines import loading as carriers
 from innkeeper.tokens.engines import model_files
 from innkeeper.tokens.engines.loading import available, engine_of
@@ -182,7 +174,7 @@ def test_missing_libraries_are_named(form: str, library: str, monkeypatch: pytes
 def test_other_bytes_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A file that is not the known one is refused, with both checksums."""
     _package(monkeypatch, tmp_path, {"v": RANKS + b"Yw== 3\n"})
-    with pytest.raises(TokenizerFileError) as caught:
+    with pytest.raises(FormatError) as caught:
         engine_of(_vocabulary("v", "ranks", RANKS))
     assert caught.value.details["expected"] == hashlib.sha256(RANKS).hexdigest()
     assert caught.value.where is not None
@@ -204,7 +196,7 @@ def test_broken_files_are_refused(name: str, monkeypatch: pytest.MonkeyPatch, tm
     """A broken file is a typed error that names it."""
     path, form, data = BAD[name]
     _package(monkeypatch, tmp_path, {path: data})
-    with pytest.raises(TokenizerFileError) as caught:
+    with pytest.raises(FormatError) as caught:
         engine_of(_vocabulary(path, form, data))
     assert path in str(caught.value.where)
 

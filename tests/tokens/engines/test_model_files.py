@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.prompt.errors import LimitError
-from innkeeper.tokens import TokenizerFileError, TokenizerUnavailableError
+from innkeeper.prompt.errors import FormatError, LimitError
+from innkeeper.tokens import TokenizerUnavailableError
 from innkeeper.tokens.engines import model_files as filetokenizer
 from innkeeper.tokens.engines.model_files import FileTokenizers, file_tokenizer, tokenizer_of
 from tests.tokens.texts import HOSTILE
@@ -99,7 +99,7 @@ BROKEN = {
 def test_broken_files_are_typed_errors(name: str, path: Path) -> None:
     """A file that is no tokenizer is refused, with its path."""
     path.write_bytes(BROKEN[name])
-    with pytest.raises(TokenizerFileError) as caught:
+    with pytest.raises(FormatError) as caught:
         FileTokenizers().get(path)
     assert str(path) in str(caught.value.where)
 
@@ -107,7 +107,7 @@ def test_broken_files_are_typed_errors(name: str, path: Path) -> None:
 @given(st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     """Whatever a file holds, the only way to fail is the typed error."""
-    with pytest.raises(TokenizerFileError):
+    with pytest.raises(FormatError):
         tokenizer_of("t", data, path="t")
 
 

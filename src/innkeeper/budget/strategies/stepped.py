@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from innkeeper.budget.errors import BudgetError, whole
+from innkeeper.budget.errors import whole
 from innkeeper.budget.report import EvictionReason
 from innkeeper.budget.strategies.strategy import BaseStrategy, by_turn, in_order, moves_of, until_fits
 from innkeeper.budget.unit import EXAMPLES, HISTORY, LORE, Unit
+from innkeeper.prompt.errors import UsageError
 
 __all__ = ["Stepped"]
 
@@ -39,15 +40,15 @@ class Stepped(BaseStrategy, frozen=True, kw_only=True):
     history_tokens: int | None = None
 
     def __post_init__(self) -> None:
-        """Raise `BudgetError` for steps that make no sense."""
+        """Raise `UsageError` for steps that make no sense."""
         for field in ("step_tokens", "step_messages"):
             value = getattr(self, field)
             if value is not None and whole(field, value) == 0:
-                raise BudgetError(f"{field} must be at least 1")
+                raise UsageError(f"{field} must be at least 1")
         if self.history_tokens is not None:
             whole("history_tokens", self.history_tokens)
         if self.step_tokens is not None and self.step_messages is not None:
-            raise BudgetError("give step_tokens or step_messages, not both")
+            raise UsageError("give step_tokens or step_messages, not both")
 
     @property
     def caps(self) -> bool:

@@ -11,9 +11,9 @@ from typing import Any, ClassVar, Protocol
 
 import msgspec
 
-from innkeeper.budget.errors import BudgetError
 from innkeeper.budget.report import EvictionReason
 from innkeeper.budget.unit import EXAMPLES, HISTORY, LORE, SYSTEM, Unit
+from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.registry import Registry
 
 __all__ = ["BaseStrategy", "Strategies", "Strategy", "by_turn", "in_order", "moves_of", "until_fits"]
@@ -84,7 +84,7 @@ class Strategies(Registry[type[BaseStrategy]]):
     def make(self, value: Any, options: Mapping[str, Any] | None = None) -> Strategy:
         """A strategy from itself, its name, or a mapping of its name and options (``{"name": "stepped", ...}``).
 
-        Raises `UnknownNameError`, and `BudgetError` for options that do not fit.
+        Raises `UnknownNameError`, and `UsageError` for options that do not fit.
         """
         if isinstance(value, Mapping):
             given = dict(value)
@@ -96,7 +96,7 @@ class Strategies(Registry[type[BaseStrategy]]):
         try:
             return msgspec.convert(dict(options or {}), chosen)
         except msgspec.ValidationError as error:
-            raise BudgetError(f"strategy {chosen.name!r}: {error}") from error
+            raise UsageError(f"strategy {chosen.name!r}: {error}") from error
 
 
 def in_order(moves: Iterable[Sequence[Unit]], over: int) -> list[Unit]:

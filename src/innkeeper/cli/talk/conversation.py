@@ -286,7 +286,7 @@ class ModelHandle:
 def open_model(model: str | None, base_url: str | None = None, window: int | None = None) -> ModelHandle:
     """What answers for ``model``. Without a name: the provider's at ``base_url``, or the local one where none is given.
 
-    The key of a provider comes from ``INNKEEPER_API_KEY``. Raises `UsageError`, `LocalModelError`.
+    The key of a provider comes from ``INNKEEPER_API_KEY``. Raises `UsageError`, `UnavailableError`.
     """
     kind, _, name = (model or LOCAL).partition(":")
     if kind != LOCAL or base_url:

@@ -58,12 +58,12 @@ def list_(*, no_check: bool, as_json: bool) -> int:
 
     Exits with 69 when a model is corrupt.
     """
-    from innkeeper.inference.errors import LocalModelError
     from innkeeper.inference.local.weights import list_models
+    from innkeeper.prompt.errors import UnavailableError
 
     models = list_models(check=not no_check)
     _show(models, as_json=as_json)
-    return LocalModelError.exit_code if any(model.state == "corrupt" for model in models) else 0
+    return UnavailableError.exit_code if any(model.state == "corrupt" for model in models) else 0
 
 
 def _show(models: tuple[LocalModelFile, ...], *, as_json: bool) -> None:

@@ -61,7 +61,7 @@ class Archive:
 
     Raises:
         DamagedFileError: it is not a zip, or it breaks a rule.
-        ContentLimitError: too many files, or too long names.
+        LimitError: too many files, or too long names.
     """
 
     def __init__(self, reader: Reader) -> None:
@@ -88,7 +88,7 @@ class Archive:
 
         Raises:
             DamagedFileError: there is no such file, or its bytes do not add up, or it is an archive itself.
-            ContentLimitError: it is too large, or all that were read are, or it is compressed too well.
+            LimitError: it is too large, or all that were read are, or it is compressed too well.
         """
         info = self._files.get(name)
         if info is None:

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.content.character import Character, read_character
-from innkeeper.content.errors import CardError
+from innkeeper.content.errors import CARD_HINT, AssetError
 from innkeeper.content.files.archive import Archive
 from innkeeper.content.files.format import CardFile, Format, OpenFile
 from innkeeper.content.finding import Finding, Level
@@ -35,8 +35,8 @@ def read_byaf(archive: Archive) -> Character:
     """The character of a BYAF archive, as a V3 card.
 
     Raises:
-        CardError: the archive names no character, or one that is not there.
-        FormatError, ContentLimitError: as the archive and the JSON do.
+        AssetError: the archive names no character, or one that is not there.
+        FormatError, LimitError: as the archive and the JSON do.
     """
     findings = FindingCollector(archive.reader.limits.findings)
     manifest = _record(archive, MANIFEST, findings)
@@ -61,7 +61,9 @@ def _record(archive: Archive, name: str, findings: FindingCollector) -> Record:
     document = Document.parse(archive.read(name), limits, name=name)
     found += document.findings
     if not isinstance(document.tree, dict):
-        raise CardError("a JSON object must stand here", where=Where(asset=archive.reader.name, path=name))
+        raise AssetError(
+            "a JSON object must stand here", where=Where(asset=archive.reader.name, path=name), hint=CARD_HINT
+        )
     for item in found:
         findings.add(item.rule, item.message, (name,), level=item.level)
     return Record(document.tree, (name,), findings)
@@ -77,7 +79,7 @@ def _character_place(archive: Archive, manifest: Record, findings: FindingCollec
     places = manifest.texts("characters")
     if not places or places[0] not in archive.names:
         where = Where(asset=archive.reader.name, path=f"{MANIFEST}: characters")
-        raise CardError("the archive names no character that is in it", where=where)
+        raise AssetError("the archive names no character that is in it", where=where, hint=CARD_HINT)
     if len(places) > 1:
         findings.add("more-characters", f"{len(places)} characters; the first one is read", (MANIFEST, "characters"))
     return places[0]

@@ -35,7 +35,7 @@ def open_charx(file: OpenFile, lenient: bool) -> CardFile:  # noqa: FBT001 - one
     """The card of a CHARX, and the files beside it.
 
     Raises:
-        FormatError, ContentLimitError: as the archive, the JSON and the card do.
+        FormatError, LimitError: as the archive, the JSON and the card do.
     """
     archive, reader = file.archive, file.reader
     name = f"{reader.name}/{CARD_NAME}" if reader.name else CARD_NAME

@@ -105,7 +105,7 @@ class OpenFile:
 
     @cached_property
     def archive(self) -> Archive:
-        """The archive in it. Raises `DamagedFileError`, `ContentLimitError`."""
+        """The archive in it. Raises `DamagedFileError`, `LimitError`."""
         return Archive(self.reader)
 
     def member(self, name: str) -> bytes:

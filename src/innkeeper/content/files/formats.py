@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from innkeeper.content.character import read_character
-from innkeeper.content.errors import LIMITS, LOST_CARD, CardError, Limits
+from innkeeper.content.errors import LIMITS, LOST_CARD, AssetError, Limits
 from innkeeper.content.files.byaf import BYAF
 from innkeeper.content.files.charx import CHARX
 from innkeeper.content.files.format import CardFile, Format, Formats, OpenFile
@@ -67,7 +67,7 @@ def _open_archive(file: OpenFile, lenient: bool) -> CardFile:  # noqa: FBT001
     inside = file.formats.inside(file.archive)
     if inside is None:
         known = " and ".join(f"no {each.member} ({each.name.upper()})" for each in file.formats.values() if each.member)
-        raise CardError(f"the archive has {known}", where=file.reader.where(), hint=LOST_CARD)
+        raise AssetError(f"the archive has {known}", where=file.reader.where(), hint=LOST_CARD)
     return inside.card(file, lenient=lenient)
 
 
@@ -136,9 +136,9 @@ def open_card(
 
     Raises:
         MissingFileError: the file cannot be opened.
-        CardError: a sound image or archive has no card in it.
+        AssetError: a sound image or archive has no card in it.
         FormatError: it cannot be read; the subclass says why.
-        ContentLimitError: it is beyond a limit.
+        LimitError: it is beyond a limit.
     """
     with Reader(source, limits, size_limit="archive_bytes") as reader:
         file = OpenFile(reader, source, formats)

@@ -12,7 +12,7 @@ import msgspec
 
 from innkeeper.content.character import Character
 from innkeeper.content.chat import Chat, read_chat
-from innkeeper.content.errors import LIMITS, Limits, PersonaError, PresetError, WrongKindError
+from innkeeper.content.errors import LIMITS, AssetError, Limits, WrongKindError
 from innkeeper.content.files.format import Formats, OpenFile
 from innkeeper.content.files.formats import FORMATS, open_card, sniff
 from innkeeper.content.files.reader import Reader, Source
@@ -90,9 +90,9 @@ def load_lorebook(source: Source, *, limits: Limits = LIMITS) -> Lorebook:
 
     Raises:
         MissingFileError: the file cannot be opened.
-        LorebookError: it has no entries.
+        AssetError: it has no entries.
         WrongKindError: a card without a book.
-        FormatError, ContentLimitError: it cannot be read, or is beyond a limit.
+        FormatError, LimitError: it cannot be read, or is beyond a limit.
     """
     with Reader(source, limits, size_limit="archive_bytes") as reader:
         if OpenFile(reader, source, FORMATS).format.name == "json":
@@ -112,9 +112,9 @@ def load_preset_file(source: Source, *, limits: Limits = LIMITS) -> PresetFile:
 
     Raises:
         MissingFileError: the file cannot be opened.
-        PresetError: there is none.
+        AssetError: there is none.
         WrongKindError: it is something else.
-        FormatError, ContentLimitError: it cannot be read, or is beyond a limit.
+        FormatError, LimitError: it cannot be read, or is beyond a limit.
     """
     with Reader(source, limits) as reader:
         document = Document.parse(reader.all(), limits, name=reader.name)
@@ -126,7 +126,7 @@ def load_preset(source: Source, *, limits: Limits = LIMITS) -> Preset:
     file = load_preset_file(source, limits=limits)
     if file.preset is None:
         hint = "load_preset_file reads templates and master exports"
-        raise PresetError(f"this is not a chat preset but a {file.kind}", hint=hint)
+        raise AssetError(f"this is not a chat preset but a {file.kind}", hint=hint)
     return file.preset
 
 
@@ -135,8 +135,8 @@ def load_personas(source: Source, *, limits: Limits = LIMITS) -> tuple[Persona, 
 
     Raises:
         MissingFileError: the file cannot be opened.
-        PersonaError: there is none.
-        FormatError, ContentLimitError: it cannot be read, or is beyond a limit.
+        AssetError: there is none.
+        FormatError, LimitError: it cannot be read, or is beyond a limit.
     """
     with Reader(source, limits) as reader:
         document = Document.parse(reader.all(), limits, name=reader.name)
@@ -149,7 +149,7 @@ def load_persona(source: Source, name: str | None = None, *, limits: Limits = LI
     found = [p for p in personas if name in {p.name, p.avatar}] if name is not None else list(personas)
     if not found:
         known = ", ".join(sorted({persona.name for persona in personas}))
-        raise PersonaError(f"there is no persona {name!r}", hint=f"there are: {known}" if known else None)
+        raise AssetError(f"there is no persona {name!r}", hint=f"there are: {known}" if known else None)
     return next((persona for persona in found if persona.is_default), found[0])
 
 
@@ -228,7 +228,7 @@ def read_preset_file(document: Document, *, limits: Limits = LIMITS, name: str |
     """The presets and templates of a document.
 
     Raises:
-        PresetError: there is none.
+        AssetError: there is none.
         WrongKindError: it is something else that is read elsewhere.
     """
     kind = kind_of_json(document.tree)
@@ -245,7 +245,7 @@ def read_preset_file(document: Document, *, limits: Limits = LIMITS, name: str |
     if kind != "unknown":
         raise WrongKindError(f"this is not a preset but a {kind}", found=kind, where=Where(asset=name))
     hint = "a chat preset has `prompts`, a context template `story_string`, an instruct template sequences"
-    raise PresetError("this JSON is not a preset or template", where=Where(asset=name), hint=hint)
+    raise AssetError("this JSON is not a preset or template", where=Where(asset=name), hint=hint)
 
 
 def _old_sysprompt(document: Document, kind: str) -> dict[str, Any]:

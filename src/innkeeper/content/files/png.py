@@ -19,7 +19,7 @@ import msgspec
 
 from innkeeper.content.card_versions import CardVersion
 from innkeeper.content.character import Character, read_character
-from innkeeper.content.errors import LOST_CARD, CardError, DamagedFileError
+from innkeeper.content.errors import LOST_CARD, AssetError, DamagedFileError
 from innkeeper.content.files.format import CardFile, Format, OpenFile
 from innkeeper.content.files.reader import Reader
 from innkeeper.content.finding import Finding, Level
@@ -109,7 +109,7 @@ def read_png(reader: Reader, data: bytes, *, lenient: bool = False) -> PngFile:
     """Everything a PNG says besides its pixels.
 
     Raises:
-        ContentLimitError: more text than a limit allows.
+        LimitError: more text than a limit allows.
         and what `read_chunks` raises.
     """
     findings: list[Finding] = []
@@ -135,7 +135,7 @@ def read_text(reader: Reader, data: bytes, chunk: PngChunk) -> bytes:
 
     Raises:
         DamagedFileError: the chunk is not built as its kind demands.
-        ContentLimitError: the text is too long.
+        LimitError: the text is too long.
     """
     what = f"the {chunk.kind.decode()} chunk"
     rest = data.index(b"\0", chunk.start, chunk.end) + 1
@@ -235,12 +235,12 @@ def card_of_png(reader: Reader, png: PngFile, *, lenient: bool = False) -> Chara
     """The card in an image: V3 before V2, the last of several; the other one where the first cannot be read.
 
     Raises:
-        CardError: the image has no card.
+        AssetError: the image has no card.
         FormatError: it has one that cannot be read.
     """
     candidates = [text for keyword in KEYWORDS for text in reversed(png.texts) if text.keyword == keyword]
     if not candidates:
-        raise CardError("the image has no character card in it", where=reader.where(), hint=LOST_CARD)
+        raise AssetError("the image has no character card in it", where=reader.where(), hint=LOST_CARD)
     failure: InputError | None = None
     for text in candidates:
         findings = [*png.findings, *_failed(failure)]
@@ -248,7 +248,7 @@ def card_of_png(reader: Reader, png: PngFile, *, lenient: bool = False) -> Chara
             return _read(reader, text.text, text.keyword, findings, lenient=lenient)
         except InputError as error:
             failure = failure or error
-    raise failure or CardError("the image has no character card in it", hint=LOST_CARD)
+    raise failure or AssetError("the image has no character card in it", hint=LOST_CARD)
 
 
 def decode_payload(payload: bytes, findings: list[Finding]) -> bytes:

@@ -39,7 +39,7 @@ class Reader:
 
     Raises:
         MissingFileError: the path cannot be opened.
-        ContentLimitError: the source is larger than ``size_limit`` allows.
+        LimitError: the source is larger than ``size_limit`` allows.
     """
 
     def __init__(self, source: Source, limits: Limits = LIMITS, *, size_limit: str = "file_bytes") -> None:
@@ -91,11 +91,11 @@ class Reader:
         return data
 
     def check(self, limit: str, found: float, what: str) -> None:
-        """Hold a figure against a limit. Raises `ContentLimitError`."""
+        """Hold a figure against a limit. Raises `LimitError`."""
         check_limit(self.limits, limit, found, what, asset=self.name)
 
     def charge(self, limit: str, amount: int, what: str) -> None:
-        """Count ``amount`` more towards a limit. Raises `ContentLimitError` once the sum is above it."""
+        """Count ``amount`` more towards a limit. Raises `LimitError` once the sum is above it."""
         self.used[limit] = self.used.get(limit, 0) + amount
         self.check(limit, self.used[limit], what)
 
@@ -103,7 +103,7 @@ class Reader:
         """Zlib-compressed bytes, decompressed no further than the limit called ``limit``.
 
         Raises:
-            ContentLimitError: it would be larger.
+            LimitError: it would be larger.
             FormatError: the bytes are not a zlib stream.
             DamagedFileError: the stream ends too early.
         """

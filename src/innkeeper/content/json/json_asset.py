@@ -11,13 +11,13 @@ from typing import Any, ClassVar, Final, NamedTuple, Self, Union, get_args, get_
 
 import msgspec
 
-from innkeeper.content.errors import LIMITS, Limits, PresetError
+from innkeeper.content.errors import LIMITS, AssetError, Limits
 from innkeeper.content.finding import Finding, Path, shown
 from innkeeper.content.json import ABSENT
 from innkeeper.content.json.document import Document, remembered
 from innkeeper.content.json.record import FindingCollector, Record, as_integer
 from innkeeper.content.json.text import encode_json
-from innkeeper.prompt.errors import FormatError, UnknownNameError
+from innkeeper.prompt.errors import UnknownNameError
 from innkeeper.prompt.memo import Memo
 
 __all__ = ["JsonAsset"]
@@ -36,7 +36,7 @@ class JsonAsset(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     WHAT: ClassVar[str] = "an asset"
     NAMES: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    ERROR: ClassVar[type[FormatError]] = PresetError
+    HINT: ClassVar[str | None] = None
 
     @classmethod
     def of(cls, value: Any) -> Self:
@@ -44,7 +44,7 @@ class JsonAsset(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
         Raises:
             FormatError: the text is not JSON, or not an object.
-            ContentLimitError: it is beyond a limit.
+            LimitError: it is beyond a limit.
         """
         if isinstance(value, cls):
             return value
@@ -53,10 +53,10 @@ class JsonAsset(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @classmethod
     def read(cls, document: Document, path: Path = (), *, limits: Limits = LIMITS) -> Self:
-        """The asset at a path of a document. Raises an `ERROR` where there is no object."""
+        """The asset at a path of a document. Raises `AssetError` where there is no object."""
         raw = document.at(path)
         if not isinstance(raw, dict):
-            raise cls.ERROR(f"{cls.WHAT} is a JSON object, not {shown(raw)}")
+            raise AssetError(f"{cls.WHAT} is a JSON object, not {shown(raw)}", hint=cls.HINT)
         findings = FindingCollector(limits.findings, document.findings)
         record = Record(cls.migrated(raw, findings), path, findings)
         values = {slot.attribute: slot.read(record) for slot in _slots(cls)} | cls.derived(record)

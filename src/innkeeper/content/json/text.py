@@ -69,7 +69,7 @@ def decode_json(
     Raises:
         JsonError: it is not JSON; with line, column and the line.
         JsonError: the bytes are not text.
-        ContentLimitError: it is larger, deeper or has more parts than a limit allows.
+        LimitError: it is larger, deeper or has more parts than a limit allows.
     """
     found: list[Finding] = [] if findings is None else findings
     raw = _as_utf8(data, name, found)

@@ -7,17 +7,22 @@ from typing import Any, Final
 from innkeeper.prompt.data import MAX_DEPTH, MAX_DIGITS
 from innkeeper.prompt.errors import FormatError, LimitError, Where
 
-__all__ = ["PLAIN", "ShapeError", "copied", "text_of"]
+__all__ = ["PLAIN", "ShapeError", "copied", "text_of", "wrong_type"]
 
 PLAIN: Final = frozenset({str, int, float, bool, type(None)})
 """Types of values that nobody can change."""
 
 
 class ShapeError(FormatError, ValueError):
-    """A value of the wrong type where the operation cannot go on without it."""
+    """A value that an operation cannot go on with: of the wrong type, a document that does not hold together, an unknown role.
 
-    def __init__(self, path: str, expected: str, found: Any, *, hint: str | None = None) -> None:
-        super().__init__(f"expected {expected}, found {_kind(found)}", where=Where(path=path), hint=hint)
+    ``where`` names its path; ``message`` is the original's text where it has one.
+    """
+
+
+def wrong_type(path: str, expected: str, found: Any, *, hint: str | None = None) -> ShapeError:
+    """The error for a value of another type than the one expected."""
+    return ShapeError(f"expected {expected}, found {_kind(found)}", where=Where(path=path), hint=hint)
 
 
 def _kind(value: Any) -> str:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final
 
 from innkeeper.dialects.base import BaseDialect
 from innkeeper.dialects.conversation import Conversation, Rules, Style, merged, with_system
-from innkeeper.dialects.errors import DialectOptionError
+from innkeeper.dialects.errors import option_error
 from innkeeper.dialects.media import Media, media_parts
 from innkeeper.dialects.options import ResponseFormat, Table, as_is, put, stops
 from innkeeper.dialects.report import Report, jsonable
@@ -111,7 +111,7 @@ def _transformed(messages: list[dict[str, Any]], options: Mapping[str, Any], rep
     """The messages through each function of ``message_transforms``, which changes them or returns others."""
     for transform in options.get("message_transforms") or ():
         if not callable(transform):
-            raise DialectOptionError(report.dialect, "message_transforms", transform, ["functions of the messages"])
+            raise option_error(report.dialect, "message_transforms", transform, ["functions of the messages"])
         changed = transform(messages)
         messages = messages if changed is None else changed
         report.repair(f"the message transform {getattr(transform, '__name__', 'given')!r} was applied")

@@ -107,7 +107,7 @@ class SillyTavern:
     ) -> Payload:
         """The whole body.
 
-        Raises `FormatError` for messages that the source's rules cannot carry, `DialectOptionError` for ``speakers``.
+        Raises `FormatError` for messages that the source's rules cannot carry, `ConfigError` for ``speakers``.
         """
         report, given = Report(self.name), {**SAMPLING, **neutral(options)}
         chat = _OPENAI.messages(messages, {name: given[name] for name in STYLE_OPTIONS if name in given})

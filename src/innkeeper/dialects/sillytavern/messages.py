@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from innkeeper.dialects.errors import DialectOptionError
+from innkeeper.dialects.errors import option_error
 from innkeeper.prompt.errors import FormatError, Where
 
 __all__ = [
@@ -120,11 +120,11 @@ class Speakers(msgspec.Struct, frozen=True):
 
 
 def speakers_of(value: Any, dialect: str) -> Speakers:
-    """The option ``speakers`` of a dialect: `Speakers`, or ``{char, user, group}``. Raises `DialectOptionError`."""
+    """The option ``speakers`` of a dialect: `Speakers`, or ``{char, user, group}``. Raises `ConfigError`."""
     if isinstance(value, Speakers):
         return value
     try:
         fields = dict(value or {}) if isinstance(value, Mapping) or not value else value
         return msgspec.convert(fields, Speakers, strict=True)
     except msgspec.ValidationError:
-        raise DialectOptionError(dialect, "speakers", value, ("an object with char, user and group",)) from None
+        raise option_error(dialect, "speakers", value, ("an object with char, user and group",)) from None

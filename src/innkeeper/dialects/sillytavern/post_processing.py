@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.dialects.errors import DialectOptionError
+from innkeeper.dialects.errors import option_error
 from innkeeper.dialects.report import Report
 from innkeeper.dialects.sillytavern.messages import Speakers, lead, part_text, read_chat_messages
 
@@ -66,11 +66,11 @@ MODES: Final = MappingProxyType(
 
 
 def mode_named(name: str, dialect: str = "openai") -> Mode:
-    """The mode called ``name``. Raises `DialectOptionError`."""
+    """The mode called ``name``. Raises `ConfigError`."""
     try:
         return MODES[name]
     except (KeyError, TypeError):
-        raise DialectOptionError(dialect, "post_processing", name, MODES) from None
+        raise option_error(dialect, "post_processing", name, MODES) from None
 
 
 class _Line(msgspec.Struct, frozen=True):

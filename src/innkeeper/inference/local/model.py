@@ -11,10 +11,10 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from innkeeper.inference.client.sync_client import Client
-from innkeeper.inference.errors import LocalModelError
 from innkeeper.inference.local.gguf import read_gguf_head
 from innkeeper.inference.local.weights import DEFAULT_MODEL, LocalModelFile, find_model
 from innkeeper.prompt import UsageError, Where, fresh_seed
+from innkeeper.prompt.errors import UnavailableError
 from innkeeper.tokens.counter import Counter
 from innkeeper.tokens.engines.server import AskServer
 from innkeeper.tokens.framing import Framing
@@ -78,7 +78,7 @@ class LocalModel(Client):
     ) -> LocalModel:
         """Load an installed model, after a look at its checksum.
 
-        ``context_window`` is cut to what the model was trained for. Raises `LocalModelError`.
+        ``context_window`` is cut to what the model was trained for. Raises `UnavailableError`.
         """
         file = find_model(name)
         window = min(context_window or DEFAULT_WINDOW, _trained_window(file) or DEFAULT_WINDOW)
@@ -147,7 +147,7 @@ def _engine(path: Path, window: int, threads: int, key: str) -> Any:
         return xllamacpp.Server(params)
     except RuntimeError as error:
         hint = "check that there is memory enough, and that llama.cpp knows this kind of model"
-        raise LocalModelError(
+        raise UnavailableError(
             f"the model cannot be loaded: {error}", where=Where(asset=str(path)), hint=hint
         ) from error
 
@@ -157,11 +157,11 @@ def _library() -> Any:
         import xllamacpp
     except ModuleNotFoundError as error:
         message = "local models need the library xllamacpp, which is not installed"
-        raise LocalModelError(message, hint="pip install 'innkeeper[local]'") from error
+        raise UnavailableError(message, hint="pip install 'innkeeper[local]'") from error
     except ImportError as error:
         gomp = "libgomp" in str(error)
         hint = "install the system's OpenMP library (on Debian: apt-get install libgomp1)" if gomp else None
-        raise LocalModelError(f"the library xllamacpp cannot be loaded: {error}", hint=hint) from error
+        raise UnavailableError(f"the library xllamacpp cannot be loaded: {error}", hint=hint) from error
     return xllamacpp
 
 
@@ -174,6 +174,6 @@ def _post(address: str, path: str, key: str, body: Any, seconds: float) -> Any:
         line.request("POST", path, json.dumps(body), headers)
         return json.loads(line.getresponse().read())
     except (OSError, http.client.HTTPException, ValueError) as error:
-        raise LocalModelError(f"the model's tokenizer does not answer: {type(error).__name__}") from error
+        raise UnavailableError(f"the model's tokenizer does not answer: {type(error).__name__}") from error
     finally:
         line.close()

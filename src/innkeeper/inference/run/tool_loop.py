@@ -194,7 +194,7 @@ class ToolLoopRunner(BaseToolLoop):
         ``on_event`` hears of everything, in order; what it raises is swallowed. ``cancel`` is an event or a function: it is
         looked at before each request and tool, and while a request waits. Variables are written to the store once, when the
         run has succeeded. Raises `ToolUseError` (``NO_TOOL_CALLS``, ``TOOL_ERROR``) in enforced mode and
-        (``RESULTS_NOT_SENT``) where the tavern does not carry tools; `TurnLimitError`, `ToolLoopCancelledError`, and whatever
+        (``RESULTS_NOT_SENT``) where the tavern does not carry tools, ``TURN_LIMIT``, ``CANCELLED``; and whatever
         a request raises.
         """
 

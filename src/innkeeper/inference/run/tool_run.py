@@ -17,9 +17,7 @@ from innkeeper.inference.errors import (
     HttpError,
     ReplyError,
     RequestCancelledError,
-    ToolLoopCancelledError,
     ToolUseError,
-    TurnLimitError,
 )
 from innkeeper.inference.output_tags import transform_tags
 from innkeeper.inference.run.request import PromptRequest, PromptResult
@@ -184,13 +182,13 @@ class ToolRun:
                 else:
                     return (yield from self.end(turn, result, final_stream=final_stream))
         except RequestCancelledError as error:
-            raise self.error(ToolLoopCancelledError, "CANCELLED", "the run was cancelled") from error
+            raise self.error("CANCELLED", "the run was cancelled") from error
         msg = f"the model still calls tools after {max_turns} turns"
-        raise self.error(TurnLimitError, "TURN_LIMIT", msg)
+        raise self.error("TURN_LIMIT", msg)
 
-    def error(self, kind: type[ToolUseError], code: str, message: str, **facts: Any) -> ToolUseError:
+    def error(self, code: str, message: str, **facts: Any) -> ToolUseError:
         """An error that knows how far the run came."""
-        return kind(message, code=code, history=tuple(self.history), trace=tuple(self.trace), **facts)
+        return ToolUseError(message, code=code, history=tuple(self.history), trace=tuple(self.trace), **facts)
 
     def ask(self, turn: int) -> Run:
         """One answer; in relaxed mode an error of the provider's is met by asking without tools from here on."""
@@ -222,7 +220,7 @@ class ToolRun:
         if self.outcomes and wanted and not (wanted <= carried and sent):
             hint = "give it more room, or let its preset and its post-processing send tool calls"
             msg = f"the tavern {self.loop.config.tavern!r} does not send the results of tools to the model"
-            raise self.error(ToolUseError, "RESULTS_NOT_SENT", msg, hint=hint)
+            raise self.error("RESULTS_NOT_SENT", msg, hint=hint)
 
     def started(self, turn: int, request: PromptRequest) -> dict[str, Any]:
         """The facts of a request; its trace begins."""
@@ -336,6 +334,6 @@ class ToolRun:
         fatal = self.config.tool_failure_policy == "fatal"
         failed = sorted(name for name, ok in self.outcomes.items() if not ok)
         if not self.outcomes:
-            raise self.error(ToolUseError, "NO_TOOL_CALLS", "the model answered without calling a tool")
+            raise self.error("NO_TOOL_CALLS", "the model answered without calling a tool")
         if (fatal and failed) or (not fatal and not self.succeeded):
-            raise self.error(ToolUseError, "TOOL_ERROR", f"tools failed: {', '.join(failed)}")
+            raise self.error("TOOL_ERROR", f"tools failed: {', '.join(failed)}")

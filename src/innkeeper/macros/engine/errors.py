@@ -19,7 +19,6 @@ __all__ = [
     "MacroError",
     "MacroLimitError",
     "MacroSyntaxError",
-    "UndefinedVariableError",
     "UnknownMacroError",
     "place_in",
 ]
@@ -40,11 +39,7 @@ class MacroSyntaxError(MacroError):
 
 
 class UnknownMacroError(MacroError):
-    """The pack has no macro, tag or filter of that name."""
-
-
-class UndefinedVariableError(MacroError):
-    """A template uses a variable that is not set, and renders strictly."""
+    """There is no macro, tag or filter of that name, or no such variable where a template renders strictly."""
 
 
 class MacroArgumentError(MacroError):

@@ -27,7 +27,6 @@ from innkeeper.macros.engine.errors import (
     MacroError,
     MacroLimitError,
     MacroSyntaxError,
-    UndefinedVariableError,
     UnknownMacroError,
     place_in,
 )
@@ -214,8 +213,7 @@ def _message(error: Exception) -> str:
 
 
 def _kind(error: Exception) -> type[MacroError]:
-    if isinstance(error, failures.UndefinedError):
-        return UndefinedVariableError
-    if isinstance(error, failures.UnknownFilterError) or _message(error).startswith("unexpected tag"):
+    unknown = isinstance(error, (failures.UndefinedError, failures.UnknownFilterError))
+    if unknown or _message(error).startswith("unexpected tag"):
         return UnknownMacroError
     return MacroSyntaxError if isinstance(error, failures.LiquidSyntaxError) else MacroArgumentError

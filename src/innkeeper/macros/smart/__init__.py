@@ -27,7 +27,6 @@ if TYPE_CHECKING:
         Policy,
         StreamChance,
     )
-    from innkeeper.macros.smart.paths import VariablePathError
 
 _HOMES = {
     "FIXED": "options",
@@ -41,7 +40,6 @@ _HOMES = {
     "MacroOptions": "options",
     "Policy": "options",
     "StreamChance": "options",
-    "VariablePathError": "paths",
     "condition_holds": "operations",
     "condition_value": "operations",
     "expand": "expansion",
@@ -62,7 +60,6 @@ __all__ = [
     "Policy",
     "SmartEnvironment",
     "StreamChance",
-    "VariablePathError",
     "condition_holds",
     "condition_value",
     "expand",

@@ -53,7 +53,7 @@ def expand(text: Any, env: SmartEnvironment, *, ranges: list[MacroRange] | None 
 
     Spans that are not a macro stay as they are, with a note; a macro that fails leaves nothing, with a note. ``ranges``, an
     empty list, is filled with what each macro made of the result, in order; what comes of macros in a macro's value is its own.
-    Raises `innkeeper.macros.smart.paths.VariablePathError` and `MacroLimitError` where ``{{setvar}}`` cannot write.
+    Raises `innkeeper.macros.smart.paths.MacroArgumentError` and `MacroLimitError` where ``{{setvar}}`` cannot write.
     """
     if not isinstance(text, str):
         return "" if text is None else str(text)

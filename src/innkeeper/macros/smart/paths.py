@@ -2,7 +2,7 @@
 
 A dot separates keys, ``[3]`` is an index, ``['a.b']`` and ``[bare]`` are keys. Empty parts do not count, and a bracket or quote
 that is not closed ends with the path (`smarttavern.md` 3). ``a.0`` is the key ``0``, not an index. A path that cannot be written
-is a `VariablePathError` (a `MacroError`); SmartTavern leaks an IndexError there.
+is a `MacroArgumentError`; SmartTavern leaks an IndexError there.
 """
 
 from __future__ import annotations
@@ -12,15 +12,11 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from innkeeper.macros.engine.errors import MAX_LIST_INDEX, MacroError, MacroLimitError
+from innkeeper.macros.engine.errors import MAX_LIST_INDEX, MacroLimitError
 from innkeeper.macros.smart.options import MAX_PATH_CHARS, MAX_PATH_PARTS
 from innkeeper.prompt.errors import Where
 
-__all__ = ["MISSING", "VariablePathError", "parse", "read", "write"]
-
-
-class VariablePathError(MacroError):
-    """A negative index beyond the start of its list."""
+__all__ = ["MISSING", "parse", "read", "write"]
 
 
 MISSING: Final[Any] = object()
@@ -79,7 +75,7 @@ def write(table: dict[str, Any], path: str, value: Any, *, index_keys: bool = Fa
 
     What is missing gives way to a container; so does any other value of a dictionary, but not of a list. A path that ends with
     the key of what is no dictionary is ignored, and so is one with the index of what is no list, unless it is the last part of
-    the path, of a dictionary, and ``index_keys`` has it stored as a text. Raises `VariablePathError` for a path that goes on
+    the path, of a dictionary, and ``index_keys`` has it stored as a text. Raises `MacroArgumentError` for a path that goes on
     behind the key of what is no dictionary and for a negative index that is not in its list, and `MacroLimitError` for an
     index above `MAX_LIST_INDEX`; then nothing is changed at that part.
     """
@@ -108,7 +104,7 @@ def _only_last(place: Any, key: str, behind: str | int | None, path: str) -> Non
     if behind is not None:
         kind = "a list" if isinstance(place, list) else f"a value of type {type(place).__name__}"
         msg = f"{kind} has no key {key[:_SHOWN]!r}"
-        raise VariablePathError(
+        raise MacroArgumentError(
             msg, where=Where(path=path[:_SHOWN]), hint="name an item of a list by its index: list[0]"
         )
 
@@ -127,7 +123,7 @@ def _room(place: list[Any], index: int, path: str) -> int:
         raise _limit("the index of a variable", "MAX_LIST_INDEX", MAX_LIST_INDEX, index).at(path=path)
     if index < -len(place):
         msg = f"the list has no item {index}: it has {len(place)}"
-        raise VariablePathError(msg, where=Where(path=path), hint="count from the start of the list")
+        raise MacroArgumentError(msg, where=Where(path=path), hint="count from the start of the list")
     added = max(0, index + 1 - len(place))
     place.extend([None] * added)
     return added

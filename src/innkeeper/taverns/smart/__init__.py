@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from innkeeper.content.branch_tree import BranchError, BranchTree
+    from innkeeper.content.branch_tree import BranchTree
     from innkeeper.content.branches import (
         EDITS,
         Edit,
@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     )
     from innkeeper.taverns.smart.compat import DEFAULT_PROFILE, PROFILES, Compat, SmartOptions, compat_of
     from innkeeper.taverns.smart.construction import Construction, construct, construct_explained
-    from innkeeper.taverns.smart.framing import EntryNumberError, assemble, assemble_full
-    from innkeeper.taverns.smart.messages import RoleError
+    from innkeeper.taverns.smart.framing import assemble, assemble_full
     from innkeeper.taverns.smart.regex_rules import apply_messages, apply_text, postprocess_apply
     from innkeeper.taverns.smart.steps import PIPELINE, TAVERN, build, builder, to_messages
     from innkeeper.taverns.smart.variables_update import apply_operation
@@ -49,13 +48,10 @@ __all__ = [
     "PIPELINE",
     "PROFILES",
     "TAVERN",
-    "BranchError",
     "BranchTree",
     "Compat",
     "Construction",
     "Edit",
-    "EntryNumberError",
-    "RoleError",
     "Rule",
     "ShapeError",
     "SmartOptions",
@@ -99,7 +95,6 @@ __getattr__, __dir__ = lazy_names(
         "merge_regex": "assets_normalizer",
         "merge_world_books": "assets_normalizer",
         "normalize": "assets_normalizer",
-        "BranchError": "innkeeper.content.branch_tree",
         "BranchTree": "innkeeper.content.branch_tree",
         "EDITS": "innkeeper.content.branches",
         "Edit": "innkeeper.content.branches",
@@ -121,8 +116,6 @@ __getattr__, __dir__ = lazy_names(
         "PROFILES": "compat",
         "Compat": "compat",
         "Construction": "construction",
-        "EntryNumberError": "framing",
-        "RoleError": "messages",
         "Rule": "verdict",
         "ShapeError": "innkeeper.content.json.values",
         "SmartOptions": "compat",

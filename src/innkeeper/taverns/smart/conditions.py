@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from innkeeper.content.json.values import ShapeError
+from innkeeper.content.json.values import wrong_type
 from innkeeper.text.automaton import Automaton
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Conditions:
         from innkeeper.macros.smart import SmartEnvironment
 
         if variables is not None and not isinstance(variables, Mapping):
-            raise ShapeError("variables", "an object", variables)
+            raise wrong_type("variables", "an object", variables)
         own = {} if variables is None else variables
         table = own if HISTORY_TEXT in own else {**own, HISTORY_TEXT: text}
         searched = table[HISTORY_TEXT]

@@ -12,7 +12,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
-from innkeeper.content.json.values import ShapeError, text_of
+from innkeeper.content.json.values import text_of, wrong_type
 from innkeeper.taverns.smart.assets_normalizer import entries_of
 from innkeeper.taverns.smart.compat import Compat, SmartOptions
 from innkeeper.taverns.smart.conditions import Conditions, is_conditional
@@ -75,7 +75,7 @@ def construct(
         ``{"messages": [{"role", "content", "source"}]}``. Nothing in it is shared with the arguments, none of which is changed.
 
     Raises:
-        RoleError: a role of the history is not one of the four.
+        ShapeError: a role of the history is not one of the four.
         ShapeError: an argument is of the wrong type, or a message of the history is not an object.
         LimitError: data beyond a limit.
     """
@@ -158,7 +158,7 @@ def _prompts(presets: Any) -> Any:
         return ()
     if isinstance(presets, (list, tuple, dict, str)):
         return presets
-    raise ShapeError(PRESETS, "an array of prompts", presets)
+    raise wrong_type(PRESETS, "an array of prompts", presets)
 
 
 def _counts(entry: _Entry, compat: Compat) -> bool:

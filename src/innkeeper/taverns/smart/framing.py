@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from innkeeper.content.json.values import copied, text_of
-from innkeeper.prompt.errors import FormatError, Where
+from innkeeper.content.json.values import ShapeError, copied, text_of
+from innkeeper.prompt.errors import Where
 from innkeeper.taverns.smart.assets_normalizer import entries_of
 from innkeeper.taverns.smart.compat import Compat, SmartOptions
 from innkeeper.taverns.smart.conditions import KeywordSearch, is_conditional
@@ -31,7 +31,6 @@ __all__ = [
     "CHAT_HISTORY",
     "DESCRIPTIONS",
     "LORE_POSITIONS",
-    "EntryNumberError",
     "assemble",
     "assemble_full",
     "framed_lore",
@@ -42,12 +41,6 @@ __all__ = [
     "screen_framed",
     "wrapped",
 ]
-
-
-class EntryNumberError(FormatError, ValueError):
-    """A number that framing needs and cannot read: the whole call fails, as in the original."""
-
-    HINT = "write it as a whole number"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +70,7 @@ def assemble(
     Nothing in the result is shared with the arguments, none of which is changed.
 
     Raises:
-        EntryNumberError: an order is not a number.
+        ShapeError: an order is not a number.
         LimitError: data beyond a limit.
     """
     compat = options.compat if options is not None else Compat()
@@ -133,7 +126,7 @@ def framed_lore(
 ) -> list[dict[str, Any]]:
     """The messages of the entries at ``position``, by order and then place. ``contains`` tests a key against the history.
 
-    Raises `EntryNumberError` for an entry that would be placed and whose order is not a number.
+    Raises `ShapeError` for an entry that would be placed and whose order is not a number.
     """
     framed = [
         _Framed(framing_order(entry, f"world_books[{index}]"), index, entry)
@@ -174,11 +167,11 @@ def is_said(content: Any) -> bool:
 
 
 def framing_order(entry: dict[str, Any], path: str) -> int:
-    """An entry's order. Raises `EntryNumberError` with the words of Python's own error."""
+    """An entry's order. Raises `ShapeError` with the words of Python's own error."""
     order = entry.get("order")
     number = whole_number(order, _DEFAULT_ORDER)
     if number is None:
-        raise EntryNumberError(_refusal(order), where=Where(path=f"{path}.order"))
+        raise ShapeError(_refusal(order), where=Where(path=f"{path}.order"), hint="write it as a whole number")
     return number
 
 
@@ -203,7 +196,7 @@ DESCRIPTIONS: Final[Mapping[str, str]] = {"charDescription": "char", "personaDes
 def relative_prompts(presets_relative: Any, presets_doc: Any) -> list[dict[str, Any]]:
     """The enabled prompts in their order: of the array where one is given, else the relative ones of the preset.
 
-    Raises `EntryNumberError` for a prompt whose order is not a number, though orders do not sort here.
+    Raises `ShapeError` for a prompt whose order is not a number, though orders do not sort here.
     """
     return list(_enabled(presets_relative, presets_doc))
 

@@ -11,15 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from innkeeper.content.json.values import PLAIN, ShapeError, copied, text_of
-from innkeeper.prompt.errors import FormatError, Where
+from innkeeper.content.json.values import PLAIN, ShapeError, copied, text_of, wrong_type
+from innkeeper.prompt.errors import Where
 from innkeeper.taverns.smart.compat import Compat
 
 __all__ = [
     "MAX_NUMBER",
     "RANK",
     "ROLES",
-    "RoleError",
+    "ShapeError",
     "document_source",
     "entry_source",
     "folded_role",
@@ -44,17 +44,6 @@ RANK: Final = MappingProxyType({"assistant": 0, "user": 1, "system": 2, "thinkin
 
 MAX_NUMBER: Final = 2**53
 """The largest number that reports tell and that a preset's settings may be: what every JSON reader holds."""
-
-
-class RoleError(FormatError, ValueError):
-    """A role that is not one of the four (3-smarttavern, *errors and borders*). ``message`` is the original's text."""
-
-    HINT = "roles are system, user, assistant and thinking, without blanks around them"
-
-    def __init__(self, index: int, role: str) -> None:
-        super().__init__(
-            f"invalid message role at history[{index}]: {role}", where=Where(path=f"history[{index}].role")
-        )
 
 
 def folded_role(value: Any, path: str) -> str:
@@ -144,14 +133,14 @@ def items_of(history: Any) -> Iterable[Any]:
     if not history:
         return ()
     hint = "a wrapper {messages: [...]} is not read here; give its array" if isinstance(history, Mapping) else None
-    raise ShapeError("history", "an array of messages", history, hint=hint)
+    raise wrong_type("history", "an array of messages", history, hint=hint)
 
 
 def normalised_history(history: Any, compat: Compat) -> list[dict[str, Any]]:
     """Each message as ``{role, content, source}`` (3-smarttavern, *behaviour details*).
 
     Raises:
-        RoleError: a role that is not one of the four.
+        ShapeError: a role that is not one of the four.
         ShapeError: the history is not an array, or a message not an object.
     """
     system = compat.history_system_type
@@ -160,12 +149,16 @@ def normalised_history(history: Any, compat: Compat) -> list[dict[str, Any]]:
 
 def _message(index: int, item: Any, system: str, emit_source_id: bool) -> dict[str, Any]:  # noqa: FBT001 - inner loop
     if not isinstance(item, Mapping):
-        raise ShapeError(f"history[{index}]", "a message", item, hint='a message looks like {"role": …, "content": …}')
+        raise wrong_type(f"history[{index}]", "a message", item, hint='a message looks like {"role": …, "content": …}')
     role = item.get("role", "")
     if type(role) is not str or role not in ROLES:
         role = folded_role(role, f"history[{index}].role")
         if role not in ROLES:
-            raise RoleError(index, role)
+            raise ShapeError(
+                f"invalid message role at history[{index}]: {role}",
+                where=Where(path=f"history[{index}].role"),
+                hint="roles are system, user, assistant and thinking, without blanks around them",
+            )
     content = item.get("content")
     if type(content) is not str:
         content = text_of(content, f"history[{index}].content")

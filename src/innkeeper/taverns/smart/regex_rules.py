@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.content.json.values import ShapeError, copied, text_of
+from innkeeper.content.json.values import copied, text_of, wrong_type
 from innkeeper.macros.engine.errors import MAX_OUTPUT
 from innkeeper.prompt.errors import InnkeeperError, InputError, Where
 from innkeeper.prompt.note import Note, NoteKind
@@ -97,7 +97,7 @@ def apply_text(
 def _object(message: Any, place: int) -> Mapping[str, Any]:
     if isinstance(message, Mapping):
         return message
-    raise ShapeError(f"messages[{place}]", "an object", message)
+    raise wrong_type(f"messages[{place}]", "an object", message)
 
 
 # --- one rule ----------------------------------------------------------------------------------------------------------
@@ -316,7 +316,7 @@ def _objects(messages: Any, notes: list[Note]) -> list[dict[str, Any]]:
     listed = messages if isinstance(messages, list) else []
     for index, message in enumerate(listed):
         if not isinstance(message, dict):
-            error = ShapeError(f"messages[{index}]", "an object", message)
+            error = wrong_type(f"messages[{index}]", "an object", message)
             notes.append(Note(NoteKind.WARNING, f"a message is left out: {error.message}", where=error.where))
     return [message for message in listed if isinstance(message, dict)]
 

@@ -13,11 +13,11 @@ from typing import Final
 
 import msgspec
 
-from innkeeper.prompt.errors import InnkeeperError, Where
+from innkeeper.prompt.errors import FormatError, InnkeeperError, Where
 from innkeeper.tokens.engines.bytepair import BytePair, Clip
 from innkeeper.tokens.engines.engine import Engine, Foreign
 from innkeeper.tokens.engines.model_files import TOKENIZER_FILE_BYTES, check_size, sentence_pieces, tokenizer_of
-from innkeeper.tokens.errors import TokenizerFileError, TokenizerUnavailableError
+from innkeeper.tokens.errors import TokenizerUnavailableError
 from innkeeper.tokens.table.vocabulary import Carrier, Vocabulary
 
 __all__ = ["available", "engine_of"]
@@ -31,7 +31,7 @@ def engine_of(vocabulary: Vocabulary) -> Engine:
 
     Raises:
         TokenizerUnavailableError: no package that carries it is installed.
-        TokenizerFileError: the file cannot be read, or is not the known one.
+        FormatError: the file cannot be read, or is not the known one.
     """
     with _lock:
         return _load(vocabulary)
@@ -73,7 +73,7 @@ def _read(vocabulary: Vocabulary, carrier: Carrier, path: Path) -> Engine:
     data = _content(carrier, path)
     found = hashlib.sha256(data).hexdigest()
     if found != carrier.sha256:
-        raise TokenizerFileError(
+        raise FormatError(
             f"unexpected vocabulary (sha256 {found[:12]}…, expected {carrier.sha256[:12]}…)",
             where=Where(asset=str(path)),
             hint="reinstall the package that brings this file in a version that Innkeeper knows",
@@ -85,7 +85,7 @@ def _read(vocabulary: Vocabulary, carrier: Carrier, path: Path) -> Engine:
     except InnkeeperError:
         raise
     except Exception as error:
-        raise TokenizerFileError(f"unreadable vocabulary: {error}", where=Where(asset=str(path))) from error
+        raise FormatError(f"unreadable vocabulary: {error}", where=Where(asset=str(path))) from error
 
 
 def _content(carrier: Carrier, path: Path) -> bytes:
@@ -103,7 +103,7 @@ def _content(carrier: Carrier, path: Path) -> bytes:
             with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
                 data = packed.read(TOKENIZER_FILE_BYTES + 1)
     except (OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
-        raise TokenizerFileError(f"cannot read the file: {error}", where=Where(asset=str(path))) from error
+        raise FormatError(f"cannot read the file: {error}", where=Where(asset=str(path))) from error
     check_size(len(data), str(path))
     return data
 

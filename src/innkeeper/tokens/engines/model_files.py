@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from innkeeper.prompt.errors import LimitError, Where
+from innkeeper.prompt.errors import FormatError, LimitError, Where
 from innkeeper.prompt.memo import Memo
 from innkeeper.tokens.engines.engine import Tokenization, chunks, count_by, threads_for
-from innkeeper.tokens.errors import TokenizerFileError, TokenizerUnavailableError
+from innkeeper.tokens.errors import TokenizerUnavailableError
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -71,7 +71,7 @@ def tokenizer_of(name: str, data: bytes, *, path: str) -> FileTokenizer:
 
     Raises:
         TokenizerUnavailableError: the library `tokenizers` is not installed.
-        TokenizerFileError: the content is not a tokenizer.
+        FormatError: the content is not a tokenizer.
     """
     try:
         from tokenizers import Tokenizer
@@ -86,7 +86,7 @@ def tokenizer_of(name: str, data: bytes, *, path: str) -> FileTokenizer:
     except BaseException as error:  # a panic of the library is not an Exception
         if isinstance(error, (KeyboardInterrupt, SystemExit)):
             raise
-        raise TokenizerFileError(f"not a tokenizer file: {str(error)[:200]}", where=Where(asset=path)) from error
+        raise FormatError(f"not a tokenizer file: {str(error)[:200]}", where=Where(asset=path)) from error
     return FileTokenizer(name, tokenizer)
 
 
@@ -106,7 +106,7 @@ class FileTokenizers:
         Raises:
             TokenizerUnavailableError: there is no such file, or it may not be read, or the library is missing.
             LimitError: it is larger than `TOKENIZER_FILE_BYTES`.
-            TokenizerFileError: it is not a tokenizer.
+            FormatError: it is not a tokenizer.
         """
         name = self.name(path)
         known = self._loaded.get(name)
@@ -194,7 +194,7 @@ def sentence_pieces(name: str, data: bytes, *, path: str) -> SentencePieces:
 
     Raises:
         TokenizerUnavailableError: the library is not installed.
-        TokenizerFileError: the bytes are not a model.
+        FormatError: the bytes are not a model.
     """
     try:
         from sentencepiece import SentencePieceProcessor
@@ -204,4 +204,4 @@ def sentence_pieces(name: str, data: bytes, *, path: str) -> SentencePieces:
     try:
         return SentencePieces(name, SentencePieceProcessor(model_proto=data))
     except (RuntimeError, ValueError) as error:
-        raise TokenizerFileError("not a SentencePiece model", where=Where(asset=path)) from error
+        raise FormatError("not a SentencePiece model", where=Where(asset=path)) from error

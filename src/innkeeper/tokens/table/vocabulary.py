@@ -1,7 +1,7 @@
 """Vocabulary: a tokenizer's vocabulary by name, the packages that carry it, and the table of those that are known.
 
 Nothing is downloaded: files are read from installed packages, and each must have the bytes that are known
-(`TokenizerFileError`). The two OpenAI vocabularies come with Innkeeper; the rest are optional extras.
+(`FormatError`). The two OpenAI vocabularies come with Innkeeper; the rest are optional extras.
 """
 
 from typing import Final

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from innkeeper.content.errors import LIMITS, ContentLimitError, MissingFileError
+from innkeeper.content.errors import LIMITS, MissingFileError
 from innkeeper.prompt import FormatError
+from innkeeper.prompt.errors import LimitError
 from innkeeper.taverns.silly.install.files import UserFolder, user_folder
 from tests.taverns.silly.install.folders import folder
 
@@ -57,7 +58,7 @@ def test_limits(tmp_path: Path) -> None:
     """A file larger than its limit is not read whole."""
     root = folder(tmp_path)
     limits = LIMITS.__replace__(file_bytes=4) if hasattr(LIMITS, "__replace__") else type(LIMITS)(file_bytes=4)
-    with pytest.raises(ContentLimitError):
+    with pytest.raises(LimitError):
         UserFolder(root, limits).data("settings.json")
 
 

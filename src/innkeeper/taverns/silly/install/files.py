@@ -80,7 +80,7 @@ class UserFolder:
         return tuple(found[:MAX_FILES])
 
     def data(self, *parts: str, size_limit: str = "file_bytes") -> bytes | None:
-        """The bytes of a file; ``None`` where `path` is. Raises `ContentLimitError`, and `MissingFileError`."""
+        """The bytes of a file; ``None`` where `path` is. Raises `LimitError`, and `MissingFileError`."""
         path = self.path(*parts)
         if path is None:
             return None
