@@ -317,7 +317,7 @@ def test_preload(path: Path) -> None:
     assert list(done.failed) == [missing]
     with pytest.raises(UnavailableError, match=r"none\.json") as caught:
         Counter(registry).preload(strict=True)
-    assert list(caught.value.failed) == [missing]
+    assert list(caught.value.details["failed"]) == [missing]
 
 
 def test_importing_loads_no_tokenizer() -> None:

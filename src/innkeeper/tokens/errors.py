@@ -1,18 +1,17 @@
-"""What can go wrong with tokenizers. `Counter.count` raises none of these: it falls back, and `describe` says so.
+"""What can go wrong with tokenizers. `Counter.count` raises nothing: it falls back, and `describe` says so.
 
 ::
 
     UnavailableError
     └── TokenizerUnavailableError     its package, file or server is not here; the hint names the extra
-    FormatError
-    └── FormatError            a tokenizer file that is not what it should be
+    FormatError                       a tokenizer file that is broken, of another kind, or whose bytes are not the known ones
 """
 
 from typing import Any
 
-from innkeeper.prompt.errors import FormatError, UnavailableError
+from innkeeper.prompt.errors import UnavailableError
 
-__all__ = ["FormatError", "TokenizerUnavailableError"]
+__all__ = ["TokenizerUnavailableError"]
 
 
 class TokenizerUnavailableError(UnavailableError):
@@ -23,7 +22,3 @@ class TokenizerUnavailableError(UnavailableError):
             f"tokenizer {tokenizer!r} is not available: {reason}", tokenizer=tokenizer, reason=reason, **kwargs
         )
         self.tokenizer = tokenizer
-
-
-class FormatError(FormatError):
-    """A tokenizer file that is broken or of another kind, or whose bytes are not those Innkeeper knows: counts would be wrong."""

@@ -191,4 +191,4 @@ def test_a_failure_is_told() -> None:
     """It comes to nothing, with a note."""
     env = environment({"l": []})
     assert condition_value("x{{setvar:l[-1]:1}}", env) == ""
-    assert env.notes[0].data["kind"] == "variable_path"
+    assert env.notes[0].data["kind"] == "macro_argument"

@@ -106,7 +106,7 @@ OTHERWISE: dict[str, Any] = {
     "construct_array_world_books": lambda body: [m["content"] for m in body["messages"]] == ["hi", "x"],
     # A typed error of ours, with the place, stands for the original's leak.
     "index_error_200": lambda body: (
-        (body["problem"]["kind"], body["problem"]["where"]["path"]) == ("variable_path", "a[-1]")
+        (body["problem"]["kind"], body["problem"]["where"]["path"]) == ("macro_argument", "a[-1]")
     ),
     # Functions and what is no finite number cannot be stored: the sandbox refuses them.
     "function_value_serialised_as_empty_object": lambda body: body["variables"]["final"] == {},

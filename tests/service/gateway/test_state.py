@@ -181,7 +181,7 @@ def test_conversation_file(gateway: Gateway, data: Path) -> None:
     _, kept = post(gateway, f"{BRANCHES}/retry_user_message", {"file": CHAT, "user_node_id": "u"})
     assert kept["action"] == "retry_assistant"
     _, failed = post(gateway, f"{BRANCHES}/truncate_after", {"file": CHAT, "node_id": "none"})
-    assert failed["problem"]["kind"] == "branch"
+    assert failed["problem"]["kind"] == "shape"
     assert (data / CHAT).read_bytes() == before
     for name in ("openai_messages", "truncate_after"):
         body = {"file": "conversations/two/conversation.json"} | ({"node_id": "a"} if name == "truncate_after" else {})

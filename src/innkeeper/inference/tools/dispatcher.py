@@ -94,7 +94,9 @@ class ToolDispatcher(_Dispatcher):
         try:
             call = self._call(name, args, tool_call_id)
             result = call() if self._timeout is None else _within(self._timeout, call)
-            return self._failure(name, _NotAwaitedError()) if _dropped(result) else normalised(result, name)
+            if _dropped(result):
+                return failure(name, "INTERNAL_ERROR", "the tool is asynchronous, and nothing awaits it here")
+            return normalised(result, name)
         except Exception as error:  # noqa: BLE001 - a tool may raise anything, and the loop must go on
             return self._failure(name, error)
 
@@ -128,10 +130,6 @@ class _NotAllowedError(Exception):
 
 class _TooSlowError(Exception):
     """A tool took longer than it may."""
-
-
-class _NotAwaitedError(Exception):
-    """A tool turned out to be asynchronous where nobody awaits it."""
 
 
 class _Call:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from innkeeper.macros.engine.errors import MAX_LIST_INDEX, MacroLimitError
+from innkeeper.macros.engine.errors import MAX_LIST_INDEX, MacroArgumentError, MacroLimitError
 from innkeeper.macros.smart.options import MAX_PATH_CHARS, MAX_PATH_PARTS
 from innkeeper.prompt.errors import Where
 
