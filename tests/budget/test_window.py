@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.budget import Part, Summariser, Turn, Window, fit_chat
+from innkeeper.budget import ChatTurn, Part, Summariser, Window, fit_chat
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import MaxTokensExceededError, UsageError
 from innkeeper.prompt.message import Message
@@ -33,7 +33,7 @@ def chat(count: int) -> list[Message]:
     return [Message("user" if n % 2 == 0 else "assistant", f"turn {n}") for n in range(count)]
 
 
-def fit(messages: Sequence[Message | Turn], current: Message | Turn, budget: int, **more: object) -> Window:
+def fit(messages: Sequence[Message | ChatTurn], current: Message | ChatTurn, budget: int, **more: object) -> Window:
     """The window by words, without framing."""
     return fit_chat(messages, current, budget, Words(), framing=NO_FRAMING, **more)  # type: ignore[arg-type]
 
@@ -72,24 +72,24 @@ def test_the_current_message_is_sent_once() -> None:
 def test_the_same_words_said_before_stay() -> None:
     """Repeats are turns of their own."""
     again = Message("user", "yes")
-    window = fit([again, Message("assistant", "sure?"), again], Turn(again, id="3"), 100)
+    window = fit([again, Message("assistant", "sure?"), again], ChatTurn(again, id="3"), 100)
     assert texts(window) == ["yes", "sure?", "yes", "yes"]
 
 
 def test_pinned_turns_stay() -> None:
     """A pinned turn stays in its place while later ones go."""
-    turns: list[Message | Turn] = [*chat(10)]
-    turns[1] = Turn(Message("assistant", "pinned one"), pinned=True)
+    turns: list[Message | ChatTurn] = [*chat(10)]
+    turns[1] = ChatTurn(Message("assistant", "pinned one"), pinned=True)
     window = fit(turns, Message("user", "now"), 5)
     assert texts(window) == ["pinned one", "turn 9", "now"]
 
 
 def test_scenes_and_voices_go_after_turns() -> None:
     """All turns go before a scene's text, that before examples of a voice, and the safety block never."""
-    parts: list[Message | Turn] = [
+    parts: list[Message | ChatTurn] = [
         SAFETY,
-        Turn(Message("system", "the scene"), Part.SCENE),
-        Turn(Message("system", "the voice"), Part.VOICE),
+        ChatTurn(Message("system", "the scene"), Part.SCENE),
+        ChatTurn(Message("system", "the voice"), Part.VOICE),
         *chat(1),
     ]
     now = Message("user", "now")
@@ -146,7 +146,7 @@ def test_names_count() -> None:
 
 turns = st.lists(
     st.builds(
-        Turn,
+        ChatTurn,
         st.builds(Message, st.sampled_from(["user", "assistant"]), st.sampled_from(["a", "a b", "a b c"])),
         st.sampled_from(Part),
         st.booleans(),
@@ -157,9 +157,9 @@ turns = st.lists(
 
 
 @given(turns, st.integers(1, 40))
-def test_every_message_is_sent_or_listed(parts: list[Turn], budget: int) -> None:
+def test_every_message_is_sent_or_listed(parts: list[ChatTurn], budget: int) -> None:
     """It fits; all is sent in order or listed once; safety, pinned turns and the current message are always sent."""
-    current = Turn(Message("user", "now"), id="1")
+    current = ChatTurn(Message("user", "now"), id="1")
     try:
         window = fit([*parts], current, budget)
     except MaxTokensExceededError:

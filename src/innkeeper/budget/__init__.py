@@ -10,7 +10,7 @@
 Trimming is pure: blocks go in, blocks come out, some of them disabled. The steps `TRIMMING` and `MAX_TOKENS` do it in a pipeline.
 """
 
-from innkeeper.budget.accounting import Accounting, Explanation, Line, Row, accounting, explain
+from innkeeper.budget.accounting import Accounting, AccountLine, Explanation, Row, accounting, explain
 from innkeeper.budget.costing import Cost, Costing, framing_of
 from innkeeper.budget.fit import FIT, FitConfig, fit, fit_state
 from innkeeper.budget.prefix import PrefixChange, PrefixReport, prefix_report
@@ -28,15 +28,17 @@ from innkeeper.budget.strategies import (
     Strategy,
 )
 from innkeeper.budget.trim import trim
-from innkeeper.budget.window import Evicted, Part, Summariser, Turn, Window, fit_chat
+from innkeeper.budget.window import ChatTurn, Evicted, Part, Summariser, Window, fit_chat
 
 __all__ = [
     "FIT",
     "MAX_TOKENS",
     "STRATEGIES",
     "TRIMMING",
+    "AccountLine",
     "Accounting",
     "BaseStrategy",
+    "ChatTurn",
     "ChatWindow",
     "Cost",
     "Costing",
@@ -48,7 +50,6 @@ __all__ = [
     "FitConfig",
     "GroupOrder",
     "GroupTotal",
-    "Line",
     "MaxTokensConfig",
     "Part",
     "PrefixChange",
@@ -62,7 +63,6 @@ __all__ = [
     "TrimReport",
     "TrimResult",
     "TrimmingConfig",
-    "Turn",
     "Window",
     "accounting",
     "explain",

@@ -20,10 +20,10 @@ from innkeeper.tokens.counter import default_counter
 from innkeeper.tokens.framing import Framing
 from innkeeper.tokens.tools import count_tools
 
-__all__ = ["Accounting", "Explanation", "Line", "Row", "accounting", "explain"]
+__all__ = ["AccountLine", "Accounting", "Explanation", "Row", "accounting", "explain"]
 
 
-class Line(msgspec.Struct, frozen=True, omit_defaults=True):
+class AccountLine(msgspec.Struct, frozen=True, omit_defaults=True):
     """One message. ``tokens`` is all of it: text, metadata where that counts, and ``overhead`` (role, name, framing, media)."""
 
     block_id: str
@@ -46,7 +46,7 @@ class Accounting(msgspec.Struct, frozen=True, kw_only=True):
     ``uncounted_attachments`` cost tokens that no text counter knows.
     """
 
-    lines: tuple[Line, ...]
+    lines: tuple[AccountLine, ...]
     content: int
     metadata: int
     overhead: int
@@ -102,8 +102,8 @@ def accounting(
     return _summed(plan, costing, tuple(map(_line, blocks, costs)), tools.tokens)
 
 
-def _line(block: Block, cost: Cost) -> Line:
-    return Line(
+def _line(block: Block, cost: Cost) -> AccountLine:
+    return AccountLine(
         block_id=block.id,
         role=block.role,
         slot=block.slot,
@@ -117,7 +117,7 @@ def _line(block: Block, cost: Cost) -> Line:
     )
 
 
-def _summed(plan: Plan, costing: Costing, lines: tuple[Line, ...], tools: int) -> Accounting:
+def _summed(plan: Plan, costing: Costing, lines: tuple[AccountLine, ...], tools: int) -> Accounting:
     window, reserve = window_of(plan)
     reply = costing.framing.reply
     tokens = sum(line.tokens for line in lines)

@@ -20,7 +20,7 @@ from innkeeper.budget.rendering import RenderGuard, marks_of
 from innkeeper.budget.report import EvictionRecord, TrimReport, TrimResult
 from innkeeper.budget.settings import CountingConfig, StrategyChoice, counter_for, tokens_setting
 from innkeeper.budget.strategies import STRATEGIES, Fill, GroupOrder, Strategy
-from innkeeper.budget.trim import Counted, Room, overflow, trim_counted
+from innkeeper.budget.trim import Counted, TokenRoom, overflow, trim_counted
 from innkeeper.prompt import (
     Block,
     BudgetGroup,
@@ -138,12 +138,12 @@ def _as_rendered(state: State, plan: Plan) -> Plan:
     )
 
 
-def _room(plan: Plan, window: int | None, reserve: int) -> Room | None:
+def _room(plan: Plan, window: int | None, reserve: int) -> TokenRoom | None:
     """The room of a plan; ``None`` where there is no window, or where a step was told to leave the plan too large."""
     report = plan.trim_report
     if not window or (isinstance(report, TrimReport) and not report.fits):
         return None
-    return Room.of(window, reserve)
+    return TokenRoom.of(window, reserve)
 
 
 def _count(plan: Plan, costing: Costing) -> CountedBlocks:
@@ -153,7 +153,7 @@ def _count(plan: Plan, costing: Costing) -> CountedBlocks:
 
 
 def _fitted(
-    plan: Plan, strategy: Strategy, room: Room, counted: CountedBlocks, *, step: str | None = None
+    plan: Plan, strategy: Strategy, room: TokenRoom, counted: CountedBlocks, *, step: str | None = None
 ) -> TrimResult | None:
     """What had to go; ``None`` where all of it fits."""
     room = room.besides(counted.costing, plan.tools)
@@ -193,7 +193,7 @@ def _was_told_to_warn(state: State) -> bool:
     return getattr(state.scratch.get("trimming"), "on_overflow", None) == "warn"
 
 
-def _check_user(plan: Plan, room: Room, step: str | None) -> None:
+def _check_user(plan: Plan, room: TokenRoom, step: str | None) -> None:
     """Refuse a plan whose filling left out each message of the user: it would ask the model for something else."""
     report = plan.trim_report
     if not isinstance(report, TrimReport) or not report.evictions:
@@ -223,7 +223,7 @@ def fit_blocks(
     plan: Plan,
     strategy: Strategy,
     costing: Costing,
-    room: Room,
+    room: TokenRoom,
     *,
     on_overflow: str = "error",
     step: str | None = None,

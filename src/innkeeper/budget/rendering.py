@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.budget.costing import Costing, count_texts
-from innkeeper.budget.trim import Room
+from innkeeper.budget.trim import TokenRoom
 from innkeeper.prompt import InnkeeperError, MaxTokensExceededError, Payload, Plan
 
 __all__ = ["RenderGuard", "marks_of", "text_of"]
@@ -40,7 +40,7 @@ class RenderGuard(msgspec.Struct, frozen=True):
     """Refuses a text that does not fit where the build has not counted it: another dialect, or options given at rendering."""
 
     costing: Costing
-    room: Room
+    room: TokenRoom
 
     def check(self, payload: Payload, options: Mapping[str, Any]) -> None:
         """Raise `MaxTokensExceededError` for one text, made with ``options``, that is larger than its budget."""

@@ -11,7 +11,7 @@ from innkeeper.budget.costing import Costing, CountedBlocks
 from innkeeper.budget.fit import fit_blocks, notes_of
 from innkeeper.budget.report import TrimReport
 from innkeeper.budget.settings import CountingConfig, Setting, StrategyChoice, check_tokens, resolved, tokens_setting
-from innkeeper.budget.trim import ON_OVERFLOW, Room
+from innkeeper.budget.trim import ON_OVERFLOW, TokenRoom
 from innkeeper.prompt import (
     MaxTokensExceededError,
     State,
@@ -74,11 +74,11 @@ def trim_state(state: State, config: TrimmingConfig) -> None:
     state.result.notes.extend(notes_of(result, costing, state.step))
 
 
-def _room(state: State, config: TrimmingConfig) -> Room | None:
+def _room(state: State, config: TrimmingConfig) -> TokenRoom | None:
     budget, window = tokens_setting("budget_tokens", config.budget_tokens, state), config.window(state)
     if budget is None and not window:
         return None
-    return Room.of(window or None, config.reserve(state), budget)
+    return TokenRoom.of(window or None, config.reserve(state), budget)
 
 
 def _tell(state: State, costing: Costing, report: TrimReport) -> None:

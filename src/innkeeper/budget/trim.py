@@ -17,7 +17,7 @@ from innkeeper.prompt.errors import UsageError
 from innkeeper.tokens.framing import NO_FRAMING, Framing
 from innkeeper.tokens.tools import count_tools
 
-__all__ = ["ON_OVERFLOW", "Counted", "Room", "overflow", "trim", "trim_counted"]
+__all__ = ["ON_OVERFLOW", "Counted", "TokenRoom", "overflow", "trim", "trim_counted"]
 
 ON_OVERFLOW: Final = ("error", "return")
 """What happens when what may not be evicted does not fit: raise, or return the best effort."""
@@ -25,7 +25,7 @@ ON_OVERFLOW: Final = ("error", "return")
 _LARGEST_NAMED: Final = 3
 
 
-class Room(msgspec.Struct, frozen=True, kw_only=True):
+class TokenRoom(msgspec.Struct, frozen=True, kw_only=True):
     """How much fits: ``budget_tokens`` for the prompt, of a window ``max_tokens`` of which ``reserve_tokens`` are the reply's.
 
     ``fixed_tokens`` are in the prompt besides the blocks: tools, the start of the reply.
@@ -37,7 +37,7 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
     fixed_tokens: int = 0
 
     @classmethod
-    def of(cls, max_tokens: int | None, reserve_tokens: int = 0, budget_tokens: int | None = None) -> Room:
+    def of(cls, max_tokens: int | None, reserve_tokens: int = 0, budget_tokens: int | None = None) -> TokenRoom:
         """The budget if it is given, else window minus reserve and never below 0.
 
         Raises `UsageError` when there is neither, and for numbers that are negative or not whole.
@@ -52,7 +52,7 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
         budget = rest if budget_tokens is None else budget_tokens
         return cls(budget_tokens=budget, max_tokens=max_tokens, reserve_tokens=reserve_tokens)
 
-    def besides(self, costing: Costing, tools: Iterable[Any]) -> Room:
+    def besides(self, costing: Costing, tools: Iterable[Any]) -> TokenRoom:
         """The same with what is in every prompt besides its blocks: the tools and the start of the reply."""
         tokens = count_tools(tools, costing.whole_counter, costing.model, costing.framing.name).tokens
         return msgspec.structs.replace(self, fixed_tokens=costing.framing.reply + tokens)
@@ -94,7 +94,7 @@ def trim(  # noqa: PLR0913 - the parameters of the document
         include_message_metadata_tokens=include_message_metadata_tokens,
     )
     fixed = whole("other_tokens", other_tokens) + framing.reply
-    room = msgspec.structs.replace(Room.of(max_tokens, reserve_tokens, budget_tokens), fixed_tokens=fixed)
+    room = msgspec.structs.replace(TokenRoom.of(max_tokens, reserve_tokens, budget_tokens), fixed_tokens=fixed)
     counted = Counted.of(blocks, costing)
     return trim_counted(counted, STRATEGIES.make(strategy), costing, room, on_overflow=on_overflow, step=step)
 
@@ -119,7 +119,7 @@ def trim_counted(
     counted: Counted,
     strategy: Strategy,
     costing: Costing,
-    room: Room,
+    room: TokenRoom,
     *,
     on_overflow: str = "error",
     step: str | None = None,
@@ -138,7 +138,9 @@ def trim_counted(
     return _result(blocks, enabled, evicted, _described(report, costing))
 
 
-def _chosen(enabled: Sequence[Block], tokens: Sequence[int], strategy: Strategy, total: int, room: Room) -> list[Unit]:
+def _chosen(
+    enabled: Sequence[Block], tokens: Sequence[int], strategy: Strategy, total: int, room: TokenRoom
+) -> list[Unit]:
     user = latest_user(enabled) if strategy.keeps_latest_user else None
     units = units_of(enabled, tokens, () if user is None else (user,))
     return strategy.choose(units, total, room.budget_tokens)
@@ -177,7 +179,7 @@ def _report(
     tokens: Sequence[int],
     evicted: Mapping[int, str],
     strategy: Strategy,
-    room: Room,
+    room: TokenRoom,
 ) -> TrimReport:
     initial = sum(tokens) + room.fixed_tokens
     return TrimReport(

@@ -15,12 +15,12 @@ import msgspec
 from innkeeper.budget.costing import Costing
 from innkeeper.budget.report import TrimReport
 from innkeeper.budget.strategies import ChatWindow
-from innkeeper.budget.trim import Counted, Room, trim_counted
+from innkeeper.budget.trim import Counted, TokenRoom, trim_counted
 from innkeeper.prompt import Block, BudgetGroup, Message, TokenCounter, UsageError
 from innkeeper.tokens.counter import default_counter
 from innkeeper.tokens.framing import OPENAI, Framing
 
-__all__ = ["Evicted", "Part", "Summariser", "Turn", "Window", "copies_of", "evicted_of", "fit_chat"]
+__all__ = ["ChatTurn", "Evicted", "Part", "Summariser", "Window", "copies_of", "evicted_of", "fit_chat"]
 
 
 class Part(StrEnum):
@@ -42,7 +42,7 @@ _REASONS: Final = {"history": "oldest", "lore": "scene", "examples": "voice"}
 """Why a message went, by the pass in which it did."""
 
 
-class Turn(msgspec.Struct, frozen=True):
+class ChatTurn(msgspec.Struct, frozen=True):
     """A message with what the window needs to know of it. ``id`` is its client's id, where it has one."""
 
     message: Message
@@ -51,9 +51,9 @@ class Turn(msgspec.Struct, frozen=True):
     id: str = ""
 
     @classmethod
-    def of(cls, value: Turn | Message) -> Turn:
+    def of(cls, value: ChatTurn | Message) -> ChatTurn:
         """A turn from itself or from a plain message."""
-        if isinstance(value, Turn):
+        if isinstance(value, ChatTurn):
             return value
         return cls(value, Part.SAFETY if value.role == "system" else Part.TURN, id=client_id(value))
 
@@ -92,8 +92,8 @@ class Summariser:
 
 
 def fit_chat(
-    messages: Sequence[Turn | Message],
-    current: Turn | Message,
+    messages: Sequence[ChatTurn | Message],
+    current: ChatTurn | Message,
     budget: int,
     counter: TokenCounter | None = None,
     *,
@@ -111,8 +111,8 @@ def fit_chat(
         MaxTokensExceededError: what must stay does not fit.
         UsageError: ``summarise`` answered with a system message.
     """
-    last = Turn.of(current)
-    turns = [Turn.of(message) for message in messages]
+    last = ChatTurn.of(current)
+    turns = [ChatTurn.of(message) for message in messages]
     costing = Costing(counter=counter or default_counter(), model=model, framing=framing)
     copies = copies_of(last.id, [turn.id for turn in turns])
     blocks = [turn.block(index) for index, turn in enumerate(turns) if index not in copies]
@@ -154,11 +154,11 @@ def client_id(message: Message) -> str:
 
 
 def _trimmed(blocks: Sequence[Block], costing: Costing, budget: int, on_overflow: str = "error") -> TrimReport:
-    room = Room(budget_tokens=budget, max_tokens=budget, fixed_tokens=costing.framing.reply)
+    room = TokenRoom(budget_tokens=budget, max_tokens=budget, fixed_tokens=costing.framing.reply)
     return trim_counted(Counted.of(blocks, costing), ChatWindow(), costing, room, on_overflow=on_overflow).report
 
 
-def _summary(summarise: Summariser | None, turns: Sequence[Turn], evicted: Iterable[Evicted]) -> Message | None:
+def _summary(summarise: Summariser | None, turns: Sequence[ChatTurn], evicted: Iterable[Evicted]) -> Message | None:
     old = tuple(turns[each.place].message for each in evicted if each.reason == "oldest")
     summary = summarise.ask(old) if summarise is not None and old else None
     if summary is not None and summary.role == "system":

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from innkeeper.prompt import InnkeeperError, NoteKind, Plan
-from innkeeper.taverns.silly.settings import DEFAULT_PROFILE, PROFILES, Compat, compat_of
+from innkeeper.taverns.silly.settings import DEFAULT_PROFILE, PROFILES, Quirks, compat_of
 from tests.lore.books import entry
 from tests.taverns.silly.builds import book, build, contents, order, turns
 
@@ -124,6 +124,6 @@ def test_an_unknown_profile() -> None:
 
 def test_profiles() -> None:
     """The default keeps every quirk, the fixed one none; every switch says what it does."""
-    fields = Compat.__struct_fields__
+    fields = Quirks.__struct_fields__
     assert all(getattr(compat_of(None), name) for name in fields)
     assert not any(getattr(PROFILES["fixed"], name) for name in fields)

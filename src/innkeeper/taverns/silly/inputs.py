@@ -26,10 +26,10 @@ from innkeeper.taverns.inputs import CHAT_METADATA, InputRules, warn_of
 from innkeeper.taverns.silly.line import Line, lines_of
 from innkeeper.taverns.silly.settings import (
     CharacterNote,
-    Compat,
     Generation,
     GroupSettings,
     PowerUser,
+    Quirks,
     check_shapes,
     compat_of,
     read_settings,
@@ -101,7 +101,7 @@ class SillyInputs(msgspec.Struct, frozen=True, kw_only=True):
     filename: str = ""
     tags: tuple[str, ...] = ()
     macro_vars: Mapping[str, Any] = EMPTY
-    compat: Compat = Compat()
+    compat: Quirks = Quirks()
 
     @property
     def user(self) -> str:
@@ -251,7 +251,7 @@ def _settings(state: State, kind: type[T], raw: Any, name: str) -> T:
     return value
 
 
-def _lore(settings: Mapping[str, Any], compat: Compat) -> LoreSettings:
+def _lore(settings: Mapping[str, Any], compat: Quirks) -> LoreSettings:
     found = LoreSettings.of(settings.get("wi_settings") or settings.get("world_info"))
     return found if compat.ascii_words else msgspec.structs.replace(found, unicode_words=True)
 

@@ -4,7 +4,7 @@ Every setting is used, or named in the plan's notes as without effect. Values of
 `ConfigError` that names the field: `read_settings` checks those that have a type, `check_shapes` the others, both
 before anything uses them.
 
-A quirk that users ask to be rid of is a switch of `Compat`; a profile is a set of them. One is only there where leaving it
+A quirk that users ask to be rid of is a switch of `Quirks`; a profile is a set of them. One is only there where leaving it
 out makes a sensible prompt. The default profile keeps them all: same prompt, defects included. A plan names its profile.
 """
 
@@ -33,10 +33,10 @@ __all__ = [
     "ROLES",
     "AuthorsNote",
     "CharacterNote",
-    "Compat",
     "Generation",
     "GroupSettings",
     "PowerUser",
+    "Quirks",
     "ReasoningSettings",
     "check_shapes",
     "compat_of",
@@ -228,7 +228,7 @@ def _ignored(state: State, name: str, why: str) -> None:
     state.note(NoteKind.IGNORED, f"{name} has no effect in this tavern: {why}", data={"input": name})
 
 
-class Compat(msgspec.Struct, frozen=True, kw_only=True):
+class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     """Each field is true where SillyTavern's behaviour is kept."""
 
     double_removal: bool = True
@@ -266,8 +266,8 @@ DEFAULT_PROFILE: Final = "sillytavern-1.19"
 
 PROFILES: Final = MappingProxyType(
     {
-        DEFAULT_PROFILE: Compat(),
-        "fixed": Compat(
+        DEFAULT_PROFILE: Quirks(),
+        "fixed": Quirks(
             double_removal=False,
             reversed_ties=False,
             ascii_words=False,
@@ -282,7 +282,7 @@ PROFILES: Final = MappingProxyType(
 """Every profile by name."""
 
 
-def compat_of(profile: str | None) -> Compat:
+def compat_of(profile: str | None) -> Quirks:
     """The quirks of a profile (``None``: the default one). Raises `UnknownNameError`."""
     name = profile or DEFAULT_PROFILE
     if name not in PROFILES:
