@@ -6,7 +6,6 @@ The language is that of handlebars.js 4.7 without partials and decorators, which
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Any, Final, NoReturn
 
 import msgspec
@@ -25,6 +24,7 @@ from innkeeper.macros.handlebars.tree import (
     Value,
     strip_blanks,
 )
+from innkeeper.prompt.memo import Memo
 
 __all__ = ["HANDLEBARS_LIMITS", "HandlebarsLimits", "parse"]
 
@@ -79,12 +79,20 @@ _WORDS: Final[dict[str, Any]] = {"true": True, "false": False, "null": None, "un
 _STARTS: Final = frozenset({"up", "dot", "id", "bracket", "data", "double", "single", "word", "number", "left"})
 
 
-@lru_cache(maxsize=HANDLEBARS_LIMITS.cached)
 def parse(text: str) -> Program:
     """The template's tree, blanks around tags taken away. Raises `MacroSyntaxError`, or `MacroLimitError` (long, deep)."""
     if len(text) > HANDLEBARS_LIMITS.template_chars:
         allowed = HANDLEBARS_LIMITS.template_chars
         raise MacroLimitError("template", limit="HANDLEBARS_LIMITS.template_chars", allowed=allowed, found=len(text))
+    return _PROGRAMS.get_or_make(text, lambda: _program(text), _NODE_BYTES * len(text))
+
+
+_PROGRAMS: Final[Memo[str, Program]] = Memo(items=HANDLEBARS_LIMITS.cached, size=32 * 1024 * 1024)
+_NODE_BYTES: Final = 64
+"""What a character of a template stands for in memory, once it is a tree: at worst all of it is tags."""
+
+
+def _program(text: str) -> Program:
     program = _Parser(text).whole()
     strip_blanks(program)
     return program

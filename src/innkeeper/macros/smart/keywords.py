@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
 
 from innkeeper.macros.smart.options import CACHED_KEYWORD_CHARS, CACHED_KEYWORDS, MAX_PARENTHESES
+from innkeeper.prompt.memo import Memo
 
 __all__ = ["Keywords", "parse"]
 
@@ -43,12 +43,14 @@ class Keywords(msgspec.Struct, frozen=True):
 
 def parse(params: str) -> Keywords:
     """The test that is written; never raises. Shared between calls for texts of up to `CACHED_KEYWORD_CHARS` characters."""
-    return _cached(params) if len(params) <= CACHED_KEYWORD_CHARS else _parsed(params)
+    if len(params) > CACHED_KEYWORD_CHARS:
+        return _parsed(params)
+    return _TESTS.get_or_make(params, lambda: _parsed(params), _TREE_BYTES * len(params))
 
 
-@lru_cache(maxsize=CACHED_KEYWORDS)
-def _cached(params: str) -> Keywords:
-    return _parsed(params)
+_TESTS: Final[Memo[str, Keywords]] = Memo(items=CACHED_KEYWORDS, size=16 * 1024 * 1024)
+_TREE_BYTES: Final = 32
+"""What a character of a test stands for in memory, once it is a tree."""
 
 
 def _parsed(params: str) -> Keywords:

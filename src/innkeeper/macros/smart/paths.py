@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any, Final
 
 from innkeeper.macros.engine.errors import MAX_LIST_INDEX, MacroArgumentError, MacroLimitError
 from innkeeper.macros.smart.options import MAX_PATH_CHARS, MAX_PATH_PARTS
 from innkeeper.prompt.errors import Where
+from innkeeper.prompt.memo import Memo
 
 __all__ = ["MISSING", "parse", "read", "write"]
 
@@ -27,7 +27,9 @@ _PART: Final = re.compile(
 )
 _INDEX: Final = re.compile(r"-?\d+")
 _LONGEST_INDEX: Final = 18
-_CACHED: Final = 2048
+_PARSED: Final[Memo[str, tuple[str | int, ...]]] = Memo(items=2048, size=8 * 1024 * 1024)
+_PART_BYTES: Final = 32
+"""What a character of a path stands for in memory, once it is in parts."""
 _SHOWN: Final = 200
 
 
@@ -35,10 +37,9 @@ def parse(path: str) -> tuple[str | int, ...]:
     """The keys (texts) and indexes (numbers) of a path. Raises `MacroLimitError` for one too long."""
     if len(path) > MAX_PATH_CHARS:
         raise _limit("a variable's path", "MAX_PATH_CHARS", MAX_PATH_CHARS, len(path))
-    return _parsed(path)
+    return _PARSED.get_or_make(path, lambda: _parsed(path), _PART_BYTES * len(path))
 
 
-@lru_cache(maxsize=_CACHED)
 def _parsed(path: str) -> tuple[str | int, ...]:
     parts = tuple(part for part in map(_part, _PART.finditer(path)) if part != "")
     if len(parts) > MAX_PATH_PARTS:

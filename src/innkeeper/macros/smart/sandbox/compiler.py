@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import Any, Final, NoReturn
 
 import msgspec
@@ -44,6 +43,7 @@ from innkeeper.macros.smart.sandbox.names import DOTTED, FUNCTIONS, MODULES
 from innkeeper.macros.smart.sandbox.operators import BINARY, COMPARE, UNARY
 from innkeeper.macros.smart.sandbox.values import Frame, Function, Module, Variables, kind_of, limit, measure
 from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.prompt.memo import Memo
 
 __all__ = ["Program", "program"]
 
@@ -65,13 +65,13 @@ def program(code: str, limits: SandboxLimits = SANDBOX_LIMITS) -> Program:
     Raises `SandboxSyntaxError`, `SandboxForbiddenError` or `SandboxLimitError` for code that never runs.
     """
     if limits is SANDBOX_LIMITS and len(code) <= CACHED_CODE_CHARS:
-        return _kept(code)
+        return _PROGRAMS.get_or_make(code, lambda: _built(code, limits), _CLOSURE_BYTES * len(code))
     return _built(code, limits)
 
 
-@lru_cache(maxsize=CACHED_PROGRAMS)
-def _kept(code: str) -> Program:
-    return _built(code, SANDBOX_LIMITS)
+_PROGRAMS: Final[Memo[str, Program]] = Memo(items=CACHED_PROGRAMS, size=32 * 1024 * 1024)
+_CLOSURE_BYTES: Final = 400
+"""What a character of code stands for in memory, once it is compiled."""
 
 
 def _built(code: str, limits: SandboxLimits) -> Program:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, time
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.macros.smart.sandbox.limits import SandboxLimits, SandboxRuntimeError
 from innkeeper.macros.smart.sandbox.values import Frame, Function, Match, boundary, kind_of, limit, text_of
+from innkeeper.prompt.memo import Memo
 from innkeeper.text.pyregex import PatternLimitError, PatternSyntaxError, compile_pattern, written_out
 
 if TYPE_CHECKING:
@@ -92,7 +92,6 @@ KINDS: Final = {"datetime": datetime, "date": date, "time": time}
 
 _PIECE: Final = re.compile(r"\\[\s\S]|\[\^?\]?(?:[^\]\\]|\\[\s\S])*\]|[()]")
 _FLAGS: Final = 2 | 8 | 16 | 32 | 256
-_CACHED: Final = 256
 _EACH_GROUP: Final = 8
 _READING: Final = 200
 """Work of one character of a pattern: 1,000 of them take up to 20 ms to compile."""
@@ -100,8 +99,17 @@ _SHOWN: Final = 50
 """Characters of what was found that the text of a match shows, as in Python."""
 
 
-@lru_cache(maxsize=_CACHED)
 def _compiled(pattern: str, flags: int, limits: SandboxLimits) -> Any:
+    key = (pattern, flags, limits)
+    return _PATTERNS.get_or_make(key, lambda: _new_pattern(pattern, flags, limits), _PATTERN_BYTES * len(pattern))
+
+
+_PATTERNS: Final[Memo[tuple[str, int, SandboxLimits], Any]] = Memo(items=256, size=32 * 1024 * 1024)
+_PATTERN_BYTES: Final = 200
+"""What a character of a pattern stands for in memory, once it is compiled."""
+
+
+def _new_pattern(pattern: str, flags: int, limits: SandboxLimits) -> Any:
     if len(pattern) > limits.pattern_chars:
         raise limit("a regular expression", "pattern_chars", limits.pattern_chars, len(pattern))
     if flags & ~_FLAGS:
