@@ -20,7 +20,7 @@ from innkeeper.tokens.counter import default_counter
 from innkeeper.tokens.framing import Framing
 from innkeeper.tokens.tools import count_tools
 
-__all__ = ["AccountLine", "Accounting", "Explanation", "Row", "accounting", "explain"]
+__all__ = ["AccountLine", "Accounting", "Explanation", "Row", "accounting", "explain", "window_of"]
 
 
 class AccountLine(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["DEFAULT_ASSETS", "Asset", "asset_folder"]
+__all__ = ["DEFAULT_ASSETS", "EMBEDDED", "PNG_EMBEDDED", "Asset", "asset_folder"]
 
 EMBEDDED: Final = ("embeded://", "embedded://")
 """How a path inside the archive is written; the first spelling is the specification's."""

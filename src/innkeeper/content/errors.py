@@ -20,6 +20,7 @@ __all__ = [
     "OutputExistsError",
     "WrongKindError",
     "check_limit",
+    "limit_error",
 ]
 
 CARD_HINT: Final = "a card has `spec` and `data`, or at least name and description"

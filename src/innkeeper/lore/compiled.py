@@ -30,6 +30,8 @@ __all__ = [
     "ScopedBook",
     "compile_lore",
     "key_tests",
+    "pattern_of",
+    "selective",
     "split_decorators",
 ]
 

@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 from innkeeper.prompt.data import freeze, key_text, parse_json, thaw, to_json
 from innkeeper.prompt.errors import FormatError, LimitError
 
-__all__ = ["MAX_VARIABLES", "InMemoryVariables", "StagedVariables", "VariablesStore"]
+__all__ = ["MAX_VARIABLES", "InMemoryVariables", "StagedVariables", "VariablesStore", "number_of"]
 
 MAX_VARIABLES: Final = 100_000
 """How many variables one scope may hold, and how many one build may write (`LimitError`)."""

@@ -41,6 +41,7 @@ __all__ = [
     "note_of",
     "persona_of",
     "preset_of",
+    "raw_of",
     "user_of",
 ]
 

@@ -30,6 +30,7 @@ __all__ = [
     "print_json",
     "print_table",
     "read_bytes",
+    "read_text",
     "values_of",
     "who_option",
 ]

@@ -15,6 +15,7 @@ from innkeeper.content.json import ABSENT
 
 __all__ = [
     "FALSE_WORDS",
+    "MAX_NUMBER",
     "TRUE_WORDS",
     "FindingCollector",
     "Record",

@@ -15,7 +15,19 @@ from innkeeper.content.finding import Path, shown
 from innkeeper.content.json import ABSENT
 from innkeeper.content.json.record import MAX_NUMBER, FindingCollector, as_flag, as_integer, as_number, as_role, as_text
 
-__all__ = ["CARD_FIELDS", "EXTENSION_FIELDS", "SHARED_FIELDS", "WORLD_FIELDS", "EntryField", "read_entry", "split_keys"]
+__all__ = [
+    "CARD_FIELDS",
+    "EXTENSION_FIELDS",
+    "LOGICS",
+    "POSITIONS",
+    "SHARED_FIELDS",
+    "WORLD_FIELDS",
+    "EntryField",
+    "as_keys",
+    "read_entry",
+    "spelling_of",
+    "split_keys",
+]
 
 _KEY: Final = re.compile(r"\s*+(/(?:[^/\\\n]|\\.)++/[a-z]*+|[^,]*+)\s*+(?:,|$)")
 

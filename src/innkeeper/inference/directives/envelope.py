@@ -28,6 +28,7 @@ __all__ = [
     "Envelope",
     "instruction",
     "parse_object",
+    "reasons_of",
     "repair_note",
     "response_format",
     "schema",

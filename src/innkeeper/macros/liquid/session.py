@@ -26,6 +26,7 @@ __all__ = [
     "LIQUID_LIMITS",
     "LiquidLimits",
     "LiquidSession",
+    "limit_error",
     "size_of",
     "text_of",
 ]

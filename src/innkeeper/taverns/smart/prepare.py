@@ -58,6 +58,7 @@ __all__ = [
     "inputs_of",
     "read_inputs",
     "read_settings",
+    "window_of",
 ]
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from innkeeper.prompt.determinism import EPOCH, Clock
 from innkeeper.prompt.variables import number_of
 
-__all__ = ["MAX_FORMAT", "MONTHS", "WEEKDAYS", "format_moment", "moment_of", "strftime"]
+__all__ = ["MAX_FORMAT", "MONTHS", "WEEKDAYS", "epoch_seconds", "format_moment", "moment_of", "strftime"]
 
 MAX_FORMAT: Final = 300
 """Characters of a format; a longer one gives an empty text (TavernKit's rule)."""

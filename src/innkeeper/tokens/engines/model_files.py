@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 __all__ = [
+    "TOKENIZER_FILE_BYTES",
     "FileTokenizer",
     "FileTokenizers",
     "SentencePieces",
