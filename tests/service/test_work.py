@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.prompt.errors import LimitError
-from innkeeper.service.errors import OverloadError, SlowBodyError, TimeBudgetError
+from innkeeper.service.errors import BodyLimitError, OverloadError, SlowBodyError, TimeBudgetError
 from innkeeper.service.guard import BodyReader, announced
 from innkeeper.service.settings import Settings
 from innkeeper.service.work import Expired, Gate, Work
@@ -150,8 +149,8 @@ GONE = {"type": "http.disconnect"}
         ([PART, LAST], {}, None),
         ([PART, GONE], {}, SlowBodyError),
         ([PART], {}, SlowBodyError),
-        ([PART, PART, PART, LAST], {}, LimitError),
-        ([LAST], {"content-length": "11"}, LimitError),
+        ([PART, PART, PART, LAST], {}, BodyLimitError),
+        ([LAST], {"content-length": "11"}, BodyLimitError),
     ],
     ids=["whole", "gone", "slow", "large", "announced"],
 )

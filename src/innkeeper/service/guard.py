@@ -22,9 +22,9 @@ from urllib.parse import urlsplit
 from starlette.requests import Request as WebRequest
 from starlette.responses import Response
 
-from innkeeper.prompt.errors import InnkeeperError, LimitError
+from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.machine import fresh_seed
-from innkeeper.service.errors import OriginRefusedError, SlowBodyError
+from innkeeper.service.errors import BodyLimitError, OriginRefusedError, SlowBodyError
 from innkeeper.service.exchange import Reply, error_reply, internal_error, json_reply
 from innkeeper.service.settings import Settings, is_loopback
 from innkeeper.service.work import Gate
@@ -255,7 +255,7 @@ class BodyReader:
         """The whole body.
 
         Raises:
-            LimitError: it is larger than allowed, by its announcement or by what arrived.
+            BodyLimitError: it is larger than allowed, by its announcement or by what arrived.
             OverloadError: all bodies together are.
             SlowBodyError: it did not arrive in time, or the client went away.
         """
@@ -283,7 +283,7 @@ class BodyReader:
     def _allow(self, size: int) -> None:
         allowed = self._settings.max_body
         if size > allowed:
-            raise LimitError("the body", limit="MAX_BODY", allowed=allowed, found=size, hint="send less at once")
+            raise BodyLimitError("the body", limit="MAX_BODY", allowed=allowed, found=size, hint="send less at once")
 
 
 def announced(headers: Mapping[str, str]) -> int:
