@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.budget import Accounting, Line, accounting
+from innkeeper.budget import Accounting, AccountLine, accounting
 from innkeeper.cli.app.render import (
     bar,
     console,
@@ -32,7 +32,7 @@ def figures(
     *counts: int, window: int | None = 1000, error: float | None = 0.0, tokenizer: str = "o200k_base"
 ) -> Accounting:
     """The sums of blocks with these tokens; 100 are reserved."""
-    lines = tuple(Line(str(n), "user", None, "history", count, count, 0) for n, count in enumerate(counts))
+    lines = tuple(AccountLine(str(n), "user", None, "history", count, count, 0) for n, count in enumerate(counts))
     used = sum(counts)
     return Accounting(
         lines=lines,
