@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 
-from innkeeper.content import Decorator, split_decorators
+from innkeeper.content import Decorator, LorebookEntry, split_decorators
 from tests.content.builders import texts
 
 
@@ -33,6 +33,15 @@ def test_values_are_split_at_commas() -> None:
     """Several values are trimmed and empty ones dropped."""
     assert Decorator("additional_keys", "inn, keeper ,,ale").values == ("inn", "keeper", "ale")
     assert Decorator("constant").values == ()
+
+
+@pytest.mark.parametrize(
+    ("written", "groups"),
+    [("g", ("g",)), ("g, h", ("g", "h")), ("g ,h", ("g ", "h")), (" g", (" g",)), (",g,", ("g",)), ("", ())],
+)
+def test_groups(written: str, groups: tuple[str, ...]) -> None:
+    """Commas with the blanks behind them part the names of groups; blanks before them belong to a name."""
+    assert LorebookEntry(id=0, index=0, group=written).groups == groups
 
 
 @settings(max_examples=60)

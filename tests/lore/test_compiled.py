@@ -9,7 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.lore.compiled import ACTIVATE, SUPPRESS, LoreScope, ScopedBook, compile_lore, key_tests, split_decorators
+from innkeeper.lore.compiled import (
+    ACTIVATE,
+    SUPPRESS,
+    LoreScope,
+    ScopedBook,
+    compile_lore,
+    descending,
+    key_tests,
+    split_decorators,
+)
 from innkeeper.lore.settings import InsertionStrategy, LoreSettings
 from tests.lore.books import book, entry
 
@@ -32,7 +41,7 @@ CASES = (
     Case("@@unknown\n@@@activate\ntext", (ACTIVATE,), "text"),
     Case("@@@activate\ntext", (), "text"),
     Case("@@activate\n@@@dont_activate\ntext", (ACTIVATE,), "text"),
-    Case("@@activate", (), "@@activate"),
+    Case("@@activate", (ACTIVATE,), "@@activate"),
     Case(" @@activate\ntext", (), " @@activate\ntext"),
     Case("@@activate\n\n@@dont_activate\ntext", (ACTIVATE,), "\n@@dont_activate\ntext"),
 )
@@ -109,6 +118,8 @@ KEYS = (
     Key("/(/", pattern=True),
     Key("{{char}}", macro=True),
     Key("/{{char}}/", macro=True),
+    Key("<user>", macro=True),
+    Key("/a\\w<b/", regex=True),
 )
 
 
@@ -119,7 +130,6 @@ def test_keys_of_an_entry(case: Key) -> None:
     (found,) = lore.entries
     (test,) = found.primary
     assert (test.number is not None, test.regex is not None, test.macro) == (case.pattern, case.regex, case.macro)
-    assert found.macros is case.macro
     assert lore.always == (() if case.pattern else (0,))
 
 
@@ -158,3 +168,37 @@ def test_free_entries(case: Free) -> None:
     """An entry is free when no switch, timer, recursion rule or decorator has a say."""
     lore = compile_lore([ScopedBook("B", LoreScope.GLOBAL, book(entry(1, "k", **case.fields)))], LoreSettings())
     assert lore.entries[0].free is case.free
+
+
+@pytest.mark.parametrize("content", ["@@activate", "@@activate\n@@dont_activate", "@@unknown\n@@@activate"])
+def test_decorators_alone(content: str) -> None:
+    """An entry that is nothing but decorators keeps them as its text, and they act."""
+    decorators, text = split_decorators(content)
+    assert ACTIVATE in decorators
+    assert text == content
+
+
+@dataclass(frozen=True)
+class Orders:
+    """Orders as entries have them (``...`` is none at all), and the places they are sorted to."""
+
+    orders: tuple[Any, ...]
+    sorted: list[int]
+
+
+SORTED = (
+    Orders((50, 100, 70), [1, 2, 0]),
+    Orders((None, 150, -10), [1, 0, 2]),
+    Orders(("70", 150, ""), [1, 0, 2]),
+    Orders((..., 100, ..., 50, ..., ..., 100), [0, 1, 2, 6, 3, 4, 5]),
+    Orders(("abc", 50, 100, -10, None, "abc", 50), [0, 2, 1, 6, 4, 3, 5]),
+)
+
+
+@pytest.mark.parametrize("case", SORTED, ids=lambda case: str(case.orders))
+def test_entries_without_an_order(case: Orders) -> None:
+    """They compare equal to all others; null and blank count as 0 (measured on SillyTavern 1.19)."""
+    entries = [entry(uid) | {"order": order} for uid, order in enumerate(case.orders)]
+    listed = [{key: value for key, value in item.items() if value is not ...} for item in entries]
+    found = descending(book(*listed).entries, lambda item: item)
+    assert [item.id for item in found] == case.sorted

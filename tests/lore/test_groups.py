@@ -29,11 +29,13 @@ def chosen(
     new: list[CompiledEntry],
     fired: list[CompiledEntry] | None = None,
     sticky: tuple[int, ...] = (),
+    cooldown: tuple[int, ...] = (),
     scores: dict[int, int] | None = None,
     **rules: Any,
 ) -> tuple[list[Any], Lost]:
     """The ids that stay, and who was removed why."""
-    state = {"sticky": {f"B.{uid}": {"hash": 1, "start": 0, "end": 9} for uid in sticky}}
+    running = {"sticky": sticky, "cooldown": cooldown}
+    state = {kind: {f"B.{uid}": {"hash": 1, "start": 0, "end": 9} for uid in uids} for kind, uids in running.items()}
     lost: Lost = []
     choose(
         new,
@@ -89,6 +91,13 @@ CASES = (
         {"sticky": (1,)},
     ),
     Case(
+        "cooldown counts though sticky",
+        (entry(1, group="g", sticky=5, cooldown=5), entry(2, group="g"), entry(3)),
+        [3],
+        [(2, Reason.GROUP_STICKY), (1, Reason.COOLDOWN)],
+        {"sticky": (1,), "cooldown": (1,)},
+    ),
+    Case(
         "the best score stays",
         (entry(1, group="g"), entry(2, group="g")),
         [2],
@@ -107,7 +116,7 @@ CASES = (
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_who_stays(case: Case) -> None:
-    """Sticky entries come before scores, scores before overrides, overrides before the draw."""
+    """Sticky entries come before cooldowns, these before scores, scores before overrides, overrides before the draw."""
     assert chosen(compiled(*case.entries), **case.given) == (case.stay, case.lost)
 
 

@@ -98,12 +98,14 @@ def test_delay(length: int) -> None:
 
 
 def test_a_dry_run_has_no_effects() -> None:
-    """A dry run neither reads state nor begins an effect."""
+    """A dry run neither uses the state nor begins an effect, and hands the state on as it came."""
     item = compiled(sticky=3, cooldown=3)
-    effects = TimedEffects(begun(item), 5, [item], live=False)
-    effects.begin([item])
-    assert effects.to_dict() == {"sticky": {}, "cooldown": {}}
-    assert effects.sticky(item) is effects.cooldown(item) is None
+    none: dict[str, Any] = {"sticky": {}, "cooldown": {}}
+    for state in (none, begun(item)):
+        effects = TimedEffects(state, 5, [item], live=False)
+        effects.begin([item])
+        assert effects.to_dict() == state
+        assert effects.sticky(item) is effects.cooldown(item) is None
 
 
 _JSON = st.recursive(

@@ -7,6 +7,7 @@ themselves.
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import Any, Final
 
@@ -137,14 +138,16 @@ class LorebookEntry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """The inclusion groups it belongs to."""
-        return tuple(name for part in self.group.split(",") if (name := part.strip()))
+        """The inclusion groups it belongs to, parted by commas; as in SillyTavern blanks before a comma are of the name."""
+        return tuple(name for name in _GROUPS.split(self.group) if name)
 
     @property
     def decorators(self) -> tuple[Decorator, ...]:
         """The decorators at the head of the content, as the V3 specification reads them."""
         return split_decorators(self.content)[0]
 
+
+_GROUPS: Final = re.compile(r",\s*")
 
 MARK: Final = "@@"
 FALLBACK_MARK: Final = "@@@"

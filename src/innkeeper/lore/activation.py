@@ -289,14 +289,13 @@ class _Scan:
         window = self.keys.window(entry)
         if window.depth <= 0:
             return self._because(entry, Reason.NO_DEPTH, depth=window.depth)
-        primary, secondary = self.keys.tests(entry)
-        if not primary:
+        if not entry.primary:
             return Reason.VECTORIZED if entry.entry.vectorized else Reason.NO_KEYS
-        test = next((test for test in primary if self.keys.matches(test, entry, window)), None)
+        test = next((test for test in entry.primary if self.keys.has(test, entry, window)), None)
         if test is None:
             return self._because(entry, Reason.NO_MATCH, depth=window.depth)
         facts = {"key": test.text, "loop": self.loop, "window": window}
-        if not self.keys.agrees(entry, secondary, window):
+        if not self.keys.agrees(entry, window):
             return self._because(entry, Reason.SECONDARY, logic=entry.entry.selective_logic.value, **facts)
         return self._because(entry, Reason.KEY, **facts)
 

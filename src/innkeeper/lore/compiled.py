@@ -2,13 +2,14 @@
 
 Decorators are the ``@@`` lines at the head of an entry that SillyTavern acts on. A line is one when it begins with a known name;
 ``@@@name`` stands in for an unknown line right before it. Known lines and unknown ``@@`` lines are cut from the text, but only
-an exact known line acts. An entry that is nothing but such lines keeps them as its text (`sillytavern.md` 36).
+an exact known line acts. An entry that is nothing but such lines keeps them as its text, and they act (`sillytavern.md` 36).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -29,11 +30,14 @@ __all__ = [
     "LoreScope",
     "ScopedBook",
     "compile_lore",
+    "descending",
     "key_tests",
     "pattern_of",
     "selective",
     "split_decorators",
 ]
+
+T = TypeVar("T")
 
 ACTIVATE: Final = "@@activate"
 SUPPRESS: Final = "@@dont_activate"
@@ -56,7 +60,7 @@ def split_decorators(content: str) -> tuple[frozenset[str], str]:
         fallback = not name.startswith(_KNOWN)
         if not fallback:
             found.append(name)
-    return frozenset(), content
+    return frozenset(found) & frozenset(_KNOWN), content
 
 
 class LoreScope(msgspec.Struct, frozen=True):
@@ -103,8 +107,6 @@ class CompiledEntry(msgspec.Struct, frozen=True, eq=False, gc=False):
     sources: tuple[str, ...] = ()
     plain: bool = False
     """Whether no macro can be in the content."""
-    macros: bool = False
-    """Whether a key holds macros."""
     free: bool = False
     """Whether only its keys decide about it: no switch, filter, timer, recursion rule or decorator."""
 
@@ -176,21 +178,41 @@ def scan_order(books: Iterable[ScopedBook], strategy: int) -> list[tuple[str, Lo
     return [*_descending(by_scope.get(LoreScope.CHAT, [])), *_descending(by_scope.get(LoreScope.PERSONA, [])), *rest]
 
 
-def _descending(entries: list[tuple[str, LorebookEntry]]) -> list[tuple[str, LorebookEntry]]:
-    if all(entry.order is not None for _, entry in entries):
-        return sorted(entries, key=lambda pair: -(pair[1].order or 0))
-    return _sorted_like_javascript(entries)
+def _descending(entries: Sequence[tuple[str, LorebookEntry]]) -> list[tuple[str, LorebookEntry]]:
+    return descending(entries, lambda pair: pair[1])
 
 
-def _sorted_like_javascript(entries: list[tuple[str, LorebookEntry]]) -> list[tuple[str, LorebookEntry]]:
-    """Descending by order where an entry without one compares equal to everything, as a comparison with NaN does."""
-    import functools
+def descending(items: Iterable[T], entry_of: Callable[[T], LorebookEntry]) -> list[T]:
+    """Items by descending order of their entries. One without an order compares equal to all others.
 
-    def compare(a: tuple[str, LorebookEntry], b: tuple[str, LorebookEntry]) -> float:
-        left, right = a[1].order, b[1].order
-        return 0 if left is None or right is None else right - left
+    Such a comparison is no order, so the way of sorting shows: SillyTavern's finds the place of each by halving what is
+    sorted already, behind its equals (measured on SillyTavern 1.19, up to 32 entries).
+    """
+    listed = [(item, _order_of(entry_of(item))) for item in items]
+    if all(order is not None for _, order in listed):
+        return [item for item, _ in sorted(listed, key=lambda pair: -(pair[1] or 0))]
+    done: list[tuple[T, float | None]] = []
+    for item, order in listed:
+        low, high = 0, len(done)
+        while low < high:
+            middle = (low + high) // 2
+            other = done[middle][1]
+            if order is not None and other is not None and order > other:
+                high = middle
+            else:
+                low = middle + 1
+        done.insert(low, (item, order))
+    return [item for item, _ in done]
 
-    return sorted(entries, key=functools.cmp_to_key(compare))  # type: ignore[arg-type]
+
+def _order_of(entry: LorebookEntry) -> float | None:
+    """The order by which an entry is sorted: a null or blank one counts as 0, one that is missing or not a number as none."""
+    if entry.order is not None:
+        return entry.order
+    return 0 if entry.raw.get("order", _MISSING) in (None, "") else None
+
+
+_MISSING: Final = object()
 
 
 class _Patterns:
@@ -222,8 +244,12 @@ def key_tests(
     return tuple([_test(text, patterns, exact_case=exact_case, whole_words=whole_words) for text in keys if text])
 
 
+_MACRO: Final = re.compile(r"\{\{|\\[{}]|<(?:user|bot|char|group|charifnotgroup)>", re.IGNORECASE)
+"""What macros change in a key. A regular expression has backslashes and ``<`` of its own."""
+
+
 def _test(text: str, patterns: _Patterns | None, *, exact_case: bool, whole_words: bool) -> KeyTest:
-    if patterns is not None and "{{" in text:
+    if patterns is not None and _MACRO.search(text) is not None:
         return KeyTest(text, macro=True)
     trimmed = text.strip()
     regex = parse_key(trimmed).regex if trimmed.startswith("/") else None
@@ -269,7 +295,6 @@ def _compile(books: tuple[ScopedBook, ...], settings: LoreSettings) -> CompiledL
                 whole_words=words,
                 sources=sources,
                 plain=is_plain(content),
-                macros=any([test.macro for test in (*primary, *secondary)]),  # noqa: C419 - twice as quick
                 free=not decorators and _is_free(entry),
             )
         )

@@ -38,6 +38,7 @@ def choose(new: list[CompiledEntry], fired: Iterable[CompiledEntry], rules: Grou
     if not groups:
         return
     sticky = _keep_sticky(groups, new, rules)
+    _leave_cooling(groups, new, rules)
     _keep_best_scores(groups, new, rules)
     taken = {entry.entry.group: entry for entry in fired if entry.entry.group}
     for name, members in groups.items():
@@ -62,12 +63,21 @@ def _keep_sticky(groups: dict[str, list[CompiledEntry]], new: list[CompiledEntry
     return held
 
 
+def _leave_cooling(groups: dict[str, list[CompiledEntry]], new: list[CompiledEntry], rules: GroupRules) -> None:
+    """In a group a cooldown counts even while its entry is sticky."""
+    for members in groups.values():
+        for member in [member for member in members if rules.timed.cooldown(member)]:
+            members.remove(member)
+            cooldown = rules.timed.cooldown(member)
+            _remove(new, member, rules, Reason.COOLDOWN, until=cooldown.end if cooldown else None)
+
+
 def _keep_best_scores(groups: dict[str, list[CompiledEntry]], new: list[CompiledEntry], rules: GroupRules) -> None:
     for name, members in groups.items():
         asked = [
             m for m in members if (rules.scoring if m.entry.use_group_scoring is None else m.entry.use_group_scoring)
         ]
-        if not asked:
+        if not asked:  # also where nobody is left
             continue
         scores = {id(member): rules.score(member) for member in members}
         best = max(scores.values())

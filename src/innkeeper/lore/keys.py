@@ -6,7 +6,7 @@ expressions and explanations are searched for one by one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from innkeeper.content.entry import SelectiveLogic
 from innkeeper.lore.compiled import CompiledEntry, CompiledLore, KeyTest, key_tests, pattern_of, selective
@@ -39,7 +39,6 @@ class KeySearch:
         self._recursion = True
         self._windows: dict[tuple[int | None, tuple[str, ...]], Window] = {}
         self._hits: dict[int, frozenset[int]] = {}
-        self._expanded: dict[int, tuple[Tests, Tests]] = {}
 
     def begin(self, *, recursion: bool) -> None:
         """Begin a pass, in which ``recursion`` text is looked at or not."""
@@ -70,26 +69,16 @@ class KeySearch:
         everything = Window(deepest, tuple(self.text.sources.texts), recursion=True)
         return frozenset().union(*map(self.lore.index.hits, self.text.parts(everything)))
 
-    def tests(self, entry: CompiledEntry) -> tuple[Tests, Tests]:
-        """The entry's primary and secondary keys, with those that hold macros expanded (once a scan)."""
-        if not entry.macros:
-            return entry.primary, entry.secondary
-        if entry.place not in self._expanded:
-            self._expanded[entry.place] = self._expand(entry, entry.primary), self._expand(entry, entry.secondary)
-        return self._expanded[entry.place]
-
-    def _expand(self, entry: CompiledEntry, tests: Iterable[KeyTest]) -> Tests:
-        expanded: list[KeyTest] = []
-        for test in tests:
-            if test.macro:
-                keys = [self.substitute(test.text)]
-                expanded += key_tests(keys, exact_case=entry.exact_case, whole_words=entry.whole_words)
-            else:
-                expanded.append(test)
-        return tuple(expanded)
+    def has(self, test: KeyTest, entry: CompiledEntry, window: Window) -> bool:
+        """Whether one key, its macros expanded anew, is in the window."""
+        if not test.macro:
+            return self.matches(test, entry, window)
+        keys = [self.substitute(test.text)]
+        tests = key_tests(keys, exact_case=entry.exact_case, whole_words=entry.whole_words)
+        return any(self.matches(expanded, entry, window) for expanded in tests)
 
     def matches(self, test: KeyTest, entry: CompiledEntry, window: Window) -> bool:
-        """Whether one key is in the window."""
+        """Whether one key, as it is written, is in the window."""
         if test.number is not None:
             return test.number in self._window_hits(window)
         if test.regex is not None and (test.checked or self._regex.valid(test.regex)):
@@ -98,19 +87,19 @@ class KeySearch:
         pattern = self._pattern(test.text, entry)
         return any(first_place(pattern, part) is not None for part in self.text.parts(window))
 
-    def agrees(self, entry: CompiledEntry, secondary: Tests, window: Window) -> bool:
+    def agrees(self, entry: CompiledEntry, window: Window) -> bool:
         """Whether the secondary keys let the entry pass. Empty ones never match (`sillytavern.md` 25)."""
-        logic = selective(entry.entry)
+        logic, secondary = selective(entry.entry), entry.secondary
         if logic is None:
             return True
-        matches = [self.matches(test, entry, window) for test in secondary]
+        matches = (self.has(test, entry, window) for test in secondary)
         blank = len(entry.entry.secondary_keys) - len(secondary)
         if logic is SelectiveLogic.AND_ANY:
             return any(matches)
         if logic is SelectiveLogic.AND_ALL:
-            return all(matches) and not blank
+            return all(list(matches)) and not blank
         if logic is SelectiveLogic.NOT_ANY:
-            return not any(matches)
+            return not any(list(matches))
         return not all(matches) or bool(blank)
 
     def score(self, entry: CompiledEntry) -> int:

@@ -15,6 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.lore.compiled import CompiledEntry
+from innkeeper.prompt.data import thaw
 from innkeeper.prompt.request import to_json
 
 __all__ = ["Effect", "TimedEffects"]
@@ -37,12 +38,13 @@ class Effect(msgspec.Struct, frozen=True, omit_defaults=True):
 class TimedEffects:
     """The effects of one build: read from the state before the scan, extended by what fired after it.
 
-    ``live=False`` (a dry run) neither reads nor writes state; delays hold all the same.
+    ``live=False`` (a dry run) neither reads nor changes the state, which is handed on as it came; delays hold all the same.
     """
 
     def __init__(self, state: Any, length: int, entries: Iterable[CompiledEntry], *, live: bool = True) -> None:
         self.length = length
         self.live = live
+        self._state = state
         self._effects: dict[str, dict[str, Effect]] = {kind: _read(state, kind) if live else {} for kind in _KINDS}
         if live and any(self._effects.values()):
             timed = {entry_hash(entry): entry for entry in entries if _is_timed(entry)}
@@ -74,6 +76,8 @@ class TimedEffects:
 
     def to_dict(self) -> dict[str, Any]:
         """The state to hand to the chat's next build."""
+        if not self.live and isinstance(self._state, Mapping):
+            return dict(thaw(self._state))
         return {kind: {key: msgspec.to_builtins(e) for key, e in self._effects[kind].items()} for kind in _KINDS}
 
     def _adopt(self, hashes: Mapping[str, str]) -> None:

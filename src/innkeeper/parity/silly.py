@@ -6,7 +6,7 @@ only SillyTavern has goes to ``request.settings`` under its own name.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -52,7 +52,7 @@ def request_of(given: Mapping[str, Any], generation: Mapping[str, Any] | None = 
             "generation": step.pop("type", None) or "normal",
             "preset": given.get("preset"),
             "lorebooks": given.get("world_info") or [],
-            "injections": [_injection(item) for item in given.get("injections") or []],
+            "injections": [_injection(item) for item in _by_key(given.get("injections") or ())],
             "authors_note": given.get("authors_note"),
             "variables": {scope: (given.get("variables") or {}).get(scope) or {} for scope in ("local", "global")},
             "tools": given.get("tools") or [],
@@ -79,6 +79,11 @@ def _tokenizer(given: Mapping[str, Any]) -> str:
         return given.get("tokenizer") or "none"
     source = (given.get("preset") or {}).get("chat_completion_source")
     return _COUNTED_BY.get(str(source)) or given.get("tokenizer") or "gpt-4o"
+
+
+def _by_key(items: Iterable[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:
+    """Injections as SillyTavern keeps them: a later one takes the place of an earlier one of its key."""
+    return {item["key"]: item for item in items}.values()
 
 
 def _injection(item: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from innkeeper.prompt import InMemoryInjections, Ports
+from innkeeper.prompt import InMemoryInjections, NoteKind, Ports
 from tests.lore.books import entry
 from tests.taverns.silly.builds import book, build, contents, order, turns
 
@@ -61,6 +61,15 @@ def test_scanned_injections_fire_lore() -> None:
     for scan in (True, False):
         given = [{"id": "d", "content": "a bell", "position": "none", "scan": scan}]
         assert ("E1" in contents(build(injections=given, lorebooks=lore, message="hi"))) is scan
+
+
+def test_keys_that_belong_to_lore() -> None:
+    """SillyTavern removes such injections when it scans: they are scanned, not sent, and a note says so."""
+    given = [{"id": "customWIOutlet_x", "content": "a bell", "position": "after", "scan": True}]
+    plan = build(injections=given, lorebooks=[book(entry(1, "bell"))], message="hi")
+    assert "E1" in contents(plan)
+    assert "a bell" not in contents(plan)
+    assert [note.kind for note in plan.notes if "customWIOutlet_x" in note.message] == [NoteKind.QUIRK]
 
 
 def test_a_registry() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from innkeeper.taverns.silly.lore import Carry, read_carry
 from tests.lore.books import entry
-from tests.taverns.silly.builds import book, build, contents, turns
+from tests.taverns.silly.builds import book, build, card, contents, turns
 
 VALUES = st.recursive(
     st.none() | st.integers() | st.text(max_size=5), lambda x: st.lists(x) | st.dictionaries(st.text(), x)
@@ -29,10 +29,34 @@ def test_sticky_entries_stay() -> None:
 
 
 def test_a_dry_run_leaves_effects_alone() -> None:
-    """It neither uses nor starts them."""
+    """It neither uses nor starts them, and hands on what there was."""
     lore = [book(entry(1, "bell", sticky=5))]
-    plan = build(history=turns("the bell"), lorebooks=lore, settings={"generation": {"dry_run": True}})
-    assert not plan.carry["timed"]["sticky"]
+    dry: dict[str, Any] = {"lorebooks": lore, "settings": {"generation": {"dry_run": True}}}
+    assert not build(history=turns("the bell"), **dry).carry["timed"]["sticky"]
+    before = build(history=turns("the bell"), lorebooks=lore).carry
+    assert build(history=turns("the bell", "yes", "and now?"), lore_state=before, **dry).carry == before
+
+
+def test_what_is_sent_is_scanned() -> None:
+    """Reasoning that is added, and tool calls where they are sent; the card's depth prompt where the note may be."""
+    thinking = {"role": "assistant", "content": "hm", "metadata": {"extra": {"reasoning": "a bell"}}}
+    card_of_bells = card(extensions={"depth_prompt": {"prompt": "a bell", "depth": 4}})
+    lore = [book(entry(1, "bell"))]
+    reasoning = {"power_user": {"reasoning": {"add_to_prompts": True}}}
+    assert "E1" in contents(build(history=[thinking], message="hi", lorebooks=lore, settings=reasoning))
+    assert "E1" not in contents(build(history=[thinking], message="hi", lorebooks=lore))
+    for scan in (True, False):
+        note = {"text": "", "allow_wi_scan": scan}
+        plan = build(character=card_of_bells, message="hi", lorebooks=lore, authors_note=note)
+        assert ("E1" in contents(plan)) is scan
+
+
+def test_the_own_book_of_a_character_comes_first() -> None:
+    """Whatever the order of the books: its extra books stand behind it."""
+    extra, own = (entry(uid, constant=True) for uid in (1, 2))
+    books = [book(extra, scope="character_extra", name="X"), book(own, scope="character", name="Y")]
+    activated = build(lorebooks=books, message="hi").lore.activated
+    assert [item.uid for item in activated] == [2, 1]
 
 
 @given(VALUES)

@@ -25,14 +25,14 @@ def block(text: str) -> Block:
 
 
 def test_what_is_put_is_taken() -> None:
-    """Reserved room comes back, placed room does not; empty messages take none and are not placed."""
+    """Reserved room comes back, placed room does not; empty messages take none."""
     room = Room(10 + REPLY_PRIMER, length)
     taken = room.reserve(block("four"))
     assert room.left == 6
     room.release(taken)
     room.put(block("seven77"))
     room.put(block(""))
-    assert (room.left, room.used(), len(room.placed())) == (3, 7, 1)
+    assert (room.left, room.used(), len(room.placed())) == (3, 7, 2)
 
 
 def test_no_room() -> None:

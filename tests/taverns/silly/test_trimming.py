@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from innkeeper.prompt import ConfigError, MaxTokensExceededError, NoteKind, Plan
-from tests.taverns.silly.builds import build, card, contents, turns
+from tests.taverns.silly.builds import build, card, contents, order, turns
 
 WINDOW = 700
 """Tokens; a message below has about 25."""
@@ -118,3 +118,24 @@ def test_text_prompts_are_filled() -> None:
     """A text prompt says that it does not use the strategy."""
     plan = build(message="Hi", dialect="text", step_options={"trimming": {"strategy": "stepped"}})
     assert [note.kind for note in plan.notes if "stepped" in note.message] == [NoteKind.IGNORED]
+
+
+@pytest.mark.parametrize("role", ["user", "assistant", "system"])
+def test_an_empty_prompt_parts_squashed_messages(role: str) -> None:
+    """It is not sent, but what stands before it and what stands behind it do not become one; unless it is the system's."""
+    fields = {"system_prompt": False, "injection_position": 0}
+    prompts = [
+        {"identifier": name, "content": text, "role": speaker, **fields}
+        for name, text, speaker in (("a", "AAA", "system"), ("b", "", role), ("c", "CCC", "system"))
+    ]
+    preset = {"squash_system_messages": True, "prompts": prompts, "prompt_order": order("a", "b", "c")}
+    sent = contents(build(preset=preset, message="hi"))
+    assert ("AAA\nCCC" in sent[0]) is (role == "system")
+    assert len(sent) == (1 if role == "system" else 2)
+
+
+def test_an_empty_line_counts_for_depths() -> None:
+    """It is not sent, but a text at depth 1 stands before it."""
+    history = [{"role": "user", "content": "one"}, {"role": "assistant", "content": ""}]
+    injection = {"id": "x", "content": "X", "position": "chat", "depth": 1}
+    assert contents(build(history=history, injections=[injection]))[-2:] == ["one", "X"]

@@ -75,9 +75,11 @@ class Expander:
         """Whether the text is what it would be expanded to, and expanding it would change nothing."""
         return is_plain(text) and not (self.card_effects and self.pack == "legacy" and text)
 
-    def __call__(self, text: str, *, original: str | None = None) -> str:
-        """The text with its macros replaced."""
-        return text if self.is_settled(text) else self._expanded(text, self.env, original=original)
+    def __call__(self, text: str, *, original: str | None = None, bare: bool = False) -> str:
+        """The text with its macros replaced; in a ``bare`` one the card's fields are empty."""
+        if self.is_settled(text):
+            return text
+        return self._expanded(text, self.env, original=original, replace_character_card=not bare)
 
     def is_restless(self, text: str) -> bool:
         """Whether expanding the text changes something."""

@@ -13,12 +13,14 @@ import msgspec
 
 from innkeeper.content.persona import PersonaPosition
 from innkeeper.prompt.block import Origin, OriginAsset, strip_pieces
+from innkeeper.prompt.errors import Where
 from innkeeper.prompt.injections import InjectionPosition
+from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.pipeline import NoConfig, Step
 from innkeeper.prompt.state import State
 from innkeeper.taverns.silly.expansion import LINE_BREAK, Expander, Pieces, cut, in_lines, pieces_of, text_of
 from innkeeper.taverns.silly.lore import LoreTexts, note_due, note_text
-from innkeeper.taverns.silly.scene import Scene, scene_of
+from innkeeper.taverns.silly.scene import Scene, depth_prompts, scene_of
 from innkeeper.taverns.silly.settings import ROLES
 
 __all__ = [
@@ -40,6 +42,9 @@ NOTE_KEY: Final = "2_floating_prompt"
 SUMMARY_KEY: Final = "1_memory"
 KNOWN_FIRST: Final = (SUMMARY_KEY, NOTE_KEY, "3_vectors", "4_vectors_data_bank")
 """The keys of texts beside the main prompt that SillyTavern sets first, in this order."""
+OF_LORE: Final = ("customWIOutlet_", "customDepthWI_")
+"""How keys begin that lore has for itself."""
+
 MAX_DEPTH: Final = 10_000
 """Deeper texts are dropped (`sillytavern.md` 44)."""
 
@@ -150,6 +155,10 @@ def _given(state: State) -> Iterator[tuple[InjectionPosition, InjectedText]]:
         yield InjectionPosition.BEFORE, InjectedText(key="request_system", pieces=pieces, role="system")
     port = state.inputs.ports.injections
     for item in (*state.request.injections, *(() if port is None else port.active(state))):
+        if item.id.startswith(OF_LORE):
+            message = f"the injection {item.id!r} is not sent: SillyTavern removes such keys when it scans for lore"
+            state.note(NoteKind.QUIRK, message, where=Where(asset="injections", path=item.id), hint="rename it")
+            continue
         pieces = pieces_of(item.content, Origin(OriginAsset.INJECTION, entry=item.id))
         yield item.position, InjectedText(key=item.id, pieces=pieces, role=item.role, depth=item.depth)
 
@@ -198,20 +207,8 @@ def _persona(scene: Scene) -> Iterator[InjectedText]:
 
 
 def _card(scene: Scene) -> Iterator[InjectedText]:
-    """The speaker's depth prompt; where a group appends cards, those of all who are not muted."""
-    group = scene.inputs.group
-    if group is None or not group.settings.generation_mode:
-        own = scene.inputs.character.depth_prompt
-        if own is not None and scene.texts.depth_prompt:
-            pieces = strip_pieces(scene.texts.pieces["depth_prompt"])
-            yield InjectedText(key="DEPTH_PROMPT", pieces=pieces, depth=own.depth, role=own.role)
-        return
-    for index, member in enumerate(group.members):
-        own = member.depth_prompt
-        if own is None or (index in group.settings.disabled and member is not scene.inputs.character):
-            continue
-        pieces = strip_pieces(scene.depth_prompts.get(index, ()))
-        yield InjectedText(key=f"DEPTH_PROMPT_{index}", pieces=pieces, depth=own.depth, role=own.role)
+    for key, prompt, pieces in depth_prompts(scene):
+        yield InjectedText(key=key, pieces=strip_pieces(pieces), depth=prompt.depth, role=prompt.role)
 
 
 def _lore(scene: Scene, lore: LoreTexts) -> Iterator[InjectedText]:

@@ -117,7 +117,7 @@ class SillyInputs(msgspec.Struct, frozen=True, kw_only=True):
     def calls_tools(self) -> bool:
         """Whether tools are offered and their history is sent: not by modes of post-processing that drop them."""
         mode = MODES.get(self.preset.custom_prompt_post_processing)
-        return self.preset.function_calling and (mode is None or mode.tools)
+        return not self.is_text and self.preset.function_calling and (mode is None or mode.tools)
 
     @property
     def is_text(self) -> bool:
@@ -325,7 +325,10 @@ _SINGLE: Final = frozenset({"chat", "persona", "character"})
 
 
 def _books(state: State, assets: Assets, character: Character) -> list[ScopedBook]:
-    """The books of this build. A book of several scopes counts in the first: global, chat, persona, character."""
+    """The books of this build. A book of several scopes counts in the first: global, chat, persona, character.
+
+    The character's own book stands before its extra books, whatever their order in the request.
+    """
     books: list[tuple[str, ScopedBook]] = []
     for index, given in enumerate(assets.books):
         scope = given.scope
@@ -335,6 +338,7 @@ def _books(state: State, assets: Assets, character: Character) -> list[ScopedBoo
         books = [pair for pair in books if not (scope in _SINGLE and pair[0] == scope)]
         books.append((scope, ScopedBook(given.name or f"book {index}", _SCOPES[scope], given.lorebook)))
     books += _embedded(state, character, books)
+    books.sort(key=lambda pair: pair[0] == "character_extra")
     return [book for scope, book in books if book.name not in _before(books, scope)]
 
 

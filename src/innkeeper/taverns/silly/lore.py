@@ -8,7 +8,7 @@ the texts that SillyTavern injects only after its scan, so that they are visible
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 
@@ -17,14 +17,16 @@ import msgspec
 from innkeeper.content.entry import LorePosition
 from innkeeper.content.regex_script import ScriptPlacement
 from innkeeper.lore import Activated, CompiledLore, LoreInput, LoreResult, ScanSources, compile_lore, scan
+from innkeeper.lore.compiled import descending
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.pipeline import NoConfig, Step
 from innkeeper.prompt.state import State
 from innkeeper.taverns.assets import assets_of
-from innkeeper.taverns.silly.expansion import Pieces
+from innkeeper.taverns.silly.expansion import Pieces, text_of
+from innkeeper.taverns.silly.line import Line, spoken_lines
 from innkeeper.taverns.silly.room import Counting
-from innkeeper.taverns.silly.scene import Scene, scene_of, separator_of
+from innkeeper.taverns.silly.scene import Scene, depth_prompts, reasoned, scene_of, separator_of
 
 __all__ = [
     "LORE",
@@ -92,7 +94,8 @@ def lore_texts(
     depths: dict[tuple[int, str], list[Pieces]] = {}
     outlets: dict[str, list[str]] = {}
     examples: list[LoreExamples] = []
-    for item in sorted(activated if reversed_ties else reversed(tuple(activated)), key=_descending):
+    listed = tuple(activated)
+    for item in descending(listed if reversed_ties else listed[::-1], lambda item: item.compiled.entry):
         entry = item.compiled.entry
         if edit is not None:
             item = edit(item)  # noqa: PLW2901 - the same entry with another text
@@ -112,10 +115,6 @@ def lore_texts(
         depth=tuple(DepthLore(depth, role, tuple(texts)) for (depth, role), texts in depths.items()),
         outlets={name: "\n".join(texts) for name, texts in outlets.items() if name},
     )
-
-
-def _descending(item: Activated) -> float:
-    return -(item.compiled.entry.order or 0)
 
 
 def note_due(scene: Scene) -> bool:
@@ -183,6 +182,7 @@ def run(state: State, _config: NoConfig) -> None:
     )
     result, texts = found[0], made[0]
     state.result.lore = result
+    state.result.outlets.clear()
     state.result.outlets.update(texts.outlets)
     state.scratch["lore"] = texts
     state.instrument("stat", lambda: {"key": "world_info_activated", "value": len(result.activated)})
@@ -223,7 +223,7 @@ def _input(state: State, scene: Scene, lore: CompiledLore, injections: tuple[str
         messages=_messages(scene, lore),
         sources=_sources(scene, injections),
         budget=inputs.lore.tokens(inputs.context_tokens),
-        length=sum(not line.hidden for line in scene.lines),
+        length=sum(1 for _ in _sent(scene)),
         random=state.inputs.random.stream("lore"),
         count=counting.lore,
         count_part=counting.lore_part,
@@ -242,12 +242,22 @@ def _input(state: State, scene: Scene, lore: CompiledLore, injections: tuple[str
 
 
 def _messages(scene: Scene, lore: CompiledLore) -> list[str]:
-    """As many of the newest messages as any entry looks at, newest first, where the setting says so with names in front."""
+    """As many of the newest messages as any entry looks at, newest first, where the setting says so with names in front.
+
+    They are scanned as they are sent: with the reasoning that is added, and with tool calls (as they are shown) where the
+    preset sends these.
+    """
     settings = scene.inputs.lore
     limit = SCAN_LIMIT if settings.min_activations else min(max(settings.depth, lore.deepest), SCAN_LIMIT)
-    names = scene.inputs.lore.include_names
-    newest = islice((line for line in reversed(scene.lines) if not line.tool_calls), limit)
-    return [f"{line.name}: {line.text}" if names else line.text for line in newest]
+    newest = islice(_sent(scene), limit)
+    texts = ((line.name, line.shown if line.tool_calls and not line.text else reasoned(scene, line)) for line in newest)
+    return [f"{name}: {text}" if settings.include_names else text for name, text in texts]
+
+
+def _sent(scene: Scene) -> Iterator[Line]:
+    """The lines that are sent, newest first."""
+    newest = reversed(scene.lines)
+    return newest if scene.inputs.calls_tools else spoken_lines(newest)
 
 
 def _sources(scene: Scene, injections: tuple[str, ...]) -> ScanSources:
@@ -270,8 +280,9 @@ def _injections(state: State, scene: Scene) -> list[str]:
     texts = {item.id: item.content for item in state.request.injections if item.scan}
     port = state.inputs.ports.injections
     texts |= {item.id: item.content for item in (port.active(state) if port is not None else ()) if item.scan}
-    note = note_text(scene) if scene.inputs.note.allow_wi_scan else ""
-    texts |= {"2_floating_prompt": note} if note else {}
+    if scene.inputs.note.allow_wi_scan:
+        texts["2_floating_prompt"] = note_text(scene)
+        texts |= {key: text_of(pieces) for key, _, pieces in depth_prompts(scene)}
     texts |= {"QUIET_PROMPT": scene.inputs.generation.quiet_prompt} if scene.inputs.generation.quiet_prompt else {}
     texts |= {key: text for key, text in read_carry(assets_of(state).lore_state).scans.items() if key not in texts}
     return [text for value in texts.values() if (text := scene.expand(value))]

@@ -25,10 +25,10 @@ from innkeeper.taverns.silly.injection import MAX_DEPTH, ROLE_ORDER, InjectedTex
 from innkeeper.taverns.silly.inputs import SillyInputs
 from innkeeper.taverns.silly.line import Line, note_calls, spoken_lines, without_calls
 from innkeeper.taverns.silly.prompts import Prompt, prompts_of
-from innkeeper.taverns.silly.room import Room, message_block
-from innkeeper.taverns.silly.scene import Scene, scene_of
+from innkeeper.taverns.silly.room import Room, is_empty, message_block
+from innkeeper.taverns.silly.scene import Scene, reasoned, scene_of
 
-__all__ = ["MACRO_EXPANSION", "History", "again_expanded", "field_name", "named_text", "of_depth", "reasoned"]
+__all__ = ["MACRO_EXPANSION", "History", "again_expanded", "field_name", "named_text", "of_depth"]
 
 
 class History:
@@ -40,11 +40,8 @@ class History:
     def __init__(self, scene: Scene, texts: Iterable[InjectedText], prefill: str = "") -> None:
         self.continued: tuple[Block, ...] = ()
         self._scene, self._skipped, self.last_text = scene, 0, ""
-        lines = list(scene.lines if scene.inputs.calls_tools else spoken_lines(scene.lines))
-        continued = lines.pop() if scene.type == "continue" and lines else None
-        self._lines = [
-            line for line in lines if line.text or line.attachments or line.tool_calls or _speaks(scene, line)
-        ]
+        self._lines = list(scene.lines if scene.inputs.calls_tools else spoken_lines(scene.lines))
+        continued = self._lines.pop() if scene.type == "continue" and self._lines else None
         self._texts: dict[int, list[InjectedText]] = {}
         for text in texts:
             if 0 <= text.depth <= MAX_DEPTH:
@@ -67,14 +64,14 @@ class History:
         """Place messages from the newest on, until the first that does not fit.
 
         The macros of a message are resolved when its turn comes, so those beyond the room have no effect; what is left
-        out is recorded as it is written.
+        out is recorded as it is written. An empty one is not sent, but counts for depths.
         """
         taken: list[Block] = []
         for unit in self._units():
             if not room.take(unit):
                 room.omit([*(block for block in unit if block.source == "injection"), *self.rest()])
                 break
-            taken += unit
+            taken += [block for block in unit if not is_empty(block)]
         room.open("chatHistory")[:0] = reversed(taken)
 
     def _units(self) -> Iterator[list[Block]]:
@@ -148,11 +145,6 @@ def again_expanded(scene: Scene, block: Block) -> Block:
     return block.with_(content=text_of(pieces), pieces=() if len(pieces) == 1 else pieces)
 
 
-def _speaks(scene: Scene, line: Line) -> bool:
-    """Whether the line says something, if only who speaks or what was thought."""
-    return bool(line.text or line.reasoning or named_text(scene.inputs, line, ""))
-
-
 def _blocks(scene: Scene, line: Line, *, voice: tuple[Any, ...] = (), expand: bool = True) -> list[Block]:
     """A line's messages, newest first. With the scene's ``voice``, those of a line without macros are kept for other builds."""
     if line.has_tools:
@@ -186,8 +178,6 @@ def _named(scene: Scene, line: Line, text: str) -> Pieces:
 
 
 def _spoken(scene: Scene, line: Line, text: Pieces | str) -> list[Block]:
-    if not text and not line.attachments:
-        return []
     return [
         message_block(
             "system" if line.narrator else "user" if line.is_user else "assistant",
@@ -285,9 +275,3 @@ def field_name(inputs: SillyInputs, line: Line) -> str | None:
     if inputs.preset.names_behavior is not NamesBehavior.COMPLETION or not line.name:
         return None
     return _NOT_ALLOWED.sub("_", line.name)[:LONGEST_NAME]
-
-
-def reasoned(scene: Scene, line: Line) -> str:
-    """What a line says, with its reasoning in front where that is sent. What frames it was expanded before the lore."""
-    frame = scene.reasoning.get(line.index)
-    return line.text if frame is None else frame.around(line.reasoning, line.text)

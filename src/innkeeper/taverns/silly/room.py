@@ -22,7 +22,7 @@ from innkeeper.taverns.silly.expansion import Pieces, origin_of, text_of
 from innkeeper.taverns.silly.inputs import SillyInputs
 from innkeeper.tokens import SILLYTAVERN_TOKENIZERS, Framing, default_counter, framing
 
-__all__ = ["Counting", "NoRoomError", "Room", "counted", "message_block", "tool_tokens"]
+__all__ = ["Counting", "NoRoomError", "Room", "counted", "is_empty", "message_block", "tool_tokens"]
 
 REPLY_PRIMER: Final = 3
 """Tokens every chat prompt reserves for the beginning of the reply."""
@@ -88,13 +88,15 @@ class Room:
         self._counted_by = counted_by
 
     def tokens(self, block: Block) -> int:
-        """Tokens of one message, counted once."""
+        """Tokens of one message, counted once; none for an empty one."""
         seen = self._seen.get(id(block))
         if seen is None:
             seen = self._seen[id(block)] = (block, self._tokens(block))
         return seen[1]
 
     def _tokens(self, block: Block) -> int:
+        if is_empty(block):
+            return 0
         if not self._counted_by:
             return self._count(counted(block))
         key = (id(block), self._counted_by)
@@ -136,16 +138,17 @@ class Room:
         self.left += tokens
 
     def put(self, block: Block, at: int | None = None) -> None:
-        """Place a message in its slot (at the end, or at an index). An empty one is left out. Raises `NoRoomError`."""
+        """Place a message in its slot (at the end, or at an index). Raises `NoRoomError`.
+
+        An empty one takes no room and is not sent; it only keeps its neighbours apart.
+        """
         slot = self.open(block.slot or "")
-        if not block.content and not block.message_metadata and not block.attachments:
-            return
         self._take(block)
         slot.insert(len(slot) if at is None else at, block)
 
     def omit(self, blocks: Iterable[Block]) -> None:
         """Record messages that did not fit."""
-        self.omitted += blocks
+        self.omitted += [block for block in blocks if not is_empty(block)]
 
     def evict(self, indices: Collection[int]) -> None:
         """Take messages out again, by their indices in `placed`, and record them as those that did not fit."""
@@ -176,6 +179,11 @@ class Room:
     def used(self) -> int:
         """Tokens of all placed messages, each of which was counted when it took its room."""
         return sum([self._seen[id(block)][1] for blocks in self._slots.values() for block in blocks])
+
+
+def is_empty(block: Block) -> bool:
+    """Whether there is nothing in a message to send."""
+    return not (block.content or block.message_metadata or block.attachments)
 
 
 def counted(block: Block) -> dict[str, Any]:

@@ -9,13 +9,13 @@ shown.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
 
-from innkeeper.content.character import Character
+from innkeeper.content.character import Character, DepthPrompt
 from innkeeper.macros.engine.environment import CardFields, ChatLine, Field, MacroEnvironment, Voice
 from innkeeper.prompt.block import Origin, OriginAsset
 from innkeeper.prompt.data import EMPTY
@@ -34,9 +34,11 @@ __all__ = [
     "bias_text",
     "card_texts",
     "chat_lines",
+    "depth_prompts",
     "environment_of",
     "expanded",
     "member_depth_prompts",
+    "reasoned",
     "reasoning_frames",
     "scene_of",
     "separator_of",
@@ -121,6 +123,12 @@ def reasoning_frames(inputs: SillyInputs, lines: Sequence[Line], expand: Expande
         prefix, separator, suffix = map(expand, (rule.prefix, rule.separator, rule.suffix))
         frames[line.index] = ReasoningFrame(prefix, separator, suffix, goes_on and not line.text)
     return frames
+
+
+def reasoned(scene: Scene, line: Line) -> str:
+    """What a line says, with its reasoning in front where that is sent. What frames it was expanded before the lore."""
+    frame = scene.reasoning.get(line.index)
+    return line.text if frame is None else frame.around(line.reasoning, line.text)
 
 
 class CardTexts(msgspec.Struct, frozen=True, kw_only=True):
@@ -237,6 +245,19 @@ _ANY_TEXT: Final = "***"
 """Some text without macros, which the former engine resolves the card for all the same."""
 
 
+def depth_prompts(scene: Scene) -> Iterator[tuple[str, DepthPrompt, Pieces]]:
+    """The speaker's depth prompt, in a joined group those of its members, each with its key and its text."""
+    own, group = scene.inputs.character.depth_prompt, scene.inputs.group
+    if group is None or not group.settings.generation_mode:
+        if own is not None and scene.texts.depth_prompt:
+            yield "DEPTH_PROMPT", own, scene.texts.pieces["depth_prompt"]
+        return
+    for index, pieces in scene.depth_prompts.items():
+        prompt = group.members[index].depth_prompt
+        if prompt is not None:
+            yield f"DEPTH_PROMPT_{index}", prompt, pieces
+
+
 def chat_lines(inputs: SillyInputs) -> tuple[Line, ...]:
     """The chat as this generation finds it: new input appended, a reply to regenerate taken away (`sillytavern.md` 2, 53)."""
     lines = inputs.lines
@@ -278,11 +299,13 @@ def typed_bias(text: str) -> tuple[str, str | None]:
 def bias_text(inputs: SillyInputs, lines: Sequence[Line]) -> str:
     """The beginning of the reply that the user wants, as it is written; none where the user speaks or a message is continued.
 
-    It is the one kept with the newest line of the user's, or the narrator's, unless something is said now; else the setting.
+    It is the one kept with the newest line that is the user's, the narrator's or hidden, unless something is said now; else
+    the setting. The line that a swipe replaces does not count.
     """
     if inputs.type in ("continue", "impersonate"):
         return ""
-    line = next((line for line in reversed(lines) if line.is_user or line.narrator), None)
+    earlier = lines[:-1] if inputs.type == "swipe" else lines
+    line = next((line for line in reversed(earlier) if line.is_user or line.narrator or line.hidden), None)
     own = line.bias if line is not None and (line.is_new or not inputs.message) else ""
     return own if own.strip() or (line is not None and line.is_new and own) else inputs.power.user_prompt_bias
 
@@ -337,12 +360,17 @@ def environment_of(state: State, inputs: SillyInputs, lines: Sequence[Line]) -> 
         variables=state.variables,
         clock=state.inputs.clock,
         random=state.inputs.random.stream("macros"),
-        chat_id=inputs.chat_id if group or state.request.character is not None else None,
+        chat_id=_chat_id(inputs) if group or state.request.character is not None else None,
         chat_id_hash=metadata.get("chat_id_hash"),
         pick_seed=metadata.get("pick_reroll_seed"),
         warn=lambda note: _warn(state, note),
         ban=state.result.options.setdefault("banned_words", []).append if inputs.is_text else None,
     )
+
+
+def _chat_id(inputs: SillyInputs) -> str:
+    """What seeds ``{{pick}}``: a branch has the chat it was made from as its main chat."""
+    return str(inputs.metadata.get("main_chat") or inputs.chat_id)
 
 
 def environment_fields(inputs: SillyInputs) -> CardFields:

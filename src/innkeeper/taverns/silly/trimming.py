@@ -29,7 +29,7 @@ from innkeeper.taverns.silly.lore import Carry
 from innkeeper.taverns.silly.macro_expansion import History
 from innkeeper.taverns.silly.plan_assembly import FRAME, Assembly, Opened, opened_history
 from innkeeper.taverns.silly.prompts import FIXED_FIRST, Compiled, headed, prompts_of
-from innkeeper.taverns.silly.room import REPLY_PRIMER, NoRoomError, Room, tool_tokens
+from innkeeper.taverns.silly.room import REPLY_PRIMER, NoRoomError, Room, is_empty, tool_tokens
 from innkeeper.taverns.silly.scene import Scene, scene_of
 from innkeeper.taverns.silly.stored import stored_by
 
@@ -176,7 +176,7 @@ def _unplaced(state: State, room: Room) -> list[Block]:
         *state.made_by("macro_expansion").rest(),
     ]
     known = set(map(id, (*room.placed(), *room.omitted)))
-    return [block for block in blocks if id(block) not in known and (block.content or block.message_metadata)]
+    return [block for block in blocks if id(block) not in known and not is_empty(block)]
 
 
 LEFT_OUT: Final = "the user's message does not fit and is left out"
@@ -286,9 +286,10 @@ def _finish(state: State, scene: Scene, room: Room, strategy: Strategy | None) -
     placed = room.placed()
     if scene.inputs.preset.squash_system_messages and not scene.inputs.generation.dry_run:
         placed = _squashed(placed)
+    sent = (block for block in placed if not is_empty(block))
     finish_plan(
         state,
-        (*placed, *(msgspec.structs.replace(block, enabled=False) for block in room.omitted)),
+        (*sent, *(msgspec.structs.replace(block, enabled=False) for block in room.omitted)),
         budget=room.budget,
         window=scene.inputs.max_context,
         final=room.used(),
@@ -298,10 +299,10 @@ def _finish(state: State, scene: Scene, room: Room, strategy: Strategy | None) -
 
 
 def _squashed(placed: list[Block]) -> list[Block]:
-    """Neighbouring system messages as one; separators, examples and named messages stay apart."""
+    """Neighbouring system messages as one; separators, examples and named messages stay apart, others are between them."""
     squashed: list[Block] = []
     for block in placed:
-        if block.role == "system" and not block.content and not block.message_metadata:
+        if block.role == "system" and is_empty(block):
             continue
         last = squashed[-1] if squashed else None
         if last is not None and _joins(last) and _joins(block):

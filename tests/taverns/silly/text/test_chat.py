@@ -49,6 +49,33 @@ CASES = (
         {"injections": [{"id": "x", "content": "X", "position": "chat", "depth": 1}]},
     ),
     Case("sequences", ("a", "b", "c"), "<1>a<a>b<u>c<a>", {"text": INSTRUCT}),
+    Case(
+        "the character's name in the sequences of a text",
+        ("a",),
+        "<u>a<s Mira>X<a>",
+        {
+            "text": {
+                "instruct": {**INSTRUCT["instruct"], "first_input_sequence": "", "system_sequence": "<s {{name}}>"}
+            },
+            "injections": [{"id": "x", "content": "X", "position": "chat", "depth": 0}],
+        },
+    ),
+    Case(
+        "a quiet prompt without a sequence to answer it",
+        ("a",),
+        "Sam: a\nQ\n\n",
+        {
+            "text": {"instruct": {"names_behavior": "always", "input_sequence": "", "output_sequence": ""}},
+            "generation": "quiet",
+            "settings": {"generation": {"quiet_prompt": "Q"}},
+        },
+    ),
+    Case(
+        "no field of the card behind the history",
+        ("a",),
+        "Sam: a\nMira:\nMira:",
+        {"text": {"sysprompt": {"post_history": "{{char}}:{{description}}"}}},
+    ),
     Case("behind the history", ("a",), "Sam: a\nP\nMira:", {"text": {"sysprompt": {"post_history": "P"}}}),
 )
 

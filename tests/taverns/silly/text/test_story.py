@@ -114,6 +114,11 @@ REPLIES = (
     Reply("named", "<a>Mira:", fields={"names_behavior": "always"}),
     Reply("with a bias", "<a>Oh", bias=" Oh"),
     Reply("named with a bias", "<a>Mira: Oh", bias=" Oh", fields={"names_behavior": "always"}),
+    Reply(
+        "named behind its own sequence",
+        "<last> Mira:",
+        fields={"output_sequence": "<a> ", "last_output_sequence": "<last>", "names_behavior": "always"},
+    ),
     Reply("wrapped", "<a>\n", fields={"wrap": True}),
     Reply("wrapped and named", "<a>\nMira:", fields={"wrap": True, "names_behavior": "always"}),
     Reply("wrapped without a sequence", "", fields={"wrap": True, "output_sequence": ""}),

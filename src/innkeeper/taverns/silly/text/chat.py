@@ -23,7 +23,7 @@ from innkeeper.taverns.silly.expansion import Expander
 from innkeeper.taverns.silly.injection import MAX_DEPTH, InjectedText, Injections, joined_depths
 from innkeeper.taverns.silly.inputs import TextSettings
 from innkeeper.taverns.silly.line import Line, note_calls, spoken_lines
-from innkeeper.taverns.silly.macro_expansion import of_depth, reasoned
+from innkeeper.taverns.silly.macro_expansion import of_depth
 from innkeeper.taverns.silly.plan_assembly import (
     bias_of,
     custom_stop_strings,
@@ -31,7 +31,7 @@ from innkeeper.taverns.silly.plan_assembly import (
     resolve_greeting,
     set_options,
 )
-from innkeeper.taverns.silly.scene import Scene, scene_of
+from innkeeper.taverns.silly.scene import Scene, reasoned, scene_of
 from innkeeper.taverns.silly.text.story import (
     NOBODY,
     InstructMode,
@@ -115,14 +115,16 @@ NOTHING: Final = Utterance(role="assistant", name="", text="", source="reply")
 
 def _utterances(scene: Scene) -> list[Utterance]:
     """The lines, newest first; tool calls are not text."""
-    return [_of_line(scene, line) for line in spoken_lines(reversed(scene.lines))]
+    nameless = "" if instruct_of(scene) is None else scene.inputs.char
+    return [_of_line(scene, line, nameless) for line in spoken_lines(reversed(scene.lines))]
 
 
-def _of_line(scene: Scene, line: Line) -> Utterance:
+def _of_line(scene: Scene, line: Line, nameless: str) -> Utterance:
+    """A line, under the name ``nameless`` where it is the character's and has none."""
     role = "system" if line.narrator else "user" if line.is_user else "assistant"
     return Utterance(
         role=role,
-        name=line.name if role == "user" else line.name or scene.inputs.char,
+        name=line.name if role == "user" else line.name or nameless,
         text=reasoned(scene, line),
         is_user=line.is_user,
         guest=line.force_avatar is not None,
@@ -149,10 +151,9 @@ def _put_depths(state: State, scene: Scene, chat: list[Utterance]) -> None:
 
 def _injected(scene: Scene, block: Block) -> Utterance:
     role = block.role
-    names = {"user": scene.inputs.user, "assistant": scene.inputs.char}
     return Utterance(
         role=role,
-        name=names.get(role, ""),
+        name=scene.inputs.user if role == "user" else scene.inputs.char,
         text=block.content,
         source="injection",
         is_user=role == "user",
@@ -298,7 +299,7 @@ def _instructed(scene: Scene, instruct: InstructMode, quiet: str, bias: str) -> 
         name = scene.inputs.generation.quiet_name or NOBODY
     asked = bool(quiet) and scene.type == "quiet"
     role = "user" if impersonates else "assistant"
-    opening = instruct.reply(role, name, bias, quiet=asked and alone)
+    opening = instruct.reply(role, name, bias, quiet=asked and alone) or (instruct.joint if asked else "")
     return TextAssembly(quiet=written, opening=opening, breaks=instruct.template.wrap and not asked, role=role)
 
 

@@ -98,20 +98,21 @@ STORY_FIELDS: Final = Step("pinned_groups", _run_pinned_groups, NoConfig)
 
 
 def _system(scene: Scene, text: TextSettings) -> str:
-    """The system prompt, or the card's in its place; instruct mode resolves it a second time."""
+    """The system prompt, in which the card's fields are empty, or the card's in its place; instruct mode resolves it again."""
     if text.sysprompt.enabled is False:
         return ""
     own, card = text.sysprompt.content, scene.texts.system
-    system = scene.expand(card, original=own) if card else scene.expand(own)
+    system = scene.expand(card, original=own) if card else scene.expand(own, bare=True)
     return system if instruct_of(scene) is None else scene.expand(system, original=own)
 
 
 def post_history(scene: Scene) -> str:
-    """What stands behind the history: the system prompt's text for that, or the card's in its place."""
+    """What stands behind the history: the system prompt's text for that (without the card's fields), or the card's."""
     prompt, card = settings_of(scene).sysprompt, scene.texts.jailbreak
     if prompt.enabled is False:
         return ""
-    return scene.expand(card, original=prompt.post_history) if card else scene.expand(prompt.post_history)
+    own = prompt.post_history
+    return scene.expand(card, original=own) if card else scene.expand(own, bare=True)
 
 
 def story_string(scene: Scene, values: dict[str, str]) -> str:
@@ -340,14 +341,15 @@ class InstructMode(msgspec.Struct, frozen=True):
         return f"{sequence}{self.joint if sequence else ''}{named}"
 
     def example(self, role: str, name: str, text: str) -> str:
-        """A line of an example: users are named unless names are off."""
+        """A line of an example: users are named unless names are off. To sequences, whoever else speaks is the character."""
         names = self.template.names_behavior
         named = names is InstructNames.ALWAYS or (names is InstructNames.FORCE and (self.group or role == "user"))
         said = f"{name}: {text}" if named else text
         suffix = self.template.input_suffix if role == "user" else self.template.output_suffix
         if self.template.macro:
             suffix = suffix or self.joint
-        return self._around(self._sequence(role, SequenceTurn.MIDDLE), said, suffix, name)
+        speaker = name if role == "user" else self.char
+        return self._around(self._sequence(role, SequenceTurn.MIDDLE), said, suffix, speaker)
 
     def reply(self, role: str, name: str, bias: str, *, quiet: bool) -> str:
         """The opening of the reply. ``quiet`` is one that is nobody's."""
@@ -361,10 +363,15 @@ class InstructMode(msgspec.Struct, frozen=True):
         always, force = form.names_behavior is InstructNames.ALWAYS, form.names_behavior is InstructNames.FORCE
         named = not quiet and (always or (force and self.group))
         text = self._filled(sequence, name or NOBODY)
-        text += f"{self.joint}{name}:{bias}" if named else f"{self.joint}{bias.lstrip()}" if bias else ""
+        apart = " " if role != "user" and self._is_apart(sequence) else ""
+        text += f"{self.joint}{apart}{name}:{bias}" if named else f"{self.joint}{bias.lstrip()}" if bias else ""
         if not form.wrap:
             return text
         return text.rstrip() + ("" if named or not text.strip() else self.joint)
+
+    def _is_apart(self, sequence: str) -> bool:
+        """Whether the sequence that opens the reply lacks the blank at the end of the others; then it stands before the name."""
+        return self.template.output_sequence.endswith(" ") and not sequence.endswith(" ")
 
     def around_story(self, story: str) -> str:
         """The story string between its own sequences; an empty one stays empty."""
