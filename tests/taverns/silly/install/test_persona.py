@@ -13,7 +13,7 @@ from innkeeper.taverns.silly.install.persona import active_persona
 from innkeeper.taverns.silly.install.selected import Selected
 from tests.taverns.silly.install.folders import folder, persona
 
-DESCRIBED = {
+DESCRIBED: dict[str, Any] = {
     "a.png": {"description": "stored a", "position": 4, "depth": 1, "role": 1, "lorebook": "A"},
     "b.png": {"description": "stored b", "position": 1, "connections": [{"type": "character", "id": "Mira.png"}]},
     "c.png": {"description": "stored c", "connections": [{"type": "group", "id": "17"}]},
