@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -42,7 +42,7 @@ _MOST_COMPILED: Final = 2_000
 class JsMatch(msgspec.Struct, frozen=True, gc=False):
     """One match: ``groups`` (0 the whole; ``None`` for one that took no part), the ``offset`` in UTF-16 units, named groups."""
 
-    groups: tuple[str | None, ...]
+    groups: Sequence[str | None]
     offset: int
     named: Mapping[str, str | None] | None = None
 
@@ -64,6 +64,7 @@ function compile(pattern, flags) {
 function valid(pattern, flags) { return compile(pattern, flags) !== null; }
 function split(pattern, flags, text, most) {
     const re = compile(pattern, flags), texts = [], matches = [];
+    if (re === null) return '';
     let end = 0;
     re.lastIndex = 0;
     text.replace(re, (...found) => {
@@ -98,8 +99,11 @@ class ReplaceRunner:
     def split(self, pattern: JsPattern, text: str) -> Split | None:
         """The text around the matches and the matches; ``None`` where there is none, or where it was not run."""
         name = (pattern.pattern, pattern.flags)
-        if name in self._given_up or not valid(pattern):
-            self.trips += name in self._given_up
+        if name in self._given_up:
+            self.trips += 1
+            return None
+        if len(pattern.pattern) > MAX_PATTERN:
+            self._give_up(name, f"it is longer than {MAX_PATTERN:,} characters")
             return None
         if len(text) > MAX_TEXT or self._left <= 0:
             spent = f"the {MAX_RUNNER_SECONDS:g} s for regular expressions are used up"
@@ -123,7 +127,7 @@ class ReplaceRunner:
         if not answer:
             return None
         texts, matches = json.loads(answer)
-        return texts, [JsMatch(tuple(groups), offset, named) for groups, offset, named in matches]
+        return texts, [JsMatch(groups, offset, named) for groups, offset, named in matches]
 
     def _give_up(self, name: tuple[str, str], why: str) -> None:
         self._given_up.add(name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -55,17 +56,17 @@ Selection = tuple[ScriptRule, ...]
 class _Program:
     """The rules of a build, compiled; kept by the content of the scripts and the names in them."""
 
-    __slots__ = ("_chosen", "_deepest", "rules")
+    __slots__ = ("_chosen", "deepest", "rules")
 
     def __init__(self, rules: Selection) -> None:
         self.rules = rules
         limits = [limit for rule in rules for limit in (rule.script.min_depth, rule.script.max_depth) if limit]
-        self._deepest = int(max([*limits, 0])) + 2
+        self.deepest = int(max([*limits, 0])) + 2
         self._chosen: dict[tuple[ScriptUse, int, float | None, bool], Selection] = {}
 
     def selection(self, use: ScriptUse, placement: int, depth: float | None, *, edited: bool = False) -> Selection:
         """The rules for one kind of text at a depth; the same tuple for the same ones."""
-        key = (use, placement, None if depth is None else min(depth, self._deepest), edited)
+        key = (use, placement, None if depth is None else min(depth, self.deepest), edited)
         chosen = self._chosen.get(key)
         if chosen is None:
             chosen = tuple(rule for rule in self.rules if _runs(rule.script, *key))
@@ -130,14 +131,21 @@ class Scripts:
     def show(self, line: Line, expand: Expander) -> None:
         """Let the macros of scripts for display have their effects on what the user says now: it is shown before it is sent."""
         self._expander = _expander(expand)
-        self.text(line.text, self._placement(line), ScriptUse.DISPLAY, depth=0)
+        self.text(line.text, ScriptPlacement.USER_INPUT, ScriptUse.DISPLAY, depth=0)
 
     def of_chat(self, lines: tuple[Line, ...], inputs: SillyInputs, expand: Expander) -> tuple[Line, ...]:
         """The visible lines as they are sent, oldest first; the depth of the newest is 0, of one that is continued -1 (A6)."""
         self._expander = _expander(expand)
         choose, known, written = self._program.selection, _LINES.get, []
+        user, other, deepest = ScriptPlacement.USER_INPUT, ScriptPlacement.AI_OUTPUT, self._program.deepest
+        far = [choose(ScriptUse.PROMPT, placement, deepest) for placement in (other, user)]
         for depth, line in self._deep(lines, inputs):
-            selection = () if line.tool_calls else choose(ScriptUse.PROMPT, self._placement(line), depth)
+            if line.tool_calls:
+                selection: Selection = ()
+            elif depth >= deepest:
+                selection = far[line.is_user]
+            else:
+                selection = choose(ScriptUse.PROMPT, user if line.is_user else other, depth)
             written.append((known((id(line), id(selection))) or self._line(line, selection)) if selection else line)
         return tuple(written)
 
@@ -157,15 +165,10 @@ class Scripts:
     @staticmethod
     def _deep(lines: tuple[Line, ...], inputs: SillyInputs) -> Iterator[tuple[int, Line]]:
         """The lines with their depths. Tool calls count where they are sent."""
-        apart = [] if inputs.calls_tools else [line for line in lines if line.tool_calls]
-        depth = len(lines) - len(apart) - (inputs.type == "continue")
-        for line in lines:
-            depth -= not apart or not line.tool_calls
-            yield depth, line
-
-    @staticmethod
-    def _placement(line: Line) -> ScriptPlacement:
-        return ScriptPlacement.USER_INPUT if line.is_user else ScriptPlacement.AI_OUTPUT
+        newest = -1 if inputs.type == "continue" else 0
+        counted = [inputs.calls_tools or not line.tool_calls for line in lines]
+        before = accumulate(reversed(counted), initial=newest - 1)
+        return zip([*before][:0:-1], lines, strict=True)
 
     def _line(self, line: Line, selection: Selection) -> Line:
         key = (line.text, id(selection))
