@@ -77,6 +77,9 @@ if TYPE_CHECKING:
     from innkeeper.content.preset import PromptOrder as PromptOrder
     from innkeeper.content.preset import PromptPosition as PromptPosition
     from innkeeper.content.preset import TextPreset as TextPreset
+    from innkeeper.content.regex_script import RegexScript as RegexScript
+    from innkeeper.content.regex_script import RegexScripts as RegexScripts
+    from innkeeper.content.regex_script import ScriptPlacement as ScriptPlacement
     from innkeeper.content.spellings.reading import split_keys as split_keys
     from innkeeper.content.templates import ContextTemplate as ContextTemplate
     from innkeeper.content.templates import InstructNames as InstructNames
@@ -128,6 +131,9 @@ _HOMES: Final = {
     "PromptOrder": "preset",
     "PromptPosition": "preset",
     "Reader": "files.reader",
+    "RegexScript": "regex_script",
+    "RegexScripts": "regex_script",
+    "ScriptPlacement": "regex_script",
     "ReasoningTemplate": "templates",
     "SelectiveLogic": "entry",
     "Sniffed": "files.formats",
@@ -208,6 +214,9 @@ __all__ = [
     "PromptPosition",
     "Reader",
     "ReasoningTemplate",
+    "RegexScript",
+    "RegexScripts",
+    "ScriptPlacement",
     "SelectiveLogic",
     "Sniffed",
     "Spelling",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, Final
 
 import msgspec
@@ -22,6 +23,7 @@ from innkeeper.content.json.kinds import kind_of_json
 from innkeeper.content.json.record import FindingCollector, Record, as_integer, as_number, as_role
 from innkeeper.content.json.text import encode_json
 from innkeeper.content.lorebook import Lorebook, read_lorebook
+from innkeeper.content.regex_script import RegexScripts
 from innkeeper.prompt.errors import UsageError, Where
 from innkeeper.prompt.memo import Memo
 
@@ -137,6 +139,11 @@ class Character(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """The name of the world info file the card is linked to (``extensions.world``)."""
         name = self.extensions.get("world")
         return name if isinstance(name, str) and name else None
+
+    @cached_property
+    def regex_scripts(self) -> RegexScripts:
+        """The card's own regex scripts (``extensions.regex_scripts``), with what is wrong in them."""
+        return RegexScripts.of(self.extensions.get("regex_scripts"))
 
     def creator_notes_for(self, language: str = "en") -> str:
         """The creator's notes in a language (ISO 639-1), in English, or as they are."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, ClassVar, Final
 
 import msgspec
@@ -15,6 +16,7 @@ import msgspec
 from innkeeper.content.finding import Level
 from innkeeper.content.json.json_asset import JsonAsset
 from innkeeper.content.json.record import FindingCollector, Record, as_flag, as_integer, as_text
+from innkeeper.content.regex_script import RegexScripts
 
 __all__ = [
     "GLOBAL_ORDER",
@@ -208,6 +210,11 @@ class Preset(JsonAsset, frozen=True, kw_only=True, dict=True):
     def prompt(self, identifier: str) -> PromptItem | None:
         """The first prompt with this identifier."""
         return next((item for item in self.prompts if item.identifier == identifier), None)
+
+    @cached_property
+    def regex_scripts(self) -> RegexScripts:
+        """The preset's own regex scripts (``extensions.regex_scripts``), with what is wrong in them."""
+        return RegexScripts.of(self.extensions.get("regex_scripts"))
 
     def order_for(self, character_id: int | str = GLOBAL_ORDER) -> tuple[OrderItem, ...] | None:
         """The order for a character id, or ``None`` where the preset has none for it. An order without an id is for all."""

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
+import msgspec
 
 from innkeeper.cli.app.commands import json_option
 
 if TYPE_CHECKING:
-    from innkeeper.content import CardFile, Character, Difference, Finding
+    from innkeeper.content import CardFile, Character, Difference, Finding, RegexScript
 
 __all__ = ["card"]
 
@@ -196,6 +197,7 @@ def _facts(opened: CardFile) -> dict[str, Any]:
         "tags": list(character.tags),
         "greetings": len(character.greetings(group=True)),
         "lore_entries": len(character.book.entries) if character.book else 0,
+        "regex_scripts": [_script(script) for script in character.regex_scripts.scripts],
         "assets": [{"type": a.type, "name": a.name, "uri": a.uri, "ext": a.ext} for a in character.assets],
         "files": list(opened.names),
         "digest": character.digest,
@@ -234,8 +236,16 @@ def _rows(character: Character, *, full: bool) -> Iterable[tuple[str, str, str]]
     if character.book is not None:
         entries = character.book.entries
         yield "lorebook", "", f"{len(entries)} entries, {sum(entry.constant for entry in entries)} of them constant"
+    for script in character.regex_scripts.scripts:
+        off = " (off)" if script.disabled else ""
+        yield "regex script", "", f"{_short(script.title)}{off}: {_short(script.find)} -> {_short(script.replace)}"
     for asset in character.assets:
         yield f"asset {asset.type}", "", f"{asset.name} ({asset.ext}) {_short(asset.uri)}"
+
+
+def _script(script: RegexScript) -> dict[str, Any]:
+    facts: dict[str, Any] = msgspec.to_builtins(script)
+    return {**facts, "placement": sorted(script.placement)}
 
 
 def _short(text: str) -> str:

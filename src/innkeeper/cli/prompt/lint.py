@@ -11,7 +11,7 @@ from innkeeper.cli.app.commands import json_option
 from innkeeper.cli.prompt.assets import Assets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from innkeeper.content.character import Character
     from innkeeper.content.finding import Finding
@@ -30,7 +30,7 @@ CONTEXT: Final = 8192
 @click.option("--strict", is_flag=True, help="Exit with 1 also for findings that are only worth knowing.")
 @json_option
 def lint(files: tuple[str, ...], *, model: str | None, strict: bool, as_json: bool) -> int:
-    """Look for dead entries, unreachable or too short keys, shadowed groups, runaway regular expressions, unknown macros.
+    """Look for dead entries, unreachable or too short keys, shadowed groups, runaway regular expressions, dead scripts.
 
     FILES are cards, lorebooks, presets, personas and chats, told apart by their content. Exits with 1 when a warning is found.
     """
@@ -65,18 +65,31 @@ def _linted(files: tuple[str, ...], model: str | None) -> Iterable[tuple[str, li
 
 
 def _findings(fields: dict[str, Any], preset: Preset | None, model: str | None) -> Iterable[Finding]:
+    from innkeeper.content.regex_script import RegexScripts
     from innkeeper.taverns.silly.lint import lint_macros, lint_preset, lint_story
+    from innkeeper.taverns.silly.script_lint import lint_scripts
 
     character: Character | None = fields.get("character")
     books: list[Lorebook] = [*fields.get("lorebooks", ())]
     if character is not None:
         yield from lint_macros(character)
+        yield from lint_scripts(character.regex_scripts, "data.extensions.regex_scripts")
         books += [character.book] if character.book else []
     for book in books:
         yield from _book(book, preset, model)
     if "preset" in fields:
         yield from lint_preset(fields["preset"])
-    yield from lint_story(fields.get("settings") or {})
+        yield from lint_scripts(fields["preset"].regex_scripts, "extensions.regex_scripts")
+    settings = _settings(fields)
+    yield from lint_story(settings)
+    yield from lint_scripts(RegexScripts.of(settings.get("regex"), legacy=True), "settings.regex")
+
+
+def _settings(fields: dict[str, Any]) -> Mapping[str, Any]:
+    """The settings that the files hold, those of a request among them."""
+    request = fields.get("request")
+    own = request.settings if request is not None else {}
+    return {**own, **(fields.get("settings") or {})}
 
 
 def _book(book: Lorebook, preset: Preset | None, model: str | None) -> Iterable[Finding]:

@@ -15,6 +15,7 @@ from innkeeper.taverns.silly.lore import LORE
 from innkeeper.taverns.silly.macro_expansion import MACRO_EXPANSION
 from innkeeper.taverns.silly.plan_assembly import PLAN_ASSEMBLY
 from innkeeper.taverns.silly.prompts import COMPILATION, ENTRIES, PINNED_GROUPS
+from innkeeper.taverns.silly.script_texts import ScriptedText, display_text, stored_text
 from innkeeper.taverns.silly.text import TEXT_PIPELINE
 from innkeeper.taverns.silly.trimming import TRIMMING
 from innkeeper.taverns.tavern import Tavern
@@ -23,7 +24,19 @@ if TYPE_CHECKING:
     from innkeeper.prompt import Plan
     from innkeeper.prompt.dialect import Payload
 
-__all__ = ["PIPELINE", "TAVERN", "TEXT_PIPELINE", "build", "builder", "substitute", "to_messages", "to_provider"]
+__all__ = [
+    "PIPELINE",
+    "TAVERN",
+    "TEXT_PIPELINE",
+    "ScriptedText",
+    "build",
+    "builder",
+    "display_text",
+    "stored_text",
+    "substitute",
+    "to_messages",
+    "to_provider",
+]
 
 PIPELINE: Final = Pipeline(
     HOOKS, LORE, ENTRIES, PINNED_GROUPS, INJECTION, COMPILATION, MACRO_EXPANSION, PLAN_ASSEMBLY, TRIMMING

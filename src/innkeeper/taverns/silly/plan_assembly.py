@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from innkeeper.content.regex_script import ScriptPlacement
 from innkeeper.prompt.block import Block, Origin, OriginAsset
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.pipeline import NoConfig, Step
@@ -22,6 +23,7 @@ from innkeeper.taverns.silly.macro_expansion import History, again_expanded
 from innkeeper.taverns.silly.prompts import Pinned, pinned_of
 from innkeeper.taverns.silly.room import message_block
 from innkeeper.taverns.silly.scene import Scene, scene_of
+from innkeeper.taverns.silly.scripts import ScriptUse
 from innkeeper.taverns.silly.settings import listed
 
 __all__ = [
@@ -255,5 +257,8 @@ def resolve_greeting(state: State, scene: Scene) -> None:
     if position >= len(greetings):
         state.warn(f"there is no greeting {index}; the card has {len(greetings)}", kind=NoteKind.WARNING)
         position = 0
-    state.result.greeting = scene.expand(greetings[position]) if greetings else ""
+    text = greetings[position] if greetings else ""
+    if scene.scripts is not None and scene.inputs.group is None:
+        text = scene.scripts.text(text, ScriptPlacement.AI_OUTPUT, ScriptUse.STORED)
+    state.result.greeting = scene.expand(text)
     state.result.greeting_index = position

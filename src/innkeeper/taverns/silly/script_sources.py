@@ -7,7 +7,7 @@ not (`sillytavern.md` A3).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -39,12 +39,11 @@ def allowed_scripts(state: State, inputs: SillyInputs) -> tuple[ScriptSource, ..
     """The scripts that may run, in order. Notes those that the request does not allow; warns of what is wrong in the others."""
     settings = state.request.settings
     sources = [ScriptSource("global", RegexScripts.of(settings.get("regex"), legacy=True))]
-    stored = _preset_extensions(inputs).get("regex_scripts")
-    if stored and _is_allowed(state, inputs, "preset", preset := RegexScripts.of(stored)):
+    preset = _of_preset(inputs)
+    if _is_allowed(state, inputs, "preset", preset):
         sources.append(ScriptSource("preset", preset))
-    stored = inputs.character.extensions.get("regex_scripts")
-    if stored and _is_allowed(state, inputs, "card", card := RegexScripts.of(stored)):
-        sources.append(ScriptSource("card", card))
+    if _is_allowed(state, inputs, "card", inputs.character.regex_scripts):
+        sources.append(ScriptSource("card", inputs.character.regex_scripts))
     sources = [source for source in sources if source.scripts or source.scripts.findings]
     if sources and "regex" in (settings.get("disabled_extensions") or ()):
         count = sum(len(source.scripts.scripts) for source in sources)
@@ -58,12 +57,12 @@ def allowed_scripts(state: State, inputs: SillyInputs) -> tuple[ScriptSource, ..
     return tuple(source for source in sources if source.scripts)
 
 
-def _preset_extensions(inputs: SillyInputs) -> Mapping[str, Any]:
-    """The extensions of the active preset, which in text completion is that of the sampler settings."""
+def _of_preset(inputs: SillyInputs) -> RegexScripts:
+    """The scripts of the active preset, which in text completion is that of the sampler settings."""
     if inputs.text is None:
-        return inputs.preset.extensions
+        return inputs.preset.regex_scripts
     stored = inputs.text.textgen.get("extensions")
-    return stored if isinstance(stored, Mapping) else {}
+    return RegexScripts.of(stored.get("regex_scripts") if isinstance(stored, Mapping) else None)
 
 
 def _is_allowed(state: State, inputs: SillyInputs, source: str, scripts: RegexScripts) -> bool:

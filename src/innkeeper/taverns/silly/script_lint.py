@@ -1,0 +1,98 @@
+"""Lint of regex scripts: those that never change anything, or not what they seem to, and those that can take very long."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Final
+
+from innkeeper.content.finding import Finding, Level
+from innkeeper.content.regex_script import PatternMacros, RegexScript, RegexScripts, ScriptPlacement
+from innkeeper.taverns.silly.script_rules import Find, read_find
+from innkeeper.text.jsreplace import MAX_PATTERN, ReplaceRunner, valid
+
+__all__ = ["lint_scripts"]
+
+
+def lint_scripts(scripts: RegexScripts, path: str) -> Iterator[Finding]:
+    """Findings about the scripts that are on. ``path`` is where the list stands, as ``data.extensions.regex_scripts``."""
+    for finding in scripts.findings:
+        yield Finding(finding.rule, finding.message, f"{path}{finding.path}", finding.level)
+    for script in scripts.scripts:
+        if not script.disabled:
+            for rule, message, level in (*_never(script), *_pattern(script)):
+                yield Finding(rule, f"{script.title}: {message}", f"{path}[{script.index}]", level)
+
+
+Remark = tuple[str, str, Level]
+
+
+def _never(script: RegexScript) -> Iterator[Remark]:
+    """What keeps a script from every text, whatever its pattern."""
+    known = script.placement & frozenset(ScriptPlacement)
+    low, high = script.min_depth, script.max_depth
+    if not script.find:
+        yield "dead-script", "it looks for nothing", Level.WARNING
+    if not known:
+        yield "dead-script", "none of its placements is one: it never runs", Level.WARNING
+    elif known == {ScriptPlacement.SLASH_COMMAND}:
+        yield "dead-script", "it is for slash commands alone, which are not run here", Level.WARNING
+    elif known == {ScriptPlacement.WORLD_INFO} and not script.prompt_only:
+        yield "dead-script", "lore is rewritten for prompts alone: it wants promptOnly", Level.WARNING
+    if low is not None and high is not None and 0 <= high < low:
+        yield "dead-script", f"no message is at least {low:g} and at most {high:g} deep", Level.WARNING
+
+
+def _pattern(script: RegexScript) -> Iterator[Remark]:
+    """What is wrong with a pattern that no macro decides."""
+    text = script.find
+    if "{{" in text and script.pattern_macros is not PatternMacros.NONE:
+        return
+    lines = [line for line in text.splitlines() if line]
+    if len(lines) > 1:
+        yield (
+            "first-line-only",
+            f"only {lines[0]!r} is its pattern: what follows the line break is dropped",
+            Level.WARNING,
+        )
+    find = read_find(text)
+    if find is None:
+        return
+    closed = text.startswith("/") and text.count("/") > 1
+    if closed and find.pattern.startswith("/") and len(lines) == 1:
+        flags = text.rpartition("/")[2]
+        message = f"{flags!r} are no flags: the slashes are part of what it looks for"
+        yield "bad-flags", message, Level.WARNING
+    if len(find.pattern) > MAX_PATTERN or not valid(find):
+        yield "dead-script", "JavaScript does not accept its pattern: it does nothing", Level.WARNING
+    elif pace := _pace(find):
+        yield "slow-script", pace, Level.WARNING
+
+
+_ATTACKS: Final = ("a", "0", " ", "\n", "_", "ab", "a ", "x", "*", '"', "<a")
+_SHORT: Final = 40
+_LONG: Final = 40_000
+_SECONDS: Final = 0.05
+"""How long a script may take on a text of `_LONG` characters before it is said to be slow."""
+
+
+def _pace(find: Find) -> str:
+    """What to say of a pattern that takes very long on a text made to be hard for it; empty for others."""
+    letters = [char for char in dict.fromkeys(find.pattern) if char.isalnum() or char in '<([*"“-']
+    pieces = list(dict.fromkeys((*_ATTACKS, *letters[:8])))
+    if any(_seconds(find, piece * _SHORT + "\x00!") is None for piece in pieces):
+        return "its pattern can take unbounded time; it is stopped after a while and changes nothing"
+    for piece in pieces:
+        seconds = _seconds(find, piece * (_LONG // len(piece)))
+        if seconds is None or seconds > _SECONDS:
+            return "the time that its pattern takes grows with the square of a text's length"
+    return ""
+
+
+def _seconds(find: Find, text: str) -> float | None:
+    """How long a pattern takes on a text; ``None`` where it is stopped for that."""
+    trips: list[str] = []
+    runner = ReplaceRunner(lambda _what, why: trips.append(why))
+    started = time.perf_counter()
+    runner.split(Find(find.pattern, find.flags.replace("g", "") + "g"), text)
+    return None if any("took" in why for why in trips) else time.perf_counter() - started

@@ -1,0 +1,96 @@
+"""Texts as regex scripts leave them outside of a prompt: what is kept in the chat, and what is shown on a screen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from innkeeper.content.regex_script import ScriptPlacement
+from innkeeper.prompt.build import start
+from innkeeper.prompt.data import EMPTY
+from innkeeper.prompt.errors import UnknownNameError
+from innkeeper.prompt.note import Note
+from innkeeper.prompt.request import BuildRequest
+from innkeeper.prompt.state import Ports
+from innkeeper.taverns.silly.expansion import Expander
+from innkeeper.taverns.silly.inputs import read_inputs
+from innkeeper.taverns.silly.scene import environment_of
+from innkeeper.taverns.silly.scripts import ScriptUse, scripts_of
+
+__all__ = ["ScriptedText", "display_text", "stored_text"]
+
+Placement = ScriptPlacement | Literal["user_input", "ai_output", "slash_command", "world_info", "reasoning"]
+
+
+class ScriptedText(msgspec.Struct, frozen=True):
+    """A text after scripts. ``notes`` say what was not run and why; ``variables`` are the chat's afterwards, by scope."""
+
+    text: str
+    notes: tuple[Note, ...] = ()
+    variables: Mapping[str, Any] = EMPTY
+
+
+def stored_text(
+    request: BuildRequest,
+    text: str,
+    placement: Placement = "ai_output",
+    *,
+    edited: bool = False,
+    ports: Ports | None = None,
+) -> ScriptedText:
+    """A text as SillyTavern keeps it in the chat: a reply before its name is trimmed, a greeting, what a user typed.
+
+    The scripts are those of the request, as far as it allows them; depths do not count. Of a text that was ``edited`` by hand
+    only the scripts that run on edits change anything. Macros of the text itself stay. Raises what a build raises for its
+    inputs, and `UnknownNameError` for a placement.
+    """
+    return _scripted(request, text, placement, ScriptUse.STORED, None, edited=edited, ports=ports)
+
+
+def display_text(
+    request: BuildRequest,
+    text: str,
+    placement: Placement = "ai_output",
+    *,
+    depth: int | None = None,
+    ports: Ports | None = None,
+) -> ScriptedText:
+    """A message as SillyTavern shows it, before its Markdown is read; nothing of it is kept.
+
+    ``depth`` counts visible messages from the end, the newest is 0. What a narrator says has the placement ``slash_command``.
+    Raises as `stored_text`.
+    """
+    return _scripted(request, text, placement, ScriptUse.DISPLAY, depth, edited=False, ports=ports)
+
+
+def _scripted(
+    request: BuildRequest,
+    text: str,
+    placement: Placement,
+    use: ScriptUse,
+    depth: int | None,
+    *,
+    edited: bool,
+    ports: Ports | None,
+) -> ScriptedText:
+    what = _placement(placement)
+    state = start(request, ports or Ports())
+    inputs = read_inputs(state)
+    env = environment_of(state, inputs, inputs.lines)
+    expand = Expander(env, "new" if inputs.power.experimental_macro_engine else "legacy")
+    scripts = scripts_of(state, inputs, expand)
+    if scripts is not None:
+        text = scripts.text(text, what, use, depth=depth, edited=edited)
+    return ScriptedText(text, (*state.result.warnings, *state.result.notes), state.variables.to_dict())
+
+
+def _placement(value: Placement) -> ScriptPlacement:
+    if isinstance(value, ScriptPlacement):
+        return value
+    names = {placement.name.lower(): placement for placement in ScriptPlacement}
+    if value not in names:
+        what = "placement of a regex script"
+        raise UnknownNameError(what, str(value), names)
+    return names[value]
