@@ -210,3 +210,21 @@ def test_a_full_card_is_shown_in_full(run: Run, tmp_path: Path) -> None:
     assert "greeting 1" in out
     assert out.count("long") < 20
     assert run("show", "--full", path)[1].count("long") == 50
+
+
+def test_show_lists_regex_scripts(run: Run, tmp_path: Path) -> None:
+    """A card's scripts are named, with what they look for and put in its place."""
+    script = {
+        "scriptName": "Bows",
+        "findRegex": "/bow/g",
+        "replaceString": "nod",
+        "trimStrings": [],
+        "placement": [2, 1],
+    }
+    path = tmp_path / "scripts.json"
+    path.write_bytes(card_json(extensions={"regex_scripts": [script, {**script, "disabled": True}]}))
+    out = run("show", path)[1]
+    assert "Bows: /bow/g -> nod" in out
+    assert "Bows (off)" in out
+    [first, _] = json.loads(run("show", path, "--json")[1])["regex_scripts"]
+    assert (first["name"], first["placement"]) == ("Bows", [1, 2])

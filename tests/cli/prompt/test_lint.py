@@ -117,3 +117,18 @@ def test_a_file_that_is_not_there(run: Run, tmp_path: Path) -> None:
     code, _, err = run(tmp_path / "none.json")
     assert code != 0
     assert "none.json" in err
+
+
+def test_scripts(run: Run, tmp_path: Path) -> None:
+    """Regex scripts of cards, presets and requests are judged where they stand."""
+    script = {"scriptName": "Gone", "findRegex": "(", "replaceString": "", "trimStrings": [], "placement": [2]}
+    card = {
+        "spec": "chara_card_v2",
+        "spec_version": "2.0",
+        "data": {"name": "M", "extensions": {"regex_scripts": [script]}},
+    }
+    assert "data.extensions.regex_scripts[0]: Gone: JavaScript does not" in run(write(tmp_path / "card.json", card))[1]
+    preset = {"prompts": [], "prompt_order": [], "extensions": {"regex_scripts": [{**script, "findRegex": "a\nb"}]}}
+    assert "(first-line-only)" in run(write(tmp_path / "preset.json", preset))[1]
+    request = {"tavern": "silly", "settings": {"regex": [{**script, "placement": []}]}}
+    assert "settings.regex[0]: Gone: none of its placements" in run(write(tmp_path / "request.json", request))[1]

@@ -353,3 +353,16 @@ def test_bad_address() -> None:
     """An address that is none is refused at once."""
     with pytest.raises(ConfigError):
         open_model("gpt-4o", "provider.example")
+
+
+def test_scripts_for_what_is_stored() -> None:
+    """What is said is kept as the regex scripts leave it, whoever says it."""
+    script = {"findRegex": "/cat/g", "replaceString": "{{incvar::n}}", "trimStrings": [], "placement": [1, 2]}
+    asked = {"tavern": "silly", "character": "Wenna", "user": "Ansel", "reserved_tokens": 50}
+    base = BuildRequest.of({**asked, "settings": {"regex": [script]}})
+    chat = Conversation(base, Chat(header=HEADER), ModelHandle(FakeModel("cat!"), "m"), now=lambda: NOW)
+    assert chat.say("a cat", hear) == "2!"
+    assert texts(chat) == [("user", "a 1"), ("assistant", "2!")]
+    chat.say("cat", hear)
+    assert chat.plan is not None
+    assert chat.plan.variables["local"]["n"] == 3

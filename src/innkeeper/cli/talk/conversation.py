@@ -16,6 +16,7 @@ from innkeeper.content.chat import Chat
 from innkeeper.content.chat_message import ChatMessage
 from innkeeper.content.files.saving import append_to_chat, save_chat
 from innkeeper.prompt import BuildRequest, Plan, Ports, UsageError, utc_now
+from innkeeper.prompt.data import EMPTY
 from innkeeper.taverns import TAVERNS
 from innkeeper.taverns import build as build_plan
 
@@ -68,7 +69,7 @@ class Conversation:
     def say(self, text: str, on_delta: Callable[[str], Any]) -> str:
         """A turn: the user's words, the plan, the reply, which is returned. Nothing is kept when no plan can be made."""
         plan = self._planned(self.chat, text, "normal")
-        self._add(self._message("user", text))
+        self._add(self._message("user", (plan.stored or EMPTY).get("message", text)))
         return self._answer(plan, on_delta)
 
     def retry(self, on_delta: Callable[[str], Any]) -> str:
@@ -132,7 +133,7 @@ class Conversation:
 
     def _planned(self, chat: Chat, text: str, generation: str) -> Plan:
         request = self.base.with_(
-            history=chat.to_messages(hidden=self.base.tavern == "silly"),
+            history=chat.to_messages(hidden=self.base.tavern == SILLY),
             message=text,
             generation=generation,
             now=self.base.now or self._now(),
@@ -167,7 +168,18 @@ class Conversation:
                 raise
             reply = "".join(heard)
         self._remember(plan)
-        return reply.strip()
+        return self._scripted(plan, reply.strip())
+
+    def _scripted(self, plan: Plan, reply: str) -> str:
+        """A reply as it is kept: after the regex scripts that the request allows."""
+        if plan.tavern != SILLY:
+            return reply
+        from innkeeper.taverns.silly import stored_text
+
+        now = self.base.now or self._now()
+        scripted = stored_text(self.base.with_(history=self.chat.to_messages(hidden=True), now=now), reply)
+        self.base = self.base.with_(variables=scripted.variables)
+        return scripted.text
 
     def _remember(self, plan: Plan) -> None:
         """What the turn changed beside the chat: variables and lasting effects of lore; both are stored in its header."""
@@ -238,6 +250,9 @@ def asked(plan: Plan) -> tuple[str, list[dict[str, Any]], dict[str, Any]]:
     limit = {"max_tokens": reserved} if reserved and not bounded else {}
     return model or "local", messages, {**limit, **body}
 
+
+SILLY: Final = "silly"
+"""The tavern whose chats have hidden messages and regex scripts."""
 
 LOCAL: Final = "local"
 """The model that means: the one in this process. ``local:NAME`` is another one that is installed."""

@@ -1,0 +1,50 @@
+"""Lint of regex scripts: what is wrong is found, what is right is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from innkeeper.content.regex_script import RegexScripts
+from innkeeper.taverns.silly.script_lint import lint_scripts
+
+
+@pytest.mark.parametrize(
+    ("fields", "rules"),
+    [
+        ({}, []),
+        ({"findRegex": "/\\*([^*\\n]+)\\*/g"}, []),
+        ({"findRegex": "/(?<name>a|b)c/gimsu"}, []),
+        ({"findRegex": "/<think>.*?<\\/think>/gs"}, ["slow-script"]),
+        ({"findRegex": ""}, ["dead-script"]),
+        ({"placement": []}, ["dead-script"]),
+        ({"placement": [9]}, ["dead-script"]),
+        ({"placement": [3]}, ["dead-script"]),
+        ({"placement": [5]}, ["dead-script"]),
+        ({"placement": [5], "promptOnly": True}, []),
+        ({"minDepth": 3, "maxDepth": 1}, ["dead-script"]),
+        ({"findRegex": "/(/"}, ["dead-script"]),
+        ({"findRegex": "/a/x"}, ["dead-script"]),
+        ({"findRegex": "/a/y"}, ["bad-flags"]),
+        ({"findRegex": "/a/gg"}, ["bad-flags"]),
+        ({"findRegex": "a/b"}, []),
+        ({"findRegex": "a\nb"}, ["first-line-only"]),
+        ({"findRegex": "/(a+)+$/"}, ["slow-script"]),
+        ({"findRegex": "/\\s+$/"}, ["slow-script"]),
+        ({"findRegex": "{{user}}(", "substituteRegex": 1}, []),
+        ({"findRegex": "(", "disabled": True}, []),
+    ],
+)
+def test_rules(fields: dict[str, Any], rules: list[str]) -> None:
+    """Each fault has a rule, and the place of the script."""
+    script = {"scriptName": "s", "findRegex": "a", "replaceString": "b", "trimStrings": [], "placement": [2], **fields}
+    found = list(lint_scripts(RegexScripts.of([script]), "data.x"))
+    assert [finding.rule for finding in found] == rules
+    assert all(finding.path == "data.x[0]" for finding in found)
+
+
+def test_findings_of_reading_are_told() -> None:
+    """What was wrong when the scripts were read is a finding as well."""
+    [finding] = lint_scripts(RegexScripts.of([{}]), "settings.regex")
+    assert (finding.rule, finding.path) == ("no-placement", "settings.regex[0]")
