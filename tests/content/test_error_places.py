@@ -37,17 +37,17 @@ CASES = (
     ),
     Case("a wrong checksum", PNG + chunk(b"tEXt", b"chara\0e30=")[:-1] + b"\0" + END, "damaged_file: checksum"),
     Case("a header that is none", PNG[:8] + END, "damaged_file: png"),
-    Case("a picture without a card", PNG + END, "card"),
+    Case("a picture without a card", PNG + END, "asset"),
     Case("an archive cut short", b"PK\3\4" + bytes(40), "damaged_file: sound"),
-    Case("a list", b"[]", "card"),
-    Case("null", b"null", "card"),
-    Case("a text", b'"Mara"', "card"),
-    Case("data that is a list", b'{"spec": "chara_card_v2", "data": []}', "card"),
+    Case("a list", b"[]", "asset"),
+    Case("null", b"null", "asset"),
+    Case("a text", b'"Mara"', "asset"),
+    Case("data that is a list", b'{"spec": "chara_card_v2", "data": []}', "asset"),
     Case("no JSON", b'{"name" "Mara"}', "json"),
     Case("a number of ten thousand digits", b'{"a": ' + b"1" * 10_000 + b"}", "json"),
     Case("nothing", b"", "json"),
     Case("another encoding", '{"name": "Zoë"}'.encode("latin-1"), "json"),
-    Case("nested too deeply", b"[" * 10_000, "content_limit"),
+    Case("nested too deeply", b"[" * 10_000, "limit"),
 )
 
 

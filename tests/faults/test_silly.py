@@ -199,10 +199,10 @@ def test_settings_without_effect_are_told(where: str, name: str) -> None:
     assert f"{where}.{name}" in {note.data.get("input") for note in plan.notes}
 
 
-@pytest.mark.parametrize("name", ["regex", "text", "nonsense"])
+@pytest.mark.parametrize("name", ["text", "nonsense"])
 def test_other_settings_are_told(name: str) -> None:
     """So are settings that this tavern, or this dialect, does not read."""
-    raw = request(settings={name: [{"findRegex": "/a/"}] if name == "regex" else {"sysprompt": {}}})
+    raw = request(settings={name: {"sysprompt": {}}})
     notes = silly.build(BuildRequest.of(raw)).notes
     assert any(name in str(note.data.get("input")) for note in notes)
 

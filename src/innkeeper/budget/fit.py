@@ -168,8 +168,10 @@ def _strategy_of(report: Any) -> str:
 def _strategy_in(state: State) -> Strategy:
     """The strategy that trimmed, with its options, where the step ``trimming`` has left its configuration; else by its name."""
     report, config = state.result.trim_report, state.scratch.get("trimming")
-    chosen = config.chosen(state) if isinstance(config, StrategyChoice) and isinstance(report, TrimReport) else None
-    return STRATEGIES.make(_strategy_of(report)) if chosen is None or chosen.name != report.strategy else chosen
+    name = _strategy_of(report)
+    # A tavern that fills its prompts itself may have options for other strategies beside that name.
+    chosen = config.chosen(state) if isinstance(config, StrategyChoice) and name != Fill.name else None
+    return chosen if chosen is not None and chosen.name == name else STRATEGIES.make(name)
 
 
 def _joined(before: Any, after: TrimReport) -> TrimReport:
