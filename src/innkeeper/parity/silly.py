@@ -6,7 +6,7 @@ only SillyTavern has goes to ``request.settings`` under its own name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,6 +29,7 @@ _REASONING: Final = {"add_to_prompts": False, "prefix": "<think>", "suffix": "</
 _SETTINGS: Final = (
     "character_filename", "character_tags", "chat_id", "chat_metadata", "wi_settings", "power_user", "text",
     "character_note", "regex", "import_character_book", "character_allowed_regex", "preset_allowed_regex",
+    "server", "bias_presets",
 )  # fmt: skip
 
 
@@ -37,6 +38,7 @@ def request_of(given: Mapping[str, Any], generation: Mapping[str, Any] | None = 
     from innkeeper.content.chat import Chat
 
     step = dict(given.get("generation") or {} if generation is None else generation)
+    schema = step.pop("json_schema", None)
     api = given.get("api", "chat")
     settings = {key: given[key] for key in _SETTINGS if key in given}
     settings["power_user"] = {"reasoning": _REASONING, **(settings.get("power_user") or {})}
@@ -59,9 +61,15 @@ def request_of(given: Mapping[str, Any], generation: Mapping[str, Any] | None = 
             "model": _tokenizer(given),
             "now": given.get("now") or _NOW,
             "seed": given.get("seed", 1),
+            "options": {"response_format": _response_format(schema)} if schema else {},
             "settings": {"generation": step, "import_character_book": False, **_TEXTS, **settings},
         }
     )
+
+
+def _response_format(schema: Mapping[str, Any]) -> dict[str, Any]:
+    named = {name: schema[name] for name in ("name", "description", "strict") if name in schema}
+    return {"type": "json_schema", "json_schema": {**named, "schema": schema["value"]}}
 
 
 _COUNTED_BY: Final = {"claude": "claude", "makersuite": "gemma", "vertexai": "gemma", "mistralai": "mistral"}
@@ -123,16 +131,10 @@ def answer(case: Case) -> Any:
     """Our answer to a case, in the shape of its ``expected``."""
     given = input_of(case)
     kind = given.get("kind")
-    if kind == "convert":
-        return _converted(given)
     if kind == "folder":
         return _from_folder(case)
-    if kind == "tokens":
-        from innkeeper.tokens import sillytavern
-
-        return sillytavern.counts(given["text"])
-    if kind == "macro":
-        return _texts(given)
+    if kind in _KINDS:
+        return _KINDS[kind](given)
     if given.get("steps"):
         return {"steps": _steps(given)}
     return _facts(_build(request_of(given)), given)
@@ -174,12 +176,36 @@ def _converted(given: Mapping[str, Any]) -> Any:
     return convert(given, Texts(placeholder=_TEXTS["prompt_placeholder"], tool_call=_TEXTS["tool_call_text"]))
 
 
+def _requested(given: Mapping[str, Any]) -> Any:
+    """The provider's body for a request of the original's page."""
+    from innkeeper.dialects.sillytavern.conversion import Texts
+    from innkeeper.dialects.sillytavern.dialect import body_of_page
+
+    texts = Texts(placeholder=_TEXTS["prompt_placeholder"], tool_call=_TEXTS["tool_call_text"])
+    return {"server_request": {"body": body_of_page(given["request"], given.get("server"), texts).body}}
+
+
 def _texts(given: Mapping[str, Any]) -> Any:
     from innkeeper.prompt import Ports
     from innkeeper.taverns import silly
 
     texts, variables = silly.substitute(request_of(given), given["texts"], Ports(random=Randomness.shared))
     return {"texts": texts, **_variables(variables)}
+
+
+def _token_counts(given: Mapping[str, Any]) -> Any:
+    from innkeeper.tokens import sillytavern
+
+    return sillytavern.counts(given["text"])
+
+
+_KINDS: Final[Mapping[Any, Callable[[Mapping[str, Any]], Any]]] = {
+    "convert": _converted,
+    "body": _requested,
+    "tokens": _token_counts,
+    "macro": _texts,
+}
+"""What answers a case of each kind that is not a build."""
 
 
 def _steps(given: Mapping[str, Any]) -> list[Any]:

@@ -7,7 +7,9 @@ from typing import Any
 from innkeeper.dialects.report import Report
 from innkeeper.dialects.sillytavern.conversion import ChatConversion, RawMessage
 from innkeeper.dialects.sillytavern.messages import Speakers
-from innkeeper.dialects.sillytavern.request import SAMPLING, ProviderRequest
+from innkeeper.dialects.sillytavern.page import page_options
+from innkeeper.dialects.sillytavern.request import SAMPLING, ProviderRequest, ServerConfig
+from innkeeper.dialects.sillytavern.sources import SOURCES
 from innkeeper.prompt.note import NoteKind
 
 PICTURE: dict[str, Any] = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
@@ -37,16 +39,29 @@ def conversion(*messages: RawMessage, group: tuple[str, ...] = ()) -> ChatConver
 
 
 def provider_request(
-    *messages: RawMessage, source: str = "custom", model: str = "m", tools: tuple[Any, ...] = (), **options: Any
+    *messages: RawMessage,
+    source: str = "custom",
+    model: str = "m",
+    tools: tuple[Any, ...] = (),
+    server: dict[str, Any] | None = None,
+    **options: Any,
 ) -> ProviderRequest:
-    """A request of SillyTavern's defaults and these options."""
+    """What the page asks ``source`` for with SillyTavern's defaults and these options."""
+    talk = conversion(*(messages or (said("user", "Hi"),)))
+    asked = page_options({**SAMPLING, **options}, source, model, talk.report)
     return ProviderRequest(
-        conversion=conversion(*(messages or (said("user", "Hi"),))),
+        conversion=talk,
         source=source,
         model=model,
-        options={**SAMPLING, **options},
+        options={**asked, **({"tool_choice": "auto"} if tools else {})},
         tools=tools,
+        server=ServerConfig.of(server, "test"),
     )
+
+
+def body_of(*messages: RawMessage, source: str = "custom", **options: Any) -> dict[str, Any]:
+    """The body that ``source`` is sent."""
+    return SOURCES[source].body(provider_request(*messages, source=source, **options))
 
 
 def kinds(report: Report) -> list[NoteKind]:

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.dialects.sillytavern.ai21 import ai21_body, convert_ai21
+from innkeeper.dialects.sillytavern.ai21 import convert_ai21
 from innkeeper.dialects.sillytavern.conversion import RawMessage
 from innkeeper.prompt.note import NoteKind
-from tests.dialects.sillytavern.requests import CALL, PICTURE, conversion, kinds, provider_request, said
+from tests.dialects.sillytavern.requests import CALL, PICTURE, TOOL, body_of, conversion, kinds, said
 
 LOSS, REPAIR = NoteKind.LOSS, NoteKind.REPAIR
 
@@ -70,6 +70,7 @@ def test_no_two_neighbours_have_one_role(drawn: list[tuple[str, str]]) -> None:
 
 
 def test_body() -> None:
-    """The settings are those of Chat Completions."""
-    body = ai21_body(provider_request(said("system", "a"), said("user", "b"), model="jamba"))
+    """Few settings, and tools without a choice."""
+    body = body_of(said("system", "a"), said("user", "b"), source="ai21", model="jamba", tools=(TOOL,), seed=3)
     assert (body["model"], [message["role"] for message in body["messages"]]) == ("jamba", ["system", "user"])
+    assert body.keys() == {"messages", "model", "max_tokens", "temperature", "top_p", "stream", "tools"}

@@ -118,7 +118,7 @@ THOUGHTS = (
     Thought("claude-sonnet-4-5", {"reasoning_effort": "low", "max_tokens": 2000}, 1024),
     Thought("claude-sonnet-4-5", {"reasoning_effort": "max", "max_tokens": 40000}, 21333),
     Thought("claude-sonnet-4-5", {"reasoning_effort": "max", "max_tokens": 40000, "stream": True}, 38000),
-    Thought("claude-sonnet-4-5", {}, None),
+    Thought("claude-sonnet-4-5", {"reasoning_effort": "auto"}, None),
     Thought("claude-3-5-sonnet", {"reasoning_effort": "high"}, None),
 )
 
@@ -126,7 +126,7 @@ THOUGHTS = (
 @pytest.mark.parametrize("case", THOUGHTS, ids=lambda case: f"{case.model} {case.options}")
 def test_thought(case: Thought) -> None:
     """A model that thinks gets a share of the reply as its budget, within bounds, and then no sampling."""
-    body = claude_body(provider_request(model=case.model, **case.options))
+    body = claude_body(provider_request(source="claude", model=case.model, **case.options))
     assert body.get("thinking", {}).get("budget_tokens") == case.budget
     assert ("top_k" in body) is (case.budget is None)
     assert case.budget is None or body["max_tokens"] > case.budget
@@ -135,19 +135,19 @@ def test_thought(case: Thought) -> None:
 @pytest.mark.parametrize(("top_p", "sampler"), [(1, "temperature"), (0.5, "top_p")])
 def test_one_sampler(top_p: float, sampler: str) -> None:
     """Newer models take temperature or top_p: the latter where it is below one."""
-    body = claude_body(provider_request(model="claude-opus-4-5", top_p=top_p))
+    body = claude_body(provider_request(source="claude", model="claude-opus-4-5", top_p=top_p))
     assert body.keys() & {"temperature", "top_p"} == {sampler}
 
 
 def test_no_beginning_for_models_that_take_none() -> None:
     """A reply's beginning is the user's message where the model begins by itself, and that is reported."""
-    request = provider_request(model="claude-opus-4-6", assistant_prefill="P")
+    request = provider_request(source="claude", model="claude-opus-4-6", assistant_prefill="P")
     assert [message["role"] for message in claude_body(request)["messages"]] == ["user", "user"]
     assert kinds(request.conversion.report) == [NoteKind.REPAIR]
 
 
 def test_tools() -> None:
     """Definitions go in the provider's shape."""
-    body = claude_body(provider_request(tools=(TOOL,)))
+    body = claude_body(provider_request(source="claude", tools=(TOOL,)))
     assert body["tools"] == [{"name": "look", "description": "Looks.", "input_schema": {"type": "object"}}]
     assert body["tool_choice"] == {"type": "auto"}

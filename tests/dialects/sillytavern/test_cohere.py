@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from innkeeper.dialects.sillytavern.cohere import cohere_body, convert_cohere
+from innkeeper.dialects.sillytavern.cohere import convert_cohere
 from innkeeper.dialects.sillytavern.conversion import RawMessage
 from innkeeper.prompt.note import NoteKind
-from tests.dialects.sillytavern.requests import CALL, conversion, kinds, provider_request, said
+from tests.dialects.sillytavern.requests import CALL, body_of, conversion, kinds, said
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,17 @@ def test_history(case: Case) -> None:
 
 
 def test_somebody_speaks() -> None:
-    """Without messages the user is given a text; the body is that of Chat Completions."""
+    """Without messages the user is given a text."""
     talk = conversion()
     assert [message["role"] for message in convert_cohere(talk)["chatHistory"]] == ["user"]
     assert kinds(talk.report) == [REPAIR]
-    assert cohere_body(provider_request(said("user", "a", name="Bo")))["messages"] == [said("user", "Bo: a")]
+
+
+def test_body() -> None:
+    """Settings have Cohere's names and bounds; tools and documents are sent even where there are none."""
+    body = body_of(
+        said("user", "a", name="Bo"), source="cohere", model="command-r-08-2024", top_p=1, top_k=0, stop=["x"]
+    )
+    assert body["messages"] == [said("user", "Bo: a")]
+    assert (body["p"], body["k"], body["stop_sequences"], body["safety_mode"]) == (0.99, 0, ["x"], "OFF")
+    assert (body["tools"], body["documents"]) == ([], [])

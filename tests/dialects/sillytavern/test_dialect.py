@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from innkeeper.dialects import DIALECTS
-from innkeeper.dialects.sillytavern.dialect import SOURCES
+from innkeeper.dialects.sillytavern.sources import SOURCES
 from innkeeper.parity import Case, CaseVerdict, load_cases, run_cases
 from innkeeper.prompt.block import Block
+from innkeeper.prompt.errors import UnavailableError
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.plan import Plan
 from innkeeper.taverns import silly
@@ -87,6 +88,36 @@ def test_an_unrecorded_source_says_so() -> None:
     assert NoteKind.FALLBACK in {note.kind for note in made.notes}
 
 
+def test_a_source_that_is_closed() -> None:
+    """SillyTavern answers for CometAPI itself and sends nothing: a typed error."""
+    with pytest.raises(UnavailableError):
+        silly.to_provider(_plan(chat_completion_source="cometapi"))
+
+
+def test_what_is_not_sent_is_said() -> None:
+    """A setting that says something and has no place with the source is a loss; one of no effect is not worth a note."""
+    made = silly.to_provider(
+        _plan(chat_completion_source="openai", openai_model="o3", top_k=40, temperature=0.5, min_p=0)
+    )
+    lost = {note.message.split("'")[1] for note in made.notes if note.kind is NoteKind.LOSS}
+    assert lost == {"top_k", "temperature"}
+
+
+def test_the_servers_configuration_is_a_setting() -> None:
+    """``settings.server`` is what SillyTavern's config.yaml says: here, marks for Claude's cache."""
+    claude = {"chat_completion_source": "claude", "claude_model": "claude-sonnet-4-5"}
+    plan = _plan(settings={"server": {"claude": {"cachingAtDepth": 0, "extendedTTL": True}}}, **claude)
+    assert request_body(plan)["messages"][-1]["content"][-1]["cache_control"] == {"type": "ephemeral", "ttl": "1h"}
+    assert "cache_control" not in json.dumps(request_body(_plan(**claude)))
+
+
+def test_no_system_messages_for_the_first_models_that_reason() -> None:
+    """Their system messages are the user's, which is reported, and they get no tools."""
+    made = silly.to_provider(_plan(chat_completion_source="openai", openai_model="o1"))
+    assert set(_roles(made.body)) == {"user", "assistant"}
+    assert NoteKind.REPAIR in {note.kind for note in made.notes}
+
+
 def test_the_plan_is_enough() -> None:
     """Names, source, mode and texts are the plan's: without the request that made it the body is the same."""
     plan = _plan(
@@ -134,7 +165,7 @@ MODELS = st.sampled_from(
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.sampled_from([*SOURCES, "somebody"]), MODELS, SAMPLING)
+@given(st.sampled_from([*sorted(SOURCES.keys() - {"cometapi"}), "somebody"]), MODELS, SAMPLING)
 def test_every_source_gives_json(source: str, model: str, preset: dict[str, Any]) -> None:
     """Whatever the preset says: a body that is JSON, with the last text of the chat in it."""
     key = {"makersuite": "google"}.get(source, source)

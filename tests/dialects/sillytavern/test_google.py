@@ -59,6 +59,7 @@ CASES = (
         "a signed text stays apart",
         [said("assistant", "a"), said("assistant", "b", signature="c2ln")],
         [content("model", {"text": "a"}, {"text": "b", "thoughtSignature": "c2ln"})],
+        {"model": "gemini-2.5-pro"},
     ),
 )
 
@@ -115,17 +116,57 @@ THOUGHTS = (
 @pytest.mark.parametrize("case", THOUGHTS, ids=lambda case: f"{case.model} {case.effort}")
 def test_thought(case: Thought) -> None:
     """Newer models take a level of thought, older ones a budget within their bounds, the rest nothing."""
-    body = google_body(provider_request(model=case.model, reasoning_effort=case.effort, max_tokens=40000))
+    body = google_body(
+        provider_request(source="makersuite", model=case.model, reasoning_effort=case.effort, max_tokens=40000)
+    )
     assert body["generationConfig"].get("thinkingConfig") == case.config
 
 
 def test_body() -> None:
     """Five stop strings at most, no system text apart for models without a place for it, tools as declarations."""
     request = provider_request(
-        model="gemma-3", stop=list("abcdefg"), use_sysprompt=True, tools=(TOOL,), seed=4, top_k=7
+        source="makersuite",
+        model="gemini-2.5-pro",
+        stop=list("abcdefg"),
+        use_sysprompt=True,
+        tools=(TOOL,),
+        seed=4,
+        top_k=7,
     )
     body = google_body(request)
     config = body["generationConfig"]
     assert (config["stopSequences"], config["seed"], config["topK"]) == (list("abcde"), 4, 7)
-    assert "systemInstruction" not in body
-    assert body["tools"] == [{"function_declarations": [TOOL["function"]]}]
+    name, description = TOOL["function"]["name"], TOOL["function"]["description"]
+    assert body["tools"] == [{"function_declarations": [{"name": name, "description": description}]}]
+
+
+def test_a_model_without_system_text_and_tools() -> None:
+    """Gemma 3 gets everything as the user's, and no tools."""
+    request = provider_request(
+        said("system", "a"), said("user", "b"), source="makersuite", model="gemma-3", use_sysprompt=True
+    )
+    body = google_body(request)
+    assert body["contents"] == [content("user", {"text": "a\n\nb"})]
+    assert not body.keys() & {"systemInstruction", "tools"}
+
+
+def test_no_beginning_for_models_that_take_none() -> None:
+    """The last message is the user's for models without sampling, whoever said it."""
+    talk = conversion(said("user", "a"), said("assistant", "b"))
+    assert convert_google(talk, model="gemini-3.6-flash")["contents"] == [content("user", {"text": "a\n\nb"})]
+    body = google_body(provider_request(source="makersuite", model="gemini-3.6-flash"))
+    assert not body["generationConfig"].keys() & {"temperature", "topP", "candidateCount"}
+
+
+def test_pictures_asked_for() -> None:
+    """A model that draws is asked for text and pictures, and gets neither system text apart nor tools."""
+    asked = {"request_images": True, "request_image_aspect_ratio": "16:9", "request_image_resolution": "2K"}
+    request = provider_request(
+        source="vertexai", model="gemini-3-pro-image", tools=(TOOL,), use_sysprompt=True, **asked
+    )
+    body = google_body(request)
+    config = body["generationConfig"]
+    assert config["responseModalities"] == ["text", "image"]
+    assert config["imageConfig"] == {"aspectRatio": "16:9", "imageSize": "2K"}
+    assert "tools" not in body
+    assert len(body["safetySettings"]) == 10

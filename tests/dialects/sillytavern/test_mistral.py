@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.dialects.sillytavern.conversion import RawMessage
-from innkeeper.dialects.sillytavern.mistral import convert_mistral, mistral_body
-from tests.dialects.sillytavern.requests import CALLED, PICTURE, conversion, provider_request, said
+from innkeeper.dialects.sillytavern.mistral import convert_mistral
+from tests.dialects.sillytavern.requests import CALLED, PICTURE, body_of, conversion, said
 
 
 def converted(*messages: RawMessage) -> list[dict[str, Any]]:
@@ -69,8 +69,22 @@ def test_a_user_message_after_a_tool(content: Any, joined: Any) -> None:
     assert made[0]["content"] == joined
 
 
+def test_nothing_is_joined_to_an_empty_message() -> None:
+    """A user message after a tool's goes to the user's last message that says something, else it stays."""
+    called = CALLED[1:]
+    assert [message["role"] for message in converted(said("user", ""), *called, said("user", "b"))] == [
+        "user",
+        "assistant",
+        "tool",
+        "user",
+    ]
+    assert converted(said("user", "a"), said("user", ""), *called, said("user", "b"))[0]["content"] == "a\n\nb"
+
+
 def test_body() -> None:
-    """All stop strings are sent, and the seed by another name."""
-    body = mistral_body(provider_request(stop=list("abcdef"), seed=5))
+    """All stop strings are sent, and the seed by another name; the beginning of a reply is marked where the server says so."""
+    body = body_of(source="mistralai", stop=list("abcdef"), seed=5)
     assert (body["stop"], body["random_seed"], body["safe_prompt"]) == (list("abcdef"), 5, False)
-    assert "random_seed" not in mistral_body(provider_request(seed=-1))
+    assert "random_seed" not in body_of(source="mistralai", seed=-1)
+    begun = body_of(said("assistant", "a"), source="mistralai", server={"mistral": {"enablePrefix": True}})
+    assert begun["messages"][-1]["prefix"] is True

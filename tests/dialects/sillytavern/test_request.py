@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.dialects.sillytavern.requests import provider_request, said
+from innkeeper.dialects.sillytavern.request import ServerConfig
+from innkeeper.prompt.errors import ConfigError
+from tests.dialects.sillytavern.requests import provider_request
 
 
 @dataclass(frozen=True)
@@ -21,14 +23,10 @@ class Case:
 
 
 CASES = (
-    Case("seed", 7, "seed", 7),
-    Case("seed", 0, "seed", 0),
-    Case("seed", -1, "seed", None),
-    Case("seed", "7", "seed", None),
     Case("stop", "x", "stop", ["x"]),
     Case("stop", ["x", "y"], "stop", ["x", "y"]),
     Case("stop", None, "stop", []),
-    Case("reasoning_effort", "", "effort", "auto"),
+    Case("reasoning_effort", "", "effort", None),
     Case("reasoning_effort", "high", "effort", "high"),
     Case("show_thoughts", None, "shows_thoughts", True),
     Case("show_thoughts", False, "shows_thoughts", False),
@@ -44,12 +42,10 @@ def test_options(case: Case) -> None:
     assert getattr(provider_request(**{case.option: case.value}), case.name) == case.means
 
 
-def test_sampling() -> None:
-    """Only settings that are set are sent, and none is asked for by another name."""
-    request = provider_request(top_a=None, min_p=0)
-    assert request.sampling("temperature", "top_a", "min_p", "unknown") == {"temperature": 1, "min_p": 0}
-
-
-def test_messages_are_those_of_the_conversion() -> None:
-    """The request has no messages of its own."""
-    assert provider_request(said("user", "a")).messages == [said("user", "a")]
+def test_the_servers_configuration() -> None:
+    """It has SillyTavern's names; what bodies do not depend on may stand in it, what has another type may not."""
+    config = ServerConfig.of({"port": 8000, "claude": {"cachingAtDepth": 2, "extendedTTL": True}}, "test")
+    assert (config.claude.caching_at_depth, config.claude.mark) == (2, {"type": "ephemeral", "ttl": "1h"})
+    assert ServerConfig.of(config, "test") is config
+    with pytest.raises(ConfigError):
+        ServerConfig.of({"claude": {"cachingAtDepth": "two"}}, "test")

@@ -9,15 +9,8 @@ from typing import Any
 
 from innkeeper.dialects.sillytavern.conversion import ChatConversion, RawMessage, text_of, unnamed
 from innkeeper.dialects.sillytavern.messages import lead, part_text
-from innkeeper.dialects.sillytavern.openai import chat_body
-from innkeeper.dialects.sillytavern.request import ProviderRequest
 
-__all__ = ["ai21_body", "convert_ai21"]
-
-
-def ai21_body(request: ProviderRequest) -> dict[str, Any]:
-    """AI21's messages under the settings of Chat Completions: nobody has recorded its own."""
-    return chat_body(request, convert_ai21(request.conversion)["messages"])
+__all__ = ["convert_ai21"]
 
 
 def convert_ai21(conversion: ChatConversion) -> dict[str, Any]:

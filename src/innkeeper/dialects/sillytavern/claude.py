@@ -1,15 +1,19 @@
 """Claude's Messages API: leading system text apart, everybody else user or assistant, contents as lists of blocks.
 
 Neighbours of one role are one message with a block each. Without tools their calls and results are sent as text. Pictures
-of the assistant move to the next user message. (sillytavern.md 72; vectors ``converters``, function ``claude``.)
+of the assistant move to the next user message. (sillytavern.md 72; sillytavern-bodies.md 5; vectors ``converters``, function
+``claude``, and ``bodies``.)
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+import msgspec
+
+from innkeeper.dialects.sillytavern.caching import mark_depths
 from innkeeper.dialects.sillytavern.conversion import (
     ChatConversion,
     RawMessage,
@@ -19,49 +23,104 @@ from innkeeper.dialects.sillytavern.conversion import (
     text_of,
     unnamed,
 )
+from innkeeper.dialects.sillytavern.json_schema import inlined
 from innkeeper.dialects.sillytavern.messages import bad_message, part_text
 from innkeeper.dialects.sillytavern.request import ProviderRequest
+from innkeeper.prompt.data import deep_merge
 
-__all__ = ["claude_body", "convert_claude"]
+__all__ = ["Traits", "claude_body", "convert_claude"]
 
 _SHARES: Final = {"low": 0.1, "medium": 0.25, "high": 0.5, "max": 0.95}
+_EFFORTS: Final = {"min": "low", "low": "low", "medium": "medium", "high": "high", "max": "max"}
 _LEAST_BUDGET: Final = 1024
 _MOST_BUDGET: Final = 21333
 """Tokens of thought: the provider's least, and SillyTavern's most without streaming."""
-_THINKS: Final = re.compile(r"^claude-(3-7|opus-4|sonnet-4|haiku-4-5)")
-_ONE_SAMPLER: Final = re.compile(r"^claude-(opus-4-[1-9]|sonnet-4-[5-9]|haiku-4-5)")
-_NO_PREFILL: Final = re.compile(r"^claude-(opus|sonnet)-4-[6-9]")
-_HAS_EFFORT: Final = re.compile(r"^claude-(opus-4-[5-9]|sonnet-4-[6-9])")
+
+
+class Traits(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a model, by the beginnings of its name."""
+
+    thinks: bool = False
+    searches: bool = False
+    one_sampler: bool = False
+    """It takes one of temperature and top_p."""
+    no_sampler: bool = False
+    """It takes none, and decides itself how much it thinks."""
+    adapts: bool = False
+    """It can decide that, where the configuration lets it."""
+    begins: bool = True
+    """It goes on where the prompt ends with the assistant."""
+    has_effort: bool = False
+
+    @classmethod
+    def of(cls, model: str) -> Traits:
+        """The traits of the model of this name."""
+        newest = bool(_NEWEST.search(model))
+        no_sampler = newest or bool(_NO_SAMPLER.match(model))
+        thinks = newest or bool(_THINKS.match(model))
+        adapts = bool(_ADAPTS.match(model))
+        return cls(
+            thinks=thinks,
+            searches=thinks or model.startswith("claude-3-5"),
+            one_sampler=bool(_ONE_SAMPLER.match(model)),
+            no_sampler=no_sampler,
+            adapts=adapts,
+            begins=not (no_sampler or adapts),
+            has_effort=no_sampler or adapts or model.startswith("claude-opus-4-5"),
+        )
+
+
+_NEWEST: Final = re.compile(r"claude-(fable|opus-5|sonnet-5)")
+_NO_SAMPLER: Final = re.compile(r"claude-opus-4-[78]")
+_THINKS: Final = re.compile(r"claude-(3-7|opus-4|sonnet-4|haiku-4-5)")
+_ONE_SAMPLER: Final = re.compile(r"claude-(opus-4-[156]|sonnet-4-[56]|haiku-4-5)")
+_ADAPTS: Final = re.compile(r"claude-(opus|sonnet)-4-6")
+_FORMATS: Final = "claude-fable-5-1"
+"""Takes a schema as the format of its reply; others get it as a tool that they must use."""
 
 
 def claude_body(request: ProviderRequest) -> dict[str, Any]:
-    """Messages, system text apart where the preset says so, sampling or thinking, tools."""
-    use_sysprompt = request.use_sysprompt
+    """Messages, system text apart where the preset says so, sampling or thinking, tools, marks for the cache."""
+    traits, claude = Traits.of(request.model), request.server.claude
+    tools = _tools(request, traits)
     converted = convert_claude(
         request.conversion,
         prefill=str(request.options.get("assistant_prefill") or ""),
-        use_sysprompt=use_sysprompt,
+        use_sysprompt=request.use_sysprompt,
         use_tools=bool(request.tools),
     )
+    system = converted["systemPrompt"]
+    if system and claude.enable_system_prompt_cache:
+        system = [*system[:-1], {**system[-1], "cache_control": claude.mark}]
     body = {
-        **({"system": converted["systemPrompt"]} if use_sysprompt else {}),
-        "messages": converted["messages"],
+        **({"system": system} if request.use_sysprompt else {}),
+        "messages": mark_depths(converted["messages"], claude.caching_at_depth, claude.mark),
         "model": request.model,
-        "max_tokens": request.max_tokens,
+        **request.fields("max_tokens"),
         "stop_sequences": request.stop,
-        "stream": request.stream,
-        **_tools(request),
-        **_output(request),
+        **request.fields("stream"),
+        **tools,
+        **_output(request, traits),
     }
-    thinks = bool(_THINKS.match(request.model)) and request.effort != "auto"
-    body |= _thinking(request) if thinks else _sampling(request)
-    return _without_prefill(request, body) if thinks or _NO_PREFILL.match(request.model) else body
+    thinking = _thinking(request, traits)
+    if "budget_tokens" not in thinking.get("thinking", {}):
+        body |= _sampling(request, traits, thinks=bool(thinking))
+    body = deep_merge(body, thinking)
+    return body if traits.begins and not thinking else _without_prefill(request, body)
 
 
-def _tools(request: ProviderRequest) -> dict[str, Any]:
-    if not request.tools:
-        return {}
-    return {"tool_choice": {"type": "auto"}, "tools": [_tool(tool["function"]) for tool in request.tools]}
+def _tools(request: ProviderRequest, traits: Traits) -> dict[str, Any]:
+    """Search, the request's tools, and a schema as one more that must be used."""
+    tools = [_tool(tool["function"]) for tool in request.tools]
+    chosen: dict[str, Any] = {"tool_choice": {"type": "auto"}} if tools else {}
+    if tools and request.server.claude.enable_system_prompt_cache:
+        tools[-1]["cache_control"] = request.server.claude.mark
+    if request.schema and not request.model.startswith(_FORMATS):
+        tools.append(_schema_tool(request.schema))
+        chosen = {"tool_choice": {"type": "tool", "name": request.schema.get("name")}}
+    if request.searches and traits.searches:
+        tools.insert(0, {"type": "web_search_20250305", "name": "web_search"})
+    return {**chosen, "tools": tools} if tools else {}
 
 
 def _tool(function: dict[str, Any]) -> dict[str, Any]:
@@ -69,27 +128,54 @@ def _tool(function: dict[str, Any]) -> dict[str, Any]:
     return {"name": function["name"], **described, "input_schema": function["parameters"]}
 
 
-def _output(request: ProviderRequest) -> dict[str, Any]:
+def _schema_tool(schema: Mapping[str, Any]) -> dict[str, Any]:
+    about = schema.get("description") or "Well-formed JSON object"
+    return {"name": schema.get("name"), "description": about, "input_schema": inlined(schema["value"])}
+
+
+def _output(request: ProviderRequest, traits: Traits) -> dict[str, Any]:
     verbosity = request.options.get("verbosity")
-    wanted = _HAS_EFFORT.match(request.model) and verbosity not in (None, "auto")
-    return {"output_config": {"effort": verbosity}} if wanted else {}
+    made = {"effort": verbosity} if traits.has_effort and verbosity else {}
+    if request.schema and request.model.startswith(_FORMATS):
+        made["format"] = {"type": "json_schema", "schema": inlined(request.schema["value"])}
+    return {"output_config": made} if made else {}
 
 
-def _sampling(request: ProviderRequest) -> dict[str, Any]:
-    """Sampling; models that take one of temperature and top_p get top_p where it is below one."""
-    found = request.sampling("temperature", "top_p", "top_k")
-    if _ONE_SAMPLER.match(request.model):
-        del found["temperature" if found["top_p"] < 1 else "top_p"]
+def _sampling(request: ProviderRequest, traits: Traits, *, thinks: bool) -> dict[str, Any]:
+    """Sampling; models that take one of temperature and top_p get top_p where it is below one, those that think no top_k."""
+    if traits.no_sampler:
+        return {}
+    found = request.fields("temperature", "top_p", *(() if thinks else ("top_k",)))
+    if traits.one_sampler:
+        found.pop("temperature" if found.get("top_p", 1) < 1 else "top_p", None)
     return found
 
 
-def _thinking(request: ProviderRequest) -> dict[str, Any]:
-    """A budget of thought, and room for it."""
-    most = request.max_tokens + (_LEAST_BUDGET if request.max_tokens <= _LEAST_BUDGET else 0)
-    budget = max(int(request.max_tokens * _SHARES.get(request.effort, 0)), _LEAST_BUDGET)
+def _thinking(request: ProviderRequest, traits: Traits) -> dict[str, Any]:
+    """How the model is to think: by its own measure, with a budget and room for it, or not."""
+    if not traits.thinks:
+        return {}
+    effort, claude = request.effort, request.server.claude
+    if effort == "auto":
+        summarised = _NEWEST.search(request.model) and request.shows_thoughts
+        return {"thinking": {"type": "adaptive", "display": "summarized"}} if summarised else {}
+    if traits.no_sampler or (traits.adapts and claude.enable_adaptive_thinking):
+        return _adaptive(request, traits)
+    most = int(request.max_tokens or 0)
+    budget = max(int(most * _SHARES.get(effort or "", 0)), _LEAST_BUDGET)
     if not request.stream:
         budget = min(budget, _MOST_BUDGET)
-    return {"max_tokens": most, "thinking": {"type": "enabled", "budget_tokens": budget}}
+    room = most + _LEAST_BUDGET if most <= _LEAST_BUDGET else most
+    return {"max_tokens": room, "thinking": {"type": "enabled", "budget_tokens": budget}}
+
+
+def _adaptive(request: ProviderRequest, traits: Traits) -> dict[str, Any]:
+    """By the model's own measure; nothing for an effort that is none of the preset's words."""
+    word = _EFFORTS.get(request.effort or "")
+    if not word:
+        return {}
+    display = {"display": "summarized"} if traits.no_sampler and request.shows_thoughts else {}
+    return {"thinking": {"type": "adaptive", **display}, "output_config": {"effort": word}}
 
 
 def _without_prefill(request: ProviderRequest, body: dict[str, Any]) -> dict[str, Any]:
@@ -97,7 +183,7 @@ def _without_prefill(request: ProviderRequest, body: dict[str, Any]) -> dict[str
     messages = body["messages"]
     if not messages or messages[-1]["role"] != "assistant":
         return body
-    request.conversion.report.repair("the beginning of the reply was sent as the user's: the model takes none")
+    request.report.repair("the beginning of the reply was sent as the user's: the model takes none")
     return {**body, "messages": [*messages[:-1], {**messages[-1], "role": "user"}]}
 
 

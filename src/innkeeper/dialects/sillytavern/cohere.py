@@ -6,19 +6,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from innkeeper.dialects.sillytavern.conversion import ChatConversion, RawMessage, text_of, unnamed
+from innkeeper.dialects.sillytavern.json_schema import schema_fields
 from innkeeper.dialects.sillytavern.messages import lead
-from innkeeper.dialects.sillytavern.openai import chat_body
 from innkeeper.dialects.sillytavern.request import ProviderRequest
 
 __all__ = ["cohere_body", "convert_cohere"]
 
+_LESS_SAFE: Final = "08-2024"
+"""The models that may be told not to add instructions of their own."""
+
 
 def cohere_body(request: ProviderRequest) -> dict[str, Any]:
-    """Cohere's history under the settings of Chat Completions: nobody has recorded its own."""
-    return chat_body(request, convert_cohere(request.conversion)["chatHistory"])
+    """The history and settings by Cohere's names; tools and documents even where there are none."""
+    safety = {"safety_mode": "OFF"} if request.model.endswith(_LESS_SAFE) else {}
+    sampling = request.fields("stream", "temperature", "max_tokens", "frequency_penalty", "presence_penalty", "seed")
+    renamed = {"top_p": "p", "top_k": "k", "stop": "stop_sequences"}
+    return {
+        "messages": convert_cohere(request.conversion)["chatHistory"],
+        "model": request.model,
+        "documents": [],
+        "tools": list(request.tools),
+        **sampling,
+        **{renamed[name]: value for name, value in request.fields(*renamed).items()},
+        **safety,
+        **schema_fields(request, "cohere"),
+    }
 
 
 def convert_cohere(conversion: ChatConversion) -> dict[str, Any]:

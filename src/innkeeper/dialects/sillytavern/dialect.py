@@ -1,7 +1,7 @@
 """SillyTavern's own requests as a dialect, and the conversions of its server by their names in the vectors.
 
-What is known of a source is one function. Sources that nobody has recorded get the body of Chat Completions, with their own
-message rules where those are known, and a note.
+The settings of a plan become what SillyTavern's page asks for (`innkeeper.dialects.sillytavern.page`), that becomes the body
+of the source (`innkeeper.dialects.sillytavern.sources`).
 """
 
 from __future__ import annotations
@@ -14,66 +14,38 @@ import msgspec
 
 from innkeeper.dialects.conversation import STYLE_OPTIONS
 from innkeeper.dialects.options import Table, apply, as_is, neutral
-from innkeeper.dialects.providers.openai import OpenAI, definition, response_format, tool_choice
+from innkeeper.dialects.providers.openai import OpenAI, definition, response_format
 from innkeeper.dialects.report import Report
-from innkeeper.dialects.sillytavern.ai21 import ai21_body, convert_ai21
-from innkeeper.dialects.sillytavern.claude import claude_body, convert_claude
-from innkeeper.dialects.sillytavern.cohere import cohere_body, convert_cohere
+from innkeeper.dialects.sillytavern.ai21 import convert_ai21
+from innkeeper.dialects.sillytavern.chat import mark_prefix
+from innkeeper.dialects.sillytavern.claude import convert_claude
+from innkeeper.dialects.sillytavern.cohere import convert_cohere
 from innkeeper.dialects.sillytavern.conversion import ChatConversion, RawMessage, Texts
-from innkeeper.dialects.sillytavern.google import convert_google, google_body
+from innkeeper.dialects.sillytavern.flat_text import convert_text
+from innkeeper.dialects.sillytavern.google import convert_google
 from innkeeper.dialects.sillytavern.messages import Speakers, speakers_of
-from innkeeper.dialects.sillytavern.mistral import convert_mistral, mistral_body
-from innkeeper.dialects.sillytavern.openai import (
-    convert_text,
-    convert_xai,
-    deepseek_body,
-    mark_prefix,
-    openai_body,
-    xai_body,
-)
-from innkeeper.dialects.sillytavern.request import SAMPLING, ProviderRequest
+from innkeeper.dialects.sillytavern.mistral import convert_mistral
+from innkeeper.dialects.sillytavern.page import PAGE_OPTIONS, Rule, page_options, rules_for
+from innkeeper.dialects.sillytavern.request import SAMPLING, ProviderRequest, ServerConfig
+from innkeeper.dialects.sillytavern.sources import SOURCES, Source
+from innkeeper.dialects.sillytavern.xai import convert_xai
+from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.dialect import Payload, Tool
-from innkeeper.prompt.errors import UnknownNameError
+from innkeeper.prompt.errors import UnavailableError, UnknownNameError
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.text import scalar_text
 
-__all__ = ["CONVERSIONS", "SOURCES", "SillyTavern", "convert"]
+__all__ = ["CONVERSIONS", "SillyTavern", "body_of_page", "convert"]
 
-SOURCES: Final[Mapping[str, Callable[[ProviderRequest], dict[str, Any]]]] = MappingProxyType(
-    {
-        "custom": openai_body,
-        "openai": openai_body,
-        "claude": claude_body,
-        "makersuite": google_body,
-        "vertexai": google_body,
-        "mistralai": mistral_body,
-        "deepseek": deepseek_body,
-        "cohere": cohere_body,
-        "ai21": ai21_body,
-        "xai": xai_body,
-    }
-)
-"""The bodies by SillyTavern's names of their sources."""
-
-_UNRECORDED: Final = ("cohere", "ai21", "xai")
 _OPENAI: Final = OpenAI("sillytavern")
 _OWN: Final = (
-    "source", "model", "speakers", "post_processing", "placeholder", "tool_call_text", "calls_tools", "use_sysprompt",
-    "show_thoughts",
+    "source", "model", "speakers", "post_processing", "placeholder", "tool_call_text", "calls_tools", "show_thoughts",
+    "settings", "server", "model_list", "generation", "use_sysprompt", "assistant_prefill", "tool_choice", "top_logprobs",
 )  # fmt: skip
-_SETTINGS: Final = (
-    *SAMPLING, "top_a", "min_p", "repetition_penalty", "seed", "n", "stop", "stream", "reasoning_effort", "verbosity",
-    "assistant_prefill",
-)  # fmt: skip
-"""What SillyTavern has settings for: each source is sent what it takes of them."""
-_MORE: Final[Table] = {
-    "response_format": response_format,
-    "tool_choice": tool_choice,
-    **as_is("parallel_tool_calls", "logprobs", "top_logprobs", "logit_bias", "user", "stream_options"),
-}
+_MORE: Final[Table] = {"response_format": response_format, **as_is("parallel_tool_calls", "user", "stream_options")}
 """What a caller may ask of Chat Completions besides."""
-_MESSAGES: Final = ("messages", "system", "contents", "systemInstruction")
+_MESSAGES: Final = ("messages", "system", "contents", "systemInstruction", "prompt")
 
 
 class SillyTavern:
@@ -82,8 +54,10 @@ class SillyTavern:
     Options, which a plan of the silly tavern brings along: ``source`` (``custom``), ``model`` (instead of the plan's),
     ``speakers`` (``{char, user, group}``), ``post_processing`` (a mode of `innkeeper.dialects.sillytavern.post_processing`),
     ``placeholder`` and ``tool_call_text`` (what is put in where nobody speaks), ``calls_tools``, ``use_sysprompt``,
-    ``show_thoughts``, ``assistant_prefill``. Every merge, change of role and placeholder is a note of kind ``repair``, what is
-    not sent one of kind ``loss``.
+    ``show_thoughts``, ``assistant_prefill``, ``generation`` (the type), ``settings`` (the preset's for single sources, by its
+    own names), ``server`` (`innkeeper.dialects.sillytavern.request.ServerConfig`: what ``config.yaml`` says), ``model_list``
+    (what the source's list of models says of this one: ``{tools, reasoning_efforts, prices_cache_writes}``). Every merge,
+    change of role and placeholder is a note of kind ``repair``, what is not sent one of kind ``loss``.
     """
 
     __slots__ = ()
@@ -107,37 +81,151 @@ class SillyTavern:
     ) -> Payload:
         """The whole body.
 
-        Raises `FormatError` for messages that the source's rules cannot carry, `ConfigError` for ``speakers``.
+        Raises `FormatError` for messages that the source's rules cannot carry, `ConfigError` for ``speakers`` and
+        ``server``, `UnavailableError` for a source that SillyTavern sends nothing to.
         """
         report, given = Report(self.name), {**SAMPLING, **neutral(options)}
+        given = {**(given.get("settings") or {}), **given}
         chat = _OPENAI.messages(messages, {name: given[name] for name in STYLE_OPTIONS if name in given})
         request = _request(chat.body, model, given, tools, report)
-        body = SOURCES.get(request.source, openai_body)(request)
-        if request.source not in SOURCES or request.source in _UNRECORDED:
-            report.add(NoteKind.FALLBACK, f"the settings of source {request.source!r} are those of Chat Completions")
-        table = {} if request.source in ("claude", "makersuite", "vertexai") else _MORE
-        body = apply(body, given, table, report, others=(*STYLE_OPTIONS, *_OWN, *_SETTINGS))
-        return Payload(body, (*chat.notes, *report.notes()))
+        body = _body(request)
+        _note_losses(given, body, request, report)
+        chats = request.source not in SOURCES or SOURCES[request.source].whole is None
+        table = (
+            {name: write for name, write in _MORE.items() if name not in body} if chats and not request.schema else {}
+        )
+        others = (*STYLE_OPTIONS, *_OWN, *PAGE_OPTIONS, "response_format", *(given.get("settings") or ()))
+        return Payload(apply(body, given, table, report, others=others), (*chat.notes, *report.notes()))
 
 
 def _request(
     messages: list[RawMessage], model: str | None, options: Mapping[str, Any], tools: Sequence[Tool], report: Report
 ) -> ProviderRequest:
+    source = str(options.get("source") or "custom")
+    name = scalar_text(str(options.get("model") or model or ""))
+    name = "" if name == _NO_MODEL else name
+    page = page_options(options, source, name, report)
+    rules = rules_for(source, name, page)
     texts = {"placeholder": options.get("placeholder"), "tool_call": options.get("tool_call_text")}
     conversion = ChatConversion(
-        messages=list(map(_plain, messages)),
+        messages=_as_user(list(map(_plain, messages)), report)
+        if any(rule.no_system for rule in rules)
+        else list(map(_plain, messages)),
         speakers=speakers_of(options.get("speakers"), report.dialect),
         texts=Texts(**{name: text for name, text in texts.items() if isinstance(text, str)}),
         report=report,
     )
+    offered = tuple(map(definition, tools)) if _offers(options, source, page, rules) else ()
+    if tools and not offered:
+        report.loss("the tools are not offered: this source, model or kind of generation has none")
+    if offered:
+        page["tool_choice"] = options.get("tool_choice") or "auto"
     mode = str(options.get("post_processing") or "")
     return ProviderRequest(
         conversion=msgspec.structs.replace(conversion, messages=conversion.by_mode(mode)),
-        source=str(options.get("source") or "custom"),
-        model=scalar_text(str(options.get("model") or model or "")),
-        options=options,
-        tools=tuple(map(definition, tools)) if options.get("calls_tools") is not False else (),
+        source=source,
+        model=name,
+        options=page,
+        tools=offered,
+        server=ServerConfig.of(options.get("server"), report.dialect),
     )
+
+
+_NO_MODEL: Final = "OR_Website"
+"""OpenRouter's name for whatever the account has chosen."""
+_TOOLLESS_TYPES: Final = ("impersonate", "quiet", "continue")
+_TOOLLESS: Final = ("perplexity",)
+
+
+def _offers(options: Mapping[str, Any], source: str, page: Mapping[str, Any], rules: Sequence[Rule]) -> bool:
+    """Whether tools go along: not for generations that nobody may break into, nor with several replies."""
+    if options.get("calls_tools") is False or options.get("generation") in _TOOLLESS_TYPES or "n" in page:
+        return False
+    if source in _TOOLLESS or any(rule.no_tools for rule in rules):
+        return False
+    return (options.get("model_list") or EMPTY).get("tools") is not False
+
+
+def _as_user(messages: list[RawMessage], report: Report) -> list[RawMessage]:
+    if any(message["role"] == "system" for message in messages):
+        report.repair("system messages were sent as the user's: the model takes none")
+    return [{**message, "role": "user"} if message["role"] == "system" else message for message in messages]
+
+
+def _body(request: ProviderRequest) -> dict[str, Any]:
+    """Raises `UnavailableError` for a source that SillyTavern itself sends nothing to."""
+    if request.source == _CLOSED:
+        raise UnavailableError(
+            "SillyTavern 1.19 sends nothing to source 'cometapi': it is disabled", hint="choose another source"
+        )
+    if request.source not in SOURCES:
+        report = request.report
+        report.add(NoteKind.FALLBACK, f"the settings of source {request.source!r} are those of Chat Completions")
+    return SOURCES.get(request.source, Source(name=request.source)).body(request)
+
+
+_CLOSED: Final = "cometapi"
+
+_OTHER_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+    "seed": ("random_seed",), "stop": ("stop_sequences", "stopSequences"), "top_p": ("p", "topP"), "top_k": ("k", "topK"),
+    "reasoning_effort": ("reasoning", "thinking", "thinkingConfig", "output_config"), "verbosity": ("output_config",),
+}  # fmt: skip
+_UNSET: Final[Mapping[str, tuple[Any, ...]]] = {
+    "reasoning_effort": ("auto",),
+    "verbosity": ("auto",),
+    "n": (1,),
+    "seed": (-1,),
+}
+
+
+def _note_losses(given: Mapping[str, Any], body: Mapping[str, Any], request: ProviderRequest, report: Report) -> None:
+    """A note for each setting that says something and is not in the body."""
+    carried = body.keys() | (body.get("generationConfig") or EMPTY).keys()
+    for name in _SAID:
+        value = given.get(name)
+        if not value or value == SAMPLING.get(name) or value in _UNSET.get(name, ()) or (name == "seed" and value < 0):
+            continue
+        if not carried & {name, *_OTHER_NAMES.get(name, ())}:
+            report.loss(f"option {name!r} is not sent: source {request.source!r} or this model does not take it")
+
+
+_SAID: Final = tuple(
+    name
+    for name in PAGE_OPTIONS
+    if name
+    not in (
+        "max_tokens",
+        "stream",
+        "enable_web_search",
+        "request_images",
+        "request_image_aspect_ratio",
+        "request_image_resolution",
+    )
+)
+
+
+def body_of_page(page: Mapping[str, Any], server: Any = None, texts: Texts | None = None) -> Payload:
+    """The provider's body for a request as SillyTavern's own page writes it, by the page's names.
+
+    Raises what `SillyTavern.request` raises.
+    """
+    report = Report("sillytavern")
+    names = {
+        "charName": page.get("char_name"),
+        "userName": page.get("user_name"),
+        "groupNames": page.get("group_names"),
+    }
+    conversion = ChatConversion.of(page.get("messages"), _speakers(names), texts, report)
+    mode = str(page.get("custom_prompt_post_processing") or "")
+    request = ProviderRequest(
+        conversion=msgspec.structs.replace(conversion, messages=conversion.by_mode(mode)),
+        source=str(page.get("chat_completion_source") or ""),
+        model=str(page.get("model") or ""),
+        options=page,
+        tools=tuple(page.get("tools") or ()),
+        server=ServerConfig.of(server, report.dialect),
+    )
+    return Payload(_body(request), report.notes())
 
 
 def _plain(message: RawMessage) -> RawMessage:

@@ -10,78 +10,146 @@ import re
 from typing import Any, Final
 
 from innkeeper.dialects.sillytavern.conversion import ChatConversion, RawMessage, arguments_of, call_name, text_of
+from innkeeper.dialects.sillytavern.json_schema import google_schema
 from innkeeper.dialects.sillytavern.messages import EXAMPLE_ASSISTANT, EXAMPLE_USER, lead, part_text
 from innkeeper.dialects.sillytavern.request import ProviderRequest
 
 __all__ = ["convert_google", "google_body"]
 
 _HARMS: Final = ("HARASSMENT", "HATE_SPEECH", "SEXUALLY_EXPLICIT", "DANGEROUS_CONTENT", "CIVIC_INTEGRITY")
-_MOST_STOPS: Final = 5
+_VERTEX_HARMS: Final = (
+    "IMAGE_HATE", "IMAGE_DANGEROUS_CONTENT", "IMAGE_HARASSMENT", "IMAGE_SEXUALLY_EXPLICIT", "JAILBREAK",
+)  # fmt: skip
 _SHARES: Final = {"low": 0.1, "medium": 0.25, "high": 0.5, "max": 1.0}
-_THOUGHT_LEVELS: Final = {"min": "minimal", "low": "low", "medium": "medium", "high": "high", "max": "high"}
+_FLASH_LEVELS: Final = {"min": "minimal", "low": "low", "medium": "medium", "high": "high", "max": "high"}
+_LATE_FLASH_LEVELS: Final = {**_FLASH_LEVELS, "min": "low"}
 _PRO_LEVELS: Final = {"min": "low", "low": "low", "medium": "low", "high": "high", "max": "high"}
-_NO_SYSTEM: Final = re.compile(r"gemma")
-
+_LEVELS_BY_MODEL: Final = (
+    (re.compile(r"gemini-3\.7-flash"), _LATE_FLASH_LEVELS),
+    (re.compile(r"gemini-3[.\d]*-flash"), _FLASH_LEVELS),
+    (re.compile(r"gemini-3[.\d]*-pro"), _PRO_LEVELS),
+)
 _BUDGETS: Final = (
     ("gemini-2.5-flash-lite", 0, 512, 24576),
     ("gemini-2.5-flash", 0, 0, 24576),
     ("gemini-2.5-pro", 128, 128, 32768),
 )
 """Tokens of thought by model: for the effort ``min``, the least otherwise, the most."""
+_NO_SYSTEM: Final = re.compile(r"gemma-3")
+"""Models that know neither system text nor tools."""
+_NO_SAMPLING: Final = re.compile(r"gemini-3\.[67]-flash|gemini-3\.5-flash-lite")
+_NO_SEARCH: Final = re.compile(r"gemma-3|learnlm|gemini-2\.0-flash-lite|gemini-robotics-er-1\.5")
+_DRAWS: Final = re.compile(
+    r"gemini-2\.0-flash-exp(-image-generation)?|gemini-2\.0-flash-preview-image-generation|gemini-2\.5-flash-image(-preview)?"
+    r"|gemini-3-pro-image|gemini-3\.1-flash-image"
+)
+"""The models that draw, by their whole names."""
 
 
 def google_body(request: ProviderRequest) -> dict[str, Any]:
     """Contents, system text apart where the preset says so, generation settings, tools."""
-    use_sysprompt = request.use_sysprompt and not _NO_SYSTEM.search(request.model)
-    converted = convert_google(request.conversion, model=request.model, use_sysprompt=use_sysprompt)
+    draws = _draws(request)
+    use_sysprompt = request.use_sysprompt and not draws and not _NO_SYSTEM.search(request.model)
+    converted = convert_google(
+        request.conversion,
+        model=request.model,
+        use_sysprompt=use_sysprompt,
+        signatures=request.server.gemini.thought_signatures,
+    )
+    system = converted["system_instruction"]
+    harms = _HARMS + (_VERTEX_HARMS if request.source == "vertexai" else ())
     return {
         "contents": converted["contents"],
-        "safetySettings": [{"category": f"HARM_CATEGORY_{harm}", "threshold": "OFF"} for harm in _HARMS],
+        "safetySettings": [{"category": f"HARM_CATEGORY_{harm}", "threshold": "OFF"} for harm in harms],
         "generationConfig": _generation(request),
-        **({"systemInstruction": converted["system_instruction"]} if use_sysprompt else {}),
-        **_tools(request),
+        **({"systemInstruction": system} if use_sysprompt and system["parts"] else {}),
+        **({} if draws or _NO_SYSTEM.search(request.model) else _tools(request)),
     }
 
 
+def _draws(request: ProviderRequest) -> bool:
+    """Whether pictures are asked for, of a model that makes some."""
+    return bool(request.options.get("request_images")) and bool(_DRAWS.fullmatch(request.model))
+
+
 def _generation(request: ProviderRequest) -> dict[str, Any]:
-    config: dict[str, Any] = {"stopSequences": request.stop[:_MOST_STOPS]} if request.stop else {}
-    config |= {"candidateCount": 1, "maxOutputTokens": request.max_tokens}
-    config |= {"temperature": request.options["temperature"], "topP": request.options["top_p"]}
-    if request.options["top_k"]:
-        config["topK"] = request.options["top_k"]
-    if request.seed is not None:
-        config["seed"] = request.seed
+    config: dict[str, Any] = {"stopSequences": request.stop} if request.stop else {}
+    config |= {_NAMES[name]: value for name, value in request.fields(*_NAMES).items() if value or name != "top_k"}
+    if _NO_SAMPLING.search(request.model):
+        config = {name: value for name, value in config.items() if name not in ("temperature", "topP", "topK")}
+    else:
+        config["candidateCount"] = 1
+    if request.schema:
+        schema = google_schema(request.schema["value"])
+        config |= {"responseMimeType": "application/json", "responseSchema": schema}
+    if _draws(request):
+        config |= _pictures(request)
     thinking = _thinking(request)
     return {**config, "thinkingConfig": thinking} if thinking else config
 
 
+_NAMES: Final = {
+    "max_tokens": "maxOutputTokens",
+    "temperature": "temperature",
+    "top_p": "topP",
+    "top_k": "topK",
+    "seed": "seed",
+}
+
+
+def _pictures(request: ProviderRequest) -> dict[str, Any]:
+    options = request.options
+    shape = {"aspectRatio": options.get("request_image_aspect_ratio")}
+    if "gemini-3" in request.model:
+        shape["imageSize"] = options.get("request_image_resolution")
+    wanted = {name: value for name, value in shape.items() if value}
+    return {"responseModalities": ["text", "image"], "imageConfig": wanted}
+
+
 def _thinking(request: ProviderRequest) -> dict[str, Any]:
-    if "image" in request.model:
-        return {}
     thoughts: dict[str, Any] = {"includeThoughts": request.shows_thoughts}
-    if request.model.startswith("gemini-3"):
-        levels = _PRO_LEVELS if "-pro" in request.model else _THOUGHT_LEVELS
-        return {**thoughts, **({"thinkingLevel": levels[request.effort]} if request.effort in levels else {})}
-    budget = next((row for row in _BUDGETS if request.model.startswith(row[0])), None)
-    return {} if budget is None else {**thoughts, "thinkingBudget": _budget(request, *budget[1:])}
+    levels = next((levels for model, levels in _LEVELS_BY_MODEL if model.match(request.model)), None)
+    if levels is not None:
+        level = levels.get(request.effort or "")
+        return {**thoughts, **({"thinkingLevel": level} if level else {})}
+    row = next((row for row in _BUDGETS if request.model.startswith(row[0])), None)
+    if row is None or "-image" in request.model:
+        return {}
+    budget = _budget(request, *row[1:])
+    if budget == 0 and request.source == "vertexai":
+        thoughts["includeThoughts"] = False
+    return {**thoughts, "thinkingBudget": budget}
 
 
 def _budget(request: ProviderRequest, none: int, least: int, most: int) -> int:
+    if request.effort == "auto":
+        return -1
     if request.effort == "min":
         return none
-    if request.effort not in _SHARES:
-        return -1
-    return min(max(int(request.max_tokens * _SHARES[request.effort]), least), most)
+    return min(max(int((request.max_tokens or 0) * _SHARES.get(request.effort or "", 0)), least), most)
+
+
+_MODES: Final = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
 
 
 def _tools(request: ProviderRequest) -> dict[str, Any]:
-    if not request.tools:
-        return {}
-    declared = [tool["function"] for tool in request.tools]
-    return {
-        "tools": [{"function_declarations": declared}],
-        "toolConfig": {"functionCallingConfig": {"mode": "AUTO"}},
-    }
+    """The request's functions, or else a search where it is asked for."""
+    if request.tools:
+        mode = _MODES.get(str(request.options.get("tool_choice") or "auto"), "AUTO")
+        declared = [_declared(tool["function"]) for tool in request.tools]
+        return {
+            "tools": [{"function_declarations": declared}],
+            "toolConfig": {"functionCallingConfig": {"mode": mode}},
+        }
+    searches = request.searches and not _NO_SEARCH.search(request.model)
+    return {"tools": [{"google_search": {}}]} if searches else {}
+
+
+def _declared(function: dict[str, Any]) -> dict[str, Any]:
+    """The function; without parameters where it has none."""
+    if function["parameters"].get("properties"):
+        return function
+    return {key: value for key, value in function.items() if key != "parameters"}
 
 
 _ROLES: Final = {"system": "user", "tool": "user", "assistant": "model"}
@@ -92,19 +160,29 @@ _UNSIGNED: Final = "skip_thought_signature_validator"
 _APART: Final = ("inlineData", "functionCall", "functionResponse", "thoughtSignature")
 
 
-def convert_google(conversion: ChatConversion, *, model: str = "", use_sysprompt: bool = False) -> dict[str, Any]:
+def convert_google(
+    conversion: ChatConversion, *, model: str = "", use_sysprompt: bool = False, signatures: bool = True
+) -> dict[str, Any]:
     """``{contents, system_instruction}``. Raises `FormatError`."""
     count = _leading(conversion.messages) if use_sysprompt else 0
     system = [part for index in range(count) for part in _system(conversion, index)]
     names = _call_names(conversion.messages)
     contents: list[RawMessage] = []
     for index in range(count, len(conversion.messages)):
-        role: str = conversion.messages[index]["role"]
-        if role == "system":
-            conversion.report.repair("a system message was sent as the user's", index)
-        parts = _parts(conversion, index, names, model)
-        _add(conversion, contents, _ROLES.get(role, role), parts, index)
+        role = _role(conversion, index, model)
+        parts = _parts(conversion, index, names, model, signatures=signatures)
+        _add(conversion, contents, role, parts, index)
     return {"contents": contents, "system_instruction": {"parts": system}}
+
+
+def _role(conversion: ChatConversion, index: int, model: str) -> str:
+    role: str = conversion.messages[index]["role"]
+    if role == "system":
+        conversion.report.repair("a system message was sent as the user's", index)
+    if role == "assistant" and index == len(conversion.messages) - 1 and _NO_SAMPLING.search(model):
+        conversion.report.repair("the beginning of the reply was sent as the user's: the model takes none")
+        return "user"
+    return _ROLES.get(role, role)
 
 
 def _leading(messages: list[RawMessage]) -> int:
@@ -133,21 +211,31 @@ def _call_names(messages: list[RawMessage]) -> dict[Any, str]:
     }
 
 
-def _parts(conversion: ChatConversion, index: int, names: dict[Any, str], model: str) -> list[RawMessage]:
+def _parts(
+    conversion: ChatConversion, index: int, names: dict[Any, str], model: str, *, signatures: bool
+) -> list[RawMessage]:
     message = conversion.messages[index]
+    if not signatures:
+        message = {key: value for key, value in message.items() if key != "signature"}
     content = message["content"]
     if isinstance(content, list):
         if message.get("tool_calls"):
             conversion.report.loss("the tool calls of a message of parts are not sent", index)
-        return _with_name(conversion, index, [part for raw in content for part in _part(conversion, raw, index, model)])
+        parts = [part for raw in content for part in _part(conversion, raw, index, model)]
+        return _with_name(conversion, index, [{**part, **_signature(message, model, part)} for part in parts])
     if message.get("tool_calls"):
         if content:
             conversion.report.loss("the text of a message that calls tools is not sent", index)
-        return [_call(call, index, signed=_signs(model)) for call in message["tool_calls"]]
+        return [_call(call, index, model) for call in message["tool_calls"]]
     if isinstance(message.get("tool_call_id"), str):
         name = names.get(message["tool_call_id"], "unknown")
         return [{"functionResponse": {"name": name, "response": {"name": name, "content": content or ""}}}]
     return _with_name(conversion, index, [{"text": content or "", **_signature(message, model)}])
+
+
+_SIGNED: Final = re.compile(r"gemini-(2\.5|3)")
+"""The models that are sent the signatures of texts."""
+_TEXT_PART: Final[RawMessage] = {"text": ""}
 
 
 def _signs(model: str) -> bool:
@@ -155,10 +243,13 @@ def _signs(model: str) -> bool:
     return "gemini-3" in model
 
 
-def _signature(message: RawMessage, model: str) -> RawMessage:
-    """The signature of a text; models that draw want one with every text of theirs."""
-    wanted = _signs(model) and "image" in model and message["role"] == "assistant"
-    signature = message.get("signature") or (_UNSIGNED if wanted else None)
+def _signature(message: RawMessage, model: str, part: RawMessage = _TEXT_PART) -> RawMessage:
+    """The signature of a text; models that draw want one with everything they said."""
+    if not _SIGNED.search(model):
+        return {}
+    wanted = _signs(model) and "-image" in model and message["role"] == "assistant"
+    own = message.get("signature") if "text" in part else None
+    signature = own or (_UNSIGNED if wanted else None)
     return {"thoughtSignature": signature} if signature else {}
 
 
@@ -177,9 +268,9 @@ def _part(conversion: ChatConversion, part: RawMessage, index: int, model: str) 
     return [{"inlineData": {"mimeType": kind.partition(";")[0], "data": data}, **level}]
 
 
-def _call(call: RawMessage, index: int, *, signed: bool) -> RawMessage:
+def _call(call: RawMessage, index: int, model: str) -> RawMessage:
     name = call_name(call, index)
-    signature = call.get("signature") or (_UNSIGNED if signed else None)
+    signature = call.get("signature") or (_UNSIGNED if _signs(model) else None)
     made = {"functionCall": {"name": name, "args": arguments_of(call, index, strict=False)}}
     return {**made, "thoughtSignature": signature} if signature else made
 

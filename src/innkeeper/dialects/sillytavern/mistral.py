@@ -1,4 +1,4 @@
-"""Mistral: its own message rules, every stop string, a seed of another name.
+"""Mistral: its own message rules.
 
 Ids have nine characters; there is no system message after an assistant's, no user message after a tool's. (sillytavern.md 72;
 vectors ``converters``, function ``mistral``.) Unlike SillyTavern, joined parts stay parts.
@@ -11,20 +11,8 @@ from typing import Any, Final
 
 from innkeeper.dialects.sillytavern.conversion import ChatConversion, RawMessage, text_of, unnamed
 from innkeeper.dialects.sillytavern.messages import lead
-from innkeeper.dialects.sillytavern.openai import chat_body
-from innkeeper.dialects.sillytavern.request import ProviderRequest
 
-__all__ = ["convert_mistral", "mistral_body"]
-
-
-def mistral_body(request: ProviderRequest) -> dict[str, Any]:
-    """Mistral: its own message rules, every stop string, a seed of another name."""
-    return {
-        **chat_body(request, convert_mistral(request.conversion)["messages"]),
-        "safe_prompt": False,
-        **({"stop": request.stop} if request.stop else {}),
-        **({} if request.seed is None else {"random_seed": request.seed}),
-    }
+__all__ = ["convert_mistral"]
 
 
 _ID_CHARS: Final = 9
@@ -32,14 +20,20 @@ _ID_CHARS: Final = 9
 
 def convert_mistral(conversion: ChatConversion) -> dict[str, Any]:
     """``{messages}``. Raises `FormatError`."""
-    messages: list[RawMessage] = []
-    for index in range(len(conversion.messages)):
-        message = _with_ids(_named(conversion, index))
-        if message["role"] == "system" and messages and messages[-1]["role"] == "assistant":
+    messages = [_with_ids(_named(conversion, index)) for index in range(len(conversion.messages))]
+    return {"messages": _interrupted(conversion, _tools_answered(conversion, messages))}
+
+
+def _interrupted(conversion: ChatConversion, messages: list[RawMessage]) -> list[RawMessage]:
+    """System messages right after an assistant's as the user's."""
+    made: list[RawMessage] = []
+    for index, message in enumerate(messages):
+        if message["role"] == "system" and made and made[-1]["role"] == "assistant":
             conversion.report.repair("a system message after an assistant's was sent as the user's", index)
-            message = {**message, "role": "user"}
-        messages.append(message)
-    return {"messages": _tools_answered(conversion, messages)}
+            made.append({**message, "role": "user"})
+        else:
+            made.append(message)
+    return made
 
 
 def _named(conversion: ChatConversion, index: int) -> RawMessage:
@@ -87,7 +81,9 @@ def _tools_answered(conversion: ChatConversion, messages: list[RawMessage]) -> l
 
 
 def _last_user(messages: list[RawMessage]) -> int | None:
-    return next((place for place in range(len(messages) - 1, -1, -1) if messages[place]["role"] == "user"), None)
+    """The place of the user's last message that says something."""
+    places = range(len(messages) - 1, -1, -1)
+    return next((place for place in places if messages[place]["role"] == "user" and messages[place]["content"]), None)
 
 
 def _joined(first: Any, second: Any) -> Any:

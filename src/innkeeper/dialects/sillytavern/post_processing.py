@@ -1,6 +1,6 @@
 """Post-processing: a prompt's messages brought into an order that a strict provider takes. SillyTavern's modes, as data.
 
-- ``merge``: neighbours of one role become one message;
+- ``merge``, whose old name is ``claude``: neighbours of one role become one message;
 - ``semi``: also, system messages after the first message become user messages;
 - ``strict``: also, the user speaks first, with a placeholder where nobody did;
 - ``single``: everything is one user message, each line with its speaker's name.
@@ -53,6 +53,7 @@ MODES: Final = MappingProxyType(
         mode.name: mode
         for mode in (
             Mode(name="merge"),
+            Mode(name="claude"),
             Mode(name="merge_tools", tools=True),
             Mode(name="semi", one_system=True),
             Mode(name="semi_tools", one_system=True, tools=True),

@@ -1,4 +1,8 @@
-"""ProviderRequest: what SillyTavern asks a provider for, before the request has the provider's shape."""
+"""ProviderRequest: what SillyTavern's page asks its server for, before the request has the provider's shape.
+
+The page writes one object for every provider (`innkeeper.dialects.sillytavern.page`); the server makes the provider's body of
+it. What the server reads from its own ``config.yaml`` is `ServerConfig`.
+"""
 
 from __future__ import annotations
 
@@ -7,27 +11,82 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.dialects.options import stop_list
-from innkeeper.dialects.report import jsonable
+from innkeeper.dialects.errors import option_error
+from innkeeper.dialects.report import Report, jsonable
 from innkeeper.dialects.sillytavern.conversion import ChatConversion
+from innkeeper.prompt.data import EMPTY
 
-__all__ = ["SAMPLING", "ProviderRequest"]
+__all__ = ["SAMPLING", "ClaudeConfig", "GeminiConfig", "MistralConfig", "ProviderRequest", "ServerConfig"]
 
 SAMPLING: Final[Mapping[str, Any]] = {
     "temperature": 1,
     "top_p": 1,
     "top_k": 0,
+    "top_a": 0,
+    "min_p": 0,
     "frequency_penalty": 0,
     "presence_penalty": 0,
+    "repetition_penalty": 1,
     "max_tokens": 300,
 }
 """The settings that every request has, with SillyTavern's defaults."""
 
 
-class ProviderRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A request with `SAMPLING` among its ``options``; ``tools`` are definitions in OpenAI's shape.
+class ClaudeConfig(msgspec.Struct, frozen=True, rename="camel"):
+    """``claude`` of the configuration: marks for the provider's cache, and thinking without a budget."""
 
-    ``source`` is SillyTavern's name for the provider.
+    enable_system_prompt_cache: bool = False
+    caching_at_depth: int = -1
+    extended_ttl: bool = msgspec.field(default=False, name="extendedTTL")
+    enable_adaptive_thinking: bool = False
+
+    @property
+    def mark(self) -> dict[str, Any]:
+        """What marks the end of a part that is to be cached."""
+        return {"type": "ephemeral", "ttl": self.ttl}
+
+    @property
+    def ttl(self) -> str:
+        """How long it is kept."""
+        return "1h" if self.extended_ttl else "5m"
+
+
+class GeminiConfig(msgspec.Struct, frozen=True, rename="camel"):
+    """``gemini`` of the configuration."""
+
+    api_version: str = "v1beta"
+    thought_signatures: bool = True
+    enable_system_prompt_cache: bool = False
+
+
+class MistralConfig(msgspec.Struct, frozen=True, rename="camel"):
+    """``mistral`` of the configuration."""
+
+    enable_prefix: bool = False
+
+
+class ServerConfig(msgspec.Struct, frozen=True, rename="camel"):
+    """What bodies depend on in SillyTavern's ``config.yaml``, by its names and with the defaults it ships. No more is read."""
+
+    claude: ClaudeConfig = ClaudeConfig()
+    gemini: GeminiConfig = GeminiConfig()
+    mistral: MistralConfig = MistralConfig()
+
+    @classmethod
+    def of(cls, value: Any, dialect: str) -> ServerConfig:
+        """The option ``server``: the configuration, or a part of it. Raises `ConfigError`."""
+        if isinstance(value, cls):
+            return value
+        try:
+            return msgspec.convert(jsonable(value or {}), cls, strict=True)
+        except msgspec.ValidationError as error:
+            raise option_error(dialect, "server", str(error), ("the settings of config.yaml",)) from None
+
+
+class ProviderRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A request as the page writes it: ``options`` by the page's names, absent where the page sends nothing.
+
+    ``source`` is SillyTavern's name for the provider; ``tools`` are definitions in OpenAI's shape.
     """
 
     conversion: ChatConversion
@@ -35,6 +94,12 @@ class ProviderRequest(msgspec.Struct, frozen=True, kw_only=True):
     model: str
     options: Mapping[str, Any]
     tools: tuple[dict[str, Any], ...] = ()
+    server: ServerConfig = ServerConfig()
+
+    @property
+    def report(self) -> Report:
+        """Where changes and losses are told."""
+        return self.conversion.report
 
     @property
     def messages(self) -> list[dict[str, Any]]:
@@ -42,19 +107,21 @@ class ProviderRequest(msgspec.Struct, frozen=True, kw_only=True):
         return self.conversion.messages
 
     @property
-    def max_tokens(self) -> int:
-        """The longest reply, in tokens."""
-        return int(self.options["max_tokens"])
+    def max_tokens(self) -> int | None:
+        """The longest reply, in tokens; ``None`` where it is asked for by another name."""
+        most = self.options.get("max_tokens")
+        return None if most is None else int(most)
 
     @property
-    def effort(self) -> str:
-        """How much is to be thought; ``auto`` by default."""
-        return str(self.options.get("reasoning_effort") or "auto")
+    def effort(self) -> str | None:
+        """How much is to be thought."""
+        effort = self.options.get("reasoning_effort")
+        return None if effort is None else str(effort)
 
     @property
     def shows_thoughts(self) -> bool:
         """Whether thoughts are asked for."""
-        return self.options.get("show_thoughts") is not False
+        return bool(self.options.get("include_reasoning"))
 
     @property
     def use_sysprompt(self) -> bool:
@@ -69,14 +136,22 @@ class ProviderRequest(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def stop(self) -> list[str]:
         """The stop strings."""
-        return stop_list(self.options.get("stop"))
+        return list(self.options.get("stop") or ())
 
     @property
-    def seed(self) -> int | None:
-        """The seed; ``None`` for none, which SillyTavern writes as a negative number."""
-        seed = self.options.get("seed")
-        return seed if isinstance(seed, int) and seed >= 0 else None
+    def searches(self) -> bool:
+        """Whether the provider is to search the web."""
+        return bool(self.options.get("enable_web_search"))
 
-    def sampling(self, *names: str) -> dict[str, Any]:
+    @property
+    def schema(self) -> Mapping[str, Any]:
+        """``{name, value, description?, strict?}`` of a reply that must be JSON; empty where it need not."""
+        return self.options.get("json_schema") or EMPTY
+
+    def fields(self, *names: str) -> dict[str, Any]:
         """The options of these names that are set."""
         return {name: jsonable(self.options[name]) for name in names if self.options.get(name) is not None}
+
+    def with_messages(self, messages: list[dict[str, Any]]) -> ProviderRequest:
+        """The request with other messages."""
+        return msgspec.structs.replace(self, conversion=msgspec.structs.replace(self.conversion, messages=messages))

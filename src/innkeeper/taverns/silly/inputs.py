@@ -46,6 +46,7 @@ _KNOWN: Final = frozenset({
     "generation", "power_user", "wi_settings", "world_info", "text", "chat_id", "chat_metadata", "character_filename",
     "character_tags", "character_note", "import_character_book", "regex", "extensions", "on_overflow", "random",
     "prompt_placeholder", "tool_call_text", "character_allowed_regex", "preset_allowed_regex", "disabled_extensions",
+    "server", "model_list", "bias_presets",
 })  # fmt: skip
 
 
@@ -115,9 +116,12 @@ class SillyInputs(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def calls_tools(self) -> bool:
-        """Whether tools are offered and their history is sent: not by modes of post-processing that drop them."""
-        mode = MODES.get(self.preset.custom_prompt_post_processing)
-        return not self.is_text and self.preset.function_calling and (mode is None or mode.tools)
+        """Whether tools are offered and their history is sent: not by modes that drop them, nor to sources that have none."""
+        name, preset = self.preset.custom_prompt_post_processing, self.preset
+        mode = MODES.get(name)
+        if self.is_text or preset.chat_completion_source == _TOOLLESS:
+            return False
+        return preset.function_calling and (mode.tools if mode is not None else not name)
 
     @property
     def is_text(self) -> bool:
@@ -144,6 +148,7 @@ class SillyInputs(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, **fields)
 
 
+_TOOLLESS: Final = "perplexity"
 DEFAULT_WINDOW: Final = 8192
 DEFAULT_REPLY: Final = 300
 

@@ -25,6 +25,7 @@ from innkeeper.taverns.silly.room import message_block
 from innkeeper.taverns.silly.scene import Scene, scene_of
 from innkeeper.taverns.silly.scripts import ScriptUse
 from innkeeper.taverns.silly.settings import listed
+from innkeeper.tokens import default_counter
 
 __all__ = [
     "FRAME",
@@ -216,6 +217,17 @@ def _prefill(scene: Scene, expand: Expander) -> str:
     return expand(text)
 
 
+_SOURCE_SETTINGS: Final = (
+    "enable_web_search", "request_images", "request_image_aspect_ratio", "request_image_resolution", "openrouter_middleout",
+    "openrouter_providers", "openrouter_quantizations", "openrouter_allow_fallbacks", "openrouter_use_fallback",
+    "nanogpt_provider", "nanogpt_payg_override", "pollinations_endpoint", "zai_endpoint", "siliconflow_endpoint",
+    "minimax_endpoint", "workers_ai_account_id", "azure_base_url", "azure_deployment_name", "azure_api_version",
+    "vertexai_auth_mode", "vertexai_region", "vertexai_express_project_id", "custom_url", "reverse_proxy",
+)  # fmt: skip
+_EXPANDED_SETTINGS: Final = ("custom_include_body", "custom_exclude_body", "custom_include_headers")
+"""What a preset says about single sources: as it is, and with macros."""
+
+
 def provider_options(state: State, scene: Scene) -> dict[str, Any]:
     """What the dialect ``sillytavern`` wants to know besides the plan; what has its default is left out."""
     inputs, preset, settings = scene.inputs, scene.inputs.preset, state.request.settings
@@ -232,11 +244,46 @@ def provider_options(state: State, scene: Scene) -> dict[str, Any]:
         "tool_call_text": settings.get("tool_call_text"),
         "use_sysprompt": preset.use_sysprompt,
         "stream": preset.stream,
+        "generation": inputs.type if inputs.type != "normal" else None,
+        "settings": _source_settings(scene),
+        "server": settings.get("server"),
+        "model_list": settings.get("model_list"),
+        "logprobs": inputs.power.request_token_probabilities,
+        "logit_bias": _logit_bias(scene, settings),
     }
     switches = {"calls_tools": inputs.calls_tools, "show_thoughts": preset.show_thoughts is not False}
     return {key: value for key, value in options.items() if value} | {
         key: value for key, value in switches.items() if not value
     }
+
+
+def _source_settings(scene: Scene) -> dict[str, Any]:
+    raw = scene.inputs.preset.raw
+    texts = {name: raw[name] for name in _EXPANDED_SETTINGS if isinstance(raw.get(name), str) and raw[name]}
+    plain = {name: raw[name] for name in _SOURCE_SETTINGS if raw.get(name) not in (None, "")}
+    return plain | {name: scene.expand(text) for name, text in texts.items()}
+
+
+def _logit_bias(scene: Scene, settings: Mapping[str, Any]) -> dict[str, float]:
+    """The chosen of ``settings.bias_presets`` by token ids: of texts, by the prompt's tokenizer, or as a list in brackets."""
+    entries = (settings.get("bias_presets") or {}).get(scene.inputs.preset.bias_preset_selected) or ()
+    bias: dict[str, float] = {}
+    for entry in entries:
+        for token in _biased(str(entry.get("text") or ""), scene):
+            bias[str(token)] = entry.get("value")
+    return bias
+
+
+def _biased(text: str, scene: Scene) -> list[int]:
+    if text.startswith("["):
+        try:
+            found = msgspec.json.decode(text, type=list[int])
+        except (msgspec.DecodeError, ValueError):
+            found = []
+        if found:
+            return found
+    ids = default_counter().tokenize(text, scene.inputs.preset.model).ids if text else None
+    return list(ids or ())
 
 
 PLAN_ASSEMBLY: Final = Step("plan_assembly", run, NoConfig, finish)

@@ -79,6 +79,7 @@ class PowerUser(msgspec.Struct, frozen=True, kw_only=True):
     trim_sentences: bool = False
     encode_tags: bool = False
     disable_group_trimming: bool = False
+    request_token_probabilities: bool = False
     reasoning: ReasoningSettings = ReasoningSettings()
 
 

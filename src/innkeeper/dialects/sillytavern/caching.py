@@ -1,0 +1,61 @@
+"""Marks for the cache of Claude's provider: which parts of a prompt end what is to be kept.
+
+Counted from the end and without what the assistant said last: the first message, and each one whose role differs from the one
+after it, is a turn. The turns at the depth and two further up get a mark on their last part. (sillytavern-bodies.md 5, Caching.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+__all__ = ["mark_depths", "mark_first_system", "mark_last"]
+
+Message = dict[str, Any]
+
+
+def mark_depths(messages: list[Message], depth: int, mark: Mapping[str, Any], *, system: bool = True) -> list[Message]:
+    """The messages with a mark at ``depth`` and at the turn two before; as they are for a negative depth.
+
+    Without ``system`` system messages are not counted. Text becomes a part where it is marked.
+    """
+    if depth < 0:
+        return messages
+    places = set(_at_depths(messages, (depth, depth + 2), system=system))
+    return [mark_last(message, mark) if place in places else message for place, message in enumerate(messages)]
+
+
+def _at_depths(messages: list[Message], depths: tuple[int, ...], *, system: bool) -> Iterator[int]:
+    """The places of the messages that end the turns of these depths."""
+    depth, before, prefilled = 0, "", True
+    for place in range(len(messages) - 1, -1, -1):
+        role = messages[place]["role"]
+        if prefilled and role == "assistant":
+            continue
+        prefilled = False
+        if role == "system" and not system:
+            continue
+        if role != before:
+            if depth in depths:
+                yield place
+            if depth == max(depths):
+                return
+            depth, before = depth + 1, role
+
+
+def mark_last(message: Message, mark: Mapping[str, Any]) -> Message:
+    """The message with the mark on its last part."""
+    content = message.get("content")
+    if isinstance(content, str):
+        content = [{"type": "text", "text": content}]
+    if not content:
+        return message
+    return {**message, "content": [*content[:-1], {**content[-1], "cache_control": dict(mark)}]}
+
+
+def mark_first_system(messages: list[Message], mark: Mapping[str, Any]) -> list[Message]:
+    """The messages with the mark on the first system message."""
+    place = next((place for place, message in enumerate(messages) if message["role"] == "system"), None)
+    if place is None:
+        return messages
+    return [*messages[:place], mark_last(messages[place], mark), *messages[place + 1 :]]

@@ -1,0 +1,84 @@
+"""The body of Chat Completions, which most sources speak, and what several of them add or change alike.
+
+`chat_body` has the messages and the settings as the page sends them; a source's row in
+`innkeeper.dialects.sillytavern.sources` says what is added. (sillytavern-bodies.md 7.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from innkeeper.dialects.sillytavern.conversion import RawMessage
+from innkeeper.dialects.sillytavern.request import ProviderRequest
+
+__all__ = ["FIELDS", "PENALTIES", "chat_body", "closed_tools", "mark_prefix", "spoken_audio"]
+
+PENALTIES: Final = ("presence_penalty", "frequency_penalty")
+FIELDS: Final = (
+    "temperature", "max_tokens", "max_completion_tokens", "stream", *PENALTIES, "top_p", "top_k", "stop", "logit_bias",
+    "seed", "n",
+)  # fmt: skip
+"""What the server copies for most sources."""
+
+
+def chat_body(request: ProviderRequest, fields: Sequence[str] = FIELDS) -> dict[str, Any]:
+    """Messages, model, the settings of these names that are set, tools."""
+    tools = {"tools": list(request.tools), **request.fields("tool_choice")} if request.tools else {}
+    return {
+        "messages": list(map(_sent, request.messages)),
+        "model": request.model or None,
+        **request.fields(*fields),
+        **tools,
+    }
+
+
+def _sent(message: RawMessage) -> RawMessage:
+    """The message; without content where it only calls tools."""
+    if message["content"] is None and "tool_calls" in message:
+        return {key: value for key, value in message.items() if key != "content"}
+    return message
+
+
+def mark_prefix(messages: list[RawMessage], tools: Sequence[Any] = (), field: str = "prefix") -> list[RawMessage]:
+    """The messages with ``field`` true on the last one where it is the assistant's; as they are where tools play a part."""
+    if tools or not messages or messages[-1]["role"] != "assistant":
+        return messages
+    if any(message["role"] == "tool" for message in messages):
+        return messages
+    return [*messages[:-1], {**messages[-1], field: True}]
+
+
+def spoken_audio(messages: list[RawMessage]) -> list[RawMessage]:
+    """The messages with recordings as OpenAI takes them: data and format apart."""
+    if not any(isinstance(message["content"], list) for message in messages):
+        return messages
+    return [{**message, "content": _heard(message["content"])} for message in messages]
+
+
+def _heard(content: Any) -> Any:
+    return list(map(_audio, content)) if isinstance(content, list) else content
+
+
+def _audio(part: RawMessage) -> RawMessage:
+    found = part.get("audio_url") if part.get("type") == "audio_url" else None
+    url = found.get("url") if isinstance(found, dict) else None
+    if not isinstance(url, str) or not url.startswith("data:"):
+        return part
+    kind, _, data = url.removeprefix("data:").partition(",")
+    form = kind.partition(";")[0].rpartition("/")[2]
+    return {"type": "input_audio", "input_audio": {"format": {"mpeg": "mp3"}.get(form, form), "data": data}}
+
+
+def closed_tools(tools: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The tools without empty lists of required parameters, which DeepSeek refuses."""
+    return [_closed(tool) for tool in tools]
+
+
+def _closed(tool: dict[str, Any]) -> dict[str, Any]:
+    function = tool.get("function") or {}
+    parameters = function.get("parameters")
+    if not isinstance(parameters, dict) or parameters.get("required") != []:
+        return tool
+    kept = {key: value for key, value in parameters.items() if key != "required"}
+    return {**tool, "function": {**function, "parameters": kept}}

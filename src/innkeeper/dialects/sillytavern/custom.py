@@ -1,0 +1,82 @@
+"""Servers of the user's own: fields that the preset puts into a body, and fields that it takes out, as YAML.
+
+YAML that cannot be read is ignored, as SillyTavern does, with a note. It is read by the rules of YAML 1.2 (``yes`` is a text),
+without aliases. (sillytavern-bodies.md 7, custom.)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from innkeeper.dialects.report import Report, jsonable
+from innkeeper.dialects.sillytavern.request import ProviderRequest
+from innkeeper.prompt.note import NoteKind
+
+__all__ = ["included", "read_yaml", "without_excluded"]
+
+MAX_YAML_CHARS: Final = 100_000
+"""How long a preset's text of fields may be."""
+
+_CORE: Final = (
+    ("tag:yaml.org,2002:null", r"~|null|Null|NULL|", "~nN\0"),
+    ("tag:yaml.org,2002:bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
+    ("tag:yaml.org,2002:int", r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", "-+0123456789"),
+    (
+        "tag:yaml.org,2002:float",
+        r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?",
+        "-+.0123456789",
+    ),
+)
+"""What is not text in YAML 1.2: the tag, its pattern, and the characters it begins with."""
+
+
+def included(request: ProviderRequest, name: str = "custom_include_body") -> dict[str, Any]:
+    """The fields of a setting that is a map, or a list of maps."""
+    found = read_yaml(str(request.options.get(name) or ""), name, request.report)
+    maps = found if isinstance(found, list) else [found]
+    return {str(key): value for one in maps if isinstance(one, dict) for key, value in one.items()}
+
+
+def without_excluded(request: ProviderRequest, body: Mapping[str, Any]) -> dict[str, Any]:
+    """The body without the fields of ``custom_exclude_body``: a list of names, a map's keys, or one name."""
+    name = "custom_exclude_body"
+    found = read_yaml(str(request.options.get(name) or ""), name, request.report)
+    names = {found} if isinstance(found, str) else {item for item in found or () if isinstance(item, str)}
+    return {key: value for key, value in body.items() if key not in names}
+
+
+def read_yaml(text: str, name: str, report: Report) -> Any:
+    """What the text says as plain data; ``None`` for nothing, and with a note for what cannot be read."""
+    if not text.strip():
+        return None
+    try:
+        import yaml
+    except ImportError:
+        report.loss(f"{name} is not read: that needs the package pyyaml")
+        return None
+    if len(text) > MAX_YAML_CHARS:
+        report.add(NoteKind.LIMIT, f"{name} is longer than MAX_YAML_CHARS = {MAX_YAML_CHARS} and is not read")
+        return None
+    try:
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, yaml.SafeLoader)):
+            report.add(NoteKind.IGNORED, f"{name} is not read: it has aliases")
+            return None
+        return jsonable(yaml.load(text, _loader(yaml)))  # noqa: S506 - a SafeLoader with fewer words
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        report.add(NoteKind.IGNORED, f"{name} is not read: it is not YAML ({type(error).__name__})")
+        return None
+
+
+def _loader(yaml: Any) -> Any:
+    class Core(yaml.SafeLoader):  # type: ignore[misc]
+        """YAML 1.2's core schema."""
+
+        yaml_implicit_resolvers: Mapping[str, Any] = {}
+
+    for tag, pattern, first in _CORE:
+        Core.add_implicit_resolver(
+            tag, re.compile(f"^(?:{pattern})$"), ["" if char == "\0" else char for char in first]
+        )
+    return Core
