@@ -105,7 +105,7 @@ def test_what_is_not_sent_is_said() -> None:
 
 def test_the_servers_configuration_is_a_setting() -> None:
     """``settings.server`` is what SillyTavern's config.yaml says: here, marks for Claude's cache."""
-    claude = {"chat_completion_source": "claude", "claude_model": "claude-sonnet-4-5"}
+    claude: dict[str, Any] = {"chat_completion_source": "claude", "claude_model": "claude-sonnet-4-5"}
     plan = _plan(settings={"server": {"claude": {"cachingAtDepth": 0, "extendedTTL": True}}}, **claude)
     assert request_body(plan)["messages"][-1]["content"][-1]["cache_control"] == {"type": "ephemeral", "ttl": "1h"}
     assert "cache_control" not in json.dumps(request_body(_plan(**claude)))

@@ -160,7 +160,11 @@ def test_no_beginning_for_models_that_take_none() -> None:
 
 def test_pictures_asked_for() -> None:
     """A model that draws is asked for text and pictures, and gets neither system text apart nor tools."""
-    asked = {"request_images": True, "request_image_aspect_ratio": "16:9", "request_image_resolution": "2K"}
+    asked: dict[str, Any] = {
+        "request_images": True,
+        "request_image_aspect_ratio": "16:9",
+        "request_image_resolution": "2K",
+    }
     request = provider_request(
         source="vertexai", model="gemini-3-pro-image", tools=(TOOL,), use_sysprompt=True, **asked
     )

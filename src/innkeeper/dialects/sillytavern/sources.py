@@ -112,7 +112,7 @@ def _azure_last(_request: ProviderRequest, body: Body) -> Body:
 def _custom_last(request: ProviderRequest, body: Body) -> Body:
     """With the preset's own fields under those that are asked for besides the base, and without what it takes out."""
     own = included(request)
-    over = {key: body[key] for key in _OVER if key in body}
+    over = {key: value for key, value in body.items() if key in _OVER}
     return without_excluded(request, {**body, **own, **over})
 
 
@@ -131,7 +131,8 @@ _OVER: Final = (
 
 def _mistral_messages(request: ProviderRequest) -> list[RawMessage]:
     messages: list[RawMessage] = convert_mistral(request.conversion)["messages"]
-    return mark_prefix(messages) if request.server.mistral.enable_prefix else messages
+    begun = bool(messages) and messages[-1]["role"] == "assistant" and request.server.mistral.enable_prefix
+    return [*messages[:-1], {**messages[-1], "prefix": True}] if begun else messages
 
 
 def _mistral_fields(request: ProviderRequest) -> Body:
