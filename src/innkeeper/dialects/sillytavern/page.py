@@ -106,7 +106,7 @@ def _stop(options: Mapping[str, Any], source: str) -> list[str] | None:
 
 def _streams(options: Mapping[str, Any], source: str, model: str) -> bool:
     """Whether the reply is streamed: not where nobody watches, nor where the model cannot."""
-    first = source in _GPT and model.rpartition("/")[2] in ("o1", "o1-2024-12-17")
+    first = source in _GPT and model in ("o1", "o1-2024-12-17")
     quiet = options.get("generation") == "quiet" or (source == "workers_ai" and bool(_schema(options)))
     return bool(options.get("stream")) and not first and not quiet
 
