@@ -155,10 +155,12 @@ class CountedBlocks(NamedTuple):
     costing: Costing
     blocks: tuple[Block, ...]
     tokens: int
+    costs: Sequence[Cost] | None = None
+    """Of each block, where somebody wants to know what the tokens are made of."""
 
-    def total(self, costing: Costing, blocks: Sequence[Block]) -> int | None:
-        """The tokens, where these are the blocks and this is how they are counted."""
-        return self.tokens if costing == self.costing and tuple(blocks) == self.blocks else None
+    def counts(self, costing: Costing, blocks: Sequence[Block]) -> bool:
+        """Whether these are the blocks, and this is how they are counted."""
+        return costing == self.costing and tuple(blocks) == self.blocks
 
 
 class _Whole:

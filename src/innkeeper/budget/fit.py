@@ -114,7 +114,7 @@ def fit_state(state: State, config: FitConfig | None = None) -> None:
     if strategy.name == Fill.name and not config.recounts(counter_for(state, config.token_estimator)):
         return
     costing = config.costing(state)
-    counted = state.scratch["fit"] = _count(plan, costing)
+    counted = state.scratch["fit"] = _count(plan, costing, in_parts=state.inputs.ports.instrumenter is not None)
     result = _fitted(plan, strategy, room, counted, step=state.step)
     blocks = made.blocks if result is None else result.blocks
     state.result.plan = made.with_(blocks=blocks, guard=RenderGuard(costing, room))
@@ -146,10 +146,11 @@ def _room(plan: Plan, window: int | None, reserve: int) -> TokenRoom | None:
     return TokenRoom.of(window, reserve)
 
 
-def _count(plan: Plan, costing: Costing) -> CountedBlocks:
+def _count(plan: Plan, costing: Costing, *, in_parts: bool = False) -> CountedBlocks:
     blocks = plan.sent_blocks()
-    tokens = sum(costing.totals(blocks))
-    return CountedBlocks(costing, blocks, tokens + marks_of(plan, costing, tokens))
+    costs = costing.costs(blocks) if in_parts else None
+    tokens = sum(costing.totals(blocks)) if costs is None else sum(cost.total for cost in costs)
+    return CountedBlocks(costing, blocks, tokens + marks_of(plan, costing, tokens), costs)
 
 
 def _fitted(

@@ -144,19 +144,19 @@ def _guard(state: State, config: MaxTokensConfig) -> None:
 
 
 def _measured(state: State, config: MaxTokensConfig, limit: int) -> int:
-    """The tokens of the prompt. Where nobody asks for what they are made of, what *fit* counted is not counted again."""
+    """The tokens of the prompt. What *fit* counted is not counted again."""
     costing = config.costing(state)
     plan = state.result.plan
     blocks = [block for block in state.result.blocks if block.enabled] if plan is None else plan.sent_blocks()
     tools = count_tools(state.request.tools, costing.whole_counter, costing.model, costing.framing.name).tokens
     besides = costing.framing.reply + tools
     fitted = state.scratch.get("fit")
-    if state.inputs.ports.instrumenter is None and isinstance(fitted, CountedBlocks):
-        known = fitted.total(costing, blocks)
-        if known is not None:
-            return known + besides
-    costs = costing.costs(blocks)
-    overhead = sum(cost.overhead for cost in costs) + besides
+    known = fitted if isinstance(fitted, CountedBlocks) and fitted.counts(costing, blocks) else None
+    if known is not None and state.inputs.ports.instrumenter is None:
+        return known.tokens + besides
+    costs = costing.costs(blocks) if known is None or known.costs is None else known.costs
+    marks = 0 if known is None else known.tokens - sum(cost.total for cost in costs)
+    overhead = sum(cost.overhead for cost in costs) + marks + besides
     measure = _Measure(sum(c.content for c in costs), sum(c.metadata for c in costs), overhead, len(costs))
     _send_stats(state, costing, measure, limit)
     return measure.total
