@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from innkeeper.content.lorebook import Lorebook
 from innkeeper.lore.compiled import CompiledEntry, LoreScope, ScopedBook, compile_lore
 from innkeeper.lore.settings import LoreSettings
 from innkeeper.lore.timed import TimedEffects
@@ -80,13 +81,33 @@ def test_an_effect_belongs_to_the_content_of_its_entry() -> None:
     assert not TimedEffects(begun(old), 7, [new]).to_dict()["sticky"]
 
 
-def test_effects_of_sillytavern_are_found_by_key() -> None:
-    """A hash that is a number cannot be compared, so the effect goes to the entry of its key."""
+def test_hashes_are_those_of_sillytavern() -> None:
+    """An effect as SillyTavern stored it belongs to the entry with that hash, under whatever key."""
     item = compiled(sticky=3)
-    state = {"sticky": {"B.1": {"hash": 123456, "start": 4, "end": 7}}}
-    effect = TimedEffects(state, 5, [item]).sticky(item)
-    assert effect is not None
-    assert effect.hash == begun(item)["sticky"]["B.1"]["hash"]
+    known = {**begun(item)["sticky"]["B.1"], "start": 4, "end": 7}
+    assert TimedEffects({"sticky": {"B.1": known}}, 5, [item]).sticky(item) is not None
+    moved = TimedEffects({"sticky": {"Old.7": known}}, 7, [item])
+    assert moved.sticky(item) is None
+    assert moved.to_dict()["sticky"] == {}
+
+
+def test_a_hash_of_another_content_waits() -> None:
+    """A number that is nobody's is kept until its end, as for an entry that was rewritten."""
+    item, state = compiled(sticky=3), {"sticky": {"B.1": {"hash": 123456, "start": 4, "end": 7}}}
+    assert TimedEffects(state, 5, [item]).to_dict()["sticky"]["B.1"]["hash"] == 123456
+    assert TimedEffects(state, 7, [item]).to_dict()["sticky"] == {}
+
+
+def test_hashes_that_say_nothing() -> None:
+    """A hash that is a text, and one of an entry that SillyTavern would write otherwise, are taken from the entry of the key."""
+    item = compiled(sticky=3)
+    card = {"id": 1, "keys": ["k"], "content": "c", "insertion_order": 1, "enabled": True, "extensions": {"sticky": 3}}
+    carded = compile_lore([ScopedBook("B", LoreScope.GLOBAL, Lorebook.of([card]))], LoreSettings()).entries[0]
+    for entry_, hash_ in ((item, "0f3c"), (carded, 123456)):
+        state = {"sticky": {"B.1": {"hash": hash_, "start": 4, "end": 7}}}
+        effect = TimedEffects(state, 5, [entry_]).sticky(entry_)
+        assert effect is not None
+        assert effect.hash == begun(entry_)["sticky"]["B.1"]["hash"]
 
 
 @pytest.mark.parametrize("length", [2, 3], ids=["short", "long enough"])

@@ -1,35 +1,33 @@
 """Timed effects: sticky, cooldown and delay, as state that goes in with a build and comes out of it.
 
 Lengths are counted in messages of the chat that are not hidden. State is ``{"sticky": {"book.uid": effect}, "cooldown": …}``
-(`sillytavern.md` 39), as in the ``timedWorldInfo`` of SillyTavern's chats. An effect belongs to the entry whose content hash
-it holds, ends when the chat has ``end`` messages, and is forgotten when the chat has not grown since it began, unless it is
-protected.
+(`sillytavern.md` 39), which is the ``timedWorldInfo`` of SillyTavern's chats, hashes included. An effect belongs to the entry
+whose content hash it holds, ends when the chat has ``end`` messages, and is forgotten when the chat has not grown since it
+began, unless it is protected.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from hashlib import blake2b
 from typing import Any, Final
 
 import msgspec
 
+from innkeeper.content.entry import MARK, Spelling
 from innkeeper.lore.compiled import CompiledEntry
 from innkeeper.prompt.data import thaw
-from innkeeper.prompt.request import to_json
+from innkeeper.text.javascript.random_numbers import string_hash
+from innkeeper.text.javascript.values import json_text
 
 __all__ = ["Effect", "TimedEffects"]
 
 _KINDS: Final = ("sticky", "cooldown")
 
-_FOREIGN: Final = ""
-"""Stands for a hash that is a number, as SillyTavern's are."""
-
 
 class Effect(msgspec.Struct, frozen=True, omit_defaults=True):
     """One running effect of one entry: from ``start`` messages to ``end``."""
 
-    hash: str
+    hash: int
     start: int
     end: int
     protected: bool = False
@@ -47,9 +45,7 @@ class TimedEffects:
         self._state = state
         self._effects: dict[str, dict[str, Effect]] = {kind: _read(state, kind) if live else {} for kind in _KINDS}
         if live and any(self._effects.values()):
-            timed = {entry_hash(entry): entry for entry in entries if _is_timed(entry)}
-            self._adopt({entry.key: found for found, entry in timed.items()})
-            self._check(timed)
+            self._check(self._owners([entry for entry in entries if _is_timed(entry)]))
         self.running = frozenset(key for effects in self._effects.values() for key in effects)
         """The keys of all entries with an effect when the scan begins."""
 
@@ -80,13 +76,16 @@ class TimedEffects:
             return dict(thaw(self._state))
         return {kind: {key: msgspec.to_builtins(e) for key, e in self._effects[kind].items()} for kind in _KINDS}
 
-    def _adopt(self, hashes: Mapping[str, str]) -> None:
-        """Effects as SillyTavern stores them belong to the entry of their key: its hash of an entry is not ours."""
+    def _owners(self, timed: list[CompiledEntry]) -> dict[int, CompiledEntry]:
+        """The entries of the running effects by hash. Only where an effect's own key leads nowhere are all entries hashed."""
+        by_key = {entry.key: entry for entry in timed}
         for effects in self._effects.values():
-            for key in [key for key, effect in effects.items() if effect.hash == _FOREIGN and key in hashes]:
-                effects[key] = msgspec.structs.replace(effects[key], hash=hashes[key])
+            effects |= {key: _settled(effect, by_key.get(key)) for key, effect in effects.items()}
+        running = {(key, effect.hash) for effects in self._effects.values() for key, effect in effects.items()}
+        owners = {entry_hash(by_key[key]): by_key[key] for key, _ in running if key in by_key}
+        return owners if all(found in owners for _, found in running) else {entry_hash(item): item for item in timed}
 
-    def _check(self, by_hash: Mapping[str, CompiledEntry]) -> None:
+    def _check(self, by_hash: Mapping[int, CompiledEntry]) -> None:
         for kind in _KINDS:
             effects = self._effects[kind]
             for key, effect in list(effects.items()):
@@ -108,9 +107,27 @@ class TimedEffects:
             self._effects["cooldown"][entry.key] = effect
 
 
-def entry_hash(entry: CompiledEntry) -> str:
-    """What identifies an entry's whole content across builds."""
-    return blake2b(to_json(entry.entry.raw) + entry.key.encode(errors="replace"), digest_size=8).hexdigest()
+_UNKNOWN: Final = -1
+"""Stands for a hash that is not a number."""
+
+
+def entry_hash(entry: CompiledEntry) -> int:
+    """What identifies an entry's whole content across builds: SillyTavern's hash of it (measured on SillyTavern 1.19).
+
+    That is of its JSON with the book's name after the id, the lines of its decorators at the end, and the content without them.
+    """
+    raw = dict(entry.entry.raw)
+    identity = {"uid": raw.get("uid", entry.uid), "world": entry.book}
+    lines = entry.entry.content.split("\n")[: len(entry.entry.content.split("\n")) - len(entry.content.split("\n"))]
+    decorators = [line for line in lines if line.startswith(MARK)] if entry.decorators else []
+    return string_hash(json_text({**identity, **raw, "decorators": decorators, "content": entry.content}))
+
+
+def _settled(effect: Effect, entry: CompiledEntry | None) -> Effect:
+    """The effect with the hash of its key's entry where its own says nothing: a text of before, an entry of another spelling."""
+    if entry is None or (effect.hash != _UNKNOWN and entry.entry.spelling is Spelling.WORLD):
+        return effect
+    return msgspec.structs.replace(effect, hash=entry_hash(entry))
 
 
 def _is_timed(entry: CompiledEntry) -> bool:
@@ -123,8 +140,8 @@ def _read(state: Any, kind: str) -> dict[str, Effect]:
     effects = {}
     for key, raw in found.items() if isinstance(found, Mapping) else ():
         try:
-            foreign = {"hash": _FOREIGN} if isinstance(raw.get("hash"), (int, float)) else {}
-            effects[str(key)] = msgspec.convert({**raw, **foreign}, Effect, strict=False)
+            known = {} if isinstance(raw.get("hash"), int) else {"hash": _UNKNOWN}
+            effects[str(key)] = msgspec.convert({**raw, **known}, Effect, strict=False)
         except (msgspec.ValidationError, AttributeError, TypeError, ValueError):
             continue
     return effects

@@ -45,8 +45,8 @@ _ROLES: Final = frozenset(ROLES)
 _KNOWN: Final = frozenset({
     "generation", "power_user", "wi_settings", "world_info", "text", "chat_id", "chat_metadata", "character_filename",
     "character_tags", "character_note", "import_character_book", "regex", "extensions", "on_overflow", "random",
-    "prompt_placeholder", "tool_call_text", "character_allowed_regex", "preset_allowed_regex", "disabled_extensions",
-    "server", "model_list", "bias_presets",
+    "prompt_placeholder", "tokenizer", "tool_call_text", "character_allowed_regex", "preset_allowed_regex",
+    "disabled_extensions", "server", "model_list", "bias_presets",
 })  # fmt: skip
 
 

@@ -217,9 +217,12 @@ class Counting(msgspec.Struct, frozen=True):
     def of(cls, state: State, inputs: SillyInputs) -> Counting:
         """The counting of a build: SillyTavern's for one of its tokenizer names, otherwise the model's own.
 
+        The name is ``settings.tokenizer``, else the model.
+
         Raises `TokenizerUnavailableError` for a tokenizer whose vocabulary may not be shipped.
         """
-        name = state.request.model or ("none" if inputs.is_text else "gpt-4o")
+        asked = state.request.settings.get("tokenizer") or state.request.model
+        name = str(asked or ("none" if inputs.is_text else "gpt-4o"))
         if state.inputs.ports.token_counter is None and name in SILLYTAVERN_TOKENIZERS:
             return _sillytavern(name, chat=not inputs.is_text)
         counter = state.inputs.ports.token_counter or default_counter()

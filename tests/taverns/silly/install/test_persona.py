@@ -13,12 +13,12 @@ from innkeeper.taverns.silly.install.persona import active_persona
 from innkeeper.taverns.silly.install.selected import Selected
 from tests.taverns.silly.install.folders import folder, persona
 
-DESCRIBED: dict[str, Any] = {
+DESCRIBED: dict[str, dict[str, Any]] = {
     "a.png": {"description": "stored a", "position": 4, "depth": 1, "role": 1, "lorebook": "A"},
     "b.png": {"description": "stored b", "position": 1, "connections": [{"type": "character", "id": "Mira.png"}]},
     "c.png": {"description": "stored c", "connections": [{"type": "group", "id": "17"}]},
 }
-POWER = {
+POWER: dict[str, Any] = {
     "personas": {"a.png": "Anna", "b.png": "Bert", "c.png": "Carl"},
     "persona_descriptions": DESCRIBED,
     "persona_description": "as she was left",

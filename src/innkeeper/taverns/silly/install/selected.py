@@ -17,7 +17,9 @@ from innkeeper.prompt.note import NoteKind
 from innkeeper.taverns.silly.install.files import SETTINGS, UserFolder
 from innkeeper.taverns.silly.install.json_values import list_of, mapping_of, text_of
 from innkeeper.taverns.silly.install.names import CardFile
+from innkeeper.taverns.silly.install.tokenizers import chat_tokenizer, text_tokenizer
 from innkeeper.taverns.silly.settings import PowerUser
+from innkeeper.tokens import SILLYTAVERN_TOKENIZERS
 
 __all__ = ["CHAT_API", "Selected"]
 
@@ -118,6 +120,19 @@ class Selected:
         text |= {"context": self.power.get("context") or {}, "sysprompt": self.power.get("sysprompt") or {}}
         text |= {"instruct": instruct} if instruct.get("enabled") else {}
         return text | {"textgen": self.text_settings}
+
+    def tokenizer(self, folder: UserFolder) -> dict[str, str]:
+        """The setting that says what tokens are counted by; nothing, with a note, where that is not known or not here."""
+        source = text_of(self.chat_settings.get("chat_completion_source"))
+        chosen = self.power.get("tokenizer")
+        name = text_tokenizer(chosen) if self.is_text else chat_tokenizer(source, self.model or "")
+        if name is None:
+            folder.note("SillyTavern asks the backend for counts of tokens: they are estimated", kind=NoteKind.ESTIMATE)
+        elif not SILLYTAVERN_TOKENIZERS[name].available:
+            folder.note(f"SillyTavern counts by {name}, which is not here: by another's tokens", kind=NoteKind.ESTIMATE)
+        else:
+            return {"tokenizer": name}
+        return {}
 
     def note_api(self, folder: UserFolder) -> None:
         """Say where the API that is on has rules of its own that are not followed."""
