@@ -175,11 +175,19 @@ class Assets(msgspec.Struct, frozen=True, dict=True):
         """What the chat's last build left for this one: the request's, else what we or SillyTavern stored in the chat."""
         if self.request.lore_state is not None:
             return self.request.lore_state
-        ours, timed = self.metadata.get(OURS), self.metadata.get("timedWorldInfo")
-        carry = ours.get("carry") if isinstance(ours, Mapping) else None
-        if carry is None or not isinstance(carry, Mapping) or "timed" in carry:
-            return timed if carry is None else carry
-        return {"timed": timed, **carry}
+        carry, timed = self._carry, self.metadata.get("timedWorldInfo")
+        return {"timed": timed, **carry} if self.joins_lore_state else timed if carry is None else carry
+
+    @property
+    def joins_lore_state(self) -> bool:
+        """Whether what SillyTavern stored and what we stored in the chat are parts of one state."""
+        carry = self._carry
+        return self.request.lore_state is None and isinstance(carry, Mapping) and "timed" not in carry
+
+    @property
+    def _carry(self) -> Any:
+        ours = self.metadata.get(OURS)
+        return ours.get("carry") if isinstance(ours, Mapping) else None
 
     def findings(self, uses: Any) -> Iterator[tuple[str, Finding]]:
         """What is wrong in the assets, each with its asset's name; ``uses(field, raw)`` says which count."""

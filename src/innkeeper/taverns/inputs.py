@@ -148,13 +148,22 @@ CHAT_METADATA: Final[Mapping[str, str]] = {
     "mes_example": "",
     "system_prompt": "",
     "chat_id_hash": "",
+    "main_chat": "",
     "pick_reroll_seed": "",
     "lastInContextMessageId": "",
+    "world_info": "lorebooks",
+    "script_injects": "injections",
+    "persona": "user",
 }
 """The keys of a chat's metadata that any tavern reads, and the input that says the same, if there is one."""
 
 _BESIDE: Final = frozenset({"note_interval", "note_position", "note_depth", "note_role"})
 """Keys that say more of ``note_prompt``."""
+
+_NOT_FOR_PROMPTS: Final = frozenset(
+    {"integrity", "tainted", "narrator_name", "quickReply", "custom_background", "chat_backgrounds"}
+)
+"""Keys that SillyTavern keeps for itself, its page or its other functions."""
 
 _HINTS: Final = ("model_hint", "default_model_hint")
 """Keys of ``meta`` that every tavern counts tokens by."""
@@ -257,13 +266,20 @@ def _is_given(state: State, name: str) -> bool:
 
 def _note_metadata(state: State, assets: Assets, rules: InputRules) -> None:
     for key, value in assets.metadata.items():
-        if key in _BESIDE or (key in CHAT_METADATA and not value):
+        if key in _BESIDE or key in _NOT_FOR_PROMPTS or (key in CHAT_METADATA and not value):
             continue
         reason = rules.reason(f"chat_metadata.{key}")
         if reason is None and _is_superseded(assets, key, value):
             reason = f"another {CHAT_METADATA[key]} is given"
         if reason is not None:
             _ignored(state, f"chat_metadata.{key}", reason)
+        elif key in _ELSEWHERE and not _is_brought(assets, key, value):
+            state.note(
+                NoteKind.WARNING, f"chat_metadata.{key} {_ELSEWHERE[key]}", data={"input": f"chat_metadata.{key}"}
+            )
+    if own := sorted(_NOT_FOR_PROMPTS & assets.metadata.keys()):
+        names = ", ".join(own)
+        state.note(NoteKind.IGNORED, f"chat_metadata: {names} are not for prompts", data={"input": "chat_metadata"})
 
 
 def _is_superseded(assets: Assets, key: str, value: Any) -> bool:
@@ -274,8 +290,29 @@ def _is_superseded(assets: Assets, key: str, value: Any) -> bool:
         case "variables":
             return bool(assets.request.variables.get("local") != value)
         case "lore_state":
-            return bool(assets.lore_state != (value.get("carry") if key == OURS else value))
+            stored = value.get("carry") if key == OURS else value
+            return bool(assets.lore_state != stored and not assets.joins_lore_state)
     return False
+
+
+def _is_brought(assets: Assets, key: str, value: Any) -> bool:
+    """Whether the request brings what this key of the chat's metadata names."""
+    if key == "world_info":
+        return any(book.given_name == value for book in assets.books)
+    if key == "script_injects":
+        return any(injection.id.startswith(_SCRIPTED) for injection in assets.request.injections)
+    return assets.request.user is not None
+
+
+_SCRIPTED: Final = "script_inject_"
+"""How the ids of injections begin that SillyTavern makes of a chat's ``script_injects``."""
+
+_ELSEWHERE: Final[Mapping[str, str]] = {
+    "world_info": "names a book of the install, which is not given: give it as a lorebook with the scope chat",
+    "script_injects": "has texts that are not given: give them as injections, as a build of the whole folder does",
+    "persona": "names a persona of the install, and no user is given",
+}
+"""What is to be said of keys that name something outside of the chat where the request does not bring it."""
 
 
 def _ignored(state: State, name: str, reason: str) -> None:
@@ -334,8 +371,12 @@ _DESCRIPTIONS: Final[Mapping[str, str]] = {
     "chat_metadata.mes_example": "instead of the card's",
     "chat_metadata.system_prompt": "instead of the card's",
     "chat_metadata.chat_id_hash": "what `pick` draws from",
+    "chat_metadata.main_chat": "what `pick` draws from in a branch of a chat",
     "chat_metadata.pick_reroll_seed": "what `pick` draws from",
     "chat_metadata.lastInContextMessageId": "the first message that was sent last time",
+    "chat_metadata.world_info": "the name of the chat's lorebook, which comes as a lorebook",
+    "chat_metadata.script_injects": "texts that scripts put in, which come as injections",
+    "chat_metadata.persona": "the file name of the chat's persona, which comes as the user",
     "chat_metadata.anything": "a key that no tavern knows",
 }
 """Every input of a build and what it is. A port is an object that is not data; keys of a mapping stand after a point."""
