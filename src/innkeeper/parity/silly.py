@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from innkeeper.content.chat import OURS
 from innkeeper.parity.case import Case
 from innkeeper.prompt import BuildRequest, Randomness
+from innkeeper.prompt.data import thaw
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.plan import Plan
 
@@ -22,7 +24,7 @@ _TEXTS: Final = {"prompt_placeholder": "(begin)", "tool_call_text": "I'm going t
 """What the original puts in where nobody speaks, as the cases were recorded: its settings, not ours."""
 _COUNTED: Final = (
     "messages", "prompt", "stop", "banned_strings", "texts", "variables_local", "variables_global", "token_usage",
-    "systemPrompt", "contents", "system_instruction", "chatHistory", "message", "named", "plain",
+    "systemPrompt", "contents", "system_instruction", "chatHistory", "message", "named", "plain", "metadata",
 )  # fmt: skip
 _COUNTED_LORE: Final = ("activated", "overflowed", "budget")
 _REASONING: Final = {"add_to_prompts": False, "prefix": "<think>", "suffix": "</think>", "separator": "\n"}
@@ -140,6 +142,10 @@ def answer(case: Case) -> Any:
     return _facts(_build(request_of(given)), given)
 
 
+_UNCOUNTED_METADATA: Final = frozenset({"integrity", "tainted", "chat_id_hash", OURS})
+"""Keys of a chat's metadata that are the page's own, or ours."""
+
+
 def _from_folder(case: Case) -> dict[str, Any]:
     """A case of a whole install: the folder beside the case's file, with settings changed, and what is opened in it."""
     from innkeeper.taverns.silly.install import Install
@@ -155,7 +161,10 @@ def _from_folder(case: Case) -> dict[str, Any]:
         now=given.get("now") or _NOW,
         seed=given.get("seed", 1),
     )
-    return _facts(_build(prepared.request), {"api": "text" if prepared.request.dialect == "text" else "chat"})
+    plan = _build(prepared.request)
+    facts = _facts(plan, {"api": "text" if prepared.request.dialect == "text" else "chat"})
+    kept = prepared.chat.with_(plan).metadata
+    return facts | {"metadata": {key: thaw(value) for key, value in kept.items() if key not in _UNCOUNTED_METADATA}}
 
 
 def _build(request: BuildRequest, chance: Any = None) -> Plan:

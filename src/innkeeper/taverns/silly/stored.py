@@ -48,13 +48,23 @@ def _metadata(state: State, scene: Scene, plan: Plan) -> dict[str, Any]:
     if variables := state.variables.to_dict().get("local"):
         after["variables"] = variables
     timed = state.result.carry.get("timed") if isinstance(state.result.carry, Mapping) else None
-    if timed is not None and (before.get("timedWorldInfo") or any(timed.values())):
-        after["timedWorldInfo"] = timed
-    after["lastInContextMessageId"] = max(len(scene.all_lines) - _sent(plan), 0)
+    if timed is not None:
+        after["timedWorldInfo"] = {kind: _written(effects) for kind, effects in timed.items()}
+    after["lastInContextMessageId"] = max(len(scene.all_lines) - _sent(scene, plan), 0)
     return {key: value for key, value in after.items() if thaw(before.get(key)) != value}
 
 
-def _sent(plan: Plan) -> int:
-    """How many messages of the chat are in the prompt."""
-    spoken = [block for block in plan.enabled_blocks if block.group == "history" and block.role != "tool"]
-    return len({block.id for block in spoken})
+def _written(effects: Mapping[str, Any]) -> dict[str, Any]:
+    """Effects with all their fields, as SillyTavern writes them."""
+    return {key: {**effect, "protected": effect.get("protected", False)} for key, effect in effects.items()}
+
+
+_AGAIN: Final = ("continue", "swipe", "regenerate")
+"""Generations whose last message counts as sent, whether it is or not."""
+
+
+def _sent(scene: Scene, plan: Plan) -> int:
+    """How many messages are in the prompt by SillyTavern's count: in text prompts, what stands behind the history is one."""
+    chat = [block for block in plan.enabled_blocks if block.group == "history" and block.role != "tool"]
+    tail = any(block.slot == "chat_history" and block.source == "post_history" for block in plan.enabled_blocks)
+    return len({block.id for block in chat}) + tail + (scene.type in _AGAIN)
