@@ -10,6 +10,7 @@ import pytest
 from innkeeper.cli.app.root import main
 from innkeeper.prompt import BuildRequest
 from tests.shared import ROOT
+from tests.taverns.silly.install.folders import RECORDED
 
 EXAMPLES = ROOT / "examples"
 CARD = str(EXAMPLES / "wenna.png")
@@ -156,3 +157,62 @@ def test_the_smart_tavern(capsys: pytest.CaptureFixture[str]) -> None:
         "openai",
     ]
     assert "A bell hangs on the reef" in out(capsys, mixed)
+
+
+FOLDER = str(RECORDED)
+OPENED = ["build", "--sillytavern", FOLDER, "--now", "2026-01-15T12:34:56Z"]
+
+
+def test_a_sillytavern_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder, a character and a chat are enough; the table begins with what was opened, notes of the files come along."""
+    shown = out(capsys, [*OPENED, "--character", "Mira", "--chat", "Short", "--message", "Hello."])
+    assert shown.startswith("Mira.png and ilse.png in chats/Mira/Short.jsonl\n")
+    assert "'No such book' is not there" in shown
+
+
+def test_messages_of_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    """What is printed is what SillyTavern sends, in the open chat where none is named."""
+    recorded = {case["name"]: case for case in json.loads((RECORDED.parent / "chat.json").read_bytes())}
+    asked = [*OPENED, "--seed", "1", "--messages", "--dialect", "openai"]
+    case = recorded["plain-second"]
+    assert json.loads(out(capsys, [*asked, "--character", "Mira1"])) == case["expected"]["messages"]
+    assert json.loads(out(capsys, asked)) == json.loads(out(capsys, [*asked, "--character", "Mira"]))
+    grouped = ["--group", "The cellar", "--character", "Bram"]
+    assert json.loads(out(capsys, [*asked, *grouped])) == recorded["plain-cellar"]["expected"]["messages"]
+
+
+def test_a_folder_with_more(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Files and settings of the command line go on top of what the folder has selected."""
+    path = tmp_path / "more.json"
+    entry = {"uid": 0, "key": [], "content": "One more thing.", "constant": True}
+    path.write_text(json.dumps({"entries": {"0": entry}}))
+    asked = [
+        *OPENED,
+        "--character",
+        "Mira",
+        "--lorebook",
+        str(path),
+        "--set",
+        "options.top_p=0.25",
+        "--dialect",
+        "openai",
+    ]
+    body = json.loads(out(capsys, asked))
+    assert body["top_p"] == 0.25
+    lore = next(message["content"] for message in body["messages"] if "One more thing." in message["content"])
+    assert "The town lies at the ford." in lore
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        (["--character", "Mira"], "usage"),
+        (["--sillytavern", FOLDER, "--character", "Nobody"], "unknown_name"),
+        (["--sillytavern", FOLDER, "--character", "Mira", "--chat", "gone"], "unknown_name"),
+        (["--sillytavern", FOLDER, "--group", "gone"], "unknown_name"),
+    ],
+)
+def test_errors_of_folders(capsys: pytest.CaptureFixture[str], words: list[str], kind: str) -> None:
+    """Names that are not there, and names without a folder, are wrong usage."""
+    assert main(["build", *words, "--json"]) == 2
+    assert json.loads(capsys.readouterr().err)["error"]["kind"] == kind

@@ -13,6 +13,7 @@ from innkeeper.cli.talk.conversation import ModelHandle
 from innkeeper.tokens import default_counter
 from tests.cli.fakes import FakeModel
 from tests.shared import ROOT
+from tests.taverns.silly.install.folders import RECORDED
 
 EXAMPLES = ROOT / "examples"
 CARD = str(EXAMPLES / "wenna.png")
@@ -96,7 +97,27 @@ def test_examples_chat(room: Room, tmp_path: Path) -> None:
     after = path.read_bytes().splitlines()
     assert after[1 : len(before) + 1] == before
     assert len(after) == 6
-    assert after[0] == header.removesuffix(b"}}") + b',"lastInContextMessageId":0}}'
+    stored = b',"timedWorldInfo":{"sticky":{},"cooldown":{}},"lastInContextMessageId":0}}'
+    assert after[0] == header.removesuffix(b"}}") + stored
+
+
+def test_a_sillytavern_folder(room: Room, tmp_path: Path) -> None:
+    """A chat of an install goes on here; the folder stays as it is, and what is saved has what SillyTavern would store."""
+    before = {path: path.read_bytes() for path in RECORDED.rglob("*") if path.is_file()}
+    path = tmp_path / "kept.jsonl"
+    words = ("--sillytavern", str(RECORDED), "--character", "Mira", "--chat", "Short")
+    out = room.run(*words, lines=("Is the cellar dry?", f"/save {path}"))
+    assert "Mira: Reply 1." in out
+    assert {path: path.read_bytes() for path in RECORDED.rglob("*") if path.is_file()} == before
+    header, *messages = map(json.loads, path.read_text("utf-8").splitlines())
+    assert [message["mes"] for message in messages[2:]] == ["Is the cellar dry?", "Reply 1."]
+    assert "Mira's cellar.0" in header["chat_metadata"]["timedWorldInfo"]["sticky"]
+    assert "Ilse is a sailor in the ford's town." in [m["content"] for m in room.model.asked[0]["messages"]]
+
+
+def test_a_new_chat_of_a_folder(room: Room) -> None:
+    """Where there is no chat yet it begins with the greeting, by the persona that is tied to the card."""
+    assert "Whoa! Is that Tom?" in room.run("--sillytavern", str(RECORDED), "--character", "Bram", lines=("Yes.",))
 
 
 def test_list_cannot_grow(room: Room, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
