@@ -64,7 +64,16 @@ _AGAIN: Final = ("continue", "swipe", "regenerate")
 
 
 def _sent(scene: Scene, plan: Plan) -> int:
-    """How many messages are in the prompt by SillyTavern's count: in text prompts, what stands behind the history is one."""
-    chat = [block for block in plan.enabled_blocks if block.group == "history" and block.role != "tool"]
+    """How many messages are in the prompt by SillyTavern's count (measured on SillyTavern 1.19).
+
+    In chats that is all that the user or the character says, whatever it comes from; in text prompts the lines of the chat, and
+    what stands behind them as one.
+    """
+    again = int(scene.type in _AGAIN)
+    if not scene.inputs.is_text:
+        return again + sum(block.role in _SPEAKERS for block in plan.sent_blocks())
     tail = any(block.slot == "chat_history" and block.source == "post_history" for block in plan.enabled_blocks)
-    return len({block.id for block in chat}) + tail + (scene.type in _AGAIN)
+    return again + tail + sum(block.group == "history" for block in plan.enabled_blocks)
+
+
+_SPEAKERS: Final = ("user", "assistant")

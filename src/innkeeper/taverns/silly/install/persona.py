@@ -37,7 +37,8 @@ def active_persona(
 ) -> ActivePersona:
     """The persona for a chat with the ``character`` or ``group`` (``kind``) of this card file or id."""
     power, last = selected.power, text_of(selected.raw.get("user_avatar"))
-    avatar = _locked(folder, metadata) or _connected(folder, power, kind, identity) or _default(folder, power) or last
+    here = last if not last or _exists(folder, last) else _first(folder, last)
+    avatar = _locked(folder, metadata) or _connected(folder, power, kind, identity) or _default(folder, power) or here
     if avatar == last:
         own = {name: power[key] for name in _FIELDS if (key := _loose(name)) in power}
         return _persona(avatar, text_of(selected.raw.get("username")) or _NAMELESS, own)
@@ -84,6 +85,13 @@ def _connected(folder: UserFolder, power: Mapping[str, Any], kind: str, identity
         message = f"{len(tied)} personas are tied to this {kind}: the first is used"
         folder.note(message, kind=NoteKind.FALLBACK, at=SETTINGS, personas=tuple(tied))
     return tied[0] if tied else ""
+
+
+def _first(folder: UserFolder, last: str) -> str:
+    """The first persona there is, where the last one is gone."""
+    first = next(iter(folder.names(AVATARS, suffix="")), last)
+    folder.note(f"the persona {last[:80]!r} is not there: {first[:80]!r} is used", kind=NoteKind.FALLBACK, at=SETTINGS)
+    return first
 
 
 def _default(folder: UserFolder, power: Mapping[str, Any]) -> str:
