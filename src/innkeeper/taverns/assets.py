@@ -20,6 +20,7 @@ from innkeeper.content.finding import Finding, Level
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.content.persona import Persona
 from innkeeper.content.preset import Preset
+from innkeeper.content.regex_script import RegexScripts
 from innkeeper.content.templates import ContextTemplate, InstructTemplate, SystemPrompt
 from innkeeper.prompt import BuildRequest, Message, UsageError
 from innkeeper.prompt.data import EMPTY
@@ -163,6 +164,11 @@ class Assets(msgspec.Struct, frozen=True, dict=True):
             sysprompt=SystemPrompt.of(fields.get("sysprompt") or {}),
             instruct=InstructTemplate.of(instruct) if instruct else None,
         )
+
+    @cached_property
+    def regex_scripts(self) -> RegexScripts:
+        """The global regex scripts (``settings.regex``); those of cards and presets are theirs."""
+        return RegexScripts.of(self.request.settings.get("regex"), legacy=True)
 
     @cached_property
     def metadata(self) -> Mapping[str, Any]:

@@ -71,7 +71,7 @@ def _pattern(script: RegexScript) -> Iterator[Remark]:
 
 _ATTACKS: Final = ("a", "0", " ", "\n", "_", "ab", "a ", "x", "*", '"')
 _SHORT: Final = 40
-_LONG: Final = 60_000
+_LONG: Final = 200_000
 """Characters of hard texts: on short ones only what grows beyond all bounds runs out of time, on long ones also what grows with
 the square."""
 

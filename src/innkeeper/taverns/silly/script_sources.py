@@ -14,6 +14,7 @@ import msgspec
 from innkeeper.content.regex_script import RegexScripts
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.note import NoteKind
+from innkeeper.taverns.assets import assets_of
 
 if TYPE_CHECKING:
     from innkeeper.prompt.state import State
@@ -38,7 +39,7 @@ _UNNAMED_PRESET: Final = "Default"
 def allowed_scripts(state: State, inputs: SillyInputs) -> tuple[ScriptSource, ...]:
     """The scripts that may run, in order. Notes those that the request does not allow; warns of what is wrong in the others."""
     settings = state.request.settings
-    sources = [ScriptSource("global", RegexScripts.of(settings.get("regex"), legacy=True))]
+    sources = [ScriptSource("global", assets_of(state).regex_scripts)]
     preset = _of_preset(inputs)
     if _is_allowed(state, inputs, "preset", preset):
         sources.append(ScriptSource("preset", preset))

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
@@ -50,16 +50,25 @@ class ScriptUse(StrEnum):
     """To be shown."""
 
 
-Selection = tuple[ScriptRule, ...]
+class _Trial(NamedTuple):
+    """A rule, and the text without which it cannot match, where there is just one; ``folded``: in lower case."""
+
+    rule: ScriptRule
+    need: str
+    folded: bool
+
+
+Selection = tuple[_Trial, ...]
 
 
 class _Program:
     """The rules of a build, compiled; kept by the content of the scripts and the names in them."""
 
-    __slots__ = ("_chosen", "deepest", "rules")
+    __slots__ = ("_chosen", "_trials", "deepest", "rules")
 
-    def __init__(self, rules: Selection) -> None:
+    def __init__(self, rules: tuple[ScriptRule, ...]) -> None:
         self.rules = rules
+        self._trials = [_Trial(rule, rule.needs[0] if len(rule.needs) == 1 else "", rule.fold) for rule in rules]
         limits = [limit for rule in rules for limit in (rule.script.min_depth, rule.script.max_depth) if limit]
         self.deepest = int(max([*limits, 0])) + 2
         self._chosen: dict[tuple[ScriptUse, int, float | None, bool], Selection] = {}
@@ -69,7 +78,7 @@ class _Program:
         key = (use, placement, None if depth is None else min(depth, self.deepest), edited)
         chosen = self._chosen.get(key)
         if chosen is None:
-            chosen = tuple(rule for rule in self.rules if _runs(rule.script, *key))
+            chosen = tuple(trial for trial in self._trials if _runs(trial.rule.script, *key))
             chosen = next((other for other in self._chosen.values() if other == chosen), chosen)
             self._chosen[key] = chosen
         return chosen
@@ -182,21 +191,22 @@ class Scripts:
         made = line if text == line.text else msgspec.structs.replace(line, text=text, pieces=())
         return _LINES.put((id(line), id(selection)), made, len(text), alive=(line, selection))
 
-    def _run(self, rules: Selection, text: str) -> str:
+    def _run(self, trials: Selection, text: str) -> str:
         """The text after all of them; those that cannot match are not tried."""
-        folded = ""
-        for rule in rules:
-            if rule.needs:
-                if rule.fold:
-                    folded = folded or text.lower()
-                within = folded if rule.fold else text
+        lower = text.lower()
+        for rule, need, folded in trials:
+            if need:
+                if need not in (lower if folded else text):
+                    continue
+            elif rule.needs:
+                within = lower if folded else text
                 if not any([need in within for need in rule.needs]):  # noqa: C419 - quicker for so few
                     continue
             new = self._rewritten(rule, text)
             if new is not text:
-                text, folded = new, ""
-                if not text:
-                    break
+                if not new:
+                    return new
+                text, lower = new, new.lower()
         return text
 
     def _rewritten(self, rule: ScriptRule, text: str) -> str:
