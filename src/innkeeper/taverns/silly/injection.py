@@ -187,7 +187,7 @@ def _placed_note(scene: Scene, lore: LoreTexts) -> Pieces:
 
 def _with_persona(scene: Scene, note: Pieces) -> Pieces:
     persona, position = persona_pieces(scene), scene.inputs.persona.position
-    if not scene.texts.persona:
+    if not persona:
         return note
     if position is PersonaPosition.TOP_AN:
         return (*persona, LINE_BREAK, *note)
@@ -201,7 +201,7 @@ def persona_pieces(scene: Scene) -> Pieces:
 
 def _persona(scene: Scene) -> Iterator[InjectedText]:
     persona = scene.inputs.persona
-    if persona.position is PersonaPosition.AT_DEPTH and scene.texts.persona:
+    if persona.position is PersonaPosition.AT_DEPTH and persona.description:
         pieces = strip_pieces(persona_pieces(scene))
         yield InjectedText(key="PERSONA_DESCRIPTION", pieces=pieces, depth=persona.depth, role=persona.role)
 
@@ -252,7 +252,7 @@ def run_text(state: State, _config: NoConfig) -> None:
 
 def _joined(expand: Expander, texts: list[InjectedText]) -> Iterator[InjectedText]:
     """Texts as one, with its macros replaced; none where there is no text."""
-    pieces = expand.pieces(in_lines(*(strip_pieces(text.pieces) for text in texts)))
+    pieces = strip_pieces(expand.pieces(in_lines(*(strip_pieces(text.pieces) for text in texts))))
     if pieces:
         yield msgspec.structs.replace(texts[0], pieces=pieces)
 

@@ -26,7 +26,7 @@ from innkeeper.taverns.assets import assets_of
 from innkeeper.taverns.silly.expansion import Pieces, text_of
 from innkeeper.taverns.silly.line import Line, spoken_lines
 from innkeeper.taverns.silly.room import Counting
-from innkeeper.taverns.silly.scene import Scene, depth_prompts, reasoned, scene_of, separator_of
+from innkeeper.taverns.silly.scene import Scene, as_typed, depth_prompts, reasoned, scene_of, separator_of
 
 __all__ = [
     "LORE",
@@ -130,7 +130,7 @@ def note_text(scene: Scene) -> str:
     """The note's text with the character's own note in its place; empty when it is not due."""
     if not note_due(scene):
         return ""
-    text, own = scene.inputs.note.text, scene.inputs.character_note
+    text, own = as_typed(scene.inputs.note.text), scene.inputs.character_note
     if own is None or not own.use:
         return text
     places = {0: own.text, 1: f"{own.text}\n{text}", 2: f"{text}\n{own.text}"}
@@ -196,7 +196,7 @@ def _with_separators(scene: Scene, texts: LoreTexts) -> LoreTexts:
     """The texts with those among the examples expanded once more, each before its separator."""
     examples = []
     for example in texts.examples:
-        pieces = scene.expand.pieces(example.pieces)
+        pieces = scene.expand.pieces(example.pieces, bare=True)
         examples.append(LoreExamples(example.top, pieces, separator_of(scene.inputs, scene.expand)))
     return msgspec.structs.replace(texts, examples=tuple(examples))
 

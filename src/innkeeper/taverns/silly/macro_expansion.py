@@ -26,7 +26,7 @@ from innkeeper.taverns.silly.inputs import SillyInputs
 from innkeeper.taverns.silly.line import Line, note_calls, spoken_lines, without_calls
 from innkeeper.taverns.silly.prompts import Prompt, prompts_of
 from innkeeper.taverns.silly.room import Room, is_empty, message_block
-from innkeeper.taverns.silly.scene import Scene, reasoned, scene_of
+from innkeeper.taverns.silly.scene import Scene, reasoned, scene_of, without_returns
 
 __all__ = ["MACRO_EXPANSION", "History", "again_expanded", "field_name", "named_text", "of_depth"]
 
@@ -56,7 +56,7 @@ class History:
         if scene.inputs.preset.continue_prefill:
             self.continued = _after_prefill(_blocks(scene, line, expand=False), prefill)
             return
-        self.last_text, self._skipped = reasoned(scene, line), 1
+        self.last_text, self._skipped = reasoned(scene, line).replace("\r", ""), 1
         blocks = _spoken(scene, line, _named(scene, line, self.last_text))
         self.continued = tuple(msgspec.structs.replace(block, name=None, slot="continue") for block in blocks)
 
@@ -172,8 +172,9 @@ _PLAIN: Final[Memo[tuple[int, tuple[Any, ...]], list[Block]]] = Memo()
 def _named(scene: Scene, line: Line, text: str) -> Pieces:
     """What a line says, with its speaker's name where that belongs; what macros gave before keeps their names."""
     named = named_text(scene.inputs, line, text)
-    if line.pieces and named.endswith(line.text):
-        return (*pieces_of(named.removesuffix(line.text), line.origin), *line.pieces)
+    said = line.text.replace("\r", "")
+    if line.pieces and named.endswith(said):
+        return (*pieces_of(named.removesuffix(said), line.origin), *without_returns(line.pieces))
     return pieces_of(named, line.origin)
 
 
@@ -244,7 +245,9 @@ def of_depth(texts: list[InjectedText], depth: int) -> list[Block]:
             chosen = [text for text in texts if text.role == role and text.order == order]
             own = [text for text in chosen if not text.key]
             others = sorted((text for text in chosen if text.key), key=lambda text: text.key)
-            joined = in_lines(*(strip_pieces(text.pieces) for text in (*own, *others)))
+            joined = in_lines(
+                strip_pieces(in_lines(*(text.pieces for text in own))), *(strip_pieces(text.pieces) for text in others)
+            )
             if joined:
                 blocks.append(message_block(role, joined, "injection", "chatHistory", depth=depth))
     return blocks
@@ -258,7 +261,12 @@ LONGEST_NAME: Final = 64
 
 
 def named_text(inputs: SillyInputs, line: Line, text: str) -> str:
-    """The text with the speaker's name in front where the preset's names behaviour puts it (`sillytavern.md` 54, 55)."""
+    """The text with the speaker's name in front where the preset's names behaviour puts it (`sillytavern.md` 54, 55).
+
+    Carriage returns are not sent.
+    """
+    if "\r" in text:
+        text = text.replace("\r", "")
     behavior = inputs.preset.names_behavior
     if behavior in (NamesBehavior.NONE, NamesBehavior.COMPLETION):
         return text

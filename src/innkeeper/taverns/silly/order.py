@@ -118,6 +118,7 @@ TEXT_ORDER: Final = (
     Stage("reply_again", "plan_assembly", ("what opens the reply, twice",), again=True),
     Stage("reply", "plan_assembly", ("sequences around the quiet prompt", "what opens the reply")),
     Stage("chat_start", "plan_assembly", ("context.chat_start",)),
+    Stage("banned_strings", "plan_assembly", ("banned_tokens and global_banned_tokens, as one text",)),
     Stage("stop_strings_first", "plan_assembly", ("as below",), again=True),
     Stage("stop_strings", "plan_assembly", ("instruct sequences", "separators", "custom_stopping_strings")),
     Stage("stop_strings_again", "plan_assembly", ("as above",), again=True),

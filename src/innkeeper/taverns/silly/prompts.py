@@ -38,7 +38,6 @@ from innkeeper.taverns.silly.injection import (
 from innkeeper.taverns.silly.lore import LoreTexts
 from innkeeper.taverns.silly.room import message_block
 from innkeeper.taverns.silly.scene import Scene, scene_of
-from innkeeper.text.javascript.values import strip
 
 __all__ = [
     "COMPILATION",
@@ -222,8 +221,9 @@ class _Making:
     def _story_again(self) -> None:
         """The story string of text completion is rendered here as well; there is none, but of its fields."""
         texts = self.scene.texts
-        for text in (texts.system, texts.description, texts.personality, texts.scenario, texts.persona):
-            self.scene.expand.again(text)
+        fields = (texts.system, texts.description, texts.personality, texts.scenario, texts.persona)
+        self.scene.expand.again("\n".join(fields))
+        self.scene.expand.again("\n")
 
     def _formats(self) -> None:
         """What the markers stand for: scenario and personality through their formats."""
@@ -245,7 +245,7 @@ class _Making:
         }
 
     def _tells_persona(self) -> bool:
-        return bool(self.scene.texts.persona) and self.scene.inputs.persona.position in IN_PROMPT
+        return self.scene.inputs.persona.position in IN_PROMPT
 
     def _nudges(self) -> None:
         """Both are resolved whether they are sent or not."""
@@ -506,7 +506,7 @@ def example_dialogues(scene: Scene, lore: LoreTexts) -> list[tuple[Piece, str]]:
 
 def _blocks(text: str, origin: Origin, separator: str) -> list[tuple[Piece, str]]:
     origin = msgspec.structs.replace(origin, macro=None)
-    return [(Piece(block, origin), separator) for block in blocks_of(strip(text.replace("\r", "")))]
+    return [(Piece(block, origin), separator) for block in blocks_of(text.replace("\r", ""))]
 
 
 def turns_of(scene: Scene, block: str) -> list[ExampleTurn]:

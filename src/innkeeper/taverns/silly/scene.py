@@ -17,8 +17,10 @@ import msgspec
 
 from innkeeper.content.character import Character, DepthPrompt
 from innkeeper.macros.engine.environment import CardFields, ChatLine, Field, MacroEnvironment, Voice
+from innkeeper.macros.handlebars.syntax import parse
 from innkeeper.prompt.block import Origin, OriginAsset
 from innkeeper.prompt.data import EMPTY
+from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.note import Note
 from innkeeper.prompt.state import State
 from innkeeper.taverns.silly.expansion import Expander, Pieces, in_lines, pieces_of, text_of
@@ -28,9 +30,11 @@ from innkeeper.taverns.silly.order import Order
 from innkeeper.taverns.silly.scripts import Scripts
 
 __all__ = [
+    "ANY_TEXT",
     "CardTexts",
     "ReasoningFrame",
     "Scene",
+    "as_typed",
     "bias_text",
     "card_texts",
     "chat_lines",
@@ -65,7 +69,7 @@ class Scene:
     reasoning: Mapping[int, ReasoningFrame] = field(default_factory=dict)
     """What frames the reasoning of the lines whose reasoning is sent, by their indices."""
     separator: str = ""
-    """What text completion puts before the card's examples."""
+    """The line that text completion puts before the card's examples."""
     bias: str = ""
     """The beginning of the reply that the user wants."""
     counted_by: str = ""
@@ -234,14 +238,15 @@ def _of_voice(inputs: SillyInputs, expand: Expander, voice: Voice, origin: Origi
 
 
 def separator_of(inputs: SillyInputs, expand: Expander) -> str:
-    """What text completion puts before examples. It is resolved for each of them, and in chats too."""
+    """What text completion puts before examples, a line. It is resolved for each of them, and in chats too."""
     if inputs.text is None:
-        expand.again(_ANY_TEXT)
+        expand.again(ANY_TEXT)
         return ""
-    return expand(inputs.text.context.example_separator)
+    separator = inputs.text.context.example_separator
+    return f"{expand(separator)}\n" if separator else ""
 
 
-_ANY_TEXT: Final = "***"
+ANY_TEXT: Final = "***"
 """Some text without macros, which the former engine resolves the card for all the same."""
 
 
@@ -252,10 +257,15 @@ def depth_prompts(scene: Scene) -> Iterator[tuple[str, DepthPrompt, Pieces]]:
         if own is not None and scene.texts.depth_prompt:
             yield "DEPTH_PROMPT", own, scene.texts.pieces["depth_prompt"]
         return
-    for index, pieces in scene.depth_prompts.items():
+    for number, (index, pieces) in enumerate(scene.depth_prompts.items()):
         prompt = group.members[index].depth_prompt
         if prompt is not None:
-            yield f"DEPTH_PROMPT_{index}", prompt, pieces
+            yield f"DEPTH_PROMPT_{number}", prompt, pieces
+
+
+def as_typed(text: str) -> str:
+    """A text as the text field of a page has it, where line breaks are of one kind."""
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 def chat_lines(inputs: SillyInputs) -> tuple[Line, ...]:
@@ -263,7 +273,7 @@ def chat_lines(inputs: SillyInputs) -> tuple[Line, ...]:
     lines = inputs.lines
     if inputs.type == "regenerate" and lines and not lines[-1].is_user:
         lines = lines[:-1]
-    text = inputs.message.replace("\r\n", "\n").replace("\r", "\n")
+    text = as_typed(inputs.message)
     if not text and inputs.type == "normal":
         text = inputs.preset.send_if_empty.strip() if not inputs.is_text else ""
     if not text or inputs.type not in ("normal", "continue"):
@@ -293,6 +303,11 @@ def typed_bias(text: str) -> tuple[str, str | None]:
     (('Go on.', ' Well,'), ('Go on.', None))
     """
     found = ["".join(part for part in match.groups() if part) for match in _BIAS.finditer(text)]
+    if found:
+        try:
+            parse(text)
+        except InnkeeperError:  # it is asked for as Handlebars has it: in a text that is none, nobody asks
+            found = []
     return (_BIAS.sub("", text).strip() or " ", f" {' '.join(found)}") if found else (text, None)
 
 
@@ -379,10 +394,10 @@ def environment_fields(inputs: SillyInputs) -> CardFields:
     return CardFields(
         description=_shared(inputs, "Description", lambda one: one.description),
         personality=_shared(inputs, "Personality", lambda one: one.personality),
-        scenario=metadata.get("scenario") or _shared(inputs, "Scenario", lambda one: one.scenario),
+        scenario=_overriding(inputs, "scenario") or _shared(inputs, "Scenario", lambda one: one.scenario),
         first_message=card.first_mes,
         alternate_greetings=card.alternate_greetings,
-        mes_examples=metadata.get("mes_example")
+        mes_examples=_overriding(inputs, "mes_example")
         or _shared(inputs, "Example Messages", lambda one: one.mes_example, _started),
         system_prompt=metadata.get("system_prompt") or card.system_prompt,
         post_history=card.post_history_instructions,
@@ -390,6 +405,13 @@ def environment_fields(inputs: SillyInputs) -> CardFields:
         creator_notes=card.creator_notes,
         version=card.character_version,
     )
+
+
+def _overriding(inputs: SillyInputs, field: str) -> str:
+    """What the chat's metadata say in the place of the cards' field; where cards are joined, a blank text says nothing."""
+    text: str = inputs.metadata.get(field) or ""
+    joins = inputs.group is not None and inputs.group.settings.generation_mode
+    return text if text.strip() or not joins else ""
 
 
 def _shared(

@@ -31,7 +31,7 @@ from innkeeper.taverns.silly.plan_assembly import (
     resolve_greeting,
     set_options,
 )
-from innkeeper.taverns.silly.scene import Scene, reasoned, scene_of
+from innkeeper.taverns.silly.scene import ANY_TEXT, Scene, reasoned, scene_of
 from innkeeper.taverns.silly.text.story import (
     NOBODY,
     InstructMode,
@@ -249,6 +249,7 @@ def _run_plan_assembly(state: State, _config: NoConfig) -> None:
         "reply_again": lambda: _reply_again(scene, instruct),
         "reply": lambda: made.update(reply=_reply(scene, instruct)),
         "chat_start": lambda: made.update(start=expand(start) + "\n" if start else ""),
+        "banned_strings": lambda: made.update(banned=_banned(scene, text)),
         "stop_strings_first": lambda: _stop_again(scene, text),
         "stop_strings": lambda: made.update(stop=stop_strings(scene, text)),
         "stop_strings_again": lambda: _stop_again(scene, text),
@@ -260,9 +261,16 @@ def _run_plan_assembly(state: State, _config: NoConfig) -> None:
     scene.order.follow(work)
     state.scratch["plan_assembly"] = msgspec.structs.replace(made["reply"], start=made["start"])
     state.result.stop = made["stop"]
-    more = {"max_tokens": text.amount_gen, "banned_strings": banned_strings(scene, text.textgen)}
+    more = {"max_tokens": text.amount_gen, "banned_strings": made["banned"]}
     set_options(state, TextPreset.of(thaw(text.textgen)), _SAMPLING, more)
     state.result.dialect_options["sillytavern"] = provider_options(state, scene)
+
+
+def _banned(scene: Scene, text: TextSettings) -> list[str]:
+    """The banned strings, between other settings of the sampler that are resolved and are not ours to send."""
+    for _ in range(3):
+        scene.expand.again(ANY_TEXT)
+    return banned_strings(scene, text.textgen)
 
 
 def _again(expand: Expander, text: str, times: int) -> None:

@@ -27,7 +27,7 @@ from innkeeper.taverns.silly.injection import InjectedText, Injections
 from innkeeper.taverns.silly.inputs import TextSettings
 from innkeeper.taverns.silly.lore import LoreTexts
 from innkeeper.taverns.silly.prompts import IN_PROMPT, example_dialogues, turns_of
-from innkeeper.taverns.silly.scene import Scene, scene_of
+from innkeeper.taverns.silly.scene import Scene, scene_of, separator_of
 
 __all__ = [
     "STORY_FIELDS",
@@ -170,7 +170,7 @@ def text_examples(state: State, scene: Scene) -> tuple[list[Example], str]:
     dialogues, instruct = example_dialogues(scene, state.made_by("lore")), instruct_of(scene)
     blocks = [block for block, _ in dialogues]
     plain = [
-        Example(place, f"{_line(separator)}{block.text}\n", origin=block.origin)
+        Example(place, f"{separator}{block.text}\n", origin=block.origin)
         for place, (block, separator) in enumerate(dialogues)
     ]
     if instruct is None:
@@ -178,12 +178,8 @@ def text_examples(state: State, scene: Scene) -> tuple[list[Example], str]:
     raw = "".join(f"<START>\n{block.text}\n" for block in blocks)
     if instruct.template.skip_examples:
         return plain, raw
-    heading = _line(scene.expand(settings_of(scene).context.example_separator))
+    heading = separator_of(scene.inputs, scene.expand)
     return list(_instructed(scene, instruct.with_example_sequences(), blocks, heading)) or plain, raw
-
-
-def _line(text: str) -> str:
-    return f"{text}\n" if text else ""
 
 
 def _instructed(scene: Scene, instruct: InstructMode, blocks: list[Piece], heading: str) -> Iterator[Example]:
