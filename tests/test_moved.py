@@ -61,9 +61,9 @@ def test_taught_names_are_importable(module: str, names: tuple[str, ...]) -> Non
 
 def test_the_new_place_is_named() -> None:
     """An old path warns with the new one, and a name that never was there is refused."""
-    with pytest.warns(DeprecationWarning, match=r"import Grammar from innkeeper\.macros\.engine\.scanner"):
+    with pytest.warns(DeprecationWarning, match=r"import Grammar from innkeeper\.macros\.engine\.syntax"):
         from innkeeper.macros.scanner import Grammar  # type: ignore[import-untyped]
-    assert Grammar is import_module("innkeeper.macros.engine.scanner").Grammar
+    assert Grammar is import_module("innkeeper.macros.engine.syntax").Grammar
     with pytest.raises(ImportError), pytest.warns(DeprecationWarning, match="has moved"):
         from innkeeper.macros.scanner import Nothing  # noqa: F401
 

@@ -5,12 +5,11 @@ from typing import Final
 
 from benchmarks.case import Case
 from innkeeper.budget import fit_chat
-from innkeeper.library.models.measure import CLIP
-from innkeeper.library.models.negatives import NegativeRow, join_negatives
+from innkeeper.library.models.facts import CLIP, NegativeRow, join_negatives
 from innkeeper.library.prepare.segments import Role, Segment, compress
 from innkeeper.library.tier import Ceilings, Tier, effective_tier
 from innkeeper.library.tiers.detector import default_detector
-from innkeeper.library.tiers.policy import TierPolicy
+from innkeeper.library.tiers.gate import TierPolicy
 from innkeeper.prompt.message import Message
 
 PROSE: Final = (

@@ -49,7 +49,7 @@ MOVED: Final[Mapping[str, str]] = MappingProxyType(
         "innkeeper.library.window": "innkeeper.budget",
         "innkeeper.macros.environment": "innkeeper.macros.engine.environment",
         "innkeeper.macros.evaluate": "innkeeper.macros.engine.evaluate",
-        "innkeeper.macros.scanner": "innkeeper.macros.engine.scanner",
+        "innkeeper.macros.scanner": "innkeeper.macros.engine.syntax",
     }
 )
 """Old module path -> the package or module that has its names now."""

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.budget import Cost, Costing, framing_of
-from innkeeper.budget.costing import count_texts
+from innkeeper.budget import Cost, Costing, framing_of, trim
+from innkeeper.budget.costing import count_texts, whole
 from innkeeper.prompt import Attachment, Block, FrozenDict, Message
 from innkeeper.prompt.errors import UsageError
 from innkeeper.tokens import FRAMINGS, NO_FRAMING, OPENAI, default_counter
@@ -116,3 +116,40 @@ def test_metadata_of_odd_objects_is_counted_somehow() -> None:
 def test_a_dialect_is_counted_as_its_provider_does(dialect: str | None, framing: str) -> None:
     """Measured providers by their own rule, one text for all messages by none, others as OpenAI."""
     assert framing_of(dialect).name == framing
+
+
+def test_they_are_usage_errors() -> None:
+    """Exit code 2, HTTP 400, each with a hint."""
+    budgets: list[dict[str, Any]] = [{}, {"max_tokens": -1}]
+    for budget in budgets:
+        with pytest.raises(UsageError) as caught:
+            trim([], counter=Characters(), **budget)
+        error = caught.value
+        assert isinstance(error, UsageError)
+        assert (error.exit_code, error.http_status) == (2, 400)
+        assert error.hint
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        (-1, "not a negative number"),
+        (1.5, "not float 1.5"),
+        (True, "not bool True"),
+        ("5", "not str '5'"),
+        (None, "not NoneType None"),
+    ],
+)
+def test_what_is_no_number_of_tokens_is_shown(value: Any, says: str) -> None:
+    """The parameter and what it was; huge values are shortened."""
+    with pytest.raises(UsageError, match=f"max_tokens must be a whole number of tokens, {says}") as caught:
+        whole("max_tokens", value)
+    assert caught.value.details["name"] == "max_tokens"
+    with pytest.raises(UsageError) as caught:
+        whole("x", "y" * 10_000)
+    assert len(str(caught.value)) < 200
+
+
+def test_whole_numbers_pass() -> None:
+    """From zero up."""
+    assert [whole("x", value) for value in (0, 10**20)] == [0, 10**20]

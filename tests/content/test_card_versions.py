@@ -6,15 +6,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.content.asset import Asset
-from innkeeper.content.card_versions import (
-    FIELDS,
-    SPECS,
-    V2_DEFAULTS,
-    CardVersion,
-    field_edits,
-    version_edits,
-)
+from innkeeper.content.card_versions import FIELDS, SPECS, V2_DEFAULTS, Asset, CardVersion, field_edits, version_edits
 from innkeeper.content.character import Character
 from innkeeper.content.json import ABSENT
 from innkeeper.content.lorebook import Lorebook

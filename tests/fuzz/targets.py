@@ -18,7 +18,7 @@ from innkeeper.library.templates.rendering import Programs, render
 from innkeeper.library.templates.template import TemplateKey, TemplateVersion, Variable, sealed
 from innkeeper.library.tier import TierDecision, effective_tier
 from innkeeper.library.tiers.detector import default_detector
-from innkeeper.library.tiers.policy import TierPolicy
+from innkeeper.library.tiers.gate import TierPolicy
 from innkeeper.library.transfer.format import parse
 from innkeeper.macros.engine.environment import MacroEnvironment
 from innkeeper.macros.engine.errors import MacroError

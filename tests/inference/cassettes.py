@@ -8,7 +8,7 @@ import httpx
 import yaml
 from msgspec import Struct
 
-from innkeeper.inference.client.sync_client import Client
+from innkeeper.inference.client.clients import Client
 
 __all__ = ["Interaction", "interactions"]
 

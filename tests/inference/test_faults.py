@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.inference.client.async_client import AsyncClient
-from innkeeper.inference.client.sync_client import Client
+from innkeeper.inference.client.clients import AsyncClient, Client
 from innkeeper.inference.errors import (
     DecodeError,
     HttpError,

@@ -10,7 +10,7 @@ from innkeeper.library.prepare.request import PrepareRequest
 from innkeeper.library.templates.template import TemplateDraft
 from innkeeper.library.tier import Ceilings, Tier
 from innkeeper.library.tiers.documents import PolicyStore
-from innkeeper.library.tiers.policy import AgeVerification
+from innkeeper.library.tiers.gate import AgeVerification
 from innkeeper.library.tiers.rules import POLICY_NAME
 from tests.library.drafts import draft
 

@@ -27,13 +27,13 @@ from innkeeper.library.library import Library
 from innkeeper.library.log.conversations import CharacterStore, ConversationStore
 from innkeeper.library.log.enhancements import Done, EnhancementLog
 from innkeeper.library.log.logs import LogStore
-from innkeeper.library.models.measure import CLIP
+from innkeeper.library.models.facts import CLIP
 from innkeeper.library.models.stores import ModelStore, ProviderStore
 from innkeeper.library.prepare.segments import Role, Segment, compress
 from innkeeper.library.templates.store import TemplateStore
 from innkeeper.library.templates.template import TemplateKey, Variable
 from innkeeper.library.tier import Ceilings, Decision, Tier, effective_tier
-from innkeeper.library.tiers.policy import TierPolicy
+from innkeeper.library.tiers.gate import TierPolicy
 from innkeeper.library.vault.keys import FileKeys, KeyRing, VaultKey
 from innkeeper.library.vault.vault import Vault
 from innkeeper.prompt.errors import FormatError, InnkeeperError, UnknownNameError

@@ -436,7 +436,7 @@ TIERS = st.sampled_from([None, Tier.SFW, Tier.NSFW])
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_no_answer_is_above_any_ceiling(tmp_path: Path, ceilings: Ceilings, requested: Any, *, adult: bool) -> None:
     """Whatever is asked and allowed, the template that answers is of a tier that each ceiling allows."""
-    from innkeeper.library.tiers.policy import TierPolicy
+    from innkeeper.library.tiers.gate import TierPolicy
 
     path = tmp_path / "lattice.db"
     if not path.exists():

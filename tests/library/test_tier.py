@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from innkeeper.library.errors import TierBlockedError
 from innkeeper.library.tier import Ceilings, Decision, ScanFindings, Tier, TierDecision, effective_tier
-from innkeeper.library.tiers.policy import Thresholds, TierPolicy
+from innkeeper.library.tiers.gate import Thresholds, TierPolicy
 
 SIDES = Ceilings.__struct_fields__
 OPEN = TierPolicy(adult_enabled=True)

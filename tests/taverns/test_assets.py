@@ -19,7 +19,7 @@ from innkeeper.prompt import (
     StrictModeError,
     UsageError,
 )
-from innkeeper.prompt.request import to_json
+from innkeeper.prompt.data import to_json
 from innkeeper.taverns import TAVERNS, build, replay
 from innkeeper.taverns.assets import AuthorsNote, character_of, note_of, user_of
 

@@ -9,13 +9,14 @@ from typing import Any, Final, NamedTuple, cast
 
 import msgspec
 
-from innkeeper.budget.errors import whole
 from innkeeper.prompt import Block, Message, TokenCounter
 from innkeeper.prompt.data import EMPTY
+from innkeeper.prompt.errors import UsageError
+from innkeeper.prompt.text import shorten
 from innkeeper.tokens.counter import Counter
 from innkeeper.tokens.framing import FRAMINGS, NO_FRAMING, OPENAI, Framing, fields_of
 
-__all__ = ["Cost", "Costing", "CountedBlocks", "count_texts", "framing_of"]
+__all__ = ["Cost", "Costing", "CountedBlocks", "count_texts", "framing_of", "whole"]
 
 _TOOL_FIELDS: Final = ("tool_calls", "tool_call_id")
 
@@ -208,3 +209,13 @@ def framing_of(dialect: str | None, counter: TokenCounter | None = None) -> Fram
         return own
     name = dialect or "openai"
     return NO_FRAMING if name in _BARE else FRAMINGS.get(_SAME_AS.get(name, name), OPENAI)
+
+
+def whole(name: str, value: Any) -> int:
+    """``value`` if it is a whole number of tokens from 0 up. Raises `UsageError` naming the parameter."""
+    if type(value) is int and value >= 0:
+        return value
+    shown = "a negative number" if type(value) is int else f"{type(value).__name__} {shorten(repr(value), 40)}"
+    raise UsageError(
+        f"{name} must be a whole number of tokens, not {shown}", hint="numbers of tokens start at 0", name=name
+    )

@@ -14,9 +14,8 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.budget.accounting import window_of
+from innkeeper.budget.accounting import RenderGuard, marks_of, window_of
 from innkeeper.budget.costing import Costing, CountedBlocks, framing_of
-from innkeeper.budget.rendering import RenderGuard, marks_of
 from innkeeper.budget.report import EvictionRecord, TrimReport, TrimResult
 from innkeeper.budget.settings import CountingConfig, StrategyChoice, counter_for, tokens_setting
 from innkeeper.budget.strategies import STRATEGIES, Fill, GroupOrder, Strategy

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from innkeeper.budget.costing import Costing, framing_of
-from innkeeper.budget.errors import whole
+from innkeeper.budget.costing import Costing, framing_of, whole
 from innkeeper.budget.strategies import STRATEGIES, Strategies, Strategy
 from innkeeper.prompt import State, StepConfig, TokenCounter, UnknownNameError
 from innkeeper.prompt.errors import UsageError

@@ -19,7 +19,7 @@ from innkeeper.prompt import (
     UnknownNameError,
     UsageError,
 )
-from innkeeper.tokens.tools import count_tools
+from innkeeper.tokens.framing import count_tools
 
 __all__ = ["MAX_TOKENS", "TRIMMING", "MaxTokensConfig", "TrimmingConfig", "trim_state"]
 

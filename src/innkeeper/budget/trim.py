@@ -7,15 +7,13 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from innkeeper.budget.costing import Costing
-from innkeeper.budget.errors import whole
+from innkeeper.budget.costing import Costing, whole
 from innkeeper.budget.report import EvictionReason, EvictionRecord, GroupTotal, TrimReport, TrimResult
 from innkeeper.budget.strategies import STRATEGIES, Strategy
 from innkeeper.budget.unit import Unit, latest_user, pass_of, units_of
 from innkeeper.prompt import Block, MaxTokensExceededError, Plan, TokenCounter, UnknownNameError
 from innkeeper.prompt.errors import UsageError
-from innkeeper.tokens.framing import NO_FRAMING, Framing
-from innkeeper.tokens.tools import count_tools
+from innkeeper.tokens.framing import NO_FRAMING, Framing, count_tools
 
 __all__ = ["ON_OVERFLOW", "Counted", "TokenRoom", "overflow", "trim", "trim_counted"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from innkeeper.content.asset import Asset as Asset
+    from innkeeper.content.card_versions import Asset as Asset
     from innkeeper.content.card_versions import CardVersion as CardVersion
     from innkeeper.content.character import Character as Character
     from innkeeper.content.character import DepthPrompt as DepthPrompt
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from innkeeper.content.chat import read_chat as read_chat
     from innkeeper.content.chat_message import ChatMessage as ChatMessage
     from innkeeper.content.chat_message import ToolInvocation as ToolInvocation
-    from innkeeper.content.diffing import Difference as Difference
-    from innkeeper.content.diffing import diff as diff
-    from innkeeper.content.diffing import diff_trees as diff_trees
     from innkeeper.content.entry import CharacterFilter as CharacterFilter
     from innkeeper.content.entry import Decorator as Decorator
     from innkeeper.content.entry import LorebookEntry as LorebookEntry
@@ -87,13 +84,16 @@ if TYPE_CHECKING:
     from innkeeper.content.templates import ReasoningTemplate as ReasoningTemplate
     from innkeeper.content.templates import StoryPosition as StoryPosition
     from innkeeper.content.templates import SystemPrompt as SystemPrompt
+    from innkeeper.content.validation import Difference as Difference
+    from innkeeper.content.validation import diff as diff
+    from innkeeper.content.validation import diff_trees as diff_trees
     from innkeeper.content.validation import validate as validate
     from innkeeper.prompt.errors import LimitError as LimitError
 
 _HOMES: Final = {
     "ABSENT": "json",
     "DamagedFileError": "errors",
-    "Asset": "asset",
+    "Asset": "card_versions",
     "BadLine": "chat",
     "AssetError": "errors",
     "CardFile": "files.format",
@@ -106,7 +106,7 @@ _HOMES: Final = {
     "ContextTemplate": "templates",
     "Decorator": "entry",
     "DepthPrompt": "character",
-    "Difference": "diffing",
+    "Difference": "validation",
     "Document": "json.document",
     "JsonError": "errors",
     "Finding": "finding",
@@ -146,8 +146,8 @@ _HOMES: Final = {
     "blank_png": "files.png",
     "card_bytes": "files.formats",
     "decode_json": "json.text",
-    "diff": "diffing",
-    "diff_trees": "diffing",
+    "diff": "validation",
+    "diff_trees": "validation",
     "embed_in_png": "files.png",
     "encode_json": "json.text",
     "load_asset": "files.loading",

@@ -1,4 +1,7 @@
-"""Versions of the character card: what V1, V2 and V3 call their fields, and the edits that change a card in its own words."""
+"""Versions of the character card: their fields, the assets of V3, and the edits that change a card in its own words.
+
+An `Asset` is a picture, sound or other file that a card names (Character Card V3, *assets*).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from innkeeper.content.asset import Asset
 from innkeeper.content.finding import Path
 from innkeeper.content.json import ABSENT
 from innkeeper.content.lorebook import Lorebook
@@ -17,7 +19,68 @@ from innkeeper.prompt.errors import UnknownNameError, UsageError
 if TYPE_CHECKING:
     from innkeeper.content.character import Character
 
-__all__ = ["SPECS", "TEXT_FIELDS", "V1_NAMES", "V2_DEFAULTS", "CardVersion", "field_edits", "version_edits"]
+__all__ = [
+    "DEFAULT_ASSETS",
+    "EMBEDDED",
+    "PNG_EMBEDDED",
+    "SPECS",
+    "TEXT_FIELDS",
+    "V1_NAMES",
+    "V2_DEFAULTS",
+    "Asset",
+    "CardVersion",
+    "asset_folder",
+    "field_edits",
+    "version_edits",
+]
+
+EMBEDDED: Final = ("embeded://", "embedded://")
+"""How a path inside the archive is written; the first spelling is the specification's."""
+
+PNG_EMBEDDED: Final = "__asset:"
+"""How a chunk of the card's own PNG is written."""
+
+
+class Asset(msgspec.Struct, frozen=True):
+    """One asset: what it is used as, where it is, its name and its file extension in lower case without a dot."""
+
+    type: str
+    uri: str
+    name: str = ""
+    ext: str = "unknown"
+
+    @property
+    def path(self) -> str | None:
+        """The path inside the archive, or the name of the PNG chunk, that holds it; ``None`` where neither does."""
+        for mark in (*EMBEDDED, PNG_EMBEDDED):
+            if self.uri.startswith(mark):
+                return self.uri[len(mark) :]
+        return None
+
+    @property
+    def is_default(self) -> bool:
+        """Whether the application chooses: for the icon of an image card that is the image itself."""
+        return self.uri.startswith("ccdefault:")
+
+
+DEFAULT_ASSETS: Final = (Asset("icon", "ccdefault:", "main", "png"),)
+"""What a card without ``assets`` has."""
+
+_FOLDERS: Final = {
+    "images": ("png", "jpg", "jpeg", "webp", "avif", "gif", "apng", "bmp", "svg"),
+    "audio": ("mp3", "ogg", "wav", "flac", "m4a", "opus"),
+    "video": ("mp4", "webm", "mkv", "mov"),
+    "3d": ("mmd", "obj", "glb", "gltf", "vrm", "fbx"),
+    "ai": ("safetensors", "ckpt", "onnx", "gguf"),
+    "fonts": ("otf", "ttf", "woff", "woff2"),
+    "code": ("lua", "js", "py"),
+}
+
+
+def asset_folder(type_: str, ext: str) -> str:
+    """The folder in which a CHARX archive keeps an asset (*CHARX*)."""
+    kind = next((name for name, extensions in _FOLDERS.items() if ext in extensions), "other")
+    return f"assets/{type_ or 'other'}/{kind}"
 
 
 class CardVersion(StrEnum):

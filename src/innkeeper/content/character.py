@@ -14,12 +14,20 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.content.asset import DEFAULT_ASSETS, Asset
-from innkeeper.content.card_versions import SPECS, TEXT_FIELDS, V1_NAMES, CardVersion, field_edits, version_edits
+from innkeeper.content.card_versions import (
+    DEFAULT_ASSETS,
+    SPECS,
+    TEXT_FIELDS,
+    V1_NAMES,
+    Asset,
+    CardVersion,
+    field_edits,
+    version_edits,
+)
 from innkeeper.content.errors import CARD_HINT, LIMITS, AssetError, Limits, WrongKindError
 from innkeeper.content.finding import Finding, Level, Path, shown
 from innkeeper.content.json.document import Document, remembered
-from innkeeper.content.json.kinds import kind_of_json
+from innkeeper.content.json.json_asset import kind_of_json
 from innkeeper.content.json.record import FindingCollector, Record, as_integer, as_number, as_role
 from innkeeper.content.json.text import encode_json
 from innkeeper.content.lorebook import Lorebook, read_lorebook

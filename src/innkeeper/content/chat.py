@@ -16,7 +16,7 @@ from innkeeper.content.errors import LIMITS, AssetError, Limits, WrongKindError,
 from innkeeper.content.finding import Finding, Path, show_path
 from innkeeper.content.json import ABSENT
 from innkeeper.content.json.document import Document
-from innkeeper.content.json.kinds import kind_of_json
+from innkeeper.content.json.json_asset import kind_of_json
 from innkeeper.content.json.record import as_text
 from innkeeper.content.json.text import decode_json, decode_text, encode_json
 from innkeeper.prompt.data import thaw

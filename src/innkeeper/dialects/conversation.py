@@ -20,9 +20,8 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.dialects.errors import option_error
 from innkeeper.dialects.media import unsupported
-from innkeeper.dialects.report import Report
+from innkeeper.dialects.report import Report, option_error
 from innkeeper.dialects.tools import paired
 from innkeeper.dialects.turn import ASSISTANT, RESULTS, SYSTEM, USER, Turn, read_turn, replace
 from innkeeper.prompt.message import Message

@@ -15,8 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.dialects.errors import option_error
-from innkeeper.dialects.report import Report, jsonable
+from innkeeper.dialects.report import Report, jsonable, option_error
 from innkeeper.prompt.data import deep_merge
 from innkeeper.prompt.note import NoteKind
 

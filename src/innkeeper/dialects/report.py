@@ -1,22 +1,30 @@
-"""Report: what one conversion could not carry or had to change, gathered so that equal facts are one note.
+"""Report: what one conversion could not carry or had to change, and what is raised where it cannot go on.
 
-Metadata, schemas and options become plain JSON data here, whatever they hold, with a note for what does not.
+Facts are gathered so that equal ones are one note. Metadata, schemas and options become plain JSON data here, whatever they
+hold, with a note for what does not.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
 
 from innkeeper.prompt.data import FrozenDict
-from innkeeper.prompt.errors import LimitError, Where
+from innkeeper.prompt.errors import ConfigError, LimitError, Where
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.prompt.text import scalar_text
 
-__all__ = ["MAX_DATA_DEPTH", "Report", "compact", "jsonable", "object_of"]
+__all__ = ["MAX_DATA_DEPTH", "Report", "compact", "jsonable", "object_of", "option_error"]
+
+
+def option_error(dialect: str, option: str, value: Any, allowed: Iterable[str]) -> ConfigError:
+    """The error for an option of a dialect with a value that it does not take."""
+    message = f"{dialect}: option {option!r} cannot be {value!r:.60}"
+    return ConfigError(message, hint=f"it can be: {', '.join(allowed)}")
+
 
 MAX_DATA_DEPTH: Final = 100
 """How deep metadata, tool schemas, tool arguments and options may nest."""

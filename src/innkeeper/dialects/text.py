@@ -12,10 +12,9 @@ import msgspec
 
 from innkeeper.dialects.base import BaseDialect
 from innkeeper.dialects.conversation import Conversation, Rules, converse, merged, with_system
-from innkeeper.dialects.errors import option_error
 from innkeeper.dialects.options import Table, as_is, neutral, stop_list
 from innkeeper.dialects.providers.openai import definition
-from innkeeper.dialects.report import Report, jsonable
+from innkeeper.dialects.report import Report, jsonable, option_error
 from innkeeper.dialects.turn import ASSISTANT, SYSTEM, USER, Turn
 from innkeeper.prompt.dialect import Tool
 from innkeeper.prompt.errors import ConfigError, UnknownNameError

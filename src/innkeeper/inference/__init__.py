@@ -10,9 +10,9 @@ from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
     from innkeeper.inference.capabilities import Capabilities as Capabilities
-    from innkeeper.inference.client.async_client import AsyncClient as AsyncClient
     from innkeeper.inference.client.chat import ChatReply as ChatReply
-    from innkeeper.inference.client.sync_client import Client as Client
+    from innkeeper.inference.client.clients import AsyncClient as AsyncClient
+    from innkeeper.inference.client.clients import Client as Client
     from innkeeper.inference.client.watch import cancelled_by as cancelled_by
     from innkeeper.inference.client.wire import Response as Response
     from innkeeper.inference.fake.provider import AsyncFakeClient as AsyncFakeClient
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
     from innkeeper.inference.tools.definition import ToolRegistry as ToolRegistry
 
 _HOMES: Final = {
-    "AsyncClient": "client.async_client",
+    "AsyncClient": "client.clients",
     "AsyncDirectivesRunner": "run.directives",
     "AsyncFakeClient": "fake.provider",
     "AsyncPromptRunner": "run.runner",
     "AsyncToolLoopRunner": "run.tool_loop",
     "Capabilities": "capabilities",
     "ChatReply": "client.chat",
-    "Client": "client.sync_client",
+    "Client": "client.clients",
     "DirectivesResult": "run.directives",
     "DirectivesRunner": "run.directives",
     "EchoServer": "fake.provider",

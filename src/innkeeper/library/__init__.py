@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from innkeeper.library.db.engine import Database as Database
     from innkeeper.library.db.queries import query as query
     from innkeeper.library.library import Library as Library
-    from innkeeper.library.models.measure import CLIP as CLIP
-    from innkeeper.library.models.measure import Measure as Measure
-    from innkeeper.library.models.measure import TokenizerSpec as TokenizerSpec
+    from innkeeper.library.models.facts import CLIP as CLIP
+    from innkeeper.library.models.facts import Measure as Measure
+    from innkeeper.library.models.facts import TokenizerSpec as TokenizerSpec
     from innkeeper.library.options import Options as Options
-    from innkeeper.library.prepare.budgets import Budget as Budget
-    from innkeeper.library.prepare.budgets import budget_of as budget_of
     from innkeeper.library.prepare.conversation import template_values as template_values
     from innkeeper.library.prepare.conversation import use_case_for as use_case_for
     from innkeeper.library.prepare.request import PreparedPrompt as PreparedPrompt
     from innkeeper.library.prepare.request import PrepareRequest as PrepareRequest
     from innkeeper.library.prepare.request import RenderedAnswer as RenderedAnswer
     from innkeeper.library.prepare.request import Resolved as Resolved
+    from innkeeper.library.prepare.segments import Budget as Budget
     from innkeeper.library.prepare.segments import Role as Role
     from innkeeper.library.prepare.segments import Segment as Segment
+    from innkeeper.library.prepare.segments import budget_of as budget_of
     from innkeeper.library.prepare.segments import compress as compress
     from innkeeper.library.templates.partials import compose as compose
     from innkeeper.library.templates.partials import impact as impact
@@ -64,24 +64,24 @@ if TYPE_CHECKING:
     from innkeeper.library.tier import effective_tier as effective_tier
     from innkeeper.library.tiers.detector import Classifier as Classifier
     from innkeeper.library.tiers.detector import Detector as Detector
+    from innkeeper.library.tiers.gate import AgeVerification as AgeVerification
     from innkeeper.library.tiers.gate import TextKind as TextKind
+    from innkeeper.library.tiers.gate import Thresholds as Thresholds
     from innkeeper.library.tiers.gate import TierGate as TierGate
-    from innkeeper.library.tiers.policy import AgeVerification as AgeVerification
-    from innkeeper.library.tiers.policy import Thresholds as Thresholds
-    from innkeeper.library.tiers.policy import TierPolicy as TierPolicy
-    from innkeeper.library.tiers.policy import account_ceiling as account_ceiling
-    from innkeeper.library.tiers.policy import character_ceiling as character_ceiling
+    from innkeeper.library.tiers.gate import TierPolicy as TierPolicy
+    from innkeeper.library.tiers.gate import account_ceiling as account_ceiling
+    from innkeeper.library.tiers.gate import character_ceiling as character_ceiling
     from innkeeper.library.vault.keys import EnvironmentKeys as EnvironmentKeys
     from innkeeper.library.vault.keys import FileKeys as FileKeys
     from innkeeper.library.vault.keys import SystemKeys as SystemKeys
     from innkeeper.library.vault.vault import Vault as Vault
 
 _HOMES: Final = {
-    "AgeVerification": "tiers.policy",
+    "AgeVerification": "tiers.gate",
     "AnswerSource": "catalogue.catalogue",
     "Authoring": "authoring",
-    "Budget": "prepare.budgets",
-    "CLIP": "models.measure",
+    "Budget": "prepare.segments",
+    "CLIP": "models.facts",
     "Catalogue": "catalogue.catalogue",
     "Ceilings": "tier",
     "Classifier": "tiers.detector",
@@ -94,7 +94,7 @@ _HOMES: Final = {
     "Labelled": "templates.template",
     "Library": "library",
     "MatchLevel": "templates.template",
-    "Measure": "models.measure",
+    "Measure": "models.facts",
     "Options": "options",
     "PARTIAL": "templates.template",
     "PRODUCTION": "templates.template",
@@ -118,17 +118,17 @@ _HOMES: Final = {
     "TemplateStore": "templates.store",
     "TemplateVersion": "templates.template",
     "TextKind": "tiers.gate",
-    "Thresholds": "tiers.policy",
+    "Thresholds": "tiers.gate",
     "Tier": "tier",
     "TierDecision": "tier",
     "TierGate": "tiers.gate",
-    "TierPolicy": "tiers.policy",
-    "TokenizerSpec": "models.measure",
+    "TierPolicy": "tiers.gate",
+    "TokenizerSpec": "models.facts",
     "Variable": "templates.template",
     "Vault": "vault.vault",
-    "account_ceiling": "tiers.policy",
-    "budget_of": "prepare.budgets",
-    "character_ceiling": "tiers.policy",
+    "account_ceiling": "tiers.gate",
+    "budget_of": "prepare.segments",
+    "character_ceiling": "tiers.gate",
     "compose": "templates.partials",
     "compress": "prepare.segments",
     "effective_tier": "tier",

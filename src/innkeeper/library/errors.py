@@ -38,10 +38,11 @@ Backups, snapshots and detection lists that cannot be read raise `FormatError`, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
 from innkeeper.macros.engine.errors import MacroLimitError as TemplateLimitError
 from innkeeper.macros.engine.errors import MacroSyntaxError as TemplateSyntaxError
@@ -51,6 +52,7 @@ from innkeeper.prompt.errors import (
     InputError,
     UnavailableError,
     UsageError,
+    Where,
 )
 
 __all__ = [
@@ -79,6 +81,8 @@ __all__ = [
     "VaultKeyError",
     "VaultKeyMissingError",
     "near_names",
+    "need",
+    "need_texts",
     "with_near",
 ]
 
@@ -286,3 +290,36 @@ def near_names(name: str, known: Callable[[], Iterable[str]]) -> Iterator[None]:
     except NotFoundError as error:
         names = tuple(known())
         raise (error if name in names else with_near(error, name, names)) from error.__cause__
+
+
+_UNHELD: Final = re.compile("[\0\ud800-\udfff]")
+
+
+def need_texts(owner: Any, needed: Iterable[str], optional: Iterable[str]) -> None:
+    """Each of these fields is a text that a database holds, so that no record of it fails; those of ``optional`` may be None.
+
+    Raises `FieldError`.
+    """
+    for name in needed:
+        _need_text(name, getattr(owner, name), "text")
+    for name in optional:
+        if (value := getattr(owner, name)) is not None:
+            _need_text(name, value, "text or nothing")
+
+
+def need(name: str, value: Any, kinds: type | tuple[type, ...], what: str) -> None:
+    """A field is of one of these kinds; a truth value is no number. Raises `FieldError`."""
+    wanted = kinds if isinstance(kinds, tuple) else (kinds,)
+    if not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted):
+        _refuse(name, what, value)
+
+
+def _need_text(name: str, value: Any, what: str) -> None:
+    if not isinstance(value, str):
+        _refuse(name, what, value)
+    if not value.isalnum() and _UNHELD.search(value):
+        raise FieldError(f"{name} holds a character that cannot be stored", where=Where(path=name))
+
+
+def _refuse(name: str, what: str, value: Any) -> NoReturn:
+    raise FieldError(f"{name} must be {what}, not {type(value).__name__}", where=Where(path=name))

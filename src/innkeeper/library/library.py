@@ -22,8 +22,7 @@ from innkeeper.library.catalogue.resolver import Resolution
 from innkeeper.library.catalogue.sources import Sources, Timing
 from innkeeper.library.errors import NotFoundError, TemplateNotFoundError, TierBlockedError
 from innkeeper.library.log.metrics import Metrics
-from innkeeper.library.models.facts import ModelFacts, ceilings_of, facts_of, require_known
-from innkeeper.library.models.negatives import NegativePrompt
+from innkeeper.library.models.facts import ModelFacts, NegativePrompt, ceilings_of, facts_of, require_known
 from innkeeper.library.options import Options, database_opener
 from innkeeper.library.outside import MACHINE
 from innkeeper.library.prepare.preparation import Preparation, joined_negative, values_for, with_log
@@ -47,7 +46,7 @@ from innkeeper.tokens import default_counter
 
 if TYPE_CHECKING:
     from innkeeper.library.authoring import Authoring
-    from innkeeper.library.catalogue.follower import Follower
+    from innkeeper.library.catalogue.database_source import Follower
     from innkeeper.library.catalogue.library_database import CacheView
     from innkeeper.library.db.engine import Database
     from innkeeper.library.log.conversations import ConversationStore
@@ -122,7 +121,7 @@ class Library:
         self.close()
 
     def _follow(self) -> None:
-        from innkeeper.library.catalogue.follower import Follower
+        from innkeeper.library.catalogue.database_source import Follower
 
         self._follower = Follower(lambda: self.database.db, self.refresh)
         self._follower.start()

@@ -13,7 +13,7 @@ from innkeeper.library.outside import MACHINE, Outside
 if TYPE_CHECKING:
     from innkeeper.library.db.engine import Database
     from innkeeper.library.tiers.detector import Detector
-    from innkeeper.library.tiers.policy import TierPolicy
+    from innkeeper.library.tiers.gate import TierPolicy
     from innkeeper.library.vault.keys import KeySource
     from innkeeper.prompt.state import TokenCounter
 

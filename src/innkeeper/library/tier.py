@@ -19,7 +19,7 @@ from innkeeper.prompt.data import EMPTY, FrozenDict
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from innkeeper.library.tiers.policy import TierPolicy
+    from innkeeper.library.tiers.gate import TierPolicy
 
 __all__ = ["Ceilings", "Decision", "ScanFindings", "Span", "Tier", "TierDecision", "combined", "effective_tier"]
 

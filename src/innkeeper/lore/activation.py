@@ -13,11 +13,10 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.lore.budget import LoreBudget
 from innkeeper.lore.compiled import ACTIVATE, SUPPRESS, CompiledEntry, CompiledLore
-from innkeeper.lore.groups import GroupRules, choose
 from innkeeper.lore.keys import KeySearch
 from innkeeper.lore.matcher import ScanSources, ScanText
+from innkeeper.lore.selection import GroupRules, LoreBudget, choose
 from innkeeper.lore.settings import MAX_LOOPS, MAX_SCAN_DEPTH, LoreSettings
 from innkeeper.lore.timed import TimedEffects
 from innkeeper.lore.verdict import Reason, Verdict

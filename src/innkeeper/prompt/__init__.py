@@ -23,17 +23,22 @@ from innkeeper.prompt.errors import (
     UsageError,
     Where,
 )
-from innkeeper.prompt.hooks import HookContext, HookRegistry, InMemoryHooks
-from innkeeper.prompt.injections import Injection, InjectionPosition, InjectionRegistry, InMemoryInjections
+from innkeeper.prompt.extensions import (
+    HookContext,
+    HookRegistry,
+    Injection,
+    InjectionPosition,
+    InjectionRegistry,
+    InMemoryHooks,
+    InMemoryInjections,
+)
 from innkeeper.prompt.machine import fresh_seed, utc_now
 from innkeeper.prompt.message import Attachment, Message
-from innkeeper.prompt.note import Note, NoteKind
+from innkeeper.prompt.note import Instrumenter, Note, NoteKind, Trace, TraceCollector, TraceStep
 from innkeeper.prompt.pipeline import NoConfig, Pipeline, Step, StepConfig
 from innkeeper.prompt.plan import Plan
-from innkeeper.prompt.replay import ReplayBundle
-from innkeeper.prompt.request import BuildRequest
+from innkeeper.prompt.request import BuildRequest, ReplayBundle
 from innkeeper.prompt.state import Inputs, Ports, Result, State, TokenCounter
-from innkeeper.prompt.trace import Instrumenter, Trace, TraceCollector, TraceStep
 from innkeeper.prompt.variables import InMemoryVariables, StagedVariables, VariablesStore
 
 __all__ = [

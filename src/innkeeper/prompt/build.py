@@ -10,13 +10,12 @@ from innkeeper.prompt.context import Context
 from innkeeper.prompt.data import FrozenDict, freeze
 from innkeeper.prompt.determinism import Clock, Randomness
 from innkeeper.prompt.dialect import Dialects, Tool
-from innkeeper.prompt.display import shorten
 from innkeeper.prompt.errors import FormatError, UsageError, Where
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.request import ASSET_FIELDS, GENERATION_TYPES, BuildRequest
 from innkeeper.prompt.state import Inputs, Ports, State
-from innkeeper.prompt.text import MendingWatch, lone_in, watching
+from innkeeper.prompt.text import MendingWatch, lone_in, shorten, watching
 from innkeeper.prompt.variables import InMemoryVariables, StagedVariables
 
 if TYPE_CHECKING:

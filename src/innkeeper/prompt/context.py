@@ -1,16 +1,21 @@
-"""Context: the application's frozen snapshot for one build, with per-step overrides."""
+"""Context: the application's frozen snapshot for one build, with per-step overrides.
+
+Its sections are read as typed configurations by `read_config`, and there is one error where they do not fit.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+
+import msgspec
 
 from innkeeper.prompt.data import FrozenDict, deep_merge, freeze, key_text, thaw
-from innkeeper.prompt.errors import ConfigError, UsageError
+from innkeeper.prompt.errors import ConfigError, UsageError, Where
 
-__all__ = ["Context", "step_key", "underscore"]
+__all__ = ["Context", "read_config", "refuse_config", "section_of", "step_key", "underscore"]
 
 _ACRONYM: Final = re.compile(r"([A-Z]+)([A-Z][a-z])")
 _USUAL_TYPE: Final = "app"
@@ -162,3 +167,39 @@ def _module_configs(raw: Any) -> FrozenDict:
         merged[name] = deep_merge(merged.get(name, {}), thaw(freeze(dict(value))))
     configs: FrozenDict = freeze(merged)
     return configs
+
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+def section_of(values: Any, section: str) -> Mapping[str, Any]:
+    """The mapping under ``context[section]``; ``None`` is empty. Raises `ConfigError` for anything else."""
+    if values is None:
+        return {}
+    if not isinstance(values, Mapping):
+        refuse_config(section, f"it must be a mapping, not {type(values).__name__}")
+    found: Mapping[str, Any] = values
+    return found
+
+
+def read_config(kind: type[T], values: Mapping[str, Any], section: str) -> T:
+    """``values`` as a ``kind``. Raises `ConfigError` for unknown keys and wrong types."""
+    try:
+        return msgspec.convert(dict(values), kind, dec_hook=_frozen)
+    except msgspec.ValidationError as error:
+        keys = ", ".join(kind.__struct_fields__)
+        place = Where(asset="context", path=section)
+        raise ConfigError(f"{section}: {error}", where=place, hint=f"keys: {keys}") from error
+
+
+def refuse_config(section: str, why: str) -> None:
+    """Raise `ConfigError` about a section."""
+    msg = f"{section}: {why}"
+    raise ConfigError(msg, where=Where(asset="context", path=section))
+
+
+def _frozen(kind: type, value: Any) -> Any:
+    if kind is FrozenDict and isinstance(value, Mapping):
+        return freeze(dict(value))
+    msg = f"expected {kind.__name__}, got {type(value).__name__}"
+    raise msgspec.ValidationError(msg)

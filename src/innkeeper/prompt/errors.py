@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 import msgspec
 
-from innkeeper.prompt.display import caret, escaped, plain, printable, redact, shorten
+from innkeeper.prompt.text import caret, escaped, plain, printable, redact, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -14,15 +14,14 @@ from innkeeper.prompt.dialect import Dialects, Payload, Tool
 from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note
-from innkeeper.prompt.request import BuildRequest
+from innkeeper.prompt.request import BuildRequest, ReplayBundle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from innkeeper.prompt.replay import ReplayBundle
+    from innkeeper.prompt.note import Trace
     from innkeeper.prompt.source_map import SourceMap
     from innkeeper.prompt.state import ExplainedPlan, TokenCounter
-    from innkeeper.prompt.trace import Trace
 
 __all__ = ["FINGERPRINT_VERSION", "Plan"]
 
@@ -206,8 +205,6 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     def replay(self, dialect: str | None = None) -> ReplayBundle:
         """The request and the fingerprint it must give again. Raises `ReplayError` when it held more than data."""
-        from innkeeper.prompt.replay import ReplayBundle
-
         return ReplayBundle.of(self, dialect)
 
     def explain(self, counter: TokenCounter | None = None) -> ExplainedPlan:

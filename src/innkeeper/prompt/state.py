@@ -18,11 +18,10 @@ if TYPE_CHECKING:
     from innkeeper.prompt.context import Context
     from innkeeper.prompt.determinism import Clock, Randomness
     from innkeeper.prompt.dialect import Dialects
-    from innkeeper.prompt.hooks import HookRegistry
-    from innkeeper.prompt.injections import InjectionRegistry
+    from innkeeper.prompt.extensions import HookRegistry, InjectionRegistry
+    from innkeeper.prompt.note import Instrumenter
     from innkeeper.prompt.plan import Plan
     from innkeeper.prompt.request import BuildRequest
-    from innkeeper.prompt.trace import Instrumenter
     from innkeeper.prompt.variables import StagedVariables, VariablesStore
 
 __all__ = ["ExplainedPlan", "Inputs", "Ports", "Result", "State", "TokenCounter"]

@@ -1,13 +1,18 @@
-"""Text as the engine accepts it.
+"""Text: as the engine accepts it, and as facts are shown.
 
 Lone surrogates (halves of UTF-16 pairs, which JSON can spell) become U+FFFD one for one, so offsets stay right; a `MendingWatch`
 counts them. Everything else, NUL included, stays as it is. Text without any costs nothing more; where there are some, the
 data are searched once more for their places.
+
+What is shown is safe on a terminal, has its secrets blotted out, and makes JSON-ready data of any object. All of that is total:
+it raises nothing, since it runs while an error is on its way.
 """
 
 from __future__ import annotations
 
+import math
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -18,12 +23,17 @@ import msgspec
 __all__ = [
     "Mended",
     "MendingWatch",
+    "caret",
+    "escaped",
     "lone_in",
     "mended_in",
+    "plain",
+    "printable",
+    "redact",
     "scalar_text",
+    "shorten",
     "watching",
 ]
-
 
 _LONE: Final = re.compile("[\ud800-\udfff]")
 
@@ -91,3 +101,115 @@ def lone_in(value: Any, path: str) -> Iterator[tuple[str, int]]:
     elif isinstance(value, (list, tuple)):
         for index, item in enumerate(value):
             yield from lone_in(item, f"{path}[{index}]")
+
+
+_DEPTH: Final = 8
+_ITEMS: Final = 100
+_TEXT: Final = 2_000
+
+_CONTROL: Final = {code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\t\n"}
+_INVISIBLE: Final = dict.fromkeys((*range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), "\ufffd")
+_SAFE: Final = _CONTROL | _INVISIBLE
+
+_DIGITS_WITHIN: Final = r"[\"']?(?=[^\s\"',;]{0,200}\d)([^\s\"',;)}\]]{8,})"
+_SECRETS: Final = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"\b(?:bearer|basic)\s+([\w.~+/=-]{16,})",
+        r"://[^\s/:@]{0,200}:([^\s/@]{1,200})@",
+        r"[?&](?:api[_-]?key|key|(?:access[_-]?)?token|secret|password|sig(?:nature)?)=([^\s&#\"']+)",
+        r"\b(?:api[_-]?key|authorization|password|secret|access[_-]?token)[\"']?\s{0,3}[:=]\s{0,3}" + _DIGITS_WITHIN,
+        r"\b((?:sk|pk|rk|xai|gsk|hf|ghp|glpat)[-_][\w-]{16,}|AIza[\w-]{30,})",
+    )
+)
+_SECRET_NAME: Final = re.compile(
+    r"(?:^|[_-])(?:(?:api|access|private|secret)[_-]?key|token|secret|password|passwd|authorization|cookie|credentials?)$",
+    re.IGNORECASE,
+)
+
+
+def printable(text: str) -> str:
+    """``text`` with control characters as their pictures and direction overrides as U+FFFD, one for one."""
+    text = scalar_text(text)
+    return text if text.isascii() and text.isprintable() else text.translate(_SAFE)
+
+
+def escaped(text: str) -> str:
+    r"""``text`` with whatever does not print (control characters, overrides, lone surrogates) as escapes: ``\x1b``."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() or c in "\n\t" or unicodedata.category(c) == "Zs" else ascii(c)[1:-1] for c in text
+    )
+
+
+def redact(text: str) -> str:
+    """``text`` with what looks like a secret as asterisks, one for one: bearer tokens, keys of known shapes, URL passwords."""
+    for pattern in _SECRETS:
+        text = pattern.sub(_blot, text)
+    return text
+
+
+def _blot(match: re.Match[str]) -> str:
+    start, end = (offset - match.start() for offset in match.span(1))
+    return match[0][:start] + "*" * (end - start) + match[0][end:]
+
+
+def caret(excerpt: str, column: int) -> str:
+    """Blanks as wide as the first ``column`` - 1 characters of ``excerpt`` are on a terminal, and a caret."""
+    return "".join(map(_blank, excerpt[: max(column - 1, 0)])) + "^"
+
+
+def _blank(character: str) -> str:
+    if character == "\t":
+        return character
+    if unicodedata.combining(character):
+        return ""
+    return "  " if unicodedata.east_asian_width(character) in "WF" else " "
+
+
+def shorten(text: str, length: int) -> str:
+    """``text``, or its first ``length`` - 1 characters and an ellipsis."""
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """Any object as data that every JSON writer takes: short, finite, with secrets blotted out. Never raises."""
+    if value is None or isinstance(value, (bool, int, float)):
+        return _number(value)
+    if isinstance(value, str):
+        return shorten(redact(scalar_text(str(value))), _TEXT)
+    if depth >= _DEPTH:
+        return "…"
+    if isinstance(value, msgspec.Struct):
+        value = {name: getattr(value, name, None) for name in value.__struct_fields__}
+    if isinstance(value, Mapping):
+        return {
+            shorten(scalar_text(key if type(key) is str else _text_of(key)), _ITEMS): _value(key, item, depth + 1)
+            for key, item in list(value.items())[:_ITEMS]
+        }
+    if isinstance(value, (set, frozenset)):
+        value = sorted(value, key=_text_of)
+    if isinstance(value, (list, tuple)):
+        return [plain(item, depth + 1) for item in value[:_ITEMS]]
+    return shorten(redact(scalar_text(_text_of(value))), _TEXT)
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 2**63:
+        return f"{float(value):e}" if abs(value) < 2**1000 else "a huge number"
+    return value
+
+
+def _value(key: Any, item: Any, depth: int) -> Any:
+    secret = isinstance(key, str) and isinstance(item, (str, bytes)) and _SECRET_NAME.search(key)
+    return "***" if secret else plain(item, depth)
+
+
+def _text_of(value: Any) -> str:
+    try:
+        return str(value)
+    except Exception:  # noqa: BLE001 - foreign code, while an error is on its way
+        return f"<{type(value).__name__}>"

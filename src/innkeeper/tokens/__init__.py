@@ -12,19 +12,29 @@ Importing this package loads no tokenizer; the first count does. Nothing is ever
 from innkeeper.prompt.errors import FormatError
 from innkeeper.prompt.memo import Memo
 from innkeeper.tokens.counter import SHARED_MEMO, Choice, Counter, Preloaded, default_counter
-from innkeeper.tokens.engines.engine import Engine, Foreign, Tokenization
+from innkeeper.tokens.engines.engine import Engine, Foreign, Tokenization, TokenizerUnavailableError
 from innkeeper.tokens.engines.heuristic import CharsPerToken, Estimate, Utf8Bytes, estimator
 from innkeeper.tokens.engines.server import SERVER_RULES, AskServer, ServerRule
-from innkeeper.tokens.errors import TokenizerUnavailableError
 from innkeeper.tokens.estimators import EstimatorCounter, counter_of
-from innkeeper.tokens.framing import ANTHROPIC, FRAMINGS, GOOGLE, NO_FRAMING, OPENAI, Framing, framing
+from innkeeper.tokens.framing import (
+    ANTHROPIC,
+    FRAMINGS,
+    GOOGLE,
+    NO_FRAMING,
+    OPENAI,
+    TOOL_RULES,
+    Framing,
+    ToolCount,
+    ToolRule,
+    count_tools,
+    framing,
+)
 from innkeeper.tokens.inspector import Inspection, MessageInspection, Totals, inspect_messages
 from innkeeper.tokens.registry import Entry
 from innkeeper.tokens.sillytavern import SILLYTAVERN_TOKENIZERS, SillyTavernTokenizer, sillytavern_tokenizer
 from innkeeper.tokens.table.calibration import PROFILES, Profile
 from innkeeper.tokens.table.models import FAMILIES, MODELS, Family, ModelTable, Way, bare_model_id, canonical_model_hint
 from innkeeper.tokens.table.vocabulary import VOCABULARIES, Carrier, Vocabularies, Vocabulary
-from innkeeper.tokens.tools import TOOL_RULES, ToolCount, ToolRule, count_tools
 
 __all__ = [
     "ANTHROPIC",

@@ -13,9 +13,9 @@ import msgspec
 from innkeeper.prompt.errors import UnknownNameError
 from innkeeper.prompt.text import scalar_text
 from innkeeper.tokens.counter import Counter
+from innkeeper.tokens.engines.engine import TokenizerUnavailableError
 from innkeeper.tokens.engines.heuristic import Utf8Bytes
 from innkeeper.tokens.engines.loading import available, engine_of
-from innkeeper.tokens.errors import TokenizerUnavailableError
 from innkeeper.tokens.framing import FRAMINGS, Framing
 from innkeeper.tokens.table.vocabulary import VOCABULARIES
 

@@ -11,7 +11,7 @@ from innkeeper.cli.talk.conversation import Conversation, ModelHandle, asked, na
 from innkeeper.content.chat import Chat
 from innkeeper.content.files.loading import load_chat
 from innkeeper.dialects import DIALECTS
-from innkeeper.inference.client.sync_client import Client
+from innkeeper.inference.client.clients import Client
 from innkeeper.inference.local import model as local
 from innkeeper.inference.local.model import LocalModel
 from innkeeper.prompt import Block, BuildRequest, ConfigError, Message, Plan, Ports, ProviderError, UsageError

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from innkeeper.content import AssetError, CardFile, Character, JsonError, Level, card_bytes, open_card
-from innkeeper.content.asset import asset_folder
+from innkeeper.content.card_versions import asset_folder
 from innkeeper.prompt.errors import InnkeeperError, UsageError
 from tests import shared
 from tests.content.builders import archive, attempt, card_json, card_png, cards

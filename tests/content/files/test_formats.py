@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from innkeeper.content import LIMITS, AssetError, CardFile, Character, Sniffed, card_bytes, open_card, save_card, sniff
 from innkeeper.content.files.format import Format, OpenFile
 from innkeeper.content.files.formats import FORMATS
-from innkeeper.content.json.kinds import kind_of_json
+from innkeeper.content.json.json_asset import kind_of_json
 from innkeeper.prompt.errors import LimitError, UsageError
 from tests import shared
 from tests.content.builders import archive, card, card_json, card_png, png, values

@@ -1,4 +1,4 @@
-"""Typed fields over a JSON object that is kept."""
+"""What kind of document JSON is, by its keys."""
 
 from __future__ import annotations
 
@@ -12,8 +12,74 @@ from hypothesis import strategies as st
 
 from innkeeper.content.errors import AssetError, JsonError
 from innkeeper.content.json.document import Document
-from innkeeper.content.json.json_asset import JsonAsset
+from innkeeper.content.json.json_asset import JSON_KINDS, JsonAsset, kind_of_json
 from innkeeper.prompt.errors import InputError, UnknownNameError, UsageError
+
+KINDS: list[tuple[str, Any]] = [
+    ("character", {"spec": "chara_card_v3"}),
+    ("character", {"data": {"name": "Mira", "first_mes": "Hi"}}),
+    ("character", {"name": "Mira", "description": "A clockmaker.", "personality": "calm"}),
+    ("character", {"char_name": "Mira", "char_greeting": "Hi"}),
+    ("character", {"name": "Mira", "message": ["Hi"], "type": "sandbox"}),
+    ("byaf character", {"persona": "", "loreItems": [], "displayName": "Mira"}),
+    ("byaf manifest", {"characters": [], "scenarios": [], "schemaVersion": 1}),
+    ("lorebook", {"entries": {}}),
+    ("lorebook", {"spec": "lorebook_v3"}),
+    ("lorebook", {"type": "risu", "data": []}),
+    ("master export", {"instruct": {}, "context": {}}),
+    ("chat header", {"user_name": "Ann", "character_name": "Mira"}),
+    ("chat message", {"mes": "Hi", "is_user": False}),
+    ("chat preset", {"prompt_order": []}),
+    ("instruct template", {"input_sequence": "", "output_sequence": ""}),
+    ("context template", {"story_string": ""}),
+    ("reasoning template", {"prefix": "", "suffix": "", "separator": ""}),
+    ("text preset", {"temp": 1, "top_p": 1, "top_k": 0}),
+    ("tavernkit preset", {"tavernkit_preset_version": 1}),
+    ("system prompt", {"name": "Plain", "content": "Write."}),
+    ("persona", {"name": "Ann", "description": ""}),
+    ("persona", {"personas": {}}),
+    ("chat", {"messages": []}),
+    ("chat", [{"role": "user"}]),
+    ("chat", [None, {"mes": "Hi"}]),
+    ("lorebook", [{"keys": []}]),
+    ("unknown", [{"name": "Mira"}]),
+    ("unknown", {"name": "Mira", "description": 1, "data": {}}),
+    ("unknown", {"instruct": "", "context": []}),
+    ("unknown", {"spec": "something else", "name": "Mira", "description": "x"}),
+]
+
+
+@pytest.mark.parametrize(("kind", "tree"), KINDS)
+def test_a_kind_is_known_by_its_keys(kind: str, tree: Any) -> None:
+    """The first kind whose test holds counts, and what none of them knows is unknown."""
+    assert kind_of_json(tree) == kind
+
+
+def test_every_kind_has_an_example_here() -> None:
+    """No kind is without a document that is of it."""
+    assert {kind for kind, _ in KINDS} == {*JSON_KINDS, "unknown"}
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["spec", "data", "name", "message", "entries", "type", "personas", "messages", "char_name"]
+            ),
+            inner,
+            max_size=5,
+        )
+    ),
+    max_leaves=6,
+)
+
+
+@given(JSON)
+def test_any_tree_has_a_kind(tree: Any) -> None:
+    """Whatever stands under the keys, a document is of a known kind or unknown."""
+    assert kind_of_json(tree) in {*JSON_KINDS, "unknown"}
 
 
 class Colour(StrEnum):
@@ -114,13 +180,13 @@ def test_a_copy_is_the_callers_own() -> None:
     assert lamp.raw == {"extra": {"a": [1]}}
 
 
-JSON = (
+JSON_ASSET_JSON = (
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5)
 )
 FIELDS = ("name", "title", "label", "lit", "watts", "height", "role", "colour", "extra")
 
 
-@given(st.dictionaries(st.sampled_from(FIELDS), JSON | st.lists(JSON, max_size=2)))
+@given(st.dictionaries(st.sampled_from(FIELDS), JSON_ASSET_JSON | st.lists(JSON_ASSET_JSON, max_size=2)))
 def test_any_object_is_read_and_kept(raw: dict[str, Any]) -> None:
     """Whatever stands in the fields, the asset is read and the object is kept as it was."""
     assert Lamp.of(raw).to_dict() == raw

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from innkeeper.inference.client.async_client import AsyncClient
+from innkeeper.inference.client.clients import AsyncClient, Client
 from innkeeper.inference.client.endpoint import Endpoint
-from innkeeper.inference.client.sync_client import Client
 from innkeeper.inference.client.watch import Watch, cancelled_by, check_cancelled
 from innkeeper.inference.errors import CANCEL_INTERVAL, ProviderTimeoutError, RequestCancelledError
 from innkeeper.inference.fake.provider import EchoServer

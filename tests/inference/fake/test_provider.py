@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
+from innkeeper.inference.client.clients import Client
 from innkeeper.inference.client.exchange import ask
-from innkeeper.inference.client.sync_client import Client
 from innkeeper.inference.errors import HttpError, ProviderTimeoutError
 from innkeeper.inference.fake.provider import EchoServer, FakeClient
 from innkeeper.inference.fake.script import Answer, FakeReply, Fault, Script, route

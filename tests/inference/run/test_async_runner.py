@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.inference.client.async_client import AsyncClient
+from innkeeper.inference.client.clients import AsyncClient
 from innkeeper.inference.client.wire import Response
 from innkeeper.inference.errors import DecodeError, HttpError, PreflightError, RequestCancelledError
 from innkeeper.inference.fake.provider import AsyncFakeClient, EchoServer, FakeClient

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.inference.client.sync_client import Client
+from innkeeper.inference.client.clients import Client
 from innkeeper.inference.client.wire import Response
 from innkeeper.inference.errors import HttpError, ToolUseError
 from innkeeper.inference.fake.provider import AsyncFakeClient, EchoServer, FakeClient

@@ -1,20 +1,123 @@
-"""Which database a URL names, and an engine for a file of SQLite."""
+"""From drivers' errors to ours: every code has its kind, and no value of a row gets into the text."""
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from innkeeper.library.db.connection import URL_VARIABLE, find_target, make_engine
-from innkeeper.library.errors import DatabaseMissingError
-from innkeeper.prompt.errors import ConfigError
+from innkeeper.library.db.connection import URL_VARIABLE, find_target, make_engine, translate, translated
+from innkeeper.library.errors import (
+    AlreadyExistsError,
+    ConflictError,
+    DatabaseCorruptError,
+    DatabaseError,
+    DatabaseLockedError,
+    DatabaseMissingError,
+    DatabaseReadOnlyError,
+    DatabaseUnreachableError,
+    FieldError,
+    SchemaError,
+)
+from innkeeper.prompt.errors import ConfigError, InnkeeperError
+
+
+class InterfaceError(Exception):
+    """A driver's error of this name, as pg8000 and others have it."""
+
+
+class DataError(Exception):
+    """A driver's error of this name."""
+
+
+class StateError(Exception):
+    """An error that carries its state as an attribute, as psycopg's do."""
+
+    def __init__(self, state: str) -> None:
+        super().__init__("told by an attribute")
+        self.sqlstate = state
+
+
+def server(state: str, **facts: str) -> Exception:
+    """An error of the server, as pg8000 gives it."""
+    return Exception({"C": state, "M": "told", "D": "Key (name)=(secret) exists", **facts})
+
+
+def sqlite(code: int, text: str = "told") -> sqlite3.Error:
+    """An error of SQLite."""
+    error = sqlite3.OperationalError(text)
+    error.sqlite_errorcode = code
+    return error
 
 
 @dataclass(frozen=True)
 class Case:
+    id: str
+    error: BaseException
+    kind: type[InnkeeperError]
+
+
+CASES = [
+    Case("lost", server("08006"), DatabaseUnreachableError),
+    Case("password", server("28P01"), DatabaseUnreachableError),
+    Case("no database", server("3D000"), DatabaseUnreachableError),
+    Case("shutting down", server("57P01"), DatabaseUnreachableError),
+    Case("cancelled", server("57014"), DatabaseLockedError),
+    Case("disk full", server("53100"), DatabaseReadOnlyError),
+    Case("too many connections", server("53300"), DatabaseUnreachableError),
+    Case("read-only", server("25006"), DatabaseReadOnlyError),
+    Case("no right", server("42501"), DatabaseReadOnlyError),
+    Case("lock", server("55P03"), DatabaseLockedError),
+    Case("deadlock", server("40P01"), ConflictError),
+    Case("damaged", server("XX001"), DatabaseCorruptError),
+    Case("bad value", server("22003"), FieldError),
+    Case("no table", server("42P01"), SchemaError),
+    Case("unique", server("23505", n="uq_x"), AlreadyExistsError),
+    Case("two answers", server("23505", t="template_labels"), AlreadyExistsError),
+    Case("check", server("23514"), FieldError),
+    Case("something else", server("0A000"), DatabaseError),
+    Case("psycopg", StateError("53100"), DatabaseReadOnlyError),
+    Case("no state", InterfaceError("network error"), DatabaseUnreachableError),
+    Case("no state, data", DataError("x"), FieldError),
+    Case("refused", ConnectionRefusedError("refused"), DatabaseUnreachableError),
+    Case("type", TypeError("x"), FieldError),
+    Case("nothing known", LookupError("x"), DatabaseError),
+    Case("busy", sqlite(sqlite3.SQLITE_BUSY), DatabaseLockedError),
+    Case("full", sqlite(sqlite3.SQLITE_FULL), DatabaseReadOnlyError),
+    Case("read-only file", sqlite(sqlite3.SQLITE_READONLY_DBMOVED), DatabaseReadOnlyError),
+    Case("corrupt", sqlite(sqlite3.SQLITE_CORRUPT_INDEX), DatabaseCorruptError),
+    Case("no database file", sqlite(sqlite3.SQLITE_NOTADB), DatabaseCorruptError),
+    Case("cannot open", sqlite(sqlite3.SQLITE_CANTOPEN), DatabaseUnreachableError),
+    Case("input and output", sqlite(sqlite3.SQLITE_IOERR_FSYNC), DatabaseError),
+    Case("no such table", sqlite(sqlite3.SQLITE_ERROR, "no such table: x"), SchemaError),
+    Case("binding", sqlite3.InterfaceError("type 'x' is not supported"), FieldError),
+    Case("unknown", sqlite3.OperationalError("x"), DatabaseError),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_kinds(case: Case) -> None:
+    """Each code becomes its kind of error, with the place, and without what stood in the row."""
+    found = translate(case.error, "somewhere")
+    assert type(found) is case.kind
+    assert found.where is not None
+    assert found.where.asset == "somewhere"
+    assert "secret" not in found.render()
+
+
+def test_inside_the_context() -> None:
+    """Errors of the operating system become ours on the way out; our own pass as they are."""
+    with pytest.raises(DatabaseUnreachableError), translated("somewhere"):
+        raise PermissionError("no")
+    with pytest.raises(FieldError, match="mine"), translated("somewhere"):
+        raise FieldError("mine")
+
+
+@dataclass(frozen=True)
+class ConnectionCase:
     """What names a database, and what it is opened by and called."""
 
     name: str
@@ -25,23 +128,23 @@ class Case:
 
 
 PG = "postgresql+pg8000"
-CASES = [
-    Case("path", "a/b.db", "sqlite:///a/b.db", "a/b.db"),
-    Case("sqlite", "sqlite:///a/b.db", "sqlite:///a/b.db", "a/b.db"),
-    Case("variable", None, "sqlite:///v.db", "v.db", {URL_VARIABLE: "v.db"}),
-    Case("given before variable", "g.db", "sqlite:///g.db", "g.db", {URL_VARIABLE: "v.db"}),
-    Case("home", None, "sqlite:////h/innkeeper.db", "/h/innkeeper.db", {"INNKEEPER_HOME": "/h"}),
-    Case(
+CONNECTION_CASES = [
+    ConnectionCase("path", "a/b.db", "sqlite:///a/b.db", "a/b.db"),
+    ConnectionCase("sqlite", "sqlite:///a/b.db", "sqlite:///a/b.db", "a/b.db"),
+    ConnectionCase("variable", None, "sqlite:///v.db", "v.db", {URL_VARIABLE: "v.db"}),
+    ConnectionCase("given before variable", "g.db", "sqlite:///g.db", "g.db", {URL_VARIABLE: "v.db"}),
+    ConnectionCase("home", None, "sqlite:////h/innkeeper.db", "/h/innkeeper.db", {"INNKEEPER_HOME": "/h"}),
+    ConnectionCase(
         "empty variable",
         None,
         "sqlite:////h/innkeeper.db",
         "/h/innkeeper.db",
         {URL_VARIABLE: "", "INNKEEPER_HOME": "/h"},
     ),
-    Case("postgresql", "postgresql://u:p@h/n", f"{PG}://u:p@h/n", f"{PG}://u:***@h/n"),
-    Case("postgres", "postgres://h/n", f"{PG}://h/n", f"{PG}://h/n"),
-    Case("driver", "postgresql+psycopg://h/n", "postgresql+psycopg://h/n", "postgresql+psycopg://h/n"),
-    Case(
+    ConnectionCase("postgresql", "postgresql://u:p@h/n", f"{PG}://u:p@h/n", f"{PG}://u:***@h/n"),
+    ConnectionCase("postgres", "postgres://h/n", f"{PG}://h/n", f"{PG}://h/n"),
+    ConnectionCase("driver", "postgresql+psycopg://h/n", "postgresql+psycopg://h/n", "postgresql+psycopg://h/n"),
+    ConnectionCase(
         "socket",
         "postgresql://u@/n?host=/run/pg",
         f"{PG}://u@/n?unix_sock=%2Frun%2Fpg%2F.s.PGSQL.5432",
@@ -50,8 +153,8 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_the_database_that_is_named(case: Case) -> None:
+@pytest.mark.parametrize("case", CONNECTION_CASES, ids=lambda case: case.name)
+def test_the_database_that_is_named(case: ConnectionCase) -> None:
     """A path or URL counts first, then the variable, then a file in the home; errors never show the password."""
     target = find_target(case.given, case.environ)
     assert (target.url, target.place) == (case.url, case.place)

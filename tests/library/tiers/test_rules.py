@@ -11,7 +11,7 @@ from innkeeper.library.models.stores import SettingsStore
 from innkeeper.library.tier import Tier
 from innkeeper.library.tiers.detector import Detector, default_detector
 from innkeeper.library.tiers.documents import DetectionListStore, PolicyStore
-from innkeeper.library.tiers.policy import TierPolicy
+from innkeeper.library.tiers.gate import TierPolicy
 from innkeeper.library.tiers.rules import OPERATOR_VALUES, POLICY_NAME, STORE_CONTENT_DAYS, OperatorRules, rules_of
 
 LIST = {

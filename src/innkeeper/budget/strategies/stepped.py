@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from innkeeper.budget.errors import whole
+from innkeeper.budget.costing import whole
 from innkeeper.budget.report import EvictionReason
 from innkeeper.budget.strategies.strategy import BaseStrategy, by_turn, in_order, moves_of, until_fits
 from innkeeper.budget.unit import EXAMPLES, HISTORY, LORE, Unit

@@ -66,9 +66,9 @@ COMMANDS: Final[Mapping[str, CommandEntry]] = MappingProxyType(
         "lint": CommandEntry(
             "innkeeper.cli.prompt.lint:lint", "Find what in cards, lorebooks and presets can never have an effect."
         ),
-        "logs": CommandEntry("innkeeper.cli.keep.logs:logs", "Read the log of the library: calls, times, percentiles."),
+        "logs": CommandEntry("innkeeper.cli.keep.db:logs", "Read the log of the library: calls, times, percentiles."),
         "lore": CommandEntry(
-            "innkeeper.cli.prompt.lore:lore", "Try lorebooks against a chat, with a reason for every entry."
+            "innkeeper.cli.prompt.lint:lore", "Try lorebooks against a chat, with a reason for every entry."
         ),
         "model": CommandEntry(
             "innkeeper.cli.keep.catalogue:model", "Keep the catalogue of models that the library answers for."
@@ -80,11 +80,11 @@ COMMANDS: Final[Mapping[str, CommandEntry]] = MappingProxyType(
             "innkeeper.cli.keep.catalogue:negative", "Keep fragments of negative prompts, and see them joined."
         ),
         "parity": CommandEntry(
-            "innkeeper.cli.prompt.replay:parity", "Run golden cases of the originals and show where we differ."
+            "innkeeper.cli.prompt.build:parity", "Run golden cases of the originals and show where we differ."
         ),
         "provider": CommandEntry("innkeeper.cli.keep.catalogue:provider", "Keep the providers of models."),
         "replay": CommandEntry(
-            "innkeeper.cli.prompt.replay:replay", "Build a recorded prompt again and compare the bytes."
+            "innkeeper.cli.prompt.build:replay", "Build a recorded prompt again and compare the bytes."
         ),
         "serve": CommandEntry("innkeeper.cli.app.service:serve", "Answer HTTP calls of prompt operations."),
         "template": CommandEntry(

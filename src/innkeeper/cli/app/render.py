@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 from msgspec import structs
 
 from innkeeper.prompt import UnknownNameError
-from innkeeper.prompt.display import printable, shorten
+from innkeeper.prompt.text import printable, shorten
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -81,7 +81,7 @@ def ceilings(library: Library, age_record: Path | None, **more: Any) -> Ceilings
     import msgspec
 
     from innkeeper.library.tier import Ceilings
-    from innkeeper.library.tiers.policy import AgeVerification, account_ceiling
+    from innkeeper.library.tiers.gate import AgeVerification, account_ceiling
     from innkeeper.prompt.errors import FormatError, Where
 
     record = None

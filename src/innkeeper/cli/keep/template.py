@@ -185,7 +185,7 @@ def diff(name: str, before: str | None, after: str | None, url: str | None, *, a
     """
     import msgspec
 
-    from innkeeper.library.templates.diffs import diff as compare
+    from innkeeper.library.templates.publish import diff as compare
 
     with opened(url) as library:
         later = _named(library, name, after)
@@ -256,7 +256,7 @@ def validate(
 
 
 def _of_file(library: Library, path: Path) -> TemplateVersion:
-    from innkeeper.library.transfer.draft_file import parse_draft
+    from innkeeper.library.transfer.format import parse_draft
 
     draft = parse_draft(read_bytes(path), asset="<stdin>" if str(path) == "-" else str(path)).draft()
     return draft.numbered("draft", 1, library.db.now())

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from innkeeper.library.library import Library
     from innkeeper.library.templates.store import LabelEvent
     from innkeeper.library.templates.template import TemplateVersion
-    from innkeeper.library.transfer.draft_file import DraftFile
-    from innkeeper.library.transfer.format import Parsed
+    from innkeeper.library.transfer.format import DraftFile, Parsed
 
 __all__ = ["create", "edit", "export", "import_", "label", "publish", "rollback"]
 
@@ -73,7 +72,7 @@ def _drafted(name: str | None, path: Path | None, options: dict[str, Any]) -> Dr
     """The draft of a file, or of options; what options say counts over the file."""
     import msgspec
 
-    from innkeeper.library.transfer.draft_file import DraftFile, parse_draft
+    from innkeeper.library.transfer.format import DraftFile, parse_draft
 
     text, text_from = options["text"], options["text_from"]
     if text is not None and text_from is not None:
@@ -141,7 +140,7 @@ def edit(
     """
     import msgspec
 
-    from innkeeper.library.transfer.draft_file import DraftFile, parse_draft
+    from innkeeper.library.transfer.format import DraftFile, parse_draft
 
     with opened(url) as library:
         latest = library.authoring.get(name)
@@ -169,7 +168,7 @@ def _same_name(name: str, found: str) -> str:
 
 def _edited(file: DraftFile) -> DraftFile:
     """The file after somebody has edited it; what they wrote is kept where it cannot be read."""
-    from innkeeper.library.transfer.draft_file import draft_text, parse_draft
+    from innkeeper.library.transfer.format import draft_text, parse_draft
     from innkeeper.prompt.errors import InnkeeperError
 
     text = draft_text(file).decode()

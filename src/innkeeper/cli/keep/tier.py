@@ -49,8 +49,7 @@ def check(
     The answer tells places and categories, never the text. A block is recorded as an audit event.
     """
     from innkeeper.library.prepare.request import tier_facts
-    from innkeeper.library.tiers.gate import TextKind
-    from innkeeper.library.tiers.policy import character_ceiling
+    from innkeeper.library.tiers.gate import TextKind, character_ceiling
     from innkeeper.prompt.errors import UnknownNameError
 
     if text is not None and path is not None:

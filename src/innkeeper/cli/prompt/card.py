@@ -257,7 +257,7 @@ def _plain(text: str) -> Any:
     """Text of a card for the terminal: no markup, no control characters."""
     from rich.text import Text
 
-    from innkeeper.prompt.display import printable
+    from innkeeper.prompt.text import printable
 
     return Text(printable(text))
 
@@ -278,7 +278,7 @@ def _report(file: str, *, lenient: bool, strict: bool) -> dict[str, Any]:
 
 
 def _report_lines(report: dict[str, Any]) -> list[str]:
-    from innkeeper.prompt.display import printable
+    from innkeeper.prompt.text import printable
 
     lines = [f"{report['file']}: {'ok' if report['ok'] else 'not ok'}"]
     if "error" in report:
@@ -290,13 +290,13 @@ def _report_lines(report: dict[str, Any]) -> list[str]:
 
 
 def _finding_lines(findings: Iterable[Finding]) -> list[str]:
-    from innkeeper.prompt.display import printable
+    from innkeeper.prompt.text import printable
 
     return [printable(f"{finding.level.value}: {finding}") for finding in findings]
 
 
 def _difference_lines(found: Iterable[Difference]) -> list[str]:
-    from innkeeper.prompt.display import printable
+    from innkeeper.prompt.text import printable
 
     lines = []
     for item in found:

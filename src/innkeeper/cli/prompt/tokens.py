@@ -109,7 +109,7 @@ def _table(rows: list[dict[str, Any]], size: dict[str, int]) -> None:
     from rich.table import Table
 
     from innkeeper.cli.app.render import console
-    from innkeeper.prompt.display import printable
+    from innkeeper.prompt.text import printable
 
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.add_column("model", no_wrap=True)

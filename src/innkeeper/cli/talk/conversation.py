@@ -314,7 +314,7 @@ def open_model(model: str | None, base_url: str | None = None, window: int | Non
 
 
 def _provider(model: str | None, base_url: str | None, window: int | None) -> ModelHandle:
-    from innkeeper.inference.client.sync_client import Client
+    from innkeeper.inference.client.clients import Client
 
     if not model:
         raise UsageError("a provider needs the name of a model", hint="--model NAME")

@@ -153,7 +153,7 @@ class _Stage:
         )
 
     def _write(self, text: str) -> None:
-        from innkeeper.prompt.display import printable
+        from innkeeper.prompt.text import printable
 
         if not self.as_json:
             self.console.file.write(printable(text))

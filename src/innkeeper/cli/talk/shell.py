@@ -12,7 +12,7 @@ from innkeeper.cli.app.render import console as new_console
 from innkeeper.cli.app.render import explain_block, explain_entries, explain_entry, explain_plan
 from innkeeper.cli.talk.conversation import Conversation
 from innkeeper.prompt import InnkeeperError, UnknownNameError, UsageError
-from innkeeper.prompt.display import printable
+from innkeeper.prompt.text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -9,8 +9,7 @@ from typing import Final
 
 import msgspec
 
-from innkeeper.content.asset import Asset, asset_folder
-from innkeeper.content.card_versions import CardVersion
+from innkeeper.content.card_versions import Asset, CardVersion, asset_folder
 from innkeeper.content.character import Character, read_character
 from innkeeper.content.files.format import CardFile, Format, OpenFile
 from innkeeper.content.finding import Finding, Level

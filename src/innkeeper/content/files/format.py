@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from innkeeper.content.asset import Asset
+from innkeeper.content.card_versions import Asset
 from innkeeper.content.character import Character
 from innkeeper.content.errors import WrongKindError
 from innkeeper.content.files.archive import Archive, find_directory

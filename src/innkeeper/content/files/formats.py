@@ -19,7 +19,7 @@ from innkeeper.content.files.format import CardFile, Format, Formats, OpenFile
 from innkeeper.content.files.png import PNG
 from innkeeper.content.files.reader import Reader, Source
 from innkeeper.content.json.document import Document
-from innkeeper.content.json.kinds import kind_of_json
+from innkeeper.content.json.json_asset import kind_of_json
 from innkeeper.content.json.text import decode_json, decode_text
 from innkeeper.prompt.errors import InputError, UsageError
 
@@ -107,7 +107,7 @@ FORMATS: Final = Formats(
 def sniff(source: Source, *, limits: Limits = LIMITS, formats: Formats = FORMATS) -> Sniffed:
     """What a file is, by its content alone; a file that cannot be read gives the reason instead of an error.
 
-    ``kind`` is ``character``, ``lorebook``, ``chat``, one of the presets and templates of `innkeeper.content.json.kinds`,
+    ``kind`` is ``character``, ``lorebook``, ``chat``, one of the presets and templates of `innkeeper.content.json.json_asset`,
     ``image`` for one without a card, ``archive`` for one without anything known, or ``unknown``.
 
     Raises:

@@ -18,8 +18,7 @@ from innkeeper.content.files.formats import FORMATS, open_card, sniff
 from innkeeper.content.files.reader import Reader, Source
 from innkeeper.content.finding import Finding, Path
 from innkeeper.content.json.document import Document
-from innkeeper.content.json.json_asset import JsonAsset
-from innkeeper.content.json.kinds import kind_of_json
+from innkeeper.content.json.json_asset import JsonAsset, kind_of_json
 from innkeeper.content.lorebook import Lorebook, read_lorebook
 from innkeeper.content.persona import Persona, read_personas
 from innkeeper.content.preset import Preset, TextPreset

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, Self
 
 from innkeeper.content.errors import LIMITS, DamagedFileError, Limits, MissingFileError, check_limit, limit_error
-from innkeeper.prompt.display import shorten
 from innkeeper.prompt.errors import FormatError, Where
+from innkeeper.prompt.text import shorten
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -13,10 +13,9 @@ from typing import Any, ClassVar, Final
 
 from innkeeper.dialects.base import BaseDialect
 from innkeeper.dialects.conversation import Conversation, Rules, Style, merged, with_system
-from innkeeper.dialects.errors import option_error
 from innkeeper.dialects.media import Media, media_parts
 from innkeeper.dialects.options import ResponseFormat, Table, as_is, put, stops
-from innkeeper.dialects.report import Report, jsonable
+from innkeeper.dialects.report import Report, jsonable, option_error
 from innkeeper.dialects.sillytavern.messages import speakers_of
 from innkeeper.dialects.tools import chosen, schema
 from innkeeper.dialects.turn import FUNCTION, ToolCall, Turn

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from innkeeper.dialects.errors import option_error
+from innkeeper.dialects.report import option_error
 from innkeeper.prompt.errors import FormatError, Where
 
 __all__ = [

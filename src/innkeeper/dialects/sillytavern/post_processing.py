@@ -19,8 +19,7 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.dialects.errors import option_error
-from innkeeper.dialects.report import Report
+from innkeeper.dialects.report import Report, option_error
 from innkeeper.dialects.sillytavern.messages import Speakers, lead, part_text, read_chat_messages
 
 __all__ = ["MODES", "PLACEHOLDER", "Mode", "mode_named", "post_process"]

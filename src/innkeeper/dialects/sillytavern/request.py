@@ -11,8 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.dialects.errors import option_error
-from innkeeper.dialects.report import Report, jsonable
+from innkeeper.dialects.report import Report, jsonable, option_error
 from innkeeper.dialects.sillytavern.conversion import ChatConversion
 from innkeeper.prompt.data import EMPTY
 

@@ -5,21 +5,21 @@ from typing import TYPE_CHECKING, Final
 from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from innkeeper.inference.client.async_client import AsyncChatStream as AsyncChatStream
-    from innkeeper.inference.client.async_client import AsyncClient as AsyncClient
     from innkeeper.inference.client.chat import ChatReply as ChatReply
     from innkeeper.inference.client.chat import ChatStream as ChatStream
+    from innkeeper.inference.client.clients import AsyncChatStream as AsyncChatStream
+    from innkeeper.inference.client.clients import AsyncClient as AsyncClient
+    from innkeeper.inference.client.clients import Client as Client
     from innkeeper.inference.client.endpoint import Endpoint as Endpoint
-    from innkeeper.inference.client.sync_client import Client as Client
     from innkeeper.inference.client.watch import cancelled_by as cancelled_by
     from innkeeper.inference.client.wire import Response as Response
 
 _HOMES: Final = {
-    "AsyncClient": "async_client",
-    "AsyncChatStream": "async_client",
+    "AsyncClient": "clients",
+    "AsyncChatStream": "clients",
     "ChatReply": "chat",
     "ChatStream": "chat",
-    "Client": "sync_client",
+    "Client": "clients",
     "Endpoint": "endpoint",
     "Response": "wire",
     "cancelled_by": "watch",

@@ -2,21 +2,24 @@
 
 An exchange yields a `Send` (and is given the `Head` of the answer), `READ` (and is given bytes, none at the end), or anything
 else, which is for the caller: the pieces of a streamed text, or the one result of a call. A `Talk` is an exchange under way.
-The two clients only do what their talk wants, each in its own way.
+`BaseClient` has the endpoint and its exchanges; the two clients only do what their talk wants, each in its own way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from enum import Enum
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from innkeeper.inference.client.chat import ChatDecoder, Progress, refuses_streaming
 from innkeeper.inference.client.endpoint import Endpoint
 from innkeeper.inference.client.watch import Watch
 from innkeeper.inference.client.wire import (
+    CHAT,
     Response,
     broken,
+    chat_request,
     decoded,
     encoded,
     public_headers,
@@ -25,9 +28,9 @@ from innkeeper.inference.client.wire import (
     unstreamed,
 )
 from innkeeper.inference.errors import HttpError
-from innkeeper.prompt import ProviderError
+from innkeeper.prompt import ProviderError, UsageError
 
-__all__ = ["READ", "Exchange", "Head", "Send", "Talk", "ask", "chat_pieces", "healthy", "is_wish"]
+__all__ = ["READ", "BaseClient", "Exchange", "Head", "Send", "Talk", "ask", "chat_pieces", "healthy", "is_wish"]
 
 
 class Send(NamedTuple):
@@ -166,3 +169,57 @@ class Talk:
     def close(self) -> None:
         """Stop here."""
         self._exchange.close()
+
+
+class BaseClient:
+    """A provider's endpoint and the exchanges with it; the two clients do the I/O."""
+
+    def __init__(
+        self,
+        base_url: str | None = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        transport: Any = None,
+        **settings: Any,
+    ) -> None:
+        unknown = settings.keys() - {"api_prefix", "api_key", "timeout", "open_timeout", "total_timeout"}
+        if unknown:
+            msg = f"unknown setting {min(unknown)!r}"
+            raise UsageError(msg, hint="settings: api_prefix, api_key, timeout, open_timeout, total_timeout")
+        self.endpoint = Endpoint.of({"base_url": base_url, **settings}, headers)
+        self._transport = transport
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.endpoint.base_url + self.endpoint.api_prefix!r})"
+
+    def _completion(self, request: Mapping[str, Any]) -> Exchange:
+        if request.get("stream"):
+            msg = "chat_completions returns whole answers"
+            raise UsageError(msg, hint="use chat(stream=True) or chat_stream()")
+        return ask(self.endpoint, "POST", self.endpoint.url(CHAT), request)
+
+    def _streamed(
+        self,
+        model: str,
+        messages: Sequence[Mapping[str, Any]],
+        options: Mapping[str, Any],
+        *,
+        include_usage: bool,
+    ) -> Callable[[Progress], Exchange]:
+        request = chat_request(model, messages, options, include_usage=include_usage)
+        return partial(chat_pieces, self.endpoint, self.endpoint.url(CHAT), request)
+
+    def _listing(self) -> Exchange:
+        return ask(self.endpoint, "GET", self.endpoint.url("/models"))
+
+    def _embedding(self, request: Mapping[str, Any]) -> Exchange:
+        return ask(self.endpoint, "POST", self.endpoint.url("/embeddings"), request)
+
+    def _health(self) -> Exchange:
+        return healthy(self.endpoint)
+
+    @staticmethod
+    def _check_delta(on_delta: Any, *, stream: bool) -> None:
+        if on_delta is not None and not stream:
+            msg = "on_delta is for streams"
+            raise UsageError(msg, hint="pass stream=True")

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import msgspec
 
-from innkeeper.inference.client.async_client import AsyncClient
-from innkeeper.inference.client.sync_client import Client
+from innkeeper.inference.client.clients import AsyncClient, Client
 from innkeeper.inference.fake.script import Answer, FakeReply, Fault, Script, read_request, route
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""LocalModel: a language model in this process, with the face of `innkeeper.inference.client.sync_client.Client`."""
+"""LocalModel: a language model in this process, with the face of `innkeeper.inference.client.clients.Client`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from innkeeper.inference.client.sync_client import Client
+from innkeeper.inference.client.clients import Client
 from innkeeper.inference.local.gguf import read_gguf_head
 from innkeeper.inference.local.weights import DEFAULT_MODEL, LocalModelFile, find_model
 from innkeeper.prompt import UsageError, Where, fresh_seed

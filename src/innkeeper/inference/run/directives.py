@@ -11,8 +11,11 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.inference.directives.config import supports
-from innkeeper.inference.directives.envelope import (
+from innkeeper.inference.errors import MAX_DIRECTIVE_BYTES, SAMPLE_CHARACTERS, AnswerError, HttpError, ReplyError
+from innkeeper.inference.output_tags import transform_tags
+from innkeeper.inference.run.base import carry_out, carry_out_async
+from innkeeper.inference.run.config import RunnerConfig, supports
+from innkeeper.inference.run.envelope import (
     SCHEMA_NAME,
     Directive,
     DirectiveRules,
@@ -25,10 +28,6 @@ from innkeeper.inference.directives.envelope import (
     response_format,
     validate,
 )
-from innkeeper.inference.errors import MAX_DIRECTIVE_BYTES, SAMPLE_CHARACTERS, AnswerError, HttpError, ReplyError
-from innkeeper.inference.output_tags import transform_tags
-from innkeeper.inference.run.base import carry_out, carry_out_async
-from innkeeper.inference.run.config import RunnerConfig
 from innkeeper.inference.run.request import PromptRequest, PromptResult
 from innkeeper.inference.run.runner import AsyncPromptRunner, PromptRunner
 from innkeeper.prompt import ProviderError, UsageError, VariablesStore, deep_merge, thaw

@@ -17,7 +17,7 @@ from innkeeper.prompt import FrozenDict, thaw
 
 if TYPE_CHECKING:
     from innkeeper.inference.client.wire import Response
-    from innkeeper.inference.output_tags.transform import OutputTagsConfig
+    from innkeeper.inference.output_tags import OutputTagsConfig
     from innkeeper.prompt import Context, Note, Plan, VariablesStore
 
 __all__ = ["PromptRequest", "PromptResult", "apply_request_policy", "preflight"]

@@ -10,17 +10,17 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from innkeeper.inference.client.sync_client import Client
+from innkeeper.inference.client.clients import Client
 from innkeeper.inference.client.watch import cancelled_by, check_cancelled
 from innkeeper.inference.run.base import BaseRunner, check_cancelled_async, settle, until_cancelled
 from innkeeper.inference.run.config import RunnerConfig
 from innkeeper.inference.run.request import PromptRequest, PromptResult
 from innkeeper.prompt import UsageError
-from innkeeper.prompt.hooks import AWAIT
+from innkeeper.prompt.extensions import AWAIT
 
 if TYPE_CHECKING:
-    from innkeeper.inference.client.async_client import AsyncChatStream
     from innkeeper.inference.client.chat import ChatStream
+    from innkeeper.inference.client.clients import AsyncChatStream
 
 __all__ = ["AsyncPromptRunner", "AsyncPromptStream", "PromptRunner", "PromptStream"]
 

@@ -22,7 +22,7 @@ from innkeeper.inference.errors import (
 from innkeeper.inference.output_tags import transform_tags
 from innkeeper.inference.run.request import PromptRequest, PromptResult
 from innkeeper.inference.tools.calls import ModelCall, calls_of, parse_arguments, size_of_arguments
-from innkeeper.inference.tools.results import error_codes, failure, written
+from innkeeper.inference.tools.dispatcher import error_codes, failure, written
 from innkeeper.prompt import InnkeeperError, Message, freeze
 
 if TYPE_CHECKING:

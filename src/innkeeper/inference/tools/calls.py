@@ -15,7 +15,7 @@ from typing import Any, Final, NoReturn
 import msgspec
 
 from innkeeper.inference.errors import DEFAULT_MAX_TOOL_BYTES, AnswerError
-from innkeeper.inference.output_tags.markup import Tag, scan
+from innkeeper.inference.output_tags import Tag, scan
 from innkeeper.prompt import FormatError
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, thaw
 from innkeeper.text.verbatim import Escape, Zone, mask, unmask

@@ -10,9 +10,9 @@ import msgspec
 
 from innkeeper.inference.capabilities import provider_id
 from innkeeper.inference.errors import DEFAULT_MAX_TOOL_BYTES
-from innkeeper.inference.sections import read_config, refuse_config, section_of
 from innkeeper.prompt import FrozenDict as PromptFrozenDict
 from innkeeper.prompt import UsageError, deep_merge, freeze, thaw
+from innkeeper.prompt.context import read_config, refuse_config, section_of
 from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.registry import Registry
 

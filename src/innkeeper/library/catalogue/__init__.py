@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from innkeeper.library.catalogue.catalogue import AnswerSource as AnswerSource
     from innkeeper.library.catalogue.catalogue import Catalogue as Catalogue
     from innkeeper.library.catalogue.database_source import DatabaseSource as DatabaseSource
-    from innkeeper.library.catalogue.follower import Follower as Follower
-    from innkeeper.library.catalogue.follower import Watcher as Watcher
+    from innkeeper.library.catalogue.database_source import Follower as Follower
+    from innkeeper.library.catalogue.database_source import Watcher as Watcher
     from innkeeper.library.catalogue.library_database import CacheView as CacheView
     from innkeeper.library.catalogue.resolver import Execution as Execution
     from innkeeper.library.catalogue.resolver import Outcome as Outcome
@@ -31,7 +31,7 @@ _HOMES: Final = {
     "CatalogueSource": "sources",
     "DatabaseSource": "database_source",
     "Execution": "resolver",
-    "Follower": "follower",
+    "Follower": "database_source",
     "Outcome": "resolver",
     "Resolution": "resolver",
     "ResolutionStep": "resolver",
@@ -39,7 +39,7 @@ _HOMES: Final = {
     "Snapshot": "snapshot",
     "SnapshotFile": "snapshot",
     "Sources": "sources",
-    "Watcher": "follower",
+    "Watcher": "database_source",
     "catalogue_of": "snapshot",
     "resolve": "resolver",
     "snapshot_of": "snapshot",

@@ -18,10 +18,9 @@ import msgspec
 
 from innkeeper.library.builtins import packaged
 from innkeeper.library.catalogue.catalogue import AnswerSource, Bucket, Catalogue
-from innkeeper.library.errors import TemplateNotFoundError
+from innkeeper.library.errors import TemplateNotFoundError, need, need_texts
 from innkeeper.library.templates.template import PRODUCTION, MatchLevel, TemplateKey, TemplateVersion, model_key
 from innkeeper.library.tier import Tier
-from innkeeper.library.wrong_kinds import need, need_texts
 
 __all__ = ["AnswerSource", "Execution", "Outcome", "Resolution", "ResolutionStep", "ResolveRequest", "resolve"]
 

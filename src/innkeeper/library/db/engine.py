@@ -15,14 +15,8 @@ import msgspec
 
 from innkeeper.library.db import schema
 from innkeeper.library.db.columns import moment_text
-from innkeeper.library.db.connection import Target, find_target, make_engine
-from innkeeper.library.db.driver_errors import translated
-from innkeeper.library.errors import (
-    DatabaseLockedError,
-    DatabaseMissingError,
-    DatabaseReadOnlyError,
-    SchemaError,
-)
+from innkeeper.library.db.connection import Target, find_target, make_engine, translated
+from innkeeper.library.errors import DatabaseLockedError, DatabaseMissingError, DatabaseReadOnlyError, SchemaError
 from innkeeper.library.outside import MACHINE, Outside
 from innkeeper.prompt.errors import InnkeeperError, Where
 

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from innkeeper.library.db.columns import moment_text
-from innkeeper.library.db.driver_errors import translate
+from innkeeper.library.db.connection import translate
 from innkeeper.library.db.engine import Database
 from innkeeper.prompt.data import to_json
 from innkeeper.prompt.errors import FormatError, InnkeeperError, UsageError, Where

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Final
 from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from innkeeper.library.models.facts import CLIP as CLIP
+    from innkeeper.library.models.facts import Measure as Measure
     from innkeeper.library.models.facts import ModelFacts as ModelFacts
-    from innkeeper.library.models.measure import CLIP as CLIP
-    from innkeeper.library.models.measure import Measure as Measure
-    from innkeeper.library.models.measure import TokenizerSpec as TokenizerSpec
-    from innkeeper.library.models.negatives import NegativePrompt as NegativePrompt
-    from innkeeper.library.models.negatives import join_negatives as join_negatives
+    from innkeeper.library.models.facts import NegativePrompt as NegativePrompt
+    from innkeeper.library.models.facts import TokenizerSpec as TokenizerSpec
+    from innkeeper.library.models.facts import join_negatives as join_negatives
     from innkeeper.library.models.stores import ModelStore as ModelStore
     from innkeeper.library.models.stores import NegativeStore as NegativeStore
     from innkeeper.library.models.stores import ProviderStore as ProviderStore
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from innkeeper.library.models.stores import ToolStore as ToolStore
 
 _HOMES: Final = {
-    "CLIP": "measure",
-    "Measure": "measure",
+    "CLIP": "facts",
+    "Measure": "facts",
     "ModelFacts": "facts",
     "ModelStore": "stores",
-    "NegativePrompt": "negatives",
+    "NegativePrompt": "facts",
     "NegativeStore": "stores",
     "ProviderStore": "stores",
     "SecretStore": "stores",
     "SettingsStore": "stores",
-    "TokenizerSpec": "measure",
+    "TokenizerSpec": "facts",
     "ToolStore": "stores",
-    "join_negatives": "negatives",
+    "join_negatives": "facts",
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

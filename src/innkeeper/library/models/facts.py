@@ -1,20 +1,240 @@
-"""ModelFacts: what the catalogue knows of the model a prompt is for or by: limits, tokenizer, ceilings, negative input."""
+"""What the library knows of a model: its limits and ceilings, how it measures what it is given, its negative prompts.
+
+`ModelFacts` is what the catalogue knows of the model a prompt is for or by. A `TokenizerSpec` makes the `Measure` of its texts,
+which says how far it may be off. A negative prompt is joined from a table's fragments by family, tier and mode: lower priority
+numbers come first, since a full window loses its end (dynamic-prompting reference 6.9). A table without rows for a tier is asked
+for the general tier of the same family, and never for a higher one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
 
 import msgspec
 
 from innkeeper.library.catalogue.catalogue import Catalogue
-from innkeeper.library.models.measure import CLIP, TokenizerSpec
-from innkeeper.library.models.negatives import NegativeRow
 from innkeeper.library.tier import Ceilings, Tier
 from innkeeper.prompt.data import thaw
-from innkeeper.prompt.errors import InnkeeperError, UnknownNameError
+from innkeeper.prompt.errors import ConfigError, InnkeeperError, UnknownNameError
+from innkeeper.prompt.state import TokenCounter
+from innkeeper.tokens import default_counter
 
-__all__ = ["CLIP_FAMILIES", "ModelFacts", "ceilings_of", "facts_of", "negative_rows", "require_known"]
+__all__ = [
+    "CLIP",
+    "CLIP_FAMILIES",
+    "ROOM",
+    "DroppedFragment",
+    "Measure",
+    "ModelFacts",
+    "NegativeFragment",
+    "NegativePrompt",
+    "NegativeRow",
+    "TokenizerSpec",
+    "ceilings_of",
+    "facts_of",
+    "join_negatives",
+    "negative_rows",
+    "require_known",
+]
+
+ROOM: Final = "a limit is above 0 and larger than what is reserved of it"
+"""How a limit, reserve or budget that leaves no room is mended (`ConfigError`)."""
+
+_WINDOW: Final = 75
+"""CLIP reads 77 positions, two of which are its markers."""
+
+
+class TokenizerSpec(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How one model's input is limited (dynamic-prompting reference 4.5).
+
+    ``id`` is a model or hint the token counter knows (none for ``chars``). ``limit_usable`` counts tokens, or characters for
+    ``chars``; ``reserve`` of them are kept for what is added later. ``chunking`` ``compel``: the runtime reads several windows.
+    """
+
+    kind: Literal["clip", "bpe", "sentencepiece", "chars"]
+    id: str = ""
+    limit_usable: int = _WINDOW
+    reserve: int = 0
+    chunking: Literal["none", "compel"] = "none"
+    overflow: Literal["error", "compress", "truncate"] = "compress"
+
+    def __post_init__(self) -> None:
+        """Refuse limits that leave nothing. Raises `ConfigError`."""
+        if not 0 <= self.reserve < self.limit_usable:
+            message = f"a reserve of {self.reserve} in a limit of {self.limit_usable} leaves nothing to use"
+            raise ConfigError(message, hint=ROOM)
+
+    def measure(self, counter: TokenCounter | None = None) -> Measure:
+        """What measures texts for this model."""
+        if self.kind == "chars":
+            return Measure("chars", len, 0.0)
+        model = self.id or ("clip" if self.kind == "clip" else None)
+        counts = counter or default_counter()
+        facts = counts.describe(model)
+        error = facts.get("error_percent")
+        name = str(facts.get("tokenizer") or facts.get("backend") or model)
+        return Measure(name, lambda text: counts.count(text, model), None if error is None else float(error))
+
+    def windows(self, size: int) -> int:
+        """How many windows a text of this size fills: more than one only where the runtime reads several."""
+        return max(1, math.ceil(size / self.limit_usable)) if self.chunking == "compel" else 1
+
+
+CLIP: Final = TokenizerSpec("clip", "clip", _WINDOW)
+"""The text encoders of Stable Diffusion and SDXL, whose two encoders read the same window."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """Measures texts. ``error_percent`` is 0 where it is exact, and None where nobody knows."""
+
+    name: str
+    count: Callable[[str], int]
+    error_percent: float | None = 0.0
+
+    @property
+    def exact(self) -> bool:
+        """Whether it is the model's own measure."""
+        return self.error_percent == 0
+
+    def most(self, text: str) -> int:
+        """The size a text may have at most: of an estimate, its upper edge."""
+        size = self.count(text)
+        return size if not self.error_percent else math.ceil(size * (1 + self.error_percent / 100))
+
+
+I2I_FRAGMENTS: Final = 3
+"""How many fragments an image-to-image generation takes at most: more would change the reference image too much."""
+
+_JOINER: Final = ", "
+
+
+class NegativeRow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One row of the table: a fragment, or several between commas, for a family, tier and generation mode."""
+
+    id: str
+    model_type: str
+    negative_prompt: str
+    content_mode: Tier = Tier.SFW
+    generation_mode: str = "txt2img"
+    priority: int = 1
+    is_active: bool = True
+
+
+class NegativeFragment(msgspec.Struct, frozen=True):
+    """One thing that a picture should not have. ``row`` is empty for the user's own."""
+
+    text: str
+    row: str
+    priority: int
+
+
+Reason = Literal["duplicate", "i2i_limit", "budget"]
+
+
+class DroppedFragment(msgspec.Struct, frozen=True):
+    """A fragment that was left out, and why."""
+
+    fragment: NegativeFragment
+    reason: Reason
+
+
+class NegativePrompt(msgspec.Struct, frozen=True):
+    """A negative prompt, its fragments and those left out, and its size.
+
+    ``tier`` is that of the rows used, None where there were none. ``skipped`` says why there is no prompt at all
+    (``no_negative_input``, ``no_rows``) and is empty where there is one.
+    """
+
+    text: str = ""
+    kept: tuple[NegativeFragment, ...] = ()
+    dropped: tuple[DroppedFragment, ...] = ()
+    tokens: int = 0
+    tier: Tier | None = None
+    skipped: str = ""
+
+
+def join_negatives(
+    rows: Iterable[NegativeRow],
+    family: str,
+    tier: Tier,
+    mode: str,
+    *,
+    spec: TokenizerSpec | None = CLIP,
+    user_text: str = "",
+    measure: Measure | None = None,
+) -> NegativePrompt:
+    """The negative prompt for a family in its effective tier and generation mode; ``user_text`` comes last.
+
+    ``spec`` is how the model reads it, None where it has no such input. Inactive rows, other families and other modes are
+    left aside.
+    """
+    if spec is None:
+        return NegativePrompt(skipped="no_negative_input")
+    used, rows_tier = _chosen(list(rows), family, Tier.of(tier), mode)
+    wanted = [*_fragments(used), *_split(user_text, "", 0)]
+    if not wanted:
+        return NegativePrompt(skipped="no_rows", tier=rows_tier)
+    sizes = measure or spec.measure()
+    kept: list[NegativeFragment] = []
+    dropped: list[DroppedFragment] = []
+    for fragment in wanted:
+        reason = _refused(fragment, kept, mode, sizes, spec.limit_usable - spec.reserve)
+        if reason is None:
+            kept.append(fragment)
+        else:
+            dropped.append(DroppedFragment(fragment, reason))
+    text = _joined(kept)
+    return NegativePrompt(text, tuple(kept), tuple(dropped), sizes.count(text), rows_tier)
+
+
+def _chosen(rows: list[NegativeRow], family: str, tier: Tier, mode: str) -> tuple[list[NegativeRow], Tier | None]:
+    """The rows of the tier, else those of the general tier, else none."""
+    for wanted in dict.fromkeys((tier, Tier.SFW)):
+        found = [
+            row
+            for row in rows
+            if row.is_active
+            and (row.model_type, row.generation_mode, Tier.of(row.content_mode)) == (family, mode, wanted)
+        ]
+        if found:
+            return sorted(found, key=lambda row: (row.priority, row.id)), wanted
+    return [], None
+
+
+def _fragments(rows: Iterable[NegativeRow]) -> Iterator[NegativeFragment]:
+    for row in rows:
+        yield from _split(row.negative_prompt, row.id, row.priority)
+
+
+def _split(text: str, row: str, priority: int) -> Iterator[NegativeFragment]:
+    """The parts of a text between commas that are in no brackets, which weigh what is in them."""
+    depth, start = 0, 0
+    for place, sign in enumerate(f"{text},"):
+        depth = max(0, depth + (sign in "([{") - (sign in ")]}"))
+        if sign == "," and (depth == 0 or place == len(text)):
+            if part := " ".join(text[start:place].split()):
+                yield NegativeFragment(part, row, priority)
+            start = place + 1
+
+
+def _refused(
+    fragment: NegativeFragment, kept: list[NegativeFragment], mode: str, sizes: Measure, room: int
+) -> Reason | None:
+    """Why a fragment cannot be added, or None where it can."""
+    if any(fragment.text.casefold() == other.text.casefold() for other in kept):
+        return "duplicate"
+    if mode == "i2i" and len(kept) >= I2I_FRAGMENTS:
+        return "i2i_limit"
+    return "budget" if sizes.most(_joined([*kept, fragment])) > room else None
+
+
+def _joined(fragments: Iterable[NegativeFragment]) -> str:
+    return _JOINER.join(fragment.text for fragment in fragments)
+
 
 CLIP_FAMILIES: Final = frozenset({"sdxl", "replicate-sdxl", "rv51", "sd15", "sd21"})
 """Families that read CLIP's window, where a model's row says nothing of its tokenizer."""

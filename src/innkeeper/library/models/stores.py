@@ -122,7 +122,7 @@ class RowStore:
         """Raise where a row, as it would stand, may not be saved; the transaction is undone then."""
 
     def _taken(self, error: Exception, row: Mapping[str, Any]) -> Exception:
-        from innkeeper.library.db.driver_errors import translate
+        from innkeeper.library.db.connection import translate
 
         found = translate(error, self.db.place) if hasattr(error, "orig") else error
         if isinstance(found, AlreadyExistsError):

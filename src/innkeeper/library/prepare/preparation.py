@@ -17,11 +17,9 @@ import msgspec
 from innkeeper.budget import Costing, TrimReport, framing_of
 from innkeeper.library.catalogue.catalogue import Catalogue
 from innkeeper.library.catalogue.resolver import Resolution
-from innkeeper.library.models.facts import ModelFacts, facts_of, negative_rows
-from innkeeper.library.models.negatives import NegativePrompt, join_negatives
-from innkeeper.library.prepare.budgets import Budget, Fitted, budget_of, chat_budget, fit_text
+from innkeeper.library.models.facts import ModelFacts, NegativePrompt, facts_of, join_negatives, negative_rows
 from innkeeper.library.prepare.request import PreparedPrompt, PrepareRequest, texts_of
-from innkeeper.library.prepare.segments import compress
+from innkeeper.library.prepare.segments import Budget, Fitted, budget_of, chat_budget, compress, fit_text
 from innkeeper.library.templates.rendering import RenderedTemplate
 from innkeeper.library.templates.template import TemplateVersion
 from innkeeper.library.tier import Tier, TierDecision

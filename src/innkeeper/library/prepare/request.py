@@ -14,14 +14,13 @@ import msgspec
 from innkeeper.budget import Evicted
 from innkeeper.budget.window import evicted_of
 from innkeeper.library.catalogue.resolver import Resolution, ResolveRequest
-from innkeeper.library.models.negatives import NegativePrompt
-from innkeeper.library.prepare.budgets import Budget, Fitted
-from innkeeper.library.prepare.segments import Segment
+from innkeeper.library.errors import need, need_texts
+from innkeeper.library.models.facts import NegativePrompt
+from innkeeper.library.prepare.segments import Budget, Fitted, Segment
 from innkeeper.library.templates.rendering import RenderedTemplate
 from innkeeper.library.templates.template import PRODUCTION
 from innkeeper.library.tier import Ceilings, Decision, Tier, TierDecision
 from innkeeper.library.tiers.gate import TextKind
-from innkeeper.library.wrong_kinds import need, need_texts
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import StrictModeError
 from innkeeper.prompt.message import Message

@@ -7,15 +7,15 @@ from innkeeper.lazy import lazy_names
 if TYPE_CHECKING:
     from innkeeper.library.templates.cache import RenderedCache as RenderedCache
     from innkeeper.library.templates.cache import content_digest as content_digest
-    from innkeeper.library.templates.diffs import Change as Change
-    from innkeeper.library.templates.diffs import VersionDiff as VersionDiff
-    from innkeeper.library.templates.diffs import diff as diff
     from innkeeper.library.templates.partials import Composed as Composed
     from innkeeper.library.templates.partials import Lookup as Lookup
     from innkeeper.library.templates.partials import compose as compose
     from innkeeper.library.templates.partials import impact as impact
+    from innkeeper.library.templates.publish import Change as Change
     from innkeeper.library.templates.publish import Severity as Severity
     from innkeeper.library.templates.publish import TemplateProblem as TemplateProblem
+    from innkeeper.library.templates.publish import VersionDiff as VersionDiff
+    from innkeeper.library.templates.publish import diff as diff
     from innkeeper.library.templates.publish import problems_of as problems_of
     from innkeeper.library.templates.publish import require_publishable as require_publishable
     from innkeeper.library.templates.publish import validator as validator
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from innkeeper.library.templates.values import fill as fill
 
 _HOMES: Final = {
-    "Change": "diffs",
+    "Change": "publish",
     "Composed": "partials",
     "DRAFT": "template",
     "Filled": "values",
@@ -69,11 +69,11 @@ _HOMES: Final = {
     "TemplateStore": "store",
     "TemplateVersion": "template",
     "Variable": "template",
-    "VersionDiff": "diffs",
+    "VersionDiff": "publish",
     "compose": "partials",
     "content_digest": "cache",
     "content_hash": "template",
-    "diff": "diffs",
+    "diff": "publish",
     "fenced": "values",
     "fill": "values",
     "impact": "partials",

@@ -11,25 +11,25 @@ if TYPE_CHECKING:
     from innkeeper.library.tiers.detector import default_detector as default_detector
     from innkeeper.library.tiers.documents import DetectionListStore as DetectionListStore
     from innkeeper.library.tiers.documents import PolicyStore as PolicyStore
+    from innkeeper.library.tiers.gate import ABSOLUTE as ABSOLUTE
+    from innkeeper.library.tiers.gate import AgeVerification as AgeVerification
     from innkeeper.library.tiers.gate import TextKind as TextKind
+    from innkeeper.library.tiers.gate import Thresholds as Thresholds
     from innkeeper.library.tiers.gate import TierGate as TierGate
+    from innkeeper.library.tiers.gate import TierPolicy as TierPolicy
+    from innkeeper.library.tiers.gate import account_ceiling as account_ceiling
+    from innkeeper.library.tiers.gate import character_ceiling as character_ceiling
     from innkeeper.library.tiers.lexicon import Lexicon as Lexicon
     from innkeeper.library.tiers.lexicon import LexiconEntry as LexiconEntry
     from innkeeper.library.tiers.lexicon import builtin_lexicon as builtin_lexicon
     from innkeeper.library.tiers.lexicon import check as check
     from innkeeper.library.tiers.lexicon import load_lexicon as load_lexicon
     from innkeeper.library.tiers.moderation import moderate as moderate
-    from innkeeper.library.tiers.policy import ABSOLUTE as ABSOLUTE
-    from innkeeper.library.tiers.policy import AgeVerification as AgeVerification
-    from innkeeper.library.tiers.policy import Thresholds as Thresholds
-    from innkeeper.library.tiers.policy import TierPolicy as TierPolicy
-    from innkeeper.library.tiers.policy import account_ceiling as account_ceiling
-    from innkeeper.library.tiers.policy import character_ceiling as character_ceiling
     from innkeeper.library.tiers.rules import OperatorRules as OperatorRules
 
 _HOMES: Final = {
-    "ABSOLUTE": "policy",
-    "AgeVerification": "policy",
+    "ABSOLUTE": "gate",
+    "AgeVerification": "gate",
     "Classifier": "detector",
     "DetectionListStore": "documents",
     "Detector": "detector",
@@ -39,12 +39,12 @@ _HOMES: Final = {
     "OperatorRules": "rules",
     "PolicyStore": "documents",
     "TextKind": "gate",
-    "Thresholds": "policy",
+    "Thresholds": "gate",
     "TierGate": "gate",
-    "TierPolicy": "policy",
-    "account_ceiling": "policy",
+    "TierPolicy": "gate",
+    "account_ceiling": "gate",
     "builtin_lexicon": "lexicon",
-    "character_ceiling": "policy",
+    "character_ceiling": "gate",
     "check": "lexicon",
     "default_detector": "detector",
     "load_lexicon": "lexicon",

@@ -1,4 +1,8 @@
-"""TierGate: what every way in and out asks before anything goes on, and the event that records the answer.
+"""TierGate: what every way in and out asks before anything goes on, the policy it asks by, and the event that records the answer.
+
+`TierPolicy` is what the operator of an installation allows, and who counts as a verified adult. Everything starts at ``sfw``.
+The adult tier needs the operator's policy *and* a verification that a server-side verifier wrote; neither is ever read from what
+a client sends (dynamic-prompting reference, S4, S5 and S8).
 
 A request's texts are judged together: what is harmless in each may not be harmless side by side. Texts are never changed,
 and the event has hashes and places, never words (dynamic-prompting reference 3.2 and S1).
@@ -8,17 +12,171 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from innkeeper.library.tier import Ceilings, ScanFindings, Tier, TierDecision, combined, effective_tier
+from innkeeper.library.limits import ADULT_AGE
+from innkeeper.library.tier import Ceilings, Decision, ScanFindings, Tier, TierDecision, combined, effective_tier
 from innkeeper.library.tiers.detector import Detector, default_detector
-from innkeeper.library.tiers.policy import TierPolicy
-from innkeeper.prompt.data import FrozenDict
+from innkeeper.prompt.data import EMPTY, FrozenDict
 
-__all__ = ["Checked", "TextKind", "TierGate", "tier_event"]
+__all__ = [
+    "ABSOLUTE",
+    "ADULT_CONTEXT",
+    "AGE_INDICATING",
+    "AgeVerification",
+    "Checked",
+    "PolicyVerdict",
+    "TextKind",
+    "Thresholds",
+    "TierGate",
+    "TierPolicy",
+    "account_ceiling",
+    "character_ceiling",
+    "tier_event",
+]
+
+AGE_INDICATING: Final = frozenset({"age", "age_family", "age_setting"})
+"""Categories that suggest a person is under age: words and numbers of age, and places of childhood."""
+
+_FAMILY: Final = "age_family"
+"""Age words that tell of somebody's family; beside romantic words alone, in the general tier, they need a review."""
+
+ADULT_CONTEXT: Final = frozenset({"romantic", "sexual"})
+"""Categories that make age-indicating content a hard block, in every tier."""
+
+ABSOLUTE: Final = frozenset({"age_ambiguous", "minor_sexual", "non_consent", "real_person_sexual", "trafficking"})
+"""Categories that block whatever the tier, the account or the settings. A policy adds to them and takes none away."""
+
+_ABSOLUTE_SCORE: Final = 0.5
+_AGE_SCORE: Final = 0.4
+_CONTEXT_SCORE: Final = 0.4
+
+
+class AgeVerification(msgspec.Struct, frozen=True):
+    """What a server-side verifier recorded about an account. ``expiry`` is the first moment it no longer holds.
+
+    ``since`` is when it was recorded: a clock that was set back before then does not bring an expired one to life.
+    """
+
+    verified: bool
+    method: str
+    expiry: datetime
+    verifier: str
+    since: datetime | None = None
+
+    def holds(self, now: datetime) -> bool:
+        """Whether it is in force at an aware moment: verified, with a method and a verifier, begun and not expired."""
+        complete = self.verified is True and bool(self.method.strip()) and bool(self.verifier.strip())
+        moments = [now, self.expiry, *([] if self.since is None else [self.since])]
+        if not complete or any(moment.tzinfo is None for moment in moments):
+            return False
+        return (self.since is None or self.since <= now) and now < self.expiry
+
+
+class Thresholds(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The scores from which on a category has a consequence in one tier. None: it never has this one."""
+
+    lower: float | None = None
+    review: float | None = None
+    block: float | None = None
+
+    def decide(self, score: float) -> Decision:
+        """The gravest consequence of a score; 0 has none."""
+        order = ((self.block, Decision.BLOCK), (self.review, Decision.REVIEW), (self.lower, Decision.LOWER))
+        return next((what for least, what in order if least is not None and 0 < score >= least), Decision.ALLOW)
+
+
+class PolicyVerdict(msgspec.Struct, frozen=True):
+    """What findings mean in one tier: the gravest consequence, the categories that have it or more, and why."""
+
+    decision: Decision = Decision.ALLOW
+    categories: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+
+_GRAVITY: Final = {Decision.ALLOW: 0, Decision.LOWER: 1, Decision.REVIEW: 2, Decision.BLOCK: 3}
+_SFW: Final = FrozenDict({"sexual": Thresholds(review=0.4, block=0.7)})
+
+
+class TierPolicy(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The operator's policy. As it is made without arguments, nothing above ``sfw`` exists.
+
+    ``sfw`` and ``nsfw`` give thresholds by category; ``absolute`` adds categories that block whatever the settings.
+    ``version`` names the policy in audit events.
+    """
+
+    adult_enabled: bool = False
+    sfw: Mapping[str, Thresholds] = _SFW
+    nsfw: Mapping[str, Thresholds] = EMPTY
+    absolute: frozenset[str] = frozenset()
+    version: str = "default"
+
+    @property
+    def ceiling(self) -> Tier:
+        """The highest tier this installation has at all."""
+        return Tier.NSFW if self.adult_enabled is True else Tier.SFW
+
+    def judge(self, found: ScanFindings, tier: Tier) -> PolicyVerdict:
+        """What findings mean in a tier. Absolute rules come first and read no setting.
+
+        A failed scan means ``review``; one that did not see the whole text ``block``, since absolute rules could not be asked.
+        """
+        marks = [*_absolute(found, tier, self.absolute), *self._by_threshold(found, tier)]
+        if found.failed or not found.whole:
+            what = Decision.REVIEW if found.whole else Decision.BLOCK
+            marks.append((what, "", f"detector:{found.failed or 'not_whole'}"))
+        gravest = max((mark[0] for mark in marks), key=_GRAVITY.__getitem__, default=Decision.ALLOW)
+        return PolicyVerdict(
+            gravest,
+            tuple(sorted({category for _, category, _ in marks if category})),
+            tuple(dict.fromkeys(reason for _, _, reason in marks)),
+        )
+
+    def _by_threshold(self, found: ScanFindings, tier: Tier) -> list[tuple[Decision, str, str]]:
+        thresholds = self.nsfw if tier is Tier.NSFW else self.sfw
+        known = ((name, limits.decide(_score(found, name))) for name, limits in sorted(thresholds.items()))
+        return [(what, name, f"{what.value}:{name}") for name, what in known if what is not Decision.ALLOW]
+
+
+def _score(found: ScanFindings, category: str) -> float:
+    """The score of a category; that of ``age`` counts ages in families too."""
+    return max(found.score(category), found.score(_FAMILY) if category == "age" else 0.0)
+
+
+def _absolute(found: ScanFindings, tier: Tier, more: frozenset[str]) -> list[tuple[Decision, str, str]]:
+    """The absolute rules: an absolute category by itself, and age-indicating content in an adult context."""
+    hit = [name for name in sorted(ABSOLUTE | more) if _score(found, name) >= _ABSOLUTE_SCORE]
+    marks = [(Decision.BLOCK, name, f"absolute:{name}") for name in hit]
+    if "age_ambiguous" not in hit and (what := _age_rule(found, tier)) is not Decision.ALLOW:
+        rule = "absolute" if what is Decision.BLOCK else what.value
+        marks.append((what, "age_ambiguous", f"{rule}:age_ambiguous"))
+    return marks
+
+
+def _age_rule(found: ScanFindings, tier: Tier) -> Decision:
+    """Age-indicating content in an adult context (S1). A family beside romantic words alone is for review, in ``sfw`` only."""
+    aged = any(found.score(name) >= _AGE_SCORE for name in AGE_INDICATING)
+    context = tier is not Tier.SFW or any(found.score(name) >= _CONTEXT_SCORE for name in ADULT_CONTEXT)
+    if not (aged and context):
+        return Decision.ALLOW
+    romance_alone = tier is Tier.SFW and found.score("sexual") < _CONTEXT_SCORE
+    family_alone = all(found.score(name) < _AGE_SCORE for name in AGE_INDICATING - {_FAMILY})
+    return Decision.REVIEW if romance_alone and family_alone else Decision.BLOCK
+
+
+def account_ceiling(verification: AgeVerification | None, now: datetime) -> Tier:
+    """The ceiling of an account: ``nsfw`` only while a complete verification holds."""
+    return Tier.NSFW if verification is not None and verification.holds(now) else Tier.SFW
+
+
+def character_ceiling(rating: object, declared_age: int | None) -> Tier:
+    """The ceiling of a character: its rating, and ``sfw`` unless it declares an adult age."""
+    grown = type(declared_age) is int and declared_age >= ADULT_AGE
+    return Tier.of(rating) if grown else Tier.SFW
 
 
 class TextKind(StrEnum):

@@ -15,9 +15,8 @@ import msgspec
 
 from innkeeper.library.errors import DatabaseCorruptError
 from innkeeper.library.tiers.detector import Detector, default_detector
-from innkeeper.library.tiers.gate import TierGate
+from innkeeper.library.tiers.gate import TierGate, TierPolicy
 from innkeeper.library.tiers.lexicon import Lexicon
-from innkeeper.library.tiers.policy import TierPolicy
 from innkeeper.prompt.data import EMPTY, thaw
 from innkeeper.prompt.errors import InputError
 

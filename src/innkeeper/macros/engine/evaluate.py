@@ -28,8 +28,7 @@ from innkeeper.macros.engine.errors import (
     place_in,
 )
 from innkeeper.macros.engine.ranges import MacroRange
-from innkeeper.macros.engine.scanner import Grammar, Shorthand
-from innkeeper.macros.engine.syntax import Run, Tag, parse
+from innkeeper.macros.engine.syntax import Grammar, Run, Shorthand, Tag, parse
 from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, LimitError
 from innkeeper.prompt.note import Note, NoteKind

@@ -3,13 +3,19 @@
 A field may hold macros. It is resolved when it is asked for, once a text, and inside it the other fields are empty. The rules of
 the example dialogue, its blocks, their turns and how ``{{mesExamples}}`` shows them, are SillyTavern's (`sillytavern.md` 50),
 measured on 1.19 where it does not say.
+
+Effects are what macros change: variables, the stream of chance, the banned words. A text or a card without effects need not be
+expanded where nobody reads what becomes of it. What is asked is the text alone, so the answer may be yes for a macro that turns
+out to be malformed, and never no for one that has an effect.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Final
 
 import msgspec
 
@@ -22,10 +28,12 @@ __all__ = [
     "MACROS",
     "ExampleTurn",
     "active_names",
+    "card_has_effects",
     "example_blocks",
     "example_turns",
     "examples_text",
     "group_names",
+    "has_effects",
     "instruct_examples",
     "resolved_field",
     "tidied",
@@ -255,3 +263,43 @@ def _written(turn: ExampleTurn, env: MacroEnvironment, sequences: Mapping[str, s
 def _named(turn: ExampleTurn, env: MacroEnvironment) -> bool:
     names = env.instruct.get("names_behavior")
     return names == "always" or (names == "force" and (turn.is_user or bool(env.group)))
+
+
+_EFFECT: Final = re.compile(
+    r"\{\{[\s!?~>#/]*(?:(?:set|add|inc|dec|delete|flush)(?:global)?var|random|roll|banned|[.$][^{}]*(?:\+\+|--|=))",
+    re.IGNORECASE | re.ASCII,
+)
+
+
+def has_effects(text: str) -> bool:
+    """Whether a macro that is written in ``text`` changes something.
+
+    >>> (
+    ...     has_effects("{{char}} has {{getvar::coins}} coins"),
+    ...     has_effects("{{incvar::coins}}"),
+    ...     has_effects("{{ .hp -= 1 }}"),
+    ... )
+    (False, True, True)
+    """
+    return "{{" in text and _EFFECT.search(text) is not None
+
+
+def card_has_effects(env: MacroEnvironment) -> bool:
+    """Whether resolving the card's fields, its greetings or the persona changes something."""
+    card = env.card
+    fields = (card.description, card.personality, card.scenario, card.mes_examples, card.system_prompt)
+    others = (card.post_history, card.depth_prompt, card.creator_notes, card.first_message, env.persona)
+    return _any_has_effects((*fields, *others, *card.alternate_greetings))
+
+
+@lru_cache(maxsize=64)
+def _any_has_effects(fields: tuple[Field, ...]) -> bool:
+    return any(has_effects(text) for part in fields for text in _texts(part))
+
+
+def _texts(part: Field) -> Iterator[str]:
+    if isinstance(part, str):
+        yield part
+    else:
+        for voice in part:
+            yield from (voice.before, voice.text, voice.after)

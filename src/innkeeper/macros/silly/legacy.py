@@ -16,9 +16,8 @@ from innkeeper.macros.engine.errors import MAX_NESTING, MAX_REPORTS, MacroError,
 from innkeeper.macros.engine.evaluate import Trace, limit_error, report, within_limits
 from innkeeper.macros.engine.ranges import Edit, MacroRange, edited
 from innkeeper.macros.silly import chat, settings
-from innkeeper.macros.silly.card import active_names, examples_text, group_names, resolved_field
+from innkeeper.macros.silly.card import active_names, card_has_effects, examples_text, group_names, resolved_field
 from innkeeper.macros.silly.core import chat_hash, picked, roll, trimmed_spans, without_spans
-from innkeeper.macros.silly.effects import card_has_effects
 from innkeeper.macros.silly.legacy_tags import (
     Finder,
     Found,

@@ -8,7 +8,7 @@ from typing import Final
 
 from innkeeper.macros.engine.evaluate import Macro, Pack
 from innkeeper.macros.engine.ranges import Edit, MacroRange, edited
-from innkeeper.macros.engine.scanner import Grammar
+from innkeeper.macros.engine.syntax import Grammar
 from innkeeper.macros.silly import card, chat, core, settings, variables
 
 __all__ = ["GRAMMAR", "PACK", "TABLE", "finished", "table_of"]

@@ -8,15 +8,16 @@ from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
     from innkeeper.macros.smart.environment import SmartEnvironment
-    from innkeeper.macros.smart.expansion import expand, expand_pieces
-    from innkeeper.macros.smart.keywords import Keywords
-    from innkeeper.macros.smart.operations import (
+    from innkeeper.macros.smart.expansion import (
         condition_holds,
         condition_value,
+        expand,
+        expand_pieces,
         process,
         process_text,
         process_text_batch,
     )
+    from innkeeper.macros.smart.keywords import Keywords
     from innkeeper.macros.smart.options import (
         FIXED,
         SMARTTAVERN,
@@ -40,13 +41,13 @@ _HOMES = {
     "MacroOptions": "options",
     "Policy": "options",
     "StreamChance": "options",
-    "condition_holds": "operations",
-    "condition_value": "operations",
+    "condition_holds": "expansion",
+    "condition_value": "expansion",
     "expand": "expansion",
     "expand_pieces": "expansion",
-    "process": "operations",
-    "process_text": "operations",
-    "process_text_batch": "operations",
+    "process": "expansion",
+    "process_text": "expansion",
+    "process_text_batch": "expansion",
 }
 
 __all__ = [

@@ -1,10 +1,14 @@
-"""SmartEnvironment: the variables of one run of the smart macros, and the notes the run makes.
+"""SmartEnvironment: the variables of one run of the smart macros, the paths that name them, and the notes the run makes.
 
-Variables are plain data of the run's own: `Copier` copies them as trees and counts their size.
+Variables are plain data of the run's own: `Copier` copies them as trees and counts their size. A path names a variable inside of
+others, as ``stat.mood['last seen'][0]``. A dot separates keys, ``[3]`` is an index, ``['a.b']`` and ``[bare]`` are keys. Empty
+parts do not count, and a bracket or quote that is not closed ends with the path (`smarttavern.md` 3). ``a.0`` is the key ``0``,
+not an index. A path that cannot be written is a `MacroArgumentError`; SmartTavern leaks an IndexError there.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, time
@@ -12,14 +16,150 @@ from typing import Any, Final
 
 from msgspec.structs import replace as replace_struct
 
-from innkeeper.macros.engine.errors import MAX_REPORTS, MacroArgumentError, MacroLimitError
-from innkeeper.macros.smart import paths
-from innkeeper.macros.smart.options import MAX_DEPTH, MAX_TABLE, Chance, CustomMacro, MacroOptions, Policy
+from innkeeper.macros.engine.errors import MAX_LIST_INDEX, MAX_REPORTS, MacroArgumentError, MacroLimitError
+from innkeeper.macros.smart.options import (
+    MAX_DEPTH,
+    MAX_PATH_CHARS,
+    MAX_PATH_PARTS,
+    MAX_TABLE,
+    Chance,
+    CustomMacro,
+    MacroOptions,
+    Policy,
+)
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError, Where
+from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.note import Note, NoteKind
 
-__all__ = ["HISTORY", "ITEM", "Copier", "MacroEnvironment", "SmartEnvironment", "SmartSpent", "copied"]
+__all__ = [
+    "HISTORY",
+    "ITEM",
+    "MISSING",
+    "Copier",
+    "MacroEnvironment",
+    "SmartEnvironment",
+    "SmartSpent",
+    "copied",
+    "parse_path",
+    "read_path",
+    "write_path",
+]
+
+MISSING: Final[Any] = object()
+"""What `read_path` returns, unless told otherwise, where nothing is."""
+
+_PART: Final = re.compile(
+    r"""\['(?P<single>[^']*)(?:'[^\]]*\]?|\Z)|\["(?P<double>[^"]*)(?:"[^\]]*\]?|\Z)|\[(?P<bracket>[^\]]*)\]?|\.|(?P<key>[^.\[]+)""",
+)
+_INDEX: Final = re.compile(r"-?\d+")
+_LONGEST_INDEX: Final = 18
+_PARSED: Final[Memo[str, tuple[str | int, ...]]] = Memo(items=2048, size=8 * 1024 * 1024)
+_PART_BYTES: Final = 32
+"""What a character of a path stands for in memory, once it is in parts."""
+_SHOWN: Final = 200
+
+
+def parse_path(path: str) -> tuple[str | int, ...]:
+    """The keys (texts) and indexes (numbers) of a path. Raises `MacroLimitError` for one too long."""
+    if len(path) > MAX_PATH_CHARS:
+        raise _limit("a variable's path", "MAX_PATH_CHARS", MAX_PATH_CHARS, len(path))
+    return _PARSED.get_or_make(path, lambda: _parsed(path), _PART_BYTES * len(path))
+
+
+def _parsed(path: str) -> tuple[str | int, ...]:
+    parts = tuple(part for part in map(_part, _PART.finditer(path)) if part != "")
+    if len(parts) > MAX_PATH_PARTS:
+        raise _limit("the parts of a variable's path", "MAX_PATH_PARTS", MAX_PATH_PARTS, len(parts))
+    return parts
+
+
+def _part(found: re.Match[str]) -> str | int:
+    if found["bracket"] is None:
+        return found["single"] or found["double"] or found["key"] or ""
+    text = found["bracket"].strip()
+    if not _INDEX.fullmatch(text):
+        return text
+    return int(text) if len(text) <= _LONGEST_INDEX else int(text[:_LONGEST_INDEX])
+
+
+def read_path(table: Mapping[str, Any], path: str, missing: Any = MISSING) -> Any:
+    """The value at ``path``, or ``missing``; of the empty path the whole table. A negative index finds nothing."""
+    value: Any = table
+    for part in parse_path(path):
+        if isinstance(part, int):
+            if not isinstance(value, list) or not 0 <= part < len(value):
+                return missing
+            value = value[part]
+        else:
+            value = value.get(part, MISSING) if isinstance(value, dict) else MISSING
+            if value is MISSING:
+                return missing
+    return value
+
+
+def write_path(table: dict[str, Any], path: str, value: Any, *, index_keys: bool = False) -> int:
+    """Set the value at ``path``, making what is missing on the way; returns how many list items were added.
+
+    What is missing gives way to a container; so does any other value of a dictionary, but not of a list. A path that ends with
+    the key of what is no dictionary is ignored, and so is one with the index of what is no list, unless it is the last part of
+    the path, of a dictionary, and ``index_keys`` has it stored as a text. Raises `MacroArgumentError` for a path that goes on
+    behind the key of what is no dictionary and for a negative index that is not in its list, and `MacroLimitError` for an
+    index above `MAX_LIST_INDEX`; then nothing is changed at that part.
+    """
+    parts, grown = parse_path(path), 0
+    place: Any = table
+    for part, behind in zip(parts, (*parts[1:], None), strict=False):
+        key: Any = part
+        if isinstance(part, str):
+            if not isinstance(place, dict):
+                _only_last(place, part, behind, path)
+                return grown
+        elif isinstance(place, list):
+            grown += _room(place, part, path)
+        elif isinstance(place, dict) and behind is None and index_keys:
+            key = str(part)
+        else:
+            return grown
+        if behind is None:
+            place[key] = value
+            return grown
+        place = _inner(place, key, behind)
+    return grown
+
+
+def _only_last(place: Any, key: str, behind: str | int | None, path: str) -> None:
+    if behind is not None:
+        kind = "a list" if isinstance(place, list) else f"a value of type {type(place).__name__}"
+        msg = f"{kind} has no key {key[:_SHOWN]!r}"
+        raise MacroArgumentError(
+            msg, where=Where(path=path[:_SHOWN]), hint="name an item of a list by its index: list[0]"
+        )
+
+
+def _inner(place: Any, key: Any, behind: str | int) -> Any:
+    """The container at ``key``, made when there is none; a value in a list stays."""
+    found = place.get(key) if isinstance(place, dict) else place[key]
+    if found is None or (isinstance(place, dict) and not isinstance(found, (dict, list))):
+        place[key] = found = [] if isinstance(behind, int) else {}
+    return found
+
+
+def _room(place: list[Any], index: int, path: str) -> int:
+    """Make sure a list has an index; returns how many items that took."""
+    if index > MAX_LIST_INDEX:
+        raise _limit("the index of a variable", "MAX_LIST_INDEX", MAX_LIST_INDEX, index).at(path=path)
+    if index < -len(place):
+        msg = f"the list has no item {index}: it has {len(place)}"
+        raise MacroArgumentError(msg, where=Where(path=path), hint="count from the start of the list")
+    added = max(0, index + 1 - len(place))
+    place.extend([None] * added)
+    return added
+
+
+def _limit(what: str, name: str, allowed: int, found: int) -> MacroLimitError:
+    return MacroLimitError(what, limit=name, allowed=allowed, found=found)
+
 
 ITEM: Final = 8
 """What one item counts beside its text."""
@@ -138,29 +278,29 @@ class SmartEnvironment:
         """An environment that reads the same table and whose writes stay its own; notes, chance and limits are shared."""
         return replace(self, owned=False, copier=Copier(self.copier.size))
 
-    def value(self, path: str, missing: Any = paths.MISSING) -> Any:
+    def value(self, path: str, missing: Any = MISSING) -> Any:
         """The value at ``path``, or ``missing``."""
-        found = paths.read(self.table, path, missing)
+        found = read_path(self.table, path, missing)
         if not self.owned and isinstance(found, (dict, list)):
             self._own()
-            found = paths.read(self.table, path, missing)
+            found = read_path(self.table, path, missing)
         return found
 
     def read(self, path: str) -> Any:
         """The value at ``path``, or what the policy puts in its place."""
         found = self.value(path)
-        return self.policy.undefined(path) if found is paths.MISSING else found
+        return self.policy.undefined(path) if found is MISSING else found
 
     def write(self, path: str, value: Any, *, index_keys: bool = False) -> None:
-        """Set a variable. Raises `MacroArgumentError` for what is no data, and what `innkeeper.macros.smart.paths.write` does."""
-        parts = paths.parse(path)
+        """Set a variable. Raises `MacroArgumentError` for what is no data, and what `write_path` does."""
+        parts = parse_path(path)
         if not parts:
             return
         if not self.owned:
             self._own()
         if parts[0] == HISTORY:
             self.contains = None
-        grown = paths.write(self.table, path, self.copier.written(value), index_keys=index_keys)
+        grown = write_path(self.table, path, self.copier.written(value), index_keys=index_keys)
         self.copier.count(grown * ITEM)
 
     def replaced(self, variables: Mapping[str, Any]) -> None:
@@ -171,8 +311,8 @@ class SmartEnvironment:
         """Whether the history's text has a keyword in it."""
         if self.contains is not None:
             return self.contains(keyword)
-        found = paths.read(self.table, HISTORY)
-        if found is paths.MISSING:
+        found = read_path(self.table, HISTORY)
+        if found is MISSING:
             return self.options.compat.search_placeholder and keyword in self.policy.undefined(HISTORY)
         return keyword in (found if isinstance(found, str) else str(found))
 

@@ -143,7 +143,7 @@ def evaluate(call: Call, code: str, variables: Any = None, policy: Any = None) -
 
 def warm() -> None:
     """Import what the operations need, so that the first call is as fast as the others and no two threads import at once."""
-    for module in ("sandbox.execution", "expansion", "operations"):
+    for module in ("sandbox.execution", "expansion"):
         import_module(f"innkeeper.macros.smart.{module}")
     for module in ("framing", "regex_rules", "assets_normalizer", "variables_update"):
         import_module(f"innkeeper.taverns.smart.{module}")

@@ -15,8 +15,8 @@ import msgspec
 
 from innkeeper.content.errors import LIMITS, JsonError
 from innkeeper.content.json.text import decode_json
-from innkeeper.prompt.display import shorten
 from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.prompt.text import shorten
 from innkeeper.service.errors import OriginRefusedError, RequestError
 from innkeeper.service.exchange import JSON, Reply, Request, UnwritableError, error_reply, internal_error, json_reply
 from innkeeper.service.gateway.engine import warm

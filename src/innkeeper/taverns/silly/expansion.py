@@ -14,7 +14,7 @@ import msgspec
 from innkeeper.macros.engine.environment import MacroEnvironment
 from innkeeper.macros.engine.ranges import MacroRange, made_pieces
 from innkeeper.macros.silly import is_plain, substitute
-from innkeeper.macros.silly.effects import has_effects
+from innkeeper.macros.silly.card import has_effects
 from innkeeper.prompt.block import Origin, OriginAsset, Piece
 
 __all__ = ["LINE_BREAK", "SEPARATOR", "Expander", "Pieces", "cut", "in_lines", "origin_of", "pieces_of", "text_of"]

@@ -12,9 +12,9 @@ from typing import Any, Final, Literal
 import msgspec
 
 from innkeeper.budget.report import TrimReport
-from innkeeper.macros.silly.effects import card_has_effects
+from innkeeper.macros.silly.card import card_has_effects
 from innkeeper.prompt.errors import MaxTokensExceededError, UsageError
-from innkeeper.prompt.hooks import HookContext, settled
+from innkeeper.prompt.extensions import HookContext, settled
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.pipeline import Step, StepConfig
 from innkeeper.prompt.plan import Plan

@@ -14,7 +14,7 @@ import msgspec
 from innkeeper.content.persona import PersonaPosition
 from innkeeper.prompt.block import Origin, OriginAsset, strip_pieces
 from innkeeper.prompt.errors import Where
-from innkeeper.prompt.injections import InjectionPosition
+from innkeeper.prompt.extensions import InjectionPosition
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.pipeline import NoConfig, Step
 from innkeeper.prompt.state import State

@@ -20,7 +20,7 @@ from innkeeper.macros.engine.evaluate import Macro
 from innkeeper.macros.engine.syntax import Run, Tag, parse
 from innkeeper.macros.silly.legacy import NAMES as LEGACY
 from innkeeper.macros.silly.modern import PACK
-from innkeeper.prompt.display import shorten
+from innkeeper.prompt.text import shorten
 from innkeeper.taverns.silly.prompts import DEFAULT_ORDER, MARKERS
 
 __all__ = [

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from innkeeper.prompt.display import shorten
 from innkeeper.prompt.errors import UnknownNameError
+from innkeeper.prompt.text import shorten
 
 if TYPE_CHECKING:
     from innkeeper.prompt.state import State

@@ -20,7 +20,7 @@ from innkeeper.macros.silly.card import ExampleTurn, example_turns
 from innkeeper.macros.silly.card import example_blocks as blocks_of
 from innkeeper.prompt.block import Block, Origin, OriginAsset, Piece
 from innkeeper.prompt.errors import Where
-from innkeeper.prompt.injections import InjectionPosition
+from innkeeper.prompt.extensions import InjectionPosition
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.pipeline import NoConfig, Step
 from innkeeper.prompt.state import State

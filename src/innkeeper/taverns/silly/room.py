@@ -202,7 +202,7 @@ Message = Callable[[Mapping[str, Any]], int]
 class Counting(msgspec.Struct, frozen=True):
     """``message`` counts a message with its overheads, ``text`` bare text; the rest is what the lore budget counts by.
 
-    ``lore_part`` and ``lore_overhead`` are given where counts add up over lines (see `innkeeper.lore.budget`).
+    ``lore_part`` and ``lore_overhead`` are given where counts add up over lines (see `innkeeper.lore.selection`).
     """
 
     message: Message
@@ -230,7 +230,7 @@ class Counting(msgspec.Struct, frozen=True):
 
 
 _ADDING_UP: Final = frozenset({"gpt-4o", "gpt-4", "gpt-3.5-turbo"})
-"""Tokenizers that count each text of a message apart and never join across a line break (see `innkeeper.lore.budget`)."""
+"""Tokenizers that count each text of a message apart and never join across a line break (see `innkeeper.lore.selection`)."""
 
 
 def _sillytavern(name: str, *, chat: bool) -> Counting:

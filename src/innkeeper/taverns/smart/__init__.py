@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         update_message,
     )
     from innkeeper.content.json.values import ShapeError
+    from innkeeper.lore.verdict import Verdict
     from innkeeper.taverns.smart.assets_normalizer import (
         extract_character_regex,
         extract_character_world_book,
@@ -35,12 +36,12 @@ if TYPE_CHECKING:
         normalize,
     )
     from innkeeper.taverns.smart.compat import DEFAULT_PROFILE, PROFILES, Compat, SmartOptions, compat_of
+    from innkeeper.taverns.smart.conditions import Rule
     from innkeeper.taverns.smart.construction import Construction, construct, construct_explained
     from innkeeper.taverns.smart.framing import assemble, assemble_full
     from innkeeper.taverns.smart.regex_rules import apply_messages, apply_text, postprocess_apply
     from innkeeper.taverns.smart.steps import PIPELINE, TAVERN, build, builder, to_messages
     from innkeeper.taverns.smart.variables_update import apply_operation
-    from innkeeper.taverns.smart.verdict import Rule, Verdict
 
 __all__ = [
     "DEFAULT_PROFILE",
@@ -116,10 +117,10 @@ __getattr__, __dir__ = lazy_names(
         "PROFILES": "compat",
         "Compat": "compat",
         "Construction": "construction",
-        "Rule": "verdict",
+        "Rule": "conditions",
         "ShapeError": "innkeeper.content.json.values",
         "SmartOptions": "compat",
-        "Verdict": "verdict",
+        "Verdict": "conditions",
         "assemble": "framing",
         "assemble_full": "framing",
         "compat_of": "compat",

@@ -13,9 +13,10 @@ from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from innkeeper.content.json.values import text_of, wrong_type
+from innkeeper.lore.verdict import Verdict
 from innkeeper.taverns.smart.assets_normalizer import entries_of
 from innkeeper.taverns.smart.compat import Compat, SmartOptions
-from innkeeper.taverns.smart.conditions import Conditions, is_conditional
+from innkeeper.taverns.smart.conditions import Conditions, Rule, is_conditional, shown
 from innkeeper.taverns.smart.messages import (
     RANK,
     entry_source,
@@ -27,7 +28,6 @@ from innkeeper.taverns.smart.messages import (
     shown_number,
     whole_number,
 )
-from innkeeper.taverns.smart.verdict import Rule, Verdict, shown
 
 __all__ = [
     "IN_CHAT",

@@ -15,7 +15,7 @@ from innkeeper.content.json.values import ShapeError, copied, text_of
 from innkeeper.prompt.errors import Where
 from innkeeper.taverns.smart.assets_normalizer import entries_of
 from innkeeper.taverns.smart.compat import Compat, SmartOptions
-from innkeeper.taverns.smart.conditions import KeywordSearch, is_conditional
+from innkeeper.taverns.smart.conditions import KeywordSearch, Rule, is_conditional
 from innkeeper.taverns.smart.construction import IN_CHAT, construct
 from innkeeper.taverns.smart.messages import (
     document_source,
@@ -25,7 +25,6 @@ from innkeeper.taverns.smart.messages import (
     role_or,
     whole_number,
 )
-from innkeeper.taverns.smart.verdict import Rule
 
 __all__ = [
     "CHAT_HISTORY",

@@ -17,6 +17,7 @@ import msgspec
 
 from innkeeper.budget import TrimmingConfig, trim_state
 from innkeeper.content.json.values import text_of
+from innkeeper.lore.verdict import Verdict
 from innkeeper.prompt import Pipeline
 from innkeeper.prompt.block import Block, BudgetGroup, Origin
 from innkeeper.prompt.data import FrozenDict
@@ -27,13 +28,12 @@ from innkeeper.prompt.pipeline import NoConfig, Step
 from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.state import State
 from innkeeper.prompt.text import scalar_text
-from innkeeper.taverns.smart.conditions import KeywordSearch
+from innkeeper.taverns.smart.conditions import KeywordSearch, Rule, SmartLore, shown
 from innkeeper.taverns.smart.construction import construct_explained
 from innkeeper.taverns.smart.framing import LORE_POSITIONS, assemble, in_chat_prompts, relative_prompts, screen_framed
 from innkeeper.taverns.smart.messages import shown_number, whole_number
 from innkeeper.taverns.smart.prepare import INPUTS, PREPARE, RESULT_ROLES, SmartInputs, inputs_of, window_of
 from innkeeper.taverns.smart.regex_rules import apply_messages
-from innkeeper.taverns.smart.verdict import Rule, SmartLore, Verdict, shown
 from innkeeper.taverns.tavern import Tavern
 
 if TYPE_CHECKING:

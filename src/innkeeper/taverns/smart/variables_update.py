@@ -138,10 +138,10 @@ ARRAY_STRATEGIES: Final[Mapping[str, Merge]] = {
 
 
 def _tokens(path: str) -> tuple[str | int, ...]:
-    from innkeeper.macros.smart import paths
+    from innkeeper.macros.smart.environment import parse_path
 
     try:
-        return paths.parse(path)
+        return parse_path(path)
     except LimitError:
         return ()  # nothing is there
 

@@ -11,8 +11,7 @@ from typing import Any, Final
 
 from innkeeper.budget import MAX_TOKENS
 from innkeeper.prompt import BuildRequest, Pipeline, Plan, Ports
-from innkeeper.taverns.builder import Builder
-from innkeeper.taverns.tavern import Tavern
+from innkeeper.taverns.tavern import Builder, Tavern
 from innkeeper.taverns.vibe.language_policy import LANGUAGE_POLICY, LanguagePolicyConfig
 from innkeeper.taverns.vibe.plan_assembly import PLAN_ASSEMBLY, PlanAssemblyConfig
 from innkeeper.taverns.vibe.prepare import INPUTS, PREPARE, Prepared, preprocess_user_input

@@ -13,8 +13,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from innkeeper.tokens.engines.engine import Tokenization, chunks, count_by, spans, threads_for
-from innkeeper.tokens.errors import TokenizerUnavailableError
+from innkeeper.tokens.engines.engine import (
+    Tokenization,
+    TokenizerUnavailableError,
+    chunks,
+    count_by,
+    spans,
+    threads_for,
+)
 
 if TYPE_CHECKING:
     from tiktoken import Encoding

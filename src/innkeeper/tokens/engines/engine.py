@@ -5,6 +5,10 @@ counts the text: tokenizers split text at patterns before they look at bytes, an
 before a letter or digit is such a place for all of them; the last line break before any visible character is one for most. A
 text without one (a million spaces) is cut anywhere: the sum may then be one token more per cut. Engines need this since a run
 of a million spaces makes tiktoken's pattern matcher run out of stack.
+
+An engine raises `TokenizerUnavailableError` where its package, file or server is not here (the hint names the extra), and
+`FormatError` for a tokenizer file that is broken, of another kind, or whose bytes are not the known ones. `Counter.count` raises
+nothing: it falls back, and `describe` says so.
 """
 
 import os
@@ -15,7 +19,29 @@ from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
-__all__ = ["Engine", "Foreign", "Tokenization", "chunks", "count_by", "spans", "threads_for"]
+from innkeeper.prompt.errors import UnavailableError
+
+__all__ = [
+    "Engine",
+    "Foreign",
+    "Tokenization",
+    "TokenizerUnavailableError",
+    "chunks",
+    "count_by",
+    "spans",
+    "threads_for",
+]
+
+
+class TokenizerUnavailableError(UnavailableError):
+    """A tokenizer whose vocabulary, library or server is not here. ``tokenizer`` is its name."""
+
+    def __init__(self, tokenizer: str, reason: str, **kwargs: Any) -> None:
+        super().__init__(
+            f"tokenizer {tokenizer!r} is not available: {reason}", tokenizer=tokenizer, reason=reason, **kwargs
+        )
+        self.tokenizer = tokenizer
+
 
 CHUNK_CHARS: Final = 64_000
 """Longer texts are counted in pieces of at most this many characters."""

@@ -15,9 +15,8 @@ import msgspec
 
 from innkeeper.prompt.errors import FormatError, InnkeeperError, Where
 from innkeeper.tokens.engines.bytepair import BytePair, Clip
-from innkeeper.tokens.engines.engine import Engine, Foreign
+from innkeeper.tokens.engines.engine import Engine, Foreign, TokenizerUnavailableError
 from innkeeper.tokens.engines.model_files import TOKENIZER_FILE_BYTES, check_size, sentence_pieces, tokenizer_of
-from innkeeper.tokens.errors import TokenizerUnavailableError
 from innkeeper.tokens.table.vocabulary import Carrier, Vocabulary
 
 __all__ = ["available", "engine_of"]

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.prompt.errors import FormatError, LimitError, Where
 from innkeeper.prompt.memo import Memo
-from innkeeper.tokens.engines.engine import Tokenization, chunks, count_by, threads_for
-from innkeeper.tokens.errors import TokenizerUnavailableError
+from innkeeper.tokens.engines.engine import Tokenization, TokenizerUnavailableError, chunks, count_by, threads_for
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -12,8 +12,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from innkeeper.tokens.engines.engine import Tokenization
-from innkeeper.tokens.errors import TokenizerUnavailableError
+from innkeeper.tokens.engines.engine import Tokenization, TokenizerUnavailableError
 
 __all__ = ["SERVER_RULES", "AskServer", "Fetch", "ServerRule"]
 

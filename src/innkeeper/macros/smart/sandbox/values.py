@@ -13,7 +13,7 @@ from time import monotonic
 from typing import Any, Final, Protocol
 
 from innkeeper.macros.smart.sandbox.limits import SandboxLimitError, SandboxLimits, SandboxRuntimeError
-from innkeeper.prompt.display import shorten
+from innkeeper.prompt.text import shorten
 
 __all__ = [
     "Frame",

@@ -14,9 +14,9 @@ from innkeeper.content.errors import LIMITS, Limits, MissingFileError, check_lim
 from innkeeper.content.files.reader import Reader
 from innkeeper.content.json.text import decode_json
 from innkeeper.prompt.data import FrozenDict
-from innkeeper.prompt.display import shorten
 from innkeeper.prompt.errors import FormatError, InputError, Where
 from innkeeper.prompt.note import Note, NoteKind
+from innkeeper.prompt.text import shorten
 
 __all__ = ["SETTINGS", "UserFolder", "user_folder"]
 

@@ -9,8 +9,8 @@ import msgspec
 
 from innkeeper.content.character import Character
 from innkeeper.content.files.loading import load_character
-from innkeeper.prompt.display import shorten
 from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UsageError, Where
+from innkeeper.prompt.text import shorten
 from innkeeper.taverns.silly.install.files import UserFolder
 from innkeeper.taverns.silly.install.json_values import list_of, text_of
 
