@@ -79,4 +79,9 @@ def _loader(yaml: Any) -> Any:
         Core.add_implicit_resolver(
             tag, re.compile(f"^(?:{pattern})$"), ["" if char == "\0" else char for char in first]
         )
+    Core.add_constructor(_CORE[2][0], lambda loader, node: _integer(loader.construct_scalar(node)))
     return Core
+
+
+def _integer(text: str) -> int:
+    return int(text, 0 if text[:2] in ("0o", "0x") else 10)

@@ -21,11 +21,12 @@ from innkeeper.dialects.sillytavern.chat import mark_prefix
 from innkeeper.dialects.sillytavern.claude import convert_claude
 from innkeeper.dialects.sillytavern.cohere import convert_cohere
 from innkeeper.dialects.sillytavern.conversion import ChatConversion, RawMessage, Texts
+from innkeeper.dialects.sillytavern.endpoints import Endpoint, endpoint_of
 from innkeeper.dialects.sillytavern.flat_text import convert_text
 from innkeeper.dialects.sillytavern.google import convert_google
 from innkeeper.dialects.sillytavern.messages import Speakers, speakers_of
 from innkeeper.dialects.sillytavern.mistral import convert_mistral
-from innkeeper.dialects.sillytavern.page import PAGE_OPTIONS, Rule, page_options, rules_for
+from innkeeper.dialects.sillytavern.page import PAGE_OPTIONS, PLACES, Rule, page_options, rules_for
 from innkeeper.dialects.sillytavern.request import SAMPLING, ProviderRequest, ServerConfig
 from innkeeper.dialects.sillytavern.sources import SOURCES, Source
 from innkeeper.dialects.sillytavern.xai import convert_xai
@@ -33,7 +34,7 @@ from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.dialect import Payload, Tool
 from innkeeper.prompt.errors import UnavailableError, UnknownNameError
 from innkeeper.prompt.message import Message
-from innkeeper.prompt.note import NoteKind
+from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.prompt.text import scalar_text
 
 __all__ = ["CONVERSIONS", "SillyTavern", "body_of_page", "convert"]
@@ -81,21 +82,42 @@ class SillyTavern:
     ) -> Payload:
         """The whole body.
 
-        Raises `FormatError` for messages that the source's rules cannot carry, `ConfigError` for ``speakers`` and
-        ``server``, `UnavailableError` for a source that SillyTavern sends nothing to.
+        Raises `FormatError` for messages that the source's rules cannot carry, `ConfigError` for ``speakers`` and ``server``,
+        `UnavailableError` for a source that SillyTavern sends nothing to.
         """
-        report, given = Report(self.name), {**SAMPLING, **neutral(options)}
-        given = {**(given.get("settings") or {}), **given}
-        chat = _OPENAI.messages(messages, {name: given[name] for name in STYLE_OPTIONS if name in given})
-        request = _request(chat.body, model, given, tools, report)
-        body = _body(request)
+        asked = self._asked(messages, model, options, tools)
+        given, request, body, report = asked.given, asked.request, asked.body, asked.request.report
         _note_losses(given, body, request, report)
         chats = request.source not in SOURCES or SOURCES[request.source].whole is None
-        table = (
-            {name: write for name, write in _MORE.items() if name not in body} if chats and not request.schema else {}
-        )
-        others = (*STYLE_OPTIONS, *_OWN, *PAGE_OPTIONS, "response_format", *(given.get("settings") or ()))
-        return Payload(apply(body, given, table, report, others=others), (*chat.notes, *report.notes()))
+        more = {name: write for name, write in _MORE.items() if name not in body}
+        others = (*STYLE_OPTIONS, *_OWN, *PAGE_OPTIONS, *PLACES, "response_format", *(given.get("settings") or ()))
+        body = apply(body, given, more if chats and not request.schema else {}, report, others=others)
+        return Payload(body, (*asked.notes, *report.notes()))
+
+    def endpoint(
+        self, messages: Sequence[Message], *, model: str | None, options: Mapping[str, Any], tools: Sequence[Tool] = ()
+    ) -> Endpoint:
+        """Where SillyTavern sends that body, without secrets. Raises as `request`, and `ConfigError` where nothing says where."""
+        asked = self._asked(messages, model, options, tools)
+        return endpoint_of(asked.request, asked.body)
+
+    def _asked(
+        self, messages: Sequence[Message], model: str | None, options: Mapping[str, Any], tools: Sequence[Tool]
+    ) -> _Asked:
+        given = {**SAMPLING, **neutral(options)}
+        given = {**(given.get("settings") or {}), **given}
+        chat = _OPENAI.messages(messages, {name: given[name] for name in STYLE_OPTIONS if name in given})
+        request = _request(chat.body, model, given, tools, Report(self.name))
+        return _Asked(given, request, _body(request), chat.notes)
+
+
+class _Asked(msgspec.Struct, frozen=True):
+    """The options that count, the page's request, the body, and the notes of the messages."""
+
+    given: Mapping[str, Any]
+    request: ProviderRequest
+    body: dict[str, Any]
+    notes: tuple[Note, ...]
 
 
 def _request(
@@ -107,10 +129,9 @@ def _request(
     page = page_options(options, source, name, report)
     rules = rules_for(source, name, page)
     texts = {"placeholder": options.get("placeholder"), "tool_call": options.get("tool_call_text")}
+    plain = list(map(_plain, messages))
     conversion = ChatConversion(
-        messages=_as_user(list(map(_plain, messages)), report)
-        if any(rule.no_system for rule in rules)
-        else list(map(_plain, messages)),
+        messages=_as_user(plain, report) if any(rule.no_system for rule in rules) else plain,
         speakers=speakers_of(options.get("speakers"), report.dialect),
         texts=Texts(**{name: text for name, text in texts.items() if isinstance(text, str)}),
         report=report,
@@ -189,19 +210,10 @@ def _note_losses(given: Mapping[str, Any], body: Mapping[str, Any], request: Pro
             report.loss(f"option {name!r} is not sent: source {request.source!r} or this model does not take it")
 
 
-_SAID: Final = tuple(
-    name
-    for name in PAGE_OPTIONS
-    if name
-    not in (
-        "max_tokens",
-        "stream",
-        "enable_web_search",
-        "request_images",
-        "request_image_aspect_ratio",
-        "request_image_resolution",
-    )
-)
+_SAID: Final = (
+    "temperature", "top_p", "top_k", "top_a", "min_p", "presence_penalty", "frequency_penalty", "repetition_penalty", "stop",
+    "reasoning_effort", "verbosity", "seed", "n", "logit_bias", "logprobs",
+)  # fmt: skip
 
 
 def body_of_page(page: Mapping[str, Any], server: Any = None, texts: Texts | None = None) -> Payload:

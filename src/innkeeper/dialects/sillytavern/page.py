@@ -17,7 +17,7 @@ from innkeeper.dialects.options import ResponseFormat, stop_list
 from innkeeper.dialects.report import Report
 from innkeeper.prompt.data import EMPTY
 
-__all__ = ["PAGE_OPTIONS", "Rule", "page_options", "rules_for"]
+__all__ = ["PAGE_OPTIONS", "PLACES", "Rule", "page_options", "rules_for"]
 
 Options = dict[str, Any]
 
@@ -39,12 +39,19 @@ PAGE_OPTIONS: Final = (
 )
 """The settings that every request may have, by the neutral names where there are such."""
 
+PLACES: Final = (
+    "reverse_proxy", "custom_url", "custom_include_headers", "azure_base_url", "azure_deployment_name", "azure_api_version",
+    "vertexai_auth_mode", "vertexai_region", "vertexai_express_project_id", "vertexai_project", "pollinations_endpoint",
+    "zai_endpoint", "siliconflow_endpoint", "minimax_endpoint", "workers_ai_account_id", "nanogpt_provider",
+)  # fmt: skip
+"""The settings that say where a request goes."""
+
 _MORE_SAMPLING: Final = ("top_k", "min_p", "top_a", "repetition_penalty")
 _OPENAI: Final = ("seed", "n", "logit_bias", "logprobs")
 _ASKED: Final[Mapping[str, tuple[str, ...]]] = {
     "openai": _OPENAI,
     "azure_openai": _OPENAI,
-    "custom": (*_OPENAI, "custom_url", "custom_include_body", "custom_exclude_body", "custom_include_headers"),
+    "custom": (*_OPENAI, "custom_include_body", "custom_exclude_body"),
     "claude": ("top_k", "use_sysprompt", "assistant_prefill"),
     "makersuite": ("top_k", "use_sysprompt", "seed"),
     "vertexai": ("top_k", "use_sysprompt", "seed"),
@@ -59,7 +66,7 @@ _ASKED: Final[Mapping[str, tuple[str, ...]]] = {
     "deepseek": ("logprobs",),
     "aimlapi": ("seed", "n", "logprobs"),
     "xai": ("seed", "n", "logprobs"),
-    "pollinations": ("seed", "pollinations_endpoint"),
+    "pollinations": ("seed",),
     "moonshot": ("n",),
     "workers_ai": ("top_k", "repetition_penalty", "seed"),
 }
@@ -82,7 +89,7 @@ def page_options(options: Mapping[str, Any], source: str, model: str, report: Re
     ``options`` are neutral, with SillyTavern's names for what has no neutral one; ``generation`` is the type of the generation.
     """
     asked = {**options, **_routing(options)} if source == "openrouter" else options
-    names = (*_COMMON, *_PASSED, *_ASKED.get(source, ()), *(_ROUTED if source == "openrouter" else ()))
+    names = (*_COMMON, *_PASSED, *_ASKED.get(source, ()), *PLACES, *(_ROUTED if source == "openrouter" else ()))
     page = {name: asked[name] for name in names if asked.get(name) is not None}
     page |= {"include_reasoning": options.get("show_thoughts") is not False, "stop": _stop(options, source)}
     page |= {"stream": _streams(options, source, model), **_counted(options, page), **_schema(options)}

@@ -21,6 +21,7 @@ from innkeeper.taverns.silly.trimming import TRIMMING
 from innkeeper.taverns.tavern import Tavern
 
 if TYPE_CHECKING:
+    from innkeeper.dialects.sillytavern.endpoints import Endpoint
     from innkeeper.prompt import Plan
     from innkeeper.prompt.dialect import Payload
 
@@ -34,6 +35,7 @@ __all__ = [
     "display_text",
     "stored_text",
     "substitute",
+    "to_endpoint",
     "to_messages",
     "to_provider",
 ]
@@ -93,3 +95,14 @@ def to_provider(plan: Plan) -> Payload:
     from innkeeper.prompt.dialect import Dialects
 
     return plan.to_request("sillytavern", dialects=Dialects(SillyTavern()))
+
+
+def to_endpoint(plan: Plan) -> Endpoint:
+    """Where SillyTavern sends that body: address, headers, and where the key goes; no secrets.
+
+    Raises `ConfigError` where the preset does not say, as for a server of the user's own without an address.
+    """
+    from innkeeper.dialects.sillytavern.dialect import SillyTavern
+
+    options = {**plan.dialect_options.get("sillytavern", {}), **plan.options, "stop": list(plan.stop)}
+    return SillyTavern().endpoint(plan.messages, model=plan.model, options=options, tools=plan.tools)

@@ -6,6 +6,7 @@ wants.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -25,7 +26,7 @@ from innkeeper.taverns.silly.room import message_block
 from innkeeper.taverns.silly.scene import Scene, scene_of
 from innkeeper.taverns.silly.scripts import ScriptUse
 from innkeeper.taverns.silly.settings import listed
-from innkeeper.tokens import default_counter
+from innkeeper.tokens import SILLYTAVERN_TOKENIZERS
 
 __all__ = [
     "FRAME",
@@ -249,7 +250,7 @@ def provider_options(state: State, scene: Scene) -> dict[str, Any]:
         "server": settings.get("server"),
         "model_list": settings.get("model_list"),
         "logprobs": inputs.power.request_token_probabilities,
-        "logit_bias": _logit_bias(scene, settings),
+        "logit_bias": _logit_bias(state, scene),
     }
     switches = {"calls_tools": inputs.calls_tools, "show_thoughts": preset.show_thoughts is not False}
     return {key: value for key, value in options.items() if value} | {
@@ -264,26 +265,36 @@ def _source_settings(scene: Scene) -> dict[str, Any]:
     return plain | {name: scene.expand(text) for name, text in texts.items()}
 
 
-def _logit_bias(scene: Scene, settings: Mapping[str, Any]) -> dict[str, float]:
-    """The chosen of ``settings.bias_presets`` by token ids: of texts, by the prompt's tokenizer, or as a list in brackets."""
-    entries = (settings.get("bias_presets") or {}).get(scene.inputs.preset.bias_preset_selected) or ()
+def _logit_bias(state: State, scene: Scene) -> dict[str, float]:
+    """The chosen of ``settings.bias_presets`` by token ids: of texts by the model's tokenizer, or as a list in brackets.
+
+    (sillytavern-bodies.md 2.) Models that SillyTavern counts as Claude have none.
+    """
+    presets, chosen = state.request.settings.get("bias_presets") or {}, scene.inputs.preset.bias_preset_selected
+    entries = presets.get(chosen) or () if isinstance(presets, Mapping) else ()
     bias: dict[str, float] = {}
     for entry in entries:
-        for token in _biased(str(entry.get("text") or ""), scene):
+        for token in _biased(state, str(entry.get("text") or ""), str(scene.inputs.preset.model or "")):
             bias[str(token)] = entry.get("value")
     return bias
 
 
-def _biased(text: str, scene: Scene) -> list[int]:
-    if text.startswith("["):
-        try:
-            found = msgspec.json.decode(text, type=list[int])
-        except (msgspec.DecodeError, ValueError):
-            found = []
-        if found:
-            return found
-    ids = default_counter().tokenize(text, scene.inputs.preset.model).ids if text else None
-    return list(ids or ())
+_NEWER: Final = re.compile(r"gpt-5|gpt-6-astra|gpt-4o|gpt-4\.[15]|chatgpt-4o|o1|o3|o4-mini")
+
+
+def _biased(state: State, text: str, model: str) -> Iterable[int]:
+    try:
+        return msgspec.json.decode(text, type=list[int])
+    except (msgspec.DecodeError, ValueError):
+        pass
+    if "claude" in model or not text:
+        return ()
+    name = "gpt-4o" if _NEWER.search(model) else "mistral" if "mistral" in model else "gpt-4"
+    tokenizer = SILLYTAVERN_TOKENIZERS[name]
+    if not tokenizer.available:
+        state.note(NoteKind.LOSS, f"a bias is not sent: the vocabulary of {name} is not here")
+        return ()
+    return tokenizer.counter().tokenize(text, name).ids or ()
 
 
 PLAN_ASSEMBLY: Final = Step("plan_assembly", run, NoConfig, finish)

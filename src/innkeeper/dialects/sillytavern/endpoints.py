@@ -1,0 +1,181 @@
+"""Where SillyTavern sends a request: the address of each source, and the headers besides the key's. No secret is in either.
+
+(sillytavern-bodies.md 1, 5, 6.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import msgspec
+
+from innkeeper.dialects.sillytavern.claude import Traits
+from innkeeper.dialects.sillytavern.custom import included
+from innkeeper.dialects.sillytavern.flat_text import is_text_model
+from innkeeper.dialects.sillytavern.request import ProviderRequest
+from innkeeper.prompt.errors import ConfigError
+
+__all__ = ["Endpoint", "endpoint_of"]
+
+_BEARER: Final = "Authorization: Bearer"
+
+
+class Endpoint(msgspec.Struct, frozen=True):
+    """An address with headers; ``key`` says where the key goes: a header, or ``?key=`` of the address."""
+
+    url: str
+    headers: Mapping[str, str] = {}
+    key: str = _BEARER
+
+
+_BASES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "openai": "https://api.openai.com/v1",
+        "claude": "https://api.anthropic.com/v1",
+        "openrouter": "https://openrouter.ai/api/v1",
+        "makersuite": "https://generativelanguage.googleapis.com",
+        "ai21": "https://api.ai21.com/studio/v1",
+        "mistralai": "https://api.mistral.ai/v1",
+        "cohere": "https://api.cohere.ai/v2",
+        "perplexity": "https://api.perplexity.ai",
+        "groq": "https://api.groq.com/openai/v1",
+        "chutes": "https://llm.chutes.ai/v1",
+        "electronhub": "https://api.electronhub.ai/v1",
+        "nanogpt": "https://nano-gpt.com/api/v1",
+        "deepseek": "https://api.deepseek.com/beta",
+        "aimlapi": "https://api.aimlapi.com/v1",
+        "xai": "https://api.x.ai/v1",
+        "pollinations": "https://gen.pollinations.ai/v1",
+        "moonshot": "https://api.moonshot.ai/v1",
+        "fireworks": "https://api.fireworks.ai/inference/v1",
+        "zai": "https://api.z.ai/api/paas/v4",
+        "siliconflow": "https://api.siliconflow.com/v1",
+        "minimax": "https://api.minimax.io/v1",
+    }
+)
+_OTHER_BASES: Final[Mapping[tuple[str, str], str]] = {
+    ("pollinations", "anonymous"): "https://text.pollinations.ai/v1",
+    ("zai", "coding"): "https://api.z.ai/api/coding/paas/v4",
+    ("siliconflow", "cn"): "https://api.siliconflow.cn/v1",
+    ("minimax", "cn"): "https://api.minimaxi.com/v1",
+}
+"""Bases for a value of the source's ``…_endpoint``."""
+_PROXIED: Final = frozenset({
+    "openai", "claude", "makersuite", "vertexai", "mistralai", "deepseek", "xai", "moonshot", "zai",
+})  # fmt: skip
+_PATHS: Final = {"claude": "/messages", "cohere": "/chat"}
+_KEYS: Final = {"claude": "x-api-key", "azure_openai": "api-key", "makersuite": "?key="}
+_APP: Final = {"HTTP-Referer": "https://sillytavern.app", "X-Title": "SillyTavern"}
+
+
+def endpoint_of(request: ProviderRequest, body: Mapping[str, Any]) -> Endpoint:
+    """Where the request goes with this body. Raises `ConfigError` where the settings do not say."""
+    source = request.source
+    if source == "vertexai":
+        return _vertex(request)
+    if source == "makersuite":
+        return Endpoint(_google(request), key="?key=")
+    headers = _HEADERS[source](request, body) if source in _HEADERS else {}
+    path = _PATHS.get(source, "/chat/completions")
+    if source == "openai" and is_text_model(request.model):
+        path = "/completions"
+    if source == "azure_openai":
+        return Endpoint(_azure(request), headers, "api-key")
+    return Endpoint(_base(request) + path, headers, _KEYS.get(source, _BEARER))
+
+
+def _said(request: ProviderRequest, name: str) -> str:
+    value = str(request.options.get(name) or "")
+    if not value:
+        raise ConfigError(f"{request.source}: {name} is empty", hint="it says where the request goes")
+    return value
+
+
+def _proxy(request: ProviderRequest) -> str:
+    return str(request.options.get("reverse_proxy") or "") if request.source in _PROXIED else ""
+
+
+def _base(request: ProviderRequest) -> str:
+    source = request.source
+    if proxy := _proxy(request):
+        return _joinable(proxy)
+    if source == "workers_ai":
+        return f"https://api.cloudflare.com/client/v4/accounts/{_said(request, 'workers_ai_account_id')}/ai/v1"
+    other = _OTHER_BASES.get((source, str(request.options.get(f"{source}_endpoint") or "")))
+    return other or _BASES.get(source) or _joinable(_said(request, "custom_url"))
+
+
+def _joinable(url: str) -> str:
+    """The address as it is, one without a path with the slash that JavaScript gives it."""
+    return url if urlsplit(url).path else f"{url}/"
+
+
+def _method(request: ProviderRequest) -> str:
+    return "streamGenerateContent" if request.stream else "generateContent"
+
+
+def _google(request: ProviderRequest) -> str:
+    base = (_proxy(request) or _BASES["makersuite"]).rstrip("/")
+    version = request.server.gemini.api_version
+    return f"{base}/{version}/models/{request.model}:{_method(request)}{'?alt=sse' if request.stream else ''}"
+
+
+_REGION: Final = "us-central1"
+_PLANETWIDE: Final = "global"
+
+
+def _vertex(request: ProviderRequest) -> Endpoint:
+    options = request.options
+    region = str(options.get("vertexai_region") or _REGION)
+    host = f"https://{'' if region == _PLANETWIDE else region + '-'}aiplatform.googleapis.com/v1"
+    model = f"publishers/google/models/{request.model}:{_method(request)}{'?alt=sse' if request.stream else ''}"
+    if proxy := _proxy(request):
+        return Endpoint(f"{proxy.rstrip('/')}/v1/{model}")
+    if options.get("vertexai_auth_mode") == "full":
+        return Endpoint(f"{host}/projects/{_said(request, 'vertexai_project')}/locations/{region}/{model}")
+    if project := options.get("vertexai_express_project_id"):
+        world = "https://aiplatform.googleapis.com/v1"
+        return Endpoint(f"{world}/projects/{project}/locations/{region}/{model}", key="?key=")
+    return Endpoint(f"{host}/{model}", key="?key=")
+
+
+def _azure(request: ProviderRequest) -> str:
+    base = urlsplit(_said(request, "azure_base_url"))
+    deployment, version = _said(request, "azure_deployment_name"), _said(request, "azure_api_version")
+    return f"{base.scheme}://{base.netloc}/openai/deployments/{deployment}/chat/completions?api-version={version}"
+
+
+def _claude_headers(request: ProviderRequest, body: Mapping[str, Any]) -> dict[str, str]:
+    """The version, and what is tried beyond it."""
+    claude = request.server.claude
+    caches = claude.enable_system_prompt_cache or claude.caching_at_depth >= 0
+    betas = ["output-128k-2025-02-19", "context-1m-2025-08-07"]
+    betas += ["tools-2024-05-16"] if request.tools else []
+    betas += ["prompt-caching-2024-07-31", "extended-cache-ttl-2025-04-11"] if caches else []
+    says = request.options.get("verbosity") and Traits.of(request.model).has_effort
+    adapts = (body.get("thinking") or {}).get("type") == "adaptive" and request.effort != "auto"
+    betas += ["effort-2025-11-24"] if says and not adapts else []
+    return {"anthropic-version": "2023-06-01", "anthropic-beta": ",".join(betas)}
+
+
+def _nanogpt_headers(request: ProviderRequest, _body: Mapping[str, Any]) -> dict[str, str]:
+    provider = request.options.get("nanogpt_provider")
+    paying = {"X-Billing-Mode": "paygo"} if request.options.get("nanogpt_payg_override") else {}
+    return {**({"X-Provider": str(provider)} if provider else {}), **paying}
+
+
+def _own_headers(request: ProviderRequest, _body: Mapping[str, Any]) -> dict[str, str]:
+    return {name: str(value) for name, value in included(request, "custom_include_headers").items()}
+
+
+_HEADERS: Final[Mapping[str, Callable[[ProviderRequest, Mapping[str, Any]], dict[str, str]]]] = {
+    "claude": _claude_headers,
+    "openrouter": lambda *_: dict(_APP),
+    "aimlapi": lambda *_: dict(_APP),
+    "zai": lambda *_: {"Accept-Language": "en-US,en"},
+    "nanogpt": _nanogpt_headers,
+    "custom": _own_headers,
+}
