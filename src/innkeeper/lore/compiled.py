@@ -30,6 +30,7 @@ __all__ = [
     "LoreScope",
     "ScopedBook",
     "compile_lore",
+    "decorator_lines",
     "descending",
     "key_tests",
     "pattern_of",
@@ -46,21 +47,27 @@ _KNOWN: Final = (ACTIVATE, SUPPRESS)
 
 def split_decorators(content: str) -> tuple[frozenset[str], str]:
     """The decorators that act, and the text without the lines at its head."""
+    lines, text = decorator_lines(content)
+    return frozenset(lines) & frozenset(_KNOWN), text
+
+
+def decorator_lines(content: str) -> tuple[tuple[str, ...], str]:
+    """The lines at the head that begin as a decorator does, fallbacks as what they stand for, and the text without the head."""
     if not content.startswith("@@"):
-        return frozenset(), content
+        return (), content
     lines = content.split("\n")
     found: list[str] = []
     fallback = False
     for index, line in enumerate(lines):
         if not line.startswith("@@"):
-            return frozenset(found) & frozenset(_KNOWN), "\n".join(lines[index:])
+            return tuple(found), "\n".join(lines[index:])
         name = line[1:] if line.startswith("@@@") else line
         if line.startswith("@@@") and not fallback:
             continue
         fallback = not name.startswith(_KNOWN)
         if not fallback:
             found.append(name)
-    return frozenset(found) & frozenset(_KNOWN), content
+    return tuple(found), content
 
 
 class LoreScope(msgspec.Struct, frozen=True):

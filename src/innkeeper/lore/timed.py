@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.content.entry import MARK, Spelling
-from innkeeper.lore.compiled import CompiledEntry
+from innkeeper.content.entry import Spelling
+from innkeeper.lore.compiled import CompiledEntry, decorator_lines
 from innkeeper.prompt.data import thaw
 from innkeeper.text.javascript.random_numbers import string_hash
 from innkeeper.text.javascript.values import json_text
@@ -114,13 +114,12 @@ _UNKNOWN: Final = -1
 def entry_hash(entry: CompiledEntry) -> int:
     """What identifies an entry's whole content across builds: SillyTavern's hash of it (measured on SillyTavern 1.19).
 
-    That is of its JSON with the book's name after the id, the lines of its decorators at the end, and the content without them.
+    That is of its JSON with the book's name after the id, the decorators at the end, and the content without them.
     """
-    raw = dict(entry.entry.raw)
-    identity = {"uid": raw.get("uid", entry.uid), "world": entry.book}
-    lines = entry.entry.content.split("\n")[: len(entry.entry.content.split("\n")) - len(entry.content.split("\n"))]
-    decorators = [line for line in lines if line.startswith(MARK)] if entry.decorators else []
-    return string_hash(json_text({**identity, **raw, "decorators": decorators, "content": entry.content}))
+    raw = entry.entry.raw
+    identity = {"uid": raw["uid"], "world": entry.book} if "uid" in raw else {"world": entry.book}
+    lines, content = decorator_lines(entry.entry.content)
+    return string_hash(json_text({**identity, **raw, "decorators": list(lines), "content": content}))
 
 
 def _settled(effect: Effect, entry: CompiledEntry | None) -> Effect:

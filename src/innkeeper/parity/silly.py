@@ -13,7 +13,7 @@ from typing import Any, Final
 from innkeeper.content.chat import OURS
 from innkeeper.parity.case import Case
 from innkeeper.prompt import BuildRequest, Randomness
-from innkeeper.prompt.data import thaw
+from innkeeper.prompt.data import EMPTY, thaw
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.plan import Plan
 
@@ -24,7 +24,7 @@ _TEXTS: Final = {"prompt_placeholder": "(begin)", "tool_call_text": "I'm going t
 """What the original puts in where nobody speaks, as the cases were recorded: its settings, not ours."""
 _COUNTED: Final = (
     "messages", "prompt", "stop", "banned_strings", "texts", "variables_local", "variables_global", "token_usage",
-    "systemPrompt", "contents", "system_instruction", "chatHistory", "message", "named", "plain", "metadata",
+    "systemPrompt", "contents", "system_instruction", "chatHistory", "message", "named", "plain", "metadata", "timed",
 )  # fmt: skip
 _COUNTED_LORE: Final = ("activated", "overflowed", "budget")
 _REASONING: Final = {"add_to_prompts": False, "prefix": "<think>", "suffix": "</think>", "separator": "\n"}
@@ -254,6 +254,8 @@ def _facts(plan: Plan, given: Mapping[str, Any]) -> dict[str, Any]:
         }
     else:
         facts |= {"messages": _sent(plan.to_messages("openai")), "token_usage": plan.trim_report.final_tokens}
+    if given.get("record_timed") and plan.stored is not None:
+        facts["timed"] = thaw(plan.stored.get("chat_metadata", EMPTY).get("timedWorldInfo"))
     if given.get("capture_server"):
         from innkeeper.taverns import silly
 
