@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
 
 import click
@@ -59,7 +60,12 @@ _OPTIONS: Final = (
     click.option("--card", metavar="FILE", help="The character: PNG, JSON, CHARX or BYAF."),
     click.option("--persona", metavar="FILE", help="Who the user is."),
     click.option("--lorebook", metavar="FILE", multiple=True, help="A lorebook beside the card's own; repeatable."),
-    click.option("--preset", metavar="FILE", multiple=True, help="A preset or a template; repeatable."),
+    click.option(
+        "--preset",
+        metavar="FILE",
+        multiple=True,
+        help="A preset or a template; with --sillytavern, also by its name there.",
+    ),
     click.option(
         "--tavern", metavar="NAME", help=f"Whose rules to build by: {TAVERN}, unless a request's file says otherwise."
     ),
@@ -98,7 +104,8 @@ class Assets:
         for kind in kinds:
             names = options.get(kind) or ()
             for name in (names,) if isinstance(names, str) else names:
-                assets.add_as(kind, name)
+                if not (kind == "preset" and _in_folder(name, options)):
+                    assets.add_as(kind, name)
         assets.open_install(options, chat_only=chat_only)
         return assets
 
@@ -119,8 +126,14 @@ class Assets:
 
         given = {name: options[name] for name in ("message", "seed", "now") if options.get(name) is not None}
         chat = None if options.get("chat") is None else str(options["chat"])
+        presets = tuple(name for name in options.get("preset") or () if _in_folder(name, options))
         self.prepared = Install.open(path, options.get("user")).prepare(
-            options.get("character"), group=options.get("group"), chat=chat, chat_only=chat_only, **given
+            options.get("character"),
+            group=options.get("group"),
+            chat=chat,
+            presets=presets,
+            chat_only=chat_only,
+            **given,
         )
         base = self.prepared.request
         if "lorebooks" in self.fields:
@@ -206,6 +219,11 @@ class Assets:
 
 _FIELDS: Final = {"Character": "character", "Persona": "user", "Chat": "history", "BuildRequest": "request"}
 """The fields of a request that assets go to, by their types; the request itself is what they are put over."""
+
+
+def _in_folder(name: str, options: Mapping[str, Any]) -> bool:
+    """Whether a preset is meant that lies in the SillyTavern folder: there is no file of this name here."""
+    return bool(options.get("sillytavern")) and not Path(name).exists()
 
 
 def _request(source: Source, name: str) -> BuildRequest:

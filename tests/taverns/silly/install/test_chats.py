@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from innkeeper.prompt import UnknownNameError
+from innkeeper.prompt import NoteKind, UnknownNameError
+from innkeeper.taverns.silly.install import Install
 from innkeeper.taverns.silly.install.chats import (
     chat_names,
     group_chat,
@@ -80,6 +81,28 @@ def test_damaged_lines(user: UserFolder) -> None:
     assert [message.text for message in opened.chat.messages] == ["a", "b"]
     assert "chats/Mira/odd.jsonl:3" in str(user.notes[0])
     assert one_to_one_chat(user, find_card(user, "Mira"), "empty").is_new
+
+
+def test_a_file_without_a_header(user: UserFolder) -> None:
+    """SillyTavern takes the first line of a character's chat for its header; that a message is lost is said."""
+    place = user.root / "chats" / "Mira" / "bare.jsonl"
+    place.write_text('{"name": "Mira", "mes": "a"}\n{"name": "Ilse", "is_user": true, "mes": "b"}')
+    opened = one_to_one_chat(user, find_card(user, "Mira"), "bare")
+    assert [message.text for message in opened.chat.messages] == ["b"]
+    assert [str(note.where) for note in user.notes] == ["chats/Mira/bare.jsonl:1"]
+    assert user.notes[0].kind is NoteKind.QUIRK
+
+
+def test_a_greeting_is_kept_resolved(user: UserFolder) -> None:
+    """A new chat's greeting goes through scripts and macros once; its alternatives stay as they are written."""
+    card(user.root, "New", first_mes="Bread, {{user}}? {{incvar::n}}", alternate_greetings=["{{user}}?"])
+    script = {"findRegex": "/bread/gi", "replaceString": "Rolls", "placement": [2], "trimStrings": []}
+    changes = {"extension_settings": {"regex": [script]}}
+    prepared = Install(user, changes).prepare("New", now="2026-01-15T12:00:00Z")
+    (message,) = prepared.chat.messages
+    assert message.text == "Rolls, Ilse? 1"
+    assert message.swipes == ("Bread, {{user}}? {{incvar::n}}", "{{user}}?")
+    assert prepared.request.variables["local"] == {"n": 1}
 
 
 def test_groups(user: UserFolder) -> None:

@@ -11,12 +11,21 @@ from innkeeper.content.chat import EMPTY_HEADER, Chat, read_chat
 from innkeeper.content.chat_message import ChatMessage
 from innkeeper.prompt.errors import UnknownNameError, Where
 from innkeeper.prompt.note import Note, NoteKind
+from innkeeper.prompt.request import BuildRequest
 from innkeeper.taverns.silly.install.files import UserFolder
 from innkeeper.taverns.silly.install.json_values import mapping_of, text_of
 from innkeeper.taverns.silly.install.names import CardFile, GroupFile
 from innkeeper.taverns.silly.install.selected import Selected
 
-__all__ = ["OpenChat", "chat_names", "group_chat", "note_fields", "one_to_one_chat", "script_injections"]
+__all__ = [
+    "OpenChat",
+    "chat_names",
+    "group_chat",
+    "note_fields",
+    "one_to_one_chat",
+    "resolve_greeting",
+    "script_injections",
+]
 
 CHATS: Final = "chats"
 GROUP_CHATS: Final = "group chats"
@@ -51,7 +60,8 @@ def one_to_one_chat(folder: UserFolder, card: CardFile, name: str | None) -> Ope
     wanted = (current if name is None else name).removesuffix(_LINES)
     if name is not None and wanted not in chat_names(folder, card):
         raise _unknown(name, chat_names(folder, card), f"{CHATS}/{card.stem}")
-    return _open(folder, (CHATS, card.stem, f"{wanted}{_LINES}"), wanted) or _greeted(folder, card, wanted)
+    opened = _open(folder, (CHATS, card.stem, f"{wanted}{_LINES}"), wanted)
+    return _greeted(folder, card, wanted) if opened is None else _beheaded(folder, opened)
 
 
 def group_chat(folder: UserFolder, group: GroupFile, name: str | None) -> OpenChat:
@@ -88,6 +98,16 @@ def _open(folder: UserFolder, parts: tuple[str, ...], name: str) -> OpenChat | N
     return OpenChat(chat, name, parts)
 
 
+def _beheaded(folder: UserFolder, opened: OpenChat) -> OpenChat:
+    """The chat as SillyTavern reads it, which takes the first line for a header whatever it is."""
+    if opened.chat.header is not None or not opened.chat.messages:
+        return opened
+    message = "the file has no header, and SillyTavern takes its first line for one: that message is not sent"
+    folder.note(message, kind=NoteKind.QUIRK, at=f"{'/'.join(opened.parts)}:1")
+    chat = msgspec.structs.replace(opened.chat.without(0), header=dict(EMPTY_HEADER))
+    return msgspec.structs.replace(opened, chat=chat)
+
+
 def _greeted(folder: UserFolder, card: CardFile, name: str) -> OpenChat:
     """A new chat. Without a first message the first of the other greetings is the one that is shown."""
     name = name or card.name
@@ -99,6 +119,26 @@ def _greeted(folder: UserFolder, card: CardFile, name: str) -> OpenChat:
         message = ChatMessage.create("assistant", texts[0], name=card.name)
         chat = chat.append(message.replace(swipes=texts, swipe_id=0) if len(texts) > 1 else message)
     return OpenChat(chat, name, parts, is_new=True)
+
+
+def resolve_greeting(opened: OpenChat, request: BuildRequest) -> tuple[OpenChat, BuildRequest]:
+    """A new chat with its greeting as it is kept: scripts run, macros replaced once; and the request with what they changed.
+
+    The alternatives keep their macros. ``request`` is that of the character, without the chat.
+    """
+    from innkeeper.taverns.silly import stored_text, substitute
+
+    if not opened.chat.messages:
+        return opened, request
+    message = opened.chat.messages[0]
+    scripted = stored_text(request, message.text)
+    request = request.with_(variables=scripted.variables)
+    (text,), variables = substitute(request, [scripted.text])
+    said = ChatMessage.create("assistant", text, name=message.name, send_date=request.now)
+    said = said.replace(swipes=message.swipes, swipe_id=0) if message.swipes else said
+    chat = opened.chat.replace_message(0, said)
+    request = request.with_(variables=variables, history=chat.to_messages(hidden=True))
+    return msgspec.structs.replace(opened, chat=chat), request
 
 
 _NOTE: Final[Mapping[str, tuple[str, str, Any]]] = {

@@ -25,6 +25,7 @@ from innkeeper.taverns.silly.install.chats import (
     group_chat,
     note_fields,
     one_to_one_chat,
+    resolve_greeting,
     script_injections,
 )
 from innkeeper.taverns.silly.install.files import SETTINGS, UserFolder, user_folder
@@ -32,6 +33,7 @@ from innkeeper.taverns.silly.install.groups import OpenGroup, greet, open_group
 from innkeeper.taverns.silly.install.json_values import list_of, text_of
 from innkeeper.taverns.silly.install.names import CardFile, card_of, cards, find_card, find_group, groups
 from innkeeper.taverns.silly.install.persona import active_persona
+from innkeeper.taverns.silly.install.presets import selecting
 from innkeeper.taverns.silly.install.selected import CHAT_API, Selected
 from innkeeper.taverns.silly.install.stored import notes_of
 
@@ -118,6 +120,7 @@ class Install:
         *,
         group: str | None = None,
         chat: str | None = None,
+        presets: tuple[str, ...] = (),
         chat_only: bool = False,
         **fields: Any,
     ) -> Prepared:
@@ -128,11 +131,12 @@ class Install:
                 a group, what the settings remember as open.
             group: the name of a group, or its id.
             chat: the name of a chat, without its ending; otherwise the one that is open there.
+            presets: names of presets and templates to select first.
             chat_only: the settings for chat completion count, whichever API is on.
             fields: ``message``, ``generation``, ``seed`` and others of `BuildRequest`.
 
         Raises:
-            UnknownNameError: there is no such character, group or chat.
+            UnknownNameError: there is no such character, group, chat or preset.
             AmbiguousNameError: there are several.
             UsageError: none is named, and none was open.
             InputError: the card or the chat cannot be read.
@@ -144,6 +148,9 @@ class Install:
                 "its settings for chat completion are used, not those of the API that is on", kind=NoteKind.FALLBACK
             )
             selected = Selected(folder, deep_merge(self.changes, {"main_api": CHAT_API}))
+        if presets:
+            choice = selecting(folder, presets, is_text=selected.is_text)
+            selected = Selected(folder, deep_merge(selected.changes, choice))
         selected.note_api(folder)
         if character is None and group is None:
             character, group = self._last(selected)
@@ -231,7 +238,10 @@ def _prepared(
         card = group.card
         request = request.with_(group=group.request_fields())
     else:
-        request = request.with_(character=card.card if card is not None else None)
+        own = {**request.settings, **selected.of_character(card)}
+        request = request.with_(character=card.card if card is not None else None, settings=own)
+        if opened.is_new:
+            opened, request = resolve_greeting(opened, request.with_(history=()))
     injections, notes = script_injections(opened.metadata)
     books = lorebooks(folder, selected, opened.metadata, card, persona.lorebook)
     request = request.with_(

@@ -40,6 +40,7 @@ class Selected:
         raw = folder.json(SETTINGS)
         if raw is None:
             folder.note("there are no settings: defaults are used", kind=NoteKind.FALLBACK, at=SETTINGS)
+        self.changes = changes
         self.raw: Mapping[str, Any] = deep_merge(raw or {}, changes)
         self.power = mapping_of(self.raw, "power_user")
         self.extensions = mapping_of(self.raw, "extension_settings")
@@ -106,6 +107,8 @@ class Selected:
         settings |= self.scripts()
         if self.is_text:
             settings["text"] = self.text()
+        elif biases := mapping_of(self.chat_settings, "bias_presets"):
+            settings["bias_presets"] = biases
         return settings
 
     def text(self) -> dict[str, Any]:

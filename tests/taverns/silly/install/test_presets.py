@@ -1,0 +1,46 @@
+"""Presets of a folder by name: they count as if they had been selected."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from innkeeper.prompt import UnknownNameError
+from innkeeper.taverns.silly.install import Install
+from innkeeper.taverns.silly.install.files import UserFolder
+from innkeeper.taverns.silly.install.presets import selecting
+from tests.taverns.silly.install.folders import RECORDED, folder
+
+
+def test_a_chat_preset() -> None:
+    """Its prompts and lengths hold instead of those in the settings."""
+    plan = Install.open(RECORDED).prepare("Mira1", presets=("House",)).build()
+    assert plan.messages[0].content == "Another main for Mira."
+    assert plan.options["temperature"] == 1.2
+    assert plan.trim_report.max_tokens == 2048
+
+
+def test_templates(tmp_path: Path) -> None:
+    """For text completion a name can mean a preset and templates at once."""
+    root = folder(tmp_path, main_api="textgenerationwebui")
+    for place, raw in (
+        ("TextGen Settings", {"temp": 0.5, "genamt": 99}),
+        ("instruct", {"wrap": False}),
+        ("sysprompt", {}),
+    ):
+        (root / place).mkdir()
+        (root / place / "Mine.json").write_text(json.dumps(raw))
+    assert selecting(UserFolder(root), ["Mine"], is_text=True) == {
+        "textgenerationwebui_settings": {"temp": 0.5, "genamt": 99, "preset": "Mine"},
+        "amount_gen": 99,
+        "power_user": {"instruct": {"wrap": False, "preset": "Mine"}, "sysprompt": {"name": "Mine"}},
+    }
+
+
+@pytest.mark.parametrize("name", ["Nothing", "../settings"])
+def test_names_that_are_not_there(name: str) -> None:
+    """The error says where was looked."""
+    with pytest.raises(UnknownNameError, match="OpenAI Settings"):
+        Install.open(RECORDED).prepare("Mira", presets=(name,))
