@@ -22,7 +22,7 @@ from innkeeper.prompt import (
     TokenCounter,
     Tool,
 )
-from innkeeper.prompt.state import ExplainedPlan
+from innkeeper.prompt.run.state import ExplainedPlan
 from innkeeper.taverns import TAVERNS, vibe
 from innkeeper.tokens import NO_FRAMING, OPENAI
 from tests.budget.doubles import BLOCKS, Characters, Rough, block

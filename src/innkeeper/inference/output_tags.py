@@ -18,8 +18,8 @@ from typing import Any, Final, Literal
 import msgspec
 
 from innkeeper.prompt import thaw
-from innkeeper.prompt.context import read_config, refuse_config, section_of
 from innkeeper.prompt.data import EMPTY, FrozenDict
+from innkeeper.prompt.run.context import read_config, refuse_config, section_of
 from innkeeper.text.verbatim import CODE_ZONES, Escape, Zone, mask, unmask
 
 __all__ = [

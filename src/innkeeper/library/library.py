@@ -41,7 +41,7 @@ from innkeeper.library.tier import Ceilings, Decision, Tier, TierDecision, effec
 from innkeeper.library.tiers.gate import Checked, TextKind
 from innkeeper.library.tiers.rules import OperatorRules
 from innkeeper.prompt.errors import InnkeeperError
-from innkeeper.prompt.state import Ports
+from innkeeper.prompt.run.state import Ports
 from innkeeper.tokens import default_counter
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from innkeeper.library.log.conversations import ConversationStore
     from innkeeper.library.log.enhancements import Done
     from innkeeper.library.vault.vault import Vault
-    from innkeeper.prompt.state import TokenCounter
+    from innkeeper.prompt.run.state import TokenCounter
 
 __all__ = ["Library"]
 

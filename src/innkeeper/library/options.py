@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from innkeeper.library.tiers.detector import Detector
     from innkeeper.library.tiers.gate import TierPolicy
     from innkeeper.library.vault.keys import KeySource
-    from innkeeper.prompt.state import TokenCounter
+    from innkeeper.prompt.run.state import TokenCounter
 
 __all__ = ["Options", "database_opener"]
 

@@ -97,7 +97,7 @@ def _by_key(items: Iterable[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:
 
 
 def _injection(item: Mapping[str, Any]) -> dict[str, Any]:
-    from innkeeper.prompt.extensions import InjectionPosition
+    from innkeeper.prompt.run.extensions import InjectionPosition
 
     roles = {0: "system", 1: "user", 2: "assistant"}
     return {

@@ -2,7 +2,6 @@
 
 from innkeeper.prompt.block import Block, BudgetGroup, InsertionPoint, Origin, OriginAsset, Piece
 from innkeeper.prompt.build import build
-from innkeeper.prompt.context import Context
 from innkeeper.prompt.data import FrozenDict, deep_merge, freeze, thaw
 from innkeeper.prompt.determinism import Clock, Mulberry32, Randomness
 from innkeeper.prompt.dialect import Dialect, Dialects, Payload, Tool
@@ -23,7 +22,13 @@ from innkeeper.prompt.errors import (
     UsageError,
     Where,
 )
-from innkeeper.prompt.extensions import (
+from innkeeper.prompt.machine import fresh_seed, utc_now
+from innkeeper.prompt.message import Attachment, Message
+from innkeeper.prompt.note import Instrumenter, Note, NoteKind, Trace, TraceCollector, TraceStep
+from innkeeper.prompt.plan import Plan
+from innkeeper.prompt.request import BuildRequest, ReplayBundle
+from innkeeper.prompt.run.context import Context
+from innkeeper.prompt.run.extensions import (
     HookContext,
     HookRegistry,
     Injection,
@@ -32,14 +37,9 @@ from innkeeper.prompt.extensions import (
     InMemoryHooks,
     InMemoryInjections,
 )
-from innkeeper.prompt.machine import fresh_seed, utc_now
-from innkeeper.prompt.message import Attachment, Message
-from innkeeper.prompt.note import Instrumenter, Note, NoteKind, Trace, TraceCollector, TraceStep
-from innkeeper.prompt.pipeline import NoConfig, Pipeline, Step, StepConfig
-from innkeeper.prompt.plan import Plan
-from innkeeper.prompt.request import BuildRequest, ReplayBundle
-from innkeeper.prompt.state import Inputs, Ports, Result, State, TokenCounter
-from innkeeper.prompt.variables import InMemoryVariables, StagedVariables, VariablesStore
+from innkeeper.prompt.run.pipeline import NoConfig, Pipeline, Step, StepConfig
+from innkeeper.prompt.run.state import Inputs, Ports, Result, State, TokenCounter
+from innkeeper.prompt.run.variables import InMemoryVariables, StagedVariables, VariablesStore
 
 __all__ = [
     "Attachment",

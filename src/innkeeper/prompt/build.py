@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from innkeeper.prompt.context import Context
 from innkeeper.prompt.data import FrozenDict, freeze
 from innkeeper.prompt.determinism import Clock, Randomness
 from innkeeper.prompt.dialect import Dialects, Tool
@@ -14,15 +13,16 @@ from innkeeper.prompt.errors import FormatError, UsageError, Where
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.request import ASSET_FIELDS, GENERATION_TYPES, BuildRequest
-from innkeeper.prompt.state import Inputs, Ports, State
+from innkeeper.prompt.run.context import Context
+from innkeeper.prompt.run.state import Inputs, Ports, State
+from innkeeper.prompt.run.variables import InMemoryVariables, StagedVariables
 from innkeeper.prompt.text import MendingWatch, lone_in, shorten, watching
-from innkeeper.prompt.variables import InMemoryVariables, StagedVariables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from innkeeper.prompt.pipeline import Pipeline
+    from innkeeper.prompt.run.pipeline import Pipeline
 
 __all__ = ["build", "finished_plan", "start"]
 

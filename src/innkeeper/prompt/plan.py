@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from innkeeper.prompt.note import Trace
+    from innkeeper.prompt.run.state import ExplainedPlan, TokenCounter
     from innkeeper.prompt.source_map import SourceMap
-    from innkeeper.prompt.state import ExplainedPlan, TokenCounter
 
 __all__ = ["FINGERPRINT_VERSION", "Plan"]
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 
-from innkeeper.prompt.context import Context
 from innkeeper.prompt.data import (
     EMPTY,
     MAX_DEPTH,
@@ -37,8 +36,9 @@ from innkeeper.prompt.errors import (
     UsageError,
     Where,
 )
-from innkeeper.prompt.extensions import Injection
 from innkeeper.prompt.message import Message, messages_of
+from innkeeper.prompt.run.context import Context
+from innkeeper.prompt.run.extensions import Injection
 from innkeeper.prompt.text import Mended, mended_in, scalar_text, shorten, watching
 from innkeeper.version import VERSION
 

@@ -25,7 +25,7 @@ from innkeeper.content.templates import ContextTemplate, InstructTemplate, Syste
 from innkeeper.prompt import BuildRequest, Message, UsageError
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import ConfigError, Where
-from innkeeper.prompt.extensions import InjectionPosition
+from innkeeper.prompt.run.extensions import InjectionPosition
 from innkeeper.prompt.text import scalar_text
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from innkeeper.prompt.errors import UsageError
-from innkeeper.prompt.state import TokenCounter
+from innkeeper.prompt.run.state import TokenCounter
 from innkeeper.tokens.counter import Counter, default_counter
 
 __all__ = ["EstimatorCounter", "counter_of"]

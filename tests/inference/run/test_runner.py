@@ -33,7 +33,7 @@ from innkeeper.prompt import (
     UnknownNameError,
     UsageError,
 )
-from innkeeper.prompt.state import Ports
+from innkeeper.prompt.run.state import Ports
 from innkeeper.taverns import replay
 
 CONFIG = RunnerConfig.build("openai", "gpt-4o", llm_options_defaults={"temperature": 0.2, "extra": {"a": 1}})

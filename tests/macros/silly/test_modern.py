@@ -14,7 +14,7 @@ from innkeeper.macros.silly import substitute
 from innkeeper.macros.silly.modern import TABLE
 from innkeeper.prompt.errors import StrictModeError
 from innkeeper.prompt.note import Note, NoteKind
-from innkeeper.prompt.variables import InMemoryVariables, StagedVariables
+from innkeeper.prompt.run.variables import InMemoryVariables, StagedVariables
 from tests.macros.macro_texts import HOSTILE, environment, reported
 
 
@@ -92,7 +92,7 @@ def test_staged_variables_reach_the_chat_on_commit() -> None:
 @pytest.mark.parametrize("pack", ["new", "legacy"])
 def test_a_full_store_leaves_macros_as_they_are(pack: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where no further variable fits, what sets one stays as text and is reported."""
-    monkeypatch.setattr("innkeeper.prompt.variables.MAX_VARIABLES", 1)
+    monkeypatch.setattr("innkeeper.prompt.run.variables.MAX_VARIABLES", 1)
     env, notes = reported(variables=StagedVariables(InMemoryVariables()))
     text = "{{setvar::a::1}}{{setvar::b::1}}{{getvar::a}}" + ("{{.c = 1}}" if pack == "new" else "")
     kept = "{{setvar::b::1}}1" + ("{{.c = 1}}" if pack == "new" else "")

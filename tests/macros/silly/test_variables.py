@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from innkeeper.macros.engine.errors import MAX_LIST_INDEX, MacroLimitError
 from innkeeper.macros.silly.variables import add, falsy, item_text, read, set_item, value_text
-from innkeeper.prompt.variables import InMemoryVariables
+from innkeeper.prompt.run.variables import InMemoryVariables
 
 PLAIN = st.recursive(
     st.none()

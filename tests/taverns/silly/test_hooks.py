@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from innkeeper.prompt import Block, InMemoryHooks, MaxTokensExceededError, Message, PipelineError, Ports
-from innkeeper.prompt.extensions import HookContext
+from innkeeper.prompt.run.extensions import HookContext
 from tests.taverns.silly.builds import build, contents
 
 WINDOW = {"openai_max_context": 400, "openai_max_tokens": 100}

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from innkeeper.budget.strategies.strategy import BaseStrategy, by_turn, in_order, moves_of
-from innkeeper.budget.unit import EXAMPLES, HISTORY, LORE, Unit
+from innkeeper.budget.strategies.strategy import (
+    EXAMPLES,
+    HISTORY,
+    LORE,
+    BaseStrategy,
+    Unit,
+    by_turn,
+    in_order,
+    moves_of,
+)
 
 __all__ = ["ChatWindow"]
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from innkeeper.budget.report import EvictionReason
-from innkeeper.budget.strategies.strategy import BaseStrategy, in_order
-from innkeeper.budget.unit import Unit
+from innkeeper.budget.strategies.strategy import BaseStrategy, Unit, in_order
 
 __all__ = ["Priority"]
 

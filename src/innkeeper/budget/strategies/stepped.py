@@ -7,8 +7,17 @@ from typing import Final
 
 from innkeeper.budget.costing import whole
 from innkeeper.budget.report import EvictionReason
-from innkeeper.budget.strategies.strategy import BaseStrategy, by_turn, in_order, moves_of, until_fits
-from innkeeper.budget.unit import EXAMPLES, HISTORY, LORE, Unit
+from innkeeper.budget.strategies.strategy import (
+    EXAMPLES,
+    HISTORY,
+    LORE,
+    BaseStrategy,
+    Unit,
+    by_turn,
+    in_order,
+    moves_of,
+    until_fits,
+)
 from innkeeper.prompt.errors import UsageError
 
 __all__ = ["Stepped"]

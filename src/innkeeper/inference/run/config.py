@@ -24,8 +24,8 @@ from innkeeper.prompt import (
     freeze,
     thaw,
 )
-from innkeeper.prompt.context import read_config, refuse_config, section_of, step_key
 from innkeeper.prompt.data import EMPTY
+from innkeeper.prompt.run.context import read_config, refuse_config, section_of, step_key
 
 if TYPE_CHECKING:
     from innkeeper.prompt import BuildRequest, Plan, Ports

@@ -16,7 +16,7 @@ from innkeeper.inference.run.base import BaseRunner, check_cancelled_async, sett
 from innkeeper.inference.run.config import RunnerConfig
 from innkeeper.inference.run.request import PromptRequest, PromptResult
 from innkeeper.prompt import UsageError
-from innkeeper.prompt.extensions import AWAIT
+from innkeeper.prompt.run.extensions import AWAIT
 
 if TYPE_CHECKING:
     from innkeeper.inference.client.chat import ChatStream

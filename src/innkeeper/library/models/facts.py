@@ -19,7 +19,7 @@ from innkeeper.library.catalogue.catalogue import Catalogue
 from innkeeper.library.tier import Ceilings, Tier
 from innkeeper.prompt.data import thaw
 from innkeeper.prompt.errors import ConfigError, InnkeeperError, UnknownNameError
-from innkeeper.prompt.state import TokenCounter
+from innkeeper.prompt.run.state import TokenCounter
 from innkeeper.tokens import default_counter
 
 __all__ = [

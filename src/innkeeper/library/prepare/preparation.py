@@ -27,7 +27,7 @@ from innkeeper.library.tiers.gate import TextKind
 from innkeeper.prompt.data import freeze
 from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.request import BuildRequest
-from innkeeper.prompt.state import TokenCounter
+from innkeeper.prompt.run.state import TokenCounter
 from innkeeper.taverns.template import TAVERN
 
 if TYPE_CHECKING:

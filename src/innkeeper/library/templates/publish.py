@@ -22,7 +22,7 @@ from innkeeper.library.templates.template import PARTIAL, PRODUCTION, Labelled, 
 from innkeeper.macros.engine.errors import MacroError, place_in
 from innkeeper.macros.mustache import Included, Node, Section, VariableTag, parse, uses
 from innkeeper.prompt.errors import InnkeeperError, LimitError, Where
-from innkeeper.prompt.state import TokenCounter
+from innkeeper.prompt.run.state import TokenCounter
 
 __all__ = [
     "Change",

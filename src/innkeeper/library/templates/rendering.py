@@ -21,7 +21,7 @@ from innkeeper.macros.mustache import Included, Node, Section, VariableTag
 from innkeeper.prompt.determinism import EPOCH, Clock
 from innkeeper.prompt.errors import InputError
 from innkeeper.prompt.memo import Memo
-from innkeeper.prompt.state import TokenCounter
+from innkeeper.prompt.run.state import TokenCounter
 
 __all__ = ["RENDERER_VERSION", "Programs", "Range", "RenderedTemplate", "render"]
 

@@ -15,7 +15,7 @@ from innkeeper.library.limits import MAX_VALUE_CHARS, MAX_VALUE_ITEMS, MAX_VALUE
 from innkeeper.library.templates.template import Variable
 from innkeeper.macros.engine.errors import MacroLimitError
 from innkeeper.prompt.errors import Where
-from innkeeper.prompt.state import TokenCounter
+from innkeeper.prompt.run.state import TokenCounter
 from innkeeper.prompt.text import scalar_text
 
 __all__ = ["Filled", "VariableReport", "fenced", "fill"]

@@ -11,7 +11,7 @@ import msgspec
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.determinism import EPOCH, Clock, Mulberry32, Stream
 from innkeeper.prompt.note import Note
-from innkeeper.prompt.variables import InMemoryVariables, StagedVariables, VariablesStore
+from innkeeper.prompt.run.variables import InMemoryVariables, StagedVariables, VariablesStore
 
 __all__ = ["CardFields", "ChatLine", "Field", "MacroEnvironment", "Spent", "Voice"]
 

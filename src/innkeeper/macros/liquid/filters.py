@@ -20,7 +20,7 @@ from liquid.undefined import is_undefined
 
 from innkeeper.macros.liquid.session import LiquidSession, limit_error, text_of
 from innkeeper.prompt.determinism import EPOCH
-from innkeeper.prompt.variables import number_of
+from innkeeper.prompt.run.variables import number_of
 from innkeeper.text.javascript.random_numbers import utf8_units, word_chance
 from innkeeper.text.javascript.template_dates import epoch_seconds, format_moment, moment_of, strftime
 

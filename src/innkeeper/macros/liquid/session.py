@@ -18,7 +18,7 @@ from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.determinism import Clock
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.note import Note, NoteKind
-from innkeeper.prompt.variables import StagedVariables
+from innkeeper.prompt.run.variables import StagedVariables
 
 __all__ = [
     "CACHED_TEMPLATES",

@@ -17,13 +17,13 @@ import msgspec
 from innkeeper.macros.engine.errors import MacroError, MacroLimitError, UnknownMacroError, place_in
 from innkeeper.macros.engine.ranges import Edit, MacroRange, edited
 from innkeeper.macros.liquid.session import LIQUID_LIMITS, LiquidSession
-from innkeeper.prompt.context import Context
 from innkeeper.prompt.data import EMPTY, MAX_DEPTH
 from innkeeper.prompt.determinism import Clock
 from innkeeper.prompt.errors import InputError, LimitError, UsageError
 from innkeeper.prompt.note import Note, NoteKind
+from innkeeper.prompt.run.context import Context
+from innkeeper.prompt.run.variables import StagedVariables, VariablesStore
 from innkeeper.prompt.text import scalar_text
-from innkeeper.prompt.variables import StagedVariables, VariablesStore
 
 __all__ = ["LiquidResult", "Participant", "check", "liquid_assigns", "liquid_registers", "render", "variables_used"]
 

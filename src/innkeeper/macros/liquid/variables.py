@@ -21,7 +21,7 @@ from liquid.undefined import is_undefined
 from innkeeper.macros.liquid.session import LiquidSession, text_of
 from innkeeper.prompt.data import MAX_DEPTH
 from innkeeper.prompt.errors import LimitError
-from innkeeper.prompt.variables import StagedVariables, number_of
+from innkeeper.prompt.run.variables import StagedVariables, number_of
 
 __all__ = ["TAGS", "VariablesDrop"]
 

@@ -14,7 +14,7 @@ from typing import Any
 from innkeeper.macros.engine.errors import MAX_LIST_INDEX, MacroArgumentError, MacroError, MacroLimitError
 from innkeeper.macros.engine.evaluate import Call, Evaluation, Macro, whole
 from innkeeper.macros.engine.syntax import Tag
-from innkeeper.prompt.variables import VariablesStore
+from innkeeper.prompt.run.variables import VariablesStore
 from innkeeper.text.javascript.values import json_text, number_text, strip, text_of, to_number
 
 __all__ = [

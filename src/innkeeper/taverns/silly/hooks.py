@@ -14,11 +14,11 @@ import msgspec
 from innkeeper.budget.report import TrimReport
 from innkeeper.macros.silly.card import card_has_effects
 from innkeeper.prompt.errors import MaxTokensExceededError, UsageError
-from innkeeper.prompt.extensions import HookContext, settled
 from innkeeper.prompt.note import NoteKind
-from innkeeper.prompt.pipeline import Step, StepConfig
 from innkeeper.prompt.plan import Plan
-from innkeeper.prompt.state import State
+from innkeeper.prompt.run.extensions import HookContext, settled
+from innkeeper.prompt.run.pipeline import Step, StepConfig
+from innkeeper.prompt.run.state import State
 from innkeeper.taverns.silly.expansion import Expander, Pieces
 from innkeeper.taverns.silly.inputs import SillyInputs, inputs_with, read_inputs
 from innkeeper.taverns.silly.line import Line

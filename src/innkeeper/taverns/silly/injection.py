@@ -14,10 +14,10 @@ import msgspec
 from innkeeper.content.persona import PersonaPosition
 from innkeeper.prompt.block import Origin, OriginAsset, strip_pieces
 from innkeeper.prompt.errors import Where
-from innkeeper.prompt.extensions import InjectionPosition
 from innkeeper.prompt.note import NoteKind
-from innkeeper.prompt.pipeline import NoConfig, Step
-from innkeeper.prompt.state import State
+from innkeeper.prompt.run.extensions import InjectionPosition
+from innkeeper.prompt.run.pipeline import NoConfig, Step
+from innkeeper.prompt.run.state import State
 from innkeeper.taverns.silly.expansion import LINE_BREAK, Expander, Pieces, cut, in_lines, pieces_of, text_of
 from innkeeper.taverns.silly.lore import LoreTexts, note_due, note_text
 from innkeeper.taverns.silly.scene import Scene, depth_prompts, scene_of

@@ -20,7 +20,7 @@ from innkeeper.prompt.errors import UsageError, Where
 from innkeeper.prompt.message import ROLES, messages_of
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.request import BuildRequest
-from innkeeper.prompt.state import State
+from innkeeper.prompt.run.state import State
 from innkeeper.taverns.assets import Assets, AuthorsNote, assets_of, character_of, persona_of, preset_of
 from innkeeper.taverns.inputs import CHAT_METADATA, InputRules, warn_of
 from innkeeper.taverns.silly.line import Line, lines_of

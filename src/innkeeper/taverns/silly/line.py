@@ -19,7 +19,7 @@ from innkeeper.prompt.message import Attachment, Message
 from innkeeper.prompt.note import NoteKind
 
 if TYPE_CHECKING:
-    from innkeeper.prompt.state import State
+    from innkeeper.prompt.run.state import State
 
 __all__ = ["Line", "line_of", "note_calls", "spoken_lines", "without_calls"]
 

@@ -20,8 +20,8 @@ from innkeeper.lore import Activated, CompiledLore, LoreInput, LoreResult, ScanS
 from innkeeper.lore.compiled import descending
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.note import NoteKind
-from innkeeper.prompt.pipeline import NoConfig, Step
-from innkeeper.prompt.state import State
+from innkeeper.prompt.run.pipeline import NoConfig, Step
+from innkeeper.prompt.run.state import State
 from innkeeper.taverns.assets import assets_of
 from innkeeper.taverns.silly.expansion import Pieces, text_of
 from innkeeper.taverns.silly.line import Line, spoken_lines

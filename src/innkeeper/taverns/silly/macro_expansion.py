@@ -18,8 +18,8 @@ from innkeeper.prompt.block import Block, strip_pieces
 from innkeeper.prompt.data import FrozenDict, freeze
 from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.note import NoteKind
-from innkeeper.prompt.pipeline import NoConfig, Step
-from innkeeper.prompt.state import State
+from innkeeper.prompt.run.pipeline import NoConfig, Step
+from innkeeper.prompt.run.state import State
 from innkeeper.taverns.silly.expansion import Pieces, in_lines, pieces_of, text_of
 from innkeeper.taverns.silly.injection import MAX_DEPTH, ROLE_ORDER, InjectedText, Injections
 from innkeeper.taverns.silly.inputs import SillyInputs

@@ -17,7 +17,7 @@ from innkeeper.prompt.errors import UnknownNameError
 from innkeeper.prompt.text import shorten
 
 if TYPE_CHECKING:
-    from innkeeper.prompt.state import State
+    from innkeeper.prompt.run.state import State
 
 __all__ = ["CHAT_ORDER", "TEXT_ORDER", "Order", "Stage"]
 

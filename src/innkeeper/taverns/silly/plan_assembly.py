@@ -16,9 +16,9 @@ import msgspec
 from innkeeper.content.regex_script import ScriptPlacement
 from innkeeper.prompt.block import Block, Origin, OriginAsset
 from innkeeper.prompt.note import NoteKind
-from innkeeper.prompt.pipeline import NoConfig, Step
-from innkeeper.prompt.state import State
-from innkeeper.prompt.variables import StagedVariables
+from innkeeper.prompt.run.pipeline import NoConfig, Step
+from innkeeper.prompt.run.state import State
+from innkeeper.prompt.run.variables import StagedVariables
 from innkeeper.taverns.silly.expansion import Expander, pieces_of, text_of
 from innkeeper.taverns.silly.macro_expansion import History, again_expanded
 from innkeeper.taverns.silly.prompts import Pinned, pinned_of

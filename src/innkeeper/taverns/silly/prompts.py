@@ -20,10 +20,10 @@ from innkeeper.macros.silly.card import ExampleTurn, example_turns
 from innkeeper.macros.silly.card import example_blocks as blocks_of
 from innkeeper.prompt.block import Block, Origin, OriginAsset, Piece
 from innkeeper.prompt.errors import Where
-from innkeeper.prompt.extensions import InjectionPosition
 from innkeeper.prompt.note import NoteKind
-from innkeeper.prompt.pipeline import NoConfig, Step
-from innkeeper.prompt.state import State
+from innkeeper.prompt.run.extensions import InjectionPosition
+from innkeeper.prompt.run.pipeline import NoConfig, Step
+from innkeeper.prompt.run.state import State
 from innkeeper.taverns.silly.expansion import Pieces, in_lines, pieces_of, text_of
 from innkeeper.taverns.silly.injection import (
     KNOWN_FIRST,

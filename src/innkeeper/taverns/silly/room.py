@@ -17,7 +17,7 @@ import msgspec
 from innkeeper.prompt.block import Block, Origin
 from innkeeper.prompt.data import FrozenDict, thaw
 from innkeeper.prompt.memo import Memo
-from innkeeper.prompt.state import State
+from innkeeper.prompt.run.state import State
 from innkeeper.taverns.silly.expansion import Pieces, origin_of, text_of
 from innkeeper.taverns.silly.inputs import SillyInputs
 from innkeeper.tokens import SILLYTAVERN_TOKENIZERS, Framing, default_counter, framing

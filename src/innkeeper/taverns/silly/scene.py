@@ -22,7 +22,7 @@ from innkeeper.prompt.block import Origin, OriginAsset
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.note import Note
-from innkeeper.prompt.state import State
+from innkeeper.prompt.run.state import State
 from innkeeper.taverns.silly.expansion import Expander, Pieces, in_lines, pieces_of, text_of
 from innkeeper.taverns.silly.inputs import Group, SillyInputs
 from innkeeper.taverns.silly.line import Line

@@ -17,7 +17,7 @@ from innkeeper.prompt.note import NoteKind
 from innkeeper.taverns.assets import assets_of
 
 if TYPE_CHECKING:
-    from innkeeper.prompt.state import State
+    from innkeeper.prompt.run.state import State
     from innkeeper.taverns.silly.inputs import SillyInputs
 
 __all__ = ["ScriptSource", "allowed_scripts"]

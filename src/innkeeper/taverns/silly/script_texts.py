@@ -13,7 +13,7 @@ from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import UnknownNameError
 from innkeeper.prompt.note import Note
 from innkeeper.prompt.request import BuildRequest
-from innkeeper.prompt.state import Ports
+from innkeeper.prompt.run.state import Ports
 from innkeeper.taverns.silly.expansion import Expander
 from innkeeper.taverns.silly.inputs import read_inputs
 from innkeeper.taverns.silly.scene import environment_of

@@ -23,7 +23,7 @@ from innkeeper.taverns.silly.script_sources import ScriptSource, allowed_scripts
 from innkeeper.text.jsreplace import JsMatch, ReplaceRunner, joined
 
 if TYPE_CHECKING:
-    from innkeeper.prompt.state import State
+    from innkeeper.prompt.run.state import State
     from innkeeper.taverns.silly.expansion import Expander
     from innkeeper.taverns.silly.inputs import SillyInputs
 

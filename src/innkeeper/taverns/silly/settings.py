@@ -21,7 +21,7 @@ from innkeeper.lore import LoreSettings
 from innkeeper.prompt.data import thaw
 from innkeeper.prompt.errors import ConfigError, UnknownNameError, Where
 from innkeeper.prompt.note import NoteKind
-from innkeeper.prompt.state import State
+from innkeeper.prompt.run.state import State
 from innkeeper.taverns.assets import AuthorsNote
 
 if TYPE_CHECKING:

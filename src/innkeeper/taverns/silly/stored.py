@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from innkeeper.prompt.data import thaw
 from innkeeper.prompt.plan import Plan
-from innkeeper.prompt.state import State
+from innkeeper.prompt.run.state import State
 from innkeeper.taverns.silly.scene import Scene
 
 __all__ = ["stored_by"]

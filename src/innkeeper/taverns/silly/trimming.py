@@ -16,13 +16,13 @@ import msgspec
 from innkeeper.budget.report import EvictionReason, EvictionRecord, TrimReport
 from innkeeper.budget.settings import StrategyChoice
 from innkeeper.budget.strategies import Fill, Strategy
-from innkeeper.budget.unit import latest_user, units_of
+from innkeeper.budget.strategies.strategy import latest_user, units_of
 from innkeeper.prompt.block import Block
 from innkeeper.prompt.errors import MaxTokensExceededError, UnknownNameError
 from innkeeper.prompt.note import NoteKind
-from innkeeper.prompt.pipeline import Step, StepConfig, run_step
 from innkeeper.prompt.plan import Plan
-from innkeeper.prompt.state import State
+from innkeeper.prompt.run.pipeline import Step, StepConfig, run_step
+from innkeeper.prompt.run.state import State
 from innkeeper.taverns.silly.expansion import LINE_BREAK
 from innkeeper.taverns.silly.injection import Injections
 from innkeeper.taverns.silly.lore import Carry

@@ -17,7 +17,7 @@ from innkeeper.content.preset import Preset, PromptItem, PromptPosition
 from innkeeper.prompt.data import thaw
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.note import NoteKind
-from innkeeper.prompt.state import State
+from innkeeper.prompt.run.state import State
 from innkeeper.taverns.assets import Assets, raw_of
 from innkeeper.taverns.smart.assets_normalizer import list_in
 

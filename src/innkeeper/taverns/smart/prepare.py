@@ -17,9 +17,9 @@ from innkeeper.prompt.data import thaw
 from innkeeper.prompt.errors import ConfigError, Where
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import NoteKind
-from innkeeper.prompt.pipeline import NoConfig, Step
 from innkeeper.prompt.request import BuildRequest
-from innkeeper.prompt.state import State
+from innkeeper.prompt.run.pipeline import NoConfig, Step
+from innkeeper.prompt.run.state import State
 from innkeeper.taverns.assets import Assets, Book, assets_of, raw_of
 from innkeeper.taverns.inputs import InputRules
 from innkeeper.taverns.smart.asset_conversion import (

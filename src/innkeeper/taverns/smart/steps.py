@@ -24,9 +24,9 @@ from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, Where
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note, NoteKind
-from innkeeper.prompt.pipeline import NoConfig, Step
 from innkeeper.prompt.plan import Plan
-from innkeeper.prompt.state import State
+from innkeeper.prompt.run.pipeline import NoConfig, Step
+from innkeeper.prompt.run.state import State
 from innkeeper.prompt.text import scalar_text
 from innkeeper.taverns.smart.conditions import KeywordSearch, Rule, SmartLore, shown
 from innkeeper.taverns.smart.construction import construct_explained

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from innkeeper.prompt.determinism import EPOCH, Clock
-from innkeeper.prompt.variables import number_of
+from innkeeper.prompt.run.variables import number_of
 
 __all__ = ["MAX_FORMAT", "MONTHS", "WEEKDAYS", "epoch_seconds", "format_moment", "moment_of", "strftime"]
 

@@ -17,8 +17,8 @@ import msgspec
 from innkeeper.content.preset import TextPreset
 from innkeeper.prompt.block import Block, Origin
 from innkeeper.prompt.data import thaw
-from innkeeper.prompt.pipeline import NoConfig, Step
-from innkeeper.prompt.state import State
+from innkeeper.prompt.run.pipeline import NoConfig, Step
+from innkeeper.prompt.run.state import State
 from innkeeper.taverns.silly.expansion import Expander
 from innkeeper.taverns.silly.injection import MAX_DEPTH, InjectedText, Injections, joined_depths
 from innkeeper.taverns.silly.inputs import TextSettings

@@ -16,8 +16,8 @@ import msgspec
 from innkeeper.prompt.block import Block, Origin, OriginAsset
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.note import NoteKind
-from innkeeper.prompt.pipeline import Step
-from innkeeper.prompt.state import State
+from innkeeper.prompt.run.pipeline import Step
+from innkeeper.prompt.run.state import State
 from innkeeper.taverns.silly.room import Counting
 from innkeeper.taverns.silly.scene import scene_of
 from innkeeper.taverns.silly.text.chat import TextAssembly, TextHistory, TextLine

@@ -20,8 +20,8 @@ from innkeeper.macros.handlebars.render import render_handlebars
 from innkeeper.macros.handlebars.syntax import parse
 from innkeeper.prompt.block import Origin, OriginAsset, Piece
 from innkeeper.prompt.errors import InnkeeperError, UsageError
-from innkeeper.prompt.pipeline import NoConfig, Step
-from innkeeper.prompt.state import State
+from innkeeper.prompt.run.pipeline import NoConfig, Step
+from innkeeper.prompt.run.state import State
 from innkeeper.taverns.silly.expansion import Expander, Pieces, in_lines, pieces_of, text_of
 from innkeeper.taverns.silly.injection import InjectedText, Injections
 from innkeeper.taverns.silly.inputs import TextSettings

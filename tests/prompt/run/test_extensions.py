@@ -19,7 +19,7 @@ from innkeeper.prompt import (
     UnknownNameError,
     UsageError,
 )
-from innkeeper.prompt.extensions import DEFAULT_DEPTH
+from innkeeper.prompt.run.extensions import DEFAULT_DEPTH
 from tests.prompt.doubles import JSON, objects
 
 

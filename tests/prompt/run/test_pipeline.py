@@ -29,7 +29,7 @@ from innkeeper.prompt import (
     Where,
 )
 from innkeeper.prompt.build import start
-from innkeeper.prompt.pipeline import run_step
+from innkeeper.prompt.run.pipeline import run_step
 from tests.prompt.doubles import JSON, objects, step
 
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 
 from innkeeper.prompt import ConfigError, Context, FrozenDict, InnkeeperError, LimitError, UsageError
-from innkeeper.prompt.context import read_config, refuse_config, section_of, step_key, underscore
 from innkeeper.prompt.data import EMPTY
+from innkeeper.prompt.run.context import read_config, refuse_config, section_of, step_key, underscore
 from tests.prompt.doubles import JSON, nested, objects
 
 

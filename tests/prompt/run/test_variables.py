@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from innkeeper.prompt import FormatError, InMemoryVariables, InnkeeperError, LimitError, StagedVariables, UsageError
-from innkeeper.prompt import variables as module
-from innkeeper.prompt.variables import add_variable, number_of
+from innkeeper.prompt.run import variables as module
+from innkeeper.prompt.run.variables import add_variable, number_of
 from tests.prompt.doubles import ANY_TEXT, JSON, nested
 
 NAMES = st.sampled_from("abcd")

@@ -15,14 +15,14 @@ from innkeeper.prompt.note import Note, NoteKind
 
 if TYPE_CHECKING:
     from innkeeper.prompt.block import Block
-    from innkeeper.prompt.context import Context
     from innkeeper.prompt.determinism import Clock, Randomness
     from innkeeper.prompt.dialect import Dialects
-    from innkeeper.prompt.extensions import HookRegistry, InjectionRegistry
     from innkeeper.prompt.note import Instrumenter
     from innkeeper.prompt.plan import Plan
     from innkeeper.prompt.request import BuildRequest
-    from innkeeper.prompt.variables import StagedVariables, VariablesStore
+    from innkeeper.prompt.run.context import Context
+    from innkeeper.prompt.run.extensions import HookRegistry, InjectionRegistry
+    from innkeeper.prompt.run.variables import StagedVariables, VariablesStore
 
 __all__ = ["ExplainedPlan", "Inputs", "Ports", "Result", "State", "TokenCounter"]
 

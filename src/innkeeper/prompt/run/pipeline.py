@@ -11,11 +11,11 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from innkeeper.prompt.context import step_key
 from innkeeper.prompt.data import EMPTY, FrozenDict, deep_merge, freeze, thaw
 from innkeeper.prompt.errors import ConfigError, InnkeeperError, PipelineError, UnknownNameError, UsageError, Where
 from innkeeper.prompt.note import NoteKind
-from innkeeper.prompt.state import State
+from innkeeper.prompt.run.context import step_key
+from innkeeper.prompt.run.state import State
 
 __all__ = ["NoConfig", "Pipeline", "Step", "StepConfig", "run_step"]
 
