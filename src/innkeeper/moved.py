@@ -23,6 +23,8 @@ __all__ = ["MOVED", "RENAMED", "install"]
 MOVED: Final[Mapping[str, str]] = MappingProxyType(
     {
         "innkeeper.content.reader": "innkeeper.content.files.reader",
+        "innkeeper.inference.directives": "innkeeper.inference.run.envelope",
+        "innkeeper.inference.directives.patch_ops": "innkeeper.inference.run.envelope",
         "innkeeper.inference.directives_runner": "innkeeper.inference.run.directives",
         "innkeeper.inference.tool_loop": "innkeeper.inference.run.tool_loop",
         "innkeeper.library.asking": "innkeeper.library.prepare",
@@ -47,6 +49,7 @@ MOVED: Final[Mapping[str, str]] = MappingProxyType(
         "innkeeper.library.values": "innkeeper.library.templates",
         "innkeeper.library.vault_keys": "innkeeper.library.vault",
         "innkeeper.library.window": "innkeeper.budget",
+        "innkeeper.macros.engine.scanner": "innkeeper.macros.engine.syntax",
         "innkeeper.macros.environment": "innkeeper.macros.engine.environment",
         "innkeeper.macros.evaluate": "innkeeper.macros.engine.evaluate",
         "innkeeper.macros.scanner": "innkeeper.macros.engine.syntax",
@@ -65,7 +68,9 @@ class _Finder:
     def find_spec(
         name: str, _path: Sequence[str] | None = None, _target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        return ModuleSpec(name, _Loader()) if name in MOVED else None
+        if name not in MOVED:
+            return None
+        return ModuleSpec(name, _Loader(), is_package=any(old.startswith(f"{name}.") for old in MOVED))
 
 
 class _Loader(Loader):
