@@ -120,8 +120,8 @@ class ReplaceRunner:
         return self._split(name, text)
 
     def _split(self, name: tuple[str, str], text: str) -> Split | None:
-        started = time.perf_counter()
         quick = _quick(name)
+        started = time.perf_counter()
         if quick is not None and self._is_basic(text):
             try:
                 return _found(quick, text, once="g" not in name[1])

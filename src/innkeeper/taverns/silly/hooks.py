@@ -21,7 +21,7 @@ from innkeeper.prompt.run.pipeline import Step, StepConfig
 from innkeeper.prompt.run.state import State
 from innkeeper.taverns.silly.expansion import Expander, Pieces
 from innkeeper.taverns.silly.inputs import SillyInputs, inputs_with, read_inputs
-from innkeeper.taverns.silly.line import Line
+from innkeeper.taverns.silly.line import Line, spoken_lines
 from innkeeper.taverns.silly.order import CHAT_ORDER, TEXT_ORDER, Order
 from innkeeper.taverns.silly.room import Counting, counted
 from innkeeper.taverns.silly.scene import (
@@ -124,7 +124,8 @@ class Opening:
     def _reasoning(self) -> None:
         if self.scripts is not None:
             self.sent = self.scripts.of_reasoning(self.sent, self.inputs)
-        self.reasoning = reasoning_frames(self.inputs, self.sent, self.expand)
+        spoken = self.sent if self.inputs.calls_tools else tuple(spoken_lines(self.sent))
+        self.reasoning = reasoning_frames(self.inputs, spoken, self.expand)
 
     def _separator(self) -> None:
         if self.texts.examples:

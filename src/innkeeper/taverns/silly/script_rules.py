@@ -112,7 +112,9 @@ class ScriptExpander:
 
     def is_fixed(self, text: str) -> bool:
         """Whether the macros in a text, if there are any, always give the same and do nothing else."""
-        return "{{" not in _NAMES.sub("", text) if self.names_are_fixed else is_plain(text)
+        if not self.names_are_fixed:
+            return is_plain(text)
+        return "{{" not in text or "{{" not in _NAMES.sub("", text)
 
     def pattern(self, script: RegexScript) -> str:
         """A script's pattern with its macros replaced as it wants that."""

@@ -233,6 +233,8 @@ class Scripts:
 
     def _put_in(self, rule: ScriptRule, match: JsMatch, text: str) -> str:
         """What takes the place of a match: the parts of the replacement, then their macros."""
+        if not rule.template:
+            return ""
         parts = [part if isinstance(part, str) else self._group(rule, part, match, text) for part in rule.template]
         return self._expanded("".join(parts))
 
