@@ -74,8 +74,8 @@ def _response_format(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": {**named, "schema": schema["value"]}}
 
 
-_COUNTED_BY: Final = {"claude": "claude", "makersuite": "gemma", "vertexai": "gemma", "mistralai": "mistral"}
-"""The tokenizers that sources count by, whatever the model."""
+_NOT_HERE: Final = {"makersuite": "gemma", "vertexai": "gemma", "ai21": "jamba"}
+"""The tokenizers, beside those that are here, that sources count by, whatever the model."""
 
 
 def _tokenizer(given: Mapping[str, Any]) -> str:
@@ -83,12 +83,14 @@ def _tokenizer(given: Mapping[str, Any]) -> str:
 
     ``counted_by`` in a case names another where the source's own may not be shipped and no count is expected.
     """
+    from innkeeper.taverns.silly.room import BY_SOURCE
+
     if given.get("counted_by"):
         return str(given["counted_by"])
     if given.get("api") == "text":
         return given.get("tokenizer") or "none"
     source = (given.get("preset") or {}).get("chat_completion_source")
-    return _COUNTED_BY.get(str(source)) or given.get("tokenizer") or "gpt-4o"
+    return BY_SOURCE.get(str(source)) or _NOT_HERE.get(str(source)) or given.get("tokenizer") or "gpt-4o"
 
 
 def _by_key(items: Iterable[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:

@@ -42,6 +42,9 @@ NOTE_KEY: Final = "2_floating_prompt"
 SUMMARY_KEY: Final = "1_memory"
 KNOWN_FIRST: Final = (SUMMARY_KEY, NOTE_KEY, "3_vectors", "4_vectors_data_bank")
 """The keys of texts beside the main prompt that SillyTavern sets first, in this order."""
+_OF_SYSTEM: Final = ("3_vectors", "chromadb")
+"""Keys whose texts beside the main prompt are the system's, whatever their role."""
+
 OF_LORE: Final = ("customWIOutlet_", "customDepthWI_")
 """How keys begin that lore has for itself."""
 
@@ -160,7 +163,8 @@ def _given(state: State) -> Iterator[tuple[InjectionPosition, InjectedText]]:
             state.note(NoteKind.QUIRK, message, where=Where(asset="injections", path=item.id), hint="rename it")
             continue
         pieces = pieces_of(item.content, Origin(OriginAsset.INJECTION, entry=item.id))
-        yield item.position, InjectedText(key=item.id, pieces=pieces, role=item.role, depth=item.depth)
+        role = "system" if item.id in _OF_SYSTEM and item.position is not InjectionPosition.CHAT else item.role
+        yield item.position, InjectedText(key=item.id, pieces=pieces, role=role, depth=item.depth)
 
 
 def _note(scene: Scene, lore: LoreTexts) -> Iterator[tuple[InjectionPosition, InjectedText]]:

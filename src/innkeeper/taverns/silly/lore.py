@@ -138,14 +138,18 @@ def note_text(scene: Scene) -> str:
 
 
 class Carry(msgspec.Struct, frozen=True):
-    """``timed`` is the timed effects' state; ``scans`` are texts by key for the next lore scan."""
+    """``timed`` is the timed effects' state; ``scans`` are texts by key for the next lore scan.
+
+    ``generation`` is the type of the last generation that was not a dry run.
+    """
 
     timed: Any = None
     scans: Mapping[str, str] = EMPTY
+    generation: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, for ``plan.carry``."""
-        return {"timed": self.timed, "scans": dict(self.scans)}
+        return {"timed": self.timed, "scans": dict(self.scans), "generation": self.generation}
 
 
 def read_carry(raw: Any) -> Carry:
@@ -154,8 +158,9 @@ def read_carry(raw: Any) -> Carry:
         return Carry()
     if "timed" not in raw and "scans" not in raw:
         return Carry(raw)
-    scans = raw.get("scans")
-    return Carry(raw.get("timed"), {str(k): str(v) for k, v in scans.items()} if isinstance(scans, Mapping) else EMPTY)
+    scans, generation = raw.get("scans"), raw.get("generation")
+    texts = {str(key): str(text) for key, text in scans.items()} if isinstance(scans, Mapping) else EMPTY
+    return Carry(raw.get("timed"), texts, generation if isinstance(generation, str) else "")
 
 
 SCAN_LIMIT: Final = 1000

@@ -82,7 +82,11 @@ class PromptTurn(msgspec.Struct, frozen=True):
 
 
 def _run_entries(state: State, _config: NoConfig) -> None:
-    """Order the prompts, drop unknown ones, switch off those that are not for this generation type."""
+    """Order the prompts, drop unknown ones, switch off those that are not for this generation type.
+
+    As in SillyTavern a main prompt that is not for it only loses its own text, and the card's may still take its place; a
+    marker that is not for it loses its turn alone: what it stands for comes last, as if the order did not name it.
+    """
     inputs = scene_of(state).inputs
     preset, type_ = inputs.preset, inputs.type
     order = preset.order_for()
@@ -96,10 +100,16 @@ def _run_entries(state: State, _config: NoConfig) -> None:
             continue
         if item.identifier in _FORCED_RELATIVE and item.position is not PromptPosition.RELATIVE:
             item = msgspec.structs.replace(item, position=PromptPosition.RELATIVE)
-        wanted = not item.triggers or type_ in item.triggers
-        turns.setdefault(identifier, PromptTurn(item, enabled and wanted))
+        if not enabled or not item.triggers or type_ in item.triggers:
+            turns.setdefault(identifier, PromptTurn(item, enabled))
+        elif identifier not in _MARKED:
+            turns.setdefault(identifier, PromptTurn(msgspec.structs.replace(item, content=""), identifier == "main"))
     state.scratch["entries"] = tuple(turns.values())
     state.stat("prompt_entries", len(turns))
+
+
+_MARKED: Final = frozenset(MARKERS) - {"dialogueExamples", "chatHistory"}
+"""Markers that stand for one text."""
 
 
 def _default() -> list[tuple[str, bool]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
@@ -222,11 +223,26 @@ class Counting(msgspec.Struct, frozen=True):
         Raises `TokenizerUnavailableError` for a tokenizer whose vocabulary may not be shipped.
         """
         asked = state.request.settings.get("tokenizer") or state.request.model
-        name = str(asked or ("none" if inputs.is_text else "gpt-4o"))
+        name = str(asked or _default_tokenizer(inputs))
         if state.inputs.ports.token_counter is None and name in SILLYTAVERN_TOKENIZERS:
             return _sillytavern(name, chat=not inputs.is_text)
         counter = state.inputs.ports.token_counter or default_counter()
         return _neutral(counter, name)
+
+
+BY_SOURCE: Final = MappingProxyType(
+    {"claude": "claude", "mistralai": "mistral", "deepseek": "llama3", "cohere": "llama3", "chutes": "llama3"}
+)
+"""What SillyTavern counts by for sources that are not OpenAI's, of the tokenizers that are here: for some of them it falls back
+to the vocabulary of Llama 3 (measured on SillyTavern 1.19)."""
+
+
+def _default_tokenizer(inputs: SillyInputs) -> str:
+    """What is counted by where the request names no model."""
+    if inputs.is_text:
+        return "none"
+    name = BY_SOURCE.get(inputs.preset.chat_completion_source, "gpt-4o")
+    return name if SILLYTAVERN_TOKENIZERS[name].available else "gpt-4o"
 
 
 _ADDING_UP: Final = frozenset({"gpt-4o", "gpt-4", "gpt-3.5-turbo"})

@@ -23,6 +23,7 @@ from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.note import Note
 from innkeeper.prompt.run.state import State
+from innkeeper.taverns.assets import assets_of
 from innkeeper.taverns.silly.expansion import Expander, Pieces, in_lines, pieces_of, text_of
 from innkeeper.taverns.silly.inputs import Group, SillyInputs
 from innkeeper.taverns.silly.line import Line
@@ -358,7 +359,7 @@ def environment_of(state: State, inputs: SillyInputs, lines: Sequence[Line]) -> 
         chat=chat_of(lines),
         first_included_id=_number(metadata.get("lastInContextMessageId")),
         input="" if inputs.type in SENT else inputs.message,
-        generation=inputs.type,
+        generation=_last_type(state) if inputs.generation.dry_run else inputs.type,
         main_api="textgenerationwebui" if inputs.is_text else "openai",
         model=state.request.model or "",
         max_context=inputs.max_context,
@@ -383,9 +384,16 @@ def environment_of(state: State, inputs: SillyInputs, lines: Sequence[Line]) -> 
     )
 
 
-def _chat_id(inputs: SillyInputs) -> str:
-    """What seeds ``{{pick}}``: a branch has the chat it was made from as its main chat."""
-    return str(inputs.metadata.get("main_chat") or inputs.chat_id)
+def _last_type(state: State) -> str:
+    """The type of the generation before: a dry run is none, and leaves it as it was."""
+    before = assets_of(state).lore_state
+    return str(before.get("generation") or "") if isinstance(before, Mapping) else ""
+
+
+def _chat_id(inputs: SillyInputs) -> str | None:
+    """What seeds ``{{pick}}``: a branch has the chat it was made from as its main chat. A name that is not text seeds nothing."""
+    main = inputs.metadata.get("main_chat")
+    return inputs.chat_id if main is None else main if isinstance(main, str) else None
 
 
 def environment_fields(inputs: SillyInputs) -> CardFields:

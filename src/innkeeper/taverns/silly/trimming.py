@@ -55,7 +55,8 @@ def finish_plan(
     """
     injections: Injections = state.made_by("injection")
     timed = state.result.lore.state if state.result.lore is not None else None
-    state.result.carry = Carry(timed, injections.carried).to_dict()
+    generation = scene_of(state).expand.env.generation
+    state.result.carry = Carry(timed, injections.carried, generation).to_dict()
     reason = strategy.reason if strategy else EvictionReason.BUDGET_EXCEEDED
     plan = Plan(blocks=tuple(blocks))
     absent = [block for block in plan.blocks if not block.enabled]
