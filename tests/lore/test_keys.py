@@ -82,3 +82,21 @@ def test_a_find_is_located_in_words_and_span() -> None:
     one = lore.entries[0]
     assert keys.locate("bell", one, keys.window(one)) == ("message 1 from the end", (2, 6))
     assert keys.locate("/b.ll/", one, keys.window(one)) == ("the scanned text", None)
+
+
+@pytest.mark.parametrize(
+    ("keys", "score"),
+    [
+        (("gate", "bell"), 2),
+        (("gate", ""), 2),
+        ((" gate ",), 1),
+        (("gate is ",), 1),
+        (("bell ",), 1),
+        (("rings ",), 0),
+        (("{{char}}",), 0),
+    ],
+)
+def test_keys_score_as_they_are_written(keys: tuple[str, ...], score: int) -> None:
+    """Blanks and macros count as they stand, and an empty key always matches (measured on SillyTavern 1.19)."""
+    found, lore = search(entry(1, *keys), substitute=lambda text: text.replace("{{char}}", "bell"))
+    assert found.score(lore.entries[0]) == score

@@ -6,7 +6,7 @@ expressions and explanations are searched for one by one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from innkeeper.content.entry import SelectiveLogic
 from innkeeper.lore.compiled import CompiledEntry, CompiledLore, KeyTest, key_tests, pattern_of, selective
@@ -105,18 +105,28 @@ class KeySearch:
     def score(self, entry: CompiledEntry) -> int:
         """How well the keys match, for group scoring: primary matches, and secondary ones where the logic adds them.
 
-        Macros in keys are not expanded here, as in SillyTavern.
+        As in SillyTavern keys count as they are written, blanks and macros included, and an empty one always matches.
         """
-        window = self.window(entry)
-        primary, secondary = entry.primary, entry.secondary
-        first = sum(self.matches(test, entry, window) for test in primary) if window.depth > 0 else 0
-        logic = entry.entry.selective_logic if secondary else None
-        if not primary or logic is None or window.depth <= 0:
+        primary, secondary = entry.entry.keys, entry.entry.secondary_keys
+        first = self._matching(primary, entry.primary, entry)
+        logic = entry.entry.selective_logic if primary and secondary else None
+        if logic not in (SelectiveLogic.AND_ANY, SelectiveLogic.AND_ALL):
             return first
-        more = sum(self.matches(test, entry, window) for test in secondary)
-        if logic is SelectiveLogic.AND_ANY:
-            return first + more
-        return first + more if logic is SelectiveLogic.AND_ALL and more == len(secondary) else first
+        more = self._matching(secondary, entry.secondary, entry)
+        return first + more if logic is SelectiveLogic.AND_ANY or more == len(secondary) else first
+
+    def _matching(self, keys: Iterable[str], tests: Tests, entry: CompiledEntry) -> int:
+        """How many of the keys match as they are written. ``tests`` are those of the keys that are not empty."""
+        window, rest = self.window(entry), iter(tests)
+        return sum(not key or self._matches_as_written(key, next(rest), entry, window) for key in keys)
+
+    def _matches_as_written(self, key: str, test: KeyTest, entry: CompiledEntry, window: Window) -> bool:
+        if window.depth <= 0:
+            return False
+        if key == test.text:
+            return self.matches(test, entry, window)
+        pattern = Pattern(key if entry.exact_case else key.lower(), entry.exact_case)
+        return any(first_place(pattern, part) is not None for part in self.text.parts(window))
 
     def locate(self, key: str, entry: CompiledEntry, window: Window) -> tuple[str, tuple[int, int] | None]:
         """Where in the window a key is first found: the part, in words, and the span in it, where it can be told."""

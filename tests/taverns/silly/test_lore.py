@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from innkeeper.taverns.silly.lore import Carry, read_carry
 from tests.lore.books import entry
-from tests.taverns.silly.builds import book, build, card, contents, turns
+from tests.taverns.silly.builds import book, build, card, contents, order, turns
 
 VALUES = st.recursive(
     st.none() | st.integers() | st.text(max_size=5), lambda x: st.lists(x) | st.dictionaries(st.text(), x)
@@ -69,3 +69,14 @@ def test_any_state_can_be_read(raw: Any) -> None:
 def test_bare_effects() -> None:
     """A state of timed effects alone is read as such."""
     assert read_carry({"sticky": {}}) == Carry({"sticky": {}})
+
+
+def test_the_last_type_is_carried() -> None:
+    """A dry run sees the type of the generation before it and leaves it; others see and leave their own."""
+    preset = {"prompts": [{"identifier": "main", "content": "[{{lastGenerationType}}]"}], "prompt_order": order("main")}
+    first = build(preset=preset, message="hi", generation="normal")
+    fields: dict[str, Any] = {"preset": preset, "history": turns("a", "b"), "generation": "swipe"}
+    dry = build(**fields, lore_state=first.carry, settings={"generation": {"dry_run": True}})
+    assert contents(dry)[0] == "[normal]"
+    assert dry.carry["generation"] == "normal"
+    assert contents(build(**fields, lore_state=dry.carry))[0] == "[swipe]"

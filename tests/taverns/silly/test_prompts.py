@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from innkeeper.prompt import Plan
-from tests.taverns.silly.builds import book, build, card
+from tests.taverns.silly.builds import book, build, card, contents, order
 
 
 def _shown(plan: Plan) -> list[str]:
@@ -56,3 +56,24 @@ def test_in_a_prompt() -> None:
     ]
     bare = build(character=own, message="hi", settings={"power_user": {"strip_examples": True}})
     assert not [b for b in bare.blocks if b.slot == "dialogueExamples"]
+
+
+@pytest.mark.parametrize(("triggers", "place"), [([], 1), (["normal"], 1), (["continue"], 2)])
+def test_a_marker_for_other_generations(triggers: list[str], place: int) -> None:
+    """It loses its turn: what it stands for comes last, as if the order did not name it (measured on SillyTavern 1.19)."""
+    prompts = [
+        {"identifier": "main", "content": "MAIN"},
+        {"identifier": "charDescription", "marker": True, "injection_trigger": triggers},
+        {"identifier": "nsfw", "content": "TAIL"},
+    ]
+    preset = {"prompts": prompts, "prompt_order": order("main", "charDescription", "nsfw")}
+    assert contents(build(preset=preset, message="hi")).index("A clockmaker.") == place
+
+
+def test_a_main_prompt_for_other_generations() -> None:
+    """It loses its own text alone: the card's may take its place, with nothing for the original."""
+    prompts = [{"identifier": "main", "content": "MAIN", "injection_trigger": ["continue"]}]
+    preset = {"prompts": prompts, "prompt_order": order("main")}
+    sent = contents(build(character=card(system_prompt="Card. {{original}}"), preset=preset, message="hi"))
+    assert sent[0] == "Card. "
+    assert "MAIN" not in " ".join(contents(build(preset=preset, message="hi")))

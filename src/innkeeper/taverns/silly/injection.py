@@ -216,7 +216,7 @@ def _card(scene: Scene) -> Iterator[InjectedText]:
 
 
 def _lore(scene: Scene, lore: LoreTexts) -> Iterator[InjectedText]:
-    """Lore at a depth. ``skip_wian`` leaves out just these."""
+    """Lore at a depth. ``skip_wian`` leaves out these, and the outlets."""
     if scene.inputs.generation.skip_wian:
         return
     numbers = {name: number for number, name in ROLES.items()}

@@ -188,7 +188,7 @@ def run(state: State, _config: NoConfig) -> None:
     result, texts = found[0], made[0]
     state.result.lore = result
     state.result.outlets.clear()
-    state.result.outlets.update(texts.outlets)
+    state.result.outlets.update({} if scene.inputs.generation.skip_wian else texts.outlets)
     state.scratch["lore"] = texts
     state.instrument("stat", lambda: {"key": "world_info_activated", "value": len(result.activated)})
     if result.overflowed:

@@ -359,15 +359,16 @@ class InstructMode(msgspec.Struct, frozen=True):
         always, force = form.names_behavior is InstructNames.ALWAYS, form.names_behavior is InstructNames.FORCE
         named = not quiet and (always or (force and self.group))
         text = self._filled(sequence, name or NOBODY)
-        apart = " " if role != "user" and self._is_apart(sequence) else ""
+        apart = self._blank_before(sequence) if role != "user" else ""
         text += f"{self.joint}{apart}{name}:{bias}" if named else f"{self.joint}{bias.lstrip()}" if bias else ""
         if not form.wrap:
             return text
         return text.rstrip() + ("" if named or not text.strip() else self.joint)
 
-    def _is_apart(self, sequence: str) -> bool:
-        """Whether the sequence that opens the reply lacks the blank at the end of the others; then it stands before the name."""
-        return self.template.output_sequence.endswith(" ") and not sequence.endswith(" ")
+    def _blank_before(self, sequence: str) -> str:
+        """The blank at the end of other replies' sequence, before a name, where the one that opens this reply ends in none."""
+        blank = self.template.output_sequence[-1:]
+        return blank if blank.isspace() and not sequence[-1:].isspace() else ""
 
     def around_story(self, story: str) -> str:
         """The story string between its own sequences; an empty one stays empty."""
