@@ -14,6 +14,7 @@ from innkeeper.dialects.sillytavern.sources import SOURCES
 from innkeeper.parity import Case, CaseVerdict, load_cases, run_cases
 from innkeeper.prompt.block import Block
 from innkeeper.prompt.errors import UnavailableError
+from innkeeper.prompt.message import messages_of
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.plan import Plan
 from innkeeper.taverns import silly
@@ -116,6 +117,36 @@ def test_no_system_messages_for_the_first_models_that_reason() -> None:
     made = silly.to_provider(_plan(chat_completion_source="openai", openai_model="o1"))
     assert set(_roles(made.body)) == {"user", "assistant"}
     assert NoteKind.REPAIR in {note.kind for note in made.notes}
+
+
+TOOLS = [{"name": "look", "description": "Looks.", "parameters": {"type": "object", "properties": {}}}]
+CHOICES: list[tuple[str, Any, Any]] = [
+    ("openai", "required", "required"),
+    ("openai", "look", {"type": "function", "function": {"name": "look"}}),
+    ("claude", "required", {"type": "any"}),
+    ("claude", "look", {"type": "tool", "name": "look"}),
+    ("claude", None, {"type": "auto"}),
+]
+
+
+@pytest.mark.parametrize(("source", "choice", "sent"), CHOICES)
+def test_which_tool(source: str, choice: Any, sent: Any) -> None:
+    """The choice of a tool has the source's words; without one it is the model's."""
+    plan = silly.build(
+        character=CARD, message="Hi.", tools=TOOLS, preset={"chat_completion_source": source, f"{source}_model": "m"}
+    )
+    assert plan.to_request("sillytavern", tool_choice=choice).body["tool_choice"] == sent
+
+
+def test_only_the_user_shows_pictures() -> None:
+    """A model that takes none of anybody else's gets none, and that is said."""
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    shown = [{"role": role, "content": [picture]} for role in ("assistant", "user")]
+    options = {"source": "deepseek", "model": "deepseek-v4-flash-vision-exp"}
+    made = DIALECTS["sillytavern"].request(messages_of(shown), model=None, options=options)
+    showing = [message["role"] for message in made.body["messages"] if isinstance(message["content"], list)]
+    assert showing == ["user"]
+    assert NoteKind.LOSS in {note.kind for note in made.notes}
 
 
 def test_the_plan_is_enough() -> None:

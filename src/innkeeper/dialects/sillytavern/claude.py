@@ -112,7 +112,7 @@ def claude_body(request: ProviderRequest) -> dict[str, Any]:
 def _tools(request: ProviderRequest, traits: Traits) -> dict[str, Any]:
     """Search, the request's tools, and a schema as one more that must be used."""
     tools = [_tool(tool["function"]) for tool in request.tools]
-    chosen: dict[str, Any] = {"tool_choice": {"type": "auto"}} if tools else {}
+    chosen: dict[str, Any] = {"tool_choice": _choice(request.options.get("tool_choice"))} if tools else {}
     if tools and request.server.claude.enable_system_prompt_cache:
         tools[-1]["cache_control"] = request.server.claude.mark
     if request.schema and not request.model.startswith(_FORMATS):
@@ -121,6 +121,16 @@ def _tools(request: ProviderRequest, traits: Traits) -> dict[str, Any]:
     if request.searches and traits.searches:
         tools.insert(0, {"type": "web_search_20250305", "name": "web_search"})
     return {**chosen, "tools": tools} if tools else {}
+
+
+_CHOICES: Final = {"required": "any", "none": "none"}
+
+
+def _choice(choice: Any) -> dict[str, Any]:
+    """The choice in Claude's words; SillyTavern itself always leaves it to the model."""
+    if isinstance(choice, Mapping):
+        return {"type": "tool", "name": (choice.get("function") or {}).get("name")}
+    return {"type": _CHOICES.get(str(choice), "auto")}
 
 
 def _tool(function: dict[str, Any]) -> dict[str, Any]:

@@ -30,6 +30,7 @@ from innkeeper.dialects.sillytavern.page import PAGE_OPTIONS, PLACES, Rule, page
 from innkeeper.dialects.sillytavern.request import SAMPLING, ProviderRequest, ServerConfig
 from innkeeper.dialects.sillytavern.sources import SOURCES, Source
 from innkeeper.dialects.sillytavern.xai import convert_xai
+from innkeeper.dialects.tools import chosen
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.dialect import Payload, Tool
 from innkeeper.prompt.errors import UnavailableError, UnknownNameError
@@ -130,8 +131,12 @@ def _request(
     rules = rules_for(source, name, page)
     texts = {"placeholder": options.get("placeholder"), "tool_call": options.get("tool_call_text")}
     plain = list(map(_plain, messages))
+    if any(rule.no_system for rule in rules):
+        plain = _as_user(plain, report)
+    if any(rule.no_own_pictures for rule in rules):
+        plain = _without_own_pictures(plain, report)
     conversion = ChatConversion(
-        messages=_as_user(plain, report) if any(rule.no_system for rule in rules) else plain,
+        messages=plain,
         speakers=speakers_of(options.get("speakers"), report.dialect),
         texts=Texts(**{name: text for name, text in texts.items() if isinstance(text, str)}),
         report=report,
@@ -140,7 +145,7 @@ def _request(
     if tools and not offered:
         report.loss("the tools are not offered: this source, model or kind of generation has none")
     if offered:
-        page["tool_choice"] = options.get("tool_choice") or "auto"
+        page["tool_choice"] = _tool_choice(options.get("tool_choice") or "auto")
     mode = str(options.get("post_processing") or "")
     return ProviderRequest(
         conversion=msgspec.structs.replace(conversion, messages=conversion.by_mode(mode)),
@@ -150,6 +155,11 @@ def _request(
         tools=offered,
         server=ServerConfig.of(options.get("server"), report.dialect),
     )
+
+
+def _tool_choice(value: Any) -> Any:
+    mode, name = chosen(value)
+    return {"type": "function", "function": {"name": name}} if mode == "tool" else mode
 
 
 _NO_MODEL: Final = "OR_Website"
@@ -171,6 +181,20 @@ def _as_user(messages: list[RawMessage], report: Report) -> list[RawMessage]:
     if any(message["role"] == "system" for message in messages):
         report.repair("system messages were sent as the user's: the model takes none")
     return [{**message, "role": "user"} if message["role"] == "system" else message for message in messages]
+
+
+def _without_own_pictures(messages: list[RawMessage], report: Report) -> list[RawMessage]:
+    """The messages without pictures that the user did not show, and without those that held nothing else."""
+    kept = []
+    for index, message in enumerate(messages):
+        content = message["content"]
+        if isinstance(content, list) and message["role"] in ("system", "assistant"):
+            content = [part for part in content if part.get("type") != "image_url"]
+            if len(content) < len(message["content"]):
+                report.loss("a picture that is not the user's is not sent: the model takes none", index)
+        if content or content == message["content"]:
+            kept.append({**message, "content": content})
+    return kept
 
 
 def _body(request: ProviderRequest) -> dict[str, Any]:

@@ -225,6 +225,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     """Only where no effort is asked for (true), or only where one is (false)."""
     no_tools: bool = False
     no_system: bool = False
+    no_own_pictures: bool = False
+    """Only the user may show pictures."""
 
     def matches(self, source: str, model: str, page: Mapping[str, Any]) -> bool:
         """Whether it is a rule for this request."""
@@ -273,6 +275,7 @@ RULES: Final = (
     _rule(r"gpt-6-astra", _OWN, no_tools=True),
     _rule(_NEWEST_CLAUDE, (), *_SAMPLERS, "top_k"),
     _rule(_NEWEST_CLAUDE, (), "reasoning_effort", spares=frozenset({"claude"})),
+    _rule(r"deepseek-v4-flash-vision-exp", (), no_own_pictures=True),
 )
 """In the original's order."""
 
