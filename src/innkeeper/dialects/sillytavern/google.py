@@ -98,12 +98,12 @@ _NAMES: Final = {
 
 
 def _pictures(request: ProviderRequest) -> dict[str, Any]:
-    options = request.options
-    shape = {"aspectRatio": options.get("request_image_aspect_ratio")}
-    if "gemini-3" in request.model:
-        shape["imageSize"] = options.get("request_image_resolution")
-    wanted = {name: value for name, value in shape.items() if value}
-    return {"responseModalities": ["text", "image"], "imageConfig": wanted}
+    """What is to be drawn; where a shape or a size is asked for, also that, as far as the model takes it."""
+    shape = request.options.get("request_image_aspect_ratio")
+    size = request.options.get("request_image_resolution")
+    wanted = {"aspectRatio": shape, "imageSize": size if "gemini-3" in request.model else None}
+    config = {"imageConfig": {name: value for name, value in wanted.items() if value}} if shape or size else {}
+    return {"responseModalities": ["text", "image"], **config}
 
 
 def _thinking(request: ProviderRequest) -> dict[str, Any]:
