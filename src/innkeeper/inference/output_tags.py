@@ -320,7 +320,7 @@ class _Spans:
     def start(self, tag: Tag) -> None:
         code = self.code(tag)
         if code is not None:
-            self.enter(_markup_opener(tag, code), "</lang>", tag)
+            self.enter(_span_opener(tag, code), "</lang>", tag)
             return
         self.warnings.append(f"a lang tag without a valid code: {tag.text[:40]}")
         if self.options.on_invalid_code == "keep":
@@ -356,7 +356,7 @@ class _Spans:
         return "".join(self.out), self.warnings
 
 
-def _markup_opener(tag: Tag, code: str) -> str:
+def _span_opener(tag: Tag, code: str) -> str:
     pairs = [(name, value) for name, value in attributes(tag) if name.lower() != "code"]
     quoted = code.replace('"', "&quot;")
     return f"<lang{write_attributes([('code', f'{chr(34)}{quoted}{chr(34)}'), *pairs])}{'/' if tag.empty else ''}>"

@@ -33,7 +33,8 @@ Backups, snapshots and detection lists that cannot be read raise `FormatError`, 
 `MacroSyntaxError`, one beyond a limit `MacroLimitError`, as templates of any language do; ``TemplateSyntaxError`` and
 ``TemplateLimitError`` are other names for them.
 
-`with_near` and `near_names` add to the error of an unknown name the known names that were probably meant.
+`with_near` and `near_names` add to the error of an unknown name the known names that were probably meant. `need` and
+`need_texts` refuse fields of a request that are of a wrong kind, naming the field.
 """
 
 from __future__ import annotations

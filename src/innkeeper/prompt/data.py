@@ -1,23 +1,24 @@
-"""Plain data: frozen, thawed, merged, and as canonical JSON.
+"""Plain data: frozen, thawed, merged, and as canonical JSON; and registries, unchangeable values by name.
 
 Canonical JSON is the one way data becomes bytes and comes back, so that equal data are equal bytes.
 
-What nests too deep is a `LimitError`; what JSON cannot write is a `FormatError`.
+What nests too deep is a `LimitError`; what JSON cannot write is a `FormatError`. Dialects, vocabularies and tools are kept in
+registries.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from itertools import chain
-from typing import Any, Final, NoReturn
+from typing import Any, ClassVar, Final, NoReturn, Self, TypeVar
 
 import msgspec
 
-from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError, UsageError, Where
+from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError, UnknownNameError, UsageError, Where
 from innkeeper.prompt.text import scalar_text
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "MAX_DIGITS",
     "NOT_DATA",
     "FrozenDict",
+    "Registry",
     "check_depth",
     "deep_merge",
     "freeze",
@@ -290,3 +292,44 @@ def _place(error: json.JSONDecodeError, asset: str) -> Where:
     line = error.doc.split("\n", error.lineno)[error.lineno - 1]
     cut = max(error.colno - 1 - _EXCERPT // 2, 0)
     return Where(asset, line=error.lineno, column=error.colno, excerpt=line[cut : cut + _EXCERPT], cut=cut)
+
+
+T = TypeVar("T")
+
+
+class Registry(Mapping[str, T]):
+    """Values that have a name, by it; later ones replace earlier ones. ``WHAT`` is what errors call one of them."""
+
+    __slots__ = ("_by_name",)
+
+    WHAT: ClassVar[str] = "name"
+
+    def __init__(self, *values: T) -> None:
+        self._by_name: dict[str, T] = dict(self._named(values))
+
+    @staticmethod
+    def _named(values: Iterable[Any]) -> Iterator[tuple[str, Any]]:
+        return ((value.name, value) for value in values)
+
+    def with_(self, *values: T) -> Self:
+        """A registry with further values; one of the same name replaces."""
+        return type(self)(*self._by_name.values(), *values)
+
+    def __getitem__(self, name: str) -> T:
+        """The value of this name. Raises `UnknownNameError` with near names, which is not a `KeyError`."""
+        try:
+            return self._by_name[name]
+        except KeyError:
+            raise UnknownNameError(self.WHAT, name, self._by_name) from None
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is one of this name."""
+        return name in self._by_name
+
+    def __iter__(self) -> Iterator[str]:
+        """The names."""
+        return iter(self._by_name)
+
+    def __len__(self) -> int:
+        """How many."""
+        return len(self._by_name)

@@ -7,9 +7,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
+from innkeeper.prompt.data import Registry
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note
-from innkeeper.prompt.registry import Registry
 
 __all__ = ["Dialect", "Dialects", "Payload", "Tool"]
 

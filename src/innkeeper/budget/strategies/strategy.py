@@ -14,8 +14,8 @@ import msgspec
 
 from innkeeper.budget.report import EvictionReason
 from innkeeper.prompt import Block, BudgetGroup
+from innkeeper.prompt.data import Registry
 from innkeeper.prompt.errors import UsageError
-from innkeeper.prompt.registry import Registry
 
 __all__ = [
     "EXAMPLES",

@@ -17,8 +17,8 @@ from innkeeper.content.errors import WrongKindError
 from innkeeper.content.files.archive import Archive, find_directory
 from innkeeper.content.files.reader import Reader, Source
 from innkeeper.content.finding import Finding
+from innkeeper.prompt.data import Registry
 from innkeeper.prompt.errors import UsageError
-from innkeeper.prompt.registry import Registry
 
 __all__ = ["CardFile", "Format", "Formats", "OpenFile"]
 

@@ -12,8 +12,7 @@ from innkeeper.inference.capabilities import provider_id
 from innkeeper.inference.errors import DEFAULT_MAX_TOOL_BYTES
 from innkeeper.prompt import FrozenDict as PromptFrozenDict
 from innkeeper.prompt import UsageError, deep_merge, freeze, thaw
-from innkeeper.prompt.data import EMPTY, FrozenDict
-from innkeeper.prompt.registry import Registry
+from innkeeper.prompt.data import EMPTY, FrozenDict, Registry
 from innkeeper.prompt.run.context import read_config, refuse_config, section_of
 
 __all__ = ["TOOL_PRESETS", "ToolCallingConfig", "ToolDefinition", "ToolPreset", "ToolRegistry", "merged"]

@@ -275,7 +275,7 @@ _UNIT: Final = r"(?P<unit>y|m|w|d)(?:(?:ea)?rs?|onths?|eeks?|ays?)"
 _HALF: Final = r"(?: and (?:a )?(?:half|quarter|three quarters))?"
 _OLD: Final = re.compile(rf"\b(?P<number>\w{{1,9}}){_HALF} {_UNIT} old\b")
 _FIGURES: Final = re.compile(rf"\b(?P<number>\d{{1,4}}) ?(?:{_UNIT} ?(?:old|of age)|y ?o)\b")
-_AGES_AGED: Final = re.compile(r"\b(?:age (?:of|is|was|about|around|only)|aged?|ages) (?P<number>\w{1,9})\b(?P<unit>)")
+_AGE_OF: Final = re.compile(r"\b(?:age (?:of|is|was|about|around|only)|aged?|ages) (?P<number>\w{1,9})\b(?P<unit>)")
 _THINGS: Final = (
     "seconds|minutes|hours|days|weeks|months|percent|degrees|dollars|euros|pounds|miles|met|feet|inch|points|kilo"
 )
@@ -295,7 +295,7 @@ _GRADE: Final = re.compile(rf"\b{_ORDINAL} grade(?:rs?)?\b")
 _GATES: Final = (
     (_OLD, " old"),
     (_FIGURES, "y"),
-    (_AGES_AGED, "age"),
+    (_AGE_OF, "age"),
     (_UNDER, "under"),
     (_UNDER, "below"),
     (_UNDER, "younger"),

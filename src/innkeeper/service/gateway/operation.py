@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, get_args, get_origin
 
 import msgspec
 
-from innkeeper.prompt.registry import Registry
+from innkeeper.prompt.data import Registry
 from innkeeper.service.errors import Problem
 
 __all__ = ["Effect", "Operation", "Operations", "gives", "takes"]

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from innkeeper.prompt.registry import Registry
+from innkeeper.prompt.data import Registry
 
 __all__ = ["VOCABULARIES", "Carrier", "Vocabularies", "Vocabulary"]
 
