@@ -144,8 +144,8 @@ def answer(case: Case) -> Any:
     return _facts(_build(request_of(given)), given)
 
 
-_UNCOUNTED_METADATA: Final = frozenset({"integrity", "tainted", "chat_id_hash", OURS})
-"""Keys of a chat's metadata that are the page's own, or ours."""
+_UNCOUNTED_METADATA: Final = frozenset({"integrity", "tainted", "chat_id_hash", "persona", OURS})
+"""Keys of a chat's metadata that are the page's own, or ours; a persona that is gone the page takes out, and we do not."""
 
 
 def _from_folder(case: Case) -> dict[str, Any]:

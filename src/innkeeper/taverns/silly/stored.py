@@ -71,9 +71,9 @@ def _sent(scene: Scene, plan: Plan) -> int:
     """
     again = int(scene.type in _AGAIN)
     if not scene.inputs.is_text:
-        return again + sum(block.role in _SPEAKERS for block in plan.sent_blocks())
+        return again + sum([block.enabled and block.role in _SPEAKERS for block in plan.blocks])
     tail = any(block.slot == "chat_history" and block.source == "post_history" for block in plan.enabled_blocks)
-    return again + tail + sum(block.group == "history" for block in plan.enabled_blocks)
+    return again + tail + sum([block.enabled and block.group == "history" for block in plan.blocks])
 
 
 _SPEAKERS: Final = ("user", "assistant")
