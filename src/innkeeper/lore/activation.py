@@ -55,6 +55,8 @@ class LoreInput(msgspec.Struct, frozen=True, kw_only=True):
     forced: frozenset[str] = frozenset()
     state: Any = None
     live: bool = True
+    each_key: bool = False
+    """Whether keys without macros are expanded too, since expanding any text has effects."""
     double_removal: bool = True
 
 
@@ -138,7 +140,7 @@ class _Scan:
         self.lore, self.given, self.settings = lore, given, given.settings
         self.text = ScanText(given.messages[:MAX_SCAN_DEPTH], given.sources)
         self.timed = TimedEffects(given.state, given.length, lore.entries, live=given.live)
-        self.keys = KeySearch(lore, self.text, self.settings, given.substitute, given.report)
+        self.keys = KeySearch(lore, self.text, self.settings, given.substitute, given.report, each=given.each_key)
         self.budget = LoreBudget(given.budget, given.count, given.count_part, given.count_overhead)
         self.reasons: dict[int, Reason] = {}
         self.facts: dict[int, dict[str, Any]] = {}
@@ -199,6 +201,8 @@ class _Scan:
 
     def _always_tried(self) -> list[int]:
         """Places that every pass looks at, whatever the hits: constants, decorated, slow keys, sticky, forced."""
+        if self.given.each_key:
+            return [entry.place for entry in self.lore.entries]
         standing = set(self.lore.always)
         running, forced = self.timed.running, self.given.forced
         if running or forced:

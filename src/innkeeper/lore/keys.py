@@ -22,6 +22,8 @@ Tests = tuple[KeyTest, ...]
 class KeySearch:
     """The search of one scan. ``substitute`` expands macros in keys; ``report`` is told (what, why) of keys that cannot be run.
 
+    With ``each`` keys without macros are expanded too, whatever they are then: that has effects.
+
     ``skew`` is by how many messages passes for minimum activations have gone back beyond the set depth.
     """
 
@@ -32,8 +34,11 @@ class KeySearch:
         settings: LoreSettings,
         substitute: Callable[[str], str],
         report: Callable[[str, str], None],
+        *,
+        each: bool = False,
     ) -> None:
         self.lore, self.text, self.settings, self.substitute = lore, text, settings, substitute
+        self.each = each
         self.skew = 0
         self._regex = RegexRunner(report)
         self._recursion = True
@@ -72,6 +77,8 @@ class KeySearch:
     def has(self, test: KeyTest, entry: CompiledEntry, window: Window) -> bool:
         """Whether one key, its macros expanded anew, is in the window."""
         if not test.macro:
+            if self.each:
+                self.substitute(test.text)
             return self.matches(test, entry, window)
         keys = [self.substitute(test.text)]
         tests = key_tests(keys, exact_case=entry.exact_case, whole_words=entry.whole_words)

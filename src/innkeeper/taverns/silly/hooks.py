@@ -39,6 +39,7 @@ from innkeeper.taverns.silly.scene import (
     scene_of,
     separator_of,
     shown_lines,
+    untagged,
 )
 from innkeeper.taverns.silly.scripts import scripts_of
 from innkeeper.taverns.silly.settings import DEFAULT_PROFILE, note_unused
@@ -146,7 +147,11 @@ class Opening:
         """What the user says now: scripts for what is stored, then macros. The chat that macros see has it from here on."""
         if self.is_sent:
             typed = self.lines[-1] if self.scripts is None else self.scripts.typed(self.lines[-1])
-            self.lines = (*self.lines[:-1], expanded(typed, self.expand))
+            line = expanded(typed, self.expand)
+            if line.bias:
+                said = untagged(line.text)
+                line = msgspec.structs.replace(line, text=said, pieces=(), bias=self.bias, hidden=not said.strip())
+            self.lines = (*self.lines[:-1], line)
             self._see_lines()
             if self.scripts is not None:
                 self.scripts.show(self.lines[-1], self.expand)

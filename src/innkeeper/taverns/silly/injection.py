@@ -124,8 +124,11 @@ def _prefill(scene: Scene) -> str:
     return scene.expand(preset.assistant_prefill) if continues else ""
 
 
-def joined_depths(expand: Expander, texts: Iterable[InjectedText]) -> Iterator[InjectedText]:
-    """Texts of one depth and role as one, by their keys, with macros replaced: from the newest depth on, by role."""
+def joined_depths(expand: Expander, texts: Iterable[InjectedText], *, strips: bool = True) -> Iterator[InjectedText]:
+    """Texts of one depth and role as one, by their keys, with macros replaced: from the newest depth on, by role.
+
+    ``strips``: without blank space that macros leave at the ends.
+    """
     places: dict[tuple[int, str], list[InjectedText]] = {}
     for text in texts:
         places.setdefault((text.depth, text.role), []).append(text)
@@ -134,7 +137,7 @@ def joined_depths(expand: Expander, texts: Iterable[InjectedText]) -> Iterator[I
         pieces = in_lines(*(strip_pieces(text.pieces) for text in found))
         if 0 <= depth <= MAX_DEPTH:
             pieces = expand.pieces(pieces)
-        yield msgspec.structs.replace(found[0], pieces=strip_pieces(pieces))
+        yield msgspec.structs.replace(found[0], pieces=strip_pieces(pieces) if strips else pieces)
 
 
 ROLE_ORDER: Final = ("system", "user", "assistant")

@@ -26,7 +26,7 @@ from innkeeper.taverns.assets import assets_of
 from innkeeper.taverns.silly.expansion import Pieces, text_of
 from innkeeper.taverns.silly.line import Line, spoken_lines
 from innkeeper.taverns.silly.room import Counting
-from innkeeper.taverns.silly.scene import Scene, as_typed, depth_prompts, reasoned, scene_of, separator_of
+from innkeeper.taverns.silly.scene import ANY_TEXT, Scene, as_typed, depth_prompts, reasoned, scene_of, separator_of
 
 __all__ = [
     "LORE",
@@ -242,6 +242,7 @@ def _input(state: State, scene: Scene, lore: CompiledLore, injections: tuple[str
         forced=frozenset(map(str, state.request.force_lore)),
         state=read_carry(assets_of(state).lore_state).timed,
         live=not inputs.generation.dry_run,
+        each_key=not scene.expand.is_settled(ANY_TEXT),
         double_removal=inputs.compat.double_removal,
     )
 

@@ -74,7 +74,9 @@ CHAT_ORDER: Final = (
     Stage("prompts", "pinned_groups", ("the preset's own prompts that are on, in their order",)),
     Stage("markers", "pinned_groups", ("what markers stand for, a second time",)),
     Stage(
-        "beside_main", "injection", ("summary, note, vectors, persona, then other injections beside the main prompt",)
+        "beside_main",
+        "pinned_groups",
+        ("summary, note, vectors, persona, then other injections beside the main prompt",),
     ),
     Stage(
         "overrides", "pinned_groups", ("the card's system prompt, then its post-history instructions, a second time",)
@@ -121,6 +123,7 @@ TEXT_ORDER: Final = (
     Stage("banned_strings", "plan_assembly", ("banned_tokens and global_banned_tokens, as one text",)),
     Stage("stop_strings_first", "plan_assembly", ("as below",), again=True),
     Stage("stop_strings", "plan_assembly", ("instruct sequences", "separators", "custom_stopping_strings")),
+    Stage("negative_prompt_again", "plan_assembly", ("the sampler's negative_prompt",), again=True),
     Stage("stop_strings_again", "plan_assembly", ("as above",), again=True),
     Stage("injections_again", "plan_assembly", ("all injections and the note, as they were made",), again=True),
     Stage("system_again", "plan_assembly", ("the system prompt as it was resolved, or the setting",), again=True),

@@ -296,7 +296,7 @@ class _Making:
                 self._persona()
             if position in places:
                 pieces = expand.pieces(text.pieces)
-                if text_of(pieces).strip():
+                if pieces:
                     self.beside.append((position, msgspec.structs.replace(text, pieces=pieces)))
             elif text.key == NOTE_KEY and self.scene.inputs.compat.repeated_effects:
                 expand.again(text.text)

@@ -18,6 +18,7 @@ import msgspec
 from innkeeper.content.character import Character, DepthPrompt
 from innkeeper.macros.engine.environment import CardFields, ChatLine, Field, MacroEnvironment, Voice
 from innkeeper.macros.handlebars.syntax import parse
+from innkeeper.macros.handlebars.tree import Literal, MustacheStatement
 from innkeeper.prompt.block import Origin, OriginAsset
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import InnkeeperError
@@ -29,6 +30,7 @@ from innkeeper.taverns.silly.inputs import Group, SillyInputs
 from innkeeper.taverns.silly.line import Line
 from innkeeper.taverns.silly.order import Order
 from innkeeper.taverns.silly.scripts import Scripts
+from innkeeper.text.javascript.values import text_of as text_of_value
 
 __all__ = [
     "ANY_TEXT",
@@ -48,6 +50,7 @@ __all__ = [
     "scene_of",
     "separator_of",
     "shown_lines",
+    "untagged",
     "without_returns",
 ]
 
@@ -279,37 +282,51 @@ def chat_lines(inputs: SillyInputs) -> tuple[Line, ...]:
         text = inputs.preset.send_if_empty.strip() if not inputs.is_text else ""
     if not text or inputs.type not in ("normal", "continue"):
         return lines
-    text, bias = typed_bias(text) if inputs.type == "normal" else (text, None)
-    said = Line(
-        index=len(lines), name=inputs.user, text=text, is_user=True, is_new=bool(inputs.message), bias=bias or ""
-    )
-    return (*lines, said)
+    bias = typed_bias(text) if inputs.type == "normal" else None
+    new = bool(inputs.message)
+    return (*lines, Line(index=len(lines), name=inputs.user, text=text, is_user=True, is_new=new, bias=bias or ""))
 
 
 def shown_lines(inputs: SillyInputs, lines: tuple[Line, ...]) -> tuple[Line, ...]:
     """The lines the prompt shows: without hidden ones, and without the reply that a swipe replaces."""
-    visible = tuple(line for line in lines if not line.hidden and not (line.is_new and line.bias and line.text == " "))
+    visible = tuple(line for line in lines if not line.hidden)
     return visible[:-1] if inputs.type == "swipe" else visible
 
 
-_BIAS: Final = re.compile(r"""\{\{bias\s+(?:"([^"]*)"|'([^']*)'|[^\s"'`{}()=:]+)\s*\}\}""")
+_TAG: Final = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+_HELPERS: Final = frozenset({"bias", "if", "unless", "each", "with", "lookup", "log"})
 
 
-def typed_bias(text: str) -> tuple[str, str | None]:
-    """What is typed without the beginning of a reply that is asked for in it, as ``{{bias "Well,"}}``, and that beginning.
+def typed_bias(text: str) -> str | None:
+    """The beginning of the reply that a typed text asks for, as ``{{bias "Well,"}}``; ``None`` where nobody asks.
 
-    A text that only asks for one is kept as a space, which no prompt has.
+    It is read as a Handlebars template: one that is none, or calls what does not exist, asks for nothing.
 
-    >>> typed_bias('Go on. {{bias "Well,"}}'), typed_bias("Go on.")
-    (('Go on.', ' Well,'), ('Go on.', None))
+    >>> typed_bias('Go on. {{bias "Well,"}}'), typed_bias("Go on."), typed_bias('{{.x = 3}} {{bias "Well,"}}')
+    (' Well,', None, None)
     """
-    found = ["".join(part for part in match.groups() if part) for match in _BIAS.finditer(text)]
-    if found:
-        try:
-            parse(text)
-        except InnkeeperError:  # it is asked for as Handlebars has it: in a text that is none, nobody asks
-            found = []
-    return (_BIAS.sub("", text).strip() or " ", f" {' '.join(found)}") if found else (text, None)
+    if "bias" not in text or "{{" not in text:
+        return None
+    try:
+        calls = [
+            node.call for node in parse(text).body if isinstance(node, MustacheStatement) and node.call is not None
+        ]
+    except InnkeeperError:
+        return None
+    names = [(".".join(call.path.parts), call) for call in calls]
+    if any(call.params and name not in _HELPERS for name, call in names):
+        return None
+    wanted = [call.params[0] if call.params else None for name, call in names if name == "bias"]
+    return f" {' '.join(map(_shown, wanted))}" if wanted else None
+
+
+def _shown(value: object) -> str:
+    return text_of_value(value.value) if isinstance(value, Literal) else ""
+
+
+def untagged(text: str) -> str:
+    """What is said beside the beginning of a reply: without anything in double braces. Nothing is kept as a space."""
+    return _TAG.sub("", text).strip() or " "
 
 
 def bias_text(inputs: SillyInputs, lines: Sequence[Line]) -> str:
@@ -358,7 +375,7 @@ def environment_of(state: State, inputs: SillyInputs, lines: Sequence[Line]) -> 
         collapse_newlines=inputs.power.collapse_newlines,
         chat=chat_of(lines),
         first_included_id=_number(metadata.get("lastInContextMessageId")),
-        input="" if inputs.type in SENT else inputs.message,
+        input="" if inputs.type in SENT else as_typed(inputs.message),
         generation=_last_type(state) if inputs.generation.dry_run else inputs.type,
         main_api="textgenerationwebui" if inputs.is_text else "openai",
         model=state.request.model or "",

@@ -15,15 +15,14 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.content.preset import TextPreset
-from innkeeper.prompt.block import Block, Origin
+from innkeeper.prompt.block import Origin
 from innkeeper.prompt.data import thaw
 from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import State
-from innkeeper.taverns.silly.expansion import Expander
+from innkeeper.taverns.silly.expansion import Expander, origin_of
 from innkeeper.taverns.silly.injection import MAX_DEPTH, InjectedText, Injections, joined_depths
 from innkeeper.taverns.silly.inputs import TextSettings
 from innkeeper.taverns.silly.line import Line, note_calls, spoken_lines
-from innkeeper.taverns.silly.macro_expansion import of_depth
 from innkeeper.taverns.silly.plan_assembly import (
     bias_of,
     custom_stop_strings,
@@ -138,27 +137,26 @@ def _put_depths(state: State, scene: Scene, chat: list[Utterance]) -> None:
     compiled: TextCompiled = state.made_by("compilation")
     depths: dict[int, list[InjectedText]] = {}
     texts = (*injections.depth, *([compiled.placed] if compiled.placed else []))
-    for text in joined_depths(scene.expand, texts):
+    for text in joined_depths(scene.expand, texts, strips=False):
         if text.text and 0 <= text.depth <= MAX_DEPTH:
             depths.setdefault(text.depth, []).append(text)
     put = 0
     for depth in sorted(depths):
-        placed = [_injected(scene, block) for block in of_depth(depths[depth], depth)]
+        placed = [_injected(scene, text) for text in depths[depth]]
         index = (1 if depth == 0 and scene.type == "continue" else depth) + put
         chat[index:index] = placed
         put += len(placed)
 
 
-def _injected(scene: Scene, block: Block) -> Utterance:
-    role = block.role
+def _injected(scene: Scene, text: InjectedText) -> Utterance:
     return Utterance(
-        role=role,
-        name=scene.inputs.user if role == "user" else scene.inputs.char,
-        text=block.content,
+        role=text.role,
+        name=scene.inputs.user if text.role == "user" else scene.inputs.char,
+        text=text.text,
         source="injection",
-        is_user=role == "user",
-        depth=block.depth,
-        origin=block.origin,
+        is_user=text.role == "user",
+        depth=text.depth,
+        origin=origin_of(text.pieces),
     )
 
 
@@ -250,12 +248,14 @@ def _run_plan_assembly(state: State, _config: NoConfig) -> None:
         "reply": lambda: made.update(reply=_reply(scene, instruct)),
         "chat_start": lambda: made.update(start=expand(start) + "\n" if start else ""),
         "banned_strings": lambda: made.update(banned=_banned(scene, text)),
+        "negative_prompt_again": lambda: expand.again(str(text.textgen.get("negative_prompt") or "")),
         "stop_strings_first": lambda: _stop_again(scene, text),
         "stop_strings": lambda: made.update(stop=stop_strings(scene, text)),
         "stop_strings_again": lambda: _stop_again(scene, text),
     }
     if not scene.inputs.generation.dry_run:
-        system = state.made_by("pinned_groups").fields["system"] if scene.texts.system else text.sysprompt.content
+        resolved = scene.inputs.power.prefer_character_prompt
+        system = state.made_by("pinned_groups").fields["system"] if resolved else text.sysprompt.content
         work["injections_again"] = lambda: expand.again("\n".join(injections.written))
         work["system_again"] = lambda: expand.again("" if text.sysprompt.enabled is False else system)
     scene.order.follow(work)
@@ -268,9 +268,9 @@ def _run_plan_assembly(state: State, _config: NoConfig) -> None:
 
 def _banned(scene: Scene, text: TextSettings) -> list[str]:
     """The banned strings, between other settings of the sampler that are resolved and are not ours to send."""
-    for _ in range(3):
-        scene.expand.again(ANY_TEXT)
-    return banned_strings(scene, text.textgen)
+    banned = banned_strings(scene, text.textgen)
+    _again(scene.expand, ANY_TEXT, 4)
+    return banned
 
 
 def _again(expand: Expander, text: str, times: int) -> None:
@@ -397,7 +397,7 @@ def banned_strings(scene: Scene, textgen: Mapping[str, Any]) -> list[str]:
     """The strings, their macros resolved; none when ``send_banned_tokens`` is off."""
     if textgen.get("send_banned_tokens") is False:
         return []
-    text = "\n".join(str(textgen.get(name) or "") for name in _LISTS)
+    text = "\n".join(str(textgen[name]) for name in _LISTS if textgen.get(name))
     lines = [line.strip() for line in scene.expand(text).split("\n")]
     quoted = [line[1:-1] for line in lines if len(line) > _LEAST and line.startswith('"') and line.endswith('"')]
     return list(dict.fromkeys(quoted))

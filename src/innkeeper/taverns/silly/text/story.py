@@ -177,6 +177,7 @@ def text_examples(state: State, scene: Scene) -> tuple[list[Example], str]:
         return plain, "".join(piece.text for piece in plain)
     raw = "".join(f"<START>\n{block.text}\n" for block in blocks)
     if instruct.template.skip_examples:
+        separator_of(scene.inputs, scene.expand)
         return plain, raw
     heading = separator_of(scene.inputs, scene.expand)
     return list(_instructed(scene, instruct.with_example_sequences(), blocks, heading)) or plain, raw
@@ -330,7 +331,7 @@ class InstructMode(msgspec.Struct, frozen=True):
         """A line between its sequences. ``guest`` is one under another avatar; an open line has nothing behind its text."""
         named = f"{name}: {text}" if name and self._named(role, name, guest=guest) else text
         if closed:
-            return self._around(self._sequence(role, turn), named, self._suffix(role), name or NOBODY)
+            return self._around(self._sequence(role, turn), named, self._suffix(role), name or NOBODY, self.joint)
         sequence = self._filled(self._sequence(role, turn), name or NOBODY)
         if self.template.macro:
             self.expand.again(self._suffix(role))
@@ -416,8 +417,8 @@ class InstructMode(msgspec.Struct, frozen=True):
         suffix = form.input_suffix if as_user else form.output_suffix if role == "assistant" else form.system_suffix
         return suffix or self.joint
 
-    def _around(self, prefix: str, text: str, suffix: str, name: str) -> str:
-        parts: Iterable[str] = (self._filled(prefix, name), text + self._filled(suffix, name))
+    def _around(self, prefix: str, text: str, suffix: str, name: str, joint: str = "") -> str:
+        parts: Iterable[str] = (self._filled(prefix, name), text + (self._filled(suffix, name) or joint))
         return self.joint.join(part for part in parts if part)
 
     def _filled(self, sequence: str, name: str) -> str:
