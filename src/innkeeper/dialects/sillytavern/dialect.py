@@ -146,6 +146,8 @@ def _request(
         report.loss("the tools are not offered: this source, model or kind of generation has none")
     if offered:
         page["tool_choice"] = _tool_choice(options.get("tool_choice") or "auto")
+    elif options.get("tool_choice") is not None and not tools:
+        report.add(NoteKind.IGNORED, "option 'tool_choice' has no effect without tools")
     mode = str(options.get("post_processing") or "")
     return ProviderRequest(
         conversion=msgspec.structs.replace(conversion, messages=conversion.by_mode(mode)),
