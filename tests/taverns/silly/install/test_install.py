@@ -122,3 +122,11 @@ def test_stored_for_others(tmp_path: Path) -> None:
     ]
     off = {"extension_settings": {"disabledExtensions": ["cfg", "vectors"]}}
     assert Install.open(root, changes=off).prepare("Mira").notes == ()
+
+
+def test_extensions(tmp_path: Path) -> None:
+    """Macros can ask for the extensions that are on: SillyTavern's own, and the user's."""
+    root = folder(tmp_path, extension_settings={"disabledExtensions": ["memory"]})
+    (root / "extensions" / "mine").mkdir(parents=True)
+    asked = " ".join(f"{{{{hasExtension::{name}}}}}" for name in ("regex", "memory", "third-party/mine", "other"))
+    assert Install.open(root).prepare("Mira", message=asked).build().messages[-1].content == "true false true false"

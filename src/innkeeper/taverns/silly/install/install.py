@@ -226,9 +226,8 @@ def _prepared(
         "model": None if selected.is_text else selected.model,
         "variables": selected.variables(opened.metadata),
     }
-    settings = (
-        selected.settings() | selected.tokenizer(folder) | {"chat_id": opened.name, "chat_metadata": opened.metadata}
-    )
+    settings = selected.settings() | selected.tokenizer(folder)
+    settings |= {"chat_id": opened.name, "chat_metadata": opened.metadata, "extensions": selected.enabled(folder)}
     request = BuildRequest.of(base | {"settings": settings, "history": opened.chat.to_messages(hidden=True), **fields})
     if group is not None:
         if opened.is_new:

@@ -30,6 +30,13 @@ TEXT_API: Final = "textgenerationwebui"
 DEFAULT_API: Final = "kobold"
 """What is used where the settings name no API."""
 
+OWN_EXTENSIONS: Final = "extensions"
+STOCK_EXTENSIONS: Final = (
+    "assets", "attachments", "caption", "connection-manager", "expressions", "gallery", "memory", "quick-reply", "regex",
+    "stable-diffusion", "token-counter", "translate", "tts", "vectors",
+)  # fmt: skip
+"""What SillyTavern 1.19 comes with, by the names that macros ask for."""
+
 _LORE_PREFIX: Final = "world_info_"
 
 
@@ -136,6 +143,11 @@ class Selected:
         else:
             return {"tokenizer": name}
         return {}
+
+    def enabled(self, folder: UserFolder) -> tuple[str, ...]:
+        """The names of the extensions that are on: those of every install, and the user's own."""
+        own = (f"third-party/{name}" for name in folder.names(OWN_EXTENSIONS, suffix=""))
+        return tuple(name for name in (*STOCK_EXTENSIONS, *own) if name not in self.disabled)
 
     def note_api(self, folder: UserFolder) -> None:
         """Say where the API that is on has rules of its own that are not followed."""
