@@ -113,7 +113,9 @@ def accounting(
     blocks = plan.sent_blocks()
     costs = costing.costs(blocks)
     tools = count_tools(plan.tools, costing.whole_counter, costing.model, framing.name)
-    return _summed(plan, costing, tuple(map(_line, blocks, costs)), tools.tokens)
+    accounting = _summed(plan, costing, tuple(map(_line, blocks, costs)), tools.tokens)
+    media = sum(item.tokens is None for block in blocks for item in block.attachments)
+    return msgspec.structs.replace(accounting, uncounted_attachments=0 if costing.attachment_tokens else media)
 
 
 def _line(block: Block, cost: Cost) -> AccountLine:
@@ -156,7 +158,6 @@ def _summed(plan: Plan, costing: Costing, lines: tuple[AccountLine, ...], tools:
         framing=costing.framing.name,
         exact=facts.get("exact") is True and not tools and not media,
         error_percent=float(error) if isinstance(error, (int, float)) else None,
-        uncounted_attachments=0 if costing.attachment_tokens else media,
     )
 
 

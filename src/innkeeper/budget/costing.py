@@ -48,7 +48,7 @@ class Costing:
     """How messages are counted: a counter for a model, and what a message costs besides its text.
 
     ``framing`` is the provider's rule; ``message_overhead_tokens`` are added to each message, ``attachment_tokens`` to each
-    attachment (media cost tokens that no text counter knows). With ``include_message_metadata_tokens`` a message's
+    attachment that does not say what it costs (no text counter knows). With ``include_message_metadata_tokens`` a message's
     metadata counts as the JSON it is; without, tool calls count where the framing says so.
     """
 
@@ -119,11 +119,14 @@ class Costing:
     def _cost(self, item: Block | Message, content: int, overhead: int, known: dict[str, int]) -> Cost:
         if item.name:
             overhead += self.framing.per_name + known.get(item.name, 0)
-        overhead += self.attachment_tokens * len(item.attachments)
+        overhead += self._media(item)
         extra = sum(known[text] for text in self._metadata_texts(_metadata(item) or {}))
         if self.include_message_metadata_tokens:
             return Cost(content, extra, overhead)
         return Cost(content, 0, overhead + extra)
+
+    def _media(self, item: Block | Message) -> int:
+        return sum(self.attachment_tokens if each.tokens is None else each.tokens for each in item.attachments)
 
     def _costs_by_framing(self, items: Sequence[Block | Message]) -> list[Cost]:
         """For rules that count a message's texts together: the framing's own way, message by message."""
@@ -137,7 +140,7 @@ class Costing:
             extra = sum(count_texts(self.counter, self._metadata_texts(message.metadata), self.model))
             message = msgspec.structs.replace(message, metadata=EMPTY)
         framed = self.framing.count_message(message, counter, self.model)
-        added = self.message_overhead_tokens + self.attachment_tokens * len(message.attachments)
+        added = self.message_overhead_tokens + self._media(message)
         return Cost(content, extra, framed - content + added)
 
     @property

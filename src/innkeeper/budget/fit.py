@@ -278,7 +278,7 @@ def notes_of(result: TrimResult, costing: Costing, step: str | None) -> list[Not
     if facts.get("exact") is not True:
         known = {key: facts.get(key) for key in ("tokenizer", "error_percent")}
         notes.append(Note(NoteKind.ESTIMATE, _estimated(facts), step, data=FrozenDict(known)))
-    media = sum(len(block.attachments) for block in result.kept)
+    media = sum(item.tokens is None for block in result.kept for item in block.attachments)
     if media and not costing.attachment_tokens:
         message = f"{media} attachments are not counted: set attachment_tokens to what the provider takes for one"
         notes.append(Note(NoteKind.ESTIMATE, message, step, data=FrozenDict(attachments=media)))

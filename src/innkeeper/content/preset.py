@@ -161,7 +161,8 @@ class Preset(JsonAsset, frozen=True, kw_only=True, dict=True):
     use_sysprompt: bool = False
     wrap_in_quotes: bool = False
     function_calling: bool = False
-    media_inlining: bool = False
+    media_inlining: bool = True
+    inline_image_quality: str = "auto"
     custom_prompt_post_processing: str = ""
     bias_preset_selected: str = ""
 

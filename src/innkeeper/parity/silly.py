@@ -22,6 +22,8 @@ __all__ = ["answer", "counted", "input_of", "merged", "request_of"]
 _NOW: Final = "2026-01-15T12:34:56Z"
 _TEXTS: Final = {"prompt_placeholder": "(begin)", "tool_call_text": "I'm going to call a tool for that: "}
 """What the original puts in where nobody speaks, as the cases were recorded: its settings, not ours."""
+_SOURCE: Final = {"chat_completion_source": "custom"}
+"""The source of cases that name none."""
 _COUNTED: Final = (
     "messages", "prompt", "stop", "banned_strings", "texts", "variables_local", "variables_global", "token_usage",
     "systemPrompt", "contents", "system_instruction", "chatHistory", "message", "named", "plain", "metadata", "timed",
@@ -54,7 +56,7 @@ def request_of(given: Mapping[str, Any], generation: Mapping[str, Any] | None = 
             "history": Chat.of(given.get("chat") or []).to_messages(hidden=True),
             "message": step.pop("user_input", ""),
             "generation": step.pop("type", None) or "normal",
-            "preset": given.get("preset"),
+            "preset": given.get("preset") if api == "text" else {**_SOURCE, **(given.get("preset") or {})},
             "lorebooks": given.get("world_info") or [],
             "injections": [_injection(item) for item in _by_key(given.get("injections") or ())],
             "authors_note": given.get("authors_note"),
@@ -255,7 +257,7 @@ def _facts(plan: Plan, given: Mapping[str, Any]) -> dict[str, Any]:
             "banned_strings": plan.options.get("banned_strings"),
         }
     else:
-        facts |= {"messages": _sent(plan.to_messages("openai")), "token_usage": plan.trim_report.final_tokens}
+        facts |= {"messages": _sent(_page_messages(plan)), "token_usage": plan.trim_report.final_tokens}
     if given.get("record_timed") and plan.stored is not None:
         facts["timed"] = thaw(plan.stored.get("chat_metadata", EMPTY).get("timedWorldInfo"))
     if given.get("capture_server"):
@@ -263,6 +265,16 @@ def _facts(plan: Plan, given: Mapping[str, Any]) -> dict[str, Any]:
 
         facts["server_request"] = {"body": silly.to_provider(plan).body}
     return facts
+
+
+def _page_messages(plan: Plan) -> list[dict[str, Any]]:
+    """The messages as SillyTavern's page makes them."""
+    from innkeeper.dialects.sillytavern.parts import PageMessages
+
+    if not any(block.attachments for block in plan.blocks):
+        messages: list[dict[str, Any]] = plan.to_messages("openai")
+        return messages
+    return list(PageMessages("sillytavern").messages(plan.messages, {}).body)
 
 
 def _sent(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -35,7 +35,20 @@ _CAMEL: Final = {
 }
 _KINDS: Final = {"image_url": "image", "input_image": "image", "input_audio": "audio", "input_file": "file"}
 _PART_FIELDS: Final = frozenset(
-    {"kind", "type", "url", "data", "file_data", "media_type", "name", "filename", "detail", "format", "extra"}
+    {
+        "kind",
+        "type",
+        "url",
+        "data",
+        "file_data",
+        "media_type",
+        "name",
+        "filename",
+        "detail",
+        "format",
+        "tokens",
+        "extra",
+    }
 )
 _DATA_URL: Final = re.compile(r"data:(?P<type>[\w.+-]+/[\w.+-]+)?(?:;[\w=.+-]+)*;base64,(?P<data>.*)", re.DOTALL)
 
@@ -43,7 +56,8 @@ _DATA_URL: Final = re.compile(r"data:(?P<type>[\w.+-]+/[\w.+-]+)?(?:;[\w=.+-]+)*
 class Attachment(msgspec.Struct, frozen=True, omit_defaults=True):
     """Media beside a message's text: an image, audio, video or file, by URL or as base64 ``data``.
 
-    ``media_type`` is a MIME type (``image/png``); ``detail`` is a provider's fidelity hint (``low``, ``high``, ``auto``).
+    ``media_type`` is a MIME type (``image/png``); ``detail`` is a provider's fidelity hint (``low``, ``high``, ``auto``);
+    ``tokens`` is what it costs, where whoever made it knows.
     """
 
     kind: str
@@ -52,6 +66,7 @@ class Attachment(msgspec.Struct, frozen=True, omit_defaults=True):
     media_type: str | None = None
     name: str | None = None
     detail: str | None = None
+    tokens: int | None = None
     extra: FrozenDict = EMPTY
 
     @classmethod
@@ -79,6 +94,7 @@ class Attachment(msgspec.Struct, frozen=True, omit_defaults=True):
             or _media_type(part),
             name=_field(part, ("name", "filename"), where),
             detail=_field(part, ("detail",), where),
+            tokens=_optional_int(part, "tokens", where),
             extra=_extra(part, {*_PART_FIELDS, inside}),
         )
 

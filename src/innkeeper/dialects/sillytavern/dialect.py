@@ -14,7 +14,7 @@ import msgspec
 
 from innkeeper.dialects.conversation import STYLE_OPTIONS
 from innkeeper.dialects.options import Table, apply, as_is, neutral
-from innkeeper.dialects.providers.openai import OpenAI, definition, response_format
+from innkeeper.dialects.providers.openai import definition, response_format
 from innkeeper.dialects.report import Report
 from innkeeper.dialects.sillytavern.ai21 import convert_ai21
 from innkeeper.dialects.sillytavern.chat import mark_prefix
@@ -27,6 +27,7 @@ from innkeeper.dialects.sillytavern.google import convert_google
 from innkeeper.dialects.sillytavern.messages import Speakers, speakers_of
 from innkeeper.dialects.sillytavern.mistral import convert_mistral
 from innkeeper.dialects.sillytavern.page import PAGE_OPTIONS, PLACES, Rule, page_options, rules_for
+from innkeeper.dialects.sillytavern.parts import PageMessages
 from innkeeper.dialects.sillytavern.request import SAMPLING, ProviderRequest, ServerConfig
 from innkeeper.dialects.sillytavern.sources import SOURCES, Source
 from innkeeper.dialects.sillytavern.xai import convert_xai
@@ -40,7 +41,7 @@ from innkeeper.prompt.text import scalar_text
 
 __all__ = ["CONVERSIONS", "SillyTavern", "body_of_page", "convert"]
 
-_OPENAI: Final = OpenAI("sillytavern")
+_OPENAI: Final = PageMessages("sillytavern")
 _OWN: Final = (
     "source", "model", "speakers", "post_processing", "placeholder", "tool_call_text", "calls_tools", "show_thoughts",
     "settings", "server", "model_list", "generation", "use_sysprompt", "assistant_prefill", "tool_choice", "top_logprobs",

@@ -59,7 +59,8 @@ class Ports:
     """Everything non-serialisable a build uses. All optional; ``None`` means the tavern's default.
 
     ``warning_handler`` is called with each warning `Note` after it is recorded. ``random`` replaces the request's seed by
-    a generator of your own: such a plan cannot be replayed and says so.
+    a generator of your own: such a plan cannot be replayed and says so. ``media`` reads what a chat's message names by an
+    address (``user/images/a.png``): its bytes, or ``None`` where it is not there or not to be read; without it none is read.
     """
 
     token_counter: TokenCounter | None = None
@@ -70,6 +71,7 @@ class Ports:
     dialects: Dialects | None = None
     warning_handler: Callable[[Note], None] | None = None
     random: Callable[[int], Randomness] | None = None
+    media: Callable[[str], bytes | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,9 @@ from innkeeper.prompt.run.state import State
 from innkeeper.taverns.silly.expansion import Expander, Pieces
 from innkeeper.taverns.silly.inputs import SillyInputs, inputs_with, read_inputs
 from innkeeper.taverns.silly.line import Line, spoken_lines
+from innkeeper.taverns.silly.media import MediaRoom
 from innkeeper.taverns.silly.order import CHAT_ORDER, TEXT_ORDER, Order
-from innkeeper.taverns.silly.room import Counting, counted
+from innkeeper.taverns.silly.room import Counting, tokens_of
 from innkeeper.taverns.silly.scene import (
     CardTexts,
     ReasoningFrame,
@@ -80,6 +81,7 @@ class Opening:
         pack: Literal["new", "legacy"] = "new" if inputs.power.experimental_macro_engine else "legacy"
         self.expand = Expander(env, pack, card_has_effects(env), report)
         self.scripts = scripts_of(state, inputs, self.expand)
+        self.media: MediaRoom | None = None
         self.sent: tuple[Line, ...] = ()
 
     def stages(self) -> dict[str, Callable[[], None]]:
@@ -115,12 +117,16 @@ class Opening:
             count=counting.message,
             counted_by=counting.name,
             scripts=self.scripts,
+            media=self.media,
         )
 
     def _scripts(self) -> None:
         self.sent = shown_lines(self.inputs, self.lines)
         if self.scripts is not None:
             self.sent = self.scripts.of_chat(self.sent, self.inputs, self.expand)
+        if any([line.media is not None for line in self.sent]):  # noqa: C419 - quicker
+            self.media = MediaRoom(self.state, self.inputs)
+            self.sent = self.media.lines(self.sent)
 
     def _reasoning(self) -> None:
         if self.scripts is not None:
@@ -257,4 +263,4 @@ def _refuse(state: State, scene: Scene, used: int, on_overflow: str) -> None:
 
 
 def _tokens(scene: Scene, plan: Plan) -> int:
-    return sum(scene.count(counted(block)) for block in plan.sent_blocks())
+    return sum(tokens_of(block, scene.count) for block in plan.sent_blocks())

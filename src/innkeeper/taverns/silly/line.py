@@ -17,6 +17,7 @@ from innkeeper.prompt.errors import Where
 from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.message import Attachment, Message
 from innkeeper.prompt.note import NoteKind
+from innkeeper.taverns.silly.media import MessageMedia, media_of
 
 if TYPE_CHECKING:
     from innkeeper.prompt.run.state import State
@@ -39,7 +40,10 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     send_date: str | int | float | None = None
     swipes: int = 0
     swipe_id: int | None = None
+    media: MessageMedia | None = None
+    """What the message has besides its text, as it is written."""
     attachments: tuple[Attachment, ...] = ()
+    """Those of the media that are sent."""
     tool_calls: tuple[Mapping[str, Any], ...] = ()
     tool_results: tuple[tuple[str, str], ...] = ()
     is_new: bool = False
@@ -79,7 +83,7 @@ def line_of(message: Message, index: int, *, user: str, char: str) -> Line:
         send_date=message.send_date,
         swipes=len(message.swipes),
         swipe_id=message.swipe_id,
-        attachments=message.attachments,
+        media=media_of(extra, message.attachments) if extra or message.attachments else None,
         tool_calls=message.tool_calls,
         shown=str(facts.get("shown") or ""),
     )

@@ -151,7 +151,7 @@ def _blocks(scene: Scene, line: Line, *, voice: tuple[Any, ...] = (), expand: bo
         written = pieces_of(line.text, line.origin)
         return _tool_blocks(line, scene.expand.pieces(written) if expand else written)
     text = reasoned(scene, line)
-    as_written = bool(voice) and text is line.text
+    as_written = bool(voice) and text is line.text and not line.attachments
     known = _PLAIN.get((id(line), voice)) if as_written else None
     if known is not None:
         return known
@@ -162,6 +162,9 @@ def _blocks(scene: Scene, line: Line, *, voice: tuple[Any, ...] = (), expand: bo
     else:
         pieces = _named(scene, line, text)
         blocks = _spoken(scene, line, scene.expand.pieces(pieces) if expand else pieces)
+    if expand and line.attachments and scene.media is not None:
+        ready = scene.media.attachments(line)
+        return [msgspec.structs.replace(block, attachments=ready) for block in blocks]
     return _PLAIN.put((id(line), voice), blocks, len(text), alive=line) if plain and as_written else blocks
 
 

@@ -23,7 +23,7 @@ from innkeeper.taverns.silly.expansion import Pieces, origin_of, text_of
 from innkeeper.taverns.silly.inputs import SillyInputs
 from innkeeper.tokens import SILLYTAVERN_TOKENIZERS, Framing, default_counter, framing
 
-__all__ = ["Counting", "NoRoomError", "Room", "counted", "is_empty", "message_block", "tool_tokens"]
+__all__ = ["Counting", "NoRoomError", "Room", "counted", "is_empty", "message_block", "tokens_of", "tool_tokens"]
 
 REPLY_PRIMER: Final = 3
 """Tokens every chat prompt reserves for the beginning of the reply."""
@@ -99,11 +99,11 @@ class Room:
         if is_empty(block):
             return 0
         if not self._counted_by:
-            return self._count(counted(block))
+            return tokens_of(block, self._count)
         key = (id(block), self._counted_by)
         tokens = _TOKENS.get(key)
         if tokens is None:
-            tokens = _TOKENS.put(key, self._count(counted(block)), len(block.content), alive=block)
+            tokens = _TOKENS.put(key, tokens_of(block, self._count), len(block.content), alive=block)
         return tokens
 
     def open(self, slot: str) -> list[Block]:
@@ -185,6 +185,14 @@ class Room:
 def is_empty(block: Block) -> bool:
     """Whether there is nothing in a message to send."""
     return not (block.content or block.message_metadata or block.attachments)
+
+
+def tokens_of(block: Block, count: Callable[[Mapping[str, Any]], int]) -> int:
+    """The tokens of a message: what ``count`` says of its text and fields, and what its media cost; no text costs nothing."""
+    if not block.attachments:
+        return count(counted(block))
+    text = count(counted(block)) if block.content or block.name else 0
+    return text + sum(item.tokens or 0 for item in block.attachments)
 
 
 def counted(block: Block) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from innkeeper.taverns.assets import assets_of
 from innkeeper.taverns.silly.expansion import Expander, Pieces, in_lines, pieces_of, text_of
 from innkeeper.taverns.silly.inputs import Group, SillyInputs
 from innkeeper.taverns.silly.line import Line
+from innkeeper.taverns.silly.media import MediaRoom
 from innkeeper.taverns.silly.order import Order
 from innkeeper.taverns.silly.scripts import Scripts
 from innkeeper.text.javascript.values import text_of as text_of_value
@@ -80,6 +81,8 @@ class Scene:
     """What ``count`` counts by, when that is the same in every build."""
     scripts: Scripts | None = None
     """The regex scripts, where there are any that may run."""
+    media: MediaRoom | None = None
+    """The media of the chat, where it has any."""
 
     @property
     def voice(self) -> tuple[Any, ...]:

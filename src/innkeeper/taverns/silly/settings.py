@@ -80,6 +80,7 @@ class PowerUser(msgspec.Struct, frozen=True, kw_only=True):
     encode_tags: bool = False
     disable_group_trimming: bool = False
     request_token_probabilities: bool = False
+    media_display: str = "list"
     reasoning: ReasoningSettings = ReasoningSettings()
 
 
@@ -188,7 +189,6 @@ def listed(setting: str) -> tuple[str, ...] | None:
 _PRESET: Final[Mapping[str, str]] = {
     "continue_postfix": "it joins a reply to the text that it continues, which is the caller's to do",
     "wrap_in_quotes": "SillyTavern 1.19 no longer has it",
-    "media_inlining": "attachments are always sent where the dialect can carry them",
     "bias_preset_selected": "give logit_bias as an option",
     "max_context_unlocked": "windows are never capped",
     "enable_web_search": "give the provider's own option",
@@ -261,6 +261,10 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     """In the replacement of a regex script the number after the last group's is where the match stands, and the next one the
     whole text (measured on SillyTavern 1.19). Off: they are groups that there are none of, and put nothing in."""
 
+    squashed_media_vanish: bool = True
+    """A system message with media that is joined with its neighbour becomes ``[object Object]``, once for each of its parts
+    (measured on SillyTavern 1.19). Off: it stays apart."""
+
 
 DEFAULT_PROFILE: Final = "sillytavern-1.19"
 """The profile of requests that name none."""
@@ -277,6 +281,7 @@ PROFILES: Final = MappingProxyType(
             own_prompts_say_so=False,
             repeated_effects=False,
             groups_run_on=False,
+            squashed_media_vanish=False,
         ),
     }
 )

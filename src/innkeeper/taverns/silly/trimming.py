@@ -286,7 +286,7 @@ def _examples(state: State, room: Room, compiled: Compiled) -> None:
 def _finish(state: State, scene: Scene, room: Room, strategy: Strategy | None) -> None:
     placed = room.placed()
     if scene.inputs.preset.squash_system_messages and not scene.inputs.generation.dry_run:
-        placed = _squashed(placed)
+        placed = _squashed(state, placed)
     sent = (block for block in placed if not is_empty(block))
     finish_plan(
         state,
@@ -299,19 +299,37 @@ def _finish(state: State, scene: Scene, room: Room, strategy: Strategy | None) -
     )
 
 
-def _squashed(placed: list[Block]) -> list[Block]:
+def _squashed(state: State, placed: list[Block]) -> list[Block]:
     """Neighbouring system messages as one; separators, examples and named messages stay apart, others are between them."""
+    vanish = scene_of(state).inputs.compat.squashed_media_vanish
     squashed: list[Block] = []
     for block in placed:
         if block.role == "system" and is_empty(block):
             continue
         last = squashed[-1] if squashed else None
         if last is not None and _joins(last) and _joins(block):
+            if last.attachments or block.attachments:
+                if not vanish:
+                    squashed.append(block)
+                    continue
+                last, block = _without_media(state, last), _without_media(state, block)  # noqa: PLW2901 - as text
             pieces = (*last.ranges(), LINE_BREAK, *block.ranges())
             squashed[-1] = last.with_(content=f"{last.content}\n{block.content}", pieces=pieces)
         else:
             squashed.append(block)
     return squashed
+
+
+def _without_media(state: State, block: Block) -> Block:
+    """A message with media as the text that SillyTavern makes of its parts (quirk ``squashed_media_vanish``)."""
+    if not block.attachments:
+        return block
+    message = "a system message with media is joined with its neighbour: text and media are lost, as in SillyTavern"
+    hint = "turn squash_system_messages off, or use the profile `fixed`"
+    state.note(NoteKind.QUIRK, message, data={"block": block.id}, hint=hint)
+    parts = [item for item in block.attachments if item.data_url]
+    text = ",".join(["[object Object]"] * (1 + len(parts)))
+    return block.with_(content=text, attachments=())
 
 
 def _joins(block: Block) -> bool:
