@@ -180,7 +180,7 @@ def seen(raw: dict[str, Any]) -> tuple[Any, ...]:
 
 
 IGNORED = (
-    [("preset", name) for name in ("continue_postfix", "wrap_in_quotes", "media_inlining", "max_context_unlocked")]
+    [("preset", name) for name in ("continue_postfix", "wrap_in_quotes", "max_context_unlocked")]
     + [("power_user", name) for name in ("trim_sentences", "encode_tags", "disable_group_trimming")]
     + [("wi_settings", "overflow_alert"), ("wi_settings", "nonsense"), ("power_user", "nonsense")]
     + [("chat_metadata", "nonsense")]
