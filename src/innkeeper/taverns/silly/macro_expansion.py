@@ -162,8 +162,8 @@ def _blocks(scene: Scene, line: Line, *, voice: tuple[Any, ...] = (), expand: bo
     else:
         pieces = _named(scene, line, text)
         blocks = _spoken(scene, line, scene.expand.pieces(pieces) if expand else pieces)
-    if expand and line.attachments and scene.media is not None:
-        ready = scene.media.attachments(line)
+    if line.attachments and scene.media is not None:
+        ready = scene.media.attachments(line, fetch=expand)
         return [msgspec.structs.replace(block, attachments=ready) for block in blocks]
     return _PLAIN.put((id(line), voice), blocks, len(text), alive=line) if plain and as_written else blocks
 

@@ -161,6 +161,7 @@ class MediaRoom:
         )
         taken = accepted_kinds(self._source, self._model if preset.model else None)
         self._kinds = frozenset() if self._why else taken
+        self._made: dict[int, tuple[Attachment, ...]] = {}
         self._left_out: dict[tuple[str, str], list[int]] = {}
         self._said: set[tuple[str, int]] = set()
 
@@ -212,9 +213,14 @@ class MediaRoom:
             return ""
         return data.decode("utf-8-sig", errors="replace")
 
-    def attachments(self, line: Line) -> tuple[Attachment, ...]:
-        """The line's media as they are sent, read, with their detail and their cost."""
-        return tuple(self._attachment(item, line) for item in line.attachments)
+    def attachments(self, line: Line, *, fetch: bool = True) -> tuple[Attachment, ...]:
+        """The line's media as they are sent, with their detail and their cost; without ``fetch`` none is read for that."""
+        made = self._made.get(line.index)
+        if made is None:
+            if not fetch and any(item.data is None for item in line.attachments):
+                return line.attachments
+            made = self._made[line.index] = tuple(self._attachment(item, line) for item in line.attachments)
+        return made
 
     def _attachment(self, item: Attachment, line: Line) -> Attachment:
         if item.kind == "file":
@@ -242,8 +248,9 @@ class MediaRoom:
 
     def _ready(self, item: Attachment) -> Attachment:
         """The medium with its detail and its cost; ``extra`` says where that is a guess."""
-        tokens, is_known = media_tokens(item.kind, _decoded(item), self._quality)
-        detail = None if item.kind == "audio" else item.detail or self._quality
+        quality = item.detail or self._quality
+        tokens, is_known = media_tokens(item.kind, _decoded(item), quality)
+        detail = None if item.kind == "audio" else quality
         extra = item.extra if is_known else FrozenDict({**item.extra, "size": "unknown"})
         return msgspec.structs.replace(item, tokens=tokens, detail=detail, extra=extra)
 
