@@ -211,6 +211,7 @@ DATA: dict[str, Any] = {"name": "Mira", "description": "A clockmaker."}
 GROUP = {"name": "G", "members": [{"card": CARD}, {"card": {**CARD, "data": {"name": "Nell"}}}], "speaker": 0}
 EXAMPLES = {**CARD, "data": {**DATA, "mes_example": "<START>\n{{user}}: a", "personality": "p", "scenario": "s"}}
 AFTER_REPLY = [*REQUEST["history"], {"role": "assistant", "content": "so"}]
+PICTURED = [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}]}]
 SCENES: tuple[dict[str, Any], ...] = (
     {"character": EXAMPLES},
     {"generation": "continue"},
@@ -218,6 +219,7 @@ SCENES: tuple[dict[str, Any], ...] = (
     {"generation": "quiet", "history": AFTER_REPLY},
     {"group": GROUP},
     {"tools": [{"name": "t", "parameters": {}}]},
+    {"history": PICTURED},
 )
 SOURCES = ("custom", "claude", "openrouter", "makersuite")
 NAMES = {

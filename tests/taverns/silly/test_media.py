@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import struct
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import pytest
 
 from innkeeper.content.chat import Chat
 from innkeeper.prompt import Plan, Ports
+from innkeeper.prompt.data import EMPTY
+from innkeeper.prompt.errors import MaxTokensExceededError
 from innkeeper.prompt.message import Attachment
 from innkeeper.taverns import silly
 from innkeeper.taverns.silly.media import FileText, MessageMedia, media_of
@@ -73,8 +75,8 @@ TITLED = {"title": "a caption", "append_title": True}
         Texts(TITLED, "look\n\na caption"),
         Texts({"title": "a caption"}, "look"),
         Texts(
-            TITLED | {"media": [image(title="of {{char}}", append_title=True), image(title="no")]},
-            "look\n\na caption\n\nof Mara",
+            TITLED | {"media": [image(**TITLED), image(title="no")]},
+            "look\n\na caption\n\na caption",
         ),
         Texts({"files": [], "media": []}, "look"),
     ],
@@ -98,8 +100,8 @@ def test_pictures_are_attachments_with_detail_and_cost() -> None:
     """What is counted has the cost in it."""
     plan, plain = built({"media": [image()]}, preset={"inline_image_quality": "high"}), built({})
     (picture,) = last(plan).attachments
-    assert (picture.kind, picture.detail, picture.tokens, picture.data_url) == ("image", "high", 935, address(PNG))
-    assert plan.trim_report.final_tokens == plain.trim_report.final_tokens + 935
+    assert (picture.kind, picture.detail, picture.tokens, picture.data_url) == ("image", "high", 765, address(PNG))
+    assert plan.trim_report.final_tokens == plain.trim_report.final_tokens + 765
     assert plan.to_messages("openai")[-1]["content"] == [
         {"type": "text", "text": "look"},
         {"type": "image_url", "image_url": {"url": address(PNG), "detail": "high"}},
@@ -120,9 +122,9 @@ class Left(NamedTuple):
     """What keeps a picture out of the prompt, and what is said of it."""
 
     why: str
-    preset: dict[str, Any] = {}
-    request: dict[str, Any] = {}
-    item: dict[str, Any] = {}
+    preset: Mapping[str, Any] = EMPTY
+    request: Mapping[str, Any] = EMPTY
+    item: Mapping[str, Any] = EMPTY
 
 
 @pytest.mark.parametrize(
@@ -137,7 +139,9 @@ class Left(NamedTuple):
 )
 def test_what_is_not_sent_is_noted(case: Left) -> None:
     """Titles stay all the same."""
-    plan = built({"media": [image(title="cap", append_title=True) | case.item]}, preset=case.preset, **case.request)
+    plan = built(
+        {"media": [image(title="cap", append_title=True) | dict(case.item)]}, preset=dict(case.preset), **case.request
+    )
     assert not any(block.attachments for block in plan.enabled_blocks)
     assert "look\n\ncap" in "".join(block.content for block in plan.enabled_blocks)
     assert any(case.why in message for message in said(plan))
@@ -266,5 +270,6 @@ def test_a_sound_that_cannot_be_read_fills_a_window() -> None:
     sound = {"type": "audio", "url": address(b"?", "audio/mpeg")}
     plan = built({"media": [sound]}, preset={"openai_max_context": 20_000})
     assert plan.trim_report.final_tokens > 9_600
-    with pytest.raises(Exception, match="does not fit"):
+    with pytest.raises(MaxTokensExceededError, match="exceeded limit") as error:
         built({"media": [sound]}, preset={"openai_max_context": 8_000})
+    assert error.value.estimated_tokens > 9_600
