@@ -296,7 +296,7 @@ class _Making:
                 self._persona()
             if position in places:
                 pieces = expand.pieces(text.pieces)
-                if pieces:
+                if text_of(pieces).strip() or (pieces and text.key == NOTE_KEY):  # a blank note is sent
                     self.beside.append((position, msgspec.structs.replace(text, pieces=pieces)))
             elif text.key == NOTE_KEY and self.scene.inputs.compat.repeated_effects:
                 expand.again(text.text)
