@@ -31,6 +31,7 @@ from innkeeper.prompt.errors import PipelineError
 from innkeeper.taverns import TAVERNS
 from innkeeper.taverns.inputs import CHAT_METADATA, KEYWORDS, canonical_name, inputs, read_keywords, table
 from innkeeper.taverns.tavern import Tavern
+from innkeeper.text.bm25 import Bm25
 from tests.shared import ROOT
 
 
@@ -200,6 +201,7 @@ SAMPLES: dict[str, Any] = {
     "ports.instrumenter": lambda *_, **__: None,
     "ports.hooks": InMemoryHooks(),
     "ports.injections": InMemoryInjections(),
+    "ports.vectors": Bm25(),
     "ports.dialects": DIALECTS,
     "ports.warning_handler": lambda _note: None,
     "ports.random": Randomness,

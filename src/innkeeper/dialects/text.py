@@ -133,6 +133,7 @@ class Text(BaseDialect):
     rules: ClassVar[Rules] = _NO_CALLS
     table: ClassVar[Table] = {
         **as_is("max_tokens", "temperature", "top_p", "top_k", "min_p", "top_a", "typical_p", "tfs", "seed"),
+        **as_is("guidance_scale", "negative_prompt"),
         **as_is("frequency_penalty", "presence_penalty", "repetition_penalty", "repetition_penalty_range"),
         **as_is("mirostat", "mirostat_tau", "mirostat_eta", "dynatemp_range", "dynatemp_exponent", "smoothing_factor"),
         **as_is("xtc_threshold", "xtc_probability", "dry_multiplier", "dry_base", "dry_allowed_length"),

@@ -34,7 +34,8 @@ class LoreInput(msgspec.Struct, frozen=True, kw_only=True):
     contents; where ``expand`` is given, that does it in contents, and says what each macro made. ``count`` counts tokens as
     the budget does; ``budget`` is in tokens. ``length`` is how many messages of the chat are not hidden. ``count_part`` and
     ``count_overhead`` split ``count`` for tokenizers whose counts add up over lines (see `LoreBudget`). ``forced`` names
-    entries as ``book.uid``. ``report`` is told (what, why) of keys that could not be run.
+    entries as ``book.uid``, and so does ``searched``, those that a search has found. ``report`` is told (what, why) of
+    keys that could not be run.
     """
 
     settings: LoreSettings
@@ -53,6 +54,7 @@ class LoreInput(msgspec.Struct, frozen=True, kw_only=True):
     character: str = ""
     character_tags: tuple[str, ...] = ()
     forced: frozenset[str] = frozenset()
+    searched: frozenset[str] = frozenset()
     state: Any = None
     live: bool = True
     each_key: bool = False
@@ -204,7 +206,7 @@ class _Scan:
         if self.given.each_key:
             return [entry.place for entry in self.lore.entries]
         standing = set(self.lore.always)
-        running, forced = self.timed.running, self.given.forced
+        running, forced = self.timed.running, self.given.forced | self.given.searched
         if running or forced:
             standing |= {entry.place for entry in self.lore.entries if entry.key in running or entry.key in forced}
         return sorted(standing)
@@ -226,7 +228,7 @@ class _Scan:
         if reason is None:
             reason = self._by_keys(entry)
         self.reasons[entry.place] = reason
-        return reason in (Reason.KEY, Reason.CONSTANT, Reason.STICKY, Reason.DECORATOR, Reason.FORCED)
+        return reason in (Reason.KEY, Reason.CONSTANT, Reason.STICKY, Reason.DECORATOR, Reason.FORCED, Reason.SEARCHED)
 
     def _stopped(self, entry: CompiledEntry) -> Reason | None:
         """The first rule that keeps an entry out of this pass before its keys are looked at."""
@@ -271,14 +273,14 @@ class _Scan:
 
     def _started(self, entry: CompiledEntry) -> Reason | None:
         """What fires an entry without a look at its keys."""
-        if entry.free and not self.given.forced and not self.timed.running:
+        if entry.free and not (self.given.forced or self.given.searched) and not self.timed.running:
             return None
         if ACTIVATE in entry.decorators:
             return self._because(entry, Reason.DECORATOR, loop=self.loop)
         if SUPPRESS in entry.decorators:
             return Reason.SUPPRESSED
-        if entry.key in self.given.forced:
-            return Reason.FORCED
+        if entry.key in self.given.forced or entry.key in self.given.searched:
+            return Reason.FORCED if entry.key in self.given.forced else Reason.SEARCHED
         if entry.entry.constant:
             return self._because(entry, Reason.CONSTANT, loop=self.loop)
         sticky = self.timed.sticky(entry)

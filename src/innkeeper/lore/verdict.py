@@ -43,6 +43,7 @@ class Reason(BaseReason):
     STICKY = "sticky", "fired: still sticky until message {until}", True
     DECORATOR = "decorator", "fired: decorator @@activate (pass {loop})", True
     FORCED = "forced", "fired: forced by the request", True
+    SEARCHED = "searched", "fired: a search found that the chat is about it", True
     EXTERNAL = "external", "fired from outside", True
 
     DISABLED = "disabled", "the entry is disabled"

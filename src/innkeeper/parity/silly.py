@@ -32,7 +32,7 @@ _COUNTED_LORE: Final = ("activated", "overflowed", "budget")
 _REASONING: Final = {"add_to_prompts": False, "prefix": "<think>", "suffix": "</think>", "separator": "\n"}
 _SETTINGS: Final = (
     "character_filename", "character_tags", "chat_id", "chat_metadata", "wi_settings", "power_user", "text",
-    "character_note", "regex", "import_character_book", "character_allowed_regex", "preset_allowed_regex",
+    "character_note", "cfg", "regex", "import_character_book", "character_allowed_regex", "preset_allowed_regex",
     "server", "bias_presets",
 )  # fmt: skip
 
@@ -255,6 +255,7 @@ def _facts(plan: Plan, given: Mapping[str, Any]) -> dict[str, Any]:
             "prompt": body["prompt"],
             "stop": list(plan.stop),
             "banned_strings": plan.options.get("banned_strings"),
+            "body": {"guidance_scale": 1, "negative_prompt": "", **_chosen(plan.options, _GUIDED)},
         }
     else:
         facts |= {"messages": _sent(_page_messages(plan)), "token_usage": plan.trim_report.final_tokens}
@@ -275,6 +276,14 @@ def _page_messages(plan: Plan) -> list[dict[str, Any]]:
         messages: list[dict[str, Any]] = plan.to_messages("openai")
         return messages
     return list(PageMessages("sillytavern").messages(plan.messages, {}).body)
+
+
+_GUIDED: Final = ("guidance_scale", "negative_prompt")
+"""Parts of a text-completion request beside the prompt that count where a case has them."""
+
+
+def _chosen(fields: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    return {name: fields[name] for name in names if name in fields}
 
 
 def _sent(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -329,6 +338,8 @@ def _pair(expected: Mapping[str, Any], found: Mapping[str, Any]) -> tuple[Any, A
     if "wi" in expected:
         theirs["wi"] = {key: expected["wi"][key] for key in _COUNTED_LORE if key in expected["wi"]}
         ours["wi"] = {key: found["wi"].get(key) for key in theirs["wi"]}
+    if expected.get("body") and "body" in found:
+        theirs["body"], ours["body"] = _chosen(expected["body"], _GUIDED), found["body"]
     if "server_request" in expected:
         theirs["server_request"] = expected["server_request"].get("body")
         ours["server_request"] = (found.get("server_request") or {}).get("body")

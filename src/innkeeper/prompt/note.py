@@ -45,6 +45,10 @@ class NoteKind(StrEnum):
     """A macro or template did not evaluate; its text was kept."""
     LORE = "lore"
     """A lorebook entry could not be used as written."""
+    MOVED = "moved"
+    """Something stands elsewhere than it was: a message of the history among passages that were found."""
+    DUE = "due"
+    """Something is for the application to do next, with what it needs in the data: a summary of the chat."""
     LIMIT = "limit"
     """A named limit cut something short."""
 

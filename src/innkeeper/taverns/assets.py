@@ -62,10 +62,11 @@ class AuthorsNote(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Member(msgspec.Struct, frozen=True):
-    """One of a group: the card, and the name of its file, by which settings and lore filters know it."""
+    """One of a group: the card, the name of its file and its tags, by which settings and lore filters know it."""
 
     card: Character
     filename: str
+    tags: tuple[str, ...] = ()
 
 
 class Book(msgspec.Struct, frozen=True, dict=True):
@@ -121,7 +122,7 @@ class Assets(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def members(self) -> tuple[Member, ...]:
-        """The members of the group, in its order; each a card, or ``{card, filename}``."""
+        """The members of the group, in its order; each a card, or ``{card, filename, tags}``."""
         group = self.request.group
         listed = group.get("members") if isinstance(group, Mapping) else getattr(group, "members", None)
         return tuple([_member(item) for item in listed or ()])
@@ -352,11 +353,13 @@ def _is_number(text: str) -> bool:
 
 
 def _member(item: Any) -> Member:
-    held, filename = (item.get("card", item), item.get("filename")) if isinstance(item, Mapping) else (item, None)
-    card = character_of(held)
+    wrapped = isinstance(item, Mapping) and "card" in item
+    card = character_of(item["card"] if wrapped else item)
     if card is None:
         raise UsageError("a member of a group is a card, not nothing")
-    return Member(card, str(filename or card.name))
+    filename = item.get("filename") if isinstance(item, Mapping) else None
+    tags = item.get("tags") if wrapped else ()
+    return Member(card, str(filename or card.name), tuple(map(str, tags or ())))
 
 
 def _book(value: Any) -> Book:

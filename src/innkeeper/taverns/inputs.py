@@ -154,6 +154,14 @@ CHAT_METADATA: Final[Mapping[str, str]] = {
     "world_info": "lorebooks",
     "script_injects": "injections",
     "persona": "user",
+    "cfg_guidance_scale": "",
+    "cfg_negative_prompt": "",
+    "cfg_positive_prompt": "",
+    "cfg_prompt_combine": "",
+    "cfg_prompt_insertion_depth": "",
+    "cfg_prompt_separator": "",
+    "cfg_groupchat_individual_chars": "",
+    "attachments": "",
 }
 """The keys of a chat's metadata that any tavern reads, and the input that says the same, if there is one."""
 
@@ -360,6 +368,7 @@ _DESCRIPTIONS: Final[Mapping[str, str]] = {
     "ports.instrumenter": "is called with each event of a step",
     "ports.hooks": "functions before and after a build",
     "ports.injections": "injections that change while the application runs",
+    "ports.vectors": "a search for passages that the chat is about",
     "ports.dialects": "dialects of your own",
     "ports.warning_handler": "is called with each warning",
     "ports.random": "another source of chance",
@@ -377,6 +386,14 @@ _DESCRIPTIONS: Final[Mapping[str, str]] = {
     "chat_metadata.world_info": "the name of the chat's lorebook, which comes as a lorebook",
     "chat_metadata.script_injects": "texts that scripts put in, which come as injections",
     "chat_metadata.persona": "the file name of the chat's persona, which comes as the user",
+    "chat_metadata.cfg_guidance_scale": "the scale of guidance for this chat",
+    "chat_metadata.cfg_negative_prompt": "the text that guidance leads away from",
+    "chat_metadata.cfg_positive_prompt": "the text that guidance leads to",
+    "chat_metadata.cfg_prompt_combine": "whose texts of guidance are joined",
+    "chat_metadata.cfg_prompt_insertion_depth": "where the text of guidance stands",
+    "chat_metadata.cfg_prompt_separator": "what is between joined texts of guidance",
+    "chat_metadata.cfg_groupchat_individual_chars": "whether each member of a group has guidance of its own",
+    "chat_metadata.attachments": "the data bank's files for this chat",
     "chat_metadata.anything": "a key that no tavern knows",
 }
 """Every input of a build and what it is. A port is an object that is not data; keys of a mapping stand after a point."""

@@ -65,6 +65,7 @@ INPUTS: Final = InputRules(
         "seed": "nothing in the template tavern is left to chance",
         "ports.hooks": _NO_STEP,
         "ports.injections": _NO_STEP,
+        "ports.vectors": _NO_STEP,
     },
     meta=(),
     settings=frozenset({"ranges", "client_msg_id"}),

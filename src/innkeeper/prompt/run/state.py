@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from innkeeper.prompt.run.extensions import HookRegistry, InjectionRegistry
     from innkeeper.prompt.run.variables import StagedVariables, VariablesStore
 
-__all__ = ["ExplainedPlan", "Inputs", "Ports", "Result", "State", "TokenCounter"]
+__all__ = ["ExplainedPlan", "Inputs", "PassageSearch", "Ports", "Result", "State", "TokenCounter"]
 
 
 class TokenCounter(Protocol):
@@ -39,6 +39,22 @@ class TokenCounter(Protocol):
 
     def describe(self, model: str | None = None) -> Mapping[str, Any]:
         """How ``model`` is counted: tokenizer, ``exact`` or the estimate's ± percent, and where that is known from."""
+        ...
+
+
+class PassageSearch(Protocol):
+    """Finds which texts a query is about. ``name`` says how, for the plan's notes.
+
+    Scores are from 0 to 1; thresholds of settings are compared with them.
+    """
+
+    @property
+    def name(self) -> str:
+        """How texts are compared, in a few words."""
+        ...
+
+    def search(self, texts: Sequence[str], query: str) -> Sequence[tuple[int, float]]:
+        """The texts that fit, by their places, each with its score; the nearest first."""
         ...
 
 
@@ -72,6 +88,7 @@ class Ports:
     warning_handler: Callable[[Note], None] | None = None
     random: Callable[[int], Randomness] | None = None
     media: Callable[[str], bytes | None] | None = None
+    vectors: PassageSearch | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from innkeeper.prompt.run.extensions import HookContext, settled
 from innkeeper.prompt.run.pipeline import Step, StepConfig
 from innkeeper.prompt.run.state import State
 from innkeeper.taverns.silly.expansion import Expander, Pieces
+from innkeeper.taverns.silly.extensions.recall import Recall, recall
 from innkeeper.taverns.silly.inputs import SillyInputs, inputs_with, read_inputs
 from innkeeper.taverns.silly.line import Line, spoken_lines
 from innkeeper.taverns.silly.media import MediaRoom
@@ -76,6 +77,8 @@ class Opening:
         self.reasoning: dict[int, ReasoningFrame] = {}
         self.bias = ""
         self.separator = ""
+        self.guidance_tokens = 0
+        self.recall = Recall()
         env = environment_of(state, inputs, self.lines[:-1] if self.is_sent else self.lines)
         report = self.order.report if state.inputs.ports.instrumenter is not None else None
         pack: Literal["new", "legacy"] = "new" if inputs.power.experimental_macro_engine else "legacy"
@@ -97,7 +100,9 @@ class Opening:
             "first_message": self._first_message,
             "scripts": self._scripts,
             "reasoning": self._reasoning,
+            "guidance": self._guidance,
             "separator": self._separator,
+            "recall": self._recall,
         }
 
     def scene(self) -> Scene:
@@ -118,6 +123,8 @@ class Opening:
             counted_by=counting.name,
             scripts=self.scripts,
             media=self.media,
+            guidance_tokens=self.guidance_tokens,
+            recall=self.recall,
         )
 
     def _scripts(self) -> None:
@@ -137,6 +144,26 @@ class Opening:
     def _separator(self) -> None:
         if self.texts.examples:
             self.separator = separator_of(self.inputs, self.expand)
+
+    def _guidance(self) -> None:
+        """Both texts of guidance are counted; the larger one takes its tokens from the window."""
+        guidance = self.inputs.guidance
+        if guidance is not None:
+            texts = [self.expand(text) for text in (guidance.negative, guidance.positive)]
+            count = Counting.of(self.state, self.inputs).lore
+            self.guidance_tokens = max(count(text) for text in texts) if any(texts) else 0
+            if not self.inputs.is_text:
+                self._note_guidance()
+
+    def _recall(self) -> None:
+        self.sent, self.recall = recall(self.state, self.inputs, self.sent, self.lines, self.expand, self._fits)
+
+    def _fits(self, text: str) -> bool:
+        return Counting.of(self.state, self.inputs).text(text) <= self.inputs.context_tokens
+
+    def _note_guidance(self) -> None:
+        message = "guidance is sent in text completion alone, as in SillyTavern; its texts take their tokens from lore"
+        self.state.note(NoteKind.IGNORED, message, data={"input": "settings.cfg", "tokens": self.guidance_tokens})
 
     def _quiet_prompt(self) -> None:
         quiet = self.expand(self.inputs.generation.quiet_prompt)

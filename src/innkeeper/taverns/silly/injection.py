@@ -160,7 +160,8 @@ def _given(state: State) -> Iterator[tuple[InjectionPosition, InjectedText]]:
         pieces = pieces_of(system, Origin(OriginAsset.REQUEST, "system"))
         yield InjectionPosition.BEFORE, InjectedText(key="request_system", pieces=pieces, role="system")
     port = state.inputs.ports.injections
-    for item in (*state.request.injections, *(() if port is None else port.active(state))):
+    made = scene_of(state).recall.injections
+    for item in (*state.request.injections, *(() if port is None else port.active(state)), *made):
         if item.id.startswith(OF_LORE):
             message = f"the injection {item.id!r} is not sent: SillyTavern removes such keys when it scans for lore"
             state.note(NoteKind.QUIRK, message, where=Where(asset="injections", path=item.id), hint="rename it")

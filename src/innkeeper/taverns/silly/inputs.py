@@ -21,8 +21,12 @@ from innkeeper.prompt.message import ROLES, messages_of
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.request import BuildRequest
 from innkeeper.prompt.run.state import State
-from innkeeper.taverns.assets import Assets, AuthorsNote, assets_of, character_of, persona_of, preset_of
+from innkeeper.taverns.assets import Assets, AuthorsNote, assets_of, character_of, note_of, persona_of, preset_of
 from innkeeper.taverns.inputs import CHAT_METADATA, InputRules, warn_of
+from innkeeper.taverns.silly.extensions.cfg import Guidance, guidance_of, is_missing
+from innkeeper.taverns.silly.extensions.memory import MemorySettings
+from innkeeper.taverns.silly.extensions.note import character_note, note_fields
+from innkeeper.taverns.silly.extensions.vectors import BankFile, VectorSettings, bank_files
 from innkeeper.taverns.silly.line import Line, lines_of
 from innkeeper.taverns.silly.settings import (
     CharacterNote,
@@ -46,7 +50,8 @@ _KNOWN: Final = frozenset({
     "generation", "power_user", "wi_settings", "world_info", "text", "chat_id", "chat_metadata", "character_filename",
     "character_tags", "character_note", "import_character_book", "regex", "extensions", "on_overflow", "random",
     "prompt_placeholder", "tokenizer", "tool_call_text", "character_allowed_regex", "preset_allowed_regex",
-    "disabled_extensions", "server", "model_list", "bias_presets",
+    "disabled_extensions", "cfg", "memory", "vectors", "note", "attachments", "character_attachments", "disabled_attachments",
+    "server", "model_list", "bias_presets",
 })  # fmt: skip
 
 
@@ -56,6 +61,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     settings: GroupSettings
     members: tuple[Character, ...]
     files: tuple[str, ...]
+    tags: tuple[tuple[str, ...], ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -103,6 +109,10 @@ class SillyInputs(msgspec.Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     macro_vars: Mapping[str, Any] = EMPTY
     compat: Quirks = Quirks()
+    guidance: Guidance | None = None
+    memory: MemorySettings | None = None
+    vectors: VectorSettings | None = None
+    bank: tuple[BankFile, ...] = ()
 
     @property
     def user(self) -> str:
@@ -170,6 +180,7 @@ def read_inputs(state: State) -> SillyInputs:
     _note_roles(state)
     group = _group(state, assets)
     character = _speaker(state, assets, group)
+    filename = _filename(settings, group, character)
     return SillyInputs(
         character=character,
         persona=assets.persona,
@@ -183,14 +194,23 @@ def read_inputs(state: State) -> SillyInputs:
         type=_type(request.generation, group),
         message=request.message,
         group=group,
-        character_note=_optional(state, CharacterNote, settings.get("character_note"), "character_note"),
+        character_note=_optional(
+            state,
+            CharacterNote,
+            settings.get("character_note") or character_note(settings.get("note") or EMPTY, filename),
+            "character_note",
+        ),
         text=_text(assets, request) if request.dialect == "text" else None,
         chat_id=str(settings.get("chat_id") or ""),
         metadata=assets.metadata,
-        filename=_filename(settings, group, character),
-        tags=tuple(map(str, settings.get("character_tags") or ())),
+        filename=filename,
+        tags=_tags(settings, group, character),
         macro_vars=request.macro_vars,
         compat=compat,
+        guidance=_guidance(state, assets, filename),
+        memory=_extension(state, MemorySettings, "memory"),
+        vectors=_extension(state, VectorSettings, "vectors"),
+        bank=_bank(state, assets, filename),
     )
 
 
@@ -261,12 +281,60 @@ def _lore(settings: Mapping[str, Any], compat: Quirks) -> LoreSettings:
     return found if compat.ascii_words else msgspec.structs.replace(found, unicode_words=True)
 
 
+def _extension(state: State, kind: type[T], name: str) -> T | None:
+    """The settings of an extension; ``None`` where there are none or it is switched off."""
+    settings = state.request.settings
+    if settings.get(name) is None or name in (settings.get("disabled_extensions") or ()):
+        return None
+    return _settings(state, kind, settings[name], name)
+
+
+def _bank(state: State, assets: Assets, filename: str) -> tuple[BankFile, ...]:
+    """The files of the data bank that are not switched off: everybody's, the chat's, the character's."""
+    settings = state.request.settings
+    of_character = (settings.get("character_attachments") or EMPTY).get(f"{filename}.png")
+    listed = [
+        files
+        for files in (settings.get("attachments"), assets.metadata.get("attachments"), of_character)
+        if files and isinstance(files, (list, tuple))
+    ]
+    if not listed:
+        return ()
+    if settings.get("vectors") is None:
+        message = "the files of the data bank are not used: no settings of the extension vectors are given"
+        state.note(NoteKind.IGNORED, message, data={"input": "attachments"})
+        return ()
+    return bank_files(
+        *listed,
+        disabled=settings.get("disabled_attachments") or (),
+        report=lambda name: state.note(
+            NoteKind.IGNORED, f"the file {name!r} of the data bank has no text", data={"input": "attachments"}
+        ),
+    )
+
+
+def _guidance(state: State, assets: Assets, filename: str) -> Guidance | None:
+    settings, metadata = state.request.settings.get("cfg") or EMPTY, assets.metadata
+    if not settings and not any(key.startswith("cfg_") for key in metadata):
+        return None
+    in_group = state.request.group is not None
+    if is_missing(settings, metadata, filename, in_group=in_group):
+        message = (
+            "the chat asks for the character's guidance, and there is none, which stops SillyTavern: it is left out"
+        )
+        state.warn(message, where=Where(asset="settings", path="cfg.chara"))
+    return guidance_of(settings, metadata, filename, in_group=in_group)
+
+
 def _optional(state: State, kind: type[T], raw: Any, name: str) -> T | None:
     return None if raw is None else _settings(state, kind, raw, name)
 
 
 def _note(state: State, assets: Assets) -> AuthorsNote:
-    note, fields = assets.note, assets.note_fields
+    note, fields, defaults = assets.note, assets.note_fields, state.request.settings.get("note")
+    if defaults and state.request.authors_note is None:
+        fields = note_fields(defaults, assets.metadata)
+        note = note_of(fields)
     for field in fields if isinstance(fields, Mapping) else ():
         if field not in AuthorsNote.__struct_fields__:
             name = f"authors_note.{field}"
@@ -313,14 +381,25 @@ def _group(state: State, assets: Assets) -> Group | None:
     if state.request.group is None:
         return None
     settings = _settings(state, GroupSettings, state.request.group, "group")
-    cards, files = tuple(one.card for one in assets.members), tuple(one.filename for one in assets.members)
-    return Group(settings=settings, members=cards, files=files)
+    members = assets.members
+    return Group(
+        settings=settings,
+        members=tuple(one.card for one in members),
+        files=tuple(one.filename for one in members),
+        tags=tuple(one.tags for one in members),
+    )
 
 
 def _filename(settings: Mapping[str, Any], group: Group | None, character: Character) -> str:
     if group is not None and character in group.members:
         return group.files[group.members.index(character)]
     return str(settings.get("character_filename") or character.name)
+
+
+def _tags(settings: Mapping[str, Any], group: Group | None, character: Character) -> tuple[str, ...]:
+    """The tags of who speaks, by which lore is filtered: the member's own, else those of the settings."""
+    own = group.tags[group.members.index(character)] if group is not None and character in group.members else ()
+    return own or tuple(map(str, settings.get("character_tags") or ()))
 
 
 _SCOPES: Final = {"character_extra": LoreScope.CHARACTER, "global": LoreScope.GLOBAL, "chat": LoreScope.CHAT,

@@ -36,6 +36,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     narrator: bool = False
     reasoning: str = ""
     bias: str = ""
+    memory: str = ""
+    """The summary of the chat up to here, where one is kept with it."""
     force_avatar: str | None = None
     send_date: str | int | float | None = None
     swipes: int = 0
@@ -79,6 +81,7 @@ def line_of(message: Message, index: int, *, user: str, char: str) -> Line:
         narrator=message.role == "system" or extra.get("type") == "narrator",
         reasoning=str(extra.get("reasoning") or ""),
         bias=str(extra.get("bias") or ""),
+        memory=str(extra.get("memory") or ""),
         force_avatar=facts.get("force_avatar"),
         send_date=message.send_date,
         swipes=len(message.swipes),

@@ -24,6 +24,7 @@ from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import State
 from innkeeper.taverns.assets import assets_of
 from innkeeper.taverns.silly.expansion import Pieces, text_of
+from innkeeper.taverns.silly.extensions.recall import searched_lore
 from innkeeper.taverns.silly.line import Line, spoken_lines
 from innkeeper.taverns.silly.room import Counting
 from innkeeper.taverns.silly.scene import ANY_TEXT, Scene, as_typed, depth_prompts, reasoned, scene_of, separator_of
@@ -227,7 +228,7 @@ def _input(state: State, scene: Scene, lore: CompiledLore, injections: tuple[str
         settings=inputs.lore,
         messages=_messages(scene, lore),
         sources=_sources(scene, injections),
-        budget=inputs.lore.tokens(inputs.context_tokens),
+        budget=inputs.lore.tokens(inputs.context_tokens - scene.guidance_tokens),
         length=sum(1 for _ in _sent(scene)),
         random=state.inputs.random.stream("lore"),
         count=counting.lore,
@@ -240,6 +241,7 @@ def _input(state: State, scene: Scene, lore: CompiledLore, injections: tuple[str
         character=inputs.filename,
         character_tags=inputs.tags,
         forced=frozenset(map(str, state.request.force_lore)),
+        searched=searched_lore(state, inputs, scene.recall, lore.entries),
         state=read_carry(assets_of(state).lore_state).timed,
         live=not inputs.generation.dry_run,
         each_key=not scene.expand.is_settled(ANY_TEXT),
@@ -286,6 +288,7 @@ def _injections(state: State, scene: Scene) -> list[str]:
     texts = {item.id: item.content for item in state.request.injections if item.scan}
     port = state.inputs.ports.injections
     texts |= {item.id: item.content for item in (port.active(state) if port is not None else ()) if item.scan}
+    texts |= {item.id: item.content for item in scene.recall.injections if item.scan}
     if scene.inputs.note.allow_wi_scan:
         texts["2_floating_prompt"] = note_text(scene)
         texts |= {key: text_of(pieces) for key, _, pieces in depth_prompts(scene)}

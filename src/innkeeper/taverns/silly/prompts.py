@@ -27,7 +27,6 @@ from innkeeper.prompt.run.state import State
 from innkeeper.taverns.silly.expansion import Pieces, in_lines, pieces_of, text_of
 from innkeeper.taverns.silly.injection import (
     KNOWN_FIRST,
-    NOTE_KEY,
     InjectedText,
     Injections,
     Placed,
@@ -298,7 +297,7 @@ class _Making:
                 pieces = expand.pieces(text.pieces)
                 if text_of(pieces).strip() or (pieces and text.key == NOTE_KEY):  # a blank note is sent
                     self.beside.append((position, msgspec.structs.replace(text, pieces=pieces)))
-            elif text.key == NOTE_KEY and self.scene.inputs.compat.repeated_effects:
+            elif known_rank(text.key) < len(KNOWN_FIRST) and self.scene.inputs.compat.repeated_effects:
                 expand.again(text.text)
         if known == len(found):
             self._persona()

@@ -26,6 +26,7 @@ from innkeeper.prompt.note import Note
 from innkeeper.prompt.run.state import State
 from innkeeper.taverns.assets import assets_of
 from innkeeper.taverns.silly.expansion import Expander, Pieces, in_lines, pieces_of, text_of
+from innkeeper.taverns.silly.extensions.recall import NOTHING, Recall
 from innkeeper.taverns.silly.inputs import Group, SillyInputs
 from innkeeper.taverns.silly.line import Line
 from innkeeper.taverns.silly.media import MediaRoom
@@ -79,6 +80,10 @@ class Scene:
     """The beginning of the reply that the user wants."""
     counted_by: str = ""
     """What ``count`` counts by, when that is the same in every build."""
+    guidance_tokens: int = 0
+    """Tokens that guidance takes from the window."""
+    recall: Recall = NOTHING
+    """What extensions put in."""
     scripts: Scripts | None = None
     """The regex scripts, where there are any that may run."""
     media: MediaRoom | None = None

@@ -104,7 +104,7 @@ class CharacterNote(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GroupSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """A group chat. ``members`` are ``{card, filename}``; ``speaker`` and ``disabled`` are places in that list.
+    """A group chat. ``members`` are ``{card, filename, tags}``; ``speaker`` and ``disabled`` are places in that list.
 
     ``generation_mode``: each speaker's own card (0), all cards appended (1), muted members' cards too (2).
     """
@@ -132,8 +132,17 @@ def read_settings(kind: type[T], raw: Any, name: str) -> tuple[T, tuple[str, ...
         raise ConfigError(f"{name}: {error}", where=Where(asset="settings", path=name)) from error
 
 
-_OBJECTS: Final = ("power_user", "wi_settings", "world_info", "chat_metadata", "generation", "character_note", "text")
-_LISTS: Final = ("extensions", "character_tags", "disabled_extensions")
+_OBJECTS: Final = (
+    "power_user",
+    "wi_settings",
+    "world_info",
+    "chat_metadata",
+    "generation",
+    "character_note",
+    "text",
+    "cfg",
+)
+_LISTS: Final = ("attachments", "disabled_attachments", "extensions", "character_tags", "disabled_extensions")
 _METADATA_TEXTS: Final = ("scenario", "mes_example", "system_prompt")
 _TEXT_NUMBERS: Final = ("max_context", "amount_gen")
 LARGEST_WINDOW: Final = 2**53
@@ -264,6 +273,9 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     squashed_media_vanish: bool = True
     """A system message with media that is joined with its neighbour becomes ``[object Object]``, once for each of its parts
     (measured on SillyTavern 1.19). Off: it stays apart."""
+    neighbours_stay: bool = True
+    """Of two messages in a row that a search finds, the second stays in the history, and so is sent twice (`sillytavern.md` E3).
+    Off: each is moved."""
 
 
 DEFAULT_PROFILE: Final = "sillytavern-1.19"
@@ -282,6 +294,7 @@ PROFILES: Final = MappingProxyType(
             repeated_effects=False,
             groups_run_on=False,
             squashed_media_vanish=False,
+            neighbours_stay=False,
         ),
     }
 )

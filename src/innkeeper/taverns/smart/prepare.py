@@ -96,6 +96,7 @@ INPUTS: Final = InputRules(
         "locale": "macros write dates as Python does",
         "ports.hooks": "the smart tavern has no step that asks it",
         "ports.injections": "the smart tavern has no step that asks it",
+        "ports.vectors": "the smart tavern has no step that asks it",
     },
     meta=(),
     refuses_settings=True,

@@ -102,6 +102,7 @@ INPUTS: Final = InputRules(
         "dialect": "it decides how the plan is counted and rendered, not what is in it",
         "ports.hooks": "the vibe tavern has no step that asks it",
         "ports.injections": "the vibe tavern has no step that asks it",
+        "ports.vectors": "the vibe tavern has no step that asks it",
     },
     metadata=frozenset({"scenario", "system_prompt"}),
     meta=("system_template", "post_history_template"),

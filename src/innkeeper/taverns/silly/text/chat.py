@@ -44,6 +44,7 @@ from innkeeper.taverns.silly.text.story import (
 __all__ = [
     "TEXT_ASSEMBLY",
     "TEXT_HISTORY",
+    "Guided",
     "TextAssembly",
     "TextHistory",
     "TextLine",
@@ -214,6 +215,30 @@ def _alignment(scene: Scene, instruct: InstructMode | None) -> TextLine | None:
 TEXT_HISTORY: Final = Step("macro_expansion", _run_macro_expansion, NoConfig)
 
 
+class Guided(msgspec.Struct, frozen=True, kw_only=True):
+    """Guidance as it is sent: the positive ``text`` at its depth, and ``against``, which stands there in a second prompt.
+
+    ``start_against`` is what the chat begins with in that one.
+    """
+
+    scale: float
+    depth: float
+    text: str = ""
+    against: str = ""
+    start_against: str = ""
+
+    @property
+    def is_glued(self) -> bool:
+        """Whether a text stands behind the reply's opening."""
+        return self.depth == 0
+
+    def place(self, lines: int) -> int | None:
+        """Before which of so many lines a text stands, the oldest being 0; ``None`` where it stands before none."""
+        if self.depth != self.depth or self.depth >= lines:
+            return 0
+        return lines - int(self.depth) if self.depth >= 1 and self.depth == int(self.depth) else None
+
+
 class TextAssembly(msgspec.Struct, frozen=True, kw_only=True):
     """What follows the newest line: the quiet prompt, then the reply's opening, each as if on a line of its own.
 
@@ -228,6 +253,7 @@ class TextAssembly(msgspec.Struct, frozen=True, kw_only=True):
     drops_break: bool = False
     start: str = ""
     """What the chat begins with."""
+    guided: Guided | None = None
 
     def after(self, line: str) -> str:
         """The text that follows a line."""
@@ -246,7 +272,7 @@ def _run_plan_assembly(state: State, _config: NoConfig) -> None:
         "chat_start_again": lambda: _again(expand, start, 2 if scene.type == "continue" else 1),
         "reply_again": lambda: _reply_again(scene, instruct),
         "reply": lambda: made.update(reply=_reply(scene, instruct)),
-        "chat_start": lambda: made.update(start=expand(start) + "\n" if start else ""),
+        "chat_start": lambda: made.update(start=_started(expand, start)),
         "banned_strings": lambda: made.update(banned=_banned(scene, text)),
         "negative_prompt_again": lambda: expand.again(str(text.textgen.get("negative_prompt") or "")),
         "stop_strings_first": lambda: _stop_again(scene, text),
@@ -258,10 +284,24 @@ def _run_plan_assembly(state: State, _config: NoConfig) -> None:
         system = state.made_by("pinned_groups").fields["system"] if resolved else text.sysprompt.content
         work["injections_again"] = lambda: expand.again("\n".join(injections.written))
         work["system_again"] = lambda: expand.again("" if text.sysprompt.enabled is False else system)
+    guidance = scene.inputs.guidance
+    if guidance is not None:
+        work["guided"] = lambda: made.update(text=expand(guidance.positive))
+        work["guided_against"] = lambda: made.update(
+            against=expand(guidance.negative), start_against=_started(expand, start)
+        )
     scene.order.follow(work)
-    state.scratch["plan_assembly"] = msgspec.structs.replace(made["reply"], start=made["start"])
+    guided = guidance and Guided(
+        scale=guidance.scale,
+        depth=guidance.depth,
+        text=made["text"],
+        against=made["against"],
+        start_against=made["start_against"],
+    )
+    state.scratch["plan_assembly"] = msgspec.structs.replace(made["reply"], start=made["start"], guided=guided)
     state.result.stop = made["stop"]
     more = {"max_tokens": text.amount_gen, "banned_strings": made["banned"]}
+    more |= {} if guided is not None else _own_guidance(expand, text.textgen)
     set_options(state, TextPreset.of(thaw(text.textgen)), _SAMPLING, more)
     state.result.dialect_options["sillytavern"] = provider_options(state, scene)
 
@@ -271,6 +311,17 @@ def _banned(scene: Scene, text: TextSettings) -> list[str]:
     banned = banned_strings(scene, text.textgen)
     _again(scene.expand, ANY_TEXT, 4)
     return banned
+
+
+def _own_guidance(expand: Expander, textgen: Mapping[str, Any]) -> dict[str, Any]:
+    """The sampler settings' own scale and negative text, which hold where nothing else guides."""
+    scale, against = textgen.get("guidance_scale"), textgen.get("negative_prompt")
+    text = expand(against) if isinstance(against, str) else ""
+    return {"guidance_scale": None if scale == 1 else scale, "negative_prompt": text or None}
+
+
+def _started(expand: Expander, start: str) -> str:
+    return expand(start) + "\n" if start else ""
 
 
 def _again(expand: Expander, text: str, times: int) -> None:

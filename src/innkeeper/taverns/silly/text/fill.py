@@ -18,9 +18,10 @@ from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.run.pipeline import Step
 from innkeeper.prompt.run.state import State
+from innkeeper.taverns.silly.plan_assembly import set_options
 from innkeeper.taverns.silly.room import Counting
 from innkeeper.taverns.silly.scene import scene_of
-from innkeeper.taverns.silly.text.chat import TextAssembly, TextHistory, TextLine
+from innkeeper.taverns.silly.text.chat import Guided, TextAssembly, TextHistory, TextLine
 from innkeeper.taverns.silly.text.story import TextCompiled
 from innkeeper.taverns.silly.trimming import LEFT_OUT, MESSAGE_HINT, SillyTrimmingConfig, finish_plan, refuse_or_warn
 
@@ -67,6 +68,13 @@ class TextParts(msgspec.Struct, frozen=True):
     def examples(self, number: int) -> str:
         """The first examples as one text."""
         return "".join(item.text for item in self.compiled.examples[:number])
+
+    def against(self, guided: Guided) -> TextParts:
+        """The same for the prompt with the negative text of guidance in the place of the positive one."""
+        other = msgspec.structs.replace(guided, text=guided.against)
+        return msgspec.structs.replace(
+            self, assembly=msgspec.structs.replace(self.assembly, guided=other, start=guided.start_against)
+        )
 
     def tokens(self, text: str) -> int:
         """Tokens of a text as it is sent: without carriage returns."""
@@ -147,31 +155,39 @@ def run(state: State, config: SillyTrimmingConfig) -> None:
         )
     filled = fill(parts)
     blocks = _cleaned(_blocks(parts, filled), collapse=scene.inputs.power.collapse_newlines)
-    final = parts.tokens("".join(block.content for block in blocks if block.enabled))
-    if final > parts.budget:
+    final = parts.tokens(_joined(blocks))
+    budget = scene.inputs.context_tokens
+    if final > budget:
         message = "the fixed parts of the prompt exceed the context"
-        refuse_or_warn(state, config, message, budget=parts.budget, needed=final)
+        refuse_or_warn(state, config, message, budget=budget, needed=final)
     else:
         _check_message(state, config, parts, filled)
+    if (guided := parts.assembly.guided) is not None:
+        against = _cleaned(_blocks(parts.against(guided), filled), collapse=scene.inputs.power.collapse_newlines)
+        set_options(state, None, (), {"guidance_scale": guided.scale, "negative_prompt": _joined(against)})
     state.result.dialect_options["text"] = {"separator": ""}
     finish_plan(
         state,
         blocks,
-        budget=parts.budget,
+        budget=budget,
         window=scene.inputs.max_context,
         final=final,
         evicted=[parts.tokens(block.content) for block in blocks if not block.enabled],
     )
 
 
+def _joined(blocks: Iterable[Block]) -> str:
+    return "".join(block.content for block in blocks if block.enabled)
+
+
 def _parts(state: State) -> TextParts:
-    inputs = scene_of(state).inputs
+    scene, inputs = scene_of(state), scene_of(state).inputs
     return TextParts(
         state.made_by("compilation"),
         state.made_by("macro_expansion"),
         state.made_by("plan_assembly"),
         inputs.power.pin_examples,
-        inputs.context_tokens,
+        inputs.context_tokens - scene.guidance_tokens,
         inputs.power.token_padding,
         Counting.of(state, inputs).text,
     )
@@ -218,15 +234,35 @@ def _blocks(parts: TextParts, filled: TextFill) -> Iterator[Block]:
 def _chat(parts: TextParts, filled: TextFill) -> Iterator[Block]:
     """The lines, oldest first, and behind the newest what opens the reply. Without a line there is no opening."""
     lines, aligned = parts.history.lines, parts.history.alignment if filled.aligned else None
-    newest = min(filled.lines, default=None)
+    newest, guided = min(filled.lines, default=None), _guided_line(parts, filled)
     if aligned is not None:
+        if guided == len(lines):
+            yield _guidance(parts)
         yield _line(aligned, _ended(parts, aligned) if newest is None else aligned.text)
     for index in reversed(range(len(lines))):
         line, enabled = lines[index], index in filled.lines
+        if index == guided:
+            yield _guidance(parts)
         yield _line(line, _ended(parts, line) if index == newest else line.text, enabled=enabled)
     last = aligned if newest is None else lines[newest]
     if last is not None:
         yield from _reply(parts, _ended(parts, last))
+
+
+def _guided_line(parts: TextParts, filled: TextFill) -> int | None:
+    """The line that the text of guidance stands before, by its place; the message of alignment is behind the last."""
+    guided = parts.assembly.guided
+    if guided is None or not guided.text:
+        return None
+    places = [*([len(parts.history.lines)] if filled.aligned else []), *filled.lines[::-1]]
+    place = guided.place(len(places))
+    return None if place is None or not places else places[place]
+
+
+def _guidance(parts: TextParts, text: str | None = None) -> Block:
+    guided = parts.assembly.guided
+    written = f"{guided.text}\n" if text is None and guided is not None else text or ""
+    return _block("system", written, "guidance", Origin(OriginAsset.REQUEST, "settings", "cfg"))
 
 
 def _ended(parts: TextParts, line: TextLine) -> str:
@@ -239,6 +275,10 @@ def _reply(parts: TextParts, last: str) -> Iterator[Block]:
     yield _block("system", assembly.quiet, "quiet_prompt", Origin("request", "quiet_prompt"))
     opening = assembly.after(last).removeprefix(assembly.quiet)
     yield _block(assembly.role, opening, "reply", Origin("preset", "instruct"))
+    guided = assembly.guided
+    if guided is not None and guided.is_glued and guided.text:
+        apart = "" if (last + assembly.quiet + opening)[-1:].isspace() else " "
+        yield _guidance(parts, f"{apart}{guided.text}")
 
 
 def _line(line: TextLine, text: str, *, enabled: bool = True, removable: bool = True) -> Block:
