@@ -27,6 +27,7 @@ from innkeeper.prompt.run.state import State
 from innkeeper.taverns.silly.expansion import Pieces, in_lines, pieces_of, text_of
 from innkeeper.taverns.silly.injection import (
     KNOWN_FIRST,
+    NOTE_KEY,
     InjectedText,
     Injections,
     Placed,

@@ -273,6 +273,7 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     squashed_media_vanish: bool = True
     """A system message with media that is joined with its neighbour becomes ``[object Object]``, once for each of its parts
     (measured on SillyTavern 1.19). Off: it stays apart."""
+
     neighbours_stay: bool = True
     """Of two messages in a row that a search finds, the second stays in the history, and so is sent twice (`sillytavern.md` E3).
     Off: each is moved."""
