@@ -75,7 +75,7 @@ def _linted(files: tuple[str, ...], model: str | None) -> Iterable[tuple[str, li
 def _findings(fields: dict[str, Any], preset: Preset | None, model: str | None) -> Iterable[Finding]:
     from innkeeper.content.regex_script import RegexScripts
     from innkeeper.taverns.silly.lint import lint_macros, lint_preset, lint_story
-    from innkeeper.taverns.silly.script_lint import lint_scripts
+    from innkeeper.taverns.silly.scripts.lint import lint_scripts
 
     character: Character | None = fields.get("character")
     books: list[Lorebook] = [*fields.get("lorebooks", ())]

@@ -16,21 +16,21 @@ from innkeeper.dialects.conversation import STYLE_OPTIONS
 from innkeeper.dialects.options import Table, apply, as_is, neutral
 from innkeeper.dialects.providers.openai import definition, response_format
 from innkeeper.dialects.report import Report
-from innkeeper.dialects.sillytavern.ai21 import convert_ai21
-from innkeeper.dialects.sillytavern.chat import mark_prefix
-from innkeeper.dialects.sillytavern.claude import convert_claude
-from innkeeper.dialects.sillytavern.cohere import convert_cohere
+from innkeeper.dialects.sillytavern.bodies.ai21 import convert_ai21
+from innkeeper.dialects.sillytavern.bodies.chat import mark_prefix
+from innkeeper.dialects.sillytavern.bodies.claude import convert_claude
+from innkeeper.dialects.sillytavern.bodies.cohere import convert_cohere
+from innkeeper.dialects.sillytavern.bodies.google import convert_google
+from innkeeper.dialects.sillytavern.bodies.mistral import convert_mistral
+from innkeeper.dialects.sillytavern.bodies.xai import convert_xai
 from innkeeper.dialects.sillytavern.conversion import ChatConversion, RawMessage, Texts
 from innkeeper.dialects.sillytavern.endpoints import Endpoint, endpoint_of
 from innkeeper.dialects.sillytavern.flat_text import convert_text
-from innkeeper.dialects.sillytavern.google import convert_google
 from innkeeper.dialects.sillytavern.messages import Speakers, speakers_of
-from innkeeper.dialects.sillytavern.mistral import convert_mistral
 from innkeeper.dialects.sillytavern.page import PAGE_OPTIONS, PLACES, Rule, page_options, rules_for
 from innkeeper.dialects.sillytavern.parts import PageMessages
 from innkeeper.dialects.sillytavern.request import SAMPLING, ProviderRequest, ServerConfig
 from innkeeper.dialects.sillytavern.sources import SOURCES, Source
-from innkeeper.dialects.sillytavern.xai import convert_xai
 from innkeeper.dialects.tools import chosen
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.dialect import Payload, Tool

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.dialects.sillytavern.ai21 import convert_ai21
-from innkeeper.dialects.sillytavern.chat import (
+from innkeeper.dialects.sillytavern.bodies.ai21 import convert_ai21
+from innkeeper.dialects.sillytavern.bodies.chat import (
     FIELDS,
     PENALTIES,
     chat_body,
@@ -23,10 +23,14 @@ from innkeeper.dialects.sillytavern.chat import (
     mark_prefix,
     spoken_audio,
 )
-from innkeeper.dialects.sillytavern.claude import claude_body
-from innkeeper.dialects.sillytavern.cohere import cohere_body
+from innkeeper.dialects.sillytavern.bodies.claude import claude_body
+from innkeeper.dialects.sillytavern.bodies.cohere import cohere_body
+from innkeeper.dialects.sillytavern.bodies.custom import included, without_excluded
+from innkeeper.dialects.sillytavern.bodies.google import google_body
+from innkeeper.dialects.sillytavern.bodies.mistral import convert_mistral
+from innkeeper.dialects.sillytavern.bodies.openrouter import cached_for_claude, openrouter_fields, openrouter_messages
+from innkeeper.dialects.sillytavern.bodies.xai import convert_xai
 from innkeeper.dialects.sillytavern.conversion import RawMessage
-from innkeeper.dialects.sillytavern.custom import included, without_excluded
 from innkeeper.dialects.sillytavern.effort import (
     effort,
     grok_effort,
@@ -36,12 +40,8 @@ from innkeeper.dialects.sillytavern.effort import (
     switch,
 )
 from innkeeper.dialects.sillytavern.flat_text import convert_text, is_text_model
-from innkeeper.dialects.sillytavern.google import google_body
 from innkeeper.dialects.sillytavern.json_schema import asked_in_words, schema_fields
-from innkeeper.dialects.sillytavern.mistral import convert_mistral
-from innkeeper.dialects.sillytavern.openrouter import cached_for_claude, openrouter_fields, openrouter_messages
 from innkeeper.dialects.sillytavern.request import ProviderRequest
-from innkeeper.dialects.sillytavern.xai import convert_xai
 
 __all__ = ["SOURCES", "Source"]
 

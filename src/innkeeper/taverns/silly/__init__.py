@@ -15,7 +15,7 @@ from innkeeper.taverns.silly.lore import LORE
 from innkeeper.taverns.silly.macro_expansion import MACRO_EXPANSION
 from innkeeper.taverns.silly.plan_assembly import PLAN_ASSEMBLY
 from innkeeper.taverns.silly.prompts import COMPILATION, ENTRIES, PINNED_GROUPS
-from innkeeper.taverns.silly.script_texts import ScriptedText, display_text, stored_text
+from innkeeper.taverns.silly.scripts.texts import ScriptedText, display_text, stored_text
 from innkeeper.taverns.silly.text import TEXT_PIPELINE
 from innkeeper.taverns.silly.trimming import TRIMMING
 from innkeeper.taverns.tavern import Tavern

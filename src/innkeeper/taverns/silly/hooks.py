@@ -43,7 +43,7 @@ from innkeeper.taverns.silly.scene import (
     shown_lines,
     untagged,
 )
-from innkeeper.taverns.silly.scripts import scripts_of
+from innkeeper.taverns.silly.scripts.run import scripts_of
 from innkeeper.taverns.silly.settings import DEFAULT_PROFILE, note_unused
 
 __all__ = ["HOOKS", "recount"]

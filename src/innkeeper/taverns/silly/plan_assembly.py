@@ -24,7 +24,7 @@ from innkeeper.taverns.silly.macro_expansion import History, again_expanded
 from innkeeper.taverns.silly.prompts import Pinned, pinned_of
 from innkeeper.taverns.silly.room import message_block
 from innkeeper.taverns.silly.scene import Scene, scene_of
-from innkeeper.taverns.silly.scripts import ScriptUse
+from innkeeper.taverns.silly.scripts.run import ScriptUse
 from innkeeper.taverns.silly.settings import listed
 from innkeeper.tokens import SILLYTAVERN_TOKENIZERS
 

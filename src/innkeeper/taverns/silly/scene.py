@@ -31,7 +31,7 @@ from innkeeper.taverns.silly.inputs import Group, SillyInputs
 from innkeeper.taverns.silly.line import Line
 from innkeeper.taverns.silly.media import MediaRoom
 from innkeeper.taverns.silly.order import Order
-from innkeeper.taverns.silly.scripts import Scripts
+from innkeeper.taverns.silly.scripts.run import Scripts
 from innkeeper.text.javascript.values import text_of as text_of_value
 
 __all__ = [

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from innkeeper.content.regex_script import RegexScripts
-from innkeeper.taverns.silly.script_lint import lint_scripts
+from innkeeper.taverns.silly.scripts.lint import lint_scripts
 
 
 @pytest.mark.parametrize(

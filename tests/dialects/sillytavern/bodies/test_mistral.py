@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from innkeeper.dialects.sillytavern.bodies.mistral import convert_mistral
 from innkeeper.dialects.sillytavern.conversion import RawMessage
-from innkeeper.dialects.sillytavern.mistral import convert_mistral
 from tests.dialects.sillytavern.requests import CALLED, PICTURE, body_of, conversion, said
 
 

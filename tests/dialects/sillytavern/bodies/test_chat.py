@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.dialects.sillytavern.chat import chat_body, closed_tools, mark_prefix, spoken_audio
+from innkeeper.dialects.sillytavern.bodies.chat import chat_body, closed_tools, mark_prefix, spoken_audio
 from tests.dialects.sillytavern.requests import CALLED, PICTURE, TOOL, body_of, provider_request, said
 
 

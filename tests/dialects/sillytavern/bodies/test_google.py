@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from innkeeper.dialects.sillytavern.bodies.google import convert_google, google_body
 from innkeeper.dialects.sillytavern.conversion import RawMessage
-from innkeeper.dialects.sillytavern.google import convert_google, google_body
 from innkeeper.prompt.note import NoteKind
 from tests.dialects.sillytavern.requests import CALLED, PICTURE, TOOL, conversion, kinds, provider_request, said
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from innkeeper.dialects.sillytavern.cohere import convert_cohere
+from innkeeper.dialects.sillytavern.bodies.cohere import convert_cohere
 from innkeeper.dialects.sillytavern.conversion import RawMessage
 from innkeeper.prompt.note import NoteKind
 from tests.dialects.sillytavern.requests import CALL, body_of, conversion, kinds, said

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from innkeeper.dialects.sillytavern.xai import convert_xai
+from innkeeper.dialects.sillytavern.bodies.xai import convert_xai
 from tests.dialects.sillytavern.requests import body_of, conversion, said
 
 

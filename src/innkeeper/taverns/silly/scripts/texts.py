@@ -17,7 +17,7 @@ from innkeeper.prompt.run.state import Ports
 from innkeeper.taverns.silly.expansion import Expander
 from innkeeper.taverns.silly.inputs import read_inputs
 from innkeeper.taverns.silly.scene import environment_of
-from innkeeper.taverns.silly.scripts import ScriptUse, scripts_of
+from innkeeper.taverns.silly.scripts.run import ScriptUse, scripts_of
 
 __all__ = ["ScriptedText", "display_text", "stored_text"]
 

@@ -6,7 +6,7 @@ import pytest
 
 from innkeeper.content.regex_script import PatternMacros, RegexScript
 from innkeeper.macros.engine.ranges import MacroRange
-from innkeeper.taverns.silly.script_rules import (
+from innkeeper.taverns.silly.scripts.rules import (
     Find,
     ScriptExpander,
     Template,

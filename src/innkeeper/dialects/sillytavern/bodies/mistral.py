@@ -14,7 +14,6 @@ from innkeeper.dialects.sillytavern.messages import lead
 
 __all__ = ["convert_mistral"]
 
-
 _ID_CHARS: Final = 9
 
 

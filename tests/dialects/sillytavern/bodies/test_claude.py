@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.dialects.sillytavern.claude import claude_body, convert_claude
+from innkeeper.dialects.sillytavern.bodies.claude import claude_body, convert_claude
 from innkeeper.dialects.sillytavern.conversion import RawMessage
 from innkeeper.prompt.errors import FormatError
 from innkeeper.prompt.note import NoteKind

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.dialects.sillytavern.ai21 import convert_ai21
+from innkeeper.dialects.sillytavern.bodies.ai21 import convert_ai21
 from innkeeper.dialects.sillytavern.conversion import RawMessage
 from innkeeper.prompt.note import NoteKind
 from tests.dialects.sillytavern.requests import CALL, PICTURE, TOOL, body_of, conversion, kinds, said

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from innkeeper.dialects.report import Report
-from innkeeper.dialects.sillytavern.custom import MAX_YAML_CHARS, read_yaml
+from innkeeper.dialects.sillytavern.bodies.custom import MAX_YAML_CHARS, read_yaml
 from innkeeper.prompt.note import NoteKind
 from tests.dialects.sillytavern.requests import TOOL, body_of, kinds
 

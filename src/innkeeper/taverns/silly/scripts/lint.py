@@ -8,7 +8,7 @@ from typing import Final
 
 from innkeeper.content.finding import Finding, Level
 from innkeeper.content.regex_script import PatternMacros, RegexScript, RegexScripts, ScriptPlacement
-from innkeeper.taverns.silly.script_rules import Find, read_find
+from innkeeper.taverns.silly.scripts.rules import Find, read_find
 from innkeeper.text.jsreplace import MAX_PATTERN, ReplaceRunner, valid
 
 __all__ = ["lint_scripts"]

@@ -1,0 +1,1 @@
+"""Bodies of the sources that have a conversion of their own."""

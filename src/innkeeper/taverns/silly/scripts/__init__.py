@@ -1,0 +1,1 @@
+"""Regex scripts: what one is asked to do, which sources may, and what lines and lore become."""
