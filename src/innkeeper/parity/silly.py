@@ -165,21 +165,20 @@ def _from_folder(case: Case) -> dict[str, Any]:
         now=given.get("now") or _NOW,
         seed=given.get("seed", 1),
     )
-    plan = _build(prepared.request)
+    plan = _build(prepared.request, media=prepared.media)
     facts = _facts(plan, {"api": "text" if prepared.request.dialect == "text" else "chat"})
     kept = prepared.chat.with_(plan).metadata
     return facts | {"metadata": {key: thaw(value) for key, value in kept.items() if key not in _UNCOUNTED_METADATA}}
 
 
-def _build(request: BuildRequest, chance: Any = None) -> Plan:
+def _build(request: BuildRequest, chance: Any = None, media: Any = None) -> Plan:
     """The plan by SillyTavern's rules, drawing from one stream as it does (``chance``: the stream of earlier steps)."""
     from innkeeper.prompt import Ports
     from innkeeper.taverns import silly
 
     options = {"trimming": {"on_overflow": "warn"}, "fit": {"keep_user": False}}
-    return silly.build(
-        request.with_(step_options=options), Ports(random=lambda seed: chance or Randomness.shared(seed))
-    )
+    ports = Ports(random=lambda seed: chance or Randomness.shared(seed), media=media)
+    return silly.build(request.with_(step_options=options), ports)
 
 
 def _converted(given: Mapping[str, Any]) -> Any:

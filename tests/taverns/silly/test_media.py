@@ -111,7 +111,7 @@ def test_pictures_are_attachments_with_detail_and_cost() -> None:
 @pytest.mark.parametrize("role", ["user", "assistant", "system"])
 def test_every_role_may_have_media(role: str) -> None:
     """The blocks carry them; a dialect that has no place for them says so."""
-    line = {"name": "x", "is_user": role == "user", "mes": "see", "extra": {"media": [image()]}}
+    line: dict[str, Any] = {"name": "x", "is_user": role == "user", "mes": "see", "extra": {"media": [image()]}}
     line["extra"] |= {"type": "narrator"} if role == "system" else {}
     history = Chat.of([line]).to_messages(hidden=True)
     block = last(silly.build({"character": {"name": "Mara"}, "history": history}))
@@ -248,7 +248,7 @@ def test_attachments_of_a_message_are_media_too() -> None:
 )
 def test_squashing_loses_media(profile: str, contents: list[str]) -> None:
     """Joined system messages lose text and media, which is said; with the profile `fixed` they stay apart."""
-    lines = [{"name": "x", "mes": text, "extra": {"type": "narrator"}} for text in ("one", "two")]
+    lines: list[dict[str, Any]] = [{"name": "x", "mes": text, "extra": {"type": "narrator"}} for text in ("one", "two")]
     lines[1]["extra"] = {"type": "narrator", "media": [image()]}
     request = {
         "character": {"name": "Mara"},

@@ -8,7 +8,7 @@ from innkeeper.parity import Case, CaseVerdict, load_cases, run_case
 from tests.shared import VECTORS
 
 AREAS = (
-    "chat_completion", "text_completion", "world_info", "carry_over", "macros", "regex", "order", "extensions",
+    "chat_completion", "text_completion", "world_info", "carry_over", "macros", "regex", "order", "extensions", "media",
 )  # fmt: skip
 UNSHIPPED = "needs a tokenizer vocabulary that may not be shipped"
 

@@ -50,6 +50,7 @@ def build(files: tuple[str, ...], **options: Any) -> None:
     With --sillytavern the prompt is the one that SillyTavern would send next from that folder, with what is selected there;
     without --character and --group, in the chat that was open last.
     """
+    from innkeeper.prompt import Ports
     from innkeeper.taverns import build as build_plan
 
     assets = Assets.of(files, options)
@@ -57,7 +58,8 @@ def build(files: tuple[str, ...], **options: Any) -> None:
     fields = request_fields(options, "model", "message", "greeting", "dialect")
     if assets.prepared is not None and assets.prepared.request.dialect == "text":
         fields["dialect"] = None  # which is that of the folder's API: the option is for printing alone
-    plan = build_plan(assets.request(fields, options["settings"]))
+    ports = Ports(media=None if assets.prepared is None else assets.prepared.media)
+    plan = build_plan(assets.request(fields, options["settings"]), ports)
     if assets.prepared is not None:
         plan = plan.with_(notes=(*assets.prepared.notes, *plan.notes))
     if options["replay_out"] is not None:

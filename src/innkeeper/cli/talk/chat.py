@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -55,6 +56,7 @@ def chat(files: tuple[str, ...], **options: Any) -> None:
         if prepared is None:
             talk = conversation(request, handle, path=options["path"], greeting=options["greeting"])
         else:
+            handle = replace(handle, media=prepared.media)  # noqa: PLW2901 - the same model
             known = None if prepared.is_new and request.group is None else prepared.chat
             talk = conversation(request, handle, greeting=options["greeting"], known=known, notes=prepared.notes)
             click.echo(f"{prepared}. The folder is only read; /save FILE keeps this chat.", err=True)

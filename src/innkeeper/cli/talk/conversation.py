@@ -281,17 +281,21 @@ class ChatClient(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ModelHandle:
-    """A model's client, its name, and, where known, its window in tokens and its own way of counting."""
+    """A model's client, its name, and, where known, its window in tokens and its own way of counting.
+
+    ``media`` reads what the chat names, for its builds.
+    """
 
     client: ChatClient
     model: str
     window: int | None = None
     counter: TokenCounter | None = None
+    media: Callable[[str], bytes | None] | None = None
 
     @property
     def ports(self) -> Ports:
         """The ports of builds for it."""
-        return Ports(token_counter=self.counter)
+        return Ports(token_counter=self.counter, media=self.media)
 
     def close(self) -> None:
         """Let the model or the connection go."""

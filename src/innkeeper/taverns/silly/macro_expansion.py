@@ -56,8 +56,8 @@ class History:
         if scene.inputs.preset.continue_prefill:
             self.continued = _after_prefill(_blocks(scene, line, expand=False), prefill)
             return
-        self.last_text, self._skipped = reasoned(scene, line).replace("\r", ""), 1
-        blocks = _spoken(scene, line, _named(scene, line, self.last_text))
+        self.last_text, self._skipped = reasoned(scene, line), 1
+        blocks = _spoken(scene, line, _named(scene, line, self.last_text.replace("\r", "")))
         self.continued = tuple(msgspec.structs.replace(block, name=None, slot="continue") for block in blocks)
 
     def fill(self, room: Room) -> None:

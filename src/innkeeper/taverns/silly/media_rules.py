@@ -22,10 +22,11 @@ ANY: Final = ("",)
 
 _IMAGES: Final = (
     "gpt-4-turbo", "gpt-4-vision", "gpt-4o", "gpt-4.1", "gpt-4.5-preview", "gpt-5", "o1", "o3", "o4-mini",
-    "claude-3", "claude-opus-4", "claude-sonnet-4", "claude-haiku-4", "claude-opus-5", "claude-sonnet-5", "claude-fable-5",
+    "claude-3", "claude-opus-4", "claude-sonnet-4", "claude-haiku-4", "claude-opus-5", "claude-sonnet-5", "claude-fable",
     "gemini-2.0", "gemini-2.5", "gemini-3", "gemini-exp-1206", "gemini-robotics", "learnlm", "gemma-3-4b", "gemma-3-12b",
-    "gemma-3-27b", "gemma-4", "grok-4", "grok-2-vision", "c4ai-aya-vision", "command-a-vision", "pixtral", "kimi-k2.5",
-    "glm-4.5v", "glm-4.6v", "glm-5v-turbo", "autoglm-phone", "GLM-4.5V",
+    "gemma-3-27b", "gemma-4", "grok-4", "grok-2-vision", "c4ai-aya-vision", "command-a-vision", "pixtral", "mistral-small-2503",
+    "mistral-medium-2505", "kimi-latest", "kimi-k2.5", "moonshot-v1-8k-vision-preview",
+    "glm-4.5v", "glm-4.6v", "glm-5v-turbo", "autoglm-phone", "zai-org/GLM-4.5V",
 )  # fmt: skip
 _GEMINI: Final = ("gemini-2.0", "gemini-2.5", "gemini-3", "gemini-exp-1206")
 _VIDEOS: Final = (*_GEMINI, "gemma-4", "glm-4.5v", "glm-4.6v", "glm-5v-turbo")

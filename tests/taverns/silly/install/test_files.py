@@ -28,6 +28,30 @@ def test_names_that_lead_elsewhere(tmp_path: Path, name: str) -> None:
     assert len(user.notes) == 2
 
 
+def test_media_are_read_from_their_folders_alone(tmp_path: Path) -> None:
+    """An address in the application leads to attached pictures and files; nothing else is read for it."""
+    root = folder(tmp_path / "user")
+    (root / "user" / "images" / "Mara").mkdir(parents=True)
+    (root / "user" / "images" / "Mara" / "a b.png").write_bytes(b"picture")
+    user = UserFolder(root)
+    assert user.media("/user/images/Mara/a%20b.png") == user.media("user/images/Mara/a b.png") == b"picture"
+    others = [
+        "settings.json",
+        "user/images",
+        "user/images/../../settings.json",
+        "user/images/%2e%2e/x",
+        "user/images/no.png",
+    ]
+    for url in [
+        *others,
+        "https://example.com/user/images/Mara/a b.png",
+        "file:///etc/passwd",
+        "characters/Mara.png",
+        "",
+    ]:
+        assert user.media(url) is None
+
+
 def test_links_that_lead_out(tmp_path: Path) -> None:
     """What a link leads to has to be in the folder as well."""
     root = folder(tmp_path / "user")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import unquote, urlsplit
 
 from innkeeper.content.errors import LIMITS, Limits, MissingFileError, check_limit
 from innkeeper.content.files.reader import Reader
@@ -28,6 +29,9 @@ SECRETS: Final = "secrets.json"
 
 DEFAULT_USER: Final = "default-user"
 """The handle of the user of an install for one."""
+
+ATTACHED: Final = (("user", "images"), ("user", "files"))
+"""The folders that attached pictures and files are in."""
 
 MAX_FILES: Final = 20_000
 """How many files of one of the folders are looked at."""
@@ -86,6 +90,16 @@ class UserFolder:
             return None
         with Reader(path, self.limits, size_limit=size_limit) as reader:
             return reader.all()
+
+    def media(self, url: str) -> bytes | None:
+        """The bytes of an attached file or a picture that a chat names by its address in the application; see `Ports.media`."""
+        parts = unquote(urlsplit(url).path).strip("/").split("/")
+        if "://" in url[:_SHOWN] or tuple(parts[:2]) not in ATTACHED:
+            return None
+        try:
+            return self.data(*parts)
+        except (InputError, MissingFileError):
+            return None
 
     def json(self, *parts: str, keys_limit: str = "json_keys") -> Mapping[str, Any] | None:
         """The object in a JSON file; ``None``, with a note, where there is none or it is damaged."""

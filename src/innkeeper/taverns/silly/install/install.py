@@ -6,7 +6,8 @@ notes of what the files hold that is not carried along.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -56,6 +57,8 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     character: str
     persona: str
     notes: tuple[Note, ...] = ()
+    media: Callable[[str], bytes | None] | None = None
+    """Reads pictures and files of the folder that the chat names: a port of builds."""
 
     def __str__(self) -> str:
         """Who speaks to whom, and in which chat."""
@@ -64,9 +67,11 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
 
     def build(self, ports: Ports | None = None, **inputs: Any) -> Plan:
         """The plan, with the notes of the files before its own. Raises what `Tavern.build` raises."""
+        from innkeeper.prompt import Ports
         from innkeeper.taverns.silly import build
 
-        plan = build(self.request, ports, **inputs)
+        ports = ports or Ports()
+        plan = build(self.request, replace(ports, media=ports.media or self.media), **inputs)
         return plan.with_(notes=(*self.notes, *plan.notes))
 
 
@@ -257,4 +262,5 @@ def _prepared(
         character=card.avatar if card is not None else "",
         persona=persona.avatar,
         notes=(*folder.notes, *notes),
+        media=folder.media,
     )
