@@ -273,3 +273,16 @@ def test_a_sound_that_cannot_be_read_fills_a_window() -> None:
     with pytest.raises(MaxTokensExceededError, match="exceeded limit") as error:
         built({"media": [sound]}, preset={"openai_max_context": 8_000})
     assert error.value.estimated_tokens > 9_600
+
+
+def test_large_files_are_searched() -> None:
+    """With the extension for it, passages of a large file stand in its place; what is searched for is said in the chat alone."""
+    text = "\n\n".join(f"Room {number} is {'red' if number == 7 else 'grey'}. " + "x" * 40 for number in range(30))
+    settings = {"vectors": {"enabled_files": True, "size_threshold": 1, "chunk_size": 60, "chunk_count": 1}}
+    plan = built({"files": [{"text": text}]}, "Which room is red?", settings=settings)
+    content = last(plan).content
+    assert content.startswith("Room 7 is red.")
+    assert content.endswith("\n\nWhich room is red?")
+    assert len(content) < 120
+    assert any("characters" in message and "are sent: the passages" in message for message in said(plan))
+    assert text in last(built({"files": [{"text": text}]})).content

@@ -190,7 +190,8 @@ class MediaRoom:
             *(line.pieces or ((Piece(line.text, line.origin),) if line.text else ())),
             *_piece(after, line, "title"),
         )
-        return msgspec.structs.replace(line, text=f"{before}{line.text}{after}", pieces=pieces, attachments=chosen)
+        text = f"{before}{line.text}{after}"
+        return msgspec.structs.replace(line, text=text, pieces=pieces, attachments=chosen, attached=len(before))
 
     def _is_sent(self, item: Attachment, line: Line, *, is_last: bool) -> bool:
         kind = item.kind

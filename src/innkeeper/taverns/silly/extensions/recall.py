@@ -11,11 +11,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from innkeeper.prompt.block import Piece
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.run.extensions import Injection
 from innkeeper.taverns.silly.extensions.memory import due, summary_injection, summary_request
-from innkeeper.taverns.silly.extensions.vectors import chat_injection, data_bank, lore_keys, query_of, recalled
+from innkeeper.taverns.silly.extensions.vectors import (
+    VectorSettings,
+    chat_injection,
+    data_bank,
+    file_passages,
+    lore_keys,
+    query_of,
+    recalled,
+)
 from innkeeper.taverns.silly.line import Line
 
 if TYPE_CHECKING:
@@ -58,6 +67,10 @@ def recall(
         search = search_of(state)
         query = query_of(settings, sent, expand)
         state.note(NoteKind.FALLBACK, f"passages are found by {search.name}", data={"search": search.name})
+        if settings.enabled_files:
+            sent = tuple(
+                _with_passages(state, settings, line, query, search) if line.attached else line for line in sent
+            )
         if settings.enabled_chats:
             found = recalled(settings, sent, query, search, neighbours_stay=inputs.compat.neighbours_stay)
             _note_moved(state, found.moved)
@@ -68,6 +81,20 @@ def recall(
     given = {item.id for item in state.request.injections}
     injections = tuple(item for item in made if item is not None and item.id not in given)
     return sent, Recall(injections, query)
+
+
+def _with_passages(state: State, settings: VectorSettings, line: Line, query: str, search: PassageSearch) -> Line:
+    """A line with passages of its attached files where they are large; the rest of them is not sent, which is noted."""
+    text = line.text[: line.attached].removesuffix("\n\n")
+    found = file_passages(settings, text, query, search)
+    if found is text:
+        return line
+    message = f"of attached files with {len(text):,} characters {len(found):,} are sent: the passages that were found"
+    state.note(NoteKind.IGNORED, message, where=Where(asset="history", path=f"[{line.index}]"))
+    before = f"{found}\n\n"
+    pieces = (Piece(before, line.pieces[0].origin), *line.pieces[1:])
+    said = line.text[line.attached :]
+    return msgspec.structs.replace(line, text=before + said, pieces=pieces, attached=len(before))
 
 
 def search_of(state: State) -> PassageSearch:

@@ -101,8 +101,9 @@ _BREAKS: Final = re.compile(r"\n+")
 
 
 def query_of(settings: VectorSettings, lines: Sequence[Line], expand: Callable[[str], str]) -> str:
-    """What is searched for: the last messages with a text, newest first."""
-    texts = (expand(line.text) for line in reversed(lines) if line.text.strip())
+    """What is searched for: the last messages with a text, newest first, without that of attached files."""
+    said = (line.text[line.attached :] for line in reversed(lines))
+    texts = (expand(text) for text in said if text.strip())
     return "\n".join(text for text, _ in zip(texts, range(max(settings.query, 0)), strict=False)).strip()
 
 
