@@ -20,7 +20,7 @@ from innkeeper.prompt.run.extensions import HookContext, settled
 from innkeeper.prompt.run.pipeline import Step, StepConfig
 from innkeeper.prompt.run.state import State
 from innkeeper.taverns.silly.expansion import Expander, Pieces
-from innkeeper.taverns.silly.extensions.recall import Recall, recall
+from innkeeper.taverns.silly.extensions.recall import NOTHING, Search, recall, search_of, shortened
 from innkeeper.taverns.silly.inputs import SillyInputs, inputs_with, read_inputs
 from innkeeper.taverns.silly.line import Line, spoken_lines
 from innkeeper.taverns.silly.media import MediaRoom
@@ -78,7 +78,8 @@ class Opening:
         self.bias = ""
         self.separator = ""
         self.guidance_tokens = 0
-        self.recall = Recall()
+        self.recall = NOTHING
+        self.search: Search | None = None
         env = environment_of(state, inputs, self.lines[:-1] if self.is_sent else self.lines)
         report = self.order.report if state.inputs.ports.instrumenter is not None else None
         pack: Literal["new", "legacy"] = "new" if inputs.power.experimental_macro_engine else "legacy"
@@ -131,8 +132,11 @@ class Opening:
         self.sent = shown_lines(self.inputs, self.lines)
         if self.scripts is not None:
             self.sent = self.scripts.of_chat(self.sent, self.inputs, self.expand)
+        self.search = search_of(self.state, self.inputs, self.sent, self.expand)
         if any([line.media is not None for line in self.sent]):  # noqa: C419 - quicker
-            self.media = MediaRoom(self.state, self.inputs)
+            search = self.search
+            shorten = None if search is None else lambda text: shortened(self.state, search, text)
+            self.media = MediaRoom(self.state, self.inputs, shorten)
             self.sent = self.media.lines(self.sent)
 
     def _reasoning(self) -> None:
@@ -156,7 +160,9 @@ class Opening:
                 self._note_guidance()
 
     def _recall(self) -> None:
-        self.sent, self.recall = recall(self.state, self.inputs, self.sent, self.lines, self.expand, self._fits)
+        self.sent, self.recall = recall(
+            self.state, self.inputs, self.sent, self.lines, self.expand, self._fits, self.search
+        )
 
     def _fits(self, text: str) -> bool:
         return Counting.of(self.state, self.inputs).text(text) <= self.inputs.context_tokens

@@ -46,8 +46,6 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What the message has besides its text, as it is written."""
     attachments: tuple[Attachment, ...] = ()
     """Those of the media that are sent."""
-    attached: int = 0
-    """How many characters at the beginning of the text are those of attached files, with the empty line behind them."""
     tool_calls: tuple[Mapping[str, Any], ...] = ()
     tool_results: tuple[tuple[str, str], ...] = ()
     is_new: bool = False

@@ -241,7 +241,7 @@ def _input(state: State, scene: Scene, lore: CompiledLore, injections: tuple[str
         character=inputs.filename,
         character_tags=inputs.tags,
         forced=frozenset(map(str, state.request.force_lore)),
-        searched=searched_lore(state, inputs, scene.recall, lore.entries),
+        searched=searched_lore(scene.recall, lore.entries),
         state=read_carry(assets_of(state).lore_state).timed,
         live=not inputs.generation.dry_run,
         each_key=not scene.expand.is_settled(ANY_TEXT),

@@ -144,9 +144,10 @@ def _item(item: Any) -> Attachment | None:
 class MediaRoom:
     """The media of one build: which of them are sent, with their texts in the lines, and what each costs."""
 
-    def __init__(self, state: State, inputs: SillyInputs) -> None:
+    def __init__(self, state: State, inputs: SillyInputs, shorten: Callable[[str], str] | None = None) -> None:
         preset = inputs.preset
         self._state = state
+        self._shorten = shorten or str
         self._type = inputs.type
         self._display = inputs.power.media_display
         self._quality = preset.inline_image_quality or "auto"
@@ -182,7 +183,7 @@ class MediaRoom:
         chosen = tuple(item for item in media.chosen(self._display) if self._is_sent(item, line, is_last=is_last))
         if not (media.files or media.titles):
             return msgspec.structs.replace(line, attachments=chosen) if chosen != line.attachments else line
-        before = "\n\n".join(filter(None, (self._text(file, line) for file in media.files)))
+        before = "\n\n".join(filter(None, (self._shorten(self._text(file, line)) for file in media.files)))
         before = f"{before}\n\n" if media.files else ""
         after = "".join([f"\n\n{title}" for title in media.titles])
         pieces = (
@@ -190,8 +191,7 @@ class MediaRoom:
             *(line.pieces or ((Piece(line.text, line.origin),) if line.text else ())),
             *_piece(after, line, "title"),
         )
-        text = f"{before}{line.text}{after}"
-        return msgspec.structs.replace(line, text=text, pieces=pieces, attachments=chosen, attached=len(before))
+        return msgspec.structs.replace(line, text=f"{before}{line.text}{after}", pieces=pieces, attachments=chosen)
 
     def _is_sent(self, item: Attachment, line: Line, *, is_last: bool) -> bool:
         kind = item.kind

@@ -44,7 +44,7 @@ def _metadata(state: State, scene: Scene, plan: Plan) -> dict[str, Any]:
     """The keys of the chat's metadata that are not as they were."""
     before = scene.inputs.metadata
     note = {key: getattr(scene.inputs.note, field) for key, field in _NOTE.items() if before.get(key) is None}
-    after: dict[str, Any] = {} if state.request.authors_note is None else note
+    after: dict[str, Any] = note if state.request.authors_note is not None or state.request.settings.get("note") else {}
     if variables := state.variables.to_dict().get("local"):
         after["variables"] = variables
     timed = state.result.carry.get("timed") if isinstance(state.result.carry, Mapping) else None

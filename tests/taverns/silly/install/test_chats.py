@@ -11,13 +11,11 @@ from innkeeper.taverns.silly.install import Install
 from innkeeper.taverns.silly.install.chats import (
     chat_names,
     group_chat,
-    note_fields,
     one_to_one_chat,
     script_injections,
 )
 from innkeeper.taverns.silly.install.files import UserFolder
 from innkeeper.taverns.silly.install.names import find_card, find_group
-from innkeeper.taverns.silly.install.selected import Selected
 from tests.taverns.silly.install.folders import card, chat, folder, group
 
 
@@ -117,20 +115,6 @@ def test_groups(user: UserFolder) -> None:
     assert group_chat(user, inn, "old").is_new
     with pytest.raises(UnknownNameError):
         group_chat(user, inn, "other")
-
-
-def test_note(user: UserFolder) -> None:
-    """What the chat does not say of its note, the settings do."""
-    defaults = {"default": "D", "defaultDepth": 7, "allowWIScan": True}
-    selected = Selected(user, {"extension_settings": {"note": defaults}})
-    assert note_fields(selected, {"note_prompt": "", "note_role": 2}) == {
-        "text": "",
-        "interval": 1,
-        "position": 1,
-        "depth": 7,
-        "role": 2,
-        "allow_wi_scan": True,
-    }
 
 
 def test_texts_of_scripts() -> None:

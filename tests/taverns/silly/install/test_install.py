@@ -103,25 +103,34 @@ def test_changes(tmp_path: Path) -> None:
     assert Install.open(root, changes={"username": "Bert"}).prepare("Mira").request.user["name"] == "Bert"
 
 
-def test_stored_for_others(tmp_path: Path) -> None:
-    """What extensions keep and no build reads is named, unless they are off."""
+def test_stored_for_extensions(tmp_path: Path) -> None:
+    """What the stock extensions keep is in the request, unless they are off; guidance cannot be switched off."""
     stored = {
-        "vectors": {"enabled_chats": True},
+        "vectors": {"enabled_chats": True, "source": "transformers"},
+        "memory": {"position": 1, "source": "main"},
         "cfg": {"global": {"guidance_scale": 2}},
-        "attachments": [{"url": "x"}],
+        "note": {"default": "Stay brief.", "chara": [{"name": "Mira", "prompt": "Own.", "useChara": True}]},
     }
     root = folder(tmp_path, extension_settings=stored)
+    request = Install.open(root).prepare("Mira").request
+    assert request.settings["vectors"] == {"enabled_chats": True}
+    assert request.settings["memory"] == {"position": 1, "source": "main"}
+    assert request.settings["cfg"] == stored["cfg"]
+    assert request.settings["character_note"] == {"text": "Own.", "use": True, "position": 0}
+    assert request.authors_note["text"] == "Stay brief."
+    off = Install.open(root, changes={"extension_settings": {"disabledExtensions": ["vectors", "memory"]}})
+    assert not {"vectors", "memory"} & off.prepare("Mira").request.settings.keys()
+
+
+def test_a_summary_is_sent(tmp_path: Path) -> None:
+    """A summary that the chat keeps is in the prompt, as it is in a stock install."""
+    root = folder(tmp_path)
     card(root, "Mira", chat="now")
-    chat(root, "Mira", "now", "Hello.", attachments=[{"url": "y"}])
-    places = [str(note.where) for note in Install.open(root).prepare("Mira").notes]
-    assert places == [
-        "settings.json: extension_settings: cfg",
-        "settings.json: extension_settings: vectors",
-        "settings.json: extension_settings: attachments",
-        "chat_metadata: attachments",
-    ]
-    off = {"extension_settings": {"disabledExtensions": ["cfg", "vectors"]}}
-    assert Install.open(root, changes=off).prepare("Mira").notes == ()
+    chat(root, "Mira", "now", "Hello.", "Hi.")
+    file = root / "chats" / "Mira" / "now.jsonl"
+    file.write_text(file.read_text().replace('"mes": "Hello."', '"mes": "Hello.", "extra": {"memory": "They met."}'))
+    plan = Install.open(root).prepare("Mira", message="And now?").build()
+    assert "[Summary: They met.]" in [message.content for message in plan.messages]
 
 
 def test_extensions(tmp_path: Path) -> None:

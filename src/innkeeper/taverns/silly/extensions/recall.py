@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from innkeeper.prompt.block import Piece
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.run.extensions import Injection
@@ -32,20 +31,52 @@ if TYPE_CHECKING:
     from innkeeper.prompt.run.state import PassageSearch, State
     from innkeeper.taverns.silly.inputs import SillyInputs
 
-__all__ = ["NOTHING", "Recall", "recall", "searched_lore"]
+__all__ = ["NOTHING", "Recall", "Search", "recall", "search_of", "searched_lore", "shortened"]
 
 Lines = tuple[Line, ...]
 
 
+class Search(msgspec.Struct, frozen=True):
+    """A search at work: by which rules, for what, in which ``lines``; these are without the texts of their files."""
+
+    settings: VectorSettings
+    finder: PassageSearch
+    query: str
+    lines: Lines
+
+
 class Recall(msgspec.Struct, frozen=True):
-    """The injections that extensions make, and what passages are searched for; empty where nothing is searched."""
+    """The injections that extensions make, and the search that lore is found by; ``None`` where nothing is searched."""
 
     injections: tuple[Injection, ...] = ()
-    query: str = ""
+    search: Search | None = None
 
 
 NOTHING: Final = Recall()
 """What a build without such extensions recalls."""
+
+
+def search_of(state: State, inputs: SillyInputs, lines: Lines, expand: Callable[[str], str]) -> Search | None:
+    """The search of a build by the port's means, or by BM25, which the plan says; ``None`` where nothing is searched."""
+    settings = inputs.vectors
+    if settings is None or not settings.is_on or inputs.type == "quiet" or inputs.generation.dry_run:
+        return None
+    from innkeeper.text.bm25 import Bm25
+
+    finder = state.inputs.ports.vectors or Bm25()
+    state.note(NoteKind.FALLBACK, f"passages are found by {finder.name}", data={"search": finder.name})
+    return Search(settings, finder, query_of(settings, lines, expand), lines)
+
+
+def shortened(state: State, search: Search, text: str) -> str:
+    """What is sent of an attached file; that it is not all of it is noted."""
+    sent = file_passages(search.settings, text, search.query, search.finder)
+    if len(sent) < len(text):
+        message = (
+            f"of an attached file {len(sent):,} of {len(text):,} characters are sent: the passages that were found"
+        )
+        state.note(NoteKind.LIMIT, message, data={"characters": len(text), "sent": len(sent)})
+    return sent
 
 
 def recall(
@@ -55,62 +86,30 @@ def recall(
     lines: Lines,
     expand: Callable[[str], str],
     fits: Callable[[str], bool],
+    search: Search | None = None,
 ) -> tuple[Lines, Recall]:
     """The lines that are sent, without those that are moved, and what is put in. ``lines`` is the whole chat.
 
     The request's own injections win over ours with the same key.
     """
     made = _summary(state, inputs, lines, expand, fits)
-    query = ""
-    settings = inputs.vectors
-    if settings is not None and settings.is_on and inputs.type != "quiet" and not inputs.generation.dry_run:
-        search = search_of(state)
-        query = query_of(settings, sent, expand)
-        state.note(NoteKind.FALLBACK, f"passages are found by {search.name}", data={"search": search.name})
-        if settings.enabled_files:
-            sent = tuple(
-                _with_passages(state, settings, line, query, search) if line.attached else line for line in sent
-            )
-        if settings.enabled_chats:
-            found = recalled(settings, sent, query, search, neighbours_stay=inputs.compat.neighbours_stay)
-            _note_moved(state, found.moved)
-            sent = found.lines
-            made.append(chat_injection(settings, found.found))
-        if inputs.bank and settings.enabled_files:
-            made.append(data_bank(settings, inputs.bank, query, search))
+    if search is not None and search.settings.enabled_chats:
+        stays = inputs.compat.neighbours_stay
+        found = recalled(search.settings, search.lines, search.query, search.finder, neighbours_stay=stays)
+        _note_moved(state, found.moved)
+        gone = {line.index for line in found.moved}
+        sent = tuple(line for line in sent if line.index not in gone)
+        made.append(chat_injection(search.settings, found.found))
+    if search is not None and inputs.bank and search.settings.enabled_files:
+        made.append(data_bank(search.settings, inputs.bank, search.query, search.finder))
     given = {item.id for item in state.request.injections}
-    injections = tuple(item for item in made if item is not None and item.id not in given)
-    return sent, Recall(injections, query)
+    return sent, Recall(tuple(item for item in made if item is not None and item.id not in given), search)
 
 
-def _with_passages(state: State, settings: VectorSettings, line: Line, query: str, search: PassageSearch) -> Line:
-    """A line with passages of its attached files where they are large; the rest of them is not sent, which is noted."""
-    text = line.text[: line.attached].removesuffix("\n\n")
-    found = file_passages(settings, text, query, search)
-    if found is text:
-        return line
-    message = f"of attached files with {len(text):,} characters {len(found):,} are sent: the passages that were found"
-    state.note(NoteKind.IGNORED, message, where=Where(asset="history", path=f"[{line.index}]"))
-    before = f"{found}\n\n"
-    pieces = (Piece(before, line.pieces[0].origin), *line.pieces[1:])
-    said = line.text[line.attached :]
-    return msgspec.structs.replace(line, text=before + said, pieces=pieces, attached=len(before))
-
-
-def search_of(state: State) -> PassageSearch:
-    """The search of a build: the port's, or BM25."""
-    from innkeeper.text.bm25 import Bm25
-
-    return state.inputs.ports.vectors or Bm25()
-
-
-def searched_lore(
-    state: State, inputs: SillyInputs, recall: Recall, entries: Iterable[CompiledEntry]
-) -> frozenset[str]:
+def searched_lore(recall: Recall, entries: Iterable[CompiledEntry]) -> frozenset[str]:
     """The entries that a search makes fire, as ``book.uid``."""
-    if inputs.vectors is None or not recall.query or not inputs.vectors.enabled_world_info:
-        return frozenset()
-    return lore_keys(inputs.vectors, entries, recall.query, search_of(state))
+    search = recall.search
+    return frozenset() if search is None else lore_keys(search.settings, entries, search.query, search.finder)
 
 
 def _summary(

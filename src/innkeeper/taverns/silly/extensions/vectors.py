@@ -3,7 +3,7 @@
 A search says how near texts are to a query: `Ports.vectors`, or BM25 where there is none, which knows words and not
 meanings. What is taken of its hits, and where it goes, are SillyTavern's rules.
 
-Called by the step ``hooks`` after regex scripts and before the lore scan (`recall`), and by ``lore`` for entries (`lore_keys`);
+Called by the step ``hooks`` after regex scripts and before the lore scan, and by ``lore`` for entries (`lore_keys`);
 in neither for dry runs and quiet prompts.
 """
 
@@ -101,9 +101,8 @@ _BREAKS: Final = re.compile(r"\n+")
 
 
 def query_of(settings: VectorSettings, lines: Sequence[Line], expand: Callable[[str], str]) -> str:
-    """What is searched for: the last messages with a text, newest first, without that of attached files."""
-    said = (line.text[line.attached :] for line in reversed(lines))
-    texts = (expand(text) for text in said if text.strip())
+    """What is searched for: the last messages with a text, newest first."""
+    texts = (expand(line.text) for line in reversed(lines) if line.text.strip())
     return "\n".join(text for text, _ in zip(texts, range(max(settings.query, 0)), strict=False)).strip()
 
 
@@ -169,7 +168,7 @@ def bank_files(
             continue
         if isinstance(text, str):
             files.setdefault(url or name, BankFile(name, text))
-        else:
+        elif (url or name) not in files:
             report(name or url)
     return tuple(files.values())
 

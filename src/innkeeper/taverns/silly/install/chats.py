@@ -15,13 +15,11 @@ from innkeeper.prompt.request import BuildRequest
 from innkeeper.taverns.silly.install.files import UserFolder
 from innkeeper.taverns.silly.install.json_values import mapping_of, text_of
 from innkeeper.taverns.silly.install.names import CardFile, GroupFile
-from innkeeper.taverns.silly.install.selected import Selected
 
 __all__ = [
     "OpenChat",
     "chat_names",
     "group_chat",
-    "note_fields",
     "one_to_one_chat",
     "resolve_greeting",
     "script_injections",
@@ -139,26 +137,6 @@ def resolve_greeting(opened: OpenChat, request: BuildRequest) -> tuple[OpenChat,
     chat = opened.chat.replace_message(0, said)
     request = request.with_(variables=variables, history=chat.to_messages(hidden=True))
     return msgspec.structs.replace(opened, chat=chat), request
-
-
-_NOTE: Final[Mapping[str, tuple[str, str, Any]]] = {
-    "text": ("note_prompt", "default", ""),
-    "interval": ("note_interval", "defaultInterval", 1),
-    "position": ("note_position", "defaultPosition", 1),
-    "depth": ("note_depth", "defaultDepth", 4),
-    "role": ("note_role", "defaultRole", 0),
-}
-"""The fields of the author's note: their keys in a chat's metadata and in the settings, and what holds without either."""
-
-
-def note_fields(selected: Selected, metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """The author's note of a chat, with the settings' defaults where the chat does not say."""
-    defaults = mapping_of(selected.extensions, "note")
-    fields = {}
-    for field, (key, default, otherwise) in _NOTE.items():
-        values = (metadata.get(key), defaults.get(default), otherwise)
-        fields[field] = next(value for value in values if value is not None)
-    return {**fields, "allow_wi_scan": bool(defaults.get("allowWIScan"))}
 
 
 _ROLES: Final = {0: "system", 1: "user", 2: "assistant"}

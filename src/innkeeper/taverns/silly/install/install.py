@@ -19,24 +19,24 @@ from innkeeper.prompt.determinism import Randomness
 from innkeeper.prompt.errors import InnkeeperError, UsageError, Where
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.prompt.request import BuildRequest
+from innkeeper.taverns.silly.extensions.note import note_fields
+from innkeeper.taverns.silly.install.bank import data_bank
 from innkeeper.taverns.silly.install.books import lorebooks
 from innkeeper.taverns.silly.install.chats import (
     OpenChat,
     chat_names,
     group_chat,
-    note_fields,
     one_to_one_chat,
     resolve_greeting,
     script_injections,
 )
 from innkeeper.taverns.silly.install.files import SETTINGS, UserFolder, user_folder
 from innkeeper.taverns.silly.install.groups import OpenGroup, greet, open_group
-from innkeeper.taverns.silly.install.json_values import list_of, text_of
+from innkeeper.taverns.silly.install.json_values import list_of, mapping_of, text_of
 from innkeeper.taverns.silly.install.names import CardFile, card_of, cards, find_card, find_group, groups
 from innkeeper.taverns.silly.install.persona import active_persona
 from innkeeper.taverns.silly.install.presets import selecting
 from innkeeper.taverns.silly.install.selected import CHAT_API, Selected
-from innkeeper.taverns.silly.install.stored import notes_of
 
 if TYPE_CHECKING:
     from innkeeper.content.chat import Chat
@@ -226,7 +226,7 @@ def _prepared(
         "tavern": "silly",
         "user": persona.fields,
         "dialect": "text" if selected.is_text else "openai",
-        "authors_note": note_fields(selected, opened.metadata),
+        "authors_note": note_fields(mapping_of(selected.extensions, "note"), opened.metadata),
         "preset": None if selected.is_text else selected.chat_settings,
         "model": None if selected.is_text else selected.model,
         "variables": selected.variables(opened.metadata),
@@ -251,9 +251,12 @@ def _prepared(
     request = request.with_(
         lorebooks=(*books, *request.lorebooks),
         injections=(*injections, *request.injections),
-        settings={**request.settings, **selected.of_character(card)},
+        settings={
+            **request.settings,
+            **selected.of_character(card),
+            **data_bank(folder, selected, opened.metadata, card),
+        },
     )
-    notes += notes_of(selected, opened.metadata, [message.extra for message in opened.chat.messages])
     return Prepared(
         request=request,
         chat=opened.chat,

@@ -14,6 +14,9 @@ from innkeeper.lore import LoreSettings
 from innkeeper.prompt import deep_merge
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.note import NoteKind
+from innkeeper.taverns.silly.extensions.memory import MemorySettings
+from innkeeper.taverns.silly.extensions.note import character_note
+from innkeeper.taverns.silly.extensions.vectors import VectorSettings
 from innkeeper.taverns.silly.install.files import SETTINGS, UserFolder
 from innkeeper.taverns.silly.install.json_values import list_of, mapping_of, text_of
 from innkeeper.taverns.silly.install.names import CardFile
@@ -97,11 +100,9 @@ class Selected:
             return {}
         tags = filter(None, map(text_of, list_of(mapping_of(self.raw, "tag_map").get(card.avatar))))
         settings: dict[str, Any] = {"character_filename": card.stem, "character_tags": tuple(tags)}
-        notes = map(mapping_of, list_of(mapping_of(self.extensions, "note").get("chara")))
-        own = next((note for note in notes if note.get("name") == card.stem), None)
+        own = character_note(mapping_of(self.extensions, "note"), card.stem)
         if own is not None:
-            note = {"text": text_of(own.get("prompt")), "use": bool(own.get("useChara"))}
-            settings["character_note"] = note | {"position": own.get("position") or 0}
+            settings["character_note"] = own
         return settings
 
     def settings(self) -> dict[str, Any]:
@@ -111,12 +112,21 @@ class Selected:
         known = (name for name in lore if name.removeprefix(_LORE_PREFIX) in LoreSettings.__struct_fields__)
         settings: dict[str, Any] = {"power_user": power, "wi_settings": {name: lore[name] for name in known}}
         settings["import_character_book"] = False
-        settings |= self.scripts()
+        settings |= self.scripts() | self.stock_extensions()
         if self.is_text:
             settings["text"] = self.text()
         elif biases := mapping_of(self.chat_settings, "bias_presets"):
             settings["bias_presets"] = biases
         return settings
+
+    def stock_extensions(self) -> dict[str, Any]:
+        """What the stock extensions that are on have stored. The summary's needs no settings to be on."""
+        kept: dict[str, Any] = {"cfg": mapping_of(self.extensions, "cfg")}
+        for name, kind in (("memory", MemorySettings), ("vectors", VectorSettings)):
+            if name not in self.disabled:
+                stored = mapping_of(self.extensions, name)
+                kept[name] = {field: stored[field] for field in kind.__struct_fields__ if field in stored}
+        return {name: fields for name, fields in kept.items() if fields or name == "memory"}
 
     def text(self) -> dict[str, Any]:
         """The templates and lengths of text completion."""
