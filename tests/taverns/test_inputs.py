@@ -202,6 +202,7 @@ SAMPLES: dict[str, Any] = {
     "ports.hooks": InMemoryHooks(),
     "ports.injections": InMemoryInjections(),
     "ports.vectors": Bm25(),
+    "ports.media": lambda _url: None,
     "ports.dialects": DIALECTS,
     "ports.warning_handler": lambda _note: None,
     "ports.random": Randomness,

@@ -137,4 +137,4 @@ def _unreplayable(state: State) -> tuple[str, ...]:
     return tuple(name for name in _DECIDING_PORTS if getattr(ports, name) is not None)
 
 
-_DECIDING_PORTS: Final = ("hooks", "injections", "random", "dialects", "token_counter", "vectors")
+_DECIDING_PORTS: Final = ("hooks", "injections", "random", "dialects", "token_counter", "vectors", "media")

@@ -369,6 +369,7 @@ _DESCRIPTIONS: Final[Mapping[str, str]] = {
     "ports.hooks": "functions before and after a build",
     "ports.injections": "injections that change while the application runs",
     "ports.vectors": "a search for passages that the chat is about",
+    "ports.media": "reads pictures and files behind the addresses in a chat",
     "ports.dialects": "dialects of your own",
     "ports.warning_handler": "is called with each warning",
     "ports.random": "another source of chance",

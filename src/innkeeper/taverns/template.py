@@ -66,6 +66,7 @@ INPUTS: Final = InputRules(
         "ports.hooks": _NO_STEP,
         "ports.injections": _NO_STEP,
         "ports.vectors": _NO_STEP,
+        "ports.media": _NO_STEP,
     },
     meta=(),
     settings=frozenset({"ranges", "client_msg_id"}),

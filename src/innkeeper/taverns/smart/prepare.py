@@ -97,6 +97,7 @@ INPUTS: Final = InputRules(
         "ports.hooks": "the smart tavern has no step that asks it",
         "ports.injections": "the smart tavern has no step that asks it",
         "ports.vectors": "the smart tavern has no step that asks it",
+        "ports.media": "the smart tavern has no step that asks it",
     },
     meta=(),
     refuses_settings=True,

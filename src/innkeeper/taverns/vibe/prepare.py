@@ -103,6 +103,7 @@ INPUTS: Final = InputRules(
         "ports.hooks": "the vibe tavern has no step that asks it",
         "ports.injections": "the vibe tavern has no step that asks it",
         "ports.vectors": "the vibe tavern has no step that asks it",
+        "ports.media": "the vibe tavern has no step that asks it",
     },
     metadata=frozenset({"scenario", "system_prompt"}),
     meta=("system_template", "post_history_template"),
