@@ -153,7 +153,7 @@ class Opening:
         """Both texts of guidance are counted; the larger one takes its tokens from the window."""
         guidance = self.inputs.guidance
         if guidance is not None:
-            texts = [self.expand(text) for text in (guidance.negative, guidance.positive)]
+            texts = [guidance.joined(parts, self.expand) for parts in (guidance.negative, guidance.positive)]
             count = Counting.of(self.state, self.inputs).lore
             self.guidance_tokens = max(count(text) for text in texts) if any(texts) else 0
             if not self.inputs.is_text:

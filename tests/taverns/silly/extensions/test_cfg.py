@@ -53,7 +53,7 @@ def test_whose_guidance(case: Case) -> None:
     """The chat's before the character's before everybody's; texts of the levels that are joined, in one order."""
     settings = {"global": case.everywhere, "chara": [case.character] if case.character else []}
     found = guidance_of(settings, case.chat, "Mira", in_group=case.in_group)
-    assert (found and (found.scale, found.negative)) == case.expected
+    assert (found and (found.scale, found.joined(found.negative, str))) == case.expected
 
 
 @pytest.mark.parametrize(

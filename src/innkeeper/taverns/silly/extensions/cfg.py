@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import IntEnum
 from typing import Any, Final
 
@@ -31,21 +31,29 @@ class GuidanceLevel(IntEnum):
 
 
 class Guidance(msgspec.Struct, frozen=True, kw_only=True):
-    """The ``scale`` that is sent, both texts as they are written, and the ``depth`` in the chat that they stand at."""
+    """The ``scale`` that is sent, the texts of each level as they are written, and the ``depth`` in the chat they stand at.
+
+    Texts are the chat's, the character's, everybody's; they are joined in the opposite order, by ``separator``.
+    """
 
     scale: float = 1
-    positive: str = ""
-    negative: str = ""
+    positive: tuple[str, ...] = ()
+    negative: tuple[str, ...] = ()
+    separator: str = "\n"
     depth: float = 1
+
+    def joined(self, texts: tuple[str, ...], expand: Callable[[str], str]) -> str:
+        """The texts as one, the macros of each replaced in their order; none of those that are empty then."""
+        return self.separator.join(filter(None, [expand(text) for text in texts][::-1]))
 
 
 Record = Mapping[str, Any]
 _SETTINGS: Final[Mapping[GuidanceLevel, tuple[str, str]]] = {
-    GuidanceLevel.GLOBAL: ("positive_prompt", "negative_prompt"),
-    GuidanceLevel.CHARACTER: ("positive_prompt", "negative_prompt"),
     GuidanceLevel.CHAT: ("cfg_positive_prompt", "cfg_negative_prompt"),
+    GuidanceLevel.CHARACTER: ("positive_prompt", "negative_prompt"),
+    GuidanceLevel.GLOBAL: ("positive_prompt", "negative_prompt"),
 }
-"""The keys of both texts; the texts are joined in this order."""
+"""The keys of both texts."""
 
 
 def guidance_of(settings: Record, metadata: Record, filename: str, *, in_group: bool) -> Guidance | None:
@@ -61,13 +69,18 @@ def guidance_of(settings: Record, metadata: Record, filename: str, *, in_group: 
     scale = records[level].get(_SCALE[level])
     listed = metadata.get("cfg_prompt_combine")
     levels = {level, *(item for item in listed if type(item) is int)} if isinstance(listed, (list, tuple)) else {level}
-    between = _separator(metadata.get("cfg_prompt_separator"))
     positive, negative = (
-        between.join(text for own in _SETTINGS if own in levels and (text := _text(records[own], _SETTINGS[own][side])))
+        tuple(text for own in _SETTINGS if own in levels and (text := _text(records[own], _SETTINGS[own][side])))
         for side in (0, 1)
     )
     number = _number(scale)
-    return Guidance(scale=1 if number is None else number, positive=positive, negative=negative, depth=_depth(metadata))
+    return Guidance(
+        scale=1 if number is None else number,
+        positive=positive,
+        negative=negative,
+        separator=_separator(metadata.get("cfg_prompt_separator")),
+        depth=_depth(metadata),
+    )
 
 
 def is_missing(settings: Record, metadata: Record, filename: str, *, in_group: bool) -> bool:

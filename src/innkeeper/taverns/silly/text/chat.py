@@ -286,9 +286,9 @@ def _run_plan_assembly(state: State, _config: NoConfig) -> None:
         work["system_again"] = lambda: expand.again("" if text.sysprompt.enabled is False else system)
     guidance = scene.inputs.guidance
     if guidance is not None:
-        work["guided"] = lambda: made.update(text=expand(guidance.positive))
+        work["guided"] = lambda: made.update(text=guidance.joined(guidance.positive, expand))
         work["guided_against"] = lambda: made.update(
-            against=expand(guidance.negative), start_against=_started(expand, start)
+            against=guidance.joined(guidance.negative, expand), start_against=_started(expand, start)
         )
     scene.order.follow(work)
     guided = guidance and Guided(
