@@ -1,5 +1,6 @@
 """What holds for every dialect and any messages: JSON out, nothing changed, nothing random, nothing dropped in silence."""
 
+import re
 from copy import deepcopy
 from typing import Any
 
@@ -109,7 +110,7 @@ def test_no_attachment_is_dropped_in_silence(talk: tuple[Message, ...]) -> None:
         for index, each in enumerate(talk):
             for attachment in each.attachments:
                 there = scalar_text(attachment.data or attachment.url or "")
-                assert index in lost or spelt(there.removeprefix("data:image/png;base64,"))[1:-1] in found
+                assert index in lost or spelt(re.sub("^data:[^,]*,", "", there))[1:-1] in found
 
 
 @settings(max_examples=60)
