@@ -38,7 +38,7 @@ from innkeeper.prompt.run.extensions import (
     InMemoryInjections,
 )
 from innkeeper.prompt.run.pipeline import NoConfig, Pipeline, Step, StepConfig
-from innkeeper.prompt.run.state import Inputs, Ports, Result, State, TokenCounter
+from innkeeper.prompt.run.state import Inputs, PassageSearch, Ports, Result, State, TokenCounter
 from innkeeper.prompt.run.variables import InMemoryVariables, StagedVariables, VariablesStore
 
 __all__ = [
@@ -75,6 +75,7 @@ __all__ = [
     "NoteKind",
     "Origin",
     "OriginAsset",
+    "PassageSearch",
     "Payload",
     "Piece",
     "Pipeline",
