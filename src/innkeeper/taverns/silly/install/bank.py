@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any
 
-from innkeeper.content.errors import MissingFileError
-from innkeeper.prompt.errors import InputError
 from innkeeper.taverns.silly.install.files import UserFolder
 from innkeeper.taverns.silly.install.json_values import list_of, mapping_of, text_of
 from innkeeper.taverns.silly.install.names import CardFile
 from innkeeper.taverns.silly.install.selected import Selected
 
 __all__ = ["data_bank"]
-
-FILES: Final = ("user", "files")
-"""The folder of attached files."""
 
 
 def data_bank(
@@ -42,10 +37,5 @@ def _listed(selected: Selected, metadata: Mapping[str, Any], card: CardFile | No
 
 def _text(folder: UserFolder, url: str) -> str | None:
     """The text behind an address such as ``/user/files/NAME``; ``None`` where there is none."""
-    name = url.removeprefix(f"/{'/'.join(FILES)}/")
-    try:
-        data = folder.data(*FILES, name) if name and name != url else None
-    except (InputError, MissingFileError) as error:
-        folder.note(f"the file cannot be read: {error.message}", at=f"{'/'.join(FILES)}/{name[:80]}")
-        return None
+    data = folder.media(url)
     return None if data is None else data.decode("utf-8-sig", errors="replace")
