@@ -127,7 +127,7 @@ def _as_rendered(state: State, plan: Plan) -> Plan:
     result, request = state.result, state.request
     return plan.with_(
         trim_report=result.trim_report,
-        tools=request.tools,
+        tools=state.tools,
         model=request.model,
         dialect=request.dialect,
         dialects=state.inputs.dialects,

@@ -64,7 +64,7 @@ def trim_state(state: State, config: TrimmingConfig) -> None:
     if room is None:
         return
     costing = config.costing(state)
-    room = room.besides(costing, state.request.tools)
+    room = room.besides(costing, state.tools)
     strategy = config.chosen(state)
     state.scratch[TRIMMING.name] = config
     result = fit_blocks(plan, strategy, costing, room, on_overflow=config.on_overflow, step=state.step)
@@ -148,7 +148,7 @@ def _measured(state: State, config: MaxTokensConfig, limit: int) -> int:
     costing = config.costing(state)
     plan = state.result.plan
     blocks = [block for block in state.result.blocks if block.enabled] if plan is None else plan.sent_blocks()
-    tools = count_tools(state.request.tools, costing.whole_counter, costing.model, costing.framing.name).tokens
+    tools = count_tools(state.tools, costing.whole_counter, costing.model, costing.framing.name).tokens
     besides = costing.framing.reply + tools
     fitted = state.scratch.get("fit")
     known = fitted if isinstance(fitted, CountedBlocks) and fitted.counts(costing, blocks) else None

@@ -102,7 +102,7 @@ def finished_plan(state: State, plan: Plan) -> Plan:
         notes=tuple(result.notes),
         options=freeze(result.options),
         stop=result.stop,
-        tools=_tools(request),
+        tools=_tools(request) if result.offers_tools else (),
         outlets=FrozenDict(result.outlets),
         greeting=result.greeting,
         greeting_index=result.greeting_index,

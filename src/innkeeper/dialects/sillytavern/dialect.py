@@ -29,6 +29,7 @@ from innkeeper.dialects.sillytavern.flat_text import convert_text
 from innkeeper.dialects.sillytavern.messages import Speakers, speakers_of
 from innkeeper.dialects.sillytavern.page import PAGE_OPTIONS, PLACES, Rule, page_options, rules_for
 from innkeeper.dialects.sillytavern.parts import PageMessages
+from innkeeper.dialects.sillytavern.post_processing import TOOLLESS_TYPES
 from innkeeper.dialects.sillytavern.request import SAMPLING, ProviderRequest, ServerConfig
 from innkeeper.dialects.sillytavern.sources import SOURCES, Source
 from innkeeper.dialects.tools import chosen
@@ -167,13 +168,12 @@ def _tool_choice(value: Any) -> Any:
 
 _NO_MODEL: Final = "OR_Website"
 """OpenRouter's name for whatever the account has chosen."""
-_TOOLLESS_TYPES: Final = ("impersonate", "quiet", "continue")
 _TOOLLESS: Final = ("perplexity",)
 
 
 def _offers(options: Mapping[str, Any], source: str, page: Mapping[str, Any], rules: Sequence[Rule]) -> bool:
     """Whether tools go along: not for generations that nobody may break into, nor with several replies."""
-    if options.get("calls_tools") is False or options.get("generation") in _TOOLLESS_TYPES or "n" in page:
+    if options.get("calls_tools") is False or options.get("generation") in TOOLLESS_TYPES or "n" in page:
         return False
     if source in _TOOLLESS or any(rule.no_tools for rule in rules):
         return False

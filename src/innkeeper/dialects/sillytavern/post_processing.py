@@ -22,7 +22,7 @@ import msgspec
 from innkeeper.dialects.report import Report, option_error
 from innkeeper.dialects.sillytavern.messages import Speakers, lead, part_text, read_chat_messages
 
-__all__ = ["MODES", "PLACEHOLDER", "Mode", "mode_named", "post_process"]
+__all__ = ["MODES", "PLACEHOLDER", "TOOLLESS_TYPES", "Mode", "mode_named", "post_process"]
 
 PLACEHOLDER: Final = "Begin."
 """What a user says who has to speak and did not."""
@@ -63,6 +63,9 @@ MODES: Final = MappingProxyType(
     }
 )
 """The modes by SillyTavern's names."""
+
+TOOLLESS_TYPES: Final = ("impersonate", "quiet", "continue")
+"""Generations that no tool call may break into."""
 
 
 def mode_named(name: str, dialect: str = "openai") -> Mode:

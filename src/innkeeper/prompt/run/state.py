@@ -125,6 +125,8 @@ class Result:
     stored: dict[str, Any] | None = None
     dialect_options: dict[str, Any] = field(default_factory=dict)
     trim_report: Any = None
+    offers_tools: bool = True
+    """Whether the request's tools go along; they are neither counted nor sent where a step says that they do not."""
     plan: Plan | None = None
 
 
@@ -140,6 +142,11 @@ class State:
     scratch: dict[str, Any] = field(default_factory=dict)
     result: Result = field(default_factory=Result)
     step: str | None = None
+
+    @property
+    def tools(self) -> tuple[Any, ...]:
+        """The definitions of the tools that are offered."""
+        return tuple(self.request.tools) if self.result.offers_tools else ()
 
     @property
     def request(self) -> BuildRequest:

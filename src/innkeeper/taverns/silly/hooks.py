@@ -58,6 +58,7 @@ class HooksConfig(StepConfig, frozen=True, kw_only=True):
 def run(state: State, _config: HooksConfig) -> None:
     """Read the inputs (hooks first), make the macro environment, expand what comes before the lore: see `order`."""
     inputs = _hooked(state, read_inputs(state))
+    state.result.offers_tools = inputs.offers_tools
     note_unused(state, inputs)
     opening = Opening(state, inputs)
     opening.order.follow(opening.stages())

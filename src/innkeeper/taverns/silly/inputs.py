@@ -12,7 +12,7 @@ from innkeeper.content.finding import Level
 from innkeeper.content.persona import Persona
 from innkeeper.content.preset import Preset
 from innkeeper.content.templates import ContextTemplate, InstructTemplate, SystemPrompt
-from innkeeper.dialects.sillytavern.post_processing import MODES
+from innkeeper.dialects.sillytavern.post_processing import MODES, TOOLLESS_TYPES
 from innkeeper.lore import LoreScope, LoreSettings, ScopedBook
 from innkeeper.prompt.data import EMPTY, freeze
 from innkeeper.prompt.determinism import Randomness
@@ -132,6 +132,11 @@ class SillyInputs(msgspec.Struct, frozen=True, kw_only=True):
         if self.is_text or preset.chat_completion_source == _TOOLLESS:
             return False
         return preset.function_calling and (mode.tools if mode is not None else not name)
+
+    @property
+    def offers_tools(self) -> bool:
+        """Whether tools are offered now: none to generations that nobody may break into."""
+        return self.calls_tools and self.type not in TOOLLESS_TYPES
 
     @property
     def is_text(self) -> bool:

@@ -188,8 +188,9 @@ def _set_options(state: State, scene: Scene, stop: tuple[str, ...], prefill: str
     more = {"max_tokens": preset.max_tokens or None, "assistant_prefill": prefill or None}
     set_options(state, preset, _SAMPLING, more)
     state.result.stop = state.result.stop or stop
-    if state.request.tools and not scene.inputs.calls_tools:
+    if state.request.tools and not scene.inputs.offers_tools:
         why = "its mode of post-processing drops them" if preset.function_calling else "function_calling is off in it"
+        why = f"a generation of the type {scene.type} calls none" if scene.inputs.calls_tools else why
         state.note(NoteKind.IGNORED, f"the preset's tools are not offered: {why}")
 
 

@@ -478,14 +478,20 @@ _FIELD_NAME: Final = re.compile("<FIELDNAME>", re.IGNORECASE)
 
 
 def chat_of(lines: Sequence[Line]) -> Callable[[], list[ChatLine]]:
-    """The chat as macros see it, made when one asks for it."""
+    """The chat as macros see it, made when one asks for it: of tool calls what is shown in their place."""
     made: list[ChatLine] = []
 
     def chat() -> list[ChatLine]:
         if len(made) != len(lines):
             made[:] = [
                 ChatLine(
-                    line.name, line.text, line.is_user, line.hidden, line.send_date, line.swipes or None, line.swipe_id
+                    line.name,
+                    line.text or line.shown,
+                    line.is_user,
+                    line.hidden or line.has_tools,
+                    line.send_date,
+                    line.swipes or None,
+                    line.swipe_id,
                 )
                 for line in lines
             ]

@@ -231,8 +231,8 @@ def _history(state: State, room: Room, assembly: Assembly) -> None:
         )
         return
     scene = scene_of(state)
-    if scene.inputs.calls_tools:
-        room.left -= tool_tokens(state.request.tools, scene.count)
+    if scene.inputs.offers_tools:  # a request without tools costs what an empty list does
+        room.left -= tool_tokens(state.tools, scene.count)
     frames: list[Opened] = []
     run_step(state, "plan_assembly", lambda: frames.append(opened_history(state)))
     opened = frames[0]
