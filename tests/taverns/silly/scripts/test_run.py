@@ -9,7 +9,7 @@ import pytest
 from innkeeper.prompt import NoteKind
 from innkeeper.prompt.errors import PipelineError, StrictModeError
 from innkeeper.prompt.plan import Plan
-from innkeeper.taverns.silly.scripts.run import run as scripts
+from innkeeper.taverns.silly.scripts import run as scripts
 from tests.taverns.silly.builds import book, build, card, contents, request, turns
 
 
