@@ -79,15 +79,16 @@ def join_pieces(parts: Iterable[Iterable[Piece]], separator: str, origin: Origin
     return tuple(joined)
 
 
-def strip_pieces(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
-    """The pieces of the same text after ``str.strip``: blanks at both ends and empty pieces are gone."""
+def strip_pieces(pieces: Iterable[Piece], *, end: bool = True) -> tuple[Piece, ...]:
+    """The pieces of the same text after ``str.strip`` (``lstrip`` without ``end``): blanks and empty pieces are gone."""
     run = [piece for piece in pieces if piece.text]
     while run and not run[0].text.strip():
         del run[0]
-    while run and not run[-1].text.strip():
+    while end and run and not run[-1].text.strip():
         del run[-1]
     if run:
         run[0] = Piece(run[0].text.lstrip(), run[0].origin)
+    if run and end:
         run[-1] = Piece(run[-1].text.rstrip(), run[-1].origin)
     return tuple(run)
 

@@ -14,6 +14,7 @@ from innkeeper.content.entry import CharacterFilter, LorebookEntry, LorePosition
 from innkeeper.content.finding import Path, shown
 from innkeeper.content.json import ABSENT
 from innkeeper.content.json.record import MAX_NUMBER, FindingCollector, as_flag, as_integer, as_number, as_role, as_text
+from innkeeper.prompt.memo import Memo
 
 __all__ = [
     "CARD_FIELDS",
@@ -198,7 +199,7 @@ class FieldTable(NamedTuple):
 
     first: Mapping[str, EntryField]
     other: Mapping[str, EntryField]
-    defaults: Mapping[str, Any]
+    defaults: dict[str, Any]
 
 
 def _table(*fields: EntryField) -> FieldTable:
@@ -272,22 +273,32 @@ def _read_card(raw: dict[str, Any], path: Path, findings: FindingCollector) -> d
 
 def _read_fields(table: FieldTable, raw: Mapping[str, Any], path: Path, findings: FindingCollector) -> dict[str, Any]:
     """The fields of a table, by a walk over what is there: most entries say less than they could."""
-    values = dict(table.defaults)
-    first, other = table.first.get, table.other.get
-    for name, value in raw.items():
+    values = table.defaults.copy()
+    value: Any
+    for name, attribute, kind, field in _shape(table, tuple(raw)):
+        value = raw[name]
         if value is None:
             continue
-        field = first(name)
-        if field is None:
-            field = other(name)
-            if field is None or raw.get(field.camel) is not None:
-                continue
-        kind = field.kind
-        if type(value) is not kind or (isinstance(value, int) and abs(value) >= MAX_NUMBER):
-            values[field.attribute] = _translated(field, value, path, findings)
-        else:
-            values[field.attribute] = value
+        if type(value) is not kind or (kind is int and abs(value) >= MAX_NUMBER):
+            if name == field.camel or raw.get(field.camel) is None:
+                values[attribute] = _translated(field, value, path, findings)
+        elif name == field.camel or raw.get(field.camel) is None:
+            values[attribute] = value
     return values
+
+
+_SHAPES: Final[Memo[tuple[int, tuple[str, ...]], tuple[tuple[str, str, type, EntryField], ...]]] = Memo(items=512)
+"""The fields that entries with the same names have: the entries of a book mostly do."""
+
+
+def _shape(table: FieldTable, names: tuple[str, ...]) -> tuple[tuple[str, str, type, EntryField], ...]:
+    """Of the names of an object those that a table knows, with what the table says of each."""
+    shape = _SHAPES.get((id(table), names))
+    if shape is None:
+        fields = ((name, table.first.get(name) or table.other.get(name)) for name in names)
+        shape = tuple((name, field.attribute, field.kind, field) for name, field in fields if field is not None)
+        _SHAPES.put((id(table), names), shape, sum(map(len, names)), alive=table)
+    return shape
 
 
 def _translated(field: EntryField, value: Any, path: Path, findings: FindingCollector) -> Any:

@@ -186,11 +186,13 @@ class Opening:
     def _message(self) -> None:
         """What the user says now: scripts for what is stored, then macros. The chat that macros see has it from here on."""
         if self.is_sent:
-            typed = self.lines[-1] if self.scripts is None else self.scripts.typed(self.lines[-1])
-            line = expanded(typed, self.expand)
-            if line.bias:
-                said = untagged(line.text)
-                line = msgspec.structs.replace(line, text=said, pieces=(), bias=self.bias, hidden=not said.strip())
+            written = self.lines[-1]
+            if written.bias and not untagged(written.text).strip():  # nothing is said besides: nobody expands it
+                line = msgspec.structs.replace(written, text="", bias=self.bias, hidden=True)
+            else:
+                line = expanded(written if self.scripts is None else self.scripts.typed(written), self.expand)
+            if line.bias and not line.hidden:
+                line = msgspec.structs.replace(line, text=untagged(line.text), pieces=(), bias=self.bias)
             self.lines = (*self.lines[:-1], line)
             self._see_lines()
             if self.scripts is not None:

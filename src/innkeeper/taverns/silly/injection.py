@@ -124,10 +124,10 @@ def _prefill(scene: Scene) -> str:
     return scene.expand(preset.assistant_prefill) if continues else ""
 
 
-def joined_depths(expand: Expander, texts: Iterable[InjectedText], *, strips: bool = True) -> Iterator[InjectedText]:
+def joined_depths(expand: Expander, texts: Iterable[InjectedText], *, end: bool = True) -> Iterator[InjectedText]:
     """Texts of one depth and role as one, by their keys, with macros replaced: from the newest depth on, by role.
 
-    ``strips``: without blank space that macros leave at the ends.
+    What macros leave blank at the beginning is not sent; with ``end``, nor at the end.
     """
     places: dict[tuple[int, str], list[InjectedText]] = {}
     for text in texts:
@@ -137,7 +137,7 @@ def joined_depths(expand: Expander, texts: Iterable[InjectedText], *, strips: bo
         pieces = in_lines(*(strip_pieces(text.pieces) for text in found))
         if 0 <= depth <= MAX_DEPTH:
             pieces = expand.pieces(pieces)
-        yield msgspec.structs.replace(found[0], pieces=strip_pieces(pieces) if strips else pieces)
+        yield msgspec.structs.replace(found[0], pieces=strip_pieces(pieces, end=end))
 
 
 ROLE_ORDER: Final = ("system", "user", "assistant")

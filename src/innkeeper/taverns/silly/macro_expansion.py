@@ -71,7 +71,7 @@ class History:
             if not room.take(unit):
                 room.omit([*(block for block in unit if block.source == "injection"), *self.rest()])
                 break
-            taken += [block for block in unit if not is_empty(block)]
+            taken += [block for block in unit if block.content or not is_empty(block)]
         room.open("chatHistory")[:0] = reversed(taken)
 
     def _units(self) -> Iterator[list[Block]]:
@@ -81,7 +81,7 @@ class History:
         if newest is None:
             return
         text = self._scene.inputs.preset.send_if_empty
-        if text and newest[0].role == "assistant":  # `sillytavern.md` 53
+        if text and newest[0].role in ("assistant", "tool"):  # `sillytavern.md` 53
             yield [message_block("user", text, "send_if_empty", "chatHistory", group="history")]
         yield newest
         yield from units

@@ -92,18 +92,17 @@ class Room:
         """Tokens of one message, counted once; none for an empty one."""
         seen = self._seen.get(id(block))
         if seen is None:
-            seen = self._seen[id(block)] = (block, self._tokens(block))
+            tokens = 0 if is_empty(block) else tokens_of(block, self._count)
+            seen = self._seen[id(block)] = (block, tokens)
         return seen[1]
 
-    def _tokens(self, block: Block) -> int:
-        if is_empty(block):
-            return 0
-        if not self._counted_by:
-            return tokens_of(block, self._count)
+    def _tokens_of_line(self, block: Block) -> int:
+        """The same for a block that is there in the next build again, as those of the chat's lines are: kept for it."""
         key = (id(block), self._counted_by)
         tokens = _TOKENS.get(key)
         if tokens is None:
-            tokens = _TOKENS.put(key, tokens_of(block, self._count), len(block.content), alive=block)
+            tokens = _TOKENS.put(key, self.tokens(block), len(block.content), alive=block)
+        self._seen[id(block)] = (block, tokens)
         return tokens
 
     def open(self, slot: str) -> list[Block]:
@@ -121,8 +120,9 @@ class Room:
         return sum(map(self.tokens, blocks)) <= self.left
 
     def take(self, blocks: Iterable[Block]) -> bool:
-        """Take room for all of them, or none and ``False`` where they do not fit."""
-        tokens = sum([self.tokens(block) for block in blocks])
+        """Take room for all of a line's messages, or none and ``False`` where they do not fit."""
+        count = self._tokens_of_line if self._counted_by else self.tokens
+        tokens = sum(map(count, blocks))
         if tokens > self.left:
             return False
         self.left -= tokens

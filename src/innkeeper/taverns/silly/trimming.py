@@ -287,7 +287,7 @@ def _finish(state: State, scene: Scene, room: Room, strategy: Strategy | None) -
     placed = room.placed()
     if scene.inputs.preset.squash_system_messages and not scene.inputs.generation.dry_run:
         placed = _squashed(state, placed)
-    sent = (block for block in placed if not is_empty(block))
+    sent = [block for block in placed if block.content or not is_empty(block)]
     finish_plan(
         state,
         (*sent, *(msgspec.structs.replace(block, enabled=False) for block in room.omitted)),

@@ -138,7 +138,7 @@ def _put_depths(state: State, scene: Scene, chat: list[Utterance]) -> None:
     compiled: TextCompiled = state.made_by("compilation")
     depths: dict[int, list[InjectedText]] = {}
     texts = (*injections.depth, *([compiled.placed] if compiled.placed else []))
-    for text in joined_depths(scene.expand, texts, strips=False):
+    for text in joined_depths(scene.expand, texts, end=False):
         if text.text and 0 <= text.depth <= MAX_DEPTH:
             depths.setdefault(text.depth, []).append(text)
     put = 0
