@@ -275,6 +275,7 @@ def _read_data(document: Document, version: CardVersion, findings: FindingCollec
     _demand_name(texts["name"], ("data", "name"))
     spec_version = Record(document.tree, (), findings).text("spec_version")
     _note_newer(spec_version, version, findings)
+    _note_depth_role(record.mapping("extensions"), findings)
     return Character(
         **texts,
         alternate_greetings=record.texts("alternate_greetings"),
@@ -292,6 +293,14 @@ def _read_data(document: Document, version: CardVersion, findings: FindingCollec
         document=document,
         findings=findings.done(),
     )
+
+
+def _note_depth_role(extensions: Mapping[str, Any], findings: FindingCollector) -> None:
+    note = extensions.get("depth_prompt")
+    role = note.get("role") if isinstance(note, dict) else None
+    if role is not None and as_role(role) is None:
+        path = ("data", "extensions", "depth_prompt", "role")
+        findings.add("unknown-role", f"{shown(role)} is not a role; read as system", path)
 
 
 def _data(tree: dict[str, Any], findings: FindingCollector) -> dict[str, Any]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
+
+import pytest
 
 from innkeeper.prompt import InMemoryInjections, NoteKind, Ports
 from tests.lore.books import entry
@@ -101,3 +103,21 @@ def test_the_note() -> None:
     note = {"text": "NOTE", "depth": 1, "role": 1, "interval": 2}
     assert "NOTE" in contents(build(history=turns("a", "b", "c"), authors_note=note))
     assert "NOTE" not in contents(build(history=turns("a"), authors_note=note))
+
+
+DEEP: Final = {"depth_prompt": {"prompt": "TEXT", "depth": 1, "role": "tool"}}
+CARD: Final = {"spec": "chara_card_v2", "spec_version": "2.0", "data": {"name": "Mira", "extensions": DEEP}}
+LORE: Final = {"uid": 0, "key": [], "constant": True, "content": "TEXT", "position": 4, "depth": 1, "role": "tool"}
+UNKNOWN: Final[dict[str, dict[str, Any]]] = {
+    "lore": {"lorebooks": [{"entries": {"0": LORE}}]},
+    "persona": {"user": {"name": "T", "description": "TEXT", "position": 4, "depth": 1, "role": "tool"}},
+    "card": {"character": CARD},
+}
+
+
+@pytest.mark.parametrize("where", UNKNOWN)
+def test_a_role_that_nobody_has(where: str) -> None:
+    """A text in the chat whose role is not one is sent as the system's, and a warning says so."""
+    plan = build(message="hi", **UNKNOWN[where])
+    assert ("system", "TEXT") in [(message.role, message.content) for message in plan.messages]
+    assert any("tool" in note.message for note in plan.warnings)

@@ -39,8 +39,6 @@ _ROLES: Final[Mapping[Any, str]] = {
     "system": "system",
     "user": "user",
     "assistant": "assistant",
-    "tool": "tool",
-    "function": "function",
     "bot": "assistant",
     "char": "assistant",
     "model": "assistant",
@@ -220,7 +218,7 @@ def as_integer(value: Any) -> int | None:
 
 
 def as_role(value: Any) -> str | None:
-    """A role from SillyTavern's numbers 0, 1, 2 (also as text) or a name in any case."""
+    """Who says a text: SillyTavern's numbers 0, 1, 2 (also as text) or a name in any case. Tools say nothing by themselves."""
     if isinstance(value, str):
         word = value.strip().lower()
         value = int(word) if word in {"0", "1", "2"} else word

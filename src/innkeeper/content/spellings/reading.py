@@ -274,12 +274,11 @@ def _read_card(raw: dict[str, Any], path: Path, findings: FindingCollector) -> d
 def _read_fields(table: FieldTable, raw: Mapping[str, Any], path: Path, findings: FindingCollector) -> dict[str, Any]:
     """The fields of a table, by a walk over what is there: most entries say less than they could."""
     values = table.defaults.copy()
-    value: Any
     for name, attribute, kind, field in _shape(table, tuple(raw)):
         value = raw[name]
         if value is None:
             continue
-        if type(value) is not kind or (kind is int and abs(value) >= MAX_NUMBER):
+        if type(value) is not kind or (kind is int and isinstance(value, int) and abs(value) >= MAX_NUMBER):
             if name == field.camel or raw.get(field.camel) is None:
                 values[attribute] = _translated(field, value, path, findings)
         elif name == field.camel or raw.get(field.camel) is None:
