@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from innkeeper.prompt import Attachment, Block, FrozenDict, Origin, Piece
@@ -14,6 +14,9 @@ CARD = Origin("character", "description")
 
 
 @given(st.lists(st.text("aZqx0 \n\u205f\u2000é", max_size=6), min_size=1, max_size=5))
+@example(["\u205f\u2000\u205f"])
+@example([" ", "\u205f\u2000\u205f"])
+@example([" ", "\u2000"])
 def test_tokens_tell_their_texts(texts: list[str]) -> None:
     """Joined tokens split into the sources of the texts in order, whatever the texts and what is between them."""
     sentinels = Sentinels(tuple(Block(role="user", content=text) for text in texts), ["Zq0x1xqZ"])

@@ -57,7 +57,8 @@ class Sentinels:
         self._taken = [*strings(payload), *(block.content for block in blocks)]
         self._salt = next(salt for salt in range(1 << 30) if not self._occurs(f"Zq{salt}x"))
         self._spaces = not self._occurs(_EDGE)
-        self._token = re.compile(rf"Zq{self._salt}x(\d+)xqZ|{_EDGE}([{_DIGITS}]+){_EDGE}")
+        blank = rf"|{_EDGE}([{_DIGITS}]+){_EDGE}" if self._spaces else ""
+        self._token = re.compile(rf"Zq{self._salt}x([0-9]+)xqZ{blank}")
         self._sources: list[Source] = []
         self._by_value: dict[str, int] = {}
         self._holders: dict[int, list[int]] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,65 @@ def test_links_that_lead_out(tmp_path: Path) -> None:
     assert "leads out of the folder" in user.notes[0].message
     assert user.json("worlds", "in.json") is not None
     assert user.json("worlds", "loop.json") is None
+
+
+@pytest.mark.parametrize("name", ["w.json", "Secrets.json"])
+def test_the_keys_are_not_opened_by_another_name(tmp_path: Path, name: str) -> None:
+    """A link to the keys is not followed, whatever it is called."""
+    root = folder(tmp_path / "user")
+    (root / "secrets.json").write_text("{}")
+    (root / "worlds" / name).symlink_to(root / "secrets.json")
+    user = UserFolder(root)
+    assert user.json("worlds", name) is None
+    assert len(user.notes) == 1
+
+
+def test_folders_outside_are_not_listed(tmp_path: Path) -> None:
+    """Of a folder that is a link out no names are read, nor of one whose name leads elsewhere."""
+    root = folder(tmp_path / "user")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "a.png").write_bytes(b"")
+    (root / "extensions").symlink_to(tmp_path / "outside")
+    user = UserFolder(root)
+    assert user.names("extensions", suffix="") == ()
+    assert "leads out of the folder" in user.notes[0].message
+    assert user.names("..", "outside", suffix="") == ()
+    assert len(user.notes) == 2
+
+
+def test_files_of_other_kinds(tmp_path: Path) -> None:
+    """A pipe is not waited for, and a folder is not a file: noted, not read."""
+    root = folder(tmp_path / "user")
+    os.mkfifo(root / "worlds" / "pipe.json")
+    (root / "worlds" / "folder.json").mkdir()
+    user = UserFolder(root)
+    assert user.json("worlds", "pipe.json") is None
+    assert user.json("worlds", "folder.json") is None
+    assert [note.message for note in user.notes] == ["this is not a regular file: it is not read"] * 2
+
+
+@pytest.mark.parametrize("method", ["is_file", "is_dir"])
+def test_what_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+    """What the system refuses to show is noted, or is an error that says so; it is not taken for missing."""
+    user = UserFolder(folder(tmp_path / "user"))
+
+    def refuse(path: Path) -> bool:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, method, refuse)
+    assert user.path("settings.json") is None or method == "is_dir"
+    assert user.names("characters", suffix=".png") == () or method == "is_file"
+    assert [note.message for note in user.notes] == ["this cannot be read: Permission denied"]
+    if method == "is_dir":
+        with pytest.raises(MissingFileError, match="Permission denied"):
+            user_folder(tmp_path)
+
+
+@pytest.mark.parametrize("path", ["x" * 5_000, "~nobody-of-this-name/x", "a\0b", "\ud800"])
+def test_paths_that_cannot_be(path: str) -> None:
+    """A path that no folder can have is a missing folder."""
+    with pytest.raises(MissingFileError):
+        user_folder(path)
 
 
 def test_damaged_json(tmp_path: Path) -> None:

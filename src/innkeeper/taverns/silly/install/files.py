@@ -6,13 +6,14 @@ leads to has to be below the folder as well. Keys (``secrets.json``) are never o
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from innkeeper.content.errors import LIMITS, Limits, MissingFileError, check_limit
-from innkeeper.content.files.reader import Reader
+from innkeeper.content.files.reader import Reader, missing_as_error
 from innkeeper.content.json.text import decode_json
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import FormatError, InputError, Where
@@ -64,23 +65,40 @@ class UserFolder:
         path = self.root.joinpath(*parts)
         try:
             if not path.is_file():
+                if path.exists():
+                    self.note("this is not a regular file: it is not read", at=shown)
                 return None
-            real = path.resolve()
-        except (OSError, RuntimeError, ValueError):
+            return path if self._is_inside(path, shown) else None
+        except (OSError, RuntimeError, ValueError) as error:
+            self._unreadable(error, shown)
             return None
+
+    def _is_inside(self, path: Path, shown: str) -> bool:
+        """Whether what a path leads to is in the folder, and is not the keys under another name."""
+        real = path.resolve()
         if not real.is_relative_to(self._real):
             self.note("this link leads out of the folder: it is not read", kind=NoteKind.LIMIT, at=shown)
-            return None
-        return path
+            return False
+        if real.name.casefold() == SECRETS:
+            self.note("this link leads to the keys of providers: it is not read", kind=NoteKind.LIMIT, at=shown)
+            return False
+        return True
+
+    def _unreadable(self, error: Exception, shown: str) -> None:
+        self.note(f"this cannot be read: {getattr(error, 'strerror', None) or error}", at=shown)
 
     def names(self, *folder: str, suffix: str) -> tuple[str, ...]:
-        """The names of files with a suffix, sorted; at most `MAX_FILES` of them."""
+        """The names of files with a suffix, sorted; at most `MAX_FILES` of them. Of a folder outside there are none."""
+        path, shown = self.root.joinpath(*folder), shorten("/".join(folder), _SHOWN)
         try:
-            found = sorted(path.name for path in self.root.joinpath(*folder).iterdir() if path.name.endswith(suffix))
-        except OSError:
+            if not path.is_dir() or not self._is_inside(path, shown):
+                return ()
+            found = sorted(file.name for file in path.iterdir() if file.name.endswith(suffix))
+        except (OSError, RuntimeError) as error:
+            self._unreadable(error, shown)
             return ()
         if len(found) > MAX_FILES:
-            self.note(f"of {len(found)} files {MAX_FILES} are looked at", kind=NoteKind.LIMIT, at="/".join(folder))
+            self.note(f"of {len(found)} files {MAX_FILES} are looked at", kind=NoteKind.LIMIT, at=shown)
         return tuple(found[:MAX_FILES])
 
     def data(self, *parts: str, size_limit: str = "file_bytes") -> bytes | None:
@@ -131,10 +149,14 @@ def user_folder(path: str | Path, user: str | None = None, *, limits: Limits = L
     ``user`` is a handle; without one it is the only user, or the default one.
 
     Raises:
-        MissingFileError: there is no such folder.
+        MissingFileError: there is no such folder, or it cannot be read.
         FormatError: no user's folder is there, or several, and ``user`` does not say which.
     """
-    base = Path(path).expanduser()
+    with missing_as_error(os.fspath(path)):
+        return _user_folder(Path(os.path.expanduser(path)), user, limits)  # noqa: PTH111 - of nobody's home it makes nothing
+
+
+def _user_folder(base: Path, user: str | None, limits: Limits) -> UserFolder:
     if not base.is_dir():
         raise MissingFileError(f"there is no folder {shorten(str(base), _SHOWN)!r}", where=Where(asset=str(base)))
     if user is None and _is_user(base):
@@ -148,7 +170,10 @@ def user_folder(path: str | Path, user: str | None = None, *, limits: Limits = L
 
 
 def _is_user(folder: Path) -> bool:
-    return (folder / SETTINGS).is_file() or sum((folder / mark).is_dir() for mark in _MARKS[1:]) == len(_MARKS) - 1
+    try:
+        return (folder / SETTINGS).is_file() or all((folder / mark).is_dir() for mark in _MARKS[1:])
+    except OSError:
+        return False
 
 
 def _users(root: Path, limits: Limits) -> Iterable[Path]:
