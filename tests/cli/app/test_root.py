@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
 
@@ -242,3 +243,29 @@ def test_each_command_of_the_table_has_help(name: str, capsys: pytest.CaptureFix
     """Every command in the table can be imported and explains itself."""
     assert main([name, "--help"]) == 0
     assert f"Usage: innkeeper {name}" in capsys.readouterr().out
+
+
+def test_stdout_closed(command: Callable[[Callable[[], Any]], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command whose stdout was closed beforehand still runs to its end."""
+    command(lambda: 3)
+    monkeypatch.setattr(sys, "stdout", None)
+    assert main(["act"]) == 3
+
+
+def test_what_the_system_refuses_is_not_a_defect(
+    command: Callable[[Callable[[], Any]], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An error of the operating system is told in its own words."""
+    command(fail_with(OSError(28, "No space left on device")))
+    assert main(["act"]) == 69
+    assert capsys.readouterr().err == "innkeeper: the system refuses: [Errno 28] No space left on device\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_stdout_full() -> None:
+    """A full disk behind stdout is said once, and Python's flush at exit adds nothing."""
+    with Path("/dev/full").open("wb") as full:
+        code = "import sys; from innkeeper.cli.app.root import main; sys.exit(main(['--version']))"
+        run = subprocess.run([sys.executable, "-c", code], stdout=full, stderr=subprocess.PIPE, check=False)
+    assert run.returncode == 69
+    assert run.stderr.decode() == "innkeeper: the system refuses: [Errno 28] No space left on device\n"

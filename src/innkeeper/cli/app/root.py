@@ -44,7 +44,8 @@ def main(args: Sequence[str] | None = None) -> int:
     _never_fail_to_print()
     try:
         code = _run(list(words))  # click takes words off the list that it is given
-        sys.stdout.flush()
+        if sys.stdout is not None:  # closed by whoever started us
+            sys.stdout.flush()
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last stop: whatever it is gets reported
         return report(error, _settings(words))
     return code
@@ -127,6 +128,8 @@ def report(error: BaseException, settings: CliSettings) -> int:
         return BROKEN_PIPE
     if isinstance(error, KeyboardInterrupt | click.Abort):
         return INTERRUPTED
+    if isinstance(error, OSError) and not _flushes():
+        _forget_stdout()
     failure = describe(error)
     if settings.debug:
         import traceback
@@ -155,6 +158,9 @@ def describe(error: BaseException) -> Failure:
         return _usage(error)
     if isinstance(error, ModuleNotFoundError) and not (error.name or "innkeeper").startswith("innkeeper"):
         return _missing(error.name or "")
+    if isinstance(error, OSError) and error.errno is not None:
+        message = f"the system refuses: {error}"[:MESSAGE_CHARS]
+        return Failure(UNAVAILABLE, message, {"kind": "unavailable", "message": message})
     message = f"{type(error).__name__}: {error}"[:MESSAGE_CHARS]
     hint = "this is a defect of Innkeeper; --debug before the command shows where"
     return Failure(INTERNAL, f"internal error: {message}\nhint: {hint}", {"kind": "internal", "message": message})
@@ -176,8 +182,18 @@ def _missing(module: str) -> Failure:
     return Failure(UNAVAILABLE, f"{message}\nhint: {hint}", facts)
 
 
+def _flushes() -> bool:
+    """Whether stdout takes what is still to be written; a closed one has nothing to take."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        return False
+    return True
+
+
 def _forget_stdout() -> None:
-    """Point stdout at nothing, so that Python's own flush at exit does not complain about the broken pipe."""
+    """Point stdout at nothing, so that Python's own flush at exit does not complain about a broken pipe or a full disk."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

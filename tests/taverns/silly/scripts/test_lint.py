@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from innkeeper.content.regex_script import RegexScripts
+from innkeeper.taverns.silly.scripts import lint
 from innkeeper.taverns.silly.scripts.lint import lint_scripts
 
 
@@ -48,3 +49,12 @@ def test_findings_of_reading_are_told() -> None:
     """What was wrong when the scripts were read is a finding as well."""
     [finding] = lint_scripts(RegexScripts.of([{}]), "settings.regex")
     assert (finding.rule, finding.path) == ("no-placement", "settings.regex[0]")
+
+
+def test_time_on_hard_texts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the time used up, scripts are still looked at, but not tried; how many is said."""
+    monkeypatch.setattr(lint, "MAX_SECONDS", 0.0)
+    scripts = [{"findRegex": "/(a+)+$/", "replaceString": "", "trimStrings": [], "placement": [1]}] * 3
+    findings = list(lint_scripts(RegexScripts.of([*scripts, {**scripts[0], "findRegex": "/(/"}]), "regex"))
+    assert [finding.rule for finding in findings] == ["dead-script", "untimed-scripts"]
+    assert findings[-1].message.startswith("4 scripts")

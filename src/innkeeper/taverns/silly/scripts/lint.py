@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from typing import Final
 
@@ -11,18 +12,27 @@ from innkeeper.content.regex_script import PatternMacros, RegexScript, RegexScri
 from innkeeper.taverns.silly.scripts.rules import Find, read_find
 from innkeeper.text.jsreplace import MAX_PATTERN, ReplaceRunner, valid
 
-__all__ = ["lint_scripts"]
+__all__ = ["MAX_SECONDS", "lint_scripts"]
 
 
 def lint_scripts(scripts: RegexScripts, path: str) -> Iterator[Finding]:
     """Findings about the scripts that are on. ``path`` is where the list stands, as ``data.extensions.regex_scripts``."""
     for finding in scripts.findings:
         yield Finding(finding.rule, finding.message, f"{path}{finding.path}", finding.level)
+    until, untimed = time.perf_counter() + MAX_SECONDS, 0
     for script in scripts.scripts:
         if not script.disabled:
-            for rule, message, level in (*_never(script), *_pattern(script)):
+            timed = time.perf_counter() < until
+            untimed += not timed
+            for rule, message, level in (*_never(script), *_pattern(script, timed=timed)):
                 yield Finding(rule, f"{script.title}: {message}", f"{path}[{script.index}]", level)
+    if untimed:
+        message = f"{untimed:,} scripts were not tried on hard texts: the {MAX_SECONDS:g} s for that are used up"
+        yield Finding("untimed-scripts", message, path, Level.INFO)
 
+
+MAX_SECONDS: Final = 10.0
+"""Seconds that the scripts of one list may take on texts made to be hard for them; further ones are not tried."""
 
 Remark = tuple[str, str, Level]
 
@@ -43,7 +53,7 @@ def _never(script: RegexScript) -> Iterator[Remark]:
         yield "dead-script", f"no message is at least {low:g} and at most {high:g} deep", Level.WARNING
 
 
-def _pattern(script: RegexScript) -> Iterator[Remark]:
+def _pattern(script: RegexScript, *, timed: bool) -> Iterator[Remark]:
     """What is wrong with a pattern that no macro decides."""
     text = script.find
     if "{{" in text and script.pattern_macros is not PatternMacros.NONE:
@@ -65,7 +75,7 @@ def _pattern(script: RegexScript) -> Iterator[Remark]:
         yield "bad-flags", message, Level.WARNING
     if len(find.pattern) > MAX_PATTERN or not valid(find):
         yield "dead-script", "JavaScript does not accept its pattern: it does nothing", Level.WARNING
-    elif pace := _pace(find):
+    elif timed and (pace := _pace(find)):
         yield pace
 
 
