@@ -188,7 +188,7 @@ class Opening:
         if self.is_sent:
             written = self.lines[-1]
             if written.bias and not untagged(written.text).strip():  # nothing is said besides: nobody expands it
-                line = msgspec.structs.replace(written, text="", bias=self.bias, hidden=True)
+                line = msgspec.structs.replace(written, text=" ", is_user=False, bias=self.bias, hidden=True)
             else:
                 line = expanded(written if self.scripts is None else self.scripts.typed(written), self.expand)
             if line.bias and not line.hidden:

@@ -296,9 +296,16 @@ def chat_lines(inputs: SillyInputs) -> tuple[Line, ...]:
 
 
 def shown_lines(inputs: SillyInputs, lines: tuple[Line, ...]) -> tuple[Line, ...]:
-    """The lines the prompt shows: without hidden ones, and without the reply that a swipe replaces."""
-    visible = tuple(line for line in lines if not line.hidden)
-    return visible[:-1] if inputs.type == "swipe" else visible
+    """The lines the prompt shows: without hidden ones, and without the reply that a swipe replaces.
+
+    Lines that only call tools are hidden, too, where calls are not sent.
+    """
+    visible = [line for line in lines if not line.hidden]
+    if inputs.type == "swipe":
+        while visible and visible[-1].has_tools and not visible[-1].text and not inputs.calls_tools:
+            visible.pop()
+        return tuple(visible[:-1])
+    return tuple(visible)
 
 
 _TAG: Final = re.compile(r"\{\{.*?\}\}", re.DOTALL)
