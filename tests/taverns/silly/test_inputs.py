@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from innkeeper.prompt import NoteKind
+from innkeeper.prompt.errors import PipelineError
 from innkeeper.prompt.message import ROLES
 from tests.taverns.silly.builds import build
 
@@ -22,3 +23,11 @@ def test_unknown_roles_are_noted() -> None:
 def test_known_roles_are_not_noted(role: str) -> None:
     """What every message may be needs no note."""
     assert not [note for note in build(history=[{"role": role, "content": "x"}]).notes if "role" in note.message]
+
+
+@pytest.mark.parametrize("value", ["x", [1], 5], ids=repr)
+@pytest.mark.parametrize("name", ["note", "cfg", "memory", "vectors"])
+def test_settings_of_extensions_are_objects(name: str, value: object) -> None:
+    """What an extension has stored is an object; anything else is an error that says which setting it is."""
+    with pytest.raises(PipelineError, match=f"{name} is an object"):
+        build(settings={name: value})

@@ -141,6 +141,9 @@ _OBJECTS: Final = (
     "character_note",
     "text",
     "cfg",
+    "memory",
+    "vectors",
+    "note",
 )
 _LISTS: Final = ("attachments", "disabled_attachments", "extensions", "character_tags", "disabled_extensions")
 _METADATA_TEXTS: Final = ("scenario", "mes_example", "system_prompt")

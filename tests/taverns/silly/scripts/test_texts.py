@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from innkeeper.content.regex_script import ScriptPlacement
-from innkeeper.prompt.errors import UnknownNameError
+from innkeeper.prompt.errors import UnknownNameError, UsageError
 from innkeeper.taverns.silly import display_text, stored_text
 from tests.taverns.silly.builds import build, card, request
 
@@ -75,3 +75,11 @@ def test_what_is_typed_is_stored() -> None:
     plan = build(message="a {{user}}", settings={"regex": [script("a", "b")]})
     assert plan.stored is not None
     assert plan.stored["message"] == "b Sam"
+
+
+@pytest.mark.parametrize("value", [None, 5, ["a"]])
+def test_what_is_not_a_text(value: Any) -> None:
+    """Anything but a text is an error of the caller's, whether scripts would run on it or not."""
+    for run in (stored_text, display_text):
+        with pytest.raises(UsageError, match="a text for scripts is text"):
+            run(request(settings={"regex": [script("a", "1")]}), value)

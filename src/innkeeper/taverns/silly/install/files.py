@@ -111,7 +111,10 @@ class UserFolder:
 
     def media(self, url: str) -> bytes | None:
         """The bytes of an attached file or a picture that a chat names by its address in the application; see `Ports.media`."""
-        parts = unquote(urlsplit(url).path).strip("/").split("/")
+        try:
+            parts = unquote(urlsplit(url).path).strip("/").split("/")
+        except ValueError:
+            return None
         if "://" in url[:_SHOWN] or tuple(parts[:2]) not in ATTACHED:
             return None
         try:

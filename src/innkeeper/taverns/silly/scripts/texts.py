@@ -10,7 +10,7 @@ import msgspec
 from innkeeper.content.regex_script import ScriptPlacement
 from innkeeper.prompt.build import start
 from innkeeper.prompt.data import EMPTY
-from innkeeper.prompt.errors import UnknownNameError
+from innkeeper.prompt.errors import UnknownNameError, UsageError
 from innkeeper.prompt.note import Note
 from innkeeper.prompt.request import BuildRequest
 from innkeeper.prompt.run.state import Ports
@@ -44,7 +44,7 @@ def stored_text(
 
     The scripts are those of the request, as far as it allows them; depths do not count. Of a text that was ``edited`` by hand
     only the scripts that run on edits change anything. Macros of the text itself stay. Raises what a build raises for its
-    inputs, and `UnknownNameError` for a placement.
+    inputs, `UnknownNameError` for a placement, and `UsageError` for what is not a text.
     """
     return _scripted(request, text, placement, ScriptUse.STORED, None, edited=edited, ports=ports)
 
@@ -76,6 +76,8 @@ def _scripted(
     ports: Ports | None,
 ) -> ScriptedText:
     what = _placement(placement)
+    if not isinstance(text, str):
+        raise UsageError(f"a text for scripts is text, not {type(text).__name__}")
     state = start(request, ports or Ports())
     inputs = read_inputs(state)
     env = environment_of(state, inputs, inputs.lines)
