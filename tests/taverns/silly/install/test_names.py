@@ -61,3 +61,14 @@ def test_damaged_cards(user: UserFolder) -> None:
     assert {one.avatar for one in cards(user)} == {"Mira.png", "Mira1.png", "b.png", "c.png", "d.png"}
     assert "characters/broken.png" in str(user.notes[0])
     assert card_of(user, "Mira.json") is None
+
+
+def test_an_unknown_name_says_what_was_passed_over(tmp_path: Path) -> None:
+    """The card that is looked for may be one that cannot be read, so the error names those."""
+    root = folder(tmp_path)
+    (root / "characters" / "Bad.png").write_bytes(b"no picture")
+    with pytest.raises(UnknownNameError) as caught:
+        find_card(UserFolder(root), "Somebody")
+    assert caught.value.hint is not None
+    assert "known: Mira; passed over: " in caught.value.hint
+    assert "characters/Bad.png" in caught.value.hint

@@ -21,6 +21,7 @@ GROUPS: Final = "groups"
 _PNG: Final = ".png"
 _JSON: Final = ".json"
 _SHOWN: Final = 20
+_NOTES: Final = 3
 
 T = TypeVar("T", "CardFile", "GroupFile")
 
@@ -111,7 +112,7 @@ def find_card(folder: UserFolder, name: str) -> CardFile:
         card = card_of(folder, f"{stem}{_PNG}")
         if card is not None:
             return card
-    return _by_name("characters", name, cards(folder))
+    return _by_name(folder, CARDS, name, cards(folder))
 
 
 def groups(folder: UserFolder) -> tuple[GroupFile, ...]:
@@ -124,10 +125,10 @@ def find_group(folder: UserFolder, name: str) -> GroupFile:
     """The group of this id, else of this name. Raises `AmbiguousNameError`, and `UnknownNameError` where there is none."""
     known = groups(folder)
     chosen = next((group for group in known if group.id == name), None)
-    return _by_name("groups", name, known) if chosen is None else chosen
+    return _by_name(folder, GROUPS, name, known) if chosen is None else chosen
 
 
-def _by_name(what: str, name: str, known: tuple[T, ...]) -> T:
+def _by_name(folder: UserFolder, what: str, name: str, known: tuple[T, ...]) -> T:
     found = [one for one in known if one.name == name] or [
         one for one in known if one.name.casefold() == name.casefold()
     ]
@@ -135,6 +136,14 @@ def _by_name(what: str, name: str, known: tuple[T, ...]) -> T:
         raise AmbiguousNameError(what, name, [one.key for one in found])
     if not found:
         error = UnknownNameError(what.removesuffix("s"), name, [one.name for one in known])
-        error.where = Where(asset=CARDS if what == "characters" else GROUPS)
+        error.where = Where(asset=what)
+        error.hint = "; ".join(filter(None, (error.hint, _passed_over(folder, what)))) or None
         raise error
     return found[0]
+
+
+def _passed_over(folder: UserFolder, what: str) -> str:
+    """What of these files could not be read, since the one that is looked for may be among them."""
+    notes = [str(note) for note in folder.notes if note.where is not None and (note.where.asset or "").startswith(what)]
+    more = f" and {len(notes) - _NOTES:,} more" if len(notes) > _NOTES else ""
+    return f"passed over: {'; '.join(notes[:_NOTES])}{more}" if notes else ""
