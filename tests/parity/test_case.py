@@ -64,3 +64,10 @@ def test_mistakes(value: Any, words: str, tmp_path: Path) -> None:
     assert caught.value.where.asset == str(path)
     with pytest.raises(FormatError, match="no such file or folder"):
         list(load_cases([tmp_path / "nowhere"]))
+
+
+def test_a_folder_without_cases(tmp_path: Path) -> None:
+    """A folder in which there is nothing to compare is a mistake, so that nothing passes for agreement."""
+    (tmp_path / "other.json").write_text("{}")
+    with pytest.raises(FormatError, match="no case in this folder"):
+        list(load_cases([tmp_path]))

@@ -46,13 +46,21 @@ class Case(msgspec.Struct, frozen=True):
 
 
 def load_cases(paths: Iterable[str | Path]) -> Iterator[Case]:
-    """Every case of the files, and of the ``*.json`` files below the folders. Raises `FormatError` naming the file."""
+    """Every case of the files, and of the ``*.json`` files below the folders.
+
+    Raises `FormatError` naming the file, or the folder in which there is no case.
+    """
     for path in paths:
         root = Path(path)
         if not root.exists():
             raise FormatError("no such file or folder", where=Where(asset=str(path)))
+        is_empty = root.is_dir()
         for file in sorted(root.rglob("*.json")) if root.is_dir() else [root]:
-            yield from _cases_of(file, explicit=not root.is_dir())
+            for case in _cases_of(file, explicit=not root.is_dir()):
+                is_empty = False
+                yield case
+        if is_empty:
+            raise FormatError("there is no case in this folder", where=Where(asset=str(path)))
 
 
 def _cases_of(file: Path, *, explicit: bool) -> Iterator[Case]:
