@@ -88,3 +88,10 @@ def test_costs_nothing() -> None:
     done = subprocess.run([sys.executable, "-S", "-c", script], check=True, capture_output=True, text=True, env=env)
     assert done.stdout.splitlines() == ["innkeeper.lazy innkeeper.moved innkeeper.version", "False"]
     assert not MOVED.keys() & set(MOVED.values())
+
+
+def test_a_name_that_was_taught() -> None:
+    """An error that has been merged with its kin is still caught under the name that documentation taught."""
+    from innkeeper.content import AssetError, CardError
+
+    assert CardError is AssetError

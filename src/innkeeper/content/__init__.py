@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from innkeeper.content.entry import split_decorators as split_decorators
     from innkeeper.content.errors import LIMITS as LIMITS
     from innkeeper.content.errors import AssetError as AssetError
+    from innkeeper.content.errors import CardError as CardError
     from innkeeper.content.errors import DamagedFileError as DamagedFileError
     from innkeeper.content.errors import JsonError as JsonError
     from innkeeper.content.errors import Limits as Limits
@@ -96,6 +97,7 @@ _HOMES: Final = {
     "Asset": "card_versions",
     "BadLine": "chat",
     "AssetError": "errors",
+    "CardError": "errors",
     "CardFile": "files.format",
     "CardVersion": "card_versions",
     "WrongKindError": "errors",
@@ -180,6 +182,7 @@ __all__ = [
     "Asset",
     "AssetError",
     "BadLine",
+    "CardError",
     "CardFile",
     "CardVersion",
     "Character",

@@ -13,6 +13,7 @@ __all__ = [
     "LIMITS",
     "LOST_CARD",
     "AssetError",
+    "CardError",
     "DamagedFileError",
     "JsonError",
     "Limits",
@@ -54,6 +55,10 @@ class AssetError(FormatError):
 
     ``where`` says which line or part of it, the hint what such an asset looks like.
     """
+
+
+CardError = AssetError
+"""What the error of a card was called; earlier documentation taught the name."""
 
 
 class WrongKindError(UnsupportedError):
