@@ -14,9 +14,9 @@ from innkeeper.prompt.errors import UnknownNameError, UsageError
 from innkeeper.prompt.note import Note
 from innkeeper.prompt.request import BuildRequest
 from innkeeper.prompt.run.state import Ports
+from innkeeper.taverns.silly.environment import environment_of
 from innkeeper.taverns.silly.expansion import Expander
 from innkeeper.taverns.silly.inputs import read_inputs
-from innkeeper.taverns.silly.scene import environment_of
 from innkeeper.taverns.silly.scripts.run import ScriptUse, scripts_of
 
 __all__ = ["ScriptedText", "display_text", "stored_text"]

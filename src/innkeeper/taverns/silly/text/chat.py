@@ -19,6 +19,7 @@ from innkeeper.prompt.block import Origin
 from innkeeper.prompt.data import thaw
 from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import State
+from innkeeper.taverns.silly.card_texts import ANY_TEXT
 from innkeeper.taverns.silly.expansion import Expander, origin_of
 from innkeeper.taverns.silly.injection import MAX_DEPTH, InjectedText, Injections, joined_depths
 from innkeeper.taverns.silly.inputs import TextSettings
@@ -30,7 +31,7 @@ from innkeeper.taverns.silly.plan_assembly import (
     resolve_greeting,
     set_options,
 )
-from innkeeper.taverns.silly.scene import ANY_TEXT, Scene, reasoned, scene_of
+from innkeeper.taverns.silly.scene import Scene, reasoned, scene_of
 from innkeeper.taverns.silly.text.story import (
     NOBODY,
     InstructMode,

@@ -1,0 +1,113 @@
+"""Typed: the chat as a generation finds it: what the user says now, how a reply is asked to begin, which lines are shown.
+
+New input is appended, a reply to regenerate or to swipe is left out (`sillytavern.md` 2, 53), hidden lines are not shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from innkeeper.macros.handlebars.syntax import parse
+from innkeeper.macros.handlebars.tree import Literal, MustacheStatement
+from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.taverns.silly.expansion import Expander, text_of
+from innkeeper.taverns.silly.inputs import SillyInputs
+from innkeeper.taverns.silly.line import Line
+from innkeeper.text.javascript.values import text_of as text_of_value
+
+__all__ = ["as_typed", "bias_text", "chat_lines", "expanded", "shown_lines", "untagged"]
+
+
+def as_typed(text: str) -> str:
+    """A text as the text field of a page has it, where line breaks are of one kind."""
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def chat_lines(inputs: SillyInputs) -> tuple[Line, ...]:
+    """The chat as this generation finds it: new input appended, a reply to regenerate taken away (`sillytavern.md` 2, 53)."""
+    lines = inputs.lines
+    if inputs.type == "regenerate" and lines and not lines[-1].is_user:
+        lines = lines[:-1]
+    text = as_typed(inputs.message)
+    if not text and inputs.type == "normal":
+        text = inputs.preset.send_if_empty.strip() if not inputs.is_text else ""
+    if not text or inputs.type not in ("normal", "continue"):
+        return lines
+    bias = typed_bias(text) if inputs.type == "normal" else None
+    new = bool(inputs.message)
+    return (*lines, Line(index=len(lines), name=inputs.user, text=text, is_user=True, is_new=new, bias=bias or ""))
+
+
+def shown_lines(inputs: SillyInputs, lines: tuple[Line, ...]) -> tuple[Line, ...]:
+    """The lines the prompt shows: without hidden ones, and without the reply that a swipe replaces.
+
+    Lines that only call tools are hidden, too, where calls are not sent.
+    """
+    visible = [line for line in lines if not line.hidden]
+    if inputs.type == "swipe":
+        while visible and visible[-1].has_tools and not visible[-1].text and not inputs.calls_tools:
+            visible.pop()
+        return tuple(visible[:-1])
+    return tuple(visible)
+
+
+_TAG: Final = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+_HELPERS: Final = frozenset({"bias", "if", "unless", "each", "with", "lookup", "log"})
+
+
+def typed_bias(text: str) -> str | None:
+    """The beginning of the reply that a typed text asks for, as ``{{bias "Well,"}}``; ``None`` where nobody asks.
+
+    It is read as a Handlebars template: one that is none, or calls what does not exist, asks for nothing.
+
+    >>> typed_bias('Go on. {{bias "Well,"}}'), typed_bias("Go on."), typed_bias('{{.x = 3}} {{bias "Well,"}}')
+    (' Well,', None, None)
+    """
+    if "bias" not in text or "{{" not in text:
+        return None
+    try:
+        calls = [
+            node.call for node in parse(text).body if isinstance(node, MustacheStatement) and node.call is not None
+        ]
+    except InnkeeperError:
+        return None
+    names = [(".".join(call.path.parts), call) for call in calls]
+    if any(call.params and name not in _HELPERS for name, call in names):
+        return None
+    wanted = [call.params[0] if call.params else None for name, call in names if name == "bias"]
+    return f" {' '.join(map(_shown, wanted))}" if wanted else None
+
+
+def _shown(value: object) -> str:
+    return text_of_value(value.value) if isinstance(value, Literal) else ""
+
+
+def untagged(text: str) -> str:
+    """What is said beside the beginning of a reply: without anything in double braces. Nothing is kept as a space."""
+    return _TAG.sub("", text).strip() or " "
+
+
+def bias_text(inputs: SillyInputs, lines: Sequence[Line]) -> str:
+    """The beginning of the reply that the user wants, as it is written; none where the user speaks or a message is continued.
+
+    It is the one kept with the newest line that is the user's, the narrator's or hidden, unless something is said now; else
+    the setting. The line that a swipe replaces does not count.
+    """
+    if inputs.type in ("continue", "impersonate"):
+        return ""
+    earlier = lines[:-1] if inputs.type == "swipe" else lines
+    line = next((line for line in reversed(earlier) if line.is_user or line.narrator or line.hidden), None)
+    own = line.bias if line is not None and (line.is_new or not inputs.message) else ""
+    return own if own.strip() or (line is not None and line.is_new and own) else inputs.power.user_prompt_bias
+
+
+def expanded(line: Line, expand: Expander) -> Line:
+    """The line with its macros replaced."""
+    if expand.is_settled(line.text):
+        return line
+    pieces = expand.written(line.text, line.origin)
+    return msgspec.structs.replace(line, text=text_of(pieces), pieces=pieces)
