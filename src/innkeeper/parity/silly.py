@@ -85,7 +85,7 @@ def _tokenizer(given: Mapping[str, Any]) -> str:
 
     ``counted_by`` in a case names another where the source's own may not be shipped and no count is expected.
     """
-    from innkeeper.taverns.silly.room import BY_SOURCE
+    from innkeeper.taverns.silly.chat.room import BY_SOURCE
 
     if given.get("counted_by"):
         return str(given["counted_by"])

@@ -17,7 +17,7 @@ from innkeeper.dialects.options import Table, apply, as_is, neutral
 from innkeeper.dialects.providers.openai import definition, response_format
 from innkeeper.dialects.report import Report
 from innkeeper.dialects.sillytavern.bodies.ai21 import convert_ai21
-from innkeeper.dialects.sillytavern.bodies.chat import mark_prefix
+from innkeeper.dialects.sillytavern.bodies.chat import convert_text, mark_prefix
 from innkeeper.dialects.sillytavern.bodies.claude import convert_claude
 from innkeeper.dialects.sillytavern.bodies.cohere import convert_cohere
 from innkeeper.dialects.sillytavern.bodies.google import convert_google
@@ -25,7 +25,6 @@ from innkeeper.dialects.sillytavern.bodies.mistral import convert_mistral
 from innkeeper.dialects.sillytavern.bodies.xai import convert_xai
 from innkeeper.dialects.sillytavern.conversion import ChatConversion, RawMessage, Texts
 from innkeeper.dialects.sillytavern.endpoints import Endpoint, endpoint_of
-from innkeeper.dialects.sillytavern.flat_text import convert_text
 from innkeeper.dialects.sillytavern.messages import Speakers, speakers_of
 from innkeeper.dialects.sillytavern.page import PAGE_OPTIONS, PLACES, Rule, page_options, rules_for
 from innkeeper.dialects.sillytavern.parts import PageMessages

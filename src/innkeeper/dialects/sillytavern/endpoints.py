@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from innkeeper.dialects.sillytavern.bodies.chat import is_text_model
 from innkeeper.dialects.sillytavern.bodies.claude import Traits
 from innkeeper.dialects.sillytavern.bodies.custom import included
-from innkeeper.dialects.sillytavern.flat_text import is_text_model
 from innkeeper.dialects.sillytavern.request import ProviderRequest
 from innkeeper.prompt.errors import ConfigError
 

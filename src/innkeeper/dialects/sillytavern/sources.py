@@ -20,6 +20,8 @@ from innkeeper.dialects.sillytavern.bodies.chat import (
     PENALTIES,
     chat_body,
     closed_tools,
+    convert_text,
+    is_text_model,
     mark_prefix,
     spoken_audio,
 )
@@ -39,7 +41,6 @@ from innkeeper.dialects.sillytavern.effort import (
     nanogpt_effort,
     switch,
 )
-from innkeeper.dialects.sillytavern.flat_text import convert_text, is_text_model
 from innkeeper.dialects.sillytavern.json_schema import asked_in_words, schema_fields
 from innkeeper.dialects.sillytavern.request import ProviderRequest
 

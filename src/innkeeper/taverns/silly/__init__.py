@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.prompt import BuildRequest, Pipeline, Ports
 from innkeeper.prompt.build import start
-from innkeeper.taverns.silly.compilation import COMPILATION
+from innkeeper.taverns.silly.chat.compilation import COMPILATION
+from innkeeper.taverns.silly.chat.macro_expansion import MACRO_EXPANSION
+from innkeeper.taverns.silly.chat.plan_assembly import PLAN_ASSEMBLY
+from innkeeper.taverns.silly.chat.prompts import ENTRIES, PINNED_GROUPS
+from innkeeper.taverns.silly.chat.trimming import TRIMMING
 from innkeeper.taverns.silly.hooks import HOOKS
 from innkeeper.taverns.silly.injection import INJECTION
 from innkeeper.taverns.silly.inputs import INPUTS
 from innkeeper.taverns.silly.lore import LORE
-from innkeeper.taverns.silly.macro_expansion import MACRO_EXPANSION
-from innkeeper.taverns.silly.plan_assembly import PLAN_ASSEMBLY
-from innkeeper.taverns.silly.prompts import ENTRIES, PINNED_GROUPS
 from innkeeper.taverns.silly.scripts.texts import ScriptedText, display_text, stored_text
 from innkeeper.taverns.silly.text import TEXT_PIPELINE
-from innkeeper.taverns.silly.trimming import TRIMMING
 from innkeeper.taverns.tavern import Tavern
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from innkeeper.prompt.note import Note
 from innkeeper.prompt.run.state import State
 from innkeeper.taverns.assets import assets_of
 from innkeeper.taverns.silly.inputs import Group, SillyInputs
-from innkeeper.taverns.silly.line import Line
-from innkeeper.taverns.silly.typed import as_typed
+from innkeeper.taverns.silly.lines.line import Line
+from innkeeper.taverns.silly.lines.typed import as_typed
 
 __all__ = ["SENT", "chat_of", "environment_fields", "environment_of"]
 

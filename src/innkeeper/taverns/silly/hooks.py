@@ -20,18 +20,18 @@ from innkeeper.prompt.run.extensions import HookContext, settled
 from innkeeper.prompt.run.pipeline import Step, StepConfig
 from innkeeper.prompt.run.state import State
 from innkeeper.taverns.silly.card_texts import CardTexts, card_texts, member_depth_prompts, separator_of
+from innkeeper.taverns.silly.chat.room import Counting, tokens_of
 from innkeeper.taverns.silly.environment import chat_of, environment_of
 from innkeeper.taverns.silly.expansion import Expander, Pieces
 from innkeeper.taverns.silly.extensions.recall import NOTHING, Search, recall, search_of, shortened
 from innkeeper.taverns.silly.inputs import SillyInputs, inputs_with, read_inputs
-from innkeeper.taverns.silly.line import Line, spoken_lines
-from innkeeper.taverns.silly.media import MediaRoom
+from innkeeper.taverns.silly.lines.line import Line, spoken_lines
+from innkeeper.taverns.silly.lines.media import MediaRoom
+from innkeeper.taverns.silly.lines.typed import bias_text, chat_lines, expanded, shown_lines, untagged
 from innkeeper.taverns.silly.order import CHAT_ORDER, TEXT_ORDER, Order
-from innkeeper.taverns.silly.room import Counting, tokens_of
 from innkeeper.taverns.silly.scene import ReasoningFrame, Scene, reasoning_frames, scene_of
 from innkeeper.taverns.silly.scripts.run import scripts_of
 from innkeeper.taverns.silly.settings import DEFAULT_PROFILE, note_unused
-from innkeeper.taverns.silly.typed import bias_text, chat_lines, expanded, shown_lines, untagged
 
 __all__ = ["HOOKS", "recount"]
 

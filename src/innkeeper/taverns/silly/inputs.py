@@ -27,7 +27,8 @@ from innkeeper.taverns.silly.extensions.cfg import Guidance, guidance_of, is_mis
 from innkeeper.taverns.silly.extensions.memory import MemorySettings
 from innkeeper.taverns.silly.extensions.note import character_note, note_fields
 from innkeeper.taverns.silly.extensions.vectors import BankFile, VectorSettings, bank_files
-from innkeeper.taverns.silly.line import Line, lines_of
+from innkeeper.taverns.silly.lines.line import Line, lines_of
+from innkeeper.taverns.silly.lines.speakers import choose_speakers
 from innkeeper.taverns.silly.settings import (
     CharacterNote,
     Generation,
@@ -38,7 +39,6 @@ from innkeeper.taverns.silly.settings import (
     compat_of,
     read_settings,
 )
-from innkeeper.taverns.silly.speakers import choose_speakers
 
 __all__ = ["INPUTS", "Group", "SillyInputs", "TextSettings", "inputs_with", "read_inputs"]
 

@@ -21,7 +21,7 @@ from innkeeper.macros.engine.syntax import Run, Tag, parse
 from innkeeper.macros.silly.legacy import NAMES as LEGACY
 from innkeeper.macros.silly.modern import PACK
 from innkeeper.prompt.text import shorten
-from innkeeper.taverns.silly.prompts import DEFAULT_ORDER, MARKERS
+from innkeeper.taverns.silly.chat.prompts import DEFAULT_ORDER, MARKERS
 
 __all__ = [
     "lint_book_macros",

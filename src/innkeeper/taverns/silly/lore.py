@@ -24,12 +24,12 @@ from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import State
 from innkeeper.taverns.assets import assets_of
 from innkeeper.taverns.silly.card_texts import ANY_TEXT, separator_of
+from innkeeper.taverns.silly.chat.room import Counting
 from innkeeper.taverns.silly.expansion import Pieces, text_of
 from innkeeper.taverns.silly.extensions.recall import searched_lore
-from innkeeper.taverns.silly.line import Line, spoken_lines
-from innkeeper.taverns.silly.room import Counting
+from innkeeper.taverns.silly.lines.line import Line, spoken_lines
+from innkeeper.taverns.silly.lines.typed import as_typed
 from innkeeper.taverns.silly.scene import Scene, depth_prompts, reasoned, scene_of
-from innkeeper.taverns.silly.typed import as_typed
 
 __all__ = [
     "LORE",

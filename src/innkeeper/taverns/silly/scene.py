@@ -20,8 +20,8 @@ from innkeeper.taverns.silly.card_texts import CardTexts
 from innkeeper.taverns.silly.expansion import Expander, Pieces
 from innkeeper.taverns.silly.extensions.recall import NOTHING, Recall
 from innkeeper.taverns.silly.inputs import SillyInputs
-from innkeeper.taverns.silly.line import Line
-from innkeeper.taverns.silly.media import MediaRoom
+from innkeeper.taverns.silly.lines.line import Line
+from innkeeper.taverns.silly.lines.media import MediaRoom
 from innkeeper.taverns.silly.order import Order
 from innkeeper.taverns.silly.scripts.run import Scripts
 

@@ -10,7 +10,7 @@ import pytest
 from innkeeper.content.chat import Chat
 from innkeeper.prompt import NoteKind
 from innkeeper.taverns.silly.extensions.memory import Builder, MemorySettings, due, summary_injection, summary_request
-from innkeeper.taverns.silly.line import Line
+from innkeeper.taverns.silly.lines.line import Line
 from tests.taverns.silly.builds import build, contents
 
 

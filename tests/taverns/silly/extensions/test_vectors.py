@@ -22,7 +22,7 @@ from innkeeper.taverns.silly.extensions.vectors import (
     query_of,
     recalled,
 )
-from innkeeper.taverns.silly.line import Line
+from innkeeper.taverns.silly.lines.line import Line
 from tests.taverns.silly.builds import build, contents
 
 

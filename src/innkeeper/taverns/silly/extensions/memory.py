@@ -17,7 +17,7 @@ import msgspec
 
 from innkeeper.prompt.run.extensions import Injection
 from innkeeper.taverns.silly.extensions.injections import filled, injection_of
-from innkeeper.taverns.silly.line import Line
+from innkeeper.taverns.silly.lines.line import Line
 
 __all__ = ["SUMMARY_KEY", "Builder", "MemorySettings", "SummaryRequest", "due", "summary_injection", "summary_request"]
 

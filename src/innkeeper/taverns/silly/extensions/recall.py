@@ -24,7 +24,7 @@ from innkeeper.taverns.silly.extensions.vectors import (
     query_of,
     recalled,
 )
-from innkeeper.taverns.silly.line import Line
+from innkeeper.taverns.silly.lines.line import Line
 
 if TYPE_CHECKING:
     from innkeeper.lore.compiled import CompiledEntry

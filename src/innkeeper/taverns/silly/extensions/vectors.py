@@ -17,7 +17,7 @@ import msgspec
 
 from innkeeper.prompt.run.extensions import Injection
 from innkeeper.taverns.silly.extensions.injections import filled, injection_of
-from innkeeper.taverns.silly.line import Line
+from innkeeper.taverns.silly.lines.line import Line
 
 if TYPE_CHECKING:
     from innkeeper.lore.compiled import CompiledEntry

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from innkeeper.prompt.errors import InputError
 from innkeeper.prompt.note import NoteKind
-from innkeeper.taverns.silly.install.files import UserFolder
-from innkeeper.taverns.silly.install.json_values import list_of, mapping_of, text_of
+from innkeeper.taverns.silly.install.files import UserFolder, list_of, mapping_of, text_of
 from innkeeper.taverns.silly.install.names import CardFile
 from innkeeper.taverns.silly.install.selected import Selected
 

@@ -12,8 +12,7 @@ from innkeeper.content.chat_message import ChatMessage
 from innkeeper.prompt.errors import UnknownNameError, Where
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.prompt.request import BuildRequest
-from innkeeper.taverns.silly.install.files import UserFolder
-from innkeeper.taverns.silly.install.json_values import mapping_of, text_of
+from innkeeper.taverns.silly.install.files import UserFolder, mapping_of, text_of
 from innkeeper.taverns.silly.install.names import CardFile, GroupFile
 
 __all__ = [

@@ -20,7 +20,25 @@ from innkeeper.prompt.errors import FormatError, InputError, Where
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.prompt.text import shorten
 
-__all__ = ["SETTINGS", "UserFolder", "user_folder"]
+__all__ = ["SETTINGS", "UserFolder", "list_of", "mapping_of", "text_of", "user_folder"]
+
+
+def mapping_of(value: Any, *path: str) -> Mapping[str, Any]:
+    """The object at a path of objects; an empty one where there is none."""
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value if isinstance(value, Mapping) else {}
+
+
+def list_of(value: Any) -> list[Any]:
+    """A list, or an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def text_of(value: Any) -> str:
+    """A text, or an empty one."""
+    return value if isinstance(value, str) else ""
+
 
 SETTINGS: Final = "settings.json"
 """The file that everything selected is in."""

@@ -14,12 +14,11 @@ from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.request import BuildRequest
 from innkeeper.taverns.silly.inputs import Group
 from innkeeper.taverns.silly.install.chats import OpenChat
-from innkeeper.taverns.silly.install.files import UserFolder
-from innkeeper.taverns.silly.install.json_values import list_of
+from innkeeper.taverns.silly.install.files import UserFolder, list_of
 from innkeeper.taverns.silly.install.names import CardFile, GroupFile
-from innkeeper.taverns.silly.line import lines_of
+from innkeeper.taverns.silly.lines.line import lines_of
+from innkeeper.taverns.silly.lines.speakers import choose_speakers
 from innkeeper.taverns.silly.settings import GroupSettings
-from innkeeper.taverns.silly.speakers import choose_speakers
 
 __all__ = ["OpenGroup", "greet", "open_group"]
 

@@ -6,7 +6,7 @@ notes of what the files hold that is not carried along.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -20,7 +20,6 @@ from innkeeper.prompt.errors import InnkeeperError, UsageError, Where
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.prompt.request import BuildRequest
 from innkeeper.taverns.silly.extensions.note import note_fields
-from innkeeper.taverns.silly.install.bank import data_bank
 from innkeeper.taverns.silly.install.books import lorebooks
 from innkeeper.taverns.silly.install.chats import (
     OpenChat,
@@ -30,19 +29,46 @@ from innkeeper.taverns.silly.install.chats import (
     resolve_greeting,
     script_injections,
 )
-from innkeeper.taverns.silly.install.files import SETTINGS, UserFolder, user_folder
+from innkeeper.taverns.silly.install.files import SETTINGS, UserFolder, list_of, mapping_of, text_of, user_folder
 from innkeeper.taverns.silly.install.groups import OpenGroup, greet, open_group
-from innkeeper.taverns.silly.install.json_values import list_of, mapping_of, text_of
 from innkeeper.taverns.silly.install.names import CardFile, card_of, cards, find_card, find_group, groups
 from innkeeper.taverns.silly.install.persona import active_persona
-from innkeeper.taverns.silly.install.presets import selecting
-from innkeeper.taverns.silly.install.selected import CHAT_API, Selected
+from innkeeper.taverns.silly.install.selected import CHAT_API, Selected, selecting
 
 if TYPE_CHECKING:
     from innkeeper.content.chat import Chat
     from innkeeper.prompt import Plan, Ports
 
-__all__ = ["Contents", "Install", "Prepared"]
+__all__ = ["Contents", "Install", "Prepared", "data_bank"]
+
+
+def data_bank(
+    folder: UserFolder, selected: Selected, metadata: Mapping[str, Any], card: CardFile | None
+) -> dict[str, Any]:
+    """The setting ``attachments``, each file with its text; nothing where the vector storage does not search files.
+
+    Those of all chats come first, then the chat's, then the character's, without those that are switched off.
+    """
+    if "vectors" in selected.disabled or not mapping_of(selected.extensions, "vectors").get("enabled_files"):
+        return {}
+    off = set(map(text_of, list_of(selected.extensions.get("disabled_attachments"))))
+    files = [file for file in _listed(selected, metadata, card) if text_of(file.get("url")) not in off]
+    return (
+        {"attachments": [{**file, "text": _text(folder, text_of(file.get("url")))} for file in files]} if files else {}
+    )
+
+
+def _listed(selected: Selected, metadata: Mapping[str, Any], card: CardFile | None) -> Iterator[Mapping[str, Any]]:
+    of_character = mapping_of(selected.extensions, "character_attachments").get(card.avatar) if card else None
+    for files in (selected.extensions.get("attachments"), metadata.get("attachments"), of_character):
+        yield from filter(None, map(mapping_of, list_of(files)))
+
+
+def _text(folder: UserFolder, url: str) -> str | None:
+    """The text behind an address such as ``/user/files/NAME``; ``None`` where there is none."""
+    data = folder.media(url)
+    return None if data is None else data.decode("utf-8-sig", errors="replace")
+
 
 _SHOWN: Final = 30
 

@@ -11,8 +11,7 @@ from innkeeper.content.character import Character
 from innkeeper.content.files.loading import load_character
 from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UsageError, Where
 from innkeeper.prompt.text import shorten
-from innkeeper.taverns.silly.install.files import UserFolder
-from innkeeper.taverns.silly.install.json_values import list_of, text_of
+from innkeeper.taverns.silly.install.files import UserFolder, list_of, text_of
 
 __all__ = ["AmbiguousNameError", "CardFile", "GroupFile", "card_of", "cards", "find_card", "find_group", "groups"]
 

@@ -11,8 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.prompt.note import NoteKind
-from innkeeper.taverns.silly.install.files import SETTINGS, UserFolder
-from innkeeper.taverns.silly.install.json_values import list_of, mapping_of, text_of
+from innkeeper.taverns.silly.install.files import SETTINGS, UserFolder, list_of, mapping_of, text_of
 from innkeeper.taverns.silly.install.selected import Selected
 
 __all__ = ["ActivePersona", "active_persona"]

@@ -6,25 +6,61 @@ chosen, and from then on its own copy.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from innkeeper.content.preset import Preset
 from innkeeper.lore import LoreSettings
-from innkeeper.prompt import deep_merge
-from innkeeper.prompt.data import EMPTY
+from innkeeper.prompt import deep_merge as prompt_deep_merge
+from innkeeper.prompt.data import EMPTY, deep_merge
+from innkeeper.prompt.errors import UnknownNameError, Where
 from innkeeper.prompt.note import NoteKind
 from innkeeper.taverns.silly.extensions.memory import MemorySettings
 from innkeeper.taverns.silly.extensions.note import character_note
 from innkeeper.taverns.silly.extensions.vectors import VectorSettings
-from innkeeper.taverns.silly.install.files import SETTINGS, UserFolder
-from innkeeper.taverns.silly.install.json_values import list_of, mapping_of, text_of
+from innkeeper.taverns.silly.install.files import SETTINGS, UserFolder, list_of, mapping_of, text_of
 from innkeeper.taverns.silly.install.names import CardFile
 from innkeeper.taverns.silly.install.tokenizers import chat_tokenizer, text_tokenizer
 from innkeeper.taverns.silly.settings import PowerUser
 from innkeeper.tokens import SILLYTAVERN_TOKENIZERS
 
-__all__ = ["CHAT_API", "Selected"]
+__all__ = ["CHAT_API", "Selected", "selecting"]
+
+_JSON: Final = ".json"
+_CHAT: Final = ("OpenAI Settings", "reasoning")
+_TEXT: Final = ("TextGen Settings", "instruct", "context", "sysprompt", "reasoning")
+_LENGTHS: Final[Mapping[str, str]] = {"genamt": "amount_gen", "max_length": "max_context"}
+
+
+def selecting(folder: UserFolder, names: Iterable[str], *, is_text: bool) -> dict[str, Any]:
+    """The settings that change when these are selected, in the shape of ``settings.json``. Raises `UnknownNameError`."""
+    changes: dict[str, Any] = {}
+    for name in names:
+        stem = name.removesuffix(_JSON)
+        places = _TEXT if is_text else _CHAT
+        known = {place: folder.names(place, suffix=_JSON) for place in places}
+        found = [place for place in places if f"{stem}{_JSON}" in known[place]]
+        if not found:
+            names_here = {file.removesuffix(_JSON) for files in known.values() for file in files}
+            error = UnknownNameError("preset", name, sorted(names_here))
+            error.where = Where(asset=", ".join(places))
+            raise error
+        for place in found:
+            changes = deep_merge(changes, _selected(place, stem, folder.json(place, f"{stem}{_JSON}") or {}))
+    return changes
+
+
+def _selected(place: str, name: str, preset: Mapping[str, Any]) -> dict[str, Any]:
+    """What selecting one changes."""
+    if place == "OpenAI Settings":
+        return {"oai_settings": {**preset, "preset_settings_openai": name}}
+    if place == "TextGen Settings":
+        lengths = {key: preset[own] for own, key in _LENGTHS.items() if own in preset}
+        return {"textgenerationwebui_settings": {**preset, "preset": name}, **lengths}
+    if place in ("sysprompt", "reasoning"):
+        return {"power_user": {place: {**preset, "name": name}}}
+    return {"power_user": {place: {**preset, "preset": name}}}
+
 
 CHAT_API: Final = "openai"
 """SillyTavern's name for all chat completion."""
@@ -51,7 +87,7 @@ class Selected:
         if raw is None:
             folder.note("there are no settings: defaults are used", kind=NoteKind.FALLBACK, at=SETTINGS)
         self.changes = changes
-        self.raw: Mapping[str, Any] = deep_merge(raw or {}, changes)
+        self.raw: Mapping[str, Any] = prompt_deep_merge(raw or {}, changes)
         self.power = mapping_of(self.raw, "power_user")
         self.extensions = mapping_of(self.raw, "extension_settings")
         self.chat_settings = mapping_of(self.raw, "oai_settings")

@@ -17,7 +17,7 @@ from innkeeper.content.regex_script import RegexScript, ScriptPlacement
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.note import NoteKind
-from innkeeper.taverns.silly.line import Line
+from innkeeper.taverns.silly.lines.line import Line
 from innkeeper.taverns.silly.scripts.rules import Find, Part, ScriptExpander, ScriptRule, read_find, rule_of
 from innkeeper.taverns.silly.scripts.sources import ScriptSource, allowed_scripts
 from innkeeper.text.jsreplace import JsMatch, ReplaceRunner, joined

@@ -20,17 +20,17 @@ from innkeeper.prompt.data import thaw
 from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import State
 from innkeeper.taverns.silly.card_texts import ANY_TEXT
-from innkeeper.taverns.silly.expansion import Expander, origin_of
-from innkeeper.taverns.silly.injection import MAX_DEPTH, InjectedText, Injections, joined_depths
-from innkeeper.taverns.silly.inputs import TextSettings
-from innkeeper.taverns.silly.line import Line, note_calls, spoken_lines
-from innkeeper.taverns.silly.plan_assembly import (
+from innkeeper.taverns.silly.chat.plan_assembly import (
     bias_of,
     custom_stop_strings,
     provider_options,
     resolve_greeting,
     set_options,
 )
+from innkeeper.taverns.silly.expansion import Expander, origin_of
+from innkeeper.taverns.silly.injection import MAX_DEPTH, InjectedText, Injections, joined_depths
+from innkeeper.taverns.silly.inputs import TextSettings
+from innkeeper.taverns.silly.lines.line import Line, note_calls, spoken_lines
 from innkeeper.taverns.silly.scene import Scene, reasoned, scene_of
 from innkeeper.taverns.silly.text.story import (
     NOBODY,

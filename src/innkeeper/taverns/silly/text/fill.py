@@ -18,12 +18,18 @@ from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.run.pipeline import Step
 from innkeeper.prompt.run.state import State
-from innkeeper.taverns.silly.plan_assembly import set_options
-from innkeeper.taverns.silly.room import Counting
+from innkeeper.taverns.silly.chat.plan_assembly import set_options
+from innkeeper.taverns.silly.chat.room import Counting
+from innkeeper.taverns.silly.chat.trimming import (
+    LEFT_OUT,
+    MESSAGE_HINT,
+    SillyTrimmingConfig,
+    finish_plan,
+    refuse_or_warn,
+)
 from innkeeper.taverns.silly.scene import scene_of
 from innkeeper.taverns.silly.text.chat import Guided, TextAssembly, TextHistory, TextLine
 from innkeeper.taverns.silly.text.story import TextCompiled
-from innkeeper.taverns.silly.trimming import LEFT_OUT, MESSAGE_HINT, SillyTrimmingConfig, finish_plan, refuse_or_warn
 
 __all__ = ["TEXT_TRIMMING", "TextFill", "TextParts", "fill"]
 

@@ -23,12 +23,12 @@ from innkeeper.prompt.errors import InnkeeperError, UsageError
 from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import State
 from innkeeper.taverns.silly.card_texts import separator_of
-from innkeeper.taverns.silly.compilation import example_dialogues, turns_of
+from innkeeper.taverns.silly.chat.compilation import example_dialogues, turns_of
+from innkeeper.taverns.silly.chat.prompts import IN_PROMPT
 from innkeeper.taverns.silly.expansion import Expander, Pieces, in_lines, pieces_of, text_of
 from innkeeper.taverns.silly.injection import InjectedText, Injections
 from innkeeper.taverns.silly.inputs import TextSettings
 from innkeeper.taverns.silly.lore import LoreTexts
-from innkeeper.taverns.silly.prompts import IN_PROMPT
 from innkeeper.taverns.silly.scene import Scene, scene_of
 
 __all__ = [

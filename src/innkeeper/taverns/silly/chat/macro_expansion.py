@@ -21,12 +21,12 @@ from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import State
 from innkeeper.taverns.silly.card_texts import without_returns
+from innkeeper.taverns.silly.chat.prompts import Prompt, prompts_of
+from innkeeper.taverns.silly.chat.room import Room, is_empty, message_block
 from innkeeper.taverns.silly.expansion import Pieces, in_lines, pieces_of, text_of
 from innkeeper.taverns.silly.injection import MAX_DEPTH, ROLE_ORDER, InjectedText, Injections
 from innkeeper.taverns.silly.inputs import SillyInputs
-from innkeeper.taverns.silly.line import Line, note_calls, spoken_lines, without_calls
-from innkeeper.taverns.silly.prompts import Prompt, prompts_of
-from innkeeper.taverns.silly.room import Room, is_empty, message_block
+from innkeeper.taverns.silly.lines.line import Line, note_calls, spoken_lines, without_calls
 from innkeeper.taverns.silly.scene import Scene, reasoned, scene_of
 
 __all__ = ["MACRO_EXPANSION", "History", "again_expanded", "field_name", "named_text", "of_depth"]

@@ -11,7 +11,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
 from innkeeper.prompt.determinism import Stream
-from innkeeper.taverns.silly.line import Line
+from innkeeper.taverns.silly.lines.line import Line
 
 if TYPE_CHECKING:
     from innkeeper.taverns.silly.inputs import Group

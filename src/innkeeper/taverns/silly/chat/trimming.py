@@ -23,14 +23,14 @@ from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.run.pipeline import Step, StepConfig, run_step
 from innkeeper.prompt.run.state import State
-from innkeeper.taverns.silly.compilation import Compiled, headed
+from innkeeper.taverns.silly.chat.compilation import Compiled, headed
+from innkeeper.taverns.silly.chat.macro_expansion import History
+from innkeeper.taverns.silly.chat.plan_assembly import FRAME, Assembly, Opened, opened_history
+from innkeeper.taverns.silly.chat.prompts import FIXED_FIRST, prompts_of
+from innkeeper.taverns.silly.chat.room import REPLY_PRIMER, NoRoomError, Room, is_empty, tool_tokens
 from innkeeper.taverns.silly.expansion import LINE_BREAK
 from innkeeper.taverns.silly.injection import Injections
 from innkeeper.taverns.silly.lore import Carry
-from innkeeper.taverns.silly.macro_expansion import History
-from innkeeper.taverns.silly.plan_assembly import FRAME, Assembly, Opened, opened_history
-from innkeeper.taverns.silly.prompts import FIXED_FIRST, prompts_of
-from innkeeper.taverns.silly.room import REPLY_PRIMER, NoRoomError, Room, is_empty, tool_tokens
 from innkeeper.taverns.silly.scene import Scene, scene_of
 from innkeeper.taverns.silly.stored import stored_by
 

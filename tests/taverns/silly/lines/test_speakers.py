@@ -14,9 +14,9 @@ from innkeeper.prompt import BuildRequest
 from innkeeper.prompt.determinism import Mulberry32
 from innkeeper.taverns import silly
 from innkeeper.taverns.silly.inputs import Group
-from innkeeper.taverns.silly.line import Line
+from innkeeper.taverns.silly.lines.line import Line
+from innkeeper.taverns.silly.lines.speakers import SpeakerStrategy, choose_speakers
 from innkeeper.taverns.silly.settings import GroupSettings
-from innkeeper.taverns.silly.speakers import SpeakerStrategy, choose_speakers
 
 NAMES = ("Ada Low", "Bram", "Cleo")
 

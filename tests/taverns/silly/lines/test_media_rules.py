@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from innkeeper.taverns.silly.media_rules import KINDS, accepted_kinds, media_tokens
+from innkeeper.taverns.silly.lines.media_rules import KINDS, accepted_kinds, media_tokens
 
 
 @pytest.mark.parametrize(

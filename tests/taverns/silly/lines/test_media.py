@@ -15,7 +15,7 @@ from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import MaxTokensExceededError
 from innkeeper.prompt.message import Attachment
 from innkeeper.taverns import silly
-from innkeeper.taverns.silly.media import FileText, MessageMedia, media_of
+from innkeeper.taverns.silly.lines.media import FileText, MessageMedia, media_of
 
 GIF = b"GIF89a" + struct.pack("<HH", 40, 30) + b"\0\0\0"
 PNG = b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sIIBBBBB", 13, b"IHDR", 40, 30, 1, 0, 0, 0, 0)

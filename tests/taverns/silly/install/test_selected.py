@@ -10,7 +10,7 @@ import pytest
 from innkeeper.prompt import UnknownNameError
 from innkeeper.taverns.silly.install import Install
 from innkeeper.taverns.silly.install.files import UserFolder
-from innkeeper.taverns.silly.install.presets import selecting
+from innkeeper.taverns.silly.install.selected import selecting
 from tests.taverns.silly.install.folders import RECORDED, folder
 
 

@@ -16,7 +16,7 @@ from innkeeper.macros.handlebars.tree import Literal, MustacheStatement
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.taverns.silly.expansion import Expander, text_of
 from innkeeper.taverns.silly.inputs import SillyInputs
-from innkeeper.taverns.silly.line import Line
+from innkeeper.taverns.silly.lines.line import Line
 from innkeeper.text.javascript.values import text_of as text_of_value
 
 __all__ = ["as_typed", "bias_text", "chat_lines", "expanded", "shown_lines", "untagged"]

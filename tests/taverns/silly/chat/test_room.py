@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from innkeeper.prompt.block import Block
 from innkeeper.prompt.data import freeze
-from innkeeper.taverns.silly.room import REPLY_PRIMER, NoRoomError, Room, counted, message_block
+from innkeeper.taverns.silly.chat.room import REPLY_PRIMER, NoRoomError, Room, counted, message_block
 
 
 def length(facts: Mapping[str, Any]) -> int:

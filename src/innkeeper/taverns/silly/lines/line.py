@@ -17,7 +17,7 @@ from innkeeper.prompt.errors import Where
 from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.message import Attachment, Message
 from innkeeper.prompt.note import NoteKind
-from innkeeper.taverns.silly.media import MessageMedia, media_of
+from innkeeper.taverns.silly.lines.media import MessageMedia, media_of
 
 if TYPE_CHECKING:
     from innkeeper.prompt.run.state import State

@@ -24,12 +24,12 @@ from innkeeper.prompt.errors import FormatError, Where
 from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.message import Attachment
 from innkeeper.prompt.note import NoteKind
-from innkeeper.taverns.silly.media_rules import KINDS, accepted_kinds, media_tokens
+from innkeeper.taverns.silly.lines.media_rules import KINDS, accepted_kinds, media_tokens
 
 if TYPE_CHECKING:
     from innkeeper.prompt.run.state import State
     from innkeeper.taverns.silly.inputs import SillyInputs
-    from innkeeper.taverns.silly.line import Line
+    from innkeeper.taverns.silly.lines.line import Line
 
 __all__ = ["FileText", "MediaRoom", "MessageMedia", "media_of"]
 

@@ -20,14 +20,14 @@ from innkeeper.prompt.errors import Where
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import State
+from innkeeper.taverns.silly.chat.prompts import FIXED_FIRST, Prompt, PromptTurn, prompts_of
+from innkeeper.taverns.silly.chat.room import message_block
 from innkeeper.taverns.silly.expansion import Pieces, pieces_of, text_of
 from innkeeper.taverns.silly.injection import (
     InjectedText,
     Injections,
 )
 from innkeeper.taverns.silly.lore import LoreTexts
-from innkeeper.taverns.silly.prompts import FIXED_FIRST, Prompt, PromptTurn, prompts_of
-from innkeeper.taverns.silly.room import message_block
 from innkeeper.taverns.silly.scene import Scene, scene_of
 
 __all__ = ["COMPILATION", "Compiled", "Fixed", "example_dialogues", "headed", "turns_of"]

@@ -19,10 +19,10 @@ from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import State
 from innkeeper.prompt.run.variables import StagedVariables
+from innkeeper.taverns.silly.chat.macro_expansion import History, again_expanded
+from innkeeper.taverns.silly.chat.prompts import Pinned, pinned_of
+from innkeeper.taverns.silly.chat.room import message_block
 from innkeeper.taverns.silly.expansion import Expander, pieces_of, text_of
-from innkeeper.taverns.silly.macro_expansion import History, again_expanded
-from innkeeper.taverns.silly.prompts import Pinned, pinned_of
-from innkeeper.taverns.silly.room import message_block
 from innkeeper.taverns.silly.scene import Scene, scene_of
 from innkeeper.taverns.silly.scripts.run import ScriptUse
 from innkeeper.taverns.silly.settings import listed
@@ -40,7 +40,6 @@ __all__ = [
     "resolve_greeting",
     "set_options",
 ]
-
 
 FRAME: Final = ("new_chat_prompt", "group_nudge_prompt")
 """The sources of what frames the history, which squashing leaves alone."""
