@@ -1,5 +1,6 @@
 """The contracts every tavern, dialect and door shares: messages, blocks, plans, requests, steps, pipelines, errors."""
 
+from innkeeper.prompt.allowance import AllowanceError, Limits
 from innkeeper.prompt.block import Block, BudgetGroup, InsertionPoint, Origin, OriginAsset, Piece
 from innkeeper.prompt.build import build
 from innkeeper.prompt.data import FrozenDict, deep_merge, freeze, thaw
@@ -42,6 +43,7 @@ from innkeeper.prompt.run.state import Inputs, PassageSearch, Ports, Result, Sta
 from innkeeper.prompt.run.variables import InMemoryVariables, StagedVariables, VariablesStore
 
 __all__ = [
+    "AllowanceError",
     "Attachment",
     "Block",
     "BudgetGroup",
@@ -67,6 +69,7 @@ __all__ = [
     "InsertionPoint",
     "Instrumenter",
     "LimitError",
+    "Limits",
     "MaxTokensExceededError",
     "Message",
     "Mulberry32",

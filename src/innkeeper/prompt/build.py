@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from innkeeper.prompt.allowance import Limits, allowed
 from innkeeper.prompt.data import FrozenDict, freeze
 from innkeeper.prompt.determinism import Clock, Randomness
 from innkeeper.prompt.dialect import Dialects, Tool
@@ -41,10 +42,14 @@ def build(
     ``assets`` reads the request's assets before the first step, which finds them in ``state.inputs.assets``.
     ``dialects`` renders the plan where the ports have no other registry. A request without ``now`` takes the wall clock,
     which the plan's request then records. A failed build writes nothing.
-    Raises `ConfigError`, `PipelineError`, `MaxTokensExceededError`.
+    The work of all steps is charged to one allowance (`innkeeper.prompt.allowance`): ``limits`` of the request, none above
+    ``max_limits`` of the ports.
+    Raises `ConfigError`, `PipelineError`, `MaxTokensExceededError`, `AllowanceError`.
     """
-    state = start(request, ports or Ports(), dialects)
-    with watching() as watch:
+    ports = ports or Ports()
+    limits = (request.limits or Limits()).within(ports.max_limits or Limits())
+    with allowed(limits), watching() as watch:
+        state = start(request, ports, dialects)
         pipeline.run(state, assets)
     _note_mending(state, watch)
     if state.result.plan is None:

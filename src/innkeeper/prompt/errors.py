@@ -9,7 +9,8 @@
     ├── InputError                      outside data that cannot be read (65, 422)
     │   ├── FormatError                 not the format it claims to be: bad JSON, bad PNG, wrong shape
     │   ├── UnsupportedError            well-formed, but a version or feature we do not read
-    │   └── LimitError                  larger or deeper than a named limit allows (65, 413)
+    │   └── LimitError                  larger or deeper than a named limit allows (65, 413);
+    │                                   `AllowanceError` where a whole build is (innkeeper.prompt.allowance)
     ├── StrictModeError                 a warning, raised because ``strict`` is on (65, 422)
     ├── PipelineError                   a step failed; ``step`` names it, ``__cause__`` is the reason (70, 500)
     │   └── MaxTokensExceededError      the prompt does not fit the window (65, 422)

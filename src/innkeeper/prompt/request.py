@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 
+from innkeeper.prompt.allowance import Limits
 from innkeeper.prompt.data import (
     EMPTY,
     MAX_DEPTH,
@@ -60,8 +61,8 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     before the history. ``meta`` holds per-build texts such as ``system_template``; a key that is present counts even when
     its value is ``None``. ``settings`` are the tavern's own.
     ``options`` are request options for the model (temperature …). ``context_window`` and ``reserved_tokens`` are in tokens.
-    ``lore_state`` is the ``carry`` of the
-    chat's previous plan. ``now`` is ISO 8601 with a zone, ``seed`` drives all chance. ``variables`` is
+    ``lore_state`` is the ``carry`` of the chat's previous plan. ``limits`` is what the build may take
+    (`innkeeper.prompt.allowance`). ``now`` is ISO 8601 with a zone, ``seed`` drives all chance. ``variables`` is
     ``{scope: {name: value}}`` before the build. ``mended`` is what reading the other fields had to mend; the plan notes it.
     """
 
@@ -95,6 +96,7 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     context_window: Annotated[int, msgspec.Meta(ge=0)] | None = None
     reserved_tokens: Annotated[int, msgspec.Meta(ge=0)] = 0
     strict: bool = False
+    limits: Limits | None = None
     now: str | None = None
     locale: str = "en-US"
     seed: int = 0

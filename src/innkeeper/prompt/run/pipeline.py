@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from innkeeper.prompt.allowance import AllowanceError
 from innkeeper.prompt.data import EMPTY, FrozenDict, deep_merge, freeze, thaw
 from innkeeper.prompt.errors import ConfigError, InnkeeperError, PipelineError, UnknownNameError, UsageError, Where
 from innkeeper.prompt.note import NoteKind
@@ -242,13 +243,14 @@ def _run(step: Step[Any], work: Any, state: State, configs: dict[str, StepConfig
 def run_step(state: State, name: str, work: Callable[[], None]) -> None:
     """Run ``work`` as the step called ``name``: warnings, trace and errors carry that name.
 
-    For a step whose result goes on working when another asks for it. Raises `PipelineError`.
+    For a step whose result goes on working when another asks for it. Raises `PipelineError`; an `AllowanceError` is of the whole
+    build and goes through as it is.
     """
     outer, state.step = state.step, name
     state.instrument("step_start", name=name)
     try:
         work()
-    except PipelineError as error:
+    except (PipelineError, AllowanceError) as error:
         state.instrument("step_error", name=name, error=error)
         raise
     except Exception as error:
@@ -265,6 +267,8 @@ def _read_assets(state: State, read: Callable[[State], Any]) -> None:
     outer, state.step = state.step, "assets"
     try:
         state.inputs = replace(state.inputs, assets=read(state))
+    except AllowanceError:
+        raise
     except Exception as error:
         raise _wrapped(error, "assets") from error
     finally:

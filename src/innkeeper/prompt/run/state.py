@@ -14,6 +14,7 @@ from innkeeper.prompt.errors import StrictModeError, UsageError, Where
 from innkeeper.prompt.note import Note, NoteKind
 
 if TYPE_CHECKING:
+    from innkeeper.prompt.allowance import Limits
     from innkeeper.prompt.block import Block
     from innkeeper.prompt.determinism import Clock, Randomness
     from innkeeper.prompt.dialect import Dialects
@@ -77,6 +78,7 @@ class Ports:
     ``warning_handler`` is called with each warning `Note` after it is recorded. ``random`` replaces the request's seed by
     a generator of your own: such a plan cannot be replayed and says so. ``media`` reads what a chat's message names by an
     address (``user/images/a.png``): its bytes, or ``None`` where it is not there or not to be read; without it none is read.
+    ``max_limits`` is what no request may take more than.
     """
 
     token_counter: TokenCounter | None = None
@@ -89,6 +91,7 @@ class Ports:
     random: Callable[[int], Randomness] | None = None
     media: Callable[[str], bytes | None] | None = None
     vectors: PassageSearch | None = None
+    max_limits: Limits | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,190 @@
+"""Allowance: what one build may take altogether, in steps of work, in characters made and in seconds of the processor.
+
+One value travels with a build, as the current one of its thread's context. Every engine (macros, patterns, automata, lore,
+sandbox, templates, trimming, dialects) charges it *before* it works, also for work that then fails, and stops where it is
+spent::
+
+    charge("lore", steps=len(entries))  # before the loop
+    charge("macros", made=count * len(text))  # before the text is made
+
+A limit of one engine ("10,000 macros a build") says what is sensible there; the allowance says what all of them may cost
+together. Steps and characters are the same on every machine, so a build that ends by them ends alike everywhere. Seconds are
+a backstop for what no engine has foreseen: a build that has spent them fails as a whole, so that no prompt depends on how
+quick a machine is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from time import thread_time
+from typing import Annotated, Any, Final
+
+import msgspec
+
+from innkeeper.prompt.errors import LimitError
+
+__all__ = [
+    "MAX_BUILD_OUTPUT",
+    "MAX_BUILD_SECONDS",
+    "MAX_BUILD_STEPS",
+    "Allowance",
+    "AllowanceError",
+    "Limits",
+    "allowed",
+    "charge",
+    "current_allowance",
+    "seconds_left",
+]
+
+MAX_BUILD_STEPS: Final = 10_000_000
+"""Steps of work in one build (`AllowanceError`). A step is about a tenth of a microsecond: one small operation of Python."""
+
+MAX_BUILD_OUTPUT: Final = 32 * 1024 * 1024
+"""Characters that all engines of one build may make together (`AllowanceError`); what is only passed on is not counted."""
+
+MAX_BUILD_SECONDS: Final = 1.5
+"""Seconds that one build may keep the processor busy (`AllowanceError`): time of its thread, not of the clock on the wall."""
+
+_LOOK_EVERY: Final = 20_000
+"""Steps between two looks at the clock: about 2 ms."""
+
+
+class AllowanceError(LimitError):
+    """A build has spent its allowance. ``engine`` is who asked for more; ``spent`` says how many steps each has taken.
+
+    Where a tavern's rule has a result without the part that was refused, the build goes on with a note; no build goes on
+    beyond its seconds.
+    """
+
+    def __init__(self, what: str, *, limit: str, allowed: float, engine: str, spent: dict[str, int]) -> None:
+        hint = "make the request smaller, or allow it more: limits={...}"
+        super().__init__(
+            f"what a build may take ({what}), asked for by {engine},",
+            limit=limit,
+            allowed=allowed,
+            hint=hint,
+            engine=engine,
+            spent=spent,
+        )
+        self.engine = engine
+        self.spent = spent
+
+
+class Limits(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, kw_only=True):
+    """How much a build may take; a field that is ``None`` leaves the default of this module.
+
+    A request asks with it, an operator (`Ports.max_limits`) sets with it what no request may exceed.
+    """
+
+    steps: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    output: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    seconds: Annotated[float, msgspec.Meta(gt=0)] | None = None
+
+    def over(self, usual: Limits) -> Limits:
+        """These limits, with those of ``usual`` where they say nothing."""
+        return Limits(**{name: _first(getattr(self, name), getattr(usual, name)) for name in self.__struct_fields__})
+
+    def within(self, most: Limits) -> Limits:
+        """These limits where they are below those of ``most``, else those; what both leave open stays open."""
+        return Limits(**{name: _lower(getattr(self, name), getattr(most, name)) for name in self.__struct_fields__})
+
+
+def _first(one: Any, other: Any) -> Any:
+    return other if one is None else one
+
+
+def _lower(one: Any, other: Any) -> Any:
+    return _first(one, other) if one is None or other is None else min(one, other)
+
+
+_USUAL: Final = Limits(steps=MAX_BUILD_STEPS, output=MAX_BUILD_OUTPUT, seconds=MAX_BUILD_SECONDS)
+
+
+class Allowance:
+    """What is left to one build. It has state and belongs to one thread; `spent` lists the steps by engine."""
+
+    __slots__ = ("_look", "_until", "limits", "output", "over", "spent", "steps")
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        self.limits = (limits or _USUAL).over(_USUAL)
+        self.steps: int = self.limits.steps  # type: ignore[assignment]
+        self.output: int = self.limits.output  # type: ignore[assignment]
+        self.spent: dict[str, int] = {}
+        self.over: AllowanceError | None = None
+        """The error of the first charge that came after the last second: the whole build fails with it."""
+        self._until = thread_time() + self.limits.seconds  # type: ignore[operator]
+        self._look = max(self.steps - _LOOK_EVERY, 0)
+
+    def charge(self, engine: str, steps: int = 1, made: int = 0) -> None:
+        """Take ``steps`` of work and ``made`` characters for an engine. Raises `AllowanceError` where less is left."""
+        self.spent[engine] = self.spent.get(engine, 0) + steps
+        self.steps -= steps
+        self.output -= made
+        if self.steps < self._look or self.output < 0:
+            self._check(engine)
+
+    def seconds_left(self) -> float:
+        """Seconds of the processor that are left; never below 0."""
+        return max(self._until - thread_time(), 0.0)
+
+    def check_time(self, engine: str) -> None:
+        """Look at the clock now. Raises `AllowanceError` when the seconds are spent."""
+        if self.over is None and thread_time() >= self._until:
+            self.over = self._error("seconds", "MAX_BUILD_SECONDS", self.limits.seconds, engine)
+        if self.over is not None:
+            raise self.over
+
+    def _check(self, engine: str) -> None:
+        if self.steps < 0:
+            raise self._error("steps", "MAX_BUILD_STEPS", self.limits.steps, engine)
+        if self.output < 0:
+            raise self._error("characters made", "MAX_BUILD_OUTPUT", self.limits.output, engine)
+        self._look = max(self.steps - _LOOK_EVERY, 0)
+        self.check_time(engine)
+
+    def _error(self, what: str, limit: str, allowed: Any, engine: str) -> AllowanceError:
+        return AllowanceError(what, limit=limit, allowed=allowed, engine=engine, spent=dict(self.spent))
+
+
+_CURRENT: Final[ContextVar[Allowance | None]] = ContextVar("innkeeper_allowance", default=None)
+
+
+def current_allowance() -> Allowance | None:
+    """The allowance of the build at work in this context, if any."""
+    return _CURRENT.get()
+
+
+@contextmanager
+def allowed(limits: Limits | None = None) -> Iterator[Allowance]:
+    """The allowance that work inside the block is charged to: the outer one where there is one, else a new one.
+
+    So a door (a build, an operation of the service, a command) opens it, and doors called by doors share it. Raises at the
+    end of the block that opened it the `AllowanceError` of seconds that ran out, also where an engine went on without a part.
+    """
+    outer = _CURRENT.get()
+    if outer is not None:
+        yield outer
+        return
+    allowance = Allowance(limits)
+    token = _CURRENT.set(allowance)
+    try:
+        yield allowance
+    finally:
+        _CURRENT.reset(token)
+    if allowance.over is not None:
+        raise allowance.over
+
+
+def charge(engine: str, steps: int = 1, made: int = 0) -> None:
+    """Charge the current allowance, if there is one. Raises `AllowanceError` where less is left."""
+    allowance = _CURRENT.get()
+    if allowance is not None:
+        allowance.charge(engine, steps, made)
+
+
+def seconds_left(most: float) -> float:
+    """Seconds that one search or one call of a library may take: ``most``, or what is left of the build when that is less."""
+    allowance = _CURRENT.get()
+    return most if allowance is None else min(most, allowance.seconds_left())
