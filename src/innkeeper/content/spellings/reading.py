@@ -7,8 +7,10 @@ camel case) inside ``extensions``. Defaults for absent fields differ between the
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
+
+import msgspec
 
 from innkeeper.content.entry import CharacterFilter, LorebookEntry, LorePosition, SelectiveLogic, Spelling
 from innkeeper.content.finding import Path, shown
@@ -195,7 +197,7 @@ EXTENSION_FIELDS: Final = tuple(_in_extensions(field) for field in SHARED_FIELDS
 
 
 class FieldTable(NamedTuple):
-    """Fields by the name to write, by the other name that is read as well, and all their defaults."""
+    """Fields by the name to write, by the other name that is read as well, and the defaults an entry does not have itself."""
 
     first: Mapping[str, EntryField]
     other: Mapping[str, EntryField]
@@ -205,9 +207,11 @@ class FieldTable(NamedTuple):
 def _table(*fields: EntryField) -> FieldTable:
     first = {field.camel: field for field in fields}
     other = {field.snake: field for field in fields if field.snake not in first}
-    return FieldTable(first, other, {field.attribute: field.default for field in fields})
+    defaults = {field.attribute: field.default for field in fields if field.default != _OWN[field.attribute]}
+    return FieldTable(first, other, defaults)
 
 
+_OWN: Final = {field.name: field.default for field in msgspec.structs.fields(LorebookEntry)}
 _WORLD_TABLE: Final = _table(*WORLD_FIELDS, *SHARED_FIELDS)
 _CARD_TABLE: Final = _table(*CARD_FIELDS)
 _EXTENSION_TABLE: Final = _table(*EXTENSION_FIELDS)
@@ -231,9 +235,10 @@ _TRANSLATED: Final[Mapping[type, Mapping[Any, Any]]] = {
 """Numbers that stand for names, for the types that are written so."""
 
 
-def spelling_of(raw: Mapping[str, Any]) -> Spelling:
+def spelling_of(raw: Iterable[str]) -> Spelling:
     """In which words an entry is written, by the names that only one spelling has; world info where both tie."""
-    return Spelling.CARD if len(_CARD_ONLY & raw.keys()) > len(_WORLD_ONLY & raw.keys()) else Spelling.WORLD
+    names = set(raw)
+    return Spelling.CARD if len(_CARD_ONLY & names) > len(_WORLD_ONLY & names) else Spelling.WORLD
 
 
 def read_entry(
@@ -248,56 +253,90 @@ def read_entry(
         path: where it stands in the document.
         findings: where to put what is not as it should be.
     """
-    spelling = spelling_of(raw)
-    if spelling is Spelling.WORLD:
-        values = _read_fields(_WORLD_TABLE, raw, path, findings)
+    shape = _shape(tuple(raw))
+    if shape.table is _WORLD_TABLE:
+        spelling, values = Spelling.WORLD, _read_fields(shape, raw, path, findings)
         values["enabled"] = not _flag(raw, "disable", path, findings, default=False)
-        values["character_filter"] = _read_filter(raw)
     else:
-        values = _read_card(raw, path, findings)
+        spelling, values = Spelling.CARD, _read_card(shape, raw, path, findings)
     return LorebookEntry(
         id=_read_id(raw, key), index=index, extensions=_extensions(raw), spelling=spelling, raw=raw, **values
     )
 
 
-def _read_card(raw: dict[str, Any], path: Path, findings: FindingCollector) -> dict[str, Any]:
+def _read_card(shape: _Shape, raw: dict[str, Any], path: Path, findings: FindingCollector) -> dict[str, Any]:
     extensions = _extensions(raw)
-    values = _read_fields(_CARD_TABLE, raw, path, findings)
-    values |= _read_fields(_EXTENSION_TABLE, extensions, (*path, "extensions"), findings)
+    values = _read_fields(shape, raw, path, findings)
+    inner = _shape(tuple(extensions), _EXTENSION_TABLE)
+    values |= _read_fields(inner, extensions, (*path, "extensions"), findings)
     values["enabled"] = _flag(raw, "enabled", path, findings, default=True)
-    values["character_filter"] = _read_filter(extensions)
     if extensions.get("position") is not None:
         values["position"] = as_position(extensions["position"]) or values["position"]
     return values
 
 
-def _read_fields(table: FieldTable, raw: Mapping[str, Any], path: Path, findings: FindingCollector) -> dict[str, Any]:
-    """The fields of a table, by a walk over what is there: most entries say less than they could."""
-    values = table.defaults.copy()
-    for name, attribute, kind, field in _shape(table, tuple(raw)):
-        value = raw[name]
-        if value is None:
+def _read_fields(shape: _Shape, raw: Mapping[str, Any], path: Path, findings: FindingCollector) -> dict[str, Any]:
+    """The fields in which an object says other than the usual, and the defaults that an entry does not have by itself."""
+    values = shape.table.defaults.copy()
+    for value, usual, known in zip(raw.values(), shape.usual, shape.fields, strict=True):
+        if value is usual or value is None or known is None:
             continue
-        if type(value) is not kind or (kind is int and isinstance(value, int) and abs(value) >= MAX_NUMBER):
-            if name == field.camel or raw.get(field.camel) is None:
-                values[attribute] = _translated(field, value, path, findings)
-        elif name == field.camel or raw.get(field.camel) is None:
+        name, attribute, kind, field = known
+        if name != field.camel and raw.get(field.camel) is not None:
+            continue
+        if type(value) is kind and (kind is not int or abs(value) < MAX_NUMBER):
             values[attribute] = value
+        else:
+            values[attribute] = _translated(field, value, path, findings)
+    if shape.filters:
+        values["character_filter"] = _read_filter(raw)
     return values
 
 
-_SHAPES: Final[Memo[tuple[int, tuple[str, ...]], tuple[tuple[str, str, type, EntryField], ...]]] = Memo(items=512)
-"""The fields that entries with the same names have: the entries of a book mostly do."""
+class _Shape(NamedTuple):
+    """What the names in an object say before any value is looked at; the entries of a book mostly have the same.
+
+    For each name the field it means in ``table`` and the value that most write there, which is the field's default.
+    """
+
+    table: FieldTable
+    fields: tuple[tuple[str, str, type, EntryField] | None, ...]
+    usual: tuple[Any, ...]
+    filters: bool
+    """Whether one of the names filters by character, which card books do in their extensions."""
 
 
-def _shape(table: FieldTable, names: tuple[str, ...]) -> tuple[tuple[str, str, type, EntryField], ...]:
-    """Of the names of an object those that a table knows, with what the table says of each."""
-    shape = _SHAPES.get((id(table), names))
-    if shape is None:
-        fields = ((name, table.first.get(name) or table.other.get(name)) for name in names)
-        shape = tuple((name, field.attribute, field.kind, field) for name, field in fields if field is not None)
-        _SHAPES.put((id(table), names), shape, sum(map(len, names)), alive=table)
-    return shape
+_SHAPES: Final[Memo[tuple[bool, tuple[str, ...]], _Shape]] = Memo(items=512)
+
+
+def _shape(names: tuple[str, ...], table: FieldTable | None = None) -> _Shape:
+    """The shape of an object by a table, else by that of the spelling the names are of."""
+    key = (table is None, names)
+    return _SHAPES.get(key) or _SHAPES.put(key, _made_shape(names, table), sum(map(len, names)))
+
+
+def _made_shape(names: tuple[str, ...], table: FieldTable | None) -> _Shape:
+    table = table or (_WORLD_TABLE if spelling_of(names) is Spelling.WORLD else _CARD_TABLE)
+    fields = [table.first.get(name) or table.other.get(name) for name in names]
+    known = [
+        None if field is None else (name, field.attribute, field.kind, field)
+        for name, field in zip(names, fields, strict=True)
+    ]
+    return _Shape(
+        table,
+        tuple(known),
+        tuple(map(_usual, fields)),
+        table is not _CARD_TABLE and not _FILTER_NAMES.isdisjoint(names),
+    )
+
+
+def _usual(field: EntryField | None) -> Any:
+    """What is written for a field's default: numbers for names, no and yes for levels."""
+    if field is None or field.default is None:
+        return None
+    if field.kind in _TRANSLATED:
+        return next(number for number, name in _TRANSLATED[field.kind].items() if name == field.default)
+    return bool(field.default) if field.read is as_level else field.default
 
 
 def _translated(field: EntryField, value: Any, path: Path, findings: FindingCollector) -> Any:
@@ -345,8 +384,6 @@ def _extensions(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read_filter(raw: Mapping[str, Any]) -> CharacterFilter:
-    if _FILTER_NAMES.isdisjoint(raw):
-        return _NO_FILTER
     nested = raw.get("characterFilter") or raw.get("character_filter")
     if isinstance(nested, dict):
         names, tags = nested.get("names"), nested.get("tags")
