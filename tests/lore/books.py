@@ -27,6 +27,15 @@ def book(*entries: dict[str, Any]) -> Lorebook:
     return Lorebook.of({"entries": {str(item["uid"]): item for item in entries}})
 
 
+def scoped_books() -> list[ScopedBook]:
+    """A book in each scope with orders 1 and 3, or 2 and 4, and uids that say the scope."""
+    orders = {LoreScope.GLOBAL: (1, 3), LoreScope.CHARACTER: (2, 4), LoreScope.PERSONA: (1, 2), LoreScope.CHAT: (2, 1)}
+    return [
+        ScopedBook(scope, scope, book(*(entry(number, "k", order=order) for number, order in enumerate(pair))))
+        for scope, pair in orders.items()
+    ]
+
+
 def run(
     entries: Sequence[dict[str, Any]],
     *messages: str,

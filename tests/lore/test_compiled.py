@@ -1,4 +1,4 @@
-"""CompiledLore: decorators, the order entries are tried in, and keys made ready."""
+"""CompiledLore: entries in their order, made ready when they are asked for, and what finds them."""
 
 from __future__ import annotations
 
@@ -6,100 +6,37 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from innkeeper.lore.compiled import (
-    ACTIVATE,
-    SUPPRESS,
-    LoreScope,
-    ScopedBook,
-    compile_lore,
-    descending,
-    key_tests,
-    split_decorators,
-)
-from innkeeper.lore.settings import InsertionStrategy, LoreSettings
-from tests.lore.books import book, entry
-
-
-@dataclass(frozen=True)
-class Case:
-    """A content, the decorators that act, and the text that is left."""
-
-    content: str
-    decorators: tuple[str, ...]
-    text: str
-
-
-CASES = (
-    Case("plain", (), "plain"),
-    Case("@@activate\ntext", (ACTIVATE,), "text"),
-    Case("@@activate\n@@dont_activate\ntext", (ACTIVATE, SUPPRESS), "text"),
-    Case("@@unknown\ntext", (), "text"),
-    Case("@@activated\ntext", (), "text"),
-    Case("@@unknown\n@@@activate\ntext", (ACTIVATE,), "text"),
-    Case("@@@activate\ntext", (), "text"),
-    Case("@@activate\n@@@dont_activate\ntext", (ACTIVATE,), "text"),
-    Case("@@activate", (ACTIVATE,), "@@activate"),
-    Case(" @@activate\ntext", (), " @@activate\ntext"),
-    Case("@@activate\n\n@@dont_activate\ntext", (ACTIVATE,), "\n@@dont_activate\ntext"),
-)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: repr(case.content))
-def test_decorators(case: Case) -> None:
-    """Lines of ``@@`` at the head are cut; an exact known one acts, and ``@@@`` only stands in for an unknown one."""
-    assert split_decorators(case.content) == (frozenset(case.decorators), case.text)
-
-
-@given(st.lists(st.sampled_from(["@@activate", "@@dont_activate", "@@x", "@@@activate", "a", ""]), max_size=6))
-def test_what_is_left_is_the_end_of_the_content(lines: list[str]) -> None:
-    """Cutting decorators leaves an unchanged end of the content, and text without them stays whole."""
-    content = "\n".join(lines)
-    decorators, text = split_decorators(content)
-    assert content.endswith(text)
-    assert decorators <= {ACTIVATE, SUPPRESS}
-    assert content.startswith("@@") or text == content
-
-
-def books() -> list[ScopedBook]:
-    """A book in each scope with orders 1 and 3, or 2 and 4, and uids that say the scope."""
-    orders = {LoreScope.GLOBAL: (1, 3), LoreScope.CHARACTER: (2, 4), LoreScope.PERSONA: (1, 2), LoreScope.CHAT: (2, 1)}
-    return [
-        ScopedBook(scope, scope, book(*(entry(number, "k", order=order) for number, order in enumerate(pair))))
-        for scope, pair in orders.items()
-    ]
-
-
-@dataclass(frozen=True)
-class Order:
-    """A strategy, and the entries of character and world in the order they are tried."""
-
-    strategy: InsertionStrategy
-    keys: tuple[str, ...]
-
-
-ORDERS = (
-    Order(InsertionStrategy.EVENLY, ("character.1", "global.1", "character.0", "global.0")),
-    Order(InsertionStrategy.CHARACTER_FIRST, ("character.1", "character.0", "global.1", "global.0")),
-    Order(InsertionStrategy.GLOBAL_FIRST, ("global.1", "global.0", "character.1", "character.0")),
-)
-
-
-@pytest.mark.parametrize("case", ORDERS, ids=lambda case: case.strategy.name)
-def test_order(case: Order) -> None:
-    """Chat comes first, then persona, then character and world as the strategy says; orders descend in each."""
-    lore = compile_lore(books(), LoreSettings(character_strategy=case.strategy))
-    assert [item.key for item in lore.entries] == ["chat.0", "chat.1", "persona.1", "persona.0", *case.keys]
-    assert [item.place for item in lore.entries] == list(range(len(lore.entries)))
+from innkeeper.lore.compiled import compile_lore
+from innkeeper.lore.order import LoreScope, ScopedBook
+from innkeeper.lore.settings import LoreSettings
+from tests.lore.books import book, entry, scoped_books
 
 
 def test_the_same_content_is_compiled_once() -> None:
     """Equal books under equal settings share their compiled form; settings that matter to keys do not."""
-    first = compile_lore(books(), LoreSettings())
-    assert compile_lore(books(), LoreSettings(depth=7)) is first
-    assert compile_lore(books(), LoreSettings(case_sensitive=True)) is not first
+    first = compile_lore(scoped_books(), LoreSettings())
+    assert compile_lore(scoped_books(), LoreSettings(depth=7)) is first
+    assert compile_lore(scoped_books(), LoreSettings(case_sensitive=True)) is not first
+
+
+def test_entries_are_made_ready_once() -> None:
+    """An entry is the same however often it is asked for, and each says where in the order it stands."""
+    lore = compile_lore(scoped_books(), LoreSettings(use_group_scoring=True))
+    assert lore.entries[3] is lore.entries[3]
+    assert [item.place for item in lore.entries] == list(range(len(lore.entries)))
+    assert lore.places(["persona.0", "nobody.7"]) == [lore.entries[3].place]
+
+
+@pytest.mark.parametrize("secondary", [[], ["inn"], ["/in+/"], ["{{char}}"]], ids=repr)
+def test_entries_are_found_by_their_primary_keys(secondary: list[str]) -> None:
+    """Whatever the other keys are, each primary key leads to the entry, and no other does."""
+    fields = {"keysecondary": secondary}
+    lore = compile_lore([ScopedBook("B", LoreScope.GLOBAL, book(entry(1, "ferry", "toll", **fields)))], LoreSettings())
+    (found,) = lore.entries
+    numbers = {test.number for test in found.primary}
+    assert lore.by_pattern == {number: [0] for number in numbers}
+    assert all(test.number not in numbers for test in found.secondary)
 
 
 @dataclass(frozen=True)
@@ -130,17 +67,7 @@ def test_keys_of_an_entry(case: Key) -> None:
     (found,) = lore.entries
     (test,) = found.primary
     assert (test.number is not None, test.regex is not None, test.macro) == (case.pattern, case.regex, case.macro)
-    assert lore.always == (() if case.pattern else (0,))
-
-
-def test_keys_after_macros() -> None:
-    """Without an index plain keys stay texts, braces are only text, and empty keys are left out."""
-    tests = key_tests(["", " ferry ", "{{char}}", "/f/i"], exact_case=False, whole_words=True)
-    assert [(test.text, test.number, test.regex is not None) for test in tests] == [
-        ("ferry", None, False),
-        ("{{char}}", None, False),
-        ("/f/i", None, True),
-    ]
+    assert lore.always == ([] if case.pattern else [0])
 
 
 @dataclass(frozen=True)
@@ -168,37 +95,3 @@ def test_free_entries(case: Free) -> None:
     """An entry is free when no switch, timer, recursion rule or decorator has a say."""
     lore = compile_lore([ScopedBook("B", LoreScope.GLOBAL, book(entry(1, "k", **case.fields)))], LoreSettings())
     assert lore.entries[0].free is case.free
-
-
-@pytest.mark.parametrize("content", ["@@activate", "@@activate\n@@dont_activate", "@@unknown\n@@@activate"])
-def test_decorators_alone(content: str) -> None:
-    """An entry that is nothing but decorators keeps them as its text, and they act."""
-    decorators, text = split_decorators(content)
-    assert ACTIVATE in decorators
-    assert text == content
-
-
-@dataclass(frozen=True)
-class Orders:
-    """Orders as entries have them (``...`` is none at all), and the places they are sorted to."""
-
-    orders: tuple[Any, ...]
-    sorted: list[int]
-
-
-SORTED = (
-    Orders((50, 100, 70), [1, 2, 0]),
-    Orders((None, 150, -10), [1, 0, 2]),
-    Orders(("70", 150, ""), [1, 0, 2]),
-    Orders((..., 100, ..., 50, ..., ..., 100), [0, 1, 2, 6, 3, 4, 5]),
-    Orders(("abc", 50, 100, -10, None, "abc", 50), [0, 2, 1, 6, 4, 3, 5]),
-)
-
-
-@pytest.mark.parametrize("case", SORTED, ids=lambda case: str(case.orders))
-def test_entries_without_an_order(case: Orders) -> None:
-    """They compare equal to all others; null and blank count as 0 (measured on SillyTavern 1.19)."""
-    entries = [entry(uid) | {"order": order} for uid, order in enumerate(case.orders)]
-    listed = [{key: value for key, value in item.items() if value is not ...} for item in entries]
-    found = descending(book(*listed).entries, lambda item: item)
-    assert [item.id for item in found] == case.sorted

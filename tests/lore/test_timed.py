@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.content.lorebook import Lorebook
-from innkeeper.lore.compiled import CompiledEntry, LoreScope, ScopedBook, compile_lore
+from innkeeper.lore.compiled import CompiledEntry, compile_lore
+from innkeeper.lore.order import LoreScope, ScopedBook
 from innkeeper.lore.settings import LoreSettings
 from innkeeper.lore.timed import TimedEffects
 from tests.lore.books import book, entry

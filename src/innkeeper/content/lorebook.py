@@ -67,6 +67,8 @@ class Lorebook(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def digest(self) -> str:
         """A hash of the book's content, which compiled forms of it are kept under."""
+        if not self.path and self.document.data is None:
+            return self.document.digest
         return sha256(encode_json(self.raw)).hexdigest()
 
     def entry(self, id: int | str) -> LorebookEntry:  # noqa: A002 - the field's name

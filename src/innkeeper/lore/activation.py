@@ -13,7 +13,8 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.lore.compiled import ACTIVATE, SUPPRESS, CompiledEntry, CompiledLore
+from innkeeper.lore.compiled import CompiledEntry, CompiledLore
+from innkeeper.lore.decorators import ACTIVATE, SUPPRESS
 from innkeeper.lore.keys import KeySearch
 from innkeeper.lore.matcher import ScanSources, ScanText
 from innkeeper.lore.selection import GroupRules, LoreBudget, choose
@@ -141,7 +142,7 @@ class _Scan:
     def __init__(self, lore: CompiledLore, given: LoreInput) -> None:
         self.lore, self.given, self.settings = lore, given, given.settings
         self.text = ScanText(given.messages[:MAX_SCAN_DEPTH], given.sources)
-        self.timed = TimedEffects(given.state, given.length, lore.entries, live=given.live)
+        self.timed = TimedEffects(given.state, given.length, map(lore.entries.__getitem__, lore.timed), live=given.live)
         self.keys = KeySearch(lore, self.text, self.settings, given.substitute, given.report, each=given.each_key)
         self.budget = LoreBudget(given.budget, given.count, given.count_part, given.count_overhead)
         self.reasons: dict[int, Reason] = {}
@@ -204,12 +205,9 @@ class _Scan:
     def _always_tried(self) -> list[int]:
         """Places that every pass looks at, whatever the hits: constants, decorated, slow keys, sticky, forced."""
         if self.given.each_key:
-            return [entry.place for entry in self.lore.entries]
-        standing = set(self.lore.always)
-        running, forced = self.timed.running, self.given.forced | self.given.searched
-        if running or forced:
-            standing |= {entry.place for entry in self.lore.entries if entry.key in running or entry.key in forced}
-        return sorted(standing)
+            return list(range(len(self.lore.entries)))
+        named = self.timed.running | self.given.forced | self.given.searched
+        return [*self.lore.always, *self.lore.places(named)]
 
     def _candidates(self) -> list[CompiledEntry]:
         """The entries that fire in this pass, sticky ones first, otherwise in scan order."""

@@ -1,102 +1,26 @@
 """CompiledLore: a set of books made ready to be scanned, once for the same content.
 
-Decorators are the ``@@`` lines at the head of an entry that SillyTavern acts on. A line is one when it begins with a known name;
-``@@@name`` stands in for an unknown line right before it. Known lines and unknown ``@@`` lines are cut from the text, but only
-an exact known line acts. An entry that is nothing but such lines keeps them as its text, and they act (`sillytavern.md` 36).
+Of a book of thousands of entries a build looks at dozens. So only what finds them is made at once: the numbers of the keys and
+the index over their texts. Entries are made ready when they are first looked at.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Sequence
-from typing import Final, TypeVar
+from collections.abc import Collection, Iterable, Iterator
+from typing import Final
 
 import msgspec
 
 from innkeeper.content.entry import LorebookEntry, SelectiveLogic
-from innkeeper.content.lorebook import Lorebook
-from innkeeper.lore.matcher import KeyIndex, Pattern, RegexKey, is_word, parse_key
-from innkeeper.lore.settings import InsertionStrategy, LoreSettings
+from innkeeper.lore.decorators import MARK, split_decorators
+from innkeeper.lore.matcher import KeyIndex
+from innkeeper.lore.order import ScopedBook, scan_order
+from innkeeper.lore.patterns import KeyTest, Patterns, key_tests
+from innkeeper.lore.settings import LoreSettings
 from innkeeper.macros.silly import is_plain
 from innkeeper.prompt.memo import Memo
-from innkeeper.text.jsregex import RegexRunner
 
-__all__ = [
-    "ACTIVATE",
-    "SUPPRESS",
-    "CompiledEntry",
-    "CompiledLore",
-    "KeyTest",
-    "LoreScope",
-    "ScopedBook",
-    "compile_lore",
-    "decorator_lines",
-    "descending",
-    "key_tests",
-    "pattern_of",
-    "selective",
-    "split_decorators",
-]
-
-T = TypeVar("T")
-
-ACTIVATE: Final = "@@activate"
-SUPPRESS: Final = "@@dont_activate"
-_KNOWN: Final = (ACTIVATE, SUPPRESS)
-
-
-def split_decorators(content: str) -> tuple[frozenset[str], str]:
-    """The decorators that act, and the text without the lines at its head."""
-    lines, text = decorator_lines(content)
-    return frozenset(lines) & frozenset(_KNOWN), text
-
-
-def decorator_lines(content: str) -> tuple[tuple[str, ...], str]:
-    """The lines at the head that begin as a decorator does, fallbacks as what they stand for, and the text without the head."""
-    if not content.startswith("@@"):
-        return (), content
-    lines = content.split("\n")
-    found: list[str] = []
-    fallback = False
-    for index, line in enumerate(lines):
-        if not line.startswith("@@"):
-            return tuple(found), "\n".join(lines[index:])
-        name = line[1:] if line.startswith("@@@") else line
-        if line.startswith("@@@") and not fallback:
-            continue
-        fallback = not name.startswith(_KNOWN)
-        if not fallback:
-            found.append(name)
-    return tuple(found), content
-
-
-class LoreScope(msgspec.Struct, frozen=True):
-    """The scopes a book can hold for, in SillyTavern's words."""
-
-    CHAT = "chat"
-    PERSONA = "persona"
-    CHARACTER = "character"
-    GLOBAL = "global"
-
-
-class ScopedBook(msgspec.Struct, frozen=True):
-    """A book, the name it goes by in this build, and whom it holds for (a value of `LoreScope`)."""
-
-    name: str
-    scope: str
-    book: Lorebook
-
-
-class KeyTest(msgspec.Struct, frozen=True, gc=False):
-    """One key ready to be tried: by the index (``number``), as a regular expression, or only after macros (``macro``)."""
-
-    text: str
-    number: int | None = None
-    regex: RegexKey | None = None
-    literal: int | None = None
-    macro: bool = False
-    checked: bool = False
-    """Whether JavaScript has accepted ``regex``."""
+__all__ = ["CompiledEntries", "CompiledEntry", "CompiledLore", "compile_lore", "selective"]
 
 
 class CompiledEntry(msgspec.Struct, frozen=True, eq=False, gc=False):
@@ -139,176 +63,118 @@ SOURCE_FLAGS: Final = {
 """Entry fields that add a source to its scan, in the order the sources are searched."""
 
 
-class CompiledLore:
-    """Entries in scan order and what is needed to find which of them a text concerns."""
+class CompiledEntries:
+    """The entries in scan order, each made ready when it is first asked for, and kept.
 
-    __slots__ = ("always", "by_pattern", "deepest", "delay_levels", "entries", "index", "levels")
-
-    def __init__(self, entries: tuple[CompiledEntry, ...], patterns: tuple[Pattern, ...]) -> None:
-        self.entries = entries
-        self.index = KeyIndex(patterns)
-        self.by_pattern: dict[int, tuple[int, ...]] = _by_pattern(entries)
-        self.always = tuple(entry.place for entry in entries if _always(entry))
-        self.deepest = max((entry.entry.scan_depth or 0 for entry in entries), default=0)
-        """The largest scan depth of an entry's own."""
-        self.levels = tuple(sorted({e.entry.delay_until_recursion for e in entries if e.entry.delay_until_recursion}))
-        self.delay_levels = {e.place: e.entry.delay_until_recursion for e in entries if e.entry.delay_until_recursion}
-
-
-def _always(entry: CompiledEntry) -> bool:
-    """Whether it must be looked at in each pass, found by a key or not."""
-    slow = any(test.number is None for test in entry.primary)
-    return entry.entry.constant or bool(entry.decorators) or slow
-
-
-def _by_pattern(entries: tuple[CompiledEntry, ...]) -> dict[int, tuple[int, ...]]:
-    found: dict[int, list[int]] = {}
-    for entry in entries:
-        for test in entry.primary:
-            if test.number is not None:
-                found.setdefault(test.number, []).append(entry.place)
-    return {number: tuple(places) for number, places in found.items()}
-
-
-def scan_order(books: Iterable[ScopedBook], strategy: int) -> list[tuple[str, LorebookEntry]]:
-    """All entries in the order they are tried: chat, persona, then character and global by strategy; orders descending."""
-    by_scope: dict[str, list[tuple[str, LorebookEntry]]] = {}
-    for scoped in books:
-        by_scope.setdefault(scoped.scope, []).extend((scoped.name, entry) for entry in scoped.book.entries)
-    character, world = by_scope.get(LoreScope.CHARACTER, []), by_scope.get(LoreScope.GLOBAL, [])
-    if strategy == InsertionStrategy.EVENLY:
-        rest = _descending([*world, *character])
-    elif strategy == InsertionStrategy.GLOBAL_FIRST:
-        rest = [*_descending(world), *_descending(character)]
-    else:
-        rest = [*_descending(character), *_descending(world)]
-    return [*_descending(by_scope.get(LoreScope.CHAT, [])), *_descending(by_scope.get(LoreScope.PERSONA, [])), *rest]
-
-
-def _descending(entries: Sequence[tuple[str, LorebookEntry]]) -> list[tuple[str, LorebookEntry]]:
-    return descending(entries, lambda pair: pair[1])
-
-
-def descending(items: Iterable[T], entry_of: Callable[[T], LorebookEntry]) -> list[T]:
-    """Items by descending order of their entries. One without an order compares equal to all others.
-
-    Such a comparison is no order, so the way of sorting shows: SillyTavern's finds the place of each by halving what is
-    sorted already, behind its equals (measured on SillyTavern 1.19, up to 32 entries).
+    Making one anew gives an equal one, so threads that ask for the same one at once do no harm.
     """
-    listed = list(items)
-    orders = [_order_of(entry_of(item)) for item in listed]
-    if None not in orders:
-        return [
-            listed[index] for index in sorted(range(len(listed)), key=lambda index: orders[index] or 0, reverse=True)
-        ]
-    done: list[tuple[T, float | None]] = []
-    for item, order in zip(listed, orders, strict=True):
-        low, high = 0, len(done)
-        while low < high:
-            middle = (low + high) // 2
-            other = done[middle][1]
-            if order is not None and other is not None and order > other:
-                high = middle
-            else:
-                low = middle + 1
-        done.insert(low, (item, order))
-    return [item for item, _ in done]
 
+    __slots__ = ("_made", "_ordered", "_patterns", "_settings")
 
-def _order_of(entry: LorebookEntry) -> float | None:
-    """The order by which an entry is sorted: a null or blank one counts as 0, one that is missing or not a number as none."""
-    if entry.order is not None:
-        return entry.order
-    return 0 if entry.raw.get("order", _MISSING) in (None, "") else None
+    def __init__(self, ordered: list[tuple[str, LorebookEntry]], patterns: Patterns, settings: LoreSettings) -> None:
+        self._ordered, self._patterns, self._settings = ordered, patterns, settings
+        self._made: list[CompiledEntry | None] = [None] * len(ordered)
 
+    def __len__(self) -> int:
+        return len(self._ordered)
 
-_MISSING: Final = object()
+    def __getitem__(self, place: int) -> CompiledEntry:
+        entry = self._made[place]
+        if entry is None:
+            entry = self._made[place] = self._compiled(place)
+        return entry
 
+    def __iter__(self) -> Iterator[CompiledEntry]:
+        return map(self.__getitem__, range(len(self._ordered)))
 
-class _Patterns:
-    """Numbers patterns as entries are compiled, and asks JavaScript once whether a regular expression is one."""
-
-    def __init__(self, *, unicode_words: bool = False) -> None:
-        self.unicode_words = unicode_words
-        self.patterns: list[Pattern] = []
-        self._numbers: dict[tuple[str, bool, bool], int] = {}
-        self.regex = RegexRunner(lambda _what, _why: None)
-
-    def number(self, text: str, *, exact_case: bool = False, whole_word: bool = False) -> int:
-        """The number of the pattern for a plain text, which is in lower case unless its case counts."""
-        facts = (text, exact_case, whole_word)
-        number = self._numbers.get(facts)
-        if number is None:
-            number = self._numbers[facts] = len(self.patterns)
-            self.patterns.append(Pattern(text, exact_case, whole_word, whole_word and self.unicode_words))
-        return number
-
-
-def key_tests(
-    keys: Iterable[str], *, exact_case: bool, whole_words: bool, patterns: _Patterns | None = None
-) -> tuple[KeyTest, ...]:
-    """Each non-empty key as a `KeyTest`. Without ``patterns`` (after macros) plain keys stay texts to be searched for.
-
-    A key that looks like a regular expression but is not one to JavaScript is plain text (`sillytavern.md` 24).
-    """
-    return tuple([_test(text, patterns, exact_case=exact_case, whole_words=whole_words) for text in keys if text])
-
-
-_MACRO: Final = re.compile(r"\{\{|\\[{}]|<(?:user|bot|char|group|charifnotgroup)>", re.IGNORECASE)
-"""What macros change in a key. A regular expression has backslashes and ``<`` of its own."""
-
-
-def _test(text: str, patterns: _Patterns | None, *, exact_case: bool, whole_words: bool) -> KeyTest:
-    if patterns is not None and _MACRO.search(text) is not None:
-        return KeyTest(text, macro=True)
-    trimmed = text.strip()
-    regex = parse_key(trimmed).regex if trimmed.startswith("/") else None
-    if regex is not None and (patterns is None or patterns.regex.valid(regex)):
-        if patterns is None:
-            return KeyTest(trimmed, regex=regex)
-        literal = patterns.number(regex.literal) if regex.literal else None
-        return KeyTest(trimmed, regex=regex, literal=literal, checked=True)
-    if not trimmed or patterns is None:
-        return KeyTest(trimmed)
-    written = trimmed if exact_case else trimmed.lower()
-    return KeyTest(
-        trimmed, patterns.number(written, exact_case=exact_case, whole_word=whole_words and is_word(trimmed))
-    )
-
-
-def pattern_of(text: str, *, exact_case: bool, whole_words: bool, unicode_words: bool = False) -> Pattern:
-    """The pattern of a plain key. Whole words hold for one-word keys only (`sillytavern.md` 23)."""
-    whole = whole_words and is_word(text)
-    return Pattern(text if exact_case else text.lower(), exact_case, whole, whole and unicode_words)
-
-
-def _compile(books: tuple[ScopedBook, ...], settings: LoreSettings) -> CompiledLore:
-    patterns = _Patterns(unicode_words=settings.unicode_words)
-    compiled = []
-    for place, (book, entry) in enumerate(scan_order(books, settings.character_strategy)):
-        case = settings.case_sensitive if entry.case_sensitive is None else entry.case_sensitive
-        words = settings.match_whole_words if entry.match_whole_words is None else entry.match_whole_words
+    def _compiled(self, place: int) -> CompiledEntry:
+        book, entry = self._ordered[place]
+        exact_case, whole_words = rules_of(entry, self._settings)
         decorators, content = split_decorators(entry.content)
-        primary = key_tests(entry.keys, exact_case=case, whole_words=words, patterns=patterns)
-        secondary = key_tests(entry.secondary_keys, exact_case=case, whole_words=words, patterns=patterns)
-        sources = tuple(name for flag, name in SOURCE_FLAGS.items() if getattr(entry, flag))
-        compiled.append(
-            CompiledEntry(
-                place,
-                book,
-                entry,
-                decorators,
-                content,
-                primary,
-                secondary,
-                exact_case=case,
-                whole_words=words,
-                sources=sources,
-                plain=is_plain(content),
-                free=not decorators and _is_free(entry),
-            )
+        primary, secondary = (
+            key_tests(keys, exact_case=exact_case, whole_words=whole_words, patterns=self._patterns)
+            for keys in (entry.keys, entry.secondary_keys)
         )
-    return CompiledLore(tuple(compiled), tuple(patterns.patterns))
+        return CompiledEntry(
+            place,
+            book,
+            entry,
+            decorators,
+            content,
+            primary,
+            secondary,
+            exact_case=exact_case,
+            whole_words=whole_words,
+            sources=tuple(name for flag, name in SOURCE_FLAGS.items() if getattr(entry, flag)),
+            plain=is_plain(content),
+            free=not decorators and _is_free(entry),
+        )
+
+
+def rules_of(entry: LorebookEntry, settings: LoreSettings) -> tuple[bool, bool]:
+    """Whether the case of its keys counts, and whether they are whole words only."""
+    case, words = entry.case_sensitive, entry.match_whole_words
+    return settings.case_sensitive if case is None else case, settings.match_whole_words if words is None else words
+
+
+class CompiledLore:
+    """Entries in scan order and what is needed to find which of them a text concerns.
+
+    ``by_pattern`` has the places of entries by the numbers of their primary keys. ``always`` are the places of those that
+    each pass looks at, ``timed`` of those with timed effects. ``deepest`` is the largest scan depth of an entry's own, and
+    ``levels`` are the recursion levels that entries wait for, ascending.
+    """
+
+    __slots__ = ("_ordered", "_places", "always", "by_pattern", "deepest", "entries", "index", "levels", "timed")
+
+    def __init__(self, ordered: list[tuple[str, LorebookEntry]], settings: LoreSettings) -> None:
+        patterns = Patterns()
+        self.entries = CompiledEntries(ordered, patterns, settings)
+        self.by_pattern: dict[int, list[int]] = {}
+        self.always: list[int] = []
+        self.timed: list[int] = []
+        self.deepest, levels = 0, set()
+        for place, (_, entry) in enumerate(ordered):
+            numbers, stands = self._keys(place, entry, patterns, settings)
+            for number in numbers:
+                self.by_pattern.setdefault(number, []).append(place)
+            if stands or entry.constant:
+                self.always.append(place)
+            if entry.sticky or entry.cooldown:
+                self.timed.append(place)
+            if entry.delay_until_recursion:
+                levels.add(entry.delay_until_recursion)
+            if entry.scan_depth and entry.scan_depth > self.deepest:
+                self.deepest = entry.scan_depth
+        self.levels = sorted(levels)
+        self.index = KeyIndex(patterns.done(unicode_words=settings.unicode_words))
+        self._ordered = ordered
+        self._places: dict[str, list[int]] = {}
+
+    def _keys(
+        self, place: int, entry: LorebookEntry, patterns: Patterns, settings: LoreSettings
+    ) -> tuple[list[int], bool]:
+        """The patterns of the primary keys, and whether they, or decorators, ask for a look at the entry in each pass.
+
+        One with keys that are not plain, or with decorators, is made ready at once.
+        """
+        exact_case, whole_words = rules_of(entry, settings)
+        primary = patterns.numbers(entry.keys, exact_case=exact_case, whole_words=whole_words)
+        secondary = patterns.numbers(entry.secondary_keys, exact_case=exact_case, whole_words=whole_words)
+        if primary is not None and secondary is not None and not entry.content.startswith(MARK):
+            return primary, False
+        ready = self.entries[place]
+        primary = [test.number for test in ready.primary if test.number is not None]
+        return primary, bool(ready.decorators) or len(primary) < len(ready.primary)
+
+    def places(self, keys: Collection[str]) -> list[int]:
+        """The places of the entries that are called so (``book.uid``)."""
+        if keys and not self._places:
+            places: dict[str, list[int]] = {}
+            for place, (book, entry) in enumerate(self._ordered):
+                places.setdefault(f"{book}.{entry.id}", []).append(place)
+            self._places = places
+        return [place for key in keys for place in self._places.get(key, ())]
 
 
 def _is_free(entry: LorebookEntry) -> bool:
@@ -329,7 +195,8 @@ def compile_lore(books: Iterable[ScopedBook], settings: LoreSettings) -> Compile
     known = _COMPILED.get(key)
     if known is not None:
         return known
-    return _COMPILED.put(key, _compile(scoped, settings), _ENTRY_BYTES * sum(len(item.book.entries) for item in scoped))
+    lore = CompiledLore(scan_order(scoped, settings.character_strategy), settings)
+    return _COMPILED.put(key, lore, _ENTRY_BYTES * len(lore.entries))
 
 
 def selective(entry: LorebookEntry) -> SelectiveLogic | None:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from innkeeper.content.entry import SelectiveLogic
-from innkeeper.lore.compiled import CompiledEntry, CompiledLore, KeyTest, key_tests, pattern_of, selective
+from innkeeper.lore.compiled import CompiledEntry, CompiledLore, selective
 from innkeeper.lore.matcher import Pattern, ScanText, Window, first_place
+from innkeeper.lore.patterns import KeyTest, key_tests, pattern_of
 from innkeeper.lore.settings import MAX_SCAN_DEPTH, LoreSettings
 from innkeeper.text.jsregex import RegexRunner
 

@@ -8,7 +8,7 @@ from typing import Final
 from innkeeper.content.entry import LorebookEntry, LorePosition, SelectiveLogic
 from innkeeper.content.finding import Finding, Level, show_path
 from innkeeper.content.lorebook import Lorebook
-from innkeeper.lore.compiled import ACTIVATE, SUPPRESS, split_decorators
+from innkeeper.lore.decorators import ACTIVATE, SUPPRESS, split_decorators
 from innkeeper.lore.matcher import RegexKey, parse_key
 from innkeeper.lore.settings import LoreSettings
 from innkeeper.text.jsregex import RegexRunner

@@ -14,7 +14,8 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.content.entry import Spelling
-from innkeeper.lore.compiled import CompiledEntry, decorator_lines
+from innkeeper.lore.compiled import CompiledEntry
+from innkeeper.lore.decorators import decorator_lines
 from innkeeper.prompt.data import thaw
 from innkeeper.text.javascript.random_numbers import string_hash
 from innkeeper.text.javascript.values import json_text

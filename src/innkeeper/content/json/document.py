@@ -214,6 +214,13 @@ class Document(msgspec.Struct, frozen=True, dict=True):
         """A document of plain data, copied so that the caller's own may change. Raises what `decode_json` raises."""
         return cls(decode_json(encode_json(value), limits, keys_limit=keys_limit))
 
+    @classmethod
+    def written(cls, data: bytes, digest: str, *, keys_limit: str = "json_keys") -> Self:
+        """A document of plain data from what `encode_json` made of them, and the hash of that."""
+        document = cls(decode_json(data, keys_limit=keys_limit))
+        vars(document)["digest"] = digest
+        return document
+
     @cached_property
     def digest(self) -> str:
         """A hash of the content: equal bytes, or equal data never read from text, give equal digests."""
@@ -263,8 +270,10 @@ def remembered(
         return memo.get_or_make(key, lambda: read(Document.parse(data, keys_limit=keys_limit)), len(data))
     if isinstance(value, (Mapping, list, tuple)):
         data = encode_json(value)
-        key = "data " + sha256(data).hexdigest()
-        return memo.get_or_make(key, lambda: read(Document(decode_json(data, keys_limit=keys_limit))), len(data))
+        digest = sha256(data).hexdigest()
+        return memo.get_or_make(
+            "data " + digest, lambda: read(Document.written(data, digest, keys_limit=keys_limit)), len(data)
+        )
     raise UsageError(f"{what} is an object or JSON text, not {type(value).__name__}")
 
 

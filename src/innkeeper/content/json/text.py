@@ -44,8 +44,11 @@ WHOLE: Final = re.compile(rb'(?:[^"]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+', re.DOTAL
 BLOCK: Final = 1024 * 1024
 """Bytes that are looked at at a time."""
 
+SHORTEST_MEMBER: Final = len('"":0,')
+"""Bytes that a key with its value takes at least: a short text cannot have too many."""
+
 NOT_JSON: Final = re.compile(rb"-?\b(?:NaN|Infinity)\b")
-_CONTAINERS: Final = (dict, list)
+_CONTAINERS: Final = frozenset((dict, list))
 _UTF16: Final = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 
@@ -82,8 +85,8 @@ def decode_json(
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         tree = _second_opinion(raw, str(error), limits, name, found)
     keys = _check_shape(tree, len(raw), limits, name)
-    if raw.count(b'":') - raw.count(b'\\":') != keys:  # exact for text as programs write it, and quick
-        found += _duplicates(raw)
+    if findings is not None and raw.count(b'":') - raw.count(b'\\":') != keys:  # exact for text of programs, and quick
+        findings += _duplicates(raw)
     return tree
 
 
@@ -179,6 +182,8 @@ def _encoding_error(data: bytes, error: UnicodeDecodeError, name: str | None) ->
 def _check_counts(raw: bytes, limits: Limits, keys_limit: str, name: str | None) -> None:
     """Refuse more values or keys than the limits before any memory is spent on them."""
     most_keys: int = getattr(limits, keys_limit)
+    if len(raw) <= min(limits.json_values, SHORTEST_MEMBER * most_keys):
+        return
     if _marks(raw) <= limits.json_values and raw.count(b":") <= most_keys:
         return
     values, keys = 0, 0

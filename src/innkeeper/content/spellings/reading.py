@@ -284,10 +284,8 @@ def _read_fields(shape: _Shape, raw: Mapping[str, Any], path: Path, findings: Fi
         name, attribute, kind, field = known
         if name != field.camel and raw.get(field.camel) is not None:
             continue
-        if type(value) is kind and (kind is not int or abs(value) < MAX_NUMBER):
-            values[attribute] = value
-        else:
-            values[attribute] = _translated(field, value, path, findings)
+        odd = type(value) is not kind or (isinstance(value, int) and abs(value) >= MAX_NUMBER)
+        values[attribute] = _translated(field, value, path, findings) if odd else value
     if shape.filters:
         values["character_filter"] = _read_filter(raw)
     return values

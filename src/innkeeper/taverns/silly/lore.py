@@ -17,7 +17,7 @@ import msgspec
 from innkeeper.content.entry import LorePosition
 from innkeeper.content.regex_script import ScriptPlacement
 from innkeeper.lore import Activated, CompiledLore, LoreInput, LoreResult, ScanSources, compile_lore, scan
-from innkeeper.lore.compiled import descending
+from innkeeper.lore.order import descending
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.run.pipeline import NoConfig, Step
