@@ -6,6 +6,8 @@ import threading
 from typing import NamedTuple
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from innkeeper.text import jsreplace
 from innkeeper.text.jsreplace import MAX_PATTERN, MAX_TEXT, JsMatch, ReplaceRunner, joined, valid
@@ -68,6 +70,32 @@ def test_limits(monkeypatch: pytest.MonkeyPatch, pattern: str, text: str, why: s
     assert why in reports[0][1]
     assert run.trips == 2
     assert run.split(Find("b"), "b") is not None
+
+
+PATTERNS = ("a", "--", "[“”]", "\\\\", "a+?", "(a)|b", "^a", "b$", "\\.{2}", "\\s+", "[^a]b", "(?=a)a", "é")
+
+
+@given(
+    st.sampled_from(PATTERNS),
+    st.sampled_from(["", "g", "gi", "gm"]),
+    st.text("ab-“”\\. \n\U0001f600é", max_size=20),
+    st.sampled_from(["", "—", "\\1", "\\", "$1", "{0}", "\\g<0>", "\ud83d"]),
+)
+def test_one_text_for_each_match(pattern: str, flags: str, text: str, made: str) -> None:
+    """It is what is joined from the texts around the matches; what a replacement means to Python does not matter."""
+    run, _ = runner()
+    split = run.split(Find(pattern, flags), text)
+    parts = [text] if split is None else split[0]
+    assert run.replaced(Find(pattern, flags), text, made, 1_000) in {None, joined([made.join(parts)])}
+
+
+def test_one_text_for_each_match_within_limits() -> None:
+    """No more than the most is made, nothing of what was given up, and nothing where the texts are JavaScript's to read."""
+    run, _ = runner()
+    assert run.replaced(Find("a", "g"), "aab", "xy", 100) == "xyxyb"
+    assert run.replaced(Find("a", "g"), "aab", "xy", 8) is None
+    assert run.replaced(Find("a", "g"), "\U0001f600a", "xy", 100) is None
+    assert run.replaced(Find("(a+)+$", "g"), "a" * 40 + "!", "", 100) is None
 
 
 def test_time_of_all(monkeypatch: pytest.MonkeyPatch) -> None:

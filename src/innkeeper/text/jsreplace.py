@@ -104,6 +104,25 @@ class ReplaceRunner:
         self.trips = 0
         """How often something was not run."""
 
+    def replaced(self, pattern: JsPattern, text: str, made: str, most: int) -> str | None:
+        """The text with ``made`` for each match, in at most ``most`` characters; ``None`` where it is for `split` to tell."""
+        name = (pattern.pattern, pattern.flags)
+        if len(text) > MAX_TEXT or len(text) * (len(made) + 1) > most:
+            return None
+        if name in self._given_up or len(name[0]) > MAX_PATTERN or self._left <= 0:
+            return None
+        quick, seconds = _quick(name)
+        if quick is None or not self._is_basic(text):
+            return None
+        started, times = time.perf_counter(), 0 if "g" in name[1] else 1
+        try:
+            new, count = quick.subn(made.replace("\\", "\\\\"), text, count=times, timeout=seconds)
+        except TimeoutError:
+            return None
+        finally:
+            self._left -= time.perf_counter() - started
+        return joined([new]) if count <= MAX_MATCHES else None
+
     def split(self, pattern: JsPattern, text: str) -> Split | None:
         """The text around the matches and the matches; ``None`` where there is none, or where it was not run."""
         name = (pattern.pattern, pattern.flags)
@@ -120,11 +139,11 @@ class ReplaceRunner:
         return self._split(name, text)
 
     def _split(self, name: tuple[str, str], text: str) -> Split | None:
-        quick = _quick(name)
+        quick, seconds = _quick(name)
         started = time.perf_counter()
         if quick is not None and self._is_basic(text):
             try:
-                return _found(quick, text, once="g" not in name[1])
+                return _found(quick, text, seconds, once="g" not in name[1])
             except TimeoutError:  # of the wall's clock: JavaScript has as much of the processor's
                 pass
             finally:
@@ -159,24 +178,28 @@ class ReplaceRunner:
 
 
 _ASTRAL: Final = re.compile("[\U00010000-\U0010ffff\ud800-\udfff]")
-_QUICK: Final[Memo[tuple[str, str], tuple[regex.Pattern[str] | None]]] = Memo(items=4_096)
+_STEADY: Final = re.compile(r"[^*+?{(|]*")
+"""Expressions that neither repeat nor choose: a look at a clock would take most of their time."""
+
+_QUICK: Final[Memo[tuple[str, str], tuple[regex.Pattern[str] | None, float | None]]] = Memo(items=4_096)
 
 
-def _quick(name: tuple[str, str]) -> regex.Pattern[str] | None:
-    """The expression as one of Python's, where there is one and JavaScript accepts it."""
+def _quick(name: tuple[str, str]) -> tuple[regex.Pattern[str] | None, float | None]:
+    """The expression as one of Python's, where there is one and JavaScript accepts it, and how many seconds it may take."""
     known = _QUICK.get(name)
     if known is None:
-        accepted = _call("valid", *name)
-        known = _QUICK.put(name, (python_of(*name) if accepted else None,), 16 * len(name[0]))
-    return known[0]
+        quick = python_of(*name) if _call("valid", *name) else None
+        seconds = None if _STEADY.fullmatch(name[0]) else MAX_SECONDS
+        known = _QUICK.put(name, (quick, seconds), 16 * len(name[0]))
+    return known
 
 
-def _found(quick: regex.Pattern[str], text: str, *, once: bool) -> Split | None:
+def _found(quick: regex.Pattern[str], text: str, seconds: float | None, *, once: bool) -> Split | None:
     """What it finds. Raises `TimeoutError`, also where there are too many matches for here."""
     texts: list[str] = []
     matches: list[JsMatch] = []
     end, named = 0, bool(quick.groupindex)
-    for found in quick.finditer(text, timeout=MAX_SECONDS):
+    for found in quick.finditer(text, timeout=seconds):
         start = found.start()
         texts.append(text[end:start])
         matches.append(JsMatch([found[0], *found.groups()], start, found.groupdict() if named else None))

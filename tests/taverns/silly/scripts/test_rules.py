@@ -92,3 +92,13 @@ def test_needs_and_trims() -> None:
     rule = rule_of(RegexScript(find="/Cat/i", trim=("{{user}}", "")), "global", expander())
     assert (rule.needs, rule.fold, rule.trim) == (("cat",), True, ("S.m",))
     assert rule_of(RegexScript(find="a", trim=("{{roll::6}}",)), "global", expander()).trim is None
+
+
+@pytest.mark.parametrize(
+    ("replace", "constant"),
+    [("", ""), ("new", "new"), ("$1", None), ("a {{match}}", None), ("{{user}}", None), ("{{random::a::b}}", None)],
+)
+def test_replacements_that_never_differ(replace: str, constant: str | None) -> None:
+    """A replacement is constant where it refers to nothing and no macro can be in it."""
+    script = RegexScript(find="x", replace=replace)
+    assert rule_of(script, "preset", expander()).constant == constant

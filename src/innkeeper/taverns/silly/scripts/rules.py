@@ -119,6 +119,8 @@ class ScriptExpander:
 class ScriptRule(msgspec.Struct, frozen=True):
     """A script ready to run, and whose it is. ``find`` and ``trim`` are ``None`` where macros decide them anew each time.
 
+    ``constant`` is the replacement where it is the same text for each match, free of macros.
+
     ``needs`` are texts without one of which it cannot match, in lower case where ``fold`` is set.
     """
 
@@ -129,6 +131,7 @@ class ScriptRule(msgspec.Struct, frozen=True):
     trim: tuple[str, ...] | None = None
     needs: tuple[str, ...] = ()
     fold: bool = False
+    constant: str | None = None
 
 
 def rule_of(script: RegexScript, source: str, expander: ScriptExpander) -> ScriptRule:
@@ -141,7 +144,10 @@ def rule_of(script: RegexScript, source: str, expander: ScriptExpander) -> Scrip
     )
     needs = needs_of(find.pattern, find.flags) if find is not None else ()
     fold = find is not None and "i" in find.flags
-    return ScriptRule(script, source, read_template(script.replace), find, trim, needs, fold)
+    template = read_template(script.replace)
+    texts = [part for part in template if isinstance(part, str)]
+    constant = "".join(texts) if len(texts) == len(template) and all(map(is_plain, texts)) else None
+    return ScriptRule(script, source, template, find, trim, needs, fold, constant)
 
 
 def _is_fixed_pattern(script: RegexScript, expander: ScriptExpander) -> bool:

@@ -215,6 +215,11 @@ class Scripts:
         if find is None:
             self._is_pure = False
             find = read_find(self._expander.pattern(rule.script)) or Find("")
+        if rule.constant is not None and find.pattern and self._expander.names_are_fixed:
+            made = self._runner.replaced(find, text, rule.constant, self._room)
+            if made is not None:
+                self._room -= max(len(made) - len(text), 0)
+                return text if made == text else made
         split = self._runner.split(find, text) if find.pattern else None
         if split is None:
             return text
