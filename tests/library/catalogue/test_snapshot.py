@@ -132,8 +132,9 @@ def test_cut_file(tmp_path: Path) -> None:
 
 
 def test_no_file(tmp_path: Path) -> None:
-    """No file is a typed error to read, and a folder that is not there to write."""
+    """No file is a typed error to read, and a folder that cannot be made to write."""
     with pytest.raises(FormatError, match="no snapshot"):
         SnapshotFile(tmp_path / "none").load()
+    (tmp_path / "file").write_text("x")
     with pytest.raises(MissingFileError):
-        SnapshotFile(tmp_path / "none" / "s").store(WHOLE)
+        SnapshotFile(tmp_path / "file" / "s").store(WHOLE)

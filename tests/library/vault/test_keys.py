@@ -154,3 +154,12 @@ def test_where_keys_are_looked_for(tmp_path: Path) -> None:
     assert isinstance(find_keys({**home, "INNKEEPER_VAULT_KEY_FILE": "keyring:"}, kind="file"), FileKeys)
     with pytest.raises(UsageError):
         find_keys(home, kind="pocket")
+
+
+@pytest.mark.parametrize(
+    "raw", [bytes(32), b"a" * 32, b"0123456" * 4 + b"0123"], ids=["zeros", "one byte", "seven bytes"]
+)
+def test_keys_that_are_not_random_are_refused(raw: bytes) -> None:
+    """A key of zeros, or of few different bytes, is none that chance has made."""
+    with pytest.raises(VaultKeyError, match="random"):
+        VaultKey(raw)

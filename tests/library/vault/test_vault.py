@@ -6,6 +6,7 @@ import pickle
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -240,7 +241,7 @@ def test_keys_are_found(monkeypatch: pytest.MonkeyPatch, db: Database, tmp_path:
     assert Vault(db).status().place == str(tmp_path / "k")
 
 
-KEY, OTHER = VaultKey(bytes(32)), VaultKey(bytes(range(32)))
+KEY, OTHER = VaultKey(bytes(range(32, 64))), VaultKey(bytes(range(32)))
 TEXTS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=80)
 
 
@@ -273,3 +274,10 @@ def test_no_bytes_bring_it_down(data: bytes) -> None:
     """Bytes that nobody sealed are an error of the vault."""
     with pytest.raises(TamperedSecretError):
         unseal("a", data, KEY)
+
+
+@pytest.mark.parametrize(("name", "value"), [("N", 1), ("N", None), ("N", b"x"), (1, "x")])
+def test_what_is_no_text_is_refused(vault: Vault, name: Any, value: Any) -> None:
+    """A name or value that is no text is an error that names the field, and shows nothing of it."""
+    with pytest.raises(FieldError, match="must be text"):
+        vault.set(name, value)

@@ -126,8 +126,6 @@ class LibrarySnapshot:
 
     def store(self, catalogue: Catalogue) -> None:
         """Replace the file. Raises `MissingFileError`."""
-        with suppress(OSError):  # where the folder cannot be made, writing the file says why
-            self.path.parent.mkdir(parents=True, exist_ok=True)
         SnapshotFile(self.path).store(catalogue)
 
 

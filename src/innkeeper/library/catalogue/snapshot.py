@@ -13,6 +13,7 @@ import msgspec
 from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
 from innkeeper.library.catalogue.resolver import ResolveRequest
 from innkeeper.library.limits import SNAPSHOT_MAX_BYTES
+from innkeeper.library.private import write_private
 from innkeeper.library.templates.template import Labelled, read_version, write_version
 from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import parse_json, to_json
@@ -112,11 +113,15 @@ class SnapshotFile:
 
     def store(self, catalogue: Catalogue) -> None:
         """Replace the file. Raises `MissingFileError` where that cannot be done; the old one is whole then."""
-        from innkeeper.content.files.saving import save_bytes
+        from innkeeper.content.errors import MissingFileError
 
         snapshot = snapshot_of(catalogue)
         head = f'{{"content_sha256":"{snapshot.content_sha256}","payload":'.encode()
-        save_bytes(self.path, head + snapshot.payload + _TAIL, force=True)
+        try:
+            write_private(self.path, head + snapshot.payload + _TAIL)
+        except OSError as error:
+            where = Where(str(self.path))
+            raise MissingFileError(f"the snapshot cannot be written: {error.strerror}", where=where) from error
 
 
 def _opened(data: bytes, asset: str) -> Snapshot:

@@ -12,7 +12,7 @@ import hashlib
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
@@ -27,6 +27,7 @@ from innkeeper.library.db.log_tables import metadata
 from innkeeper.library.db.rows import insert_many
 from innkeeper.library.db.tables import revisions
 from innkeeper.library.errors import AlreadyExistsError, DatabaseCorruptError, DatabaseError, DatabaseMissingError
+from innkeeper.library.private import draft_beside, make_private
 from innkeeper.prompt.data import parse_json, to_json
 from innkeeper.prompt.errors import FormatError, InputError, Where
 
@@ -67,7 +68,7 @@ def back_up(
     target = Path(path)
     if target.exists() and not force:
         raise AlreadyExistsError(f"{target} exists already", hint="say force to overwrite it")
-    with translated(str(target)), _draft_of(target) as draft:
+    with translated(str(target)), draft_beside(target) as draft:
         if db.dialect == "sqlite":
             _copy(_path_of(db), draft)
             _settle(draft)
@@ -127,7 +128,7 @@ def restore(
         with Database.open(url) as db:
             _load_into(db, found, progress)
         return found
-    with _draft_of(target.path) as draft:
+    with draft_beside(target.path) as draft:
         if found.kind == "sqlite":
             _copy(Path(found.path), draft)
         else:
@@ -143,7 +144,7 @@ def _load_into(db: Database, found: Backup, progress: Progress) -> None:
     if found.kind == "dump":
         load_rows(db, Path(found.path), progress)
         return
-    with _draft_of(Path(found.path)) as draft:
+    with draft_beside(Path(found.path)) as draft:
         copied = draft.with_suffix(".dump")
         _copy(Path(found.path), draft)
         try:
@@ -166,20 +167,9 @@ def _path_of(db: Database) -> Path:
     return db.target.path or Path()
 
 
-@contextmanager
-def _draft_of(target: Path) -> Iterator[Path]:
-    """A name beside the target for what is not whole yet; nothing of it is left behind."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        yield draft
-    finally:
-        for suffix in ("", "-wal", "-shm", "-journal"):
-            Path(f"{draft}{suffix}").unlink(missing_ok=True)
-
-
 def _copy(source: Path, target: Path) -> None:
     """SQLite's own copy of a database that others may be writing to: of one moment, whole or not at all."""
+    make_private(target)
     with closing(_open(source, "ro")) as origin, closing(_open(target, "rwc")) as copy:
         origin.backup(copy, pages=_PAGES)
 

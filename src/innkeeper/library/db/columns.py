@@ -11,6 +11,7 @@ from sqlalchemy.dialects.postgresql import TIMESTAMP
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.expression import FunctionElement
 
+from innkeeper.library.errors import DatabaseCorruptError
 from innkeeper.prompt.errors import FormatError
 
 if TYPE_CHECKING:
@@ -77,8 +78,11 @@ class Moment(TypeDecorator[str]):
         return datetime.fromisoformat(text) if dialect.name == "postgresql" else text
 
     def process_result_value(self, value: Any, dialect: Dialect) -> str | None:
-        """What the database gives, as text."""
-        return None if value is None else moment_text(value)
+        """What the database gives, as text. Raises `DatabaseCorruptError` for what is no moment."""
+        try:
+            return None if value is None else moment_text(value)
+        except (FormatError, TypeError, AttributeError, OverflowError) as error:
+            raise DatabaseCorruptError("a column that holds a moment does not") from error
 
 
 def Json() -> sqltypes.JSON:  # noqa: N802 - it stands where a type stands

@@ -5,6 +5,7 @@ The errors of the drivers are translated to ours here, the one place that knows 
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import sqlite3
@@ -31,6 +32,7 @@ from innkeeper.library.errors import (
     FieldError,
     SchemaError,
 )
+from innkeeper.library.private import make_private
 from innkeeper.prompt.errors import ConfigError, InnkeeperError, Where
 from innkeeper.prompt.machine import home
 
@@ -123,12 +125,18 @@ def _sqlite(target: Target, timeout: float, read_only: bool, create: bool) -> En
     from sqlalchemy.pool import QueuePool
 
     path = target.path or Path()
-    if not path.exists() and (read_only or not create):
-        raise DatabaseMissingError("there is no such database", where=Where(asset=target.place))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    connect = _opener(path, timeout, read_only=read_only)
+    if not path.exists():
+        if read_only or not create:
+            raise DatabaseMissingError("there is no such database", where=Where(asset=target.place))
+        make_private(path)
     engine = create_engine(
-        "sqlite://", creator=connect, poolclass=QueuePool, pool_size=_POOL, max_overflow=-1, json_serializer=_json
+        "sqlite://",
+        creator=_opener(path, timeout, read_only=read_only),
+        poolclass=QueuePool,
+        pool_size=_POOL,
+        max_overflow=-1,
+        json_serializer=_json,
+        json_deserializer=_data,
     )
     event.listen(engine.pool, "connect", partial(_note_file, path))
     event.listen(engine.pool, "checkout", partial(_same_file, path))
@@ -139,21 +147,37 @@ def _note_file(path: Path, _connection: Any, record: Any) -> None:
     record.info["file"] = _file(path)
 
 
-def _same_file(path: Path, _connection: Any, record: Any, _proxy: Any) -> None:
-    """Open the file anew where another one stands in its place, or none: what is written to one that is gone is lost."""
+def _same_file(path: Path, connection: Any, record: Any, _proxy: Any) -> None:
+    """Open the file anew where another one stands in its place, or none: what is written to one that is gone is lost.
+
+    So it is where the file was written to, by a checkpoint or by somebody else: pages that SQLite remembers would hide that it
+    was overwritten. Who reads a file as one that nobody writes opens it anew once there is a log of writes.
+    """
     from sqlalchemy.exc import DisconnectionError
 
-    if record.info.get("file") != _file(path):
+    if record.info.get("file") != _file(path) or (isinstance(connection, _Unlocked) and _has_log(path)):
         raise DisconnectionError("the file is not the one that was opened")
 
 
-def _file(path: Path) -> tuple[int, int] | None:
-    """Which file stands there now."""
+def _file(path: Path) -> tuple[int, int, int, int] | None:
+    """Which file stands there now, and when it was written to."""
     try:
         facts = os.stat(path)  # noqa: PTH116 - asked at every use of the database: half the time of the other way
     except OSError:
         return None
-    return facts.st_dev, facts.st_ino
+    return facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns
+
+
+def _has_log(path: Path) -> bool:
+    """Whether somebody has written what is not in the file itself yet."""
+    try:
+        return os.stat(f"{path}-wal").st_size > 0  # noqa: PTH116 - as above
+    except OSError:
+        return False
+
+
+class _Unlocked(sqlite3.Connection):
+    """A connection to a file that is read as if nobody ever wrote it: without locks, and without files beside it."""
 
 
 def _opener(path: Path, timeout: float, *, read_only: bool) -> Callable[[], sqlite3.Connection]:
@@ -161,25 +185,58 @@ def _opener(path: Path, timeout: float, *, read_only: bool) -> Callable[[], sqli
 
     def connect() -> sqlite3.Connection:
         mode = "ro" if read_only else "rw" if made.is_set() else "rwc"  # a file that went away is not made anew, empty
-        connection = sqlite3.connect(
-            f"{address}?mode={mode}",
-            uri=True,
-            timeout=timeout,
-            isolation_level=None,
-            check_same_thread=False,
-            cached_statements=256,
-        )
         try:
-            connection.execute("PRAGMA foreign_keys = ON")
-            connection.execute("PRAGMA synchronous = FULL")  # with WAL: on the disk before it is acknowledged
-            _write_ahead(connection, timeout, read_only=read_only)
-        except BaseException:
-            connection.close()
-            raise
+            connection = _opened(f"{address}?mode={mode}", timeout, read_only=read_only)
+        except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _NO_RIGHT or not _may_only_read(path):
+                raise
+            connection = _opened_to_read(path, address, timeout)
         made.set()
         return connection
 
     return connect
+
+
+_NO_RIGHT: Final = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
+"""What SQLite answers to whoever may read a database, but not make the files beside it that readers share."""
+
+
+def _may_only_read(path: Path) -> bool:
+    writes = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+    return path.is_file() and os.access(path, os.R_OK) and not writes
+
+
+def _opened_to_read(path: Path, address: str, timeout: float) -> sqlite3.Connection:
+    """The file as whoever may not write it can read it: beside those who do, or else as one that nobody writes now."""
+    try:
+        return _opened(f"{address}?mode=ro", timeout, read_only=True)
+    except sqlite3.Error:
+        if _has_log(path):
+            raise
+        return _opened(f"{address}?mode=ro&immutable=1", timeout, read_only=True, factory=_Unlocked)
+
+
+def _opened(
+    address: str, timeout: float, *, read_only: bool, factory: type[sqlite3.Connection] = sqlite3.Connection
+) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        address,
+        uri=True,
+        timeout=timeout,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=256,
+        factory=factory,
+    )
+    try:
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA synchronous = FULL")  # with WAL: on the disk before it is acknowledged
+        _write_ahead(connection, timeout, read_only=read_only)
+        connection.execute("SELECT 1 FROM sqlite_master LIMIT 1")  # a file that cannot be read says so here
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def _write_ahead(connection: sqlite3.Connection, timeout: float, *, read_only: bool) -> None:
@@ -228,6 +285,7 @@ def _postgresql(target: Target, timeout: float, read_only: bool) -> Engine:  # n
         pool_size=_POOL,
         max_overflow=-1,
         json_serializer=_json,
+        json_deserializer=_data,
     )
     event.listen(engine, "handle_error", _note_end)
     event.listen(engine.pool, "checkin", _note_rest)
@@ -255,6 +313,14 @@ def _json(value: Any) -> str:
     from innkeeper.prompt.data import to_json
 
     return to_json(value).decode()
+
+
+def _data(text: Any) -> Any:
+    """What a column of JSON holds. Nothing but JSON is ever written there."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DatabaseCorruptError(f"a column that holds JSON does not: {type(error).__name__}") from error
 
 
 _Kind = Callable[[str], InnkeeperError]
@@ -306,6 +372,8 @@ def translated(place: str) -> Iterator[None]:
 
     try:
         yield
+    except UnicodeDecodeError as error:  # SQLite quotes what it cannot read, and Python's driver cannot read that
+        raise DatabaseCorruptError("the database file is damaged", where=Where(asset=place)) from error
     except (SQLAlchemyError, sqlite3.Error, OSError) as error:
         raise translate(error, place) from error
 
@@ -324,12 +392,15 @@ def _from_sqlite(error: sqlite3.Error) -> InnkeeperError:
         return _constraint(text, unique=code in _SQLITE_UNIQUE)
     if "no such table" in text or "no such column" in text:
         return SchemaError(f"the database lacks what is asked for ({text})")
+    if text.startswith(_NOT_TEXT):
+        return DatabaseCorruptError("the database holds a text that is none")
     if isinstance(error, (sqlite3.InterfaceError, sqlite3.ProgrammingError, sqlite3.DataError)):
         return FieldError(f"the database cannot hold a value ({text})")
     kind, message = _SQLITE.get(code & 0xFF, (DatabaseError, "the database failed"))
     return kind(f"{message} ({text})")
 
 
+_NOT_TEXT: Final = "Could not decode to UTF-8"
 _SQLITE_UNIQUE: Final = (sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
 
 

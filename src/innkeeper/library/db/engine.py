@@ -16,7 +16,13 @@ import msgspec
 from innkeeper.library.db import schema
 from innkeeper.library.db.columns import moment_text
 from innkeeper.library.db.connection import Target, find_target, make_engine, translated
-from innkeeper.library.errors import DatabaseLockedError, DatabaseMissingError, DatabaseReadOnlyError, SchemaError
+from innkeeper.library.errors import (
+    DatabaseCorruptError,
+    DatabaseLockedError,
+    DatabaseMissingError,
+    DatabaseReadOnlyError,
+    SchemaError,
+)
 from innkeeper.library.outside import MACHINE, Outside
 from innkeeper.prompt.errors import InnkeeperError, Where
 
@@ -220,6 +226,23 @@ class Database:
             if error.where is None:
                 error.at(asset=self.place)
             raise
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            if self._is_damaged():  # rows that are no rows fail wherever they are read first
+                message = f"the database file is damaged ({type(error).__name__})"
+                raise DatabaseCorruptError(message, where=Where(asset=self.place)) from error
+            raise
+
+    def _is_damaged(self) -> bool:
+        """Whether SQLite, asked about the whole file, finds fault with it."""
+        if self.target.path is None:
+            return False
+        try:
+            with translated(self.place), self.engine.connect() as connection:
+                return bool(connection.exec_driver_sql("PRAGMA quick_check(1)").scalar() != "ok")
+        except DatabaseCorruptError:
+            return True
+        except InnkeeperError:
+            return False
 
     @contextmanager
     def _my_turn(self) -> Iterator[None]:

@@ -29,24 +29,60 @@ HEAD: Final = REVISIONS[-1]
 
 MIGRATIONS: Final = Path(__file__).parent.with_name("migrations")
 _STAMP: Final = "alembic_version"
+_OURS: Final = "template_versions"
+"""A table that every revision has."""
+
 _STAMPED: Final = {
-    "sqlite": f"SELECT name FROM sqlite_master WHERE type = 'table' AND name = '{_STAMP}'",
-    "postgresql": f"SELECT to_regclass('{_STAMP}')::text",
+    "sqlite": (
+        f"SELECT max(name = '{_STAMP}'), max(name = '{_OURS}') FROM sqlite_master "
+        f"WHERE type = 'table' AND name IN ('{_STAMP}', '{_OURS}')"
+    ),
+    "postgresql": f"SELECT to_regclass('{_STAMP}') IS NOT NULL, to_regclass('{_OURS}') IS NOT NULL",
 }
-"""Asks whether the stamp is there: SQLAlchemy's own way takes several times as long, and every start asks."""
+"""Asks whether the stamp is there, and our tables: SQLAlchemy's own way takes several times as long, and every start asks."""
+
+_STRANGERS: Final = {
+    "sqlite": (
+        "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' "
+        "ORDER BY name LIMIT 3"
+    ),
+    "postgresql": (
+        "SELECT c.relname FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace "
+        "AND c.relkind IN ('r', 'p', 'v', 'm', 'f') "
+        "AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e') ORDER BY 1 LIMIT 3"
+    ),
+}
+"""Asks what else is there: tables and views, but for those that extensions of the server brought."""
 
 
 def present(connection: Connection) -> str | None:
-    """The revision of a database, None for an empty one. Raises `SchemaError` for one that is not known here."""
-    if connection.exec_driver_sql(_STAMPED[connection.dialect.name]).scalar() is None:
+    """The revision of a database, None for an empty one.
+
+    Raises `SchemaError` for one that is not known here, and for a database of another program.
+    """
+    stamped, ours = connection.exec_driver_sql(_STAMPED[connection.dialect.name]).one()
+    if not stamped:
+        _require_empty(connection)
         return None
     found: str | None = connection.exec_driver_sql(f"SELECT version_num FROM {_STAMP}").scalar()
+    if found in REVISIONS and not ours:
+        _require_empty(connection)
     if found is not None and found not in REVISIONS:
         raise SchemaError(
             f"the schema of the database is revision {found!r}, and this Innkeeper knows up to {HEAD!r}",
             hint="upgrade Innkeeper; a database is not taken back to an earlier schema",
         )
     return found
+
+
+def _require_empty(connection: Connection) -> None:
+    """Refuse the tables of another program: nothing is put among them, nor read from them."""
+    strangers = connection.exec_driver_sql(_STRANGERS[connection.dialect.name]).scalars().all()
+    if strangers:
+        raise SchemaError(
+            f"the database is another program's: it holds {', '.join(map(str, strangers))}",
+            hint="give the library a database of its own, or at a server a schema",
+        )
 
 
 def create(connection: Connection) -> None:

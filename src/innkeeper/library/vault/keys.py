@@ -11,12 +11,12 @@ import binascii
 import os
 import stat
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 from innkeeper.library.errors import VaultKeyError, VaultKeyMissingError
+from innkeeper.library.private import write_private
 from innkeeper.prompt.errors import UnavailableError, UsageError, Where
 from innkeeper.prompt.machine import Secret, home, random_bytes
 
@@ -43,6 +43,10 @@ FILE_NAME: Final = "vault.key"
 
 KEY_BYTES: Final = 32
 MOST_KEYS: Final = 64
+_LEAST_BYTES: Final = 8
+"""Different bytes of a key at least: by chance, not one of 10^36 keys has fewer."""
+
+_MAKE: Final = "`innkeeper vault init` makes one"
 _MOST_BYTES: Final = 16_384
 _SERVICE: Final = "innkeeper"
 _ACCOUNT: Final = "vault"
@@ -55,7 +59,9 @@ class VaultKey:
 
     def __init__(self, raw: bytes) -> None:
         if len(raw) != KEY_BYTES:
-            raise VaultKeyError(f"a key of the vault has {KEY_BYTES} bytes", hint="`innkeeper vault init` makes one")
+            raise VaultKeyError(f"a key of the vault has {KEY_BYTES} bytes", hint=_MAKE)
+        if len(set(raw)) < _LEAST_BYTES:
+            raise VaultKeyError("a key of the vault is of random bytes, and these are not", hint=_MAKE)
         self._secret = Secret(base64.b64encode(raw).decode())
         self.id = sha256(b"innkeeper vault key\0" + raw).hexdigest()[:12]
 
@@ -198,18 +204,9 @@ class FileKeys:
 
     def store(self, ring: KeyRing) -> None:
         """Replace the file, whole or not at all, readable for its owner only."""
-        draft = self.path.with_name(f".{self.path.name}.{os.getpid()}.tmp")
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            draft.unlink(missing_ok=True)
-            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-                file.write(ring.text().encode())
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(self.path)
+            write_private(self.path, ring.text().encode())
         except OSError as error:
-            with suppress(OSError):
-                draft.unlink(missing_ok=True)
             message = f"the file of keys cannot be written: {error.strerror}"
             raise VaultKeyError(message, where=Where(asset=self.place)) from None
 

@@ -22,6 +22,7 @@ from innkeeper.library.errors import (
     VaultError,
     VaultKeyError,
     VaultKeyMissingError,
+    need,
     with_near,
 )
 from innkeeper.library.models.stores import ProviderStore, SecretStore
@@ -112,6 +113,8 @@ class Vault:
             FieldError: a name that cannot be one, or a value that is empty or too long.
             VaultError: there is no usable key.
         """
+        need("name", name, str, "text")
+        need("value", value, (str, Secret), "text")
         secret = _checked(name, value if isinstance(value, Secret) else Secret(value))
         key = self.keys.load().primary
         self._put(name, secret, key, who)

@@ -1,0 +1,76 @@
+"""Private files: for their owner alone, written whole or not at all. What killed writers left beside them is removed."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from innkeeper.prompt.machine import random_bytes, utc_now
+
+__all__ = ["draft_beside", "make_private", "write_private"]
+
+_MODE: Final = 0o600
+_DRAFT: Final = re.compile(r"(\d+)\.[0-9a-f]{8}\.tmp(-wal|-shm|-journal|\.dump)?")
+_ABANDONED: Final = 3_600.0
+"""Seconds after which a draft that nobody wrote to is nobody's: process numbers are given again."""
+
+
+def make_private(path: Path) -> None:
+    """An empty file that only its owner may use, where there is none, and its folder. Raises `OSError`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE))
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Replace a file; the bytes are on the disk before it takes its name. Raises `OSError`, and the old file is whole then."""
+    with draft_beside(path) as draft:
+        with draft.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+
+
+@contextmanager
+def draft_beside(target: Path) -> Iterator[Path]:
+    """An empty private file beside the target, for what is not whole yet; nothing of it is left behind. Raises `OSError`."""
+    _sweep(target)
+    draft = target.with_name(f".{target.name}.{os.getpid()}.{random_bytes(4).hex()}.tmp")
+    make_private(draft)
+    try:
+        yield draft
+    finally:
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            with suppress(OSError):
+                Path(f"{draft}{suffix}").unlink(missing_ok=True)
+
+
+def _sweep(target: Path) -> None:
+    """Remove the drafts of processes that are no more: they may hold keys."""
+    start = f".{target.name}."
+    with suppress(OSError):
+        for path in target.parent.iterdir():
+            found = _DRAFT.fullmatch(path.name, len(start)) if path.name.startswith(start) else None
+            if found is not None and not (_runs(int(found[1])) and _is_young(path)):
+                path.unlink(missing_ok=True)
+
+
+def _runs(process: int) -> bool:
+    if os.name != "posix":
+        return True  # there, asking would end it
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
+
+
+def _is_young(path: Path) -> bool:
+    return utc_now().timestamp() - path.stat().st_mtime < _ABANDONED
