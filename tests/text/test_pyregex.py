@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from innkeeper.prompt.allowance import MAX_BUILD_OUTPUT, AllowanceError, Limits, allowed
 from innkeeper.text.pyregex import MAX_PATTERN_CHARS, Deadline, PatternLimitError, PatternSyntaxError, compile_pattern
 
 
@@ -72,7 +73,7 @@ def test_sets_are_pythons(pattern: str) -> None:
 
 @pytest.mark.parametrize(
     "pattern",
-    ["(", "a**", "[", r"\p{L}", "(?R)", "(?<=a+)b", "x{3,2}", "(" * 5_000, "(?x:a{1})", "(?-x:a{1})", "[b--c]"],
+    ["(", "a**", "[", r"\p{L}", "(?R)", "(?<=a+)b", "x{3,2}", "(" * 50, "(?x:a{1})", "(?-x:a{1})", "[b--c]"],
 )
 def test_refuses_what_python_refuses(pattern: str) -> None:
     """A pattern Python does not take is a typed error."""
@@ -119,10 +120,43 @@ def test_output_is_limited() -> None:
         compile_pattern("").sub("x" * 1_000, "y" * 1_000, limit=10_000)
 
 
-def test_patterns_are_limited() -> None:
-    """A pattern that is too long is refused before it is read."""
-    with pytest.raises(PatternLimitError):
-        compile_pattern("a" * (MAX_PATTERN_CHARS + 1))
+@pytest.mark.parametrize(
+    ("pattern", "limit"),
+    [
+        ("a" * (MAX_PATTERN_CHARS + 1), "MAX_PATTERN_CHARS"),
+        ("(" * 5_000, "MAX_PATTERN_DEPTH"),
+        ("(?:" * 101 + "a" + ")" * 101, "MAX_PATTERN_DEPTH"),
+        ("[\\x00-\\U0010ffff]" * 500, "MAX_PATTERN_WORK"),
+    ],
+)
+def test_patterns_are_limited(pattern: str, limit: str) -> None:
+    """A pattern that is too long, too deep or too costly to compile is refused before it is compiled."""
+    with pytest.raises(PatternLimitError) as error:
+        compile_pattern(pattern)
+    assert error.value.limit == limit
+
+
+def test_a_search_holds_little() -> None:
+    """A search that would remember too much of a repeated group is refused; without the group it runs."""
+    with pytest.raises(PatternLimitError) as error:
+        compile_pattern("(" + "()" * 10 + ".)*").findall("a" * 900_000)
+    assert error.value.limit == "MAX_SEARCH_BYTES"
+    assert len(compile_pattern(".*").match("a" * 900_000).group()) == 900_000
+
+
+def test_work_is_charged() -> None:
+    """Compiling, also what is remembered, searching and writing are charged to the build's allowance."""
+    for _ in range(2):
+        with allowed() as allowance:
+            compile_pattern("ab").sub("xyz", "ab" * 800)
+        assert allowance.spent["patterns"] > 800
+        assert allowance.output == MAX_BUILD_OUTPUT - 2400
+
+
+def test_a_search_ends_with_the_build() -> None:
+    """A search takes no longer than the build has left, and the build fails, not the search."""
+    with pytest.raises(AllowanceError), allowed(Limits(seconds=0.01)):
+        compile_pattern("(a|aa)+$").search("a" * 80 + "b")
 
 
 @pytest.mark.parametrize(
@@ -137,6 +171,10 @@ def test_patterns_are_limited() -> None:
         "(a{600}(?#)b){6000}",
         "((((a{99}){99}){99}){99})",
         "a{999999999999}",
+        "(?:" * 20 + "a" + "+)" * 20,
+        "(?:" * 20 + "a" + "+?)" * 20,
+        "(?:" * 20 + "a" + "{1,3}+)" * 20,
+        "(?P<all>" + "(?:" * 20 + "a" + "{2,})" * 20 + ")",
     ],
 )
 def test_repetitions_are_limited(pattern: str) -> None:

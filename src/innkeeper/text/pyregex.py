@@ -9,16 +9,22 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from sys import getsizeof
 from typing import Any, Final
 
+from innkeeper.prompt.allowance import charge, current_allowance, seconds_left
 from innkeeper.prompt.errors import FormatError, LimitError
+from innkeeper.prompt.memo import Memo
+from innkeeper.text.pattern_cost import PatternCost, cost_of, pieces_of
 
 __all__ = [
     "MAX_PATTERN_CHARS",
+    "MAX_PATTERN_DEPTH",
     "MAX_PATTERN_OUTPUT",
     "MAX_PATTERN_REPEATS",
     "MAX_PATTERN_SECONDS",
+    "MAX_PATTERN_WORK",
+    "MAX_SEARCH_BYTES",
     "Deadline",
     "PatternLimitError",
     "PatternSyntaxError",
@@ -28,19 +34,37 @@ __all__ = [
 ]
 
 MAX_PATTERN_CHARS: Final = 10_000
-"""Characters of a regular expression."""
+"""Characters of a regular expression (`PatternLimitError`)."""
 
 MAX_PATTERN_REPEATS: Final = 20_000
-"""What a pattern's counted repetitions come to when they are written out: ``(a{20}){30}`` is 600."""
+"""Atoms of a regular expression with its repetitions written out, as the engine does it (`PatternLimitError`).
+
+``(a{20}){30}`` is 651, and ``((a+)+)+`` eight.
+"""
+
+MAX_PATTERN_DEPTH: Final = 100
+"""Groups of a regular expression inside one another (`PatternLimitError`)."""
+
+MAX_PATTERN_WORK: Final = 1_500_000
+"""Steps (`innkeeper.prompt.allowance`) that compiling one regular expression may take (`PatternLimitError`)."""
+
+MAX_SEARCH_BYTES: Final = 96 * 1024 * 1024
+"""Bytes that a search may hold to come back to the rounds of a repeated group (`PatternLimitError`), by estimate."""
 
 MAX_PATTERN_SECONDS: Final = 1.0
-"""Wall time the searches of one rule or one call may take together. Usual patterns are far below it on any usual machine."""
+"""Wall time the searches of one rule or one call may take together (`PatternLimitError`).
+
+Usual patterns are far below it on any usual machine.
+"""
 
 MAX_PATTERN_OUTPUT: Final = 4 * 1024 * 1024
-"""Characters that replacements may write, unless the caller says otherwise."""
+"""Characters that replacements may write (`PatternLimitError`), unless the caller says otherwise."""
 
-_CACHED_PATTERNS: Final = 512
+_CHARACTERS_A_STEP: Final = 16
+_STEPS_A_MATCH: Final = 10
 
+_ENGINE: Final = "patterns"
+_LEAST_SECONDS: Final = 1e-6
 _HINT: Final = "write the pattern without repetitions inside repetitions"
 
 
@@ -68,10 +92,13 @@ class Deadline:
         """
         if self.left <= 0:
             raise self._spent()
+        seconds = max(seconds_left(self.left), _LEAST_SECONDS)
         started = self._clock()
         try:
-            return search(*args, timeout=self.left)
+            return search(*args, timeout=seconds)
         except TimeoutError:
+            if (allowance := current_allowance()) is not None:
+                allowance.check_time(_ENGINE)
             self.left = 0.0
             raise self._spent() from None
         except (MemoryError, RecursionError):
@@ -86,30 +113,46 @@ class Deadline:
 
 
 class PyPattern:
-    """A compiled pattern. Its searches raise `PatternLimitError` when ``deadline`` (by default one of their own) is spent."""
+    """A compiled pattern. Its searches raise `PatternLimitError` when ``deadline`` (by default one of their own) is spent.
 
-    __slots__ = ("engine", "groups", "names", "text")
+    ``engine`` is for callers that search by themselves, `admit` first.
+    """
 
-    def __init__(self, text: str, engine: Any) -> None:
+    __slots__ = ("cost", "engine", "groups", "names", "text")
+
+    def __init__(self, text: str, engine: Any, cost: PatternCost) -> None:
         self.text = text
         self.engine = engine
+        self.cost = cost
         self.groups: int = engine.groups
         self.names: dict[str, int] = dict(engine.groupindex)
 
+    def admit(self, text: str) -> None:
+        """Charge a search in ``text``. Raises `PatternLimitError` where it could hold more than ``MAX_SEARCH_BYTES``."""
+        held = self.cost.held * len(text)
+        if held > MAX_SEARCH_BYTES:
+            what = "the rounds of a repeated group that a search remembers, in bytes,"
+            raise PatternLimitError(what, limit="MAX_SEARCH_BYTES", allowed=MAX_SEARCH_BYTES, found=held, hint=_HINT)
+        charge(_ENGINE, 1 + len(text) // _CHARACTERS_A_STEP)
+
     def search(self, text: str, deadline: Deadline | None = None) -> Any:
         """The first match anywhere, or None."""
+        self.admit(text)
         return (deadline or Deadline()).run(self.engine.search, text)
 
     def match(self, text: str, deadline: Deadline | None = None) -> Any:
         """The match at the beginning, or None."""
+        self.admit(text)
         return (deadline or Deadline()).run(self.engine.match, text)
 
     def matches(self, text: str, deadline: Deadline | None = None) -> Iterator[Any]:
         """Every match from left to right, empty ones too, as `re.finditer` has them."""
+        self.admit(text)
         seconds = deadline or Deadline()
         # The engine's time limit belongs to one iterator, so a further match cannot run longer than what was left at its start.
-        found = self.engine.finditer(text, timeout=max(seconds.left, 1e-6))
+        found = self.engine.finditer(text, timeout=max(seconds_left(seconds.left), _LEAST_SECONDS))
         while (match := seconds.run(_next, found)) is not None:
+            charge(_ENGINE, _STEPS_A_MATCH)
             yield match
 
     def findall(self, text: str, deadline: Deadline | None = None) -> list[Any]:
@@ -130,6 +173,7 @@ class PyPattern:
             PatternSyntaxError: the replacement is malformed or names a group that does not exist.
             PatternLimitError: the search takes too long, or the result is too long.
         """
+        self.admit(text)
         return _replaced(self, _template(replacement, self), text, count, deadline or Deadline(), len(text) + limit)
 
 
@@ -152,6 +196,7 @@ def _replaced(
         nonlocal written
         piece = "".join([part if isinstance(part, str) else match.group(part) or "" for part in template])
         written += len(piece)
+        charge(_ENGINE, _STEPS_A_MATCH, len(piece))
         if written > limit:
             raise PatternLimitError("what a regular expression writes", limit="MAX_PATTERN_OUTPUT", allowed=limit)
         return piece
@@ -163,26 +208,42 @@ def _replaced(
 # --- reading -----------------------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=_CACHED_PATTERNS)
+_PATTERNS: Final[Memo[tuple[str, int], PyPattern]] = Memo(items=1024, size=32 * 1024 * 1024)
+
+
 def compile_pattern(text: str, flags: int = 0) -> PyPattern:
     """The pattern of a text, remembered.
 
     Raises:
         PatternSyntaxError: Python's `re` would not take it.
-        PatternLimitError: it is longer than ``MAX_PATTERN_CHARS``, or repeats more than ``MAX_PATTERN_REPEATS``.
+        PatternLimitError: it is longer than ``MAX_PATTERN_CHARS``, deeper than ``MAX_PATTERN_DEPTH``, written out more than
+            ``MAX_PATTERN_REPEATS``, or takes more than ``MAX_PATTERN_WORK`` to compile.
     """
+    known = _PATTERNS.get((text, flags))
+    if known is not None:
+        charge(_ENGINE, known.cost.work)
+        return known
     if len(text) > MAX_PATTERN_CHARS:
         raise PatternLimitError(
             "a regular expression", limit="MAX_PATTERN_CHARS", allowed=MAX_PATTERN_CHARS, found=len(text)
         )
+    pattern = _compiled(text, flags)
+    return _PATTERNS.put((text, flags), pattern, getsizeof(pattern.engine) + 4 * len(text))
+
+
+def _compiled(text: str, flags: int) -> PyPattern:
     import regex
 
-    safe = _plain_python(text)
+    pieces = pieces_of(text)
+    cost = cost_of(pieces)
+    charge(_ENGINE, cost.work)
+    _check_cost(cost)
+    safe = _plain_python(text, pieces)
     try:
         re.compile(safe, flags)
         own = flags & ~re.ASCII | (regex.ASCII if flags & re.ASCII else 0)  # the only flag of another number
-        return PyPattern(text, regex.compile(safe, own | regex.V0, cache_pattern=False))
-    except (re.error, regex.error, ValueError, OverflowError, RecursionError) as error:
+        return PyPattern(text, regex.compile(safe, own | regex.V0, cache_pattern=False), cost)
+    except (re.error, regex.error, ValueError, OverflowError, RecursionError, MemoryError) as error:
         raise _malformed(text, error) from None
 
 
@@ -192,63 +253,34 @@ def _malformed(text: str, error: Exception) -> PatternSyntaxError:
     )
 
 
-_PIECES: Final = r"""(?P<comment>\(\?\#[^)]*\)?%s)|(?P<set>\[\^?\]?(?:\\.|[^\]\\])*)|(?P<open>\()|(?P<close>\))
-    |(?P<repeat>\{(?!\})(?P<least>\d*)(?:,\d*)?\})|(?P<brace>\{)|(?P<atom>\\N\{[^}]*\}|\\.|.)"""
-_PIECE: Final = re.compile(_PIECES % "", re.DOTALL | re.VERBOSE)
-_VERBOSE_PIECE: Final = re.compile(_PIECES % r"|\#[^\n]*|\s+", re.DOTALL | re.VERBOSE)
-_VERBOSE: Final = re.compile(r"\(\?[a-zA-Z]*x[a-zA-Z]*\)")
 _VERBOSE_GROUP: Final = re.compile(r"\(\?[a-zA-Z]*(?:x|-[a-zA-Z]*x)[a-zA-Z-]*:")
 
 
-def _plain_python(text: str) -> str:
+def _plain_python(text: str, pieces: list[re.Match[str]]) -> str:
     r"""The pattern with an escape before what ``regex`` reads as more than `re` does: ``a{e}``, ``[[:alpha:]]``, ``[a||b]``.
 
-    Raises `PatternLimitError` for repetitions that come to more than ``MAX_PATTERN_REPEATS``: the engine writes them out; and
-    `PatternSyntaxError` for groups that are verbose or not for themselves.
+    Raises `PatternSyntaxError` for groups that are verbose or not for themselves.
     """
     if "{" not in text and "[" not in text:
         return text
     if _VERBOSE_GROUP.search(text):
         raise PatternSyntaxError("a group cannot be verbose by itself", hint="make the whole pattern verbose: (?x)")
-    pieces = _pieces(text)
-    _check_repeats(_written_out(pieces))
     return "".join(_escaped(piece) for piece in pieces)
 
 
 def written_out(text: str) -> int:
-    """How many atoms a pattern has with its counted repetitions written out. Raises `PatternLimitError` for far too many."""
-    return _written_out(_pieces(text))
+    """How many atoms a pattern has with its repetitions written out as the engine does it."""
+    return cost_of(pieces_of(text)).written
 
 
-def _pieces(text: str) -> list[re.Match[str]]:
-    return list((_VERBOSE_PIECE if _VERBOSE.match(text) else _PIECE).finditer(text))
-
-
-def _written_out(pieces: list[re.Match[str]]) -> int:
-    """How many atoms the pattern has with its counted repetitions written out, group by group."""
-    total = unit = 0
-    outside: list[int] = []
-    for piece in pieces:
-        kind = piece.lastgroup
-        if kind == "open":
-            outside.append(total)
-            total = 0
-        elif kind == "close":
-            unit, total = total, total + (outside.pop() if outside else 0)
-        elif kind == "repeat":
-            times = int(piece["least"][:9] or 0)
-            total, unit = total + unit * max(times - 1, 0), unit * max(times, 1)
-            _check_repeats(total)
-        elif kind != "comment":
-            total, unit = total + 1, 1
-    return total
-
-
-def _check_repeats(found: int) -> None:
-    if found > MAX_PATTERN_REPEATS:
-        raise PatternLimitError(
-            "what a pattern repeats", limit="MAX_PATTERN_REPEATS", allowed=MAX_PATTERN_REPEATS, found=found
-        )
+def _check_cost(cost: PatternCost) -> None:
+    for what, name, allowed, amount in (
+        ("what a pattern repeats", "MAX_PATTERN_REPEATS", MAX_PATTERN_REPEATS, cost.written),
+        ("groups inside groups of a pattern", "MAX_PATTERN_DEPTH", MAX_PATTERN_DEPTH, cost.depth),
+        ("the work of compiling a pattern", "MAX_PATTERN_WORK", MAX_PATTERN_WORK, cost.work),
+    ):
+        if amount > allowed:
+            raise PatternLimitError(what, limit=name, allowed=allowed, found=amount, hint=_HINT)
 
 
 _RANGE: Final = re.compile(r"(\\.|.)(?:-(\\.|.))?", re.DOTALL)
@@ -261,7 +293,8 @@ def _escaped(piece: re.Match[str]) -> str:
     if piece.lastgroup != "set":
         return text
     start = 2 if text.startswith("[^") else 1
-    return text[:start] + _RANGE.sub(_range, text[start:])
+    body = text[start:].removesuffix("]")
+    return text[:start] + _RANGE.sub(_range, body) + text[start + len(body) :]
 
 
 def _range(found: re.Match[str]) -> str:
@@ -275,8 +308,18 @@ _ESCAPES: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "
 _TEMPLATE: Final = re.compile(r"\\(?:g<([^>]*)>|(0[0-7]{0,2}|[0-3][0-7]{2})|([1-9][0-9]?)|(.)|($))", re.DOTALL)
 
 
-@lru_cache(maxsize=_CACHED_PATTERNS)
-def _template(replacement: str, pattern: PyPattern) -> tuple[str | int, ...]:
+_Template = tuple[str | int, ...]
+_TEMPLATES: Final[Memo[tuple[str, PyPattern], _Template]] = Memo(items=512, size=16 * 1024 * 1024)
+_TEMPLATE_BYTES: Final = 100
+"""What a character of a replacement stands for in memory, once it is read."""
+
+
+def _template(replacement: str, pattern: PyPattern) -> _Template:
+    size = _TEMPLATE_BYTES * len(replacement) + getsizeof(pattern.engine)
+    return _TEMPLATES.get_or_make((replacement, pattern), lambda: _read_template(replacement, pattern), size)
+
+
+def _read_template(replacement: str, pattern: PyPattern) -> _Template:
     parts: list[str | int] = []
     end = 0
     for token in _TEMPLATE.finditer(replacement):

@@ -53,7 +53,7 @@ class SandboxLimits(msgspec.Struct, frozen=True, kw_only=True):
     pattern_chars: int = 1_000
     """A regular expression, or what replaces its matches."""
     pattern_repeats: int = 2_000
-    """What the counted repeats of a regular expression come to when written out: ``(a{20}){30}`` is 600."""
+    """What the counted repeats of a regular expression come to when written out: ``(a{20}){30}`` is 651."""
     pattern_depth: int = 20
     """Groups of a regular expression inside one another."""
     pattern_seconds: float = 0.25

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, time
+from sys import getsizeof
 from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.macros.smart.sandbox.limits import SandboxLimits, SandboxRuntimeError
 from innkeeper.macros.smart.sandbox.values import Frame, Function, Match, boundary, kind_of, limit, text_of
 from innkeeper.prompt.memo import Memo
-from innkeeper.text.pyregex import PatternLimitError, PatternSyntaxError, compile_pattern, written_out
+from innkeeper.text.pyregex import PatternLimitError, PatternSyntaxError, PyPattern, compile_pattern, written_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,17 +100,19 @@ _SHOWN: Final = 50
 """Characters of what was found that the text of a match shows, as in Python."""
 
 
-def _compiled(pattern: str, flags: int, limits: SandboxLimits) -> Any:
+def _compiled(pattern: str, flags: int, limits: SandboxLimits) -> PyPattern:
     key = (pattern, flags, limits)
-    return _PATTERNS.get_or_make(key, lambda: _new_pattern(pattern, flags, limits), _PATTERN_BYTES * len(pattern))
+    known = _PATTERNS.get(key)
+    if known is None:
+        new = _new_pattern(pattern, flags, limits)
+        known = _PATTERNS.put(key, new, getsizeof(new.engine) + 4 * len(pattern))
+    return known
 
 
-_PATTERNS: Final[Memo[tuple[str, int, SandboxLimits], Any]] = Memo(items=256, size=32 * 1024 * 1024)
-_PATTERN_BYTES: Final = 200
-"""What a character of a pattern stands for in memory, once it is compiled."""
+_PATTERNS: Final[Memo[tuple[str, int, SandboxLimits], PyPattern]] = Memo(items=256, size=32 * 1024 * 1024)
 
 
-def _new_pattern(pattern: str, flags: int, limits: SandboxLimits) -> Any:
+def _new_pattern(pattern: str, flags: int, limits: SandboxLimits) -> PyPattern:
     if len(pattern) > limits.pattern_chars:
         raise limit("a regular expression", "pattern_chars", limits.pattern_chars, len(pattern))
     if flags & ~_FLAGS:
@@ -119,7 +122,7 @@ def _new_pattern(pattern: str, flags: int, limits: SandboxLimits) -> Any:
     _check_depth(pattern, limits)
     try:
         if written_out(pattern) <= limits.pattern_repeats:
-            return compile_pattern(pattern, flags).engine
+            return compile_pattern(pattern, flags)
     except PatternLimitError:
         pass
     except PatternSyntaxError as error:
@@ -144,7 +147,12 @@ def _engine(frame: Frame, pattern: Any, text: Any, flags: Any) -> Any:
     if type(flags) is not int:
         raise SandboxRuntimeError("flags are a whole number", hint="2 ignores case")
     frame.charge(len(pattern) * _READING + len(text))
-    return _compiled(pattern, flags, frame.limits)
+    compiled = _compiled(pattern, flags, frame.limits)
+    try:
+        compiled.admit(text)
+    except PatternLimitError as error:
+        raise limit("a search", error.limit, error.allowed, error.found) from None
+    return compiled.engine
 
 
 def _found(frame: Frame, engine: Any, text: str) -> Iterator[Any]:
