@@ -19,6 +19,7 @@ from innkeeper.dialects.turn import ASSISTANT, SYSTEM, USER, Turn
 from innkeeper.prompt.dialect import Tool
 from innkeeper.prompt.errors import ConfigError, UnknownNameError
 from innkeeper.prompt.message import Message
+from innkeeper.prompt.once import convert
 from innkeeper.prompt.text import scalar_text
 
 __all__ = ["INSTRUCTS", "Instruct", "Text"]
@@ -55,7 +56,7 @@ class Instruct(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
                 raise UnknownNameError(what, value, INSTRUCTS)
             return INSTRUCTS[value]
         try:
-            return msgspec.convert(dict(value), cls)
+            return convert(dict(value), cls)
         except (msgspec.ValidationError, TypeError, ValueError) as error:
             raise ConfigError(
                 f"not an instruct format: {error}", hint="give user and assistant, a pair each"

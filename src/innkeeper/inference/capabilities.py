@@ -13,6 +13,7 @@ import msgspec
 
 from innkeeper.prompt import ConfigError, FrozenDict, freeze
 from innkeeper.prompt.data import EMPTY
+from innkeeper.prompt.once import convert
 
 __all__ = ["CAPABILITIES", "Capabilities", "CapabilityTable", "ModelRule", "ProviderRule", "provider_id"]
 
@@ -42,7 +43,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         facts = (CAPABILITIES if table is None else table).facts(named["provider"], named["model"])
         known = {key: value for key, value in (overrides or {}).items() if value is not None}
         try:
-            found = msgspec.convert({**facts, **known, **named}, cls)
+            found = convert({**facts, **known, **named}, cls)
         except msgspec.ValidationError as error:
             msg = f"capabilities: {error}"
             raise ConfigError(msg, hint=f"keys: {', '.join(cls.__struct_fields__[2:])}") from error

@@ -19,6 +19,7 @@ import msgspec
 
 from innkeeper.prompt import thaw
 from innkeeper.prompt.data import EMPTY, FrozenDict
+from innkeeper.prompt.once import convert
 from innkeeper.prompt.run.context import read_config, refuse_config, section_of
 from innkeeper.text.verbatim import CODE_ZONES, Escape, Zone, mask, unmask
 
@@ -55,7 +56,7 @@ class TagResult(msgspec.Struct, frozen=True):
 
 def lang_spans(text: str, options: Mapping[str, Any]) -> tuple[str, list[str]]:
     """`sanitize_lang_spans` with plain options."""
-    return sanitize_lang_spans(text, msgspec.convert(thaw(dict(options)), LangSpans))
+    return sanitize_lang_spans(text, convert(thaw(dict(options)), LangSpans))
 
 
 SANITIZERS: Final[Mapping[str, Sanitizer]] = {"lang_spans": lang_spans}

@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.prompt.errors import ConfigError
+from innkeeper.prompt.once import convert
 
 __all__ = ["MAX_LOOPS", "MAX_MEMO_BYTES", "MAX_MEMO_TEXTS", "MAX_SCAN_DEPTH", "InsertionStrategy", "LoreSettings"]
 
@@ -62,7 +63,7 @@ class LoreSettings(msgspec.Struct, frozen=True, kw_only=True):
         named = {str(key).removeprefix(_PREFIX): value for key, value in (given or {}).items() if value is not None}
         known = {key: value for key, value in named.items() if key in cls.__struct_fields__}
         try:
-            return msgspec.convert(known, cls, strict=False)
+            return convert(known, cls, strict=False)
         except msgspec.ValidationError as error:
             raise ConfigError(f"lore settings: {error}") from error
 

@@ -17,6 +17,7 @@ from innkeeper.content.entry import Spelling
 from innkeeper.lore.compiled import CompiledEntry
 from innkeeper.lore.decorators import decorator_lines
 from innkeeper.prompt.data import thaw
+from innkeeper.prompt.once import convert
 from innkeeper.text.javascript.random_numbers import string_hash
 from innkeeper.text.javascript.values import json_text
 
@@ -141,7 +142,7 @@ def _read(state: Any, kind: str) -> dict[str, Effect]:
     for key, raw in found.items() if isinstance(found, Mapping) else ():
         try:
             known = {} if isinstance(raw.get("hash"), int) else {"hash": _UNKNOWN}
-            effects[str(key)] = msgspec.convert({**raw, **known}, Effect, strict=False)
+            effects[str(key)] = convert({**raw, **known}, Effect, strict=False)
         except (msgspec.ValidationError, AttributeError, TypeError, ValueError):
             continue
     return effects

@@ -12,6 +12,7 @@ from innkeeper.prompt.determinism import Clock, Randomness
 from innkeeper.prompt.dialect import Dialects, Tool
 from innkeeper.prompt.errors import FormatError, UsageError, Where
 from innkeeper.prompt.note import NoteKind
+from innkeeper.prompt.once import convert
 from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.request import ASSET_FIELDS, GENERATION_TYPES, BuildRequest
 from innkeeper.prompt.run.context import Context
@@ -129,7 +130,7 @@ def _tools(request: BuildRequest) -> tuple[Tool, ...]:
     for index, raw in enumerate(request.tools):
         fields = raw.get("function", raw)
         try:
-            tools.append(msgspec.convert(dict(fields), Tool))
+            tools.append(convert(dict(fields), Tool))
         except (msgspec.ValidationError, TypeError, ValueError) as error:
             msg = f"tools[{index}] is not a tool definition: {error}"
             raise FormatError(msg, hint="give name, description and parameters (a JSON Schema)") from error

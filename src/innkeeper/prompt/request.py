@@ -38,6 +38,7 @@ from innkeeper.prompt.errors import (
     Where,
 )
 from innkeeper.prompt.message import Message, messages_of
+from innkeeper.prompt.once import convert
 from innkeeper.prompt.run.context import Context
 from innkeeper.prompt.run.extensions import Injection
 from innkeeper.prompt.text import Mended, mended_in, scalar_text, shorten, watching
@@ -116,7 +117,7 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
         fields, mended = _fields(value, checked=checked)
         _keep_metadata(value.get("history"), fields)
         try:
-            request = msgspec.convert(fields, cls, dec_hook=_decode)
+            request = convert(fields, cls, dec_hook=_decode)
         except msgspec.ValidationError as error:
             raise _format_error(error) from error
         except RecursionError as error:

@@ -25,6 +25,7 @@ from innkeeper.content.templates import ContextTemplate, InstructTemplate, Syste
 from innkeeper.prompt import BuildRequest, Message, UsageError
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import ConfigError, Where
+from innkeeper.prompt.once import convert
 from innkeeper.prompt.run.extensions import InjectionPosition
 from innkeeper.prompt.text import scalar_text
 
@@ -343,7 +344,7 @@ def note_of(value: Any) -> AuthorsNote:
     if isinstance(role := fields.get("role"), str):
         fields["role"] = _NOTE_ROLES.get(role.strip().lower(), role)
     try:
-        return msgspec.convert(fields, AuthorsNote, strict=False)
+        return convert(fields, AuthorsNote, strict=False)
     except (msgspec.ValidationError, UnicodeError) as error:
         raise ConfigError(f"authors_note: {error}", where=Where(asset="settings", path="authors_note")) from error
 

@@ -31,6 +31,7 @@ from innkeeper.prompt import (
     Where,
 )
 from innkeeper.prompt.block import OriginAsset
+from innkeeper.prompt.once import convert
 from innkeeper.taverns.inputs import InputRules
 from innkeeper.taverns.tavern import Tavern
 
@@ -93,7 +94,7 @@ def _assemble(state: State, _config: NoConfig) -> None:
 
 def _settings(state: State) -> _Settings:
     try:
-        return msgspec.convert(dict(state.request.settings), _Settings)
+        return convert(dict(state.request.settings), _Settings)
     except msgspec.ValidationError as error:
         raise FormatError(f"settings: {error}", where=Where(asset="request", path="settings")) from error
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
 from innkeeper.prompt.errors import InnkeeperError, UnavailableError
 from innkeeper.prompt.memo import Memo
+from innkeeper.prompt.once import once
 from innkeeper.prompt.text import scalar_text
 from innkeeper.tokens.engines.engine import Engine, Tokenization
 from innkeeper.tokens.engines.heuristic import CharsPerToken, estimator
@@ -386,7 +387,7 @@ def _reason(work: Callable[[], T]) -> T | str:
         return f"{type(error).__name__}: {error}"
 
 
-@cache
+@once
 def default_counter() -> Counter:
     """The counter without a registry, which a build uses unless it is given another."""
     return Counter()

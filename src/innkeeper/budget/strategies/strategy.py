@@ -16,6 +16,7 @@ from innkeeper.budget.report import EvictionReason
 from innkeeper.prompt import Block, BudgetGroup
 from innkeeper.prompt.data import Registry
 from innkeeper.prompt.errors import UsageError
+from innkeeper.prompt.once import convert
 
 __all__ = [
     "EXAMPLES",
@@ -251,7 +252,7 @@ class Strategies(Registry[type[BaseStrategy]]):
             return strategy
         chosen = self[value if isinstance(value, str) else str(value)]
         try:
-            return msgspec.convert(dict(options or {}), chosen)
+            return convert(dict(options or {}), chosen)
         except msgspec.ValidationError as error:
             raise UsageError(f"strategy {chosen.name!r}: {error}") from error
 

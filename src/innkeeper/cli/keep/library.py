@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from innkeeper.cli.app.commands import json_option
+from innkeeper.prompt.once import decode
 
 if TYPE_CHECKING:
     from innkeeper.library.library import Library
@@ -87,7 +88,7 @@ def ceilings(library: Library, age_record: Path | None, **more: Any) -> Ceilings
     record = None
     if age_record is not None:
         try:
-            record = msgspec.json.decode(read_bytes(age_record), type=AgeVerification)
+            record = decode(read_bytes(age_record), AgeVerification)
         except (msgspec.DecodeError, UnicodeError) as error:
             raise FormatError(f"not an age record: {error}", where=Where(asset=str(age_record))) from error
     return Ceilings(account=account_ceiling(record, library.outside.now().now), **more)

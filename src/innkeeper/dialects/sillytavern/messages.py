@@ -14,6 +14,7 @@ import msgspec
 
 from innkeeper.dialects.report import option_error
 from innkeeper.prompt.errors import FormatError, Where
+from innkeeper.prompt.once import convert
 
 __all__ = [
     "EXAMPLE_ASSISTANT",
@@ -125,6 +126,6 @@ def speakers_of(value: Any, dialect: str) -> Speakers:
         return value
     try:
         fields = dict(value or {}) if isinstance(value, Mapping) or not value else value
-        return msgspec.convert(fields, Speakers, strict=True)
+        return convert(fields, Speakers, strict=True)
     except msgspec.ValidationError:
         raise option_error(dialect, "speakers", value, ("an object with char, user and group",)) from None

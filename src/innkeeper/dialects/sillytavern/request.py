@@ -14,6 +14,7 @@ import msgspec
 from innkeeper.dialects.report import Report, jsonable, option_error
 from innkeeper.dialects.sillytavern.conversion import ChatConversion
 from innkeeper.prompt.data import EMPTY
+from innkeeper.prompt.once import convert
 
 __all__ = ["SAMPLING", "ClaudeConfig", "GeminiConfig", "MistralConfig", "ProviderRequest", "ServerConfig"]
 
@@ -77,7 +78,7 @@ class ServerConfig(msgspec.Struct, frozen=True, rename="camel"):
         if isinstance(value, cls):
             return value
         try:
-            return msgspec.convert(jsonable(value or {}), cls, strict=True)
+            return convert(jsonable(value or {}), cls, strict=True)
         except msgspec.ValidationError as error:
             raise option_error(dialect, "server", str(error), ("the settings of config.yaml",)) from None
 

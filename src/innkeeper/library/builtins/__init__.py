@@ -6,7 +6,6 @@ variables there are, ask for the policy, and hold no label, so nothing ever reso
 
 from __future__ import annotations
 
-from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from typing import Any, Final
@@ -15,6 +14,7 @@ from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
 from innkeeper.library.templates.template import Labelled, TemplateVersion, read_version, sealed
 from innkeeper.prompt.data import parse_json
 from innkeeper.prompt.errors import FormatError, Where
+from innkeeper.prompt.once import once
 
 __all__ = ["CHECKSUM", "packaged", "packaged_labels", "packaged_versions", "read_builtins"]
 
@@ -24,7 +24,7 @@ CHECKSUM: Final = "1b0e9d5c804a0f78faf68eab8e3c92d5be3ea3a754c67b0b00c6f83a14588
 _FILE: Final = "templates.json"
 
 
-@cache
+@once
 def packaged() -> Catalogue:
     """The active built-in templates: those of the general tier. Raises `FormatError` where the file is not its own."""
     return Catalogue.build(packaged_labels(), pinned=packaged_versions(), source=AnswerSource.BUILTIN)
@@ -40,7 +40,7 @@ def packaged_labels() -> tuple[Labelled, ...]:
     return tuple(Labelled(label, version) for version, labels in _packaged() for label in labels)
 
 
-@cache
+@once
 def _packaged() -> tuple[tuple[TemplateVersion, tuple[str, ...]], ...]:
     return read_builtins(files(__name__).joinpath(_FILE).read_bytes())
 

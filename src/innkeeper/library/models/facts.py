@@ -19,6 +19,7 @@ from innkeeper.library.catalogue.catalogue import Catalogue
 from innkeeper.library.tier import Ceilings, Tier
 from innkeeper.prompt.data import thaw
 from innkeeper.prompt.errors import ConfigError, InnkeeperError, UnknownNameError
+from innkeeper.prompt.once import convert
 from innkeeper.prompt.run.state import TokenCounter
 from innkeeper.tokens import default_counter
 
@@ -346,7 +347,7 @@ def _least(given: Tier | None, rows: Iterable[Mapping[str, Any]]) -> Tier | None
 def _spec(value: Any) -> TokenizerSpec | None:
     """A row's tokenizer; one that cannot be read is as none."""
     try:
-        return None if value is None else msgspec.convert(thaw(value), TokenizerSpec)
+        return None if value is None else convert(thaw(value), TokenizerSpec)
     except (msgspec.ValidationError, InnkeeperError):
         return None
 

@@ -15,6 +15,7 @@ from innkeeper.library.templates.template import PARTIAL, PartRef, TemplateKey, 
 from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import freeze
 from innkeeper.prompt.errors import Where
+from innkeeper.prompt.once import convert
 
 __all__ = ["label_values", "live_labels", "point_query", "select_versions", "version_of", "version_values"]
 
@@ -95,9 +96,9 @@ def _version(found: Any) -> TemplateVersion:
         name=found["name"],
         version=found["version"],
         key=_key(found),
-        variables=msgspec.convert(found["variables"], tuple[Variable, ...]),
-        partials=msgspec.convert(found["partials"], tuple[PartRef, ...]),
-        extends=msgspec.convert(found["extends"], PartRef | None),
+        variables=convert(found["variables"], tuple[Variable, ...]),
+        partials=convert(found["partials"], tuple[PartRef, ...]),
+        extends=convert(found["extends"], PartRef | None),
         metadata=freeze(found["metadata"]),
         **values,
     )

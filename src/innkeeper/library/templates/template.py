@@ -20,6 +20,7 @@ from innkeeper.library.errors import FieldError
 from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, to_json
 from innkeeper.prompt.errors import FormatError, Where
+from innkeeper.prompt.once import convert
 
 __all__ = [
     "DRAFT",
@@ -264,7 +265,7 @@ def read_version(data: Any, *, asset: str | None = None) -> TemplateVersion:
         FormatError: a field is missing or of the wrong kind; an unknown tier is one. ``where`` has its path.
     """
     try:
-        version = msgspec.convert(data, TemplateVersion, dec_hook=_hook)
+        version = convert(data, TemplateVersion, dec_hook=_hook)
     except msgspec.ValidationError as error:
         found = _PLACE.fullmatch(str(error))
         message, path = (found[1], found[2]) if found else (str(error), None)

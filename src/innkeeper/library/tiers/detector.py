@@ -17,13 +17,13 @@ import hashlib
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
 from typing import Any, Final, Protocol, runtime_checkable
 
 from innkeeper.library.limits import ADULT_AGE, CLASSIFIER_SECONDS, CLASSIFIERS_AT_ONCE, MAX_SCAN_CHARS, MAX_SPANS
 from innkeeper.library.tier import ScanFindings, Span
 from innkeeper.library.tiers.lexicon import Find, Lexicon, LexiconEntry, Matcher, builtin_lexicon
 from innkeeper.prompt.data import FrozenDict
+from innkeeper.prompt.once import once
 from innkeeper.text.confusables import View, views_of
 from innkeeper.text.pyregex import PatternLimitError
 
@@ -192,7 +192,7 @@ def _combined(spans: Iterable[Span], scores: Mapping[str, float]) -> dict[str, f
     return {category: round(1 - rest, 6) for category, rest in sorted(left.items())}
 
 
-@lru_cache(maxsize=1)
+@once
 def default_detector() -> Detector:
     """The detector with the packaged list alone."""
     return Detector()

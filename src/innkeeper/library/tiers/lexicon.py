@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 from importlib.resources import files
 from typing import Final, Literal, NamedTuple, NoReturn
 
@@ -18,6 +17,7 @@ import msgspec
 
 from innkeeper.library.limits import MAX_LEXICON_BYTES, MAX_LEXICON_ENTRIES, MAX_LEXICON_PATTERN, REGEX_SCAN_SECONDS
 from innkeeper.prompt.errors import FormatError, LimitError, Where
+from innkeeper.prompt.once import decode, once
 from innkeeper.text.automaton import Automaton, is_unspaced
 from innkeeper.text.confusables import View, fold_word
 from innkeeper.text.pyregex import Deadline, PatternLimitError, PatternSyntaxError, PyPattern, compile_pattern
@@ -70,7 +70,7 @@ class Lexicon(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 _BUILTIN: Final = "detection-general.json"
 
 
-@lru_cache(maxsize=1)
+@once
 def builtin_lexicon() -> Lexicon:
     """The packaged list."""
     file = files("innkeeper.library").joinpath("builtins", _BUILTIN)
@@ -89,7 +89,7 @@ def load_lexicon(data: bytes | str, *, asset: str | None = None) -> Lexicon:
             "a detection list", limit="MAX_LEXICON_BYTES", allowed=MAX_LEXICON_BYTES, found=len(data), where=_at(asset)
         )
     try:
-        return msgspec.json.decode(data, type=Lexicon).checked()
+        return decode(data, Lexicon).checked()
     except FormatError as error:
         raise error.at(asset=asset) from None
     except (msgspec.DecodeError, UnicodeError) as error:

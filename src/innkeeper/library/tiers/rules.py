@@ -19,6 +19,7 @@ from innkeeper.library.tiers.gate import TierGate, TierPolicy
 from innkeeper.library.tiers.lexicon import Lexicon
 from innkeeper.prompt.data import EMPTY, thaw
 from innkeeper.prompt.errors import InputError
+from innkeeper.prompt.once import convert
 
 if TYPE_CHECKING:
     from innkeeper.library.db.engine import Database
@@ -90,7 +91,7 @@ def _policy(db: Database, problems: list[str]) -> TierPolicy:
 
     try:
         for row in PolicyStore(db).active(POLICY_NAME):
-            found = msgspec.convert(thaw(row["body"]), TierPolicy)
+            found = convert(thaw(row["body"]), TierPolicy)
             return msgspec.structs.replace(found, version=f"{row['name']}@{row['version']}")
     except _UNREADABLE:
         problems.append("policy_unreadable")
@@ -114,7 +115,7 @@ def _lexicons(db: Database, problems: list[str]) -> tuple[Lexicon, ...]:
 
 
 def _lexicon(body: Any) -> Lexicon:
-    return msgspec.convert(thaw(body), Lexicon).checked()
+    return convert(thaw(body), Lexicon).checked()
 
 
 _UNREADABLE: Final = (InputError, DatabaseCorruptError, msgspec.ValidationError, TypeError)

@@ -24,6 +24,7 @@ from innkeeper.library.templates.template import TemplateDraft, TemplateKey, Tem
 from innkeeper.library.transfer.yamltext import parse_yaml, write_yaml
 from innkeeper.prompt.data import freeze, to_json
 from innkeeper.prompt.errors import FormatError, LimitError, UsageError, Where
+from innkeeper.prompt.once import convert
 
 __all__ = [
     "FORMAT",
@@ -227,7 +228,7 @@ def _check_version(tree: Any, asset: str) -> None:
 def typed(tree: Any, place: Place, kind: type[T]) -> T:
     """Plain data as a struct. Raises `TransferError` at the place of what does not fit."""
     try:
-        return msgspec.convert(tree, kind)
+        return convert(tree, kind)
     except msgspec.ValidationError as error:
         found = _AT.fullmatch(str(error))
         message, pattern = (found[1], found[2]) if found else (str(error), "")

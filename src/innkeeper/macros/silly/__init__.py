@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any, Literal
 
 from innkeeper.macros.engine.environment import MacroEnvironment
@@ -11,6 +10,7 @@ from innkeeper.macros.engine.evaluate import Evaluation, Pack, Trace
 from innkeeper.macros.engine.ranges import MacroRange, made_pieces
 from innkeeper.macros.silly.card import BARE
 from innkeeper.prompt.block import Origin, Piece
+from innkeeper.prompt.once import once
 from innkeeper.text.javascript.values import text_of
 
 __all__ = ["Trace", "is_plain", "substitute"]
@@ -81,7 +81,7 @@ def _modern(
     return finished(evaluation.run(), ranges)
 
 
-@cache
+@once
 def _engine() -> tuple[Pack, Callable[[str, list[MacroRange] | None], str]]:
     """The present engine as a pack, and what finishes an evaluated text; loaded with the first macro."""
     from innkeeper.macros.silly.modern import PACK, finished

@@ -14,6 +14,7 @@ import msgspec
 
 from innkeeper.prompt.data import FrozenDict, deep_merge, freeze, key_text, thaw
 from innkeeper.prompt.errors import ConfigError, UsageError, Where
+from innkeeper.prompt.once import convert
 
 __all__ = ["Context", "read_config", "refuse_config", "section_of", "step_key", "underscore"]
 
@@ -185,7 +186,7 @@ def section_of(values: Any, section: str) -> Mapping[str, Any]:
 def read_config(kind: type[T], values: Mapping[str, Any], section: str) -> T:
     """``values`` as a ``kind``. Raises `ConfigError` for unknown keys and wrong types."""
     try:
-        return msgspec.convert(dict(values), kind, dec_hook=_frozen)
+        return convert(dict(values), kind, dec_hook=_frozen)
     except msgspec.ValidationError as error:
         keys = ", ".join(kind.__struct_fields__)
         place = Where(asset="context", path=section)

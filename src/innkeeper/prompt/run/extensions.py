@@ -15,6 +15,7 @@ import msgspec
 
 from innkeeper.prompt.data import freeze
 from innkeeper.prompt.errors import FormatError, UnknownNameError, UsageError
+from innkeeper.prompt.once import convert
 from innkeeper.prompt.text import shorten
 
 __all__ = [
@@ -121,7 +122,7 @@ class Injection(msgspec.Struct, frozen=True, omit_defaults=True):
         fields = dict(freeze(value))
         fields["position"] = InjectionPosition.of(fields.get("position", InjectionPosition.AFTER))
         try:
-            return msgspec.convert(fields, cls, strict=strict)
+            return convert(fields, cls, strict=strict)
         except msgspec.ValidationError as error:
             raise FormatError(f"injection {shorten(str(fields.get('id')), 40)!r}: {error}") from error
 

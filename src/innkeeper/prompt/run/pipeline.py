@@ -15,6 +15,7 @@ from innkeeper.prompt.allowance import AllowanceError
 from innkeeper.prompt.data import EMPTY, FrozenDict, deep_merge, freeze, thaw
 from innkeeper.prompt.errors import ConfigError, InnkeeperError, PipelineError, UnknownNameError, UsageError, Where
 from innkeeper.prompt.note import NoteKind
+from innkeeper.prompt.once import convert
 from innkeeper.prompt.run.context import step_key
 from innkeeper.prompt.run.state import State
 
@@ -58,7 +59,7 @@ class Step(Generic[C]):
         if isinstance(values, self.config):
             return values
         try:
-            return msgspec.convert(_options(values), self.config, dec_hook=_keep)
+            return convert(_options(values), self.config, dec_hook=_keep)
         except (msgspec.ValidationError, InnkeeperError, TypeError, ValueError) as error:
             place = Where(asset="configuration", path=self.name)
             known = ", ".join(self.config.__struct_fields__) or "none"

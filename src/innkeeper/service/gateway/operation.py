@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, get_args, get_origin
 import msgspec
 
 from innkeeper.prompt.data import Registry
+from innkeeper.prompt.once import convert
 from innkeeper.service.errors import Problem
 
 __all__ = ["Effect", "Operation", "Operations", "gives", "takes"]
@@ -104,7 +105,7 @@ _MESSAGE: Final = re.compile(r"(?P<text>.*?)(?: - at `\$(?P<path>.*)`)?", re.DOT
 def _problem(name: str, value: Any, kind: Any) -> Problem | None:
     """The first place of an argument that does not fit: what msgspec says (``Expected `array`, got `int` ``), in our words."""
     try:
-        msgspec.convert(value, kind)
+        convert(value, kind)
     except msgspec.ValidationError as error:
         parts = _MESSAGE.fullmatch(str(error))
     else:

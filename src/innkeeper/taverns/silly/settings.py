@@ -21,6 +21,7 @@ from innkeeper.lore import LoreSettings
 from innkeeper.prompt.data import thaw
 from innkeeper.prompt.errors import ConfigError, UnknownNameError, Where
 from innkeeper.prompt.note import NoteKind
+from innkeeper.prompt.once import convert
 from innkeeper.prompt.run.state import State
 from innkeeper.taverns.assets import AuthorsNote
 
@@ -127,7 +128,7 @@ def read_settings(kind: type[T], raw: Any, name: str) -> tuple[T, tuple[str, ...
     fields = dict(raw) if isinstance(raw, Mapping) else {}
     known = {key: thaw(value) for key, value in fields.items() if key in kind.__struct_fields__ and value is not None}
     try:
-        return msgspec.convert(known, kind, strict=False), tuple(sorted(fields.keys() - known.keys()))
+        return convert(known, kind, strict=False), tuple(sorted(fields.keys() - known.keys()))
     except (msgspec.ValidationError, UnicodeError) as error:
         raise ConfigError(f"{name}: {error}", where=Where(asset="settings", path=name)) from error
 

@@ -17,6 +17,7 @@ from innkeeper.prompt.data import thaw
 from innkeeper.prompt.errors import ConfigError, Where
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import NoteKind
+from innkeeper.prompt.once import convert
 from innkeeper.prompt.request import BuildRequest
 from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import State
@@ -294,7 +295,7 @@ def read_settings(request: BuildRequest) -> SmartSettings:
     given.pop("chat_metadata", None)
     try:
         switches = {**msgspec.structs.asdict(compat_of(request.profile)), **given.pop("compat", {})}
-        return msgspec.convert({**given, "compat": switches}, SmartSettings)
+        return convert({**given, "compat": switches}, SmartSettings)
     except (msgspec.ValidationError, TypeError) as error:
         known = ", ".join(SmartSettings.__struct_fields__)
         raise ConfigError(f"invalid settings: {error}", where=Where(asset="settings"), hint=f"keys: {known}") from error

@@ -8,11 +8,11 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from operator import mul
 from typing import Final
 
 from innkeeper.prompt.errors import UnknownNameError
+from innkeeper.prompt.once import once
 from innkeeper.tokens.engines.engine import Tokenization
 from innkeeper.tokens.table.calibration import PROFILES, Profile
 
@@ -111,7 +111,7 @@ _SCRIPTS: Final = {
 _LATIN: Final = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u0300-\u036f\u1e00-\u1eff"
 
 
-@cache
+@once
 def _run() -> re.Pattern[str]:
     """The pattern of all runs; made when it is first used, since that takes longer than the rest of the import."""
     return re.compile(

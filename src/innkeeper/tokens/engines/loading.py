@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from innkeeper.prompt.errors import FormatError, InnkeeperError, Where
+from innkeeper.prompt.once import decode
 from innkeeper.tokens.engines.bytepair import BytePair, Clip
 from innkeeper.tokens.engines.engine import Engine, Foreign, TokenizerUnavailableError
 from innkeeper.tokens.engines.model_files import TOKENIZER_FILE_BYTES, check_size, sentence_pieces, tokenizer_of
@@ -156,7 +157,7 @@ class _Tekken(msgspec.Struct):
 
 def _tekken(vocabulary: Vocabulary, data: bytes, _path: str) -> Engine:
     """Mistral's ``tekken.json``: tokens in rank order, of which as many count as the model has."""
-    file = msgspec.json.decode(data, type=_Tekken)
+    file = decode(data, _Tekken)
     size = file.config.default_vocab_size - file.config.default_num_special_tokens
     ranks = {base64.b64decode(token.token_bytes): rank for rank, token in enumerate(file.vocab[:size])}
     return BytePair.of(vocabulary.name, file.config.pattern, ranks, nfc=vocabulary.nfc)

@@ -16,6 +16,7 @@ import msgspec
 from innkeeper.content.regex_script import ScriptPlacement
 from innkeeper.prompt.block import Block, Origin, OriginAsset
 from innkeeper.prompt.note import NoteKind
+from innkeeper.prompt.once import decode
 from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import State
 from innkeeper.prompt.run.variables import StagedVariables
@@ -284,7 +285,7 @@ _NEWER: Final = re.compile(r"gpt-5|gpt-6-astra|gpt-4o|gpt-4\.[15]|chatgpt-4o|o1|
 
 def _biased(state: State, text: str, model: str) -> Iterable[int]:
     try:
-        return msgspec.json.decode(text, type=list[int])
+        return decode(text, list[int])
     except (msgspec.DecodeError, ValueError):
         pass
     if "claude" in model or not text:

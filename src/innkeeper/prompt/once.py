@@ -1,0 +1,70 @@
+"""Once: what is made when it is first wanted is made by one thread, and the others wait for it.
+
+`once` is for what takes no arguments: a table, a packaged file, a pattern. `convert` and `decode` are msgspec's own, with the
+reader of a type made under a lock: msgspec (0.22) shows a type's fields to other threads while it still collects them, and a
+thread that reads such a type ends the process. So nothing else in the house turns data into a type: a test holds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from threading import RLock
+from typing import Any, Final, TypeAlias, TypeVar, overload
+
+import msgspec
+
+__all__ = ["convert", "decode", "once"]
+
+T = TypeVar("T")
+
+Hook: TypeAlias = Callable[[type, Any], Any] | None
+
+_LOCK: Final = RLock()
+"""One for all types: a type that two others hold must not be collected by two threads."""
+
+_READY: Final[set[Any]] = set()
+
+
+def once(make: Callable[[], T]) -> Callable[[], T]:
+    """``make``, called once by whoever comes first; the others wait and get the same value. One that raises is called again."""
+    lock, made = RLock(), list[T]()
+
+    @wraps(make)
+    def get() -> T:
+        if not made:
+            with lock:
+                if not made:
+                    made.append(make())
+        return made[0]
+
+    return get
+
+
+@overload
+def convert(value: Any, kind: type[T], *, strict: bool = True, dec_hook: Hook = None) -> T: ...
+
+
+@overload
+def convert(value: Any, kind: Any, *, strict: bool = True, dec_hook: Hook = None) -> Any: ...
+
+
+def convert(value: Any, kind: Any, *, strict: bool = True, dec_hook: Hook = None) -> Any:
+    """A value of plain types as ``kind``, as `msgspec.convert` does it. Raises `msgspec.ValidationError` where it is none."""
+    if kind not in _READY:
+        _make_ready(kind)
+    return msgspec.convert(value, kind, strict=strict, dec_hook=dec_hook)
+
+
+def decode(data: bytes | str, kind: type[T]) -> T:
+    """JSON as ``kind``, as `msgspec.json.decode` does it. Raises `msgspec.DecodeError` where it is none."""
+    if kind not in _READY:
+        _make_ready(kind)
+    return msgspec.json.decode(data, type=kind)
+
+
+def _make_ready(kind: Any) -> None:
+    """Have msgspec collect the fields of a type and of all that it holds."""
+    with _LOCK:
+        msgspec.msgpack.Decoder(kind)  # of all readers the one that any type can have
+        _READY.add(kind)
