@@ -45,6 +45,7 @@ class KeySearch:
         self._recursion = True
         self._windows: dict[tuple[int | None, tuple[str, ...]], Window] = {}
         self._hits: dict[int, frozenset[int]] = {}
+        self._chat_hits: dict[int, frozenset[int]] = {}
 
     def begin(self, *, recursion: bool) -> None:
         """Begin a pass, in which ``recursion`` text is looked at or not."""
@@ -73,7 +74,7 @@ class KeySearch:
         """
         deepest = max(self.depth, self.lore.deepest)
         everything = Window(deepest, tuple(self.text.sources.texts), recursion=True)
-        return frozenset().union(*map(self.lore.index.hits, self.text.parts(everything)))
+        return self._hits_of(everything)
 
     def has(self, test: KeyTest, entry: CompiledEntry, window: Window) -> bool:
         """Whether one key, its macros expanded anew, is in the window."""
@@ -153,5 +154,16 @@ class KeySearch:
         """The patterns found in a window, worked out once a pass. Windows are kept, so their identity names them."""
         hits = self._hits.get(id(window))
         if hits is None:
-            hits = self._hits[id(window)] = frozenset().union(*map(self.lore.index.hits, self.text.parts(window)))
+            hits = self._hits[id(window)] = self._hits_of(window)
         return hits
+
+    def _hits_of(self, window: Window) -> frozenset[int]:
+        """The patterns found in a window. The chat's part of it is the same in each pass."""
+        if window.depth <= 0:
+            return frozenset()
+        search = self.lore.index.hits
+        chat = self._chat_hits.get(window.depth)
+        if chat is None:
+            chat = frozenset().union(*map(search, self.text.messages[: window.depth]))
+            self._chat_hits[window.depth] = chat
+        return chat.union(*map(search, self.text.beside(window)))

@@ -134,10 +134,11 @@ class ScanText:
 
     def parts(self, window: Window) -> list[str]:
         """The texts a window shows, in order."""
-        if window.depth <= 0:
-            return []
-        parts = [*self.messages[: window.depth]]
-        parts += [text for name in window.sources if (text := self.sources.texts.get(name))]
+        return [*self.messages[: window.depth], *self.beside(window)] if window.depth > 0 else []
+
+    def beside(self, window: Window) -> list[str]:
+        """What a window shows besides messages, in order."""
+        parts = [text for name in window.sources if (text := self.sources.texts.get(name))]
         parts += self.sources.injections
         return parts + self.recursion if window.recursion else parts
 

@@ -82,6 +82,8 @@ def join_pieces(parts: Iterable[Iterable[Piece]], separator: str, origin: Origin
 def strip_pieces(pieces: Iterable[Piece], *, end: bool = True) -> tuple[Piece, ...]:
     """The pieces of the same text after ``str.strip`` (``lstrip`` without ``end``): blanks and empty pieces are gone."""
     run = [piece for piece in pieces if piece.text]
+    if run and not (run[0].text[0].isspace() or (end and run[-1].text[-1].isspace())):
+        return tuple(run)
     while run and not run[0].text.strip():
         del run[0]
     while end and run and not run[-1].text.strip():

@@ -194,8 +194,7 @@ class Evaluation:
 
     def span(self, span: Span) -> str:
         """The text of a span with its tags evaluated."""
-        run, tags, partners, text = span.run, span.run.tags, span.run.partners, self.text
-        taken = _Taken(span.last)
+        run, text = span.run, self.text
         if span.first == span.last:
             return text[span.start : span.end]
         if self.depth >= MAX_NESTING:
@@ -203,6 +202,7 @@ class Evaluation:
             return text[span.start : span.end]
         self.depth += 1
         ranges = self.ranges if self.depth == 1 else None
+        tags, partners, taken = run.tags, run.partners, _Taken(span.last) if run.spare or run.marks else None
         pieces, place, index, length = [], span.start, span.first, 0
         while index < span.last:
             tag = tags[index]
@@ -214,7 +214,7 @@ class Evaluation:
                 index, place = closer + 1, tags[closer].end
             else:
                 # A closing tag that fits a macro which takes no block leaves both as they are written.
-                raw = self._closed(run, index, tag, taken) if run.spare or run.marks else False
+                raw = taken is not None and self._closed(run, index, tag, taken)
                 pieces.append(self.source(tag) if raw else self._tag(tag))
                 index, place = index + 1, tag.end
             if ranges is not None:
@@ -318,6 +318,8 @@ class Evaluation:
 
     def _arguments(self, tag: Tag) -> list[tuple[Span, str]]:
         """A tag's arguments: each without the blank space written around it, and what it evaluates to."""
+        if not tag.arguments:
+            return []
         spans = [self.stripped(whole(run)) for run in tag.arguments]
         return [(span, self.span(span)) for span in spans]
 

@@ -75,7 +75,7 @@ def _modern(
     if pack.grammar.open not in text:
         return pack.after(text)
     memory: dict[str, Any] = {BARE: not replace_character_card, "original": original}
-    given = {**env.dynamic, **(dynamic or {})}
+    given = {**env.dynamic, **dynamic} if dynamic else env.dynamic
     names = {name.lower(): _dynamic(value) for name, value in given.items()} if given else {}
     evaluation = Evaluation(raw, text, pack, env, names, trace, memory=memory, ranges=ranges)
     return finished(evaluation.run(), ranges)

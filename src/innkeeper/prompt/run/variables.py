@@ -158,6 +158,8 @@ class StagedVariables:
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """The store's content with staged writes applied, as a copy."""
+        if not self._writes and isinstance(self._base, InMemoryVariables):
+            return self._base.to_dict()
         merged = InMemoryVariables(self._base.to_dict())
         self._apply(merged)
         return merged.to_dict()

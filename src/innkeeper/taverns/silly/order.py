@@ -147,11 +147,13 @@ class Order:
 
     def follow(self, work: Mapping[str, Callable[[], None]]) -> None:
         """Do what the stages of these names are for, in the table's order. Raises `UnknownNameError` for one it does not have."""
-        for name in work.keys() - self._places.keys():
-            what = "stage of evaluation"
-            raise UnknownNameError(what, name, self._places)
-        for name in sorted(work, key=self._places.__getitem__):
-            if self._repeats or not self.stages[self._places[name]].again:
+        places = self._places
+        try:
+            names = sorted(work, key=places.__getitem__)
+        except KeyError as error:
+            raise UnknownNameError("stage of evaluation", error.args[0], places) from None
+        for name in names:
+            if self._repeats or not self.stages[places[name]].again:
                 self.stage = name
                 work[name]()
 

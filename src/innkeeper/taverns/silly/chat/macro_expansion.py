@@ -243,15 +243,15 @@ def _text(prompt: Prompt, injections: Injections) -> Pieces:
 
 def of_depth(texts: list[InjectedText], depth: int) -> list[Block]:
     """One depth's messages, newest first: orders from high to low, in each system, user, assistant."""
-    blocks = []
-    for order in sorted({text.order for text in texts} | {100} if texts else (), reverse=True):
+    blocks, chosen = [], dict[tuple[float, str], list[InjectedText]]()
+    for text in texts:
+        chosen.setdefault((text.order, text.role), []).append(text)
+    for order in sorted({text.order for text in texts}, reverse=True):
         for role in ROLE_ORDER:
-            chosen = [text for text in texts if text.role == role and text.order == order]
-            own = [text for text in chosen if not text.key]
-            others = sorted((text for text in chosen if text.key), key=lambda text: text.key)
-            joined = in_lines(
-                strip_pieces(in_lines(*(text.pieces for text in own))), *(strip_pieces(text.pieces) for text in others)
-            )
+            together = chosen.get((order, role), ())
+            own = [text.pieces for text in together if not text.key]
+            others = sorted([text for text in together if text.key], key=lambda text: text.key)
+            joined = in_lines(strip_pieces(in_lines(*own)), *[strip_pieces(text.pieces) for text in others])
             if joined:
                 blocks.append(message_block(role, joined, "injection", "chatHistory", depth=depth))
     return blocks

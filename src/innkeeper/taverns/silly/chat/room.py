@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -257,6 +258,7 @@ _ADDING_UP: Final = frozenset({"gpt-4o", "gpt-4", "gpt-3.5-turbo"})
 """Tokenizers that count each text of a message apart and never join across a line break (see `innkeeper.lore.selection`)."""
 
 
+@lru_cache(maxsize=32)
 def _sillytavern(name: str, *, chat: bool) -> Counting:
     tokenizer = SILLYTAVERN_TOKENIZERS[name]
     counter, rule = tokenizer.counter(), tokenizer.framing
@@ -277,22 +279,19 @@ def _sillytavern(name: str, *, chat: bool) -> Counting:
 
 def _quick(slow: Message, part: Callable[[str], int], rule: Framing) -> Message:
     """The same counts for plain messages, without walking their fields. What may spell a special token goes the slow way."""
-    roles: dict[str, int] = {}
 
     def message(value: Mapping[str, Any]) -> int:
-        content = value["content"]
-        if len(value) > PLAIN_FIELDS or "<|" in content:
+        content, name = value["content"], value.get("name")
+        if len(value) > PLAIN_FIELDS + (name is not None) or "<|" in content or (name and "<|" in name):
             return slow(value)
-        role = value["role"]
-        if role not in roles:
-            roles[role] = part(role) + rule.per_message
-        return roles[role] + part(content)
+        named = part(name) + rule.per_name if name else 0
+        return rule.per_message + part(value["role"]) + part(content) + named
 
     return message
 
 
 PLAIN_FIELDS: Final = 2
-"""A plain message has a role and a content."""
+"""A plain message has a role and a content, and may have a name."""
 
 
 def _neutral(counter: Any, model: str) -> Counting:
