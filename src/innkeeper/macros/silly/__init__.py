@@ -9,6 +9,7 @@ from innkeeper.macros.engine.environment import MacroEnvironment
 from innkeeper.macros.engine.evaluate import Evaluation, Pack, Trace
 from innkeeper.macros.engine.ranges import MacroRange, made_pieces
 from innkeeper.macros.silly.card import BARE
+from innkeeper.macros.silly.names import filled, name_parts
 from innkeeper.prompt.block import Origin, Piece
 from innkeeper.prompt.once import once
 from innkeeper.text.javascript.values import text_of
@@ -74,6 +75,10 @@ def _modern(
     raw, text = text, pack.before(text)
     if pack.grammar.open not in text:
         return pack.after(text)
+    if trace is None and not dynamic and not env.dynamic and (parts := name_parts(text)):
+        text_with_names = filled(parts, env, ranges)
+        if text_with_names is not None:
+            return finished(text_with_names, ranges)
     memory: dict[str, Any] = {BARE: not replace_character_card, "original": original}
     given = {**env.dynamic, **dynamic} if dynamic else env.dynamic
     names = {name.lower(): _dynamic(value) for name, value in given.items()} if given else {}

@@ -1,0 +1,47 @@
+"""Texts whose only macros are ``{{user}}`` and ``{{char}}``, as those of most cards and books are: filled without the engine.
+
+What comes out, what it costs of the build's limits and which ranges are recorded is what the engine would give.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from innkeeper.macros.engine.environment import MacroEnvironment
+from innkeeper.macros.engine.errors import MAX_EXPANSIONS, MAX_OUTPUT
+from innkeeper.macros.engine.ranges import MacroRange
+from innkeeper.prompt.memo import Memo
+
+__all__ = ["filled", "name_parts"]
+
+_NAME: Final = re.compile(r"\{\{(user|char)\}\}")
+_BRACES: Final = re.compile(r"[{}\\]")
+_PARTS: Final[Memo[str, tuple[str, ...]]] = Memo(items=4_096)
+
+
+def name_parts(text: str) -> tuple[str, ...]:
+    """The text, a macro's name, text, and so on; nothing where it has other macros, braces or escapes."""
+    parts = _PARTS.get(text)
+    if parts is None:
+        split = _NAME.split(text)
+        parts = () if any(_BRACES.search(part) for part in split[::2]) else tuple(split)
+        _PARTS.put(text, parts, 2 * len(text))
+    return parts
+
+
+def filled(parts: tuple[str, ...], env: MacroEnvironment, ranges: list[MacroRange] | None) -> str | None:
+    """The text with the names; ``None`` where the build has had its share of macros."""
+    values, spent = {"user": env.user, "char": env.char}, env.spent
+    pieces = [values[part] if index % 2 else part for index, part in enumerate(parts)]
+    made = sum(map(len, pieces[1::2]))
+    if spent.expansions + len(parts) > MAX_EXPANSIONS or spent.output + made > MAX_OUTPUT:
+        return None
+    spent.expansions += len(parts) // 2
+    spent.output += made
+    place = 0
+    for index, piece in enumerate(pieces if ranges is not None else ()):
+        if index % 2 and piece and ranges is not None:
+            ranges.append(MacroRange(place, place + len(piece), parts[index]))
+        place += len(piece)
+    return "".join(pieces)

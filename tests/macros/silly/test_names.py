@@ -1,0 +1,57 @@
+"""Texts with no other macros than names: the same as the engine makes of them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from innkeeper.macros.engine.environment import MacroEnvironment, Spent
+from innkeeper.macros.engine.errors import MAX_EXPANSIONS
+from innkeeper.macros.engine.ranges import MacroRange
+from innkeeper.macros.silly import substitute
+from innkeeper.macros.silly.names import filled, name_parts
+
+PARTS = (
+    "{{user}}",
+    "{{char}}",
+    "{{User}}",
+    "{{user }}",
+    "{{user::x}}",
+    "{",
+    "}",
+    "}}",
+    "{{",
+    "\\{",
+    "<user>",
+    "<",
+    " a ",
+    "\n",
+)
+
+
+@given(
+    st.lists(st.sampled_from(PARTS), max_size=8).map("".join),
+    st.sampled_from(["Ann", "", "{{char}}", "a\\{b", "{{trim}}"]),
+)
+def test_names_are_filled_as_by_the_engine(text: str, user: str) -> None:
+    """Text, ranges and what is spent are those of the engine, which a trace asks for."""
+    quick, slow = (MacroEnvironment(user=user, char="Bob") for _ in range(2))
+    ranges: tuple[list[MacroRange], list[MacroRange]] = ([], [])
+    made = substitute(text, quick, ranges=ranges[0])
+    assert made == substitute(text, slow, ranges=ranges[1], trace=lambda *_args: None)
+    assert ranges[0] == ranges[1]
+    assert quick.spent == slow.spent
+
+
+@pytest.mark.parametrize("text", ["{{user}}s {{if}}", "a } {{char}}", "\\{{user}}", "{{ user }}"])
+def test_other_texts_are_for_the_engine(text: str) -> None:
+    """Nothing is filled in beside other macros, braces or escapes."""
+    assert name_parts(text) == ()
+
+
+def test_limits_are_for_the_engine() -> None:
+    """Where the share of a build is used up, the engine decides what stays as it is written."""
+    env = MacroEnvironment(user="Ann", spent=Spent(expansions=MAX_EXPANSIONS))
+    assert filled(name_parts("{{user}}"), env, None) is None
+    assert substitute("{{user}}", env) == "{{user}}"
