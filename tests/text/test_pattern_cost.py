@@ -29,7 +29,7 @@ from innkeeper.text.pattern_cost import cost_of, pieces_of
         (r"\+\{2\}", 4),
         ("(?#(a+)+)b", 1),
         ("(?x)a + # {9}", 2),
-        ("(?P<n>a)(?P=n)(?(1)b|c)", 8),
+        ("(?P<n>a)(?P=n)(?(1)b|c)", 6),
     ],
 )
 def test_counts_what_is_written_out(pattern: str, written: int) -> None:
