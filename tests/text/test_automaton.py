@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from innkeeper.prompt.allowance import AllowanceError, Limits, allowed
 from innkeeper.text import automaton
 from innkeeper.text.automaton import LONGEST_TEXT, Automaton, is_unspaced
 
@@ -45,6 +46,7 @@ def test_across_segments(texts: list[str], text: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(automaton, "SEGMENT", 5)
         patch.setattr(automaton, "REBUILD_AFTER", 2)
+        patch.setattr(automaton, "SLICE_BYTES", 20)
         assert Automaton(texts).contained(text) == {number for number, wanted in enumerate(texts) if wanted in text}
         ruled = Automaton(texts, [rule] * len(texts))
         counted = {find for find in occurrences(texts, text) if find[1] % 3 == 0}
@@ -70,3 +72,28 @@ def test_limits_change_no_answer(longest: int, fewest: int) -> None:
 def test_scripts_without_spaces(text: str, unspaced: bool) -> None:
     """Letters of scripts that part no words are told from those that do."""
     assert is_unspaced(text) is unspaced
+
+
+def test_many_texts_are_built_in_slices() -> None:
+    """Texts of which the library would take time with their square are built piece by piece, and all are found."""
+    texts = [f"k{number}" for number in range(30_000)]
+    machine = Automaton(texts)
+    assert machine.contained("k17 k29999") == {0 + 1, 17, 2, 29, 299, 2999, 29999}
+    assert machine.size > sum(map(len, texts))
+
+
+def test_work_is_charged() -> None:
+    """Building, searching and finding are charged: by the bytes of the texts, by what is searched, by each find."""
+    spent = []
+    for texts, text in (
+        (["abc"] * 10, ""),
+        (["abc"] * 100, ""),
+        (["abc"] * 100, "x" * 9_000),
+        (["abc"] * 100, "abc" * 3_000),
+    ):
+        with allowed() as allowance:
+            Automaton([f"{number}{each}" for number, each in enumerate(texts)] + ["abc"]).contained(text)
+        spent.append(allowance.spent["automata"])
+    assert spent == sorted(set(spent))
+    with pytest.raises(AllowanceError), allowed(Limits(steps=10_000)):
+        Automaton(["a" * 1000 + str(number) for number in range(100)])

@@ -2,14 +2,19 @@
 
 `contained` says which of them a text holds, `find` where each of them stands. Callers keep their own rule of what a find
 must look like: `is_unspaced` tells letters of scripts whose words have no borders.
+
+The library builds with the interpreter's lock held, in time that can grow with the square of the texts (of ``k0``, ``k1``, …,
+``k40000`` for instance). So many texts are built in slices of `SLICE_BYTES`: other threads run between two of them, and the
+whole is linear in the texts.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.text import scalar_text
 
 __all__ = ["LONGEST_TEXT", "Automaton", "Rule", "is_unspaced"]
@@ -20,34 +25,67 @@ LONGEST_TEXT: Final = 1024
 FEWEST_TEXTS: Final = 5
 """From so many texts on, an automaton costs less than searching for one after the other."""
 
-SEGMENT: Final = 8_192
-"""Characters that `Automaton.contained` searches at a time; fewer where so many texts can end at one place that their finds
-would take much memory."""
+SLICE_BYTES: Final = 64 * 1024
+"""Bytes of texts that are built at a time, about 15 ms: each slice more is one pass more over what is searched."""
 
-_SEGMENT_FINDS: Final = 250_000
+SEGMENT: Final = 8_192
+"""Characters that are searched at a time; fewer where so many texts can end at one place that their finds would take much
+memory."""
+
+_SEGMENT_FINDS: Final = 100_000
 
 REBUILD_AFTER: Final = 2_048
-"""Finds in one segment after which the automaton is built anew, without the texts that are already found."""
+"""Finds after which a slice is built anew without the texts that are already found; more where building costs more."""
 
 _REPLACED: Final = "\ufffd"
+_ENGINE: Final = "automata"
+_STEPS_A_BYTE: Final = 2
+_STEPS_A_FIND: Final = 5
+_CHARACTERS_A_STEP: Final = 32
+_SIZE_OF_A_BYTE: Final = 24
+_SIZE_OF_A_TEXT: Final = 120
 
 
 Rule = Callable[[str, int, int], bool]
 """Whether an occurrence counts: of the text searched, where it begins and ends."""
 
 
+class _Slice(NamedTuple):
+    """Some of the texts, by their numbers, with their rules and a machine for them; ``size`` in bytes.
+
+    ``segment`` is how many characters are searched at a time, ``overlap`` how many more, so that no find is cut.
+    """
+
+    numbers: Sequence[int]
+    rules: Sequence[Rule | None]
+    machine: Any
+    size: int
+    segment: int
+    overlap: int
+
+    def finds(self, text: str, begin: int) -> list[tuple[int, int, int]]:
+        """The finds in one segment and its overlap: the place in the slice, and where they begin and end from ``begin``."""
+        part = text[begin : begin + self.segment + self.overlap]
+        charge(_ENGINE, 1 + len(part) // _CHARACTERS_A_STEP)
+        finds = _finds(self.machine, part)
+        if finds:
+            charge(_ENGINE, _STEPS_A_FIND * len(finds))
+        return finds
+
+
 class Automaton:
     """Finds texts (different ones) by their numbers, from 0, overlapping ones too. An empty text is found once, at the beginning.
 
     Texts longer than ``longest``, those with halves of characters that cannot be encoded, and all of them where there are fewer
-    than ``fewest``, are searched one by one; that changes the speed and nothing else.
+    than ``fewest``, are searched one by one; that changes the speed and nothing else. Building and searching are charged to
+    the current allowance (`AllowanceError`).
 
     Args:
         texts: what is searched for.
         rules: for each text which of its occurrences count, ``None`` for all; no rules: all of all.
     """
 
-    __slots__ = ("_alone", "_machine", "_overlap", "_rules", "_rules_together", "_together", "texts")
+    __slots__ = ("_alone", "_rules", "_slices", "size", "texts", "work")
 
     def __init__(
         self,
@@ -60,62 +98,96 @@ class Automaton:
         self.texts = tuple(texts)
         self._rules = tuple(rules) or (None,) * len(self.texts)
         together = [number for number, text in enumerate(self.texts) if 0 < len(text) <= longest and _is_scalar(text)]
-        self._together = together if len(together) >= fewest else []
-        self._alone = sorted({*range(len(self.texts))}.difference(self._together))
-        self._rules_together = [self._rules[number] for number in self._together]
-        self._machine = self._built(self._together)
-        self._overlap = max((len(self.texts[number]) for number in self._together), default=1) - 1
+        if len(together) < fewest:
+            together = []
+        self._alone = sorted({*range(len(self.texts))}.difference(together))
+        sizes = [_bytes_of(self.texts[number]) for number in together]
+        self.work = len(self.texts) + _STEPS_A_BYTE * sum(sizes)
+        """Steps that building it takes: for who keeps it, and charges each build alike."""
+        self.size = _SIZE_OF_A_BYTE * sum(sizes) + _SIZE_OF_A_TEXT * len(self.texts)
+        """Bytes that it stands for in memory, about."""
+        charge(_ENGINE, self.work)
+        self._slices = [self._built(numbers) for numbers in _sliced(together, sizes)]
 
     def find(self, text: str) -> Iterator[tuple[int, int, int]]:
-        """Each occurrence that counts: the number of the text, and where it begins and ends."""
-        if self._together:
-            rules = self._rules
-            for index, start, end in _finds(self._machine, scalar_text(text)):
-                number = self._together[index]
-                if (rule := rules[number]) is None or rule(text, start, end):
-                    yield number, start, end
+        """Each occurrence that counts: the number of the text, and where it begins and ends; in no order."""
+        searched = scalar_text(text) if self._slices else text
+        for piece in self._slices:
+            for begin in range(0, len(text), piece.segment):
+                for index, start, end in piece.finds(searched, begin):
+                    rule = piece.rules[index]
+                    if start < piece.segment and (rule is None or rule(text, begin + start, begin + end)):
+                        yield piece.numbers[index], begin + start, begin + end
         for number in self._alone:
             yield from self._each(number, text)
 
     def contained(self, text: str) -> set[int]:
         """The numbers of the texts that ``text`` holds, in an occurrence that counts."""
-        found = self._contained(scalar_text(text)) if self._together else set()
+        searched = scalar_text(text) if self._slices else text
+        found: set[int] = set()
+        for piece in self._slices:
+            found |= self._contained(piece, searched)
         return found.union([number for number in self._alone if any(True for _ in self._each(number, text))])
 
-    def _contained(self, text: str) -> set[int]:
+    def _contained(self, piece: _Slice, text: str) -> set[int]:
         found: set[int] = set()
-        machine, numbers, rules = self._machine, self._together, self._rules_together
-        segment = min(SEGMENT, _SEGMENT_FINDS // min(len(numbers), self._overlap + 1))
-        for begin in range(0, len(text), segment):
-            known = len(found)
-            finds = _finds(machine, text[begin : begin + segment + self._overlap])
+        begin = known = looked = 0
+        while begin < len(text):
+            numbers, rules = piece.numbers, piece.rules
+            finds = piece.finds(text, begin)
             found |= {
                 numbers[index]
                 for index, start, end in finds
                 if (rule := rules[index]) is None or rule(text, begin + start, begin + end)
             }
-            if len(finds) > REBUILD_AFTER and len(found) > known:
+            begin += piece.segment
+            looked += len(finds)
+            if looked > max(REBUILD_AFTER, piece.size * _STEPS_A_BYTE // _STEPS_A_FIND) and len(found) > known:
                 numbers = [number for number in numbers if number not in found]
                 if not numbers:
                     break
-                machine, rules = self._built(numbers), [self._rules[number] for number in numbers]
+                charge(_ENGINE, _STEPS_A_BYTE * piece.size)
+                piece, known, looked = self._built(numbers), len(found), 0
         return found
 
     def _each(self, number: int, text: str) -> Iterator[tuple[int, int, int]]:
         wanted, rule = self.texts[number], self._rules[number]
+        charge(_ENGINE, 1 + len(text) // _CHARACTERS_A_STEP)
         start = text.find(wanted)
         while start >= 0:
             end = start + len(wanted)
             if rule is None or rule(text, start, end):
                 yield number, start, end
+            charge(_ENGINE, _STEPS_A_FIND + len(wanted) // _CHARACTERS_A_STEP)
             start = text.find(wanted, start + 1) if wanted else -1
 
-    def _built(self, numbers: Sequence[int]) -> Any:
-        if not numbers:
-            return None
+    def _built(self, numbers: Sequence[int]) -> _Slice:
         from ahocorasick_rs import AhoCorasick
 
-        return AhoCorasick([self.texts[number] for number in numbers], store_patterns=False)
+        texts = [self.texts[number] for number in numbers]
+        machine = AhoCorasick(texts, store_patterns=False)
+        rules = [self._rules[number] for number in numbers]
+        longest = max(map(len, texts))
+        segment = max(min(SEGMENT, _SEGMENT_FINDS // min(len(numbers), longest)), 1)
+        return _Slice(numbers, rules, machine, sum(map(_bytes_of, texts)), segment, longest - 1)
+
+
+def _sliced(numbers: Sequence[int], sizes: Sequence[int]) -> Iterator[list[int]]:
+    """The numbers in lists of texts of about `SLICE_BYTES` together."""
+    piece: list[int] = []
+    filled = 0
+    for number, size in zip(numbers, sizes, strict=True):
+        piece.append(number)
+        filled += size
+        if filled >= SLICE_BYTES:
+            yield piece
+            piece, filled = [], 0
+    if piece:
+        yield piece
+
+
+def _bytes_of(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
 
 
 def _finds(machine: Any, text: str) -> list[tuple[int, int, int]]:

@@ -19,6 +19,8 @@ import msgspec
 
 from innkeeper.content.json.values import wrong_type
 from innkeeper.lore.verdict import BaseReason, Verdict
+from innkeeper.prompt.allowance import charge
+from innkeeper.prompt.memo import Memo
 from innkeeper.text.automaton import Automaton
 
 if TYPE_CHECKING:
@@ -165,8 +167,21 @@ class KeywordSearch:
 
     def _search(self) -> dict[str, bool]:
         """For each keyword told, whether it is in the text. Few of them are looked for when they are asked for."""
-        tokens = sorted(set(self._tokens))
+        tokens = tuple(sorted(set(self._tokens)))
         if len(tokens) < MIN_AUTOMATON_TOKENS:
             return {}
-        numbers = Automaton(tokens).contained(self._text)
+        numbers = _automaton(tokens).contained(self._text)
         return {token: number in numbers for number, token in enumerate(tokens)}
+
+
+_AUTOMATA: Final[Memo[tuple[str, ...], Automaton]] = Memo(items=256, size=32 * 1024 * 1024)
+
+
+def _automaton(tokens: tuple[str, ...]) -> Automaton:
+    """The automaton of these keywords, kept by them and charged to each build alike."""
+    known = _AUTOMATA.get(tokens)
+    if known is None:
+        made = Automaton(tokens)
+        return _AUTOMATA.put(tokens, made, made.size)
+    charge("automata", known.work)
+    return known
