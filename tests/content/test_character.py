@@ -190,6 +190,7 @@ EXTENSIONS = [
         {"depth_prompt": {"prompt": "p", "depth": 2, "role": "user"}},
         {"depth_prompt": DepthPrompt("p", 2, "user")},
     ),
+    Extension("emptied depth", {"depth_prompt": {"prompt": "p", "depth": ""}}, {"depth_prompt": DepthPrompt("p", 0)}),
     Extension("note defaults", {"depth_prompt": {"prompt": "p"}}, {"depth_prompt": DepthPrompt("p", 4, "system")}),
     Extension("bogus role", {"depth_prompt": {"prompt": "p", "role": "bogus"}}, {"depth_prompt": DepthPrompt("p")}),
     Extension("empty note", {"depth_prompt": {"prompt": "", "depth": 1}}, {"depth_prompt": None}),

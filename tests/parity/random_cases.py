@@ -481,7 +481,7 @@ def scripts(draw: Draw) -> Fields:
 
     def script(number: int) -> Fields:
         only = draw.choice(((True, False), (True, False), (False, True), (True, True), (False, False)))
-        return {
+        made: Fields = {
             "id": str(number),
             "scriptName": f"s{number}",
             "findRegex": draw.choice(finds),
@@ -496,6 +496,8 @@ def scripts(draw: Draw) -> Fields:
             "minDepth": draw.choice((None, None, 0, 1, -1)),
             "maxDepth": draw.choice((None, None, 0, 3)),
         }
+        reaches = any(number in made["replaceString"] for number in ("$1", "$3"))
+        return made | ({"trimStrings": []} if reaches else {})  # the original stops where it trims a match's place
 
     case["regex"] = [script(number) for number in range(draw.randint(1, 4))]
     if draw.random() < 0.4:
@@ -522,13 +524,16 @@ ODD: Final[tuple[Any, ...]] = (None, "", 0, 1, -1, "3", 2.5, True, False, [], {}
 
 
 def odd(draw: Draw) -> Fields:
-    """One to three values that are of another type than a program would write, where the original goes on."""
+    """One to three values that are of another type than a program would write.
+
+    Not those that the original stops at, and not those that it drops and that are read as what they mean here.
+    """
     case = base(draw)
     prompt = draw.choice(case["preset"]["prompts"])
     entries = list(case["world_info"][0]["entries"].values()) or [{}]
     message = draw.choice(case["chat"])
     places: tuple[tuple[Fields, str, tuple[Any, ...]], ...] = (
-        (case["character"]["data"]["extensions"]["depth_prompt"], "depth", (None, "2", 2.5, -1, "")),
+        (case["character"]["data"]["extensions"]["depth_prompt"], "depth", (None, "2", -1, "")),
         (case["character"]["data"]["extensions"]["depth_prompt"], "role", (None, "tool", "", 1)),
         (case["character"]["data"], "tags", (None, ["a", "b"])),
         (case["persona"], "depth", (None, "1")),
@@ -539,10 +544,9 @@ def odd(draw: Draw) -> Fields:
         (draw.choice(entries), "depth", (None, "2", 99)),
         (draw.choice(entries), "probability", ("100", None, 0)),
         (draw.choice(entries), "role", (None, "1")),
-        (draw.choice(entries), "position", ("4", 0)),
         (draw.choice(entries), "key", ([], ["", " "], ["fog", ""])),
         (draw.choice(entries), "constant", (1, "true", 0)),
-        (prompt, "role", (None, "", "user")),
+        (prompt, "role", (None, "user")),
         (prompt, "injection_depth", ("2", None, 99)),
         (prompt, "content", ("", " ", "\n")),
         (case["preset"], "names_behavior", ("0", None)),
@@ -550,7 +554,7 @@ def odd(draw: Draw) -> Fields:
         (message, "is_system", (1, 0, None)),
         (message, "is_user", (1, 0)),
         (message, "mes", ("", " ", "\n")),
-        (message, "extra", ({}, {"type": "other"}, {"type": "narrator"}, {"bias": 1})),
+        (message, "extra", ({}, {"type": "other"}, {"type": "narrator"})),
         (case, "chat_metadata", ({}, {"variables": {"v": 1}}, {"tainted": True, "x": [1]})),
     )
     for fields, key, values in draw.sample(places, draw.randint(1, 3)):

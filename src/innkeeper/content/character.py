@@ -133,7 +133,7 @@ class Character(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         note = self.extensions.get("depth_prompt")
         if not isinstance(note, dict) or not isinstance(note.get("prompt"), str) or not note["prompt"]:
             return None
-        depth = as_integer(note.get("depth"))
+        depth = 0 if note.get("depth") == "" else as_integer(note.get("depth"))  # a number field that was emptied
         return DepthPrompt(note["prompt"], 4 if depth is None else depth, as_role(note.get("role")) or "system")
 
     @property

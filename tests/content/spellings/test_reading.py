@@ -96,7 +96,9 @@ class Case:
 CASES = [
     Case("empty", {}, {"id": 0, "keys": (), "order": None, "enabled": True, "probability": None, "depth": 4}),
     Case("empty card", {"keys": []}, {"probability": 100, "use_probability": True, "position": "after_char"}),
-    Case("null is absent", {"key": ["a"], "depth": None, "role": None}, {"depth": 4, "role": "system"}),
+    Case("null is absent", {"key": ["a"], "group": None, "role": None}, {"group": "", "role": "system"}),
+    Case("a null depth is 0", {"key": ["a"], "depth": None}, {"depth": 0}),
+    Case("but absent in a card", {"keys": ["a"], "extensions": {"depth": None}}, {"depth": 4}),
     Case("other spelling", {"key": ["a"], "scan_depth": 3}, {"scan_depth": 3}),
     Case("own spelling first", {"key": ["a"], "scan_depth": 3, "scanDepth": 5}, {"scan_depth": 5}),
     Case("roles are numbers", {"key": ["a"], "role": 2}, {"role": "assistant"}),

@@ -257,6 +257,8 @@ def read_entry(
     if shape.table is _WORLD_TABLE:
         spelling, values = Spelling.WORLD, _read_fields(shape, raw, path, findings)
         values["enabled"] = not _flag(raw, "disable", path, findings, default=False)
+        if raw.get("depth", 0) is None:  # which SillyTavern turns into a number
+            values["depth"] = 0
     else:
         spelling, values = Spelling.CARD, _read_card(shape, raw, path, findings)
     return LorebookEntry(

@@ -89,7 +89,13 @@ class Expander:
     def again(self, text: str, *, bare: bool = False) -> None:
         """Expand a text for the effects of its macros alone: reports were made when its result was used."""
         if self.is_restless(text):
-            self._expanded(text, replace(self.env, warn=None), replace_character_card=not bare)
+            self.silently(text, bare=bare)
+
+    def silently(self, text: str, *, bare: bool = False) -> str:
+        """The text with its macros replaced once more; nothing is reported."""
+        if self.is_settled(text):
+            return text
+        return self._expanded(text, replace(self.env, warn=None), replace_character_card=not bare)
 
     def ranged(self, text: str) -> tuple[str, list[MacroRange]]:
         """The text with its macros replaced, and what each of them made of it."""

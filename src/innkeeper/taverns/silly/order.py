@@ -68,7 +68,7 @@ CHAT_ORDER: Final = (
     Stage(
         "story_again",
         "pinned_groups",
-        ("what a story string would hold: the fields of the card",),
+        ("what a story string would hold: texts beside the main prompt, the fields of the card, lore, the persona",),
         again=True,
     ),
     Stage("formats", "pinned_groups", ("scenario_format", "personality_format")),

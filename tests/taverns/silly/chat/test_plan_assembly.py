@@ -20,6 +20,13 @@ def test_greetings(index: int | None, text: str | None, place: int | None) -> No
     assert (plan.greeting, plan.greeting_index) == (text, place)
 
 
+def test_a_blank_quiet_prompt() -> None:
+    """White space that macros leave is sent; nothing is not."""
+    for prompt, sent in (("{{newline}} ", ["\n "]), ("{{setvar::v::1}}", [])):
+        plan = build(generation="quiet", message="hi", settings={"generation": {"quiet_prompt": prompt}})
+        assert [block.content for block in plan.blocks if block.source == "quiet_prompt"] == sent
+
+
 def test_a_greeting_that_is_not_there() -> None:
     """The first one, with a warning."""
     plan = build(character=CARD, greeting=5)

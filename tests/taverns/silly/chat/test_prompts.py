@@ -70,6 +70,18 @@ def test_a_marker_for_other_generations(triggers: list[str], place: int) -> None
     assert contents(build(preset=preset, message="hi")).index("A clockmaker.") == place
 
 
+@pytest.mark.parametrize(
+    ("persona", "shown"),
+    [({"description": "P", "position": 0}, "P"), ({"description": "P", "position": 9}, "own"), ({}, "own")],
+    ids=["in the prompt", "elsewhere", "none"],
+)
+def test_a_text_in_the_personas_marker(persona: dict[str, Any], shown: str) -> None:
+    """A marker for the persona that holds a text of its own sends it where the persona is not."""
+    prompts = [{"identifier": "personaDescription", "marker": True, "content": "own"}]
+    preset = {"prompts": prompts, "prompt_order": order("personaDescription")}
+    assert contents(build(preset=preset, user={"name": "Sam", **persona}, message="hi"))[0] == shown
+
+
 def test_a_main_prompt_for_other_generations() -> None:
     """It loses its own text alone: the card's may take its place, with nothing for the original."""
     prompts = [{"identifier": "main", "content": "MAIN", "injection_trigger": ["continue"]}]

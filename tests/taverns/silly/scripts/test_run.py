@@ -143,6 +143,20 @@ def test_reasoning() -> None:
     assert said(plan) == ["<plan> x", "y"]
 
 
+@pytest.mark.parametrize(("most", "times"), [(None, 1), (0, 1), (1, 1), (2, 2), (5, 3)])
+def test_how_much_reasoning_is_rewritten(most: int | None, times: int) -> None:
+    """From the newest message on until enough is added; the newest one's even where none is."""
+    history = [{"role": "assistant", "content": "x", "extra": {"reasoning": "cat"}} for _ in range(2)]
+    history.append({"role": "assistant", "content": "x", "extra": {}})
+    rule = {"add_to_prompts": most is not None, "max_additions": most or 0}
+    power = {"reasoning": rule}
+    plan = build(
+        history=[*history, {"role": "assistant", "content": "x", "extra": {"reasoning": "a cat"}}],
+        **settings(script("cat", "{{incvar::n}}", 6), power_user=power),
+    )
+    assert plan.variables["local"]["n"] == times
+
+
 def test_a_line_that_is_emptied_is_left_out() -> None:
     """Nothing is sent for it."""
     assert said(build(history=turns("cat", "dog"), message="x", **settings(script("cat", "")))) == ["dog", "x"]

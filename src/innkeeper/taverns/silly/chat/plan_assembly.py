@@ -23,7 +23,7 @@ from innkeeper.prompt.run.variables import StagedVariables
 from innkeeper.taverns.silly.chat.macro_expansion import History, again_expanded
 from innkeeper.taverns.silly.chat.prompts import Pinned, pinned_of
 from innkeeper.taverns.silly.chat.room import message_block
-from innkeeper.taverns.silly.expansion import Expander, pieces_of, text_of
+from innkeeper.taverns.silly.expansion import Expander, pieces_of
 from innkeeper.taverns.silly.scene import Scene, scene_of
 from innkeeper.taverns.silly.scripts.run import ScriptUse
 from innkeeper.taverns.silly.settings import listed
@@ -167,7 +167,7 @@ def _nudge(scene: Scene, pinned: Pinned) -> Block | None:
 def _control(scene: Scene, pinned: Pinned) -> Iterator[Block]:
     if scene.type == "impersonate" and pinned.impersonation:
         yield message_block("system", pinned.impersonation, "impersonation_prompt", "control")
-    if text_of(pinned.quiet).strip():
+    if pinned.quiet:
         yield message_block("system", pinned.quiet, "quiet_prompt", "control")
 
 

@@ -180,6 +180,7 @@ class _Making:
         self.turns: tuple[PromptTurn, ...] = state.made_by("entries")
         self.lore: LoreTexts = state.made_by("lore")
         self.placed = placed_texts(state)
+        self.anchors: dict[InjectionPosition, str] = {}
         self.marked: dict[str, Pieces] = {}
         self.own: dict[str, Pieces] = {}
         self.notes: dict[str, Pieces] = {}
@@ -214,12 +215,16 @@ class _Making:
     def _beside_again(self) -> None:
         for place in (InjectionPosition.BEFORE, InjectionPosition.AFTER):
             found = sorted((text for position, text in self.placed if position is place), key=lambda text: text.key)
-            self.scene.expand.again("\n".join(text.text.strip() for text in found))
+            self.anchors[place] = self.scene.expand.silently("\n".join(text.text.strip() for text in found))
 
     def _story_again(self) -> None:
         """The story string of text completion is rendered here as well; there is none, but of its fields."""
-        texts = self.scene.texts
-        fields = (texts.system, texts.description, texts.personality, texts.scenario, texts.persona)
+        texts, (before, after) = self.scene.texts, self.anchors.values()
+        lore = [text_of(in_lines(*entries)) for entries in (self.lore.before, self.lore.after)]
+        persona = texts.persona if self._tells_persona() else ""
+        fields = (
+            before, texts.system, lore[0], texts.description, texts.personality, texts.scenario, lore[1], persona, after
+        )  # fmt: skip
         self.scene.expand.again("\n".join(fields))
         self.scene.expand.again("\n")
 
@@ -239,8 +244,9 @@ class _Making:
             "worldInfoAfter": _formatted(self.scene, self.lore.after),
             "charDescription": texts["description"],
             **formatted,
-            "personaDescription": persona_pieces(self.scene) if self._tells_persona() else (),
         }
+        if self._tells_persona() and self.scene.inputs.persona.description:
+            self.marked["personaDescription"] = persona_pieces(self.scene)
 
     def _tells_persona(self) -> bool:
         return self.scene.inputs.persona.position in IN_PROMPT
@@ -266,7 +272,11 @@ class _Making:
         expand, quiet = self.scene.expand, self.scene.inputs.generation.quiet_prompt
         on = {turn.item.identifier: turn.on for turn in self.turns}
         for name in ("worldInfoBefore", "worldInfoAfter", "charDescription", "charPersonality", "scenario"):
-            self.marked[name] = expand.pieces(self.marked[name]) if on.get(name, True) else ()
+            if on.get(name, True):
+                self.marked[name] = expand.pieces(self.marked[name])
+            else:
+                self._again(text_of(self.marked[name]))
+                self.marked[name] = ()
         self.notes |= {
             "quiet_prompt": pieces_of(quiet, Origin(OriginAsset.REQUEST, "quiet_prompt")),
             "bias": pieces_of(self.scene.bias, Origin(OriginAsset.REQUEST, "settings", "user_prompt_bias")),
@@ -286,13 +296,19 @@ class _Making:
                 pieces = expand.pieces(text.pieces)
                 if text_of(pieces).strip() or (pieces and text.key == NOTE_KEY):  # a blank note is sent
                     self.beside.append((position, msgspec.structs.replace(text, pieces=pieces)))
-            elif known_rank(text.key) < len(KNOWN_FIRST) and self.scene.inputs.compat.repeated_effects:
-                expand.again(text.text)
+            elif known_rank(text.key) < len(KNOWN_FIRST):
+                self._again(text.text)
         if known == len(found):
             self._persona()
 
+    def _again(self, text: str) -> None:
+        """Expand a text that is not sent from here, for its effects."""
+        if self.scene.inputs.compat.repeated_effects:
+            self.scene.expand.again(text)
+
     def _persona(self) -> None:
-        self.marked["personaDescription"] = self.scene.expand.pieces(self.marked["personaDescription"])
+        if "personaDescription" in self.marked:
+            self.marked["personaDescription"] = self.scene.expand.pieces(self.marked["personaDescription"])
 
     def _overrides(self) -> None:
         """The card's prompts in the place of the main and the tail prompt, with ``{{original}}`` in them; then all are made."""
@@ -303,7 +319,7 @@ class _Making:
                 self.own[name] = self.scene.expand.pieces(texts[field], original=text_of(self.own[name]))
         self.prompts = {turn.item.identifier: self._prompt(turn) for turn in self.turns}
         for name, pieces in self.marked.items():
-            if name not in self.prompts and (pieces or name != "personaDescription"):
+            if name not in self.prompts:
                 self.prompts[name] = Prompt(identifier=name, role="system", pieces=pieces)
 
     def _prompt(self, turn: PromptTurn) -> Prompt:

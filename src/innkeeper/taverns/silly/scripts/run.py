@@ -159,16 +159,20 @@ class Scripts:
         return tuple(written)
 
     def of_reasoning(self, lines: tuple[Line, ...], inputs: SillyInputs) -> tuple[Line, ...]:
-        """The lines with what was thought as it is sent, newest first as far as it is added (A7)."""
+        """The lines with what was thought as it is sent, newest first as far as it is added (A7).
+
+        The newest line's is rewritten even where none is added; in a group only what the speaker thought.
+        """
         rule, added, written = inputs.power.reasoning, 0, list(lines)
         placed = list(enumerate(self._deep(lines, inputs)))
         for place, (depth, line) in reversed(placed):
-            if added >= rule.max_additions or not (rule.add_to_prompts or depth < 0):
+            if inputs.group is None or line.name == inputs.char:
+                text = self.text(line.reasoning, ScriptPlacement.REASONING, depth=depth)
+                if text is not line.reasoning:
+                    written[place] = msgspec.structs.replace(line, reasoning=text)
+                added += bool(text)
+            if not rule.add_to_prompts or added >= rule.max_additions:
                 break
-            text = self.text(line.reasoning, ScriptPlacement.REASONING, depth=depth)
-            if text is not line.reasoning:
-                written[place] = msgspec.structs.replace(line, reasoning=text)
-            added += bool(text)
         return tuple(written)
 
     @staticmethod
