@@ -107,12 +107,13 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
     characters: Mapping[str, tuple[str, tuple[str, ...]]]
     groups: Mapping[str, tuple[str, tuple[str, ...]]]
 
-    def hint(self) -> str:
-        """The names in a line."""
-        names = [*(f"--character {name.removesuffix('.png')!r}" for name in self.characters)]
-        names += [f"--group {name!r}" for name, _ in self.groups.values()]
-        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-        return f"{', '.join(names[:_SHOWN])}{more}" if names else "there is neither a character nor a group in it"
+
+def _choices(folder: UserFolder) -> str:
+    """What can be named, in a line: characters by their files, which are not opened for it, and groups."""
+    names = [f"--character {name.removesuffix('.png')!r}" for name in folder.names("characters", suffix=".png")]
+    names += [f"--group {group.name!r}" for group in groups(folder)]
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"{', '.join(names[:_SHOWN])}{more}" if names else "there is neither a character nor a group in it"
 
 
 class Install:
@@ -200,7 +201,7 @@ class Install:
         raise UsageError(
             "neither a character nor a group is named, and none was open",
             where=Where(asset=SETTINGS),
-            hint=self.contents().hint(),
+            hint=_choices(UserFolder(self.folder.root, self.folder.limits)),
         )
 
 

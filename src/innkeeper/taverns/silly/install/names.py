@@ -11,6 +11,7 @@ from innkeeper.content.character import Character
 from innkeeper.content.files.loading import load_character
 from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UsageError, Where
 from innkeeper.prompt.text import shorten
+from innkeeper.taverns.silly.install.card_names import card_names
 from innkeeper.taverns.silly.install.files import UserFolder, list_of, text_of
 
 __all__ = ["AmbiguousNameError", "CardFile", "GroupFile", "card_of", "cards", "find_card", "find_group", "groups"]
@@ -86,10 +87,10 @@ def card_of(folder: UserFolder, avatar: str) -> CardFile | None:
     return CardFile(avatar, load_character(path, limits=folder.limits, lenient=True))
 
 
-def cards(folder: UserFolder) -> tuple[CardFile, ...]:
-    """All cards of the folder by file name; those that cannot be read are noted and left out."""
+def cards(folder: UserFolder, avatars: Iterable[str] | None = None) -> tuple[CardFile, ...]:
+    """The cards in these files, or all of the folder, by file name; those that cannot be read are noted and left out."""
     found = []
-    for name in folder.names(CARDS, suffix=_PNG):
+    for name in folder.names(CARDS, suffix=_PNG) if avatars is None else avatars:
         try:
             card = card_of(folder, name)
         except InnkeeperError as error:
@@ -106,12 +107,16 @@ def find_card(folder: UserFolder, name: str) -> CardFile:
         AmbiguousNameError: several characters have it.
         UnknownNameError: none has.
     """
-    stem = name.removesuffix(_PNG)
-    if f"{stem}{_PNG}" in folder.names(CARDS, suffix=_PNG):
+    stem, avatars = name.removesuffix(_PNG), folder.names(CARDS, suffix=_PNG)
+    if f"{stem}{_PNG}" in avatars:
         card = card_of(folder, f"{stem}{_PNG}")
         if card is not None:
             return card
-    return _by_name(folder, CARDS, name, cards(folder))
+    named = {avatar: card_names(folder.root / CARDS / avatar) for avatar in avatars}
+    wanted = name.casefold()
+    maybe = [avatar for avatar, names in named.items() if not names or wanted in map(str.casefold, names)]
+    others = [names[0] for names in named.values() if names and wanted not in map(str.casefold, names)]
+    return _by_name(folder, CARDS, name, cards(folder, maybe), others)
 
 
 def groups(folder: UserFolder) -> tuple[GroupFile, ...]:
@@ -127,14 +132,15 @@ def find_group(folder: UserFolder, name: str) -> GroupFile:
     return _by_name(folder, GROUPS, name, known) if chosen is None else chosen
 
 
-def _by_name(folder: UserFolder, what: str, name: str, known: tuple[T, ...]) -> T:
+def _by_name(folder: UserFolder, what: str, name: str, known: tuple[T, ...], others: Iterable[str] = ()) -> T:
+    """The one of this name, in any case where none has it as it is written; ``others`` are names of those left aside."""
     found = [one for one in known if one.name == name] or [
         one for one in known if one.name.casefold() == name.casefold()
     ]
     if len(found) > 1:
         raise AmbiguousNameError(what, name, [one.key for one in found])
     if not found:
-        error = UnknownNameError(what.removesuffix("s"), name, [one.name for one in known])
+        error = UnknownNameError(what.removesuffix("s"), name, [*(one.name for one in known), *others])
         error.where = Where(asset=what)
         error.hint = "; ".join(filter(None, (error.hint, _passed_over(folder, what)))) or None
         raise error
