@@ -10,67 +10,97 @@
 Trimming is pure: blocks go in, blocks come out, some of them disabled. The steps `TRIMMING` and `MAX_TOKENS` do it in a pipeline.
 """
 
-from innkeeper.budget.accounting import Accounting, AccountLine, Explanation, Row, accounting, explain
-from innkeeper.budget.costing import Cost, Costing, framing_of
-from innkeeper.budget.fit import FIT, FitConfig, fit, fit_state
-from innkeeper.budget.prefix import PrefixChange, PrefixReport, prefix_report
-from innkeeper.budget.report import EvictionReason, EvictionRecord, GroupTotal, TrimReport, TrimResult
-from innkeeper.budget.steps import MAX_TOKENS, TRIMMING, MaxTokensConfig, TrimmingConfig, trim_state
-from innkeeper.budget.strategies import (
-    STRATEGIES,
-    BaseStrategy,
-    ChatWindow,
-    Fill,
-    GroupOrder,
-    Priority,
-    Stepped,
-    Strategies,
-    Strategy,
-)
-from innkeeper.budget.trim import trim
-from innkeeper.budget.window import ChatTurn, Evicted, Part, Summariser, Window, fit_chat
+from typing import TYPE_CHECKING, Final
 
-__all__ = [
-    "FIT",
-    "MAX_TOKENS",
-    "STRATEGIES",
-    "TRIMMING",
-    "AccountLine",
-    "Accounting",
-    "BaseStrategy",
-    "ChatTurn",
-    "ChatWindow",
-    "Cost",
-    "Costing",
-    "Evicted",
-    "EvictionReason",
-    "EvictionRecord",
-    "Explanation",
-    "Fill",
-    "FitConfig",
-    "GroupOrder",
-    "GroupTotal",
-    "MaxTokensConfig",
-    "Part",
-    "PrefixChange",
-    "PrefixReport",
-    "Priority",
-    "Row",
-    "Stepped",
-    "Strategies",
-    "Strategy",
-    "Summariser",
-    "TrimReport",
-    "TrimResult",
-    "TrimmingConfig",
-    "Window",
-    "accounting",
-    "explain",
-    "fit",
-    "fit_chat",
-    "fit_state",
-    "framing_of",
-    "prefix_report",
-    "trim",
-    "trim_state",
-]
+from innkeeper.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from innkeeper.budget.accounting import Accounting as Accounting
+    from innkeeper.budget.accounting import AccountLine as AccountLine
+    from innkeeper.budget.accounting import Explanation as Explanation
+    from innkeeper.budget.accounting import Row as Row
+    from innkeeper.budget.accounting import accounting as accounting
+    from innkeeper.budget.accounting import explain as explain
+    from innkeeper.budget.costing import Cost as Cost
+    from innkeeper.budget.costing import Costing as Costing
+    from innkeeper.budget.costing import framing_of as framing_of
+    from innkeeper.budget.fit import FIT as FIT
+    from innkeeper.budget.fit import FitConfig as FitConfig
+    from innkeeper.budget.fit import fit as fit
+    from innkeeper.budget.fit import fit_state as fit_state
+    from innkeeper.budget.prefix import PrefixChange as PrefixChange
+    from innkeeper.budget.prefix import PrefixReport as PrefixReport
+    from innkeeper.budget.prefix import prefix_report as prefix_report
+    from innkeeper.budget.report import EvictionReason as EvictionReason
+    from innkeeper.budget.report import EvictionRecord as EvictionRecord
+    from innkeeper.budget.report import GroupTotal as GroupTotal
+    from innkeeper.budget.report import TrimReport as TrimReport
+    from innkeeper.budget.report import TrimResult as TrimResult
+    from innkeeper.budget.steps import MAX_TOKENS as MAX_TOKENS
+    from innkeeper.budget.steps import TRIMMING as TRIMMING
+    from innkeeper.budget.steps import MaxTokensConfig as MaxTokensConfig
+    from innkeeper.budget.steps import TrimmingConfig as TrimmingConfig
+    from innkeeper.budget.steps import trim_state as trim_state
+    from innkeeper.budget.strategies import STRATEGIES as STRATEGIES
+    from innkeeper.budget.strategies import BaseStrategy as BaseStrategy
+    from innkeeper.budget.strategies import ChatWindow as ChatWindow
+    from innkeeper.budget.strategies import Fill as Fill
+    from innkeeper.budget.strategies import GroupOrder as GroupOrder
+    from innkeeper.budget.strategies import Priority as Priority
+    from innkeeper.budget.strategies import Stepped as Stepped
+    from innkeeper.budget.strategies import Strategies as Strategies
+    from innkeeper.budget.strategies import Strategy as Strategy
+    from innkeeper.budget.trim import trim as trim
+    from innkeeper.budget.window import ChatTurn as ChatTurn
+    from innkeeper.budget.window import Evicted as Evicted
+    from innkeeper.budget.window import Part as Part
+    from innkeeper.budget.window import Summariser as Summariser
+    from innkeeper.budget.window import Window as Window
+    from innkeeper.budget.window import fit_chat as fit_chat
+
+_HOMES: Final = {
+    "AccountLine": "accounting",
+    "Accounting": "accounting",
+    "BaseStrategy": "strategies",
+    "ChatTurn": "window",
+    "ChatWindow": "strategies",
+    "Cost": "costing",
+    "Costing": "costing",
+    "Evicted": "window",
+    "EvictionReason": "report",
+    "EvictionRecord": "report",
+    "Explanation": "accounting",
+    "FIT": "fit",
+    "Fill": "strategies",
+    "FitConfig": "fit",
+    "GroupOrder": "strategies",
+    "GroupTotal": "report",
+    "MAX_TOKENS": "steps",
+    "MaxTokensConfig": "steps",
+    "Part": "window",
+    "PrefixChange": "prefix",
+    "PrefixReport": "prefix",
+    "Priority": "strategies",
+    "Row": "accounting",
+    "STRATEGIES": "strategies",
+    "Stepped": "strategies",
+    "Strategies": "strategies",
+    "Strategy": "strategies",
+    "Summariser": "window",
+    "TRIMMING": "steps",
+    "TrimReport": "report",
+    "TrimResult": "report",
+    "TrimmingConfig": "steps",
+    "Window": "window",
+    "accounting": "accounting",
+    "explain": "accounting",
+    "fit": "fit",
+    "fit_chat": "window",
+    "fit_state": "fit",
+    "framing_of": "costing",
+    "prefix_report": "prefix",
+    "trim": "trim",
+    "trim_state": "steps",
+}
+
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

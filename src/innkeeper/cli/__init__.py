@@ -1,5 +1,14 @@
 """The command line: one module per command group, imported only when its command is run."""
 
-from innkeeper.cli.app.root import main
+from typing import TYPE_CHECKING, Final
 
-__all__ = ["main"]
+from innkeeper.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from innkeeper.cli.app.root import main as main
+
+_HOMES: Final = {
+    "main": "app.root",
+}
+
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -2,77 +2,47 @@
 
 A dialect turns neutral messages into what one provider takes, and reports what it could not carry. It rewords nothing: what
 a provider would refuse is repaired by declared rules, each use of which is a `Note`.
-
->>> from innkeeper.prompt import Message
->>> convert([Message("system", "Be brief."), Message("user", "Hi")], "anthropic")
-{'system': 'Be brief.', 'messages': [{'role': 'user', 'content': [{'type': 'text', 'text': 'Hi'}]}]}
 """
 
-from __future__ import annotations
+from typing import TYPE_CHECKING, Final
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from innkeeper.lazy import lazy_names
 
-from innkeeper.dialects.providers.ai21 import AI21
-from innkeeper.dialects.providers.anthropic import Anthropic
-from innkeeper.dialects.providers.cohere import Cohere
-from innkeeper.dialects.providers.gemini import Gemini
-from innkeeper.dialects.providers.mistral import Mistral
-from innkeeper.dialects.providers.openai import Compatible, OpenAI, OpenRouter
-from innkeeper.dialects.providers.responses import Responses
-from innkeeper.dialects.providers.xai import XAI
-from innkeeper.dialects.sillytavern.dialect import SillyTavern
-from innkeeper.dialects.text import INSTRUCTS, Instruct, Text
-from innkeeper.prompt.dialect import Dialects
-from innkeeper.prompt.message import Message, messages_of
+if TYPE_CHECKING:
+    from innkeeper.dialects.providers.ai21 import AI21 as AI21
+    from innkeeper.dialects.providers.anthropic import Anthropic as Anthropic
+    from innkeeper.dialects.providers.cohere import Cohere as Cohere
+    from innkeeper.dialects.providers.gemini import Gemini as Gemini
+    from innkeeper.dialects.providers.mistral import Mistral as Mistral
+    from innkeeper.dialects.providers.openai import Compatible as Compatible
+    from innkeeper.dialects.providers.openai import OpenAI as OpenAI
+    from innkeeper.dialects.providers.openai import OpenRouter as OpenRouter
+    from innkeeper.dialects.providers.responses import Responses as Responses
+    from innkeeper.dialects.providers.xai import XAI as XAI
+    from innkeeper.dialects.registry import DIALECTS as DIALECTS
+    from innkeeper.dialects.registry import convert as convert
+    from innkeeper.dialects.sillytavern.dialect import SillyTavern as SillyTavern
+    from innkeeper.dialects.text import INSTRUCTS as INSTRUCTS
+    from innkeeper.dialects.text import Instruct as Instruct
+    from innkeeper.dialects.text import Text as Text
 
-__all__ = [
-    "AI21",
-    "DIALECTS",
-    "INSTRUCTS",
-    "XAI",
-    "Anthropic",
-    "Cohere",
-    "Compatible",
-    "Gemini",
-    "Instruct",
-    "Mistral",
-    "OpenAI",
-    "OpenRouter",
-    "Responses",
-    "SillyTavern",
-    "Text",
-    "convert",
-]
+_HOMES: Final = {
+    "AI21": "providers.ai21",
+    "Anthropic": "providers.anthropic",
+    "Cohere": "providers.cohere",
+    "Compatible": "providers.openai",
+    "DIALECTS": "registry",
+    "Gemini": "providers.gemini",
+    "INSTRUCTS": "text",
+    "Instruct": "text",
+    "Mistral": "providers.mistral",
+    "OpenAI": "providers.openai",
+    "OpenRouter": "providers.openai",
+    "Responses": "providers.responses",
+    "SillyTavern": "sillytavern.dialect",
+    "Text": "text",
+    "XAI": "providers.xai",
+    "convert": "registry",
+}
 
-DIALECTS: Final = Dialects(
-    OpenAI(),
-    Responses(),
-    Anthropic(),
-    Gemini(),
-    Gemini("google"),
-    Text(),
-    Cohere(),
-    Mistral(),
-    AI21(),
-    XAI(),
-    Compatible(),
-    OpenRouter(),
-    SillyTavern(),
-)
-"""The built-in dialects. ``DIALECTS.with_(mine)`` is a registry with a further one."""
-
-
-def convert(
-    messages: Iterable[Message | Mapping[str, Any]],
-    dialect: str = "openai",
-    *,
-    dialects: Dialects = DIALECTS,
-    **options: Any,
-) -> Any:
-    """Messages in a provider's shape: a list, or a dict where system text is apart.
-
-    For the notes of what was lost, ask the dialect itself: ``DIALECTS[dialect].messages(messages, options)``.
-    Raises `UnknownNameError` for an unknown dialect, `FormatError` for what is not a message.
-    """
-    return dialects[dialect].messages(messages_of(messages), options).body
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

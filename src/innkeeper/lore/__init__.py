@@ -1,30 +1,46 @@
 """Lore: which lorebook entries a chat calls up, and the decision about every one of them."""
 
-from innkeeper.lore.activation import Activated, LoreInput, LoreResult, scan
-from innkeeper.lore.compiled import CompiledEntry, CompiledLore, compile_lore
-from innkeeper.lore.lint import lint_book
-from innkeeper.lore.matcher import ScanSources
-from innkeeper.lore.order import LoreScope, ScopedBook
-from innkeeper.lore.settings import InsertionStrategy, LoreSettings
-from innkeeper.lore.timed import TimedEffects
-from innkeeper.lore.verdict import BaseReason, Reason, Verdict
+from typing import TYPE_CHECKING, Final
 
-__all__ = [
-    "Activated",
-    "BaseReason",
-    "CompiledEntry",
-    "CompiledLore",
-    "InsertionStrategy",
-    "LoreInput",
-    "LoreResult",
-    "LoreScope",
-    "LoreSettings",
-    "Reason",
-    "ScanSources",
-    "ScopedBook",
-    "TimedEffects",
-    "Verdict",
-    "compile_lore",
-    "lint_book",
-    "scan",
-]
+from innkeeper.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from innkeeper.lore.activation import Activated as Activated
+    from innkeeper.lore.activation import LoreInput as LoreInput
+    from innkeeper.lore.activation import LoreResult as LoreResult
+    from innkeeper.lore.activation import scan as scan
+    from innkeeper.lore.compiled import CompiledEntry as CompiledEntry
+    from innkeeper.lore.compiled import CompiledLore as CompiledLore
+    from innkeeper.lore.compiled import compile_lore as compile_lore
+    from innkeeper.lore.lint import lint_book as lint_book
+    from innkeeper.lore.matcher import ScanSources as ScanSources
+    from innkeeper.lore.order import LoreScope as LoreScope
+    from innkeeper.lore.order import ScopedBook as ScopedBook
+    from innkeeper.lore.settings import InsertionStrategy as InsertionStrategy
+    from innkeeper.lore.settings import LoreSettings as LoreSettings
+    from innkeeper.lore.timed import TimedEffects as TimedEffects
+    from innkeeper.lore.verdict import BaseReason as BaseReason
+    from innkeeper.lore.verdict import Reason as Reason
+    from innkeeper.lore.verdict import Verdict as Verdict
+
+_HOMES: Final = {
+    "Activated": "activation",
+    "BaseReason": "verdict",
+    "CompiledEntry": "compiled",
+    "CompiledLore": "compiled",
+    "InsertionStrategy": "settings",
+    "LoreInput": "activation",
+    "LoreResult": "activation",
+    "LoreScope": "order",
+    "LoreSettings": "settings",
+    "Reason": "verdict",
+    "ScanSources": "matcher",
+    "ScopedBook": "order",
+    "TimedEffects": "timed",
+    "Verdict": "verdict",
+    "compile_lore": "compiled",
+    "lint_book": "lint",
+    "scan": "activation",
+}
+
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

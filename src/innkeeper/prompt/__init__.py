@@ -1,115 +1,150 @@
 """The contracts every tavern, dialect and door shares: messages, blocks, plans, requests, steps, pipelines, errors."""
 
-from innkeeper.prompt.allowance import AllowanceError, Limits
-from innkeeper.prompt.block import Block, BudgetGroup, InsertionPoint, Origin, OriginAsset, Piece
-from innkeeper.prompt.build import build
-from innkeeper.prompt.data import FrozenDict, deep_merge, freeze, thaw
-from innkeeper.prompt.determinism import Clock, Mulberry32, Randomness
-from innkeeper.prompt.dialect import Dialect, Dialects, Payload, Tool
-from innkeeper.prompt.errors import (
-    ConfigError,
-    FormatError,
-    InnkeeperError,
-    InputError,
-    LimitError,
-    MaxTokensExceededError,
-    PipelineError,
-    ProviderError,
-    ReplayError,
-    StrictModeError,
-    UnavailableError,
-    UnknownNameError,
-    UnsupportedError,
-    UsageError,
-    Where,
-)
-from innkeeper.prompt.machine import fresh_seed, utc_now
-from innkeeper.prompt.message import Attachment, Message
-from innkeeper.prompt.note import Instrumenter, Note, NoteKind, Trace, TraceCollector, TraceStep
-from innkeeper.prompt.plan import Plan
-from innkeeper.prompt.request import BuildRequest, ReplayBundle
-from innkeeper.prompt.run.context import Context
-from innkeeper.prompt.run.extensions import (
-    HookContext,
-    HookRegistry,
-    Injection,
-    InjectionPosition,
-    InjectionRegistry,
-    InMemoryHooks,
-    InMemoryInjections,
-)
-from innkeeper.prompt.run.pipeline import NoConfig, Pipeline, Step, StepConfig
-from innkeeper.prompt.run.state import Inputs, PassageSearch, Ports, Result, State, TokenCounter
-from innkeeper.prompt.run.variables import InMemoryVariables, StagedVariables, VariablesStore
+from typing import TYPE_CHECKING, Final
 
-__all__ = [
-    "AllowanceError",
-    "Attachment",
-    "Block",
-    "BudgetGroup",
-    "BuildRequest",
-    "Clock",
-    "ConfigError",
-    "Context",
-    "Dialect",
-    "Dialects",
-    "FormatError",
-    "FrozenDict",
-    "HookContext",
-    "HookRegistry",
-    "InMemoryHooks",
-    "InMemoryInjections",
-    "InMemoryVariables",
-    "Injection",
-    "InjectionPosition",
-    "InjectionRegistry",
-    "InnkeeperError",
-    "InputError",
-    "Inputs",
-    "InsertionPoint",
-    "Instrumenter",
-    "LimitError",
-    "Limits",
-    "MaxTokensExceededError",
-    "Message",
-    "Mulberry32",
-    "NoConfig",
-    "Note",
-    "NoteKind",
-    "Origin",
-    "OriginAsset",
-    "PassageSearch",
-    "Payload",
-    "Piece",
-    "Pipeline",
-    "PipelineError",
-    "Plan",
-    "Ports",
-    "ProviderError",
-    "Randomness",
-    "ReplayBundle",
-    "ReplayError",
-    "Result",
-    "StagedVariables",
-    "State",
-    "Step",
-    "StepConfig",
-    "StrictModeError",
-    "TokenCounter",
-    "Tool",
-    "Trace",
-    "TraceCollector",
-    "TraceStep",
-    "UnavailableError",
-    "UnknownNameError",
-    "UnsupportedError",
-    "UsageError",
-    "VariablesStore",
-    "Where",
-    "build",
-    "deep_merge",
-    "freeze",
-    "fresh_seed",
-    "thaw",
-    "utc_now",
-]
+from innkeeper.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from innkeeper.prompt.allowance import AllowanceError as AllowanceError
+    from innkeeper.prompt.allowance import Limits as Limits
+    from innkeeper.prompt.block import Block as Block
+    from innkeeper.prompt.block import BudgetGroup as BudgetGroup
+    from innkeeper.prompt.block import InsertionPoint as InsertionPoint
+    from innkeeper.prompt.block import Origin as Origin
+    from innkeeper.prompt.block import OriginAsset as OriginAsset
+    from innkeeper.prompt.block import Piece as Piece
+    from innkeeper.prompt.build import build as build
+    from innkeeper.prompt.data import FrozenDict as FrozenDict
+    from innkeeper.prompt.data import deep_merge as deep_merge
+    from innkeeper.prompt.data import freeze as freeze
+    from innkeeper.prompt.data import thaw as thaw
+    from innkeeper.prompt.determinism import Clock as Clock
+    from innkeeper.prompt.determinism import Mulberry32 as Mulberry32
+    from innkeeper.prompt.determinism import Randomness as Randomness
+    from innkeeper.prompt.dialect import Dialect as Dialect
+    from innkeeper.prompt.dialect import Dialects as Dialects
+    from innkeeper.prompt.dialect import Payload as Payload
+    from innkeeper.prompt.dialect import Tool as Tool
+    from innkeeper.prompt.errors import ConfigError as ConfigError
+    from innkeeper.prompt.errors import FormatError as FormatError
+    from innkeeper.prompt.errors import InnkeeperError as InnkeeperError
+    from innkeeper.prompt.errors import InputError as InputError
+    from innkeeper.prompt.errors import LimitError as LimitError
+    from innkeeper.prompt.errors import MaxTokensExceededError as MaxTokensExceededError
+    from innkeeper.prompt.errors import PipelineError as PipelineError
+    from innkeeper.prompt.errors import ProviderError as ProviderError
+    from innkeeper.prompt.errors import ReplayError as ReplayError
+    from innkeeper.prompt.errors import StrictModeError as StrictModeError
+    from innkeeper.prompt.errors import UnavailableError as UnavailableError
+    from innkeeper.prompt.errors import UnknownNameError as UnknownNameError
+    from innkeeper.prompt.errors import UnsupportedError as UnsupportedError
+    from innkeeper.prompt.errors import UsageError as UsageError
+    from innkeeper.prompt.errors import Where as Where
+    from innkeeper.prompt.machine import fresh_seed as fresh_seed
+    from innkeeper.prompt.machine import utc_now as utc_now
+    from innkeeper.prompt.message import Attachment as Attachment
+    from innkeeper.prompt.message import Message as Message
+    from innkeeper.prompt.note import Instrumenter as Instrumenter
+    from innkeeper.prompt.note import Note as Note
+    from innkeeper.prompt.note import NoteKind as NoteKind
+    from innkeeper.prompt.note import Trace as Trace
+    from innkeeper.prompt.note import TraceCollector as TraceCollector
+    from innkeeper.prompt.note import TraceStep as TraceStep
+    from innkeeper.prompt.plan import Plan as Plan
+    from innkeeper.prompt.request import BuildRequest as BuildRequest
+    from innkeeper.prompt.request import ReplayBundle as ReplayBundle
+    from innkeeper.prompt.run.context import Context as Context
+    from innkeeper.prompt.run.extensions import HookContext as HookContext
+    from innkeeper.prompt.run.extensions import HookRegistry as HookRegistry
+    from innkeeper.prompt.run.extensions import Injection as Injection
+    from innkeeper.prompt.run.extensions import InjectionPosition as InjectionPosition
+    from innkeeper.prompt.run.extensions import InjectionRegistry as InjectionRegistry
+    from innkeeper.prompt.run.extensions import InMemoryHooks as InMemoryHooks
+    from innkeeper.prompt.run.extensions import InMemoryInjections as InMemoryInjections
+    from innkeeper.prompt.run.pipeline import NoConfig as NoConfig
+    from innkeeper.prompt.run.pipeline import Pipeline as Pipeline
+    from innkeeper.prompt.run.pipeline import Step as Step
+    from innkeeper.prompt.run.pipeline import StepConfig as StepConfig
+    from innkeeper.prompt.run.state import Inputs as Inputs
+    from innkeeper.prompt.run.state import PassageSearch as PassageSearch
+    from innkeeper.prompt.run.state import Ports as Ports
+    from innkeeper.prompt.run.state import Result as Result
+    from innkeeper.prompt.run.state import State as State
+    from innkeeper.prompt.run.state import TokenCounter as TokenCounter
+    from innkeeper.prompt.run.variables import InMemoryVariables as InMemoryVariables
+    from innkeeper.prompt.run.variables import StagedVariables as StagedVariables
+    from innkeeper.prompt.run.variables import VariablesStore as VariablesStore
+
+_HOMES: Final = {
+    "AllowanceError": "allowance",
+    "Attachment": "message",
+    "Block": "block",
+    "BudgetGroup": "block",
+    "BuildRequest": "request",
+    "Clock": "determinism",
+    "ConfigError": "errors",
+    "Context": "run.context",
+    "Dialect": "dialect",
+    "Dialects": "dialect",
+    "FormatError": "errors",
+    "FrozenDict": "data",
+    "HookContext": "run.extensions",
+    "HookRegistry": "run.extensions",
+    "InMemoryHooks": "run.extensions",
+    "InMemoryInjections": "run.extensions",
+    "InMemoryVariables": "run.variables",
+    "Injection": "run.extensions",
+    "InjectionPosition": "run.extensions",
+    "InjectionRegistry": "run.extensions",
+    "InnkeeperError": "errors",
+    "InputError": "errors",
+    "Inputs": "run.state",
+    "InsertionPoint": "block",
+    "Instrumenter": "note",
+    "LimitError": "errors",
+    "Limits": "allowance",
+    "MaxTokensExceededError": "errors",
+    "Message": "message",
+    "Mulberry32": "determinism",
+    "NoConfig": "run.pipeline",
+    "Note": "note",
+    "NoteKind": "note",
+    "Origin": "block",
+    "OriginAsset": "block",
+    "PassageSearch": "run.state",
+    "Payload": "dialect",
+    "Piece": "block",
+    "Pipeline": "run.pipeline",
+    "PipelineError": "errors",
+    "Plan": "plan",
+    "Ports": "run.state",
+    "ProviderError": "errors",
+    "Randomness": "determinism",
+    "ReplayBundle": "request",
+    "ReplayError": "errors",
+    "Result": "run.state",
+    "StagedVariables": "run.variables",
+    "State": "run.state",
+    "Step": "run.pipeline",
+    "StepConfig": "run.pipeline",
+    "StrictModeError": "errors",
+    "TokenCounter": "run.state",
+    "Tool": "dialect",
+    "Trace": "note",
+    "TraceCollector": "note",
+    "TraceStep": "note",
+    "UnavailableError": "errors",
+    "UnknownNameError": "errors",
+    "UnsupportedError": "errors",
+    "UsageError": "errors",
+    "VariablesStore": "run.variables",
+    "Where": "errors",
+    "build": "build",
+    "deep_merge": "data",
+    "freeze": "data",
+    "fresh_seed": "machine",
+    "thaw": "data",
+    "utc_now": "machine",
+}
+
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

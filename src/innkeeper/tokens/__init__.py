@@ -1,5 +1,6 @@
 """Tokens: how many a text has for a model, exactly where the vocabulary is known, otherwise as an estimate that says so.
 
+    >>> from innkeeper.tokens import default_counter
     >>> counter = default_counter()
     >>> counter.count("The lamp is lit.", "gpt-4o")
     5
@@ -9,84 +10,117 @@
 Importing this package loads no tokenizer; the first count does. Nothing is ever downloaded.
 """
 
-from innkeeper.prompt.errors import FormatError
-from innkeeper.prompt.memo import Memo
-from innkeeper.tokens.counter import SHARED_MEMO, Choice, Counter, Preloaded, default_counter
-from innkeeper.tokens.engines.engine import Engine, Foreign, Tokenization, TokenizerUnavailableError
-from innkeeper.tokens.engines.heuristic import CharsPerToken, Estimate, Utf8Bytes, estimator
-from innkeeper.tokens.engines.server import SERVER_RULES, AskServer, ServerRule
-from innkeeper.tokens.estimators import EstimatorCounter, counter_of
-from innkeeper.tokens.framing import (
-    ANTHROPIC,
-    FRAMINGS,
-    GOOGLE,
-    NO_FRAMING,
-    OPENAI,
-    TOOL_RULES,
-    Framing,
-    ToolCount,
-    ToolRule,
-    count_tools,
-    framing,
-)
-from innkeeper.tokens.inspector import Inspection, MessageInspection, Totals, inspect_messages
-from innkeeper.tokens.registry import Entry
-from innkeeper.tokens.sillytavern import SILLYTAVERN_TOKENIZERS, SillyTavernTokenizer, sillytavern_tokenizer
-from innkeeper.tokens.table.calibration import PROFILES, Profile
-from innkeeper.tokens.table.models import FAMILIES, MODELS, Family, ModelTable, Way, bare_model_id, canonical_model_hint
-from innkeeper.tokens.table.vocabulary import VOCABULARIES, Carrier, Vocabularies, Vocabulary
+from typing import TYPE_CHECKING, Final
 
-__all__ = [
-    "ANTHROPIC",
-    "FAMILIES",
-    "FRAMINGS",
-    "GOOGLE",
-    "MODELS",
-    "NO_FRAMING",
-    "OPENAI",
-    "PROFILES",
-    "SERVER_RULES",
-    "SHARED_MEMO",
-    "SILLYTAVERN_TOKENIZERS",
-    "TOOL_RULES",
-    "VOCABULARIES",
-    "AskServer",
-    "Carrier",
-    "CharsPerToken",
-    "Choice",
-    "Counter",
-    "Engine",
-    "Entry",
-    "Estimate",
-    "EstimatorCounter",
-    "Family",
-    "Foreign",
-    "FormatError",
-    "Framing",
-    "Inspection",
-    "Memo",
-    "MessageInspection",
-    "ModelTable",
-    "Preloaded",
-    "Profile",
-    "ServerRule",
-    "SillyTavernTokenizer",
-    "Tokenization",
-    "TokenizerUnavailableError",
-    "ToolCount",
-    "ToolRule",
-    "Totals",
-    "Utf8Bytes",
-    "Vocabularies",
-    "Vocabulary",
-    "Way",
-    "bare_model_id",
-    "canonical_model_hint",
-    "count_tools",
-    "counter_of",
-    "default_counter",
-    "estimator",
-    "framing",
-    "inspect_messages",
-    "sillytavern_tokenizer",
-]
+from innkeeper.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from innkeeper.prompt.errors import FormatError as FormatError
+    from innkeeper.prompt.memo import Memo as Memo
+    from innkeeper.tokens.counter import SHARED_MEMO as SHARED_MEMO
+    from innkeeper.tokens.counter import Choice as Choice
+    from innkeeper.tokens.counter import Counter as Counter
+    from innkeeper.tokens.counter import Preloaded as Preloaded
+    from innkeeper.tokens.counter import default_counter as default_counter
+    from innkeeper.tokens.engines.engine import Engine as Engine
+    from innkeeper.tokens.engines.engine import Foreign as Foreign
+    from innkeeper.tokens.engines.engine import Tokenization as Tokenization
+    from innkeeper.tokens.engines.engine import TokenizerUnavailableError as TokenizerUnavailableError
+    from innkeeper.tokens.engines.heuristic import CharsPerToken as CharsPerToken
+    from innkeeper.tokens.engines.heuristic import Estimate as Estimate
+    from innkeeper.tokens.engines.heuristic import Utf8Bytes as Utf8Bytes
+    from innkeeper.tokens.engines.heuristic import estimator as estimator
+    from innkeeper.tokens.engines.server import SERVER_RULES as SERVER_RULES
+    from innkeeper.tokens.engines.server import AskServer as AskServer
+    from innkeeper.tokens.engines.server import ServerRule as ServerRule
+    from innkeeper.tokens.estimators import EstimatorCounter as EstimatorCounter
+    from innkeeper.tokens.estimators import counter_of as counter_of
+    from innkeeper.tokens.framing import ANTHROPIC as ANTHROPIC
+    from innkeeper.tokens.framing import FRAMINGS as FRAMINGS
+    from innkeeper.tokens.framing import GOOGLE as GOOGLE
+    from innkeeper.tokens.framing import NO_FRAMING as NO_FRAMING
+    from innkeeper.tokens.framing import OPENAI as OPENAI
+    from innkeeper.tokens.framing import TOOL_RULES as TOOL_RULES
+    from innkeeper.tokens.framing import Framing as Framing
+    from innkeeper.tokens.framing import ToolCount as ToolCount
+    from innkeeper.tokens.framing import ToolRule as ToolRule
+    from innkeeper.tokens.framing import count_tools as count_tools
+    from innkeeper.tokens.framing import framing as framing
+    from innkeeper.tokens.inspector import Inspection as Inspection
+    from innkeeper.tokens.inspector import MessageInspection as MessageInspection
+    from innkeeper.tokens.inspector import Totals as Totals
+    from innkeeper.tokens.inspector import inspect_messages as inspect_messages
+    from innkeeper.tokens.registry import Entry as Entry
+    from innkeeper.tokens.sillytavern import SILLYTAVERN_TOKENIZERS as SILLYTAVERN_TOKENIZERS
+    from innkeeper.tokens.sillytavern import SillyTavernTokenizer as SillyTavernTokenizer
+    from innkeeper.tokens.sillytavern import sillytavern_tokenizer as sillytavern_tokenizer
+    from innkeeper.tokens.table.calibration import PROFILES as PROFILES
+    from innkeeper.tokens.table.calibration import Profile as Profile
+    from innkeeper.tokens.table.models import FAMILIES as FAMILIES
+    from innkeeper.tokens.table.models import MODELS as MODELS
+    from innkeeper.tokens.table.models import Family as Family
+    from innkeeper.tokens.table.models import ModelTable as ModelTable
+    from innkeeper.tokens.table.models import Way as Way
+    from innkeeper.tokens.table.models import bare_model_id as bare_model_id
+    from innkeeper.tokens.table.models import canonical_model_hint as canonical_model_hint
+    from innkeeper.tokens.table.vocabulary import VOCABULARIES as VOCABULARIES
+    from innkeeper.tokens.table.vocabulary import Carrier as Carrier
+    from innkeeper.tokens.table.vocabulary import Vocabularies as Vocabularies
+    from innkeeper.tokens.table.vocabulary import Vocabulary as Vocabulary
+
+_HOMES: Final = {
+    "ANTHROPIC": "framing",
+    "AskServer": "engines.server",
+    "Carrier": "table.vocabulary",
+    "CharsPerToken": "engines.heuristic",
+    "Choice": "counter",
+    "Counter": "counter",
+    "Engine": "engines.engine",
+    "Entry": "registry",
+    "Estimate": "engines.heuristic",
+    "EstimatorCounter": "estimators",
+    "FAMILIES": "table.models",
+    "FRAMINGS": "framing",
+    "Family": "table.models",
+    "Foreign": "engines.engine",
+    "FormatError": "innkeeper.prompt.errors",
+    "Framing": "framing",
+    "GOOGLE": "framing",
+    "Inspection": "inspector",
+    "MODELS": "table.models",
+    "Memo": "innkeeper.prompt.memo",
+    "MessageInspection": "inspector",
+    "ModelTable": "table.models",
+    "NO_FRAMING": "framing",
+    "OPENAI": "framing",
+    "PROFILES": "table.calibration",
+    "Preloaded": "counter",
+    "Profile": "table.calibration",
+    "SERVER_RULES": "engines.server",
+    "SHARED_MEMO": "counter",
+    "SILLYTAVERN_TOKENIZERS": "sillytavern",
+    "ServerRule": "engines.server",
+    "SillyTavernTokenizer": "sillytavern",
+    "TOOL_RULES": "framing",
+    "Tokenization": "engines.engine",
+    "TokenizerUnavailableError": "engines.engine",
+    "ToolCount": "framing",
+    "ToolRule": "framing",
+    "Totals": "inspector",
+    "Utf8Bytes": "engines.heuristic",
+    "VOCABULARIES": "table.vocabulary",
+    "Vocabularies": "table.vocabulary",
+    "Vocabulary": "table.vocabulary",
+    "Way": "table.models",
+    "bare_model_id": "table.models",
+    "canonical_model_hint": "table.models",
+    "count_tools": "framing",
+    "counter_of": "estimators",
+    "default_counter": "counter",
+    "estimator": "engines.heuristic",
+    "framing": "framing",
+    "inspect_messages": "inspector",
+    "sillytavern_tokenizer": "sillytavern",
+}
+
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -1,98 +1,20 @@
 """The macros of SillyTavern 1.19: its present engine (``new``) and the one before it (``legacy``)."""
 
-from __future__ import annotations
+from typing import TYPE_CHECKING, Final
 
-from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from innkeeper.lazy import lazy_names
 
-from innkeeper.macros.engine.environment import MacroEnvironment
-from innkeeper.macros.engine.evaluate import Evaluation, Pack, Trace
-from innkeeper.macros.engine.ranges import MacroRange, made_pieces
-from innkeeper.macros.silly.card import BARE
-from innkeeper.macros.silly.names import filled, name_parts
-from innkeeper.prompt.block import Origin, Piece
-from innkeeper.prompt.once import once
-from innkeeper.text.javascript.values import text_of
+if TYPE_CHECKING:
+    from innkeeper.macros.engine.evaluate import Trace as Trace
+    from innkeeper.macros.silly.substitution import expand_pieces as expand_pieces
+    from innkeeper.macros.silly.substitution import is_plain as is_plain
+    from innkeeper.macros.silly.substitution import substitute as substitute
 
-__all__ = ["Trace", "is_plain", "substitute"]
+_HOMES: Final = {
+    "Trace": "innkeeper.macros.engine.evaluate",
+    "expand_pieces": "substitution",
+    "is_plain": "substitution",
+    "substitute": "substitution",
+}
 
-
-def is_plain(text: str) -> bool:
-    """Whether no macro can be in a text, so that `substitute` would return it as it is."""
-    return not ("{{" in text or "<" in text or "\\" in text)
-
-
-def substitute(  # noqa: PLR0913 - each is an input of its own
-    text: str,
-    env: MacroEnvironment,
-    *,
-    pack: Literal["new", "legacy"] = "new",
-    original: str | None = None,
-    dynamic: Mapping[str, Any] | None = None,
-    replace_character_card: bool = True,
-    trace: Trace | None = None,
-    ranges: list[MacroRange] | None = None,
-) -> str:
-    """``text`` with its macros replaced. Unknown and malformed ones stay as written, with a warning through ``env.warn``.
-
-    ``original`` is what ``{{original}}`` stands for, ``dynamic`` further macros without arguments. With
-    ``replace_character_card=False`` card fields stay out. Text without any macro opener is returned as it is. ``ranges``, an
-    empty list, is filled with what each macro made of the result, in order.
-    """
-    if pack == "legacy":
-        from innkeeper.macros.silly.legacy import substitute_legacy
-
-        return substitute_legacy(
-            text,
-            env,
-            original=original,
-            dynamic=dynamic,
-            replace_character_card=replace_character_card,
-            trace=trace,
-            ranges=ranges,
-        )
-    if is_plain(text):
-        return text
-    return _modern(text, env, original, dynamic, replace_character_card, trace, ranges)
-
-
-def expand_pieces(text: str, env: MacroEnvironment, origin: Origin, **options: Any) -> tuple[Piece, ...]:
-    """`substitute` with ``options``, as pieces: text of ``origin``, and what a macro made under its name beside that origin."""
-    ranges: list[MacroRange] = []
-    return made_pieces(substitute(text, env, ranges=ranges, **options), ranges, origin)
-
-
-def _modern(
-    text: str,
-    env: MacroEnvironment,
-    original: str | None,
-    dynamic: Mapping[str, Any] | None,
-    replace_character_card: bool,  # noqa: FBT001 - as above
-    trace: Trace | None,
-    ranges: list[MacroRange] | None,
-) -> str:
-    pack, finished = _engine()
-    raw, text = text, pack.before(text)
-    if pack.grammar.open not in text:
-        return pack.after(text)
-    if trace is None and not dynamic and not env.dynamic and (parts := name_parts(text)):
-        text_with_names = filled(parts, env, ranges)
-        if text_with_names is not None:
-            return finished(text_with_names, ranges)
-    memory: dict[str, Any] = {BARE: not replace_character_card, "original": original}
-    given = {**env.dynamic, **dynamic} if dynamic else env.dynamic
-    names = {name.lower(): _dynamic(value) for name, value in given.items()} if given else {}
-    evaluation = Evaluation(raw, text, pack, env, names, trace, memory=memory, ranges=ranges)
-    return finished(evaluation.run(), ranges)
-
-
-@once
-def _engine() -> tuple[Pack, Callable[[str, list[MacroRange] | None], str]]:
-    """The present engine as a pack, and what finishes an evaluated text; loaded with the first macro."""
-    from innkeeper.macros.silly.modern import PACK, finished
-
-    return PACK, finished
-
-
-def _dynamic(value: Any) -> str | None:
-    return None if value is None or isinstance(value, (dict, list, tuple)) else text_of(value)
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

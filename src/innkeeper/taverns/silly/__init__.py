@@ -1,109 +1,36 @@
 """The silly tavern: SillyTavern 1.19's prompt building, headless."""
 
-from __future__ import annotations
+from typing import TYPE_CHECKING, Final
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
-
-from innkeeper.prompt import BuildRequest, Pipeline, Ports
-from innkeeper.prompt.build import start
-from innkeeper.taverns.silly.chat.compilation import COMPILATION
-from innkeeper.taverns.silly.chat.macro_expansion import MACRO_EXPANSION
-from innkeeper.taverns.silly.chat.plan_assembly import PLAN_ASSEMBLY
-from innkeeper.taverns.silly.chat.prompts import ENTRIES, PINNED_GROUPS
-from innkeeper.taverns.silly.chat.trimming import TRIMMING
-from innkeeper.taverns.silly.hooks import HOOKS
-from innkeeper.taverns.silly.injection import INJECTION
-from innkeeper.taverns.silly.inputs import INPUTS
-from innkeeper.taverns.silly.lore import LORE
-from innkeeper.taverns.silly.scripts.texts import ScriptedText, display_text, stored_text
-from innkeeper.taverns.silly.text import TEXT_PIPELINE
-from innkeeper.taverns.tavern import Tavern
+from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from innkeeper.dialects.sillytavern.endpoints import Endpoint
-    from innkeeper.prompt import Plan
-    from innkeeper.prompt.dialect import Payload
+    from innkeeper.taverns.silly.scripts.texts import ScriptedText as ScriptedText
+    from innkeeper.taverns.silly.scripts.texts import display_text as display_text
+    from innkeeper.taverns.silly.scripts.texts import stored_text as stored_text
+    from innkeeper.taverns.silly.tavern import PIPELINE as PIPELINE
+    from innkeeper.taverns.silly.tavern import TAVERN as TAVERN
+    from innkeeper.taverns.silly.tavern import build as build
+    from innkeeper.taverns.silly.tavern import builder as builder
+    from innkeeper.taverns.silly.tavern import substitute as substitute
+    from innkeeper.taverns.silly.tavern import to_endpoint as to_endpoint
+    from innkeeper.taverns.silly.tavern import to_messages as to_messages
+    from innkeeper.taverns.silly.tavern import to_provider as to_provider
+    from innkeeper.taverns.silly.text.pipeline import TEXT_PIPELINE as TEXT_PIPELINE
 
-__all__ = [
-    "PIPELINE",
-    "TAVERN",
-    "TEXT_PIPELINE",
-    "ScriptedText",
-    "build",
-    "builder",
-    "display_text",
-    "stored_text",
-    "substitute",
-    "to_endpoint",
-    "to_messages",
-    "to_provider",
-]
+_HOMES: Final = {
+    "PIPELINE": "tavern",
+    "ScriptedText": "scripts.texts",
+    "TAVERN": "tavern",
+    "TEXT_PIPELINE": "text.pipeline",
+    "build": "tavern",
+    "builder": "tavern",
+    "display_text": "scripts.texts",
+    "stored_text": "scripts.texts",
+    "substitute": "tavern",
+    "to_endpoint": "tavern",
+    "to_messages": "tavern",
+    "to_provider": "tavern",
+}
 
-PIPELINE: Final = Pipeline(
-    HOOKS, LORE, ENTRIES, PINNED_GROUPS, INJECTION, COMPILATION, MACRO_EXPANSION, PLAN_ASSEMBLY, TRIMMING
-)
-"""The nine steps of the contract (2-wave4-contracts, *Middleware Data Flow Contract*)."""
-
-
-def _pipeline_for(request: BuildRequest) -> Pipeline:
-    return TEXT_PIPELINE if request.dialect == "text" else PIPELINE
-
-
-TAVERN: Final = Tavern(
-    name="silly",
-    pipeline=PIPELINE,
-    inputs=INPUTS,
-    choose=_pipeline_for,
-    summary="SillyTavern's prompts: cards, lore, presets, groups; for chats and for text completion.",
-)
-
-build = TAVERN.build
-builder = TAVERN.builder
-to_messages = TAVERN.to_messages
-
-
-def substitute(
-    request: BuildRequest, texts: Iterable[Any], ports: Ports | None = None
-) -> tuple[list[str], Mapping[str, Any]]:
-    """Texts with their macros replaced as a build of ``request`` would, and the variables afterwards.
-
-    An item is a text, or ``{text, original, dynamic, replace_character_card}``. Nothing is built: the card's fields are
-    resolved only where a macro asks for them.
-    """
-    from innkeeper.macros.silly import substitute as expand
-    from innkeeper.taverns.silly.environment import environment_of
-    from innkeeper.taverns.silly.inputs import read_inputs
-
-    state = start(request, ports or Ports())
-    inputs = read_inputs(state)
-    env = replace(environment_of(state, inputs, inputs.lines), generation="", input=inputs.message)
-    pack: Any = "new" if inputs.power.experimental_macro_engine else "legacy"
-    answers = []
-    for item in texts:
-        fields: dict[str, Any] = {"text": item} if isinstance(item, str) else dict(item)
-        answers.append(expand(fields.pop("text"), env, pack=pack, **fields))
-    return answers, state.variables.to_dict()
-
-
-def to_provider(plan: Plan) -> Payload:
-    """The body that SillyTavern's server sends to the source of the plan's preset, with notes: dialect ``sillytavern``.
-
-    Raises `FormatError` for messages that the source's rules cannot carry.
-    """
-    from innkeeper.dialects.sillytavern.dialect import SillyTavern
-    from innkeeper.prompt.dialect import Dialects
-
-    return plan.to_request("sillytavern", dialects=Dialects(SillyTavern()))
-
-
-def to_endpoint(plan: Plan) -> Endpoint:
-    """Where SillyTavern sends that body: address, headers, and where the key goes; no secrets.
-
-    Raises `ConfigError` where the preset does not say, as for a server of the user's own without an address.
-    """
-    from innkeeper.dialects.sillytavern.dialect import SillyTavern
-
-    options = {**plan.dialect_options.get("sillytavern", {}), **plan.options, "stop": list(plan.stop)}
-    return SillyTavern().endpoint(plan.messages, model=plan.model, options=options, tools=plan.tools)
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

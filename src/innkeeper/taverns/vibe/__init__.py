@@ -4,59 +4,37 @@ Behaviour is that of *VibeTavern Prompt Pipeline* (1-vibetavern-pipeline). No lo
 side effects but the chat's variables, which a build writes once it has succeeded.
 """
 
-from __future__ import annotations
+from typing import TYPE_CHECKING, Final
 
-from collections.abc import Mapping
-from typing import Any, Final
+from innkeeper.lazy import lazy_names
 
-from innkeeper.budget import MAX_TOKENS
-from innkeeper.prompt import BuildRequest, Pipeline, Plan, Ports
-from innkeeper.taverns.tavern import Builder, Tavern
-from innkeeper.taverns.vibe.language_policy import LANGUAGE_POLICY, LanguagePolicyConfig
-from innkeeper.taverns.vibe.plan_assembly import PLAN_ASSEMBLY, PlanAssemblyConfig
-from innkeeper.taverns.vibe.prepare import INPUTS, PREPARE, Prepared, preprocess_user_input
+if TYPE_CHECKING:
+    from innkeeper.taverns.vibe.language_policy import LANGUAGE_POLICY as LANGUAGE_POLICY
+    from innkeeper.taverns.vibe.language_policy import LanguagePolicyConfig as LanguagePolicyConfig
+    from innkeeper.taverns.vibe.plan_assembly import PLAN_ASSEMBLY as PLAN_ASSEMBLY
+    from innkeeper.taverns.vibe.plan_assembly import PlanAssemblyConfig as PlanAssemblyConfig
+    from innkeeper.taverns.vibe.prepare import PREPARE as PREPARE
+    from innkeeper.taverns.vibe.prepare import Prepared as Prepared
+    from innkeeper.taverns.vibe.prepare import preprocess_user_input as preprocess_user_input
+    from innkeeper.taverns.vibe.tavern import PIPELINE as PIPELINE
+    from innkeeper.taverns.vibe.tavern import TAVERN as TAVERN
+    from innkeeper.taverns.vibe.tavern import build as build
+    from innkeeper.taverns.vibe.tavern import builder as builder
+    from innkeeper.taverns.vibe.tavern import to_messages as to_messages
 
-__all__ = [
-    "LANGUAGE_POLICY",
-    "PIPELINE",
-    "PLAN_ASSEMBLY",
-    "PREPARE",
-    "TAVERN",
-    "LanguagePolicyConfig",
-    "PlanAssemblyConfig",
-    "Prepared",
-    "build",
-    "builder",
-    "preprocess_user_input",
-    "to_messages",
-]
+_HOMES: Final = {
+    "LANGUAGE_POLICY": "language_policy",
+    "LanguagePolicyConfig": "language_policy",
+    "PIPELINE": "tavern",
+    "PLAN_ASSEMBLY": "plan_assembly",
+    "PREPARE": "prepare",
+    "PlanAssemblyConfig": "plan_assembly",
+    "Prepared": "prepare",
+    "TAVERN": "tavern",
+    "build": "tavern",
+    "builder": "tavern",
+    "preprocess_user_input": "prepare",
+    "to_messages": "tavern",
+}
 
-PIPELINE: Final = Pipeline(PREPARE, PLAN_ASSEMBLY, LANGUAGE_POLICY, MAX_TOKENS)
-"""The steps in order. The last only measures, and only where there is a window to fit into; it never trims."""
-
-TAVERN: Final = Tavern(
-    name="vibe",
-    pipeline=PIPELINE,
-    inputs=INPUTS,
-    summary="the small pipeline: system text, history, post-history text, user input, language policy",
-)
-"""The tavern as the registry has it."""
-
-
-def build(
-    request: BuildRequest | Mapping[str, Any] | None = None, ports: Ports | None = None, /, **inputs: Any
-) -> Plan:
-    """The plan for a request, for keywords, or for both: see `Tavern.build`."""
-    return TAVERN.build(request, ports, **inputs)
-
-
-def builder(**inputs: Any) -> Builder:
-    """A fluent builder: ``builder().history(chat).message(text).build()``."""
-    return TAVERN.builder(**inputs)
-
-
-def to_messages(
-    request: BuildRequest | Mapping[str, Any] | None = None, ports: Ports | None = None, /, **inputs: Any
-) -> Any:
-    """`build`, then the messages in the shape of ``dialect``."""
-    return TAVERN.to_messages(request, ports, **inputs)
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

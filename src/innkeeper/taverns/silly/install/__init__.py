@@ -1,7 +1,24 @@
 """A SillyTavern install's folder: what is selected there, and the request for what SillyTavern would send next."""
 
-from innkeeper.taverns.silly.install.files import UserFolder, user_folder
-from innkeeper.taverns.silly.install.install import Contents, Install, Prepared
-from innkeeper.taverns.silly.install.names import AmbiguousNameError
+from typing import TYPE_CHECKING, Final
 
-__all__ = ["AmbiguousNameError", "Contents", "Install", "Prepared", "UserFolder", "user_folder"]
+from innkeeper.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from innkeeper.taverns.silly.install.files import UserFolder as UserFolder
+    from innkeeper.taverns.silly.install.files import user_folder as user_folder
+    from innkeeper.taverns.silly.install.install import Contents as Contents
+    from innkeeper.taverns.silly.install.install import Install as Install
+    from innkeeper.taverns.silly.install.install import Prepared as Prepared
+    from innkeeper.taverns.silly.install.names import AmbiguousNameError as AmbiguousNameError
+
+_HOMES: Final = {
+    "AmbiguousNameError": "names",
+    "Contents": "install",
+    "Install": "install",
+    "Prepared": "install",
+    "UserFolder": "files",
+    "user_folder": "files",
+}
+
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

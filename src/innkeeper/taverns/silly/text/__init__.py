@@ -1,28 +1,14 @@
 """Text completion: one text from a story string, the chat and instruct sequences. Each module tells the steps it holds."""
 
-from __future__ import annotations
+from typing import TYPE_CHECKING, Final
 
-from typing import Final
+from innkeeper.lazy import lazy_names
 
-from innkeeper.prompt import Pipeline
-from innkeeper.taverns.silly.hooks import HOOKS
-from innkeeper.taverns.silly.injection import TEXT_INJECTION
-from innkeeper.taverns.silly.lore import LORE
-from innkeeper.taverns.silly.text.chat import TEXT_ASSEMBLY, TEXT_HISTORY
-from innkeeper.taverns.silly.text.fill import TEXT_TRIMMING
-from innkeeper.taverns.silly.text.story import STORY_FIELDS, TEXT_COMPILATION, TEXT_ENTRIES
+if TYPE_CHECKING:
+    from innkeeper.taverns.silly.text.pipeline import TEXT_PIPELINE as TEXT_PIPELINE
 
-__all__ = ["TEXT_PIPELINE"]
+_HOMES: Final = {
+    "TEXT_PIPELINE": "pipeline",
+}
 
-TEXT_PIPELINE: Final = Pipeline(
-    HOOKS,
-    LORE,
-    TEXT_ENTRIES,
-    STORY_FIELDS,
-    TEXT_INJECTION,
-    TEXT_COMPILATION,
-    TEXT_HISTORY,
-    TEXT_ASSEMBLY,
-    TEXT_TRIMMING,
-)
-"""The nine steps of the silly tavern for text completion (dialect ``text``)."""
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -1,0 +1,104 @@
+"""The tavern: its steps, and what it does beside building a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from innkeeper.prompt import BuildRequest, Pipeline, Ports
+from innkeeper.prompt.build import start
+from innkeeper.taverns.silly.chat.compilation import COMPILATION
+from innkeeper.taverns.silly.chat.macro_expansion import MACRO_EXPANSION
+from innkeeper.taverns.silly.chat.plan_assembly import PLAN_ASSEMBLY
+from innkeeper.taverns.silly.chat.prompts import ENTRIES, PINNED_GROUPS
+from innkeeper.taverns.silly.chat.trimming import TRIMMING
+from innkeeper.taverns.silly.hooks import HOOKS
+from innkeeper.taverns.silly.injection import INJECTION
+from innkeeper.taverns.silly.inputs import INPUTS
+from innkeeper.taverns.silly.lore import LORE
+from innkeeper.taverns.silly.text.pipeline import TEXT_PIPELINE
+from innkeeper.taverns.tavern import Tavern
+
+if TYPE_CHECKING:
+    from innkeeper.dialects.sillytavern.endpoints import Endpoint
+    from innkeeper.prompt import Plan
+    from innkeeper.prompt.dialect import Payload
+
+__all__ = [
+    "PIPELINE",
+    "TAVERN",
+    "build",
+    "builder",
+    "substitute",
+    "to_endpoint",
+    "to_messages",
+    "to_provider",
+]
+
+PIPELINE: Final = Pipeline(
+    HOOKS, LORE, ENTRIES, PINNED_GROUPS, INJECTION, COMPILATION, MACRO_EXPANSION, PLAN_ASSEMBLY, TRIMMING
+)
+"""The nine steps of the contract (2-wave4-contracts, *Middleware Data Flow Contract*)."""
+
+
+def _pipeline_for(request: BuildRequest) -> Pipeline:
+    return TEXT_PIPELINE if request.dialect == "text" else PIPELINE
+
+
+TAVERN: Final = Tavern(
+    name="silly",
+    pipeline=PIPELINE,
+    inputs=INPUTS,
+    choose=_pipeline_for,
+    summary="SillyTavern's prompts: cards, lore, presets, groups; for chats and for text completion.",
+)
+
+build = TAVERN.build
+builder = TAVERN.builder
+to_messages = TAVERN.to_messages
+
+
+def substitute(
+    request: BuildRequest, texts: Iterable[Any], ports: Ports | None = None
+) -> tuple[list[str], Mapping[str, Any]]:
+    """Texts with their macros replaced as a build of ``request`` would, and the variables afterwards.
+
+    An item is a text, or ``{text, original, dynamic, replace_character_card}``. Nothing is built: the card's fields are
+    resolved only where a macro asks for them.
+    """
+    from innkeeper.macros.silly import substitute as expand
+    from innkeeper.taverns.silly.environment import environment_of
+    from innkeeper.taverns.silly.inputs import read_inputs
+
+    state = start(request, ports or Ports())
+    inputs = read_inputs(state)
+    env = replace(environment_of(state, inputs, inputs.lines), generation="", input=inputs.message)
+    pack: Any = "new" if inputs.power.experimental_macro_engine else "legacy"
+    answers = []
+    for item in texts:
+        fields: dict[str, Any] = {"text": item} if isinstance(item, str) else dict(item)
+        answers.append(expand(fields.pop("text"), env, pack=pack, **fields))
+    return answers, state.variables.to_dict()
+
+
+def to_provider(plan: Plan) -> Payload:
+    """The body that SillyTavern's server sends to the source of the plan's preset, with notes: dialect ``sillytavern``.
+
+    Raises `FormatError` for messages that the source's rules cannot carry.
+    """
+    from innkeeper.dialects.sillytavern.dialect import SillyTavern
+    from innkeeper.prompt.dialect import Dialects
+
+    return plan.to_request("sillytavern", dialects=Dialects(SillyTavern()))
+
+
+def to_endpoint(plan: Plan) -> Endpoint:
+    """Where SillyTavern sends that body: address, headers, and where the key goes; no secrets.
+
+    Raises `ConfigError` where the preset does not say, as for a server of the user's own without an address.
+    """
+    from innkeeper.dialects.sillytavern.dialect import SillyTavern
+
+    options = {**plan.dialect_options.get("sillytavern", {}), **plan.options, "stop": list(plan.stop)}
+    return SillyTavern().endpoint(plan.messages, model=plan.model, options=options, tools=plan.tools)
