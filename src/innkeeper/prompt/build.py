@@ -140,7 +140,9 @@ def _tools(request: BuildRequest) -> tuple[Tool, ...]:
 def _unreplayable(state: State) -> tuple[str, ...]:
     """The ports in use that decide what a plan holds. Whether the request is data is asked when a replay is wanted."""
     ports = state.inputs.ports
-    return tuple(name for name in _DECIDING_PORTS if getattr(ports, name) is not None)
+    deciding = [name for name in _DECIDING_PORTS if getattr(ports, name) is not None]
+    return (*deciding, *(("media",) if state.result.media_read else ()))
 
 
-_DECIDING_PORTS: Final = ("hooks", "injections", "random", "dialects", "token_counter", "vectors", "media")
+_DECIDING_PORTS: Final = ("hooks", "injections", "random", "dialects", "token_counter", "vectors")
+"""Ports that decide whenever they are there; that for media does where it was asked."""

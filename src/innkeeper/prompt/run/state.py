@@ -130,6 +130,8 @@ class Result:
     trim_report: Any = None
     offers_tools: bool = True
     """Whether the request's tools go along; they are neither counted nor sent where a step says that they do not."""
+    media_read: bool = False
+    """Whether the port for media was asked: what it gives is no part of the request."""
     plan: Plan | None = None
 
 

@@ -286,3 +286,12 @@ def test_large_files_are_searched() -> None:
     assert len(content) < 120
     assert any("characters" in message and "are sent: the passages" in message for message in said(plan))
     assert text in last(built({"files": [{"text": text}]})).content
+
+
+@pytest.mark.parametrize(
+    ("url", "unreplayable"), [("user/images/a.gif", ("media",)), (address(PNG), ()), ("https://a.example/b.png", ())]
+)
+def test_what_was_read_is_not_in_the_request(url: str, unreplayable: tuple[str, ...]) -> None:
+    """A plan cannot be replayed where the port for media was asked; where nothing was read of it, it can."""
+    plan = built({"media": [image(url=url)]}, read=lambda _url: GIF)
+    assert plan.unreplayable == unreplayable

@@ -152,7 +152,6 @@ class MediaRoom:
         self._display = inputs.power.media_display
         self._quality = preset.inline_image_quality or "auto"
         self._source, self._model = preset.chat_completion_source, preset.model or state.request.model
-        self._read: Callable[[str], bytes | None] = state.inputs.ports.media or (lambda _: None)
         self._why = (
             "a text prompt has no place for them"
             if inputs.is_text
@@ -175,6 +174,14 @@ class MediaRoom:
             where = Where(asset="history", path=f"[{indices[0]}]")
             self._state.note(NoteKind.IGNORED, message, where=where, data={"lines": tuple(indices), "kind": kind})
         return made
+
+    def _read(self, url: str) -> bytes | None:
+        """What is behind an address, where there is a port that knows."""
+        port = self._state.inputs.ports.media
+        if port is None:
+            return None
+        self._state.result.media_read = True
+        return port(url)
 
     def _line(self, line: Line, is_last: bool) -> Line:  # noqa: FBT001
         media = line.media
