@@ -145,4 +145,4 @@ def _unreplayable(state: State) -> tuple[str, ...]:
 
 
 _DECIDING_PORTS: Final = ("hooks", "injections", "random", "dialects", "token_counter", "vectors")
-"""Ports that decide whenever they are there; that for media does where it was asked."""
+"""Ports that decide whenever they are there; that for media does where it gave something."""

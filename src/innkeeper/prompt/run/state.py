@@ -131,7 +131,7 @@ class Result:
     offers_tools: bool = True
     """Whether the request's tools go along; they are neither counted nor sent where a step says that they do not."""
     media_read: bool = False
-    """Whether the port for media was asked: what it gives is no part of the request."""
+    """Whether the port for media gave anything, which is no part of the request."""
     plan: Plan | None = None
 
 

@@ -178,10 +178,10 @@ class MediaRoom:
     def _read(self, url: str) -> bytes | None:
         """What is behind an address, where there is a port that knows."""
         port = self._state.inputs.ports.media
-        if port is None:
-            return None
-        self._state.result.media_read = True
-        return port(url)
+        data = None if port is None else port(url)
+        if data is not None:
+            self._state.result.media_read = True
+        return data
 
     def _line(self, line: Line, is_last: bool) -> Line:  # noqa: FBT001
         media = line.media
