@@ -1,6 +1,7 @@
 """A chat that goes on: what is sent, what is kept, in memory and on disk, whatever happens on the way."""
 
 import json
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -366,3 +367,18 @@ def test_scripts_for_what_is_stored() -> None:
     chat.say("cat", hear)
     assert chat.plan is not None
     assert chat.plan.variables["local"]["n"] == 3
+
+
+@pytest.mark.parametrize("replies", [(ProviderError("down"), "Yes."), ("One.", "Two.")], ids=["failed", "answered"])
+def test_what_was_typed_is_rewritten_once(replies: tuple[str | BaseException, ...]) -> None:
+    """Asking again finds the message as it was kept: its scripts and macros have run, whether there was a reply or not."""
+    script = {"findRegex": "/a/g", "replaceString": "aa{{incvar::n}}", "trimStrings": [], "placement": [1]}
+    asked = {"tavern": "silly", "character": "Wenna", "user": "Ansel", "reserved_tokens": 50}
+    base = BuildRequest.of({**asked, "settings": {"regex": [script]}})
+    chat = Conversation(base, Chat(header=HEADER), ModelHandle(FakeModel(*replies), "m"), now=lambda: NOW)
+    with suppress(ProviderError):
+        chat.say("a", hear)
+    chat.retry(hear)
+    assert texts(chat) == [("user", "aa1"), ("assistant", str(replies[-1]))]
+    assert chat.plan is not None
+    assert chat.plan.sent_blocks()[-1].content == "aa1"

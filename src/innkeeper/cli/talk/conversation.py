@@ -194,8 +194,9 @@ class Conversation:
         chat = self.chat.without(-1) if self._has_reply() else self.chat
         if not chat.messages or chat.messages[-1].role != "user":
             raise UsageError("there is no message of yours yet to answer")
-        if self._has_reply() and TAVERNS[self.base.tavern].inputs.reason("generation") is None:
-            return self._planned(self.chat, "", generation)  # the tavern takes the old reply out of the chat by itself
+        if TAVERNS[self.base.tavern].inputs.reason("generation") is None:
+            # The tavern takes an old reply out of the chat by itself; what was typed was rewritten when it was said.
+            return self._planned(self.chat, "", generation)
         return self._planned(chat.without(-1), chat.messages[-1].text, "normal")
 
     def _has_reply(self) -> bool:

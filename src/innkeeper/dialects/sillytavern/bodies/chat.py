@@ -1,7 +1,7 @@
-"""The body of Chat Completions, which most sources speak, and what several of them add or change alike.
+"""The body of Chat Completions, which most sources speak: messages and settings as the page sends them.
 
-`chat_body` has the messages and the settings as the page sends them; a source's row in
-`innkeeper.dialects.sillytavern.sources` says what is added. (sillytavern-bodies.md 7.)
+A source's row in `innkeeper.dialects.sillytavern.sources` names what is added or changed; what several of them change alike is
+here. Models that complete text get one text in place of messages and tools. (sillytavern-bodies.md 7.)
 """
 
 from __future__ import annotations
@@ -23,38 +23,6 @@ __all__ = [
     "mark_prefix",
     "spoken_audio",
 ]
-
-_TEXT_MODELS: Final = re.compile(
-    r"gpt-3\.5-turbo-instruct(-0914)?|text-(davinci|curie|babbage|ada)-00\d|code-(davinci|cushman)-00\d"
-)
-
-
-def is_text_model(model: str) -> bool:
-    """Whether the model completes text and knows no messages."""
-    return bool(_TEXT_MODELS.fullmatch(model))
-
-
-def convert_text(conversion: ChatConversion) -> dict[str, Any]:
-    """``{prompt}``."""
-    lines = [
-        f"{_speaker(message)}: {_content(conversion, message, at)}" for at, message in enumerate(conversion.messages)
-    ]
-    return {"prompt": "\n".join(lines) + "\nassistant:"}
-
-
-def _speaker(message: RawMessage) -> str:
-    if message["role"] != "system":
-        return str(message["role"])
-    return message.get("name") or "System"
-
-
-def _content(conversion: ChatConversion, message: RawMessage, index: int) -> str:
-    content = message["content"]
-    if isinstance(content, str):
-        return content
-    conversion.report.loss("content that is no text is not sent", index)
-    return "null" if content is None else ",".join("[object Object]" for _ in content)
-
 
 PENALTIES: Final = ("presence_penalty", "frequency_penalty")
 FIELDS: Final = (
@@ -124,3 +92,35 @@ def _closed(tool: dict[str, Any]) -> dict[str, Any]:
         return tool
     kept = {key: value for key, value in parameters.items() if key != "required"}
     return {**tool, "function": {**function, "parameters": kept}}
+
+
+_TEXT_MODELS: Final = re.compile(
+    r"gpt-3\.5-turbo-instruct(-0914)?|text-(davinci|curie|babbage|ada)-00\d|code-(davinci|cushman)-00\d"
+)
+
+
+def is_text_model(model: str) -> bool:
+    """Whether the model completes text and knows no messages."""
+    return bool(_TEXT_MODELS.fullmatch(model))
+
+
+def convert_text(conversion: ChatConversion) -> dict[str, Any]:
+    """``{prompt}``."""
+    lines = [
+        f"{_speaker(message)}: {_content(conversion, message, at)}" for at, message in enumerate(conversion.messages)
+    ]
+    return {"prompt": "\n".join(lines) + "\nassistant:"}
+
+
+def _speaker(message: RawMessage) -> str:
+    if message["role"] != "system":
+        return str(message["role"])
+    return message.get("name") or "System"
+
+
+def _content(conversion: ChatConversion, message: RawMessage, index: int) -> str:
+    content = message["content"]
+    if isinstance(content, str):
+        return content
+    conversion.report.loss('content other than text is sent as "[object Object]" for each part, none as "null"', index)
+    return "null" if content is None else ",".join("[object Object]" for _ in content)
