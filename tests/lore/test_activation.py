@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from innkeeper.lore import LoreSettings, Reason, ScanSources
 from innkeeper.macros.engine.ranges import MacroRange
+from innkeeper.prompt.allowance import allowed
 from tests.lore.books import entry, fired, run, verdict
 
 DEEP = LoreSettings(depth=10)
@@ -251,3 +252,34 @@ def test_what_fired_says_where_its_text_came_from(content: str) -> None:
     }
     made = [piece.text for piece in item.pieces if piece.origin.macro]
     assert made == [values[part] for part in re.findall(r"\{\{\w+\}\}", content)]
+
+
+def chain(length: int) -> list[dict[str, Any]]:
+    """Entries each of which names the next one's key, over any budget."""
+    return [entry(i, f"k{i}x", content=f"{'word ' * 200}k{i + 1}x", ignoreBudget=True) for i in range(length)]
+
+
+@pytest.mark.parametrize("count", [10, 400])
+def test_recursion_reads_each_text_once(count: int) -> None:
+    """A chain of entries costs what fires: a text is counted once or not at all, however long the chain."""
+    counted: list[int] = []
+
+    def tokens(text: str) -> int:
+        counted.append(len(text))
+        return len(text)
+
+    result = run(chain(count), "k0x", settings=LoreSettings(depth=5, recursive=True), count=tokens, count_part=tokens)
+    assert len(result.activated) == count
+    assert sum(counted) <= sum(len(item.content) + 1 for item in result.activated)
+
+
+def test_entries_that_wait_are_looked_at_when_their_level_is_reached() -> None:
+    """Levels of recursion cost what fires in them, and entries whose level was not reached say so."""
+    entries = [entry(i, "key", delayUntilRecursion=i + 1) for i in range(600)]
+    with allowed() as allowance:
+        result = run(
+            entries, "key", settings=LoreSettings(depth=5, recursive=True, max_recursion_steps=300), budget=9999
+        )
+    assert [item.uid for item in result.activated] == list(range(299))
+    assert verdict(result, 599).reason is Reason.RECURSION_LEVEL
+    assert allowance.spent["lore"] < 100 * len(entries)

@@ -41,7 +41,7 @@ def chosen(
     lost: Lost = []
     choose(
         new,
-        fired or [],
+        {item.entry.group: item for item in fired or []},
         GroupRules(
             timed=TimedEffects(state, 3, new),
             random=Mulberry32(1),

@@ -6,7 +6,7 @@ text of what fired (recursion), over older messages (minimum activations), or fo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
@@ -22,6 +22,7 @@ from innkeeper.lore.settings import MAX_LOOPS, MAX_SCAN_DEPTH, LoreSettings
 from innkeeper.lore.timed import TimedEffects
 from innkeeper.lore.verdict import Reason, Verdict
 from innkeeper.macros.engine.ranges import MacroRange, made_pieces
+from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.block import Origin, OriginAsset, Piece
 from innkeeper.prompt.determinism import Stream
 
@@ -125,6 +126,7 @@ class _Pass(Enum):
 
 
 _NOTHING: Final[dict[str, Any]] = {}
+_STEPS_A_LOOK: Final = 15
 
 
 def scan(lore: CompiledLore, given: LoreInput) -> LoreResult:
@@ -153,7 +155,10 @@ class _Scan:
         self.kind, self.loop = _Pass.FIRST, 0
         self.level = lore.levels[0] if lore.levels else 0
         self.levels_left = list(lore.levels[1:])
-        self._standing = self._always_tried()
+        self._taken: dict[str, CompiledEntry] = {}
+        self._open: set[int] = set()
+        self._held: dict[int, list[int]] = {}
+        self._take_up(self._always_tried())
 
     # ------------------------------------------------------------------------------------------------------- passes
 
@@ -185,6 +190,7 @@ class _Scan:
         elif self.levels_left:
             self.kind = _Pass.RECURSION
             self.level = self.levels_left.pop(0)
+            self._open.update(self._held.pop(self.level, ()))
         else:
             return False
         if spreading:
@@ -211,15 +217,23 @@ class _Scan:
 
     def _candidates(self) -> list[CompiledEntry]:
         """The entries that fire in this pass, sticky ones first, otherwise in scan order."""
-        places = set(self._standing)
-        for number in self.keys.widest_hits():
-            places.update(self.lore.by_pattern.get(number, ()))
-        new = []
-        for place in sorted(places):
-            entry = self.lore.entries[place]
-            if place not in self.fired and place not in self.failed and self._fires(entry):
-                new.append(entry)
+        for number in self.keys.fresh_hits():
+            self._take_up(self.lore.by_pattern.get(number, ()))
+        charge("lore", _STEPS_A_LOOK * len(self._open))
+        new = [entry for place in sorted(self._open) if self._fires(entry := self.lore.entries[place])]
         return sorted(new, key=lambda entry: self.timed.sticky(entry) is None) if self.timed.running else new
+
+    def _take_up(self, places: Iterable[int]) -> None:
+        """Look at these places from now on, at those that wait for a later recursion level only when it is reached."""
+        levels = self.lore.waiting
+        for place in places:
+            if place in self.fired or place in self.failed:
+                continue
+            level = levels.get(place, 0) if levels else 0
+            if level > self.level and self.timed.sticky(self.lore.entries[place]) is None:
+                self._held.setdefault(level, []).append(place)
+            else:
+                self._open.add(place)
 
     def _fires(self, entry: CompiledEntry) -> bool:
         reason = self._stopped(entry) or self._started(entry)
@@ -318,7 +332,7 @@ class _Scan:
             settings.use_group_scoring,
             self.given.double_removal,
         )
-        choose(new, [item.compiled for item in self.fired.values()], rules)
+        choose(new, self._taken, rules)
         self.budget.begin()
         seen = []
         for entry in new:
@@ -330,12 +344,16 @@ class _Scan:
                 continue
             item = self._activated(entry)
             seen.append(item)
-            tokens = self.budget.reached_by(item.content)
-            if tokens is not None and not entry.entry.ignore_budget:
+            if entry.entry.ignore_budget:
+                self.budget.add(item.content)
+            elif (tokens := self.budget.reached_by(item.content)) is not None:
                 self.budget.overflowed = True
                 self._lost(entry, Reason.BUDGET, {"tokens": tokens, "budget": self.given.budget})
                 continue
             self.fired[entry.place] = item
+            self._open.discard(entry.place)
+            if entry.entry.group:
+                self._taken[entry.entry.group] = entry
         return seen
 
     def _lucky(self, entry: CompiledEntry) -> bool:
@@ -347,6 +365,7 @@ class _Scan:
         if chance is not None and roll <= chance:
             return True
         self.failed.add(entry.place)
+        self._open.discard(entry.place)
         self._lost(entry, Reason.PROBABILITY, {"roll": roll, "probability": chance})
         return False
 

@@ -18,6 +18,7 @@ from innkeeper.lore.order import ScopedBook, scan_order
 from innkeeper.lore.patterns import KeyTest, Patterns, key_tests
 from innkeeper.lore.settings import LoreSettings
 from innkeeper.macros.silly import is_plain
+from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.memo import Memo
 
 __all__ = ["CompiledEntries", "CompiledEntry", "CompiledLore", "compile_lore", "selective"]
@@ -121,11 +122,22 @@ class CompiledLore:
     """Entries in scan order and what is needed to find which of them a text concerns.
 
     ``by_pattern`` has the places of entries by the numbers of their primary keys. ``always`` are the places of those that
-    each pass looks at, ``timed`` of those with timed effects. ``deepest`` is the largest scan depth of an entry's own, and
-    ``levels`` are the recursion levels that entries wait for, ascending.
+    each pass looks at, ``timed`` of those with timed effects, ``waiting`` has the recursion levels of those that wait for one.
+    ``deepest`` is the largest scan depth of an entry's own, and ``levels`` are the recursion levels, ascending.
     """
 
-    __slots__ = ("_ordered", "_places", "always", "by_pattern", "deepest", "entries", "index", "levels", "timed")
+    __slots__ = (
+        "_ordered",
+        "_places",
+        "always",
+        "by_pattern",
+        "deepest",
+        "entries",
+        "index",
+        "levels",
+        "timed",
+        "waiting",
+    )
 
     def __init__(self, ordered: list[tuple[str, LorebookEntry]], settings: LoreSettings) -> None:
         patterns = Patterns()
@@ -133,7 +145,8 @@ class CompiledLore:
         self.by_pattern: dict[int, list[int]] = {}
         self.always: list[int] = []
         self.timed: list[int] = []
-        self.deepest, levels = 0, set()
+        self.waiting: dict[int, int] = {}
+        self.deepest = 0
         for place, (_, entry) in enumerate(ordered):
             numbers, stands = self._keys(place, entry, patterns, settings)
             for number in numbers:
@@ -143,10 +156,10 @@ class CompiledLore:
             if entry.sticky or entry.cooldown:
                 self.timed.append(place)
             if entry.delay_until_recursion:
-                levels.add(entry.delay_until_recursion)
+                self.waiting[place] = entry.delay_until_recursion
             if entry.scan_depth and entry.scan_depth > self.deepest:
                 self.deepest = entry.scan_depth
-        self.levels = sorted(levels)
+        self.levels = sorted(set(self.waiting.values()))
         self.index = KeyIndex(patterns.done(unicode_words=settings.unicode_words))
         self._ordered = ordered
         self._places: dict[str, list[int]] = {}
@@ -183,20 +196,29 @@ def _is_free(entry: LorebookEntry) -> bool:
     return entry.enabled and not entry.constant and not filtered and not waits
 
 
-_COMPILED: Final[Memo[object, CompiledLore]] = Memo(items=32, size=256 * 1024 * 1024)
+_COMPILED: Final[Memo[object, tuple[CompiledLore, int]]] = Memo(items=32, size=256 * 1024 * 1024)
 _ENTRY_BYTES: Final = 4096
+_STEPS_AN_ENTRY: Final = 20
+_STEPS_A_KEY: Final = 10
 
 
 def compile_lore(books: Iterable[ScopedBook], settings: LoreSettings) -> CompiledLore:
-    """The compiled form of these books under these settings. Kept by the books' content."""
+    """The compiled form of these books under these settings. Kept by the books' content, and charged each time alike."""
     scoped = tuple(books)
     facts = (settings.case_sensitive, settings.match_whole_words, settings.character_strategy, settings.unicode_words)
     key = (tuple((item.name, item.scope, item.book.digest) for item in scoped), facts)
     known = _COMPILED.get(key)
     if known is not None:
-        return known
+        lore, work = known
+        charge("lore", work)
+        return lore
+    entries = [entry for item in scoped for entry in item.book.entries]
+    work = _STEPS_AN_ENTRY * len(entries)
+    work += _STEPS_A_KEY * sum([len(entry.keys) + len(entry.secondary_keys) for entry in entries])
+    charge("lore", work)
     lore = CompiledLore(scan_order(scoped, settings.character_strategy), settings)
-    return _COMPILED.put(key, lore, _ENTRY_BYTES * len(lore.entries))
+    size = lore.index.size + sum([_ENTRY_BYTES + 4 * len(entry.content) for entry in entries])
+    return _COMPILED.put(key, (lore, work + lore.index.work), size)[0]
 
 
 def selective(entry: LorebookEntry) -> SelectiveLogic | None:

@@ -7,12 +7,14 @@ expressions and explanations are searched for one by one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from innkeeper.content.entry import SelectiveLogic
 from innkeeper.lore.compiled import CompiledEntry, CompiledLore, selective
 from innkeeper.lore.matcher import Pattern, ScanText, Window, first_place
 from innkeeper.lore.patterns import KeyTest, key_tests, pattern_of
 from innkeeper.lore.settings import MAX_SCAN_DEPTH, LoreSettings
+from innkeeper.prompt.allowance import charge
 from innkeeper.text.jsregex import RegexRunner
 
 __all__ = ["KeySearch"]
@@ -44,14 +46,15 @@ class KeySearch:
         self._regex = RegexRunner(report)
         self._recursion = True
         self._windows: dict[tuple[int | None, tuple[str, ...]], Window] = {}
-        self._hits: dict[int, frozenset[int]] = {}
         self._chat_hits: dict[int, frozenset[int]] = {}
+        self._still_hits: dict[tuple[int, tuple[str, ...]], frozenset[int]] = {}
+        self._spread_hits: set[int] = set()
+        self._spread_read = self._spread_told = self._deepest_told = 0
 
     def begin(self, *, recursion: bool) -> None:
         """Begin a pass, in which ``recursion`` text is looked at or not."""
         self._recursion = recursion
         self._windows.clear()
-        self._hits.clear()
 
     @property
     def depth(self) -> int:
@@ -67,14 +70,20 @@ class KeySearch:
             window = self._windows[key] = Window(min(depth, MAX_SCAN_DEPTH), entry.sources, self._recursion)
         return window
 
-    def widest_hits(self) -> frozenset[int]:
-        """The patterns in everything any entry could see: a superset of each entry's own.
+    def fresh_hits(self) -> set[int]:
+        """The patterns in what any entry can see since the last call: a superset of what each entry sees of it.
 
-        Entries none of whose patterns is in here need no look, which is what makes a scan of thousands of entries cheap.
+        Entries none of whose patterns has ever been in here need no look, which is what makes a scan of thousands cheap.
         """
+        fresh: set[int] = set()
         deepest = max(self.depth, self.lore.deepest)
-        everything = Window(deepest, tuple(self.text.sources.texts), recursion=True)
-        return self._hits_of(everything)
+        if deepest > self._deepest_told:
+            self._deepest_told = deepest
+            fresh |= self._hits_beside_recursion(Window(deepest, tuple(self.text.sources.texts)))
+        for text in self.text.recursion[self._spread_told :]:
+            fresh |= self.lore.index.hits(text)
+        self._spread_told = len(self.text.recursion)
+        return fresh
 
     def has(self, test: KeyTest, entry: CompiledEntry, window: Window) -> bool:
         """Whether one key, its macros expanded anew, is in the window."""
@@ -89,12 +98,17 @@ class KeySearch:
     def matches(self, test: KeyTest, entry: CompiledEntry, window: Window) -> bool:
         """Whether one key, as it is written, is in the window."""
         if test.number is not None:
-            return test.number in self._window_hits(window)
+            return self._holds(window, test.number)
         if test.regex is not None and (test.checked or self._regex.valid(test.regex)):
-            possible = test.literal is None or test.literal in self._window_hits(window)
+            possible = test.literal is None or self._holds(window, test.literal)
             return possible and self._regex.matches(test.regex, self.text.joined(window))
-        pattern = self._pattern(test.text, entry)
-        return any(first_place(pattern, part) is not None for part in self.text.parts(window))
+        return self._is_in(window, self._pattern(test.text, entry))
+
+    def _is_in(self, window: Window, pattern: Pattern) -> bool:
+        """Whether a pattern without a number is in the window."""
+        parts = self.text.parts(window)
+        charge("lore", 1 + sum(map(len, parts)) // _CHARACTERS_A_STEP)
+        return any(first_place(pattern, part) is not None for part in parts)
 
     def agrees(self, entry: CompiledEntry, window: Window) -> bool:
         """Whether the secondary keys let the entry pass. Empty ones never match (`sillytavern.md` 25)."""
@@ -135,7 +149,7 @@ class KeySearch:
         if key == test.text:
             return self.matches(test, entry, window)
         pattern = Pattern(key if entry.exact_case else key.lower(), entry.exact_case)
-        return any(first_place(pattern, part) is not None for part in self.text.parts(window))
+        return self._is_in(window, pattern)
 
     def locate(self, key: str, entry: CompiledEntry, window: Window) -> tuple[str, tuple[int, int] | None]:
         """Where in the window a key is first found: the part, in words, and the span in it, where it can be told."""
@@ -150,20 +164,39 @@ class KeySearch:
         words = self.settings.unicode_words
         return pattern_of(text.strip(), exact_case=entry.exact_case, whole_words=entry.whole_words, unicode_words=words)
 
-    def _window_hits(self, window: Window) -> frozenset[int]:
-        """The patterns found in a window, worked out once a pass. Windows are kept, so their identity names them."""
-        hits = self._hits.get(id(window))
+    def _holds(self, window: Window, number: int) -> bool:
+        """Whether a numbered pattern is in the window."""
+        if window.depth <= 0:
+            return False
+        return number in self._hits_beside_recursion(window) or (
+            window.recursion and number in self._hits_of_recursion()
+        )
+
+    def _hits_of_recursion(self) -> set[int]:
+        """The patterns in the text of entries that fired, each text read once."""
+        for text in self.text.recursion[self._spread_read :]:
+            self._spread_hits |= self.lore.index.hits(text)
+        self._spread_read = len(self.text.recursion)
+        return self._spread_hits
+
+    def _hits_beside_recursion(self, window: Window) -> frozenset[int]:
+        """The patterns in everything else a window shows, which is the same in each pass."""
+        key = (window.depth, window.sources)
+        hits = self._still_hits.get(key)
         if hits is None:
-            hits = self._hits[id(window)] = self._hits_of(window)
+            texts = self.text.beside(Window(window.depth, window.sources))
+            hits = self._hits_of_chat(window.depth).union(*map(self.lore.index.hits, texts))
+            self._still_hits[key] = hits
         return hits
 
-    def _hits_of(self, window: Window) -> frozenset[int]:
-        """The patterns found in a window. The chat's part of it is the same in each pass."""
-        if window.depth <= 0:
-            return frozenset()
-        search = self.lore.index.hits
-        chat = self._chat_hits.get(window.depth)
-        if chat is None:
-            chat = frozenset().union(*map(search, self.text.messages[: window.depth]))
-            self._chat_hits[window.depth] = chat
-        return chat.union(*map(search, self.text.beside(window)))
+    def _hits_of_chat(self, depth: int) -> frozenset[int]:
+        hits = self._chat_hits.get(depth)
+        if hits is None:
+            shallower = self._chat_hits.get(depth - 1)
+            first, hits = (0, frozenset()) if shallower is None else (depth - 1, shallower)
+            hits = hits.union(*map(self.lore.index.hits, self.text.messages[first:depth]))
+            self._chat_hits[depth] = hits
+        return hits
+
+
+_CHARACTERS_A_STEP: Final = 32

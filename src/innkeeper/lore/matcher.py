@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import count
 from sys import getsizeof
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from innkeeper.lore.settings import MAX_MEMO_BYTES, MAX_MEMO_TEXTS
+from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.memo import Memo
 from innkeeper.text.automaton import Automaton, is_unspaced
 
@@ -130,7 +132,8 @@ class ScanText:
         self.messages = tuple(messages)
         self.sources = sources
         self.recursion: list[str] = []
-        self._joined: dict[tuple[Window, int], str] = {}
+        self._joined: dict[Window, str] = {}
+        self._joined_with = 0
 
     def parts(self, window: Window) -> list[str]:
         """The texts a window shows, in order."""
@@ -144,10 +147,13 @@ class ScanText:
 
     def joined(self, window: Window) -> str:
         """The window as one text."""
-        key = (window, len(self.recursion))
-        if key not in self._joined:
-            self._joined[key] = MARK + ("\n" + MARK).join(self.parts(window))
-        return self._joined[key]
+        if self._joined_with != len(self.recursion):
+            self._joined.clear()
+            self._joined_with = len(self.recursion)
+        if window not in self._joined:
+            self._joined[window] = MARK + ("\n" + MARK).join(self.parts(window))
+            charge("lore", 1 + len(self._joined[window]) // _CHARACTERS_A_STEP)
+        return self._joined[window]
 
     def place(self, window: Window, index: int) -> str:
         """What part ``index`` of a window is, in words for explanations."""
@@ -175,22 +181,36 @@ class Pattern(msgspec.Struct, frozen=True, gc=False):
     """Whether letters beyond ASCII belong to words (see `_in_word`)."""
 
 
+_HITS: Final[Memo[tuple[int, str], frozenset[int]]] = Memo(items=MAX_MEMO_TEXTS, size=MAX_MEMO_BYTES)
+"""The patterns in a text, by the number of the index; one store for all, so that many books take no more than one."""
+
+_NUMBERS: Final = count()
+_SIZE_OF_A_PATTERN: Final = 200
+_CHARACTERS_A_STEP: Final = 32
+_STEPS_AN_OCCURRENCE: Final = 3
+
+
 class KeyIndex:
     """An automaton over patterns. `hits` gives the numbers of the patterns a text contains.
 
     Each text is searched once and its hits are kept, so a scan costs what is new in the chat.
     """
 
-    __slots__ = ("_exact", "_folded", "_memo", "patterns")
+    __slots__ = ("_exact", "_folded", "_number", "patterns", "size", "work")
 
     def __init__(self, patterns: Sequence[Pattern]) -> None:
         self.patterns = tuple(patterns)
         self._folded, self._exact = (self._numbered(exact=exact) for exact in (False, True))
-        self._memo: Memo[str, frozenset[int]] = Memo(items=MAX_MEMO_TEXTS, size=MAX_MEMO_BYTES)
+        self.work = self._folded[1].work + self._exact[1].work
+        """Steps that making it takes: for who keeps it, and charges each build alike."""
+        self.size = self._folded[1].size + self._exact[1].size + _SIZE_OF_A_PATTERN * len(self.patterns)
+        """Bytes that it stands for in memory, about."""
+        self._number = next(_NUMBERS)
 
     def hits(self, text: str) -> frozenset[int]:
         """The numbers of the patterns found in ``text``."""
-        known = self._memo.get(text)
+        charge("lore", 1 + len(text) // _CHARACTERS_A_STEP)
+        known = _HITS.get((self._number, text))
         if known is not None:
             return known
         found = frozenset(
@@ -200,7 +220,7 @@ class KeyIndex:
                 for index in automaton.contained(searched)
             ]
         )
-        return self._memo.put(text, found, getsizeof(text) + getsizeof(found))
+        return _HITS.put((self._number, text), found, getsizeof(text) + getsizeof(found))
 
     def _numbered(self, *, exact: bool) -> tuple[list[int], Automaton]:
         """The numbers of the patterns that are searched as written or in lower case, with the automaton over their texts."""
@@ -244,5 +264,6 @@ def _first(pattern: Pattern, text: str) -> tuple[int, int] | None:
         end = start + len(pattern.text)
         if border is None or border(text, start, end):
             return start, end
+        charge("lore", _STEPS_AN_OCCURRENCE)
         start = text.find(pattern.text, start + 1)
     return None

@@ -10,6 +10,7 @@ import msgspec
 from innkeeper.content.entry import LorebookEntry
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.lore.settings import InsertionStrategy
+from innkeeper.prompt.allowance import charge
 
 __all__ = ["LoreScope", "ScopedBook", "descending", "scan_order"]
 
@@ -66,6 +67,7 @@ def descending(items: Iterable[T], entry_of: Callable[[T], LorebookEntry]) -> li
     done: list[tuple[T, float | None]] = []
     for item, order in zip(listed, orders, strict=True):
         low, high = 0, len(done)
+        charge("lore", _STEPS_AN_INSERTION + len(done) // _MOVED_A_STEP)
         while low < high:
             middle = (low + high) // 2
             other = done[middle][1]
@@ -85,3 +87,5 @@ def _order_of(entry: LorebookEntry) -> float | None:
 
 
 _MISSING: Final = object()
+_STEPS_AN_INSERTION: Final = 20
+_MOVED_A_STEP: Final = 500

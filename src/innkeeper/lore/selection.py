@@ -9,14 +9,16 @@ the counter knows from the turn before. Only a part with an open end is counted 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 import msgspec
 
 from innkeeper.lore.compiled import CompiledEntry
 from innkeeper.lore.timed import TimedEffects
 from innkeeper.lore.verdict import Reason
+from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.determinism import Stream
 
 __all__ = ["GroupRules", "LoreBudget", "choose"]
@@ -35,65 +37,80 @@ class GroupRules(msgspec.Struct, frozen=True):
     scoring: bool = False
     double_removal: bool = True
 
+    def asks_score(self, entry: CompiledEntry) -> bool:
+        """Whether the entry must have the best score of its group."""
+        own = entry.entry.use_group_scoring
+        return self.scoring if own is None else own
 
-def choose(new: list[CompiledEntry], fired: Iterable[CompiledEntry], rules: GroupRules) -> None:
-    """Remove from ``new`` (in scan order) all but the winner of each group. ``fired`` are those of earlier passes."""
+
+def choose(new: list[CompiledEntry], taken: Mapping[str, CompiledEntry], rules: GroupRules) -> None:
+    """Remove from ``new`` (in scan order) all but the winner of each group. ``taken``: groups from which one fired before."""
     groups: dict[str, list[CompiledEntry]] = {}
     for entry in new:
         for name in entry.entry.groups if entry.entry.group else ():
             groups.setdefault(name, []).append(entry)
     if not groups:
         return
-    sticky = _keep_sticky(groups, new, rules)
-    _leave_cooling(groups, new, rules)
-    _keep_best_scores(groups, new, rules)
-    taken = {entry.entry.group: entry for entry in fired if entry.entry.group}
+    charge("lore", _STEPS_A_MEMBER * sum(map(len, groups.values())))
+    staying = {id(entry): entry for entry in new}
+    sticky = _keep_sticky(groups, staying, rules)
+    _leave_cooling(groups, staying, rules)
+    _keep_best_scores(groups, staying, rules)
     for name, members in groups.items():
         if name in sticky:
             continue
         if name in taken:
             for member in members:
-                _remove(new, member, rules, Reason.GROUP_TAKEN, group=name, winner=_title(taken[name]))
+                _remove(staying, member, rules, Reason.GROUP_TAKEN, group=name, winner=_title(taken[name]))
         elif len(members) > 1:
-            _keep_winner(name, members, new, rules)
+            _keep_winner(name, members, staying, rules)
+    new[:] = staying.values()
 
 
-def _keep_sticky(groups: dict[str, list[CompiledEntry]], new: list[CompiledEntry], rules: GroupRules) -> set[str]:
+_STEPS_A_MEMBER: Final = 20
+
+_Staying = dict[int, CompiledEntry]
+"""The new entries that are not removed yet, in order, each by its identity."""
+
+
+def _keep_sticky(groups: dict[str, list[CompiledEntry]], staying: _Staying, rules: GroupRules) -> set[str]:
     held = set()
     for name, members in groups.items():
         if not any(rules.timed.sticky(member) for member in members):
             continue
         held.add(name)
-        for member in [m for m in members if not rules.timed.sticky(m)]:
-            members.remove(member)
-            _remove(new, member, rules, Reason.GROUP_STICKY, group=name)
+        for member in _parted(members, lambda m: rules.timed.sticky(m) is not None):
+            _remove(staying, member, rules, Reason.GROUP_STICKY, group=name)
     return held
 
 
-def _leave_cooling(groups: dict[str, list[CompiledEntry]], new: list[CompiledEntry], rules: GroupRules) -> None:
+def _leave_cooling(groups: dict[str, list[CompiledEntry]], staying: _Staying, rules: GroupRules) -> None:
     """In a group a cooldown counts even while its entry is sticky."""
     for members in groups.values():
-        for member in [member for member in members if rules.timed.cooldown(member)]:
-            members.remove(member)
+        for member in _parted(members, lambda m: rules.timed.cooldown(m) is None):
             cooldown = rules.timed.cooldown(member)
-            _remove(new, member, rules, Reason.COOLDOWN, until=cooldown.end if cooldown else None)
+            _remove(staying, member, rules, Reason.COOLDOWN, until=cooldown.end if cooldown else None)
 
 
-def _keep_best_scores(groups: dict[str, list[CompiledEntry]], new: list[CompiledEntry], rules: GroupRules) -> None:
+def _keep_best_scores(groups: dict[str, list[CompiledEntry]], staying: _Staying, rules: GroupRules) -> None:
     for name, members in groups.items():
-        asked = [
-            m for m in members if (rules.scoring if m.entry.use_group_scoring is None else m.entry.use_group_scoring)
-        ]
-        if not asked:  # also where nobody is left
+        if not any(rules.asks_score(member) for member in members):  # also where nobody is left
             continue
         scores = {id(member): rules.score(member) for member in members}
         best = max(scores.values())
-        for member in [m for m in asked if scores[id(m)] < best]:
-            members.remove(member)
-            _remove(new, member, rules, Reason.GROUP_SCORE, group=name, score=scores[id(member)], best=best)
+        for member in _parted(members, lambda m: not rules.asks_score(m) or scores[id(m)] >= best):  # noqa: B023
+            _remove(staying, member, rules, Reason.GROUP_SCORE, group=name, score=scores[id(member)], best=best)
 
 
-def _keep_winner(name: str, members: list[CompiledEntry], new: list[CompiledEntry], rules: GroupRules) -> None:
+def _parted(members: list[CompiledEntry], keeps: Callable[[CompiledEntry], bool]) -> list[CompiledEntry]:
+    """Leave in ``members`` those that a rule keeps; the others."""
+    others = [member for member in members if not keeps(member)]
+    if others:
+        members[:] = [member for member in members if keeps(member)]
+    return others
+
+
+def _keep_winner(name: str, members: list[CompiledEntry], staying: _Staying, rules: GroupRules) -> None:
     overriding = [member for member in members if member.entry.group_override]
     if overriding:
         winner, how = max(overriding, key=lambda m: (m.entry.order or 0, -m.place)), "group override"
@@ -101,7 +118,7 @@ def _keep_winner(name: str, members: list[CompiledEntry], new: list[CompiledEntr
         winner, how = _drawn(members, rules.random)
     for member in members:
         if member is not winner:
-            _remove(new, member, rules, Reason.GROUP_LOST, group=name, winner=_title(winner), how=how)
+            _remove(staying, member, rules, Reason.GROUP_LOST, group=name, winner=_title(winner), how=how)
 
 
 def _drawn(members: list[CompiledEntry], random: Stream) -> tuple[CompiledEntry, str]:
@@ -115,13 +132,11 @@ def _drawn(members: list[CompiledEntry], random: Stream) -> tuple[CompiledEntry,
     return members[-1], f"drew {roll:.2f} of {total:g}"
 
 
-def _remove(new: list[CompiledEntry], member: CompiledEntry, rules: GroupRules, reason: Reason, **facts: Any) -> None:
-    index = next((i for i, entry in enumerate(new) if entry is member), None)
-    if index is not None:
-        del new[index]
+def _remove(staying: _Staying, member: CompiledEntry, rules: GroupRules, reason: Reason, **facts: Any) -> None:
+    if staying.pop(id(member), None) is not None:
         rules.lost(member, reason, facts)
-    elif new and rules.double_removal:
-        rules.lost(new.pop(), Reason.GROUP_QUIRK, facts)
+    elif staying and rules.double_removal:
+        rules.lost(staying.popitem()[1], Reason.GROUP_QUIRK, facts)
 
 
 def _title(entry: CompiledEntry) -> str:
@@ -135,7 +150,7 @@ class LoreBudget:
     text (``overhead``); ``None`` when a tokenizer does not add up. ``overflowed`` is for the scan to set.
     """
 
-    __slots__ = ("_counters", "_earlier", "_earlier_bytes", "_earlier_tokens", "_pass", "overflowed", "tokens")
+    __slots__ = ("_counters", "_earlier", "_earlier_bytes", "_pass", "overflowed", "tokens")
 
     def __init__(
         self, tokens: int, count: Callable[[str], int], part: Callable[[str], int] | None = None, overhead: int = 0
@@ -143,32 +158,31 @@ class LoreBudget:
         self.tokens = tokens
         self.overflowed = False
         self._counters = count, part, overhead
-        self._earlier: list[str] = []
+        self._earlier = _JoinedText(*self._counters)
         self._earlier_bytes = 0
         self.begin()
 
     def begin(self) -> None:
         """Begin a pass: nothing of it has been counted, only what earlier passes gave to recursion."""
         self._pass = _JoinedText(*self._counters)
-        self._earlier_tokens: int | None = None
 
     def spread(self, texts: Sequence[str]) -> None:
         """Texts that are scanned from the next pass on count there too, the newest first."""
-        self._earlier[:0] = texts
-        self._earlier_bytes += sum([_bytes_of(text) + 1 for text in texts])
+        for text in reversed(texts):
+            self._earlier.prepend(f"{text}\n")
+            self._earlier_bytes += _bytes_of(text) + 1
+
+    def add(self, text: str) -> None:
+        """Add the text of an entry to the pass."""
+        self._pass.append(f"{text}\n")
 
     def reached_by(self, text: str) -> int | None:
         """Add the text of an entry to the pass; the tokens so far if they reach the budget, else ``None``."""
-        self._pass.append(f"{text}\n")
-        earlier = self._counters[2] + self._earlier_bytes + 1 if self._earlier else 0
+        self.add(text)
+        earlier = self._counters[2] + self._earlier_bytes + 1 if self._earlier_bytes else 0
         if earlier + self._pass.most() < self.tokens:
             return None
-        if self._earlier_tokens is None:
-            joined = _JoinedText(*self._counters)
-            for given in self._earlier:
-                joined.append(f"{given}\n")
-            self._earlier_tokens = joined.tokens()
-        tokens = self._earlier_tokens + self._pass.tokens()
+        tokens = self._earlier.tokens() + self._pass.tokens()
         return tokens if tokens >= self.tokens else None
 
 
@@ -177,40 +191,58 @@ def _bytes_of(text: str) -> int:
 
 
 class _JoinedText:
-    """A growing text and its tokens. ``closed`` are parts that nothing can join any more; the rest is open at its end."""
+    """A text that grows at its end, or at its front, and its tokens: of parts that are closed, and of one that is open there.
 
-    __slots__ = ("_bytes", "_closed", "_count", "_end", "_open", "_overhead", "_part", "_tokens")
+    A part is closed where nothing that is added can join it any more. It is counted once, when the tokens are asked for.
+    """
+
+    __slots__ = ("_bytes", "_closed", "_count", "_open", "_open_tokens", "_overhead", "_part", "_tokens")
 
     def __init__(self, count: Callable[[str], int], part: Callable[[str], int] | None, overhead: int) -> None:
         self._count, self._part, self._overhead = count, part, overhead
         self._bytes = self._tokens = 0
         self._closed: list[str] = []
-        self._open: list[str] = []
-        self._end: int | None = None
+        self._open: deque[str] = deque()
+        self._open_tokens: int | None = None
         """The tokens of the open part, where it has been counted as it is."""
 
     def append(self, text: str) -> None:
         self._bytes += _bytes_of(text)
-        last = self._open[-1] if self._open else ""
-        if text[:1].isalnum() and last[-2:-1].strip() and last.endswith("\n") and self._part is not None:
-            if self._end is None:
-                self._closed.append("".join(self._open))
-            self._tokens += self._end or 0
-            self._open = []
+        if self._open and self._parts(self._open[-1], text):
+            self._close()
         self._open.append(text)
-        self._end = None
+        self._open_tokens = None
+
+    def prepend(self, text: str) -> None:
+        self._bytes += _bytes_of(text)
+        if self._open and self._parts(text, self._open[0]):
+            self._close()
+        self._open.appendleft(text)
+        self._open_tokens = None
+
+    def _parts(self, one: str, other: str) -> bool:
+        """Whether the tokens of two texts, one behind the other, add up."""
+        return bool(other[:1].isalnum() and one[-2:-1].strip() and one.endswith("\n") and self._part is not None)
+
+    def _close(self) -> None:
+        if self._open_tokens is None:
+            self._closed.append("".join(self._open))
+        self._tokens += self._open_tokens or 0
+        self._open.clear()
 
     def most(self) -> int:
         """No fewer than the tokens; quick."""
         return self._overhead + self._bytes + 1 if self._bytes else 0
 
     def tokens(self) -> int:
-        if self._part is None:
-            return self._count("".join(self._open)) if self._open else 0
         if not self._open:
             return 0
+        if self._part is None:
+            if self._open_tokens is None:
+                self._open_tokens = self._count("".join(self._open))
+            return self._open_tokens
         self._tokens += sum(map(self._part, self._closed))
         self._closed.clear()
-        if self._end is None:
-            self._end = self._part("".join(self._open))
-        return self._overhead + self._tokens + self._end
+        if self._open_tokens is None:
+            self._open_tokens = self._part("".join(self._open))
+        return self._overhead + self._tokens + self._open_tokens

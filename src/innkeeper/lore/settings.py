@@ -14,16 +14,16 @@ from innkeeper.prompt.once import convert
 __all__ = ["MAX_LOOPS", "MAX_MEMO_BYTES", "MAX_MEMO_TEXTS", "MAX_SCAN_DEPTH", "InsertionStrategy", "LoreSettings"]
 
 MAX_SCAN_DEPTH: Final = 1000
-"""How many messages a scan may look back."""
+"""Messages a scan may look back; what is older is not searched, and that is no error."""
 
 MAX_LOOPS: Final = 1000
-"""How many passes one scan may take, whatever the settings."""
+"""Passes that one scan may take, whatever the settings; then it ends with what has fired, which is no error."""
 
-MAX_MEMO_BYTES: Final = 16 * 1024 * 1024
-"""How many bytes of texts, with what was found in them, one matcher remembers."""
+MAX_MEMO_BYTES: Final = 32 * 1024 * 1024
+"""Bytes of texts, with what was found in them, that all compiled books together remember; never an error."""
 
-MAX_MEMO_TEXTS: Final = 8192
-"""How many texts a compiled set of books remembers the hits of."""
+MAX_MEMO_TEXTS: Final = 32_768
+"""Texts of which all compiled books together remember what was found in them; never an error."""
 
 
 class InsertionStrategy(IntEnum):
