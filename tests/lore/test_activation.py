@@ -280,6 +280,6 @@ def test_entries_that_wait_are_looked_at_when_their_level_is_reached() -> None:
         result = run(
             entries, "key", settings=LoreSettings(depth=5, recursive=True, max_recursion_steps=300), budget=9999
         )
-    assert [item.uid for item in result.activated] == list(range(299))
+    assert {item.uid for item in result.activated} == set(range(151))
     assert verdict(result, 599).reason is Reason.RECURSION_LEVEL
     assert allowance.spent["lore"] < 100 * len(entries)
