@@ -87,3 +87,19 @@ def test_no_step_changes_what_another_made() -> None:
     assert scenes[0] is scenes[1]
     with pytest.raises(AttributeError):
         scenes[0].expand.env = scenes[1].expand.env  # type: ignore[misc]
+
+
+def test_continue() -> None:
+    """The message goes to the end with a nudge behind it, or alone as a prefill."""
+    nudged = contents(build(history=turns("a", "b"), generation="continue", preset={"continue_nudge_prompt": "GO"}))
+    assert nudged[-2:] == ["b", "GO"]
+    preset = {"continue_prefill": True, "continue_nudge_prompt": "GO"}
+    assert contents(build(history=turns("a", "b"), generation="continue", preset=preset))[-1] == "b"
+
+
+def test_impersonate_and_quiet() -> None:
+    """Their prompts stand last."""
+    preset = {"impersonation_prompt": "Write as {{user}}."}
+    assert contents(build(history=turns("a", "b"), generation="impersonate", preset=preset))[-1] == "Write as Sam."
+    quiet = {"generation": {"quiet_prompt": "Sum up."}}
+    assert contents(build(history=turns("a", "b"), generation="quiet", settings=quiet))[-1] == "Sum up."

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from innkeeper.prompt import FrozenDict, Message
-from tests.taverns.silly.builds import build, card, contents, turns
+from tests.taverns.silly.builds import build, card, contents
 
 MEMBERS = [
     {"card": {"name": name, "description": "{{char}} is here.", "personality": f"kind {name}"}}
@@ -77,50 +74,3 @@ def test_newlines_collapse() -> None:
     own = card(description="a\n\n\nb")
     assert "a\nb" in contents(build(character=own, message="hi", settings=power))
     assert "a\n\n\nb" in contents(build(character=own, message="hi"))
-
-
-@pytest.mark.parametrize(
-    ("fields", "sent"),
-    [
-        ({"message": "c"}, ["a", "b", "c"]),
-        ({"generation": "regenerate"}, ["a"]),
-        ({"generation": "swipe"}, ["a"]),
-        ({"preset": {"send_if_empty": "go on"}}, ["a", "b", "go on"]),
-    ],
-    ids=["new input", "regenerate", "swipe", "send if empty"],
-)
-def test_what_is_sent(fields: dict[str, Any], sent: list[str]) -> None:
-    """The chat's own lines at the end of the prompt."""
-    assert contents(build(history=turns("a", "b"), **fields))[-len(sent) :] == sent
-
-
-def test_a_swipe_is_still_seen_by_macros() -> None:
-    """It is only left out of the prompt; a reply to regenerate is gone."""
-    prompts = [{"identifier": "main", "content": "{{lastMessage}}", "system_prompt": True}]
-    for generation, last in (("swipe", "b"), ("regenerate", "a")):
-        plan = build(history=turns("a", "b"), generation=generation, preset={"prompts": prompts})
-        assert contents(plan)[0] == last
-
-
-def test_hidden_lines() -> None:
-    """They are in no prompt and do not count for depths."""
-    hidden = Message("user", "secret", metadata=FrozenDict(hidden=True))
-    given = {"id": "x", "content": "X", "position": "chat", "depth": 1}
-    texts = contents(build(history=[*turns("a"), hidden, Message("assistant", "b")], injections=[given]))
-    assert texts[-3:] == ["a", "X", "b"]
-
-
-def test_continue() -> None:
-    """The message goes to the end with a nudge behind it, or alone as a prefill."""
-    nudged = contents(build(history=turns("a", "b"), generation="continue", preset={"continue_nudge_prompt": "GO"}))
-    assert nudged[-2:] == ["b", "GO"]
-    preset = {"continue_prefill": True, "continue_nudge_prompt": "GO"}
-    assert contents(build(history=turns("a", "b"), generation="continue", preset=preset))[-1] == "b"
-
-
-def test_impersonate_and_quiet() -> None:
-    """Their prompts stand last."""
-    preset = {"impersonation_prompt": "Write as {{user}}."}
-    assert contents(build(history=turns("a", "b"), generation="impersonate", preset=preset))[-1] == "Write as Sam."
-    quiet = {"generation": {"quiet_prompt": "Sum up."}}
-    assert contents(build(history=turns("a", "b"), generation="quiet", settings=quiet))[-1] == "Sum up."

@@ -1,0 +1,41 @@
+"""The chat as a generation finds it: new input, replies taken away, hidden lines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from innkeeper.prompt import FrozenDict, Message
+from tests.taverns.silly.builds import build, contents, turns
+
+
+@pytest.mark.parametrize(
+    ("fields", "sent"),
+    [
+        ({"message": "c"}, ["a", "b", "c"]),
+        ({"generation": "regenerate"}, ["a"]),
+        ({"generation": "swipe"}, ["a"]),
+        ({"preset": {"send_if_empty": "go on"}}, ["a", "b", "go on"]),
+    ],
+    ids=["new input", "regenerate", "swipe", "send if empty"],
+)
+def test_what_is_sent(fields: dict[str, Any], sent: list[str]) -> None:
+    """The chat's own lines at the end of the prompt."""
+    assert contents(build(history=turns("a", "b"), **fields))[-len(sent) :] == sent
+
+
+def test_a_swipe_is_still_seen_by_macros() -> None:
+    """It is only left out of the prompt; a reply to regenerate is gone."""
+    prompts = [{"identifier": "main", "content": "{{lastMessage}}", "system_prompt": True}]
+    for generation, last in (("swipe", "b"), ("regenerate", "a")):
+        plan = build(history=turns("a", "b"), generation=generation, preset={"prompts": prompts})
+        assert contents(plan)[0] == last
+
+
+def test_hidden_lines() -> None:
+    """They are in no prompt and do not count for depths."""
+    hidden = Message("user", "secret", metadata=FrozenDict(hidden=True))
+    given = {"id": "x", "content": "X", "position": "chat", "depth": 1}
+    texts = contents(build(history=[*turns("a"), hidden, Message("assistant", "b")], injections=[given]))
+    assert texts[-3:] == ["a", "X", "b"]
