@@ -1,7 +1,8 @@
 """UserFolder: one user's files of a SillyTavern install, read-only and by names that cannot lead out of the folder.
 
 Names of files come from cards, settings and chats, which nobody has vetted: a name is one part of a path, and what a link
-leads to has to be below the folder as well. Keys (``secrets.json``) are never opened.
+leads to has to be below the folder as well. Keys (``secrets.json``) are never opened. `user_folder` finds the folder of a user
+in an install; `mapping_of`, `list_of` and `text_of` read what nobody has vetted as what it should be.
 """
 
 from __future__ import annotations
@@ -21,23 +22,6 @@ from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.prompt.text import shorten
 
 __all__ = ["SETTINGS", "UserFolder", "list_of", "mapping_of", "text_of", "user_folder"]
-
-
-def mapping_of(value: Any, *path: str) -> Mapping[str, Any]:
-    """The object at a path of objects; an empty one where there is none."""
-    for key in path:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value if isinstance(value, Mapping) else {}
-
-
-def list_of(value: Any) -> list[Any]:
-    """A list, or an empty one."""
-    return value if isinstance(value, list) else []
-
-
-def text_of(value: Any) -> str:
-    """A text, or an empty one."""
-    return value if isinstance(value, str) else ""
 
 
 SETTINGS: Final = "settings.json"
@@ -217,3 +201,20 @@ def _which(named: Mapping[str, Path]) -> str:
     return (
         "a user's folder has settings.json, characters and chats: data/default-user, or data, or the install's folder"
     )
+
+
+def mapping_of(value: Any, *path: str) -> Mapping[str, Any]:
+    """The object at a path of objects; an empty one where there is none."""
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value if isinstance(value, Mapping) else {}
+
+
+def list_of(value: Any) -> list[Any]:
+    """A list, or an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def text_of(value: Any) -> str:
+    """A text, or an empty one."""
+    return value if isinstance(value, str) else ""

@@ -1,7 +1,8 @@
 """Install: a SillyTavern user's folder, and the request for what SillyTavern would send next from it.
 
 The folder is only read. A `Prepared` holds the request for a character or a group and a chat, the chat as a value, and
-notes of what the files hold that is not carried along.
+notes of what the files hold that is not carried along. Each part of a request has a module of its own here: what is selected,
+the chat, the persona, the lorebooks, the group's members; `data_bank` is the files that extensions search.
 """
 
 from __future__ import annotations
@@ -42,37 +43,6 @@ if TYPE_CHECKING:
 __all__ = ["Contents", "Install", "Prepared", "data_bank"]
 
 
-def data_bank(
-    folder: UserFolder, selected: Selected, metadata: Mapping[str, Any], card: CardFile | None
-) -> dict[str, Any]:
-    """The setting ``attachments``, each file with its text; nothing where the vector storage does not search files.
-
-    Those of all chats come first, then the chat's, then the character's, without those that are switched off.
-    """
-    if "vectors" in selected.disabled or not mapping_of(selected.extensions, "vectors").get("enabled_files"):
-        return {}
-    off = set(map(text_of, list_of(selected.extensions.get("disabled_attachments"))))
-    files = [file for file in _listed(selected, metadata, card) if text_of(file.get("url")) not in off]
-    return (
-        {"attachments": [{**file, "text": _text(folder, text_of(file.get("url")))} for file in files]} if files else {}
-    )
-
-
-def _listed(selected: Selected, metadata: Mapping[str, Any], card: CardFile | None) -> Iterator[Mapping[str, Any]]:
-    of_character = mapping_of(selected.extensions, "character_attachments").get(card.avatar) if card else None
-    for files in (selected.extensions.get("attachments"), metadata.get("attachments"), of_character):
-        yield from filter(None, map(mapping_of, list_of(files)))
-
-
-def _text(folder: UserFolder, url: str) -> str | None:
-    """The text behind an address such as ``/user/files/NAME``; ``None`` where there is none."""
-    data = folder.media(url)
-    return None if data is None else data.decode("utf-8-sig", errors="replace")
-
-
-_SHOWN: Final = 30
-
-
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     """A request, its ``chat``, where that is or would be in the folder (``chat_file``), and what is to be said of the files."""
 
@@ -106,6 +76,10 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
 
     characters: Mapping[str, tuple[str, tuple[str, ...]]]
     groups: Mapping[str, tuple[str, tuple[str, ...]]]
+
+
+_SHOWN: Final = 30
+"""How many names an error lists."""
 
 
 def _choices(folder: UserFolder) -> str:
@@ -294,3 +268,31 @@ def _prepared(
         notes=(*folder.notes, *notes),
         media=folder.media,
     )
+
+
+def data_bank(
+    folder: UserFolder, selected: Selected, metadata: Mapping[str, Any], card: CardFile | None
+) -> dict[str, Any]:
+    """The setting ``attachments``, each file with its text; nothing where the vector storage does not search files.
+
+    Those of all chats come first, then the chat's, then the character's, without those that are switched off.
+    """
+    if "vectors" in selected.disabled or not mapping_of(selected.extensions, "vectors").get("enabled_files"):
+        return {}
+    off = set(map(text_of, list_of(selected.extensions.get("disabled_attachments"))))
+    files = [file for file in _listed(selected, metadata, card) if text_of(file.get("url")) not in off]
+    return (
+        {"attachments": [{**file, "text": _text(folder, text_of(file.get("url")))} for file in files]} if files else {}
+    )
+
+
+def _listed(selected: Selected, metadata: Mapping[str, Any], card: CardFile | None) -> Iterator[Mapping[str, Any]]:
+    of_character = mapping_of(selected.extensions, "character_attachments").get(card.avatar) if card else None
+    for files in (selected.extensions.get("attachments"), metadata.get("attachments"), of_character):
+        yield from filter(None, map(mapping_of, list_of(files)))
+
+
+def _text(folder: UserFolder, url: str) -> str | None:
+    """The text behind an address such as ``/user/files/NAME``; ``None`` where there is none."""
+    data = folder.media(url)
+    return None if data is None else data.decode("utf-8-sig", errors="replace")

@@ -1,7 +1,7 @@
-"""What is selected in ``settings.json``, in the fields of a build request: the API, its preset, templates, lore, scripts.
+"""Selected: what is selected in ``settings.json``, in the fields of a build request: API, preset, templates, lore, scripts.
 
 What stands in the settings counts, whatever a preset file of that name says: SillyTavern reads the file when the preset is
-chosen, and from then on its own copy.
+chosen, and from then on its own copy. `selecting` is that choice, as changes of the settings; nothing is written.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from innkeeper.content.preset import Preset
 from innkeeper.lore import LoreSettings
-from innkeeper.prompt import deep_merge as prompt_deep_merge
 from innkeeper.prompt.data import EMPTY, deep_merge
 from innkeeper.prompt.errors import UnknownNameError, Where
 from innkeeper.prompt.note import NoteKind
@@ -87,7 +86,7 @@ class Selected:
         if raw is None:
             folder.note("there are no settings: defaults are used", kind=NoteKind.FALLBACK, at=SETTINGS)
         self.changes = changes
-        self.raw: Mapping[str, Any] = prompt_deep_merge(raw or {}, changes)
+        self.raw: Mapping[str, Any] = deep_merge(raw or {}, changes)
         self.power = mapping_of(self.raw, "power_user")
         self.extensions = mapping_of(self.raw, "extension_settings")
         self.chat_settings = mapping_of(self.raw, "oai_settings")
@@ -166,12 +165,9 @@ class Selected:
 
     def text(self) -> dict[str, Any]:
         """The templates and lengths of text completion."""
-        instruct, lengths = (
-            mapping_of(self.power, "instruct"),
-            {"max_context": "max_context", "amount_gen": "amount_gen"},
-        )
+        instruct = mapping_of(self.power, "instruct")
         text: dict[str, Any] = {
-            name: self.raw[key] for name, key in lengths.items() if isinstance(self.raw.get(key), int)
+            name: self.raw[name] for name in ("max_context", "amount_gen") if isinstance(self.raw.get(name), int)
         }
         text |= {"context": self.power.get("context") or {}, "sysprompt": self.power.get("sysprompt") or {}}
         text |= {"instruct": instruct} if instruct.get("enabled") else {}
