@@ -62,13 +62,18 @@ class CardFields(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(slots=True)
 class Spent:
-    """What the macros of one build have used up: expansions, characters, dice, reports; ``told``: a limit was reported."""
+    """What the macros of one build have used up: expansions, characters, dice, reports; ``told``: a limit was reported.
+
+    ``charged`` are the characters that the build's allowance was charged for, ``look`` the expansions at which it is next.
+    """
 
     expansions: int = 0
     output: int = 0
     dice: int = 0
     reports: int = 0
     told: bool = False
+    charged: int = 0
+    look: int = 0
 
 
 def _no_variables() -> StagedVariables:

@@ -12,6 +12,7 @@ __all__ = [
     "EXCERPT_CHARS",
     "MAX_EXPANSIONS",
     "MAX_LIST_INDEX",
+    "MAX_MARKS",
     "MAX_NESTING",
     "MAX_OUTPUT",
     "MAX_REPORTS",
@@ -75,6 +76,9 @@ def place_in(text: str, index: int, asset: str | None = None) -> Where:
 
 MAX_EXPANSIONS: Final = 10_000
 """Macros evaluated in one build (`MacroLimitError`; the macros after it stay as text)."""
+
+MAX_MARKS: Final = 100_000
+"""Openers, closers and separators read in one text (`MacroLimitError`; what stands behind them stays as text)."""
 
 MAX_NESTING: Final = 64
 """Macros inside one another, and fields evaluated inside fields (`MacroLimitError`; deeper ones stay as text)."""

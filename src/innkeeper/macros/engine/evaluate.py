@@ -15,9 +15,10 @@ from typing import Any, Final, NoReturn
 
 import msgspec
 
-from innkeeper.macros.engine.environment import MacroEnvironment
+from innkeeper.macros.engine.environment import MacroEnvironment, Spent
 from innkeeper.macros.engine.errors import (
     MAX_EXPANSIONS,
+    MAX_MARKS,
     MAX_NESTING,
     MAX_OUTPUT,
     MAX_REPORTS,
@@ -29,6 +30,7 @@ from innkeeper.macros.engine.errors import (
 )
 from innkeeper.macros.engine.ranges import MacroRange
 from innkeeper.macros.engine.syntax import Grammar, Run, Shorthand, Tag, parse
+from innkeeper.prompt.allowance import AllowanceError, charge
 from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, LimitError
 from innkeeper.prompt.note import Note, NoteKind
@@ -44,7 +46,9 @@ __all__ = [
     "Trace",
     "dedent",
     "limit_error",
+    "look",
     "report",
+    "stop",
     "whole",
     "within_limits",
 ]
@@ -58,6 +62,10 @@ KEEP: Final = "#"
 _LONGEST_NUMBER: Final = 19
 MAX_STEPS: Final = 100_000
 """Marks looked at in one text for the closing tags of macros that take no block; then those are taken for text."""
+_SLICE: Final = 16
+"""Expansions that are charged for at once."""
+_TAG_STEPS: Final = 40
+"""What an expansion counts."""
 _INTEGER: Final = re.compile(r"-?[0-9]+")
 _INDENT: Final = re.compile(r"[^\S\n]*")
 
@@ -186,8 +194,16 @@ class Evaluation:
     """What the macro of that tag is called, whatever other name it was written by; a variable's shorthand is its own."""
 
     def run(self) -> str:
-        """The whole text, evaluated."""
-        tree = parse(self.text, self.pack.grammar)
+        """The whole text, evaluated; as it is where the build has had its share."""
+        if self.env.spent.told:
+            return self.text
+        try:
+            tree = parse(self.text, self.pack.grammar)
+        except AllowanceError as error:
+            stop(self.env, error, self.text, 0)
+            return self.text
+        if tree.cut is not None:
+            self.warn(limit_error("the marks of one text", "MAX_MARKS", MAX_MARKS), tree.cut)
         if tree.too_deep is not None:
             self.warn(limit_error("the nesting of macros", "MAX_NESTING", MAX_NESTING), tree.too_deep)
         return self.span(whole(tree.run))
@@ -398,14 +414,33 @@ def within_limits(env: MacroEnvironment, text: str, place: int) -> bool:
     """Count one more macro of this build. False, and once a report, when the build has had its share."""
     spent = env.spent
     spent.expansions += 1
-    if spent.expansions <= MAX_EXPANSIONS and spent.output <= MAX_OUTPUT:
+    if spent.expansions < spent.look and spent.output <= MAX_OUTPUT:
         return True
-    if not spent.told:
-        spent.told = True
-        over = spent.expansions > MAX_EXPANSIONS
-        error = limit_error("the number of macros of this build", "MAX_EXPANSIONS", MAX_EXPANSIONS)
-        report(env, error if over else limit_error("what macros produced", "MAX_OUTPUT", MAX_OUTPUT), text, place)
-    return False
+    if spent.told:
+        return False
+    try:
+        look(spent)
+    except LimitError as error:
+        stop(env, error, text, place)
+    return not spent.told
+
+
+def look(spent: Spent) -> None:
+    """Compare with the limits, and charge the allowance for expansions since it was charged and the next. Raises `LimitError`."""
+    if spent.expansions > MAX_EXPANSIONS:
+        raise limit_error("the number of macros of this build", "MAX_EXPANSIONS", MAX_EXPANSIONS)
+    if spent.output > MAX_OUTPUT:
+        raise limit_error("what macros produced", "MAX_OUTPUT", MAX_OUTPUT)
+    due = max(spent.expansions - spent.look, 0) + _SLICE
+    charge("macros", due * _TAG_STEPS, made=spent.output - spent.charged)
+    spent.charged = spent.output
+    spent.look = min(spent.expansions + _SLICE, MAX_EXPANSIONS + 1)
+
+
+def stop(env: MacroEnvironment, error: LimitError, text: str, place: int) -> None:
+    """Have all further macros of this build stay as text, with a note that says why."""
+    env.spent.told, env.spent.look = True, 0
+    report(env, error, text, place)
 
 
 class _Taken:

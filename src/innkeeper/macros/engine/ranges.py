@@ -29,38 +29,35 @@ class Edit(NamedTuple):
     macro: str | None = None
 
 
-def edited(ranges: Sequence[MacroRange], edits: Sequence[Edit]) -> list[MacroRange]:
+def edited(ranges: Sequence[MacroRange], edits: Iterable[Edit]) -> list[MacroRange]:
     """The ranges after edits of the text; both are in order and do not overlap among themselves, and so is the result.
 
     A range around an edit grows or shrinks with it: what a macro stands for is its own, whatever is replaced in that later.
     Of a range that reaches into an edit the part outside stays; one inside an edit is gone, and the edit's macro has made
-    what stands there now.
+    what stands there now. Both are gone through once.
     """
-    moved = [
-        MacroRange(start, end, one.macro)
-        for one in ranges
-        if (start := _moved(one.start, edits, at_end=True)) < (end := _moved(one.end, edits, at_end=False))
-    ]
-    shift, made = 0, []
+    ends = [place for one in ranges for place in (one.start, one.end)]
+    moved: list[int] = []
+    made, shift, near = [], 0, 0
     for edit in edits:
         start = edit.start + shift
-        shift += edit.length - (edit.end - edit.start)
-        around = any(one.start <= edit.start and edit.end <= one.end for one in ranges)
+        while len(moved) < len(ends) and ends[len(moved)] < max(edit.end, edit.start + 1):
+            place, starts = ends[len(moved)], not len(moved) % 2
+            inside = start + edit.length if starts else start
+            moved.append(place + shift if place <= edit.start else inside)
+        while near < len(ranges) and ranges[near].end < edit.end:
+            near += 1
+        around = near < len(ranges) and ranges[near].start <= edit.start
         if edit.macro is not None and edit.length and not around:
             made.append(MacroRange(start, start + edit.length, edit.macro))
-    return sorted([*moved, *made], key=lambda one: one.start)
-
-
-def _moved(place: int, edits: Sequence[Edit], *, at_end: bool) -> int:
-    """Where a place of the text before the edits is after them: one inside an edit is at its end, or at its start."""
-    shift = 0
-    for edit in edits:
-        if place <= edit.start:
-            break
-        if place < edit.end:
-            return edit.start + shift + (edit.length if at_end else 0)
         shift += edit.length - (edit.end - edit.start)
-    return place + shift
+    moved += [place + shift for place in ends[len(moved) :]]
+    kept = [
+        MacroRange(start, end, one.macro)
+        for one, start, end in zip(ranges, moved[::2], moved[1::2], strict=True)
+        if start < end
+    ]
+    return sorted([*kept, *made], key=lambda one: one.start)
 
 
 def made_pieces(text: str, ranges: Iterable[MacroRange], origin: Origin) -> tuple[Piece, ...]:

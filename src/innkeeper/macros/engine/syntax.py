@@ -5,7 +5,7 @@ of a tag, and where the next mark inside a tag's arguments is.
 
 Text between tags is not stored: a `Run` is a span of the source, and what its tags leave free is text. Parsing is one pass
 with an explicit stack, so its time is linear and nesting cannot exhaust Python's own stack. Tags nested deeper than
-`MAX_NESTING` are not built; they stay text.
+`MAX_NESTING` are not built; they stay text, and so does all that stands behind the first `MAX_MARKS` marks.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from typing import Final
 import msgspec
 from msgspec import structs
 
-from innkeeper.macros.engine.errors import CACHED_CHARS, CACHED_TREES, MAX_NESTING
+from innkeeper.macros.engine.errors import CACHED_CHARS, CACHED_TREES, MAX_MARKS, MAX_NESTING
+from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.memo import Memo
 from innkeeper.text.javascript.values import SPACES
 
@@ -227,14 +228,18 @@ class Run(msgspec.Struct, frozen=True):
 
 
 class Tree(msgspec.Struct, frozen=True):
-    """A parsed text. ``too_deep`` is where a tag nested too deeply begins, if there is one."""
+    """A parsed text. ``too_deep`` is where a tag nested too deeply begins, ``cut`` where reading ended early, if it did."""
 
     run: Run
     too_deep: int | None = None
+    cut: int | None = None
 
 
 def parse(text: str, grammar: Grammar) -> Tree:
-    """The tree of ``text``; shared between calls for texts of up to `CACHED_CHARS` characters."""
+    """The tree of ``text``; shared between calls for texts of up to `CACHED_CHARS` characters.
+
+    Raises `innkeeper.prompt.allowance.AllowanceError`.
+    """
     if len(text) > CACHED_CHARS:
         return _Parser(text, grammar).parse()
     tree = _TREES.get((id(grammar), text))
@@ -245,6 +250,13 @@ def parse(text: str, grammar: Grammar) -> Tree:
 
 _TREES: Final[Memo[tuple[int, str], Tree]] = Memo(items=CACHED_TREES)
 """Trees by grammar, which there are few of, and text."""
+
+
+_SLICE: Final = 50
+"""Marks that are read for one charge."""
+
+_MARK_STEPS: Final = 30
+"""What a mark counts."""
 
 
 class _Frame:
@@ -271,13 +283,18 @@ class _Parser:
         self.too_deep: int | None = None
 
     def parse(self) -> Tree:
-        place = 0
-        while place >= 0:
-            place = self._inside(place) if self.stack else self._outside(place)
+        place, room = 0, MAX_MARKS
+        while place >= 0 and room:
+            charge("macros", _SLICE * _MARK_STEPS)
+            for _ in range(_SLICE):
+                place = self._inside(place) if self.stack else self._outside(place)
+                if place < 0:
+                    break
+            room -= _SLICE
         for loose, frame in enumerate(self.stack, 1):
             tags = [tag for argument in frame.arguments for tag in argument.tags] + frame.tags
             self.tags += [structs.replace(tag, loose=loose) for tag in tags]
-        return Tree(self._run(0, len(self.text), self.tags), self.too_deep)
+        return Tree(self._run(0, len(self.text), self.tags), self.too_deep, place if place >= 0 else None)
 
     def _outside(self, place: int) -> int:
         start = self.grammar.next_open(self.text, place)

@@ -14,13 +14,13 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Final
 
 import msgspec
 
 from innkeeper.macros.engine.environment import Field, MacroEnvironment
 from innkeeper.macros.engine.evaluate import Call, Macro
+from innkeeper.prompt.memo import Memo
 from innkeeper.text.javascript.values import strip
 
 __all__ = [
@@ -292,8 +292,20 @@ def card_has_effects(env: MacroEnvironment) -> bool:
     return _any_has_effects((*fields, *others, *card.alternate_greetings))
 
 
-@lru_cache(maxsize=64)
 def _any_has_effects(fields: tuple[Field, ...]) -> bool:
+    known = _EFFECTS.get(fields)
+    return _EFFECTS.put(fields, _effects_in(fields), sum(map(_chars, fields))) if known is None else known
+
+
+_EFFECTS: Final[Memo[tuple[Field, ...], bool]] = Memo(items=64, size=16 * 1024 * 1024)
+"""Whether the texts of a card have effects."""
+
+
+def _chars(part: Field) -> int:
+    return sum(map(len, _texts(part)))
+
+
+def _effects_in(fields: tuple[Field, ...]) -> bool:
     return any(has_effects(text) for part in fields for text in _texts(part))
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from io import StringIO
 from typing import Final
 
 from msgspec import structs
@@ -107,27 +108,26 @@ _TRIM: Final = re.compile(r"\{\{trim\}\}", re.IGNORECASE | re.ASCII)
 _NEWLINES: Final = re.compile(r"(?:\r?\n)*")
 
 
-def trimmed_spans(text: str) -> list[tuple[int, int]]:
+def trimmed_spans(text: str) -> Iterator[tuple[int, int]]:
     r"""Each ``{{trim}}`` with the newlines before and behind it, from start to end (exclusive); other blank space stays.
 
-    >>> trimmed_spans("a\n\n{{trim}}\n b")
+    >>> list(trimmed_spans("a\n\n{{trim}}\n b"))
     [(1, 12)]
     """
-    spans, place = [], 0
+    place = 0
     for found in _TRIM.finditer(text):
         start = _line_end(text, place, max(place, found.start()))
         place = max(place, _NEWLINES.match(text, found.end()).end())  # type: ignore[union-attr]  # it matches nothing
-        spans.append((start, place))
-    return spans
+        yield start, place
 
 
 def without_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
     """``text`` without these spans, which are in order."""
-    pieces, place = [], 0
+    pieces, place = StringIO(), 0
     for start, end in spans:
-        pieces.append(text[place:start])
+        pieces.write(text[place:start])
         place = end
-    return "".join([*pieces, text[place:]])
+    return pieces.getvalue() + text[place:] if place else text
 
 
 def _line_end(text: str, floor: int, end: int) -> int:
@@ -137,6 +137,8 @@ def _line_end(text: str, floor: int, end: int) -> int:
 
 
 _COMMA = "\x00"
+_HASHED = "hashed"
+_NOTHING = (None, 0)
 
 
 def roll(formula: str, env: MacroEnvironment) -> str | None:
@@ -184,7 +186,9 @@ def _pick(call: Call) -> str:
     if not items:
         return ""
     evaluation = call.evaluation
-    seed = f"{_number(chat_hash(call.env), call.env)}-{string_hash(evaluation.raw)}-{evaluation.offset(call.tag)}"
+    if evaluation.memory.get(_HASHED, _NOTHING)[0] is not evaluation.raw:
+        evaluation.memory[_HASHED] = (evaluation.raw, string_hash(evaluation.raw))
+    seed = f"{_number(chat_hash(call.env), call.env)}-{evaluation.memory[_HASHED][1]}-{evaluation.offset(call.tag)}"
     if call.env.pick_seed:
         seed += f"-{call.env.pick_seed}"
     return picked(items, f"{string_hash(seed)}")

@@ -7,13 +7,13 @@ another's argument works only when its own pass comes first. The order of the pa
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from innkeeper.macros.engine.environment import Field, MacroEnvironment
 from innkeeper.macros.engine.errors import MAX_NESTING, MAX_REPORTS, MacroError, UnknownMacroError
-from innkeeper.macros.engine.evaluate import Trace, limit_error, report, within_limits
+from innkeeper.macros.engine.evaluate import Trace, limit_error, report, stop, within_limits
 from innkeeper.macros.engine.ranges import Edit, MacroRange, edited
 from innkeeper.macros.silly import chat, settings
 from innkeeper.macros.silly.card import active_names, card_has_effects, examples_text, group_names, resolved_field
@@ -30,6 +30,7 @@ from innkeeper.macros.silly.legacy_tags import (
 )
 from innkeeper.macros.silly.settings import unquoted
 from innkeeper.macros.silly.variables import add, named, read
+from innkeeper.prompt.allowance import AllowanceError, charge
 from innkeeper.prompt.errors import LimitError
 from innkeeper.text.javascript.random_numbers import string_hash
 from innkeeper.text.javascript.values import Offsets, json_text, strip, text_of
@@ -37,6 +38,10 @@ from innkeeper.text.javascript.values import Offsets, json_text, strip, text_of
 __all__ = ["NAMES", "substitute_legacy"]
 
 _COMMA: Final = "\x00"
+_READING_SHIFT: Final = 4
+"""A step reads so many characters for the tags of one pass, as a power of two."""
+_OPENER_STEPS: Final = 20
+"""What the opener of a tag counts."""
 
 
 @dataclass(slots=True)
@@ -52,6 +57,7 @@ class _World:
     fields: dict[str, str] = field(default_factory=dict)
     offsets: Offsets | None = None
     ranges: list[MacroRange] | None = None
+    hashed: int | None = None
 
     def nested(self, text: str, env: MacroEnvironment | None = None, *, with_card: bool = True) -> str:
         """Another text through all passes."""
@@ -78,6 +84,11 @@ class _Pass:
     name: str
     find: Finder
     replace: Replace
+    opener: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Keep what its tags begin with in lower case."""
+        object.__setattr__(self, "opener", self.find.opener.lower())
 
     def over(self, text: str, world: _World) -> str:
         """The text with every tag of this pass replaced."""
@@ -134,18 +145,32 @@ def _run(text: str, world: _World, dynamic: Mapping[str, Any]) -> str:
         for greeting in (world.env.card.first_message, *world.env.card.alternate_greetings):
             world.resolved(greeting)
     if "<" in text:
-        for step in _MARKS:
-            text = step.over(text, world)
+        text = _passed(text, world, _MARKS)
     if "{{" not in text:
         return text
     if world.depth > MAX_NESTING:
         report(world.env, limit_error("the nesting of macros", "MAX_NESTING", MAX_NESTING), text, 0)
         return text
-    for step in (*_FIRST, *_environment(world, dynamic), *_LAST):
-        text = step.over(text, world)
-        if "{{" not in text:
+    text = _passed(text, world, (*_FIRST, *_environment(world, dynamic), *_LAST))
+    if "{{" in text:
+        _report_unknown(text, world)
+    return text
+
+
+def _passed(text: str, world: _World, passes: Iterable[_Pass]) -> str:
+    """The text after these passes. One whose tags cannot be in it is left out: that is seen without looking for them."""
+    lowered = text.lower()
+    for step in passes:
+        if step.opener not in lowered:
+            continue
+        try:
+            charge("macros", (len(text) >> _READING_SHIFT) + _OPENER_STEPS * lowered.count(step.opener))
+        except AllowanceError as error:
+            stop(world.env, error, text, 0)
             return text
-    _report_unknown(text, world)
+        changed = step.over(text, world)
+        if changed is not text:
+            text, lowered = changed, changed.lower()
     return text
 
 
@@ -259,10 +284,9 @@ def _variables(word: str, scope: str) -> list[_Pass]:
 class _Trim(_Pass):
     def over(self, text: str, world: _World) -> str:
         """The text without trims and the newlines around them."""
-        spans = trimmed_spans(text)
         if world.ranges:
-            world.ranges[:] = edited(world.ranges, [Edit(start, end, 0) for start, end in spans])
-        return without_spans(text, spans)
+            world.ranges[:] = edited(world.ranges, (Edit(start, end, 0) for start, end in trimmed_spans(text)))
+        return without_spans(text, trimmed_spans(text))
 
 
 _FIRST: Final = (
@@ -378,7 +402,9 @@ def _random(world: _World, found: Found, _text: str) -> str:
 def _pick(world: _World, found: Found, text: str) -> str:
     if world.offsets is None or world.offsets.text is not text:
         world.offsets = Offsets(text)
-    seed = f"{chat_hash(world.env)}-{string_hash(world.text)}-{world.offsets.at(found.start)}"
+    if world.hashed is None:
+        world.hashed = string_hash(world.text)
+    seed = f"{chat_hash(world.env)}-{world.hashed}-{world.offsets.at(found.start)}"
     return picked(_items(found.groups[0]), f"{string_hash(seed)}\0")
 
 

@@ -26,8 +26,15 @@ class Found(msgspec.Struct, frozen=True):
     groups: tuple[str, ...] = ()
 
 
-Finder = Callable[[str], Iterator[Found]]
-"""The tags of one kind in a text, in order, none inside another."""
+class Finder(msgspec.Struct, frozen=True):
+    """Finds the tags of one kind in a text, in order, none inside another. ``opener``: what all of them begin with."""
+
+    opener: str
+    find: Callable[[str], Iterator[Found]]
+
+    def __call__(self, text: str) -> Iterator[Found]:
+        """The tags in ``text``."""
+        return self.find(text)
 
 
 def exactly(literal: str) -> Finder:
@@ -37,26 +44,27 @@ def exactly(literal: str) -> Finder:
     def find(text: str) -> Iterator[Found]:
         return (Found(found.start(), found.end()) for found in pattern.finditer(text))
 
-    return find
+    return Finder(literal, find)
 
 
 def within_braces(pattern: str) -> Finder:
     """A pattern that begins with an opener, ends with ``}}`` and has no other ``}`` in it."""
     compiled = re.compile(pattern, _FLAGS)
-    opener = re.compile(re.escape("{{") + re.match(r"[a-z_]*", pattern.removeprefix(r"\{\{")).group(), _FLAGS)  # type: ignore[union-attr]  # it matches the empty text
+    name = re.match(r"[a-z_]*", pattern.removeprefix(r"\{\{")).group()  # type: ignore[union-attr]  # it matches the empty text
+    opener = re.compile(re.escape("{{" + name), _FLAGS)
 
     def find(text: str) -> Iterator[Found]:
-        if not opener.search(text):
-            return
-        place, brace = 0, text.find("}")
-        while brace >= 0:
-            found = compiled.search(text, place, brace + 2) if text.startswith("}}", brace) else None
+        opened = opener.search(text)
+        while opened is not None:
+            brace = text.find("}", opened.end())
+            if brace < 0:
+                return
+            found = compiled.search(text, opened.start(), brace + 2) if text.startswith("}}", brace) else None
             if found is not None:
                 yield Found(found.start(), found.end(), tuple(found.groups()))
-            place = brace + 1 if found is None else found.end()
-            brace = text.find("}", place)
+            opened = opener.search(text, brace + 1 if found is None else found.end())
 
-    return find
+    return Finder("{{" + name, find)
 
 
 class _Next:
@@ -95,7 +103,7 @@ def assigned(opener: str, *, empty: bool) -> Finder:
             else:
                 found = pattern.search(text, found.start() + 1)
 
-    return find
+    return Finder(opener, find)
 
 
 def _line_ends(text: str) -> _Next:
@@ -119,7 +127,7 @@ def to_close(opener: str) -> Finder:
             yield Found(found.start(), close + 2, (text[found.end() : close],))
             found = pattern.search(text, close + 2)
 
-    return find
+    return Finder(opener, find)
 
 
 def on_line(opener: str, separator: str = "") -> Finder:
@@ -148,7 +156,7 @@ def on_line(opener: str, separator: str = "") -> Finder:
             yield Found(found.start(), close + 2, groups)
             found = pattern.search(text, close + 2)
 
-    return find
+    return Finder(opener, find)
 
 
 def quoted(opener: str, closer: str) -> Finder:
@@ -166,4 +174,4 @@ def quoted(opener: str, closer: str) -> Finder:
                 yield Found(found.start(), end, (text[found.end() : close],))
             found = pattern.search(text, end)
 
-    return find
+    return Finder(opener, find)

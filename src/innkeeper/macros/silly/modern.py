@@ -10,6 +10,7 @@ from innkeeper.macros.engine.evaluate import Macro, Pack
 from innkeeper.macros.engine.ranges import Edit, MacroRange, edited
 from innkeeper.macros.engine.syntax import Grammar
 from innkeeper.macros.silly import card, chat, core, settings, variables
+from innkeeper.prompt.allowance import charge
 
 __all__ = ["GRAMMAR", "PACK", "TABLE", "finished", "table_of"]
 
@@ -58,15 +59,18 @@ def _before(text: str) -> str:
     if "_" in text:
         text = _LEGACY.sub(r"{{time::\1}}", text)
     if "<" in text:
+        charge("macros", text.count("<") * _MARK_STEPS)
         text = _MARKS.sub(lambda found: _NAMES.get(found[1].lower(), "{{group}}"), text)
     return text
 
 
+_MARK_STEPS: Final = 5
+"""What an angle bracket counts for being looked at."""
 _ESCAPES: Final = re.compile(r"\\(?=[{}])")
 _ELSE: Final = re.compile(re.escape(core.ELSE))
-_REMOVED: Final[tuple[tuple[str, Callable[[str], list[tuple[int, int]]]], ...]] = (
-    ("\\", lambda text: [found.span() for found in _ESCAPES.finditer(text)]),
-    (core.ELSE, lambda text: [found.span() for found in _ELSE.finditer(text)]),
+_REMOVED: Final[tuple[tuple[str, Callable[[str], Iterable[tuple[int, int]]]], ...]] = (
+    ("\\", lambda text: (found.span() for found in _ESCAPES.finditer(text))),
+    (core.ELSE, lambda text: (found.span() for found in _ELSE.finditer(text))),
     ("{{", core.trimmed_spans),
 )
 """What is cut out of an evaluated text, in this order: a text without the mark has none of it."""
@@ -79,11 +83,10 @@ def _after(text: str) -> str:
 def finished(text: str, ranges: list[MacroRange] | None) -> str:
     """An evaluated text without the backslashes of escapes and without trims; ``ranges`` are moved with it."""
     for mark, spans_of in _REMOVED:
-        spans = spans_of(text) if mark in text else ()
-        if spans:
-            text = core.without_spans(text, spans)
+        if mark in text:
             if ranges:
-                ranges[:] = edited(ranges, [Edit(start, end, 0) for start, end in spans])
+                ranges[:] = edited(ranges, (Edit(start, end, 0) for start, end in spans_of(text)))
+            text = core.without_spans(text, spans_of(text))
     return text
 
 

@@ -9,8 +9,10 @@ import re
 from typing import Final
 
 from innkeeper.macros.engine.environment import MacroEnvironment
-from innkeeper.macros.engine.errors import MAX_EXPANSIONS, MAX_OUTPUT
+from innkeeper.macros.engine.errors import CACHED_CHARS, MAX_EXPANSIONS, MAX_OUTPUT
+from innkeeper.macros.engine.evaluate import look
 from innkeeper.macros.engine.ranges import MacroRange
+from innkeeper.prompt.errors import LimitError
 from innkeeper.prompt.memo import Memo
 
 __all__ = ["filled", "name_parts"]
@@ -18,21 +20,30 @@ __all__ = ["filled", "name_parts"]
 _NAME: Final = re.compile(r"\{\{(user|char)\}\}")
 _BRACES: Final = re.compile(r"[{}\\]")
 _PARTS: Final[Memo[str, tuple[str, ...]]] = Memo(items=4_096)
+_PART_BYTES: Final = 64
+"""What a part stands for in memory beside its text."""
 
 
 def name_parts(text: str) -> tuple[str, ...]:
-    """The text, a macro's name, text, and so on; nothing where it has other macros, braces or escapes."""
+    """The text, a macro's name, text, and so on; nothing where it has other macros, braces or escapes, or is long."""
+    if len(text) > CACHED_CHARS:
+        return ()
     parts = _PARTS.get(text)
     if parts is None:
         split = _NAME.split(text)
         parts = () if any(_BRACES.search(part) for part in split[::2]) else tuple(split)
-        _PARTS.put(text, parts, 2 * len(text))
+        _PARTS.put(text, parts, 2 * len(text) + _PART_BYTES * len(parts))
     return parts
 
 
 def filled(parts: tuple[str, ...], env: MacroEnvironment, ranges: list[MacroRange] | None) -> str | None:
     """The text with the names; ``None`` where the build has had its share of macros."""
     values, spent = {"user": env.user, "char": env.char}, env.spent
+    if spent.expansions >= spent.look:
+        try:
+            look(spent)
+        except LimitError:
+            return None  # the engine will say why
     pieces = [values[part] if index % 2 else part for index, part in enumerate(parts)]
     made = sum(map(len, pieces[1::2]))
     if spent.expansions + len(parts) > MAX_EXPANSIONS or spent.output + made > MAX_OUTPUT:

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from innkeeper.macros.engine.environment import MacroEnvironment
-from innkeeper.macros.engine.evaluate import Evaluation, Pack, Trace
+from innkeeper.macros.engine.evaluate import Evaluation, Pack, Trace, stop
 from innkeeper.macros.engine.ranges import MacroRange, made_pieces
 from innkeeper.macros.silly.card import BARE
 from innkeeper.macros.silly.names import filled, name_parts
+from innkeeper.prompt.allowance import AllowanceError
 from innkeeper.prompt.block import Origin, Piece
 from innkeeper.prompt.once import once
 from innkeeper.text.javascript.values import text_of
@@ -72,7 +73,11 @@ def _modern(
     ranges: list[MacroRange] | None,
 ) -> str:
     pack, finished = _engine()
-    raw, text = text, pack.before(text)
+    try:
+        raw, text = text, pack.before(text)
+    except AllowanceError as error:
+        stop(env, error, text, 0)
+        return text
     if pack.grammar.open not in text:
         return pack.after(text)
     if trace is None and not dynamic and not env.dynamic and (parts := name_parts(text)):

@@ -14,6 +14,7 @@ from typing import Any
 from innkeeper.macros.engine.errors import MAX_LIST_INDEX, MacroArgumentError, MacroError, MacroLimitError
 from innkeeper.macros.engine.evaluate import Call, Evaluation, Macro, whole
 from innkeeper.macros.engine.syntax import Tag
+from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.run.variables import VariablesStore
 from innkeeper.text.javascript.values import json_text, number_text, strip, text_of, to_number
 
@@ -32,6 +33,11 @@ __all__ = [
     "value_text",
 ]
 
+_LONG = 1000
+_READING_SHIFT = 9
+"""A step reads so many characters of a long value, as a power of two."""
+_JSON_STEPS = 3
+"""What a character of a list or object counts that is read from its JSON text and written again."""
 _EXPONENTS = 1e21
 """From here on numbers print with an exponent."""
 
@@ -50,8 +56,11 @@ def read(store: VariablesStore, name: str, scope: str) -> Any:
 
 
 def _numeric(value: Any) -> Any:
-    if isinstance(value, str) and not strip(value):
-        return value
+    if isinstance(value, str):
+        if len(value) > _LONG:
+            charge("variables", len(value) >> _READING_SHIFT)
+        if not strip(value):
+            return value
     number = to_number(value)
     return value if math.isnan(number) else number
 
@@ -106,6 +115,7 @@ _NOT_JSON = object()
 
 
 def _parsed(text: str) -> Any:
+    charge("variables", len(text) * _JSON_STEPS)
     try:
         return json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError):

@@ -8,7 +8,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
-from innkeeper.prompt.data import freeze, key_text, parse_json, thaw, to_json
+from innkeeper.prompt.allowance import charge
+from innkeeper.prompt.data import MAX_DEPTH, freeze, key_text, parse_json, thaw, to_json
 from innkeeper.prompt.errors import FormatError, LimitError
 
 __all__ = ["MAX_VARIABLES", "InMemoryVariables", "StagedVariables", "VariablesStore", "number_of"]
@@ -17,6 +18,11 @@ MAX_VARIABLES: Final = 100_000
 """How many variables one scope may hold, and how many one build may write (`LimitError`)."""
 
 _MISSING: Final = object()
+_ITEM_STEPS: Final = 10
+"""What an item of a list or dict counts when it is copied."""
+_LONG: Final = 1000
+_READING_SHIFT: Final = 9
+"""A step reads so many characters of a long text, as a power of two."""
 _LONGEST_NUMBER: Final = 40
 _NUMBER: Final = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*")
 
@@ -131,7 +137,8 @@ class StagedVariables:
         return default if written is _MISSING else _own(written)
 
     def set(self, name: str, value: Any, scope: str = "local") -> None:
-        """Stage a value. Raises `LimitError` past `MAX_VARIABLES` staged writes."""
+        """Stage a value. Raises `LimitError` past `MAX_VARIABLES` staged writes, and `AllowanceError`."""
+        _charge(value)
         if (scope.lower(), name) not in self._writes:
             _check_count("the number of variables written in one build", len(self._writes) + 1)
         self._writes[scope.lower(), name] = _taken(value)
@@ -207,7 +214,26 @@ def _taken(value: Any) -> Any:
 
 def _own(value: Any) -> Any:
     """A copy of a list or dict, so that changing it in place changes no store; any other value as it is."""
-    return thaw(value) if isinstance(value, (dict, list, tuple)) else value
+    if not isinstance(value, (dict, list, tuple)):
+        return value
+    _charge(value)
+    return thaw(value)
+
+
+def _charge(value: Any) -> None:
+    """Charge the allowance for a copy of a value. Raises `AllowanceError`."""
+    if isinstance(value, (dict, list, tuple)):
+        charge("variables", _ITEM_STEPS * _items(value, MAX_DEPTH))
+    elif isinstance(value, str) and len(value) > _LONG:
+        charge("variables", len(value) >> _READING_SHIFT, made=len(value))
+
+
+def _items(value: Any, depth: int) -> int:
+    """How many values are in a container, itself included; no deeper than what can be kept."""
+    inner = value.values() if isinstance(value, dict) else value
+    return 1 + sum(
+        _items(item, depth - 1) if isinstance(item, (dict, list, tuple)) and depth else 1 for item in inner
+    )
 
 
 def number_of(value: Any) -> float | int | None:

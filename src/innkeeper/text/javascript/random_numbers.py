@@ -17,6 +17,7 @@ from typing import Final
 
 import msgspec
 
+from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.determinism import Stream
 
 __all__ = ["Dice", "SeedRandom", "read_dice", "string_hash", "throw", "utf8_units", "word_chance", "word_chances"]
@@ -27,6 +28,13 @@ _WIDTH: Final = 256
 _CHUNKS: Final = 6
 _DIGITS: Final = 2**52
 _OVERFLOW: Final = 2**53
+_CACHED_CHARS: Final = 4096
+"""The hashes of longer texts are not kept."""
+_UNIT_STEPS: Final = 2
+_SEED_STEPS: Final = 900
+"""What making a generator from its seed counts."""
+_WORD_STEPS: Final = 5000
+"""What making the numbers of a word counts."""
 _UTF16: Final = "utf-16-le" if sys.byteorder == "little" else "utf-16-be"
 
 
@@ -34,9 +42,15 @@ def _units(text: str) -> memoryview:
     return memoryview(text.encode(_UTF16, "surrogatepass")).cast("H")
 
 
-@lru_cache(maxsize=512)
 def string_hash(text: str) -> int:
-    """cyrb53 (seed 0) of the text's UTF-16 units: a whole number below 2**53."""
+    """cyrb53 (seed 0) of the text's UTF-16 units: a whole number below 2**53. Raises `AllowanceError`."""
+    if len(text) <= _CACHED_CHARS:
+        return _short_hash(text)
+    charge("chance", len(text) * _UNIT_STEPS)
+    return _hash(text)
+
+
+def _hash(text: str) -> int:
     a, b = 0xDEADBEEF, 0x41C6CE57
     for unit in _units(text):
         a = ((a ^ unit) * 2654435761) & _MASK
@@ -46,12 +60,16 @@ def string_hash(text: str) -> int:
     return 4294967296 * (2097151 & b) + a
 
 
+_short_hash: Final = lru_cache(maxsize=512)(_hash)
+
+
 class SeedRandom:
     r"""``seedrandom(seed)``. A seed that is a number is followed by NUL there: pass ``f"{number}\0"``."""
 
     __slots__ = ("_i", "_j", "_state")
 
     def __init__(self, seed: str) -> None:
+        charge("chance", _SEED_STEPS + len(seed) * _UNIT_STEPS)
         self._state = _scheduled(_key(seed))
         self._i = self._j = 0
         self._bytes(_WIDTH)
@@ -115,9 +133,13 @@ def word_chance(units: Iterable[int], counter: int = 0) -> float:
     return word_chances(bytes(units) if isinstance(units, bytes) else tuple(units))[counter % _PERIOD]
 
 
-@lru_cache(maxsize=64)
 def word_chances(units: bytes | tuple[int, ...]) -> tuple[float, ...]:
-    """The numbers of a word for the counters 0 to 999."""
+    """The numbers of a word for the counters 0 to 999. Raises `AllowanceError`."""
+    return (_short_chances if len(units) <= _CACHED_CHARS else _chances)(units)
+
+
+def _chances(units: bytes | tuple[int, ...]) -> tuple[float, ...]:
+    charge("chance", _WORD_STEPS + len(units) * 4 * _UNIT_STEPS)
     a, b, c, d = _seeds(units)
     numbers = []
     for _ in range(_PERIOD):
@@ -128,6 +150,9 @@ def word_chances(units: bytes | tuple[int, ...]) -> tuple[float, ...]:
         c = (((c << 21) | (c >> 11)) + t) & _WORDCHANCE_MASK
         numbers.append(t / 4294967296)
     return tuple(numbers)
+
+
+_short_chances: Final = lru_cache(maxsize=64)(_chances)
 
 
 def _seeds(units: Iterable[int]) -> list[int]:
