@@ -102,7 +102,7 @@ class Grammar:
         found = self._patterns.head.match(text, start)
         if found is None:
             return None
-        flags = "".join(found["flags"].split())
+        flags = self._patterns.blanks.sub("", found["flags"]) if found["flags"] else ""
         if found["scope"]:
             return self._shorthand(text, found.end(), flags, found["scope"])
         name = found["name"] or found["comment"]
@@ -149,6 +149,7 @@ class _Patterns(msgspec.Struct, frozen=True):
     rest: re.Pattern[str]
     nameless: re.Pattern[str]
     inert: re.Pattern[str]
+    blanks: re.Pattern[str]
 
 
 def marks_of(*grammars: Grammar) -> re.Pattern[str]:
@@ -191,6 +192,7 @@ def _compiled(grammar: Grammar) -> _Patterns:
         rest=re.compile(f"{_BLANK}(?:{stray}{_BLANK})?{closer}"),
         nameless=re.compile(f"{_BLANK}(?:(?>{stray}){_BLANK})*+{closer}"),
         inert=re.compile(f"{_BLANK}(?:{flags}{_BLANK})+{word}{_BLANK}{closer}"),
+        blanks=re.compile(f"[{SPACES}]+"),
     )
 
 

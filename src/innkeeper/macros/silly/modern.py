@@ -10,7 +10,7 @@ from innkeeper.macros.engine.evaluate import Macro, Pack
 from innkeeper.macros.engine.ranges import Edit, MacroRange, edited
 from innkeeper.macros.engine.syntax import Grammar
 from innkeeper.macros.silly import card, chat, core, settings, variables
-from innkeeper.prompt.allowance import charge
+from innkeeper.prompt.allowance import AllowanceError, charge
 
 __all__ = ["GRAMMAR", "PACK", "TABLE", "finished", "table_of"]
 
@@ -66,14 +66,16 @@ def _before(text: str) -> str:
 
 _MARK_STEPS: Final = 5
 """What an angle bracket counts for being looked at."""
+_EDIT_STEPS: Final = 10
+"""What a part that is cut out counts where ranges move with it."""
 _ESCAPES: Final = re.compile(r"\\(?=[{}])")
 _ELSE: Final = re.compile(re.escape(core.ELSE))
-_REMOVED: Final[tuple[tuple[str, Callable[[str], Iterable[tuple[int, int]]]], ...]] = (
-    ("\\", lambda text: (found.span() for found in _ESCAPES.finditer(text))),
-    (core.ELSE, lambda text: (found.span() for found in _ELSE.finditer(text))),
-    ("{{", core.trimmed_spans),
+_REMOVED: Final[tuple[tuple[str, Callable[[str], Iterable[tuple[int, int]]], Callable[[str], str]], ...]] = (
+    ("\\", lambda text: (found.span() for found in _ESCAPES.finditer(text)), lambda text: _ESCAPES.sub("", text)),
+    (core.ELSE, lambda text: (found.span() for found in _ELSE.finditer(text)), lambda text: _ELSE.sub("", text)),
+    ("{{", core.trimmed_spans, lambda text: core.without_spans(text, core.trimmed_spans(text))),
 )
-"""What is cut out of an evaluated text, in this order: a text without the mark has none of it."""
+"""What is cut out of an evaluated text, in this order: its mark, where it is, and the text without it."""
 
 
 def _after(text: str) -> str:
@@ -81,13 +83,24 @@ def _after(text: str) -> str:
 
 
 def finished(text: str, ranges: list[MacroRange] | None) -> str:
-    """An evaluated text without the backslashes of escapes and without trims; ``ranges`` are moved with it."""
-    for mark, spans_of in _REMOVED:
+    """An evaluated text without the backslashes of escapes and without trims; ``ranges`` are moved with it.
+
+    Where the allowance does not reach for moving them, they are given up.
+    """
+    for mark, spans_of, without in _REMOVED:
         if mark in text:
             if ranges:
-                ranges[:] = edited(ranges, (Edit(start, end, 0) for start, end in spans_of(text)))
-            text = core.without_spans(text, spans_of(text))
+                ranges[:] = _moved(ranges, text.count(mark), spans_of(text))
+            text = without(text)
     return text
+
+
+def _moved(ranges: list[MacroRange], count: int, spans: Iterable[tuple[int, int]]) -> list[MacroRange]:
+    try:
+        charge("macros", count * _EDIT_STEPS)
+    except AllowanceError:
+        return []
+    return edited(ranges, (Edit(start, end, 0) for start, end in spans))
 
 
 PACK: Final = Pack(

@@ -8,10 +8,11 @@ from typing import Any, Final
 
 from innkeeper.macros.engine.errors import MacroArgumentError, MacroError, MacroLimitError
 from innkeeper.macros.smart import helpers, keywords
-from innkeeper.macros.smart.environment import SmartEnvironment
+from innkeeper.macros.smart.environment import SmartEnvironment, plain_text
 from innkeeper.macros.smart.options import MAX_FORMAT_CHARS, CustomMacro
 from innkeeper.macros.smart.pieces import Inner
 from innkeeper.macros.smart.python_macro import run_python
+from innkeeper.prompt.allowance import AllowanceError, charge
 from innkeeper.prompt.errors import InnkeeperError, Where
 
 __all__ = ["BUILTINS", "TIME_UTC", "Builtin", "Handler", "handler_of", "longest_name", "macro_name", "text_of"]
@@ -49,6 +50,7 @@ def _params(inner: Inner) -> Inner:
 
 def _split(text: str) -> list[str]:
     """A list as macros write them: parted by ``::`` where there is one, else by commas."""
+    charge("macros", len(text))
     return [part.strip() for part in text.split("::" if "::" in text else ",")]
 
 
@@ -90,6 +92,7 @@ def _formatted(env: SmartEnvironment, inner: Inner) -> str:
     pattern = _params(inner).text or _DEFAULT_FORMAT
     if len(pattern) > MAX_FORMAT_CHARS:
         raise MacroLimitError("a format", limit="MAX_FORMAT_CHARS", allowed=MAX_FORMAT_CHARS, found=len(pattern))
+    charge("macros", len(pattern) * helpers.FORMAT_STEPS)
     return helpers.moment_text(env.options.now, pattern)
 
 
@@ -104,6 +107,7 @@ def _chosen(env: SmartEnvironment, inner: Inner) -> str:
 
 
 def _thrown(env: SmartEnvironment, inner: Inner) -> str:
+    charge("macros", helpers.DICE_STEPS)
     return helpers.roll(_params(inner).text.strip() or _DEFAULT_DICE, env.chance)
 
 
@@ -179,7 +183,7 @@ BUILTINS: Final[Mapping[str, Builtin]] = MappingProxyType(
 
 def text_of(value: Any) -> str:
     """The text of a value. Raises `ValueError` for a whole number of more digits than Python writes."""
-    return value if isinstance(value, str) else "" if value is None else str(value)
+    return value if isinstance(value, str) else "" if value is None else plain_text(value)
 
 
 Place = Callable[[], Where | None]
@@ -265,6 +269,7 @@ def _custom(name: str, run: CustomMacro) -> Handler:
 
 def _called(run: CustomMacro, name: str, env: SmartEnvironment, inner: Inner) -> Any:
     """The text of a caller's macro, which may give a new table along with it: ``{"text": …, "variables": …}``."""
+    env.settle()
     try:
         result = run(name, inner.text.partition(":")[2], env)
     except Exception as error:
@@ -281,6 +286,8 @@ def _attempt(name: str, env: SmartEnvironment, place: Place, run: Callable[[], A
     """The text of what ``run`` gives; nothing, and a note, when it fails. What it did before stays done."""
     try:
         return text_of(run())
+    except AllowanceError:
+        raise
     except FAILURES as error:
         told = error if isinstance(error, InnkeeperError) else MacroArgumentError(f"{name}: {error}", macro=name)
         env.report(told, place)

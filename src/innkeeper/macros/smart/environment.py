@@ -27,6 +27,7 @@ from innkeeper.macros.smart.options import (
     MacroOptions,
     Policy,
 )
+from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError, Where
 from innkeeper.prompt.memo import Memo
@@ -36,12 +37,14 @@ __all__ = [
     "HISTORY",
     "ITEM",
     "MISSING",
+    "SEARCH_SHIFT",
     "Copier",
     "MacroEnvironment",
     "SmartEnvironment",
     "SmartSpent",
     "copied",
     "parse_path",
+    "plain_text",
     "read_path",
     "write_path",
 ]
@@ -161,8 +164,20 @@ def _limit(what: str, name: str, allowed: int, found: int) -> MacroLimitError:
     return MacroLimitError(what, limit=name, allowed=allowed, found=found)
 
 
+SEARCH_SHIFT: Final = 7
+"""A step looks for a keyword in so many characters, as a power of two."""
+
+_LONG: Final = 1000
+_READING_SHIFT: Final = 9
+_COPY_SHIFT: Final = 3
+"""A step copies so many references, as a power of two."""
+
 ITEM: Final = 8
 """What one item counts beside its text."""
+
+_ITEMS_AT_ONCE: Final = 100
+_ITEM_STEPS: Final = 5
+"""What an item counts that is copied or written as text."""
 
 _PLAIN: Final = (str, int, float, bool, type(None))
 
@@ -170,13 +185,17 @@ _PLAIN: Final = (str, int, float, bool, type(None))
 class Copier:
     """Copies values as trees, counting their size. ``size`` goes on from value to value up to `MAX_TABLE`.
 
+    The allowance is charged for their items, some thousands at once.
+
     What a caller gives that is no data (an object of its own) is kept as it is; what a macro wants to store must be data.
     """
 
-    __slots__ = ("size",)
+    __slots__ = ("_free", "size")
 
     def __init__(self, size: int = 0) -> None:
         self.size = size
+        self._free = 0
+        """Items that the allowance was charged for and that have not been copied yet."""
 
     def given(self, value: Any) -> Any:
         """A caller's value. Raises `MacroLimitError` when the values are too many or too deep."""
@@ -206,6 +225,11 @@ class Copier:
         raise MacroArgumentError(msg, hint="store a text, number, list or dictionary")
 
     def _container(self, value: Any, depth: int, *, strict: bool) -> Any:
+        self._free -= len(value) + 1
+        if self._free < 0:
+            due = _ITEMS_AT_ONCE - self._free
+            charge("variables", due * _ITEM_STEPS)
+            self._free = _ITEMS_AT_ONCE
         if isinstance(value, Mapping):
             return {self._key(key): self._copy(item, depth, strict=strict) for key, item in value.items()}
         items = [self._copy(item, depth, strict=strict) for item in value]
@@ -222,13 +246,38 @@ HISTORY: Final = "chat_history_text"
 
 @dataclass(slots=True)
 class SmartSpent:
-    """What a run has used up: characters produced, the work and time of Python, reports; and unknown macros that were told."""
+    """What a run has used up: characters produced, the work and time of Python, reports; and unknown macros that were told.
+
+    ``over``: the build's allowance is spent, so that all further macros stay as text.
+    """
 
     output: int = 0
     work: int = 0
     seconds: float = 0.0
     reports: int = 0
     unknown: set[str] = field(default_factory=set)
+    over: bool = False
+
+
+class _Layer(dict[str, Any]):
+    """What a fork has set, over the table that it reads where it has set nothing."""
+
+    __slots__ = ("_below",)
+
+    def __init__(self, below: dict[str, Any]) -> None:
+        super().__init__()
+        self._below = below
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value that was set, or that of the table below."""
+        found = super().get(key, MISSING)
+        return self._below.get(key, default) if found is MISSING else found
+
+    def whole(self) -> dict[str, Any]:
+        """Both as one table."""
+        below = self._below.whole() if isinstance(self._below, _Layer) else self._below
+        charge("variables", len(below))
+        return {**below, **self}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -236,8 +285,8 @@ class SmartEnvironment:
     """One run. ``table`` holds the variables and is the run's own; make one with `of`, which copies the caller's.
 
     ``macros`` are the caller's, by name in lower case. ``contains`` says whether a keyword is in the history's text (``None``:
-    look into the variable `HISTORY`). ``owned`` is false while the table is still another environment's; the first write, or
-    read of a container, makes a copy.
+    look into the variable `HISTORY`). ``owned`` is false while the table is another environment's: what is written then lies
+    over it, and of a container that is changed there is a copy (one level of it, not what is inside), kept in ``copies``.
     """
 
     table: dict[str, Any]
@@ -250,6 +299,7 @@ class SmartEnvironment:
     spent: SmartSpent = field(default_factory=SmartSpent)
     copier: Copier = field(default_factory=Copier)
     owned: bool = True
+    copies: dict[int, Any] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -276,19 +326,21 @@ class SmartEnvironment:
 
     def fork(self) -> SmartEnvironment:
         """An environment that reads the same table and whose writes stay its own; notes, chance and limits are shared."""
-        return replace(self, owned=False, copier=Copier(self.copier.size))
+        return replace(self, owned=False, copier=Copier(self.copier.size), copies={})
 
     def value(self, path: str, missing: Any = MISSING) -> Any:
-        """The value at ``path``, or ``missing``."""
+        """The value at ``path``, or ``missing``. A container is the environment's own, to be changed or not."""
         found = read_path(self.table, path, missing)
         if not self.owned and isinstance(found, (dict, list)):
-            self._own()
+            self.settle()
             found = read_path(self.table, path, missing)
         return found
 
     def read(self, path: str) -> Any:
-        """The value at ``path``, or what the policy puts in its place."""
-        found = self.value(path)
+        """The value at ``path``, or what the policy puts in its place; to be looked at only."""
+        found = read_path(self.table, path)
+        if isinstance(found, _Layer):
+            return found.whole()
         return self.policy.undefined(path) if found is MISSING else found
 
     def write(self, path: str, value: Any, *, index_keys: bool = False) -> None:
@@ -296,8 +348,10 @@ class SmartEnvironment:
         parts = parse_path(path)
         if not parts:
             return
+        if isinstance(value, str) and len(value) > _LONG:
+            charge("variables", len(value) >> _READING_SHIFT, made=len(value))
         if not self.owned:
-            self._own()
+            self._own(parts)
         if parts[0] == HISTORY:
             self.contains = None
         grown = write_path(self.table, path, self.copier.written(value), index_keys=index_keys)
@@ -314,7 +368,9 @@ class SmartEnvironment:
         found = read_path(self.table, HISTORY)
         if found is MISSING:
             return self.options.compat.search_placeholder and keyword in self.policy.undefined(HISTORY)
-        return keyword in (found if isinstance(found, str) else str(found))
+        text = found if isinstance(found, str) else plain_text(found)
+        charge("keywords", 1 + (len(text) >> SEARCH_SHIFT))
+        return keyword in text
 
     def report(self, error: InnkeeperError, where: Callable[[], Where | None] | None = None) -> None:
         """Leave a note about an error that did not stop the run; of more than `MAX_REPORTS` only that there are more.
@@ -330,9 +386,47 @@ class SmartEnvironment:
         place, data = _place(error, where)
         self.notes.append(Note(kind, error.message, where=place, hint=error.hint, data=data))
 
-    def _own(self) -> None:
-        self.table = Copier().given(self.table)
-        self.owned = True
+    def settle(self) -> None:
+        """Make the table the environment's own, all the way down, so that whoever reads it may change it."""
+        if not self.owned:
+            self.table = Copier().given(self.table.whole() if isinstance(self.table, _Layer) else self.table)
+            self.owned = True
+
+    def _own(self, parts: tuple[str | int, ...]) -> None:
+        """Copy what is on the way to a part about to be written, each container once."""
+        if not isinstance(self.table, _Layer) or id(self.table) not in self.copies:
+            self.table = _Layer(self.table)
+            self.copies[id(self.table)] = self.table
+        place: Any = self.table
+        for part in parts[:-1]:
+            inner = _item(place, part)
+            if not isinstance(inner, (dict, list)):
+                return
+            if id(inner) not in self.copies:
+                charge("variables", len(inner) >> _COPY_SHIFT)
+                inner = inner.copy()
+                self.copies[id(inner)] = place[part] = inner
+            place = inner
+
+
+def _item(place: Any, part: str | int) -> Any:
+    """What is at one part of a path, or ``None``."""
+    if isinstance(part, str):
+        return place.get(part) if isinstance(place, dict) else None
+    return place[part] if isinstance(place, list) and -len(place) <= part < len(place) else None
+
+
+def plain_text(value: Any) -> str:
+    """``str(value)``, charged. Raises `ValueError` for a whole number of more digits than Python writes."""
+    if isinstance(value, (Mapping, list, tuple)):
+        charge("variables", _ITEM_STEPS * _count(value))
+    return str(value)
+
+
+def _count(value: Any) -> int:
+    """How many values are in a container, all the way down."""
+    inner = value.values() if isinstance(value, Mapping) else value
+    return len(value) + sum(_count(item) for item in inner if isinstance(item, (Mapping, list, tuple)))
 
 
 def _place(error: InnkeeperError, where: Callable[[], Where | None] | None) -> tuple[Where | None, FrozenDict]:

@@ -30,9 +30,10 @@ from innkeeper.macros.engine.errors import (
 from innkeeper.macros.engine.ranges import MacroRange, made_pieces
 from innkeeper.macros.engine.syntax import Grammar, marks_of
 from innkeeper.macros.smart.dispatch import Handler, handler_of, longest_name, macro_name
-from innkeeper.macros.smart.environment import SmartEnvironment, copied
+from innkeeper.macros.smart.environment import SmartEnvironment, copied, plain_text
 from innkeeper.macros.smart.options import MAX_MACROS, MAX_REPLACEMENTS, MAX_RUN_OUTPUT, MacroOptions
 from innkeeper.macros.smart.pieces import Made, Value, first_word, inner_of, made, ranges_of
+from innkeeper.prompt.allowance import AllowanceError, allowed, charge
 from innkeeper.prompt.block import Origin, Piece
 from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError, Where
 from innkeeper.prompt.note import Note
@@ -60,6 +61,10 @@ _KINDS: Final = {CURLY.open: 0, CURLY.close: 0, ANGLE.open: 1, ANGLE.close: 1}
 _OPENERS: Final = frozenset({CURLY.open, ANGLE.open})
 _HALVES: Final = frozenset("{}<>")
 _NOBODY: Final = ("", 0)
+_SLICE: Final = 32
+"""Marks that are charged for at once."""
+_MARK_STEPS: Final = 30
+"""What a mark counts, with the macro that ends there."""
 
 
 def expand(text: Any, env: SmartEnvironment, *, ranges: list[MacroRange] | None = None) -> str:
@@ -70,14 +75,22 @@ def expand(text: Any, env: SmartEnvironment, *, ranges: list[MacroRange] | None 
     Raises `innkeeper.macros.smart.environment.MacroArgumentError` and `MacroLimitError` where ``{{setvar}}`` cannot write.
     """
     if not isinstance(text, str):
-        return "" if text is None else str(text)
-    if CURLY.open not in text and ANGLE.open not in text:
+        return "" if text is None else _written(text)
+    if (CURLY.open not in text and ANGLE.open not in text) or env.spent.over:
         return text
     expansion = _Expansion(text, env, recording=ranges is not None)
     pieces = expansion.run()
     if ranges is not None:
         ranges += ranges_of(pieces)
     return "".join(pieces)
+
+
+def _written(value: Any) -> str:
+    """A value as Python writes it. Raises `FormatError` for a whole number of more digits than Python writes."""
+    try:
+        return plain_text(value)
+    except ValueError as error:
+        raise FormatError(f"a {type(value).__name__} cannot be written as text: {error}", hint="write a text") from None
 
 
 def expand_pieces(text: str, env: SmartEnvironment, origin: Origin) -> tuple[Piece, ...]:
@@ -100,8 +113,8 @@ class _Opener:
 
 class _Expansion:
     __slots__ = (
-        "by", "count", "env", "full", "half", "longest", "most", "output", "pending", "pieces", "recording", "rescan", "text",
-        "waiting", "word",
+        "by", "charged", "count", "env", "free", "full", "half", "longest", "most", "output", "pending", "pieces", "recording",
+        "rescan", "text", "waiting", "word",
     )  # fmt: skip
 
     def __init__(self, text: str, env: SmartEnvironment, *, recording: bool) -> None:
@@ -120,6 +133,8 @@ class _Expansion:
         self.count = 0
         self.output = 0
         self.full = False
+        self.free = self.charged = 0
+        """Marks to come that the allowance was charged for already, and the characters produced that it was."""
 
     def run(self) -> list[str]:
         """The whole text, in pieces."""
@@ -187,19 +202,35 @@ class _Expansion:
 
     def _mark(self, mark: str, text: str, place: int) -> Value | None:
         """What the macro that ends with this mark stands for, or ``None`` when none does."""
+        at = place - len(mark) if text is self.text else None
+        try:
+            self.free -= 1
+            if self.free < 0:
+                self._charge()
+            value = self._open(mark, at) if mark in _OPENERS else self._close(_KINDS[mark])
+        except AllowanceError as error:
+            self.full = self.env.spent.over = True
+            self._report(error, _Opener(0, at, None, None))
+            value = None
+        if value is None:
+            self.pieces.append(self._piece(mark))
+        return value
+
+    def _charge(self) -> None:
+        charge("macros", _SLICE * _MARK_STEPS, made=self.output - self.charged)
+        self.free, self.charged = _SLICE - 1, self.output
+
+    def _open(self, mark: str, at: int | None) -> None:
         kind = _KINDS[mark]
-        if mark in _OPENERS:
-            at = place - len(mark) if text is self.text else None
-            self.waiting[kind] = _Opener(len(self.pieces), at, self.waiting[kind], self.waiting[1 - kind])
-            self.pieces.append(self._piece(mark))
-            return None
+        self.waiting[kind] = _Opener(len(self.pieces), at, self.waiting[kind], self.waiting[1 - kind])
+
+    def _close(self, kind: int) -> Value | None:
         opener = self.waiting[kind]
-        handler = None
-        if opener is not None:
-            self.waiting[kind] = opener.outer
-            handler = self._handler(opener)
-        if opener is None or handler is None or not self._room(opener):
-            self.pieces.append(self._piece(mark))
+        if opener is None:
+            return None
+        self.waiting[kind] = opener.outer
+        handler = self._handler(opener)
+        if handler is None or not self._room(opener):
             return None
         by = (macro_name(self.word), self.count) if self.recording else _NOBODY
         value = made(Value, self._value(handler, opener), by)
@@ -227,6 +258,8 @@ class _Expansion:
     def _value(self, handler: Handler, opener: _Opener) -> str:
         try:
             value = handler(self.env, inner_of(self.pieces[opener.piece + 1 :]), lambda: self._where(opener))
+        except AllowanceError:
+            raise
         except (MacroError, LimitError) as error:
             place = self._where(opener)
             raise error.at(**({} if place is None else asdict(place))) from None
@@ -271,8 +304,9 @@ def process_text(
 
     Raises what `innkeeper.macros.smart.expansion.expand` and `SmartEnvironment.of` do.
     """
-    env, initial = _begun(variables, policy, options, notes)
-    return {"text": expand(text, env), "variables": {"initial": initial, "final": env.table}}
+    with allowed():
+        env, initial = _begun(variables, policy, options, notes)
+        return {"text": expand(text, env), "variables": {"initial": initial, "final": env.table}}
 
 
 def process(
@@ -288,16 +322,16 @@ def process(
     Only ``content`` changes. What is no object is left out, and a message whose macros raise stays as it was: both with a
     note. Raises `FormatError` when ``messages`` is no list, and what `SmartEnvironment.of` does.
     """
-    env, initial = _begun(variables, policy, options, notes)
-    done = []
-    for index, message in enumerate(_listed(messages, "messages")):
-        if isinstance(message, Mapping):
-            done.append(_processed(message, index, env))
-        else:
-            env.report(
-                FormatError(f"a message must be an object, not {type(message).__name__}").at(path=f"messages[{index}]")
-            )
-    return {"messages": done, "variables": {"initial": initial, "final": env.table}}
+    with allowed():
+        env, initial = _begun(variables, policy, options, notes)
+        done = []
+        for index, message in enumerate(_listed(messages, "messages")):
+            if isinstance(message, Mapping):
+                done.append(_processed(message, index, env))
+            else:
+                told = f"a message must be an object, not {type(message).__name__}"
+                env.report(FormatError(told).at(path=f"messages[{index}]"))
+        return {"messages": done, "variables": {"initial": initial, "final": env.table}}
 
 
 def process_text_batch(
@@ -313,17 +347,20 @@ def process_text_batch(
     They are taken in order and draw from one stream. One whose macros raise gives an empty text and leaves its
     variables as they were, with a note. Raises `FormatError` when ``texts`` is no list, and what `SmartEnvironment.of` does.
     """
-    done: list[str] = []
-    tables = []
-    first, _ = _begun(variables, policy, options, notes)
-    for index, text in enumerate(_listed(texts, "texts")):
-        env = first.fork()
-        env.table, env.owned = copied(variables), True
-        initial = _initial(env, variables)
-        written = _expanded(text, f"texts[{index}]", env, None)
-        done.append("" if written is None else written)
-        tables.append({"initial": initial, "final": copied(variables) if written is None else env.table})
-    return {"texts": done, "variables_list": tables}
+    with allowed():
+        done: list[str] = []
+        tables = []
+        first, _ = _begun(variables, policy, options, notes)
+        given = first.copier.size
+        for index, text in enumerate(_listed(texts, "texts")):
+            charge("variables", 1, made=2 * given)  # a reply holds both tables of each text
+            env = first.fork()
+            env.table, env.owned = copied(variables), True
+            initial = _initial(env, variables)
+            written = _expanded(text, f"texts[{index}]", env, None)
+            done.append("" if written is None else written)
+            tables.append({"initial": initial, "final": copied(variables) if written is None else env.table})
+        return {"texts": done, "variables_list": tables}
 
 
 def _begun(
@@ -383,11 +420,9 @@ def condition_holds(condition: Any, env: SmartEnvironment) -> bool:
 
 def condition_value(condition: Any, env: SmartEnvironment) -> str:
     """What the text of ``condition`` comes to; nothing where it is blank or fails, which leaves a note."""
-    text = "" if condition is None else str(condition)
-    if not text.strip():
-        return ""
     try:
-        return expand(text, env.fork())
+        text = "" if condition is None else condition if isinstance(condition, str) else _written(condition)
+        return expand(text, env.fork()) if text.strip() else ""
     except InnkeeperError as error:
         env.report(error)
         return ""

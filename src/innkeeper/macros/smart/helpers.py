@@ -31,6 +31,12 @@ MAX_PATTERN_CHARS: Final = 1_000
 
 MAX_DICE: Final = 50
 MAX_SIDES: Final = 1_000
+FORMAT_STEPS: Final = 12
+"""Steps of the allowance that a character of a moment's pattern counts."""
+
+DICE_STEPS: Final = 400
+"""Steps that a throw counts, of as many dice as there may be."""
+
 _WEEKDAYS: Final = "一二三四五六日"
 _DIRECTIVE: Final = re.compile(r"%([-_0^#]?\d{0,2})[EO]?([a-zA-Z%])")
 _DIRECTIVES: Final = frozenset("aAwdbBmyYHIMSfzZjpPUWcxXgGuVDeFhnrRTtCkl%")

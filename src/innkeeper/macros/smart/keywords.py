@@ -18,6 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.macros.smart.options import CACHED_KEYWORD_CHARS, CACHED_KEYWORDS, MAX_PARENTHESES
+from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.memo import Memo
 
 __all__ = ["Keywords", "parse"]
@@ -49,11 +50,14 @@ def parse(params: str) -> Keywords:
 
 
 _TESTS: Final[Memo[str, Keywords]] = Memo(items=CACHED_KEYWORDS, size=16 * 1024 * 1024)
+_READING_STEPS: Final = 5
+"""What a character of a test counts for being read."""
 _TREE_BYTES: Final = 32
 """What a character of a test stands for in memory, once it is a tree."""
 
 
 def _parsed(params: str) -> Keywords:
+    charge("keywords", len(params) * _READING_STEPS)
     tree = _tree(params.strip())
     return Keywords(tuple(dict.fromkeys(_words(tree))), tree)
 

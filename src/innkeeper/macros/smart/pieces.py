@@ -16,6 +16,8 @@ __all__ = ["Inner", "Made", "Value", "first_word", "inner_of", "made", "ranges_o
 _BLANK: Final = re.compile(r"\s*")
 _VEIL: Final = "\0"
 _SHORT: Final = 64
+_FEW: Final = 64
+"""In how many pieces a macro's name may be, with the blank space around it."""
 
 
 class Made(str):
@@ -114,7 +116,7 @@ def _short(piece: str, longest: int) -> tuple[str, str]:
 
 def _first_word(pieces: Sequence[str], first: int, longest: int) -> tuple[str, str]:
     word, over, apart = "", False, False
-    for index in range(first, len(pieces)):
+    for index in range(first, min(len(pieces), first + _FEW)):
         piece = pieces[index]
         if type(piece) is Value:
             if piece:
@@ -131,7 +133,7 @@ def _first_word(pieces: Sequence[str], first: int, longest: int) -> tuple[str, s
         apart = apart or end > place
         if end < len(piece):
             return word, "?" if piece[end] != ":" else " :" if apart else ":"
-    return word, ""
+    return word, "" if len(pieces) - first <= _FEW else "?"
 
 
 def _word_end(piece: str, start: int, room: int) -> int:

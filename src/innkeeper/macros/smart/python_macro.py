@@ -72,6 +72,7 @@ def _within_share(env: SmartEnvironment, code: str) -> str:
         value = program(code).run(frame)
         return "" if value is None else sandboxed_text(frame, value)
     finally:
+        frame.settle()
         spent.work += SANDBOX_LIMITS.work - frame.left
         if frame.deadline is not None:
             spent.seconds += monotonic() - (frame.deadline - SANDBOX_LIMITS.pattern_seconds)

@@ -231,9 +231,7 @@ def _charge(value: Any) -> None:
 def _items(value: Any, depth: int) -> int:
     """How many values are in a container, itself included; no deeper than what can be kept."""
     inner = value.values() if isinstance(value, dict) else value
-    return 1 + sum(
-        _items(item, depth - 1) if isinstance(item, (dict, list, tuple)) and depth else 1 for item in inner
-    )
+    return 1 + sum(_items(item, depth - 1) if isinstance(item, (dict, list, tuple)) and depth else 1 for item in inner)
 
 
 def number_of(value: Any) -> float | int | None:

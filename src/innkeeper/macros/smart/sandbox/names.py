@@ -38,6 +38,8 @@ _TIME_FORMAT: Final = "%H:%M:%S"
 _MAX_BASE: Final = 36
 _COMPARISONS: Final = 16
 """How often one of 100,000 values is compared while they are sorted."""
+_READING_MOMENTS: Final = 400
+"""Work of reading two moments."""
 _CASE_GROWTH: Final = 3
 """One character becomes three at most in upper or lower case."""
 
@@ -160,18 +162,26 @@ def _cased(change: Callable[[str], str]) -> Callable[..., str]:
 
 def _roll(frame: Frame, /, expr_or_n: Any, sides: Any = None) -> str:
     first = text_of(frame, expr_or_n)
+    frame.charge(helpers.DICE_STEPS * 2)
     if sides is None:
         return helpers.roll(first, frame.host.random)
     return helpers.thrown(first, text_of(frame, sides), frame.host.random)
 
 
+def _format(frame: Frame, fmt: Any) -> str:
+    """The pattern of a moment, charged; nothing for what is no text."""
+    text = fmt if type(fmt) is str else ""
+    frame.charge(min(len(text), helpers.MAX_PATTERN_CHARS) * helpers.FORMAT_STEPS * 2)
+    return text
+
+
 def _time(frame: Frame, /, fmt: Any = _TIME_FORMAT) -> str:
-    return helpers.moment_text(frame.host.now, fmt) if type(fmt) is str else ""
+    return bounded_text(frame, helpers.moment_text(frame.host.now, _format(frame, fmt)))
 
 
 def _time_utc(frame: Frame, /, offset: Any = 0, fmt: Any = _TIME_FORMAT) -> str:
     hours = helpers.utc_offset(text_of(frame, offset))
-    return helpers.shifted_time(frame.host.now, hours, fmt) if type(fmt) is str else ""
+    return bounded_text(frame, helpers.shifted_time(frame.host.now, hours, _format(frame, fmt)))
 
 
 def _weekday(frame: Frame, /) -> str:
@@ -179,6 +189,7 @@ def _weekday(frame: Frame, /) -> str:
 
 
 def _timediff(frame: Frame, /, t1: Any, t2: Any) -> str:
+    frame.charge(_READING_MOMENTS)
     return helpers.timediff(text_of(frame, t1), text_of(frame, t2))
 
 

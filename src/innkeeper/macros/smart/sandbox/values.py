@@ -13,6 +13,7 @@ from time import monotonic
 from typing import Any, Final, Protocol
 
 from innkeeper.macros.smart.sandbox.limits import SandboxLimitError, SandboxLimits, SandboxRuntimeError
+from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.text import shorten
 
 __all__ = [
@@ -136,20 +137,29 @@ class Variables:
 class Frame:
     """One run: the host, the names the code has set, and what is left of the work and the time it may cost."""
 
-    __slots__ = ("deadline", "host", "left", "limits", "names")
+    __slots__ = ("_charged", "_next", "deadline", "host", "left", "limits", "names")
 
     def __init__(self, host: Host, limits: SandboxLimits) -> None:
         self.host = host
         self.limits = limits
-        self.left = limits.work
+        self.left = self._charged = limits.work
+        self._next = max(self.left - _AT_ONCE, 0)
         self.names: dict[str, Any] = {}
         self.deadline: float | None = None
 
     def charge(self, work: int) -> None:
-        """Take work from what is left. Raises `SandboxLimitError` when there is not enough."""
+        """Take work from what is left. Raises `SandboxLimitError` when there is not enough, and `AllowanceError`."""
         self.left -= work
-        if self.left < 0:
-            raise limit("the work of the code", "work", self.limits.work)
+        if self.left < self._next:
+            self.settle()
+            if self.left < 0:
+                raise limit("the work of the code", "work", self.limits.work)
+
+    def settle(self) -> None:
+        """Charge the build's allowance for the work since it was charged last."""
+        done, self._charged = self._charged - self.left, self.left
+        self._next = max(self.left - _AT_ONCE, 0)
+        charge("sandbox", min(done, self.limits.work) >> _STEP_SHIFT)
 
     def seconds(self) -> float:
         """The time left for regular expressions; it runs from the first one on."""
@@ -159,6 +169,12 @@ class Frame:
         if left <= 0:
             raise limit("a regular expression", "pattern_seconds", self.limits.pattern_seconds)
         return left
+
+
+_AT_ONCE: Final = 50_000
+"""Work after which the allowance is charged."""
+_STEP_SHIFT: Final = 1
+"""Two parts of work are one step."""
 
 
 def limit(what: str, name: str, allowed: float, found: float | None = None) -> SandboxLimitError:
@@ -188,7 +204,11 @@ def size_of(frame: Frame, value: Any) -> int:
     if kind not in _CONTAINERS:
         return 1
     meter = _Meter(frame.limits)
-    meter.add(value, 0)
+    try:
+        meter.add(value, 0)
+    except SandboxLimitError:
+        frame.charge(meter.size)
+        raise
     return meter.size
 
 
@@ -222,6 +242,8 @@ class _Meter:
     def _add_all(self, value: Any, depth: int) -> None:
         if depth > self.limits.value_depth:
             raise limit("the nesting of a value", "value_depth", self.limits.value_depth)
+        if len(value) > self.limits.items:
+            raise limit("a value", "items", self.limits.items)
         for item in value:
             self.add(item, depth)
         if type(value) is dict:
