@@ -60,6 +60,8 @@ _LONGEST_INDEX: Final = 18
 _PARSED: Final[Memo[str, tuple[str | int, ...]]] = Memo(items=2048, size=8 * 1024 * 1024)
 _PART_BYTES: Final = 32
 """What a character of a path stands for in memory, once it is in parts."""
+_PATH_STEPS: Final = 10
+"""What a character of a path counts."""
 _SHOWN: Final = 200
 
 
@@ -71,6 +73,7 @@ def parse_path(path: str) -> tuple[str | int, ...]:
 
 
 def _parsed(path: str) -> tuple[str | int, ...]:
+    charge("variables", _PATH_STEPS * len(path))
     parts = tuple(part for part in map(_part, _PART.finditer(path)) if part != "")
     if len(parts) > MAX_PATH_PARTS:
         raise _limit("the parts of a variable's path", "MAX_PATH_PARTS", MAX_PATH_PARTS, len(parts))

@@ -202,16 +202,18 @@ class _Expansion:
 
     def _mark(self, mark: str, text: str, place: int) -> Value | None:
         """What the macro that ends with this mark stands for, or ``None`` when none does."""
-        at = place - len(mark) if text is self.text else None
+        at, value = place - len(mark) if text is self.text else None, None
         try:
             self.free -= 1
             if self.free < 0:
                 self._charge()
-            value = self._open(mark, at) if mark in _OPENERS else self._close(_KINDS[mark])
+            if mark in _OPENERS:
+                self._open(_KINDS[mark], at)
+            else:
+                value = self._close(_KINDS[mark])
         except AllowanceError as error:
             self.full = self.env.spent.over = True
             self._report(error, _Opener(0, at, None, None))
-            value = None
         if value is None:
             self.pieces.append(self._piece(mark))
         return value
@@ -220,8 +222,7 @@ class _Expansion:
         charge("macros", _SLICE * _MARK_STEPS, made=self.output - self.charged)
         self.free, self.charged = _SLICE - 1, self.output
 
-    def _open(self, mark: str, at: int | None) -> None:
-        kind = _KINDS[mark]
+    def _open(self, kind: int, at: int | None) -> None:
         self.waiting[kind] = _Opener(len(self.pieces), at, self.waiting[kind], self.waiting[1 - kind])
 
     def _close(self, kind: int) -> Value | None:

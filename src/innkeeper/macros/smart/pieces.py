@@ -16,7 +16,7 @@ __all__ = ["Inner", "Made", "Value", "first_word", "inner_of", "made", "ranges_o
 _BLANK: Final = re.compile(r"\s*")
 _VEIL: Final = "\0"
 _SHORT: Final = 64
-_FEW: Final = 64
+_FEW: Final = 16
 """In how many pieces a macro's name may be, with the blank space around it."""
 
 
