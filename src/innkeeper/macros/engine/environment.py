@@ -72,8 +72,8 @@ class Spent:
     dice: int = 0
     reports: int = 0
     told: bool = False
-    charged: int = 0
-    look: int = 0
+    charged: int = field(default=0, compare=False)
+    look: int = field(default=0, compare=False)
 
 
 def _no_variables() -> StagedVariables:
