@@ -297,11 +297,11 @@ class Watcher:
 
     def _take(self, listening: Connection) -> None:
         """Let the driver read what was announced. Where the connection was lost, the next `wait` makes another."""
-        from sqlalchemy.exc import SQLAlchemyError
+        from sqlalchemy import exc
 
         try:
             listening.exec_driver_sql("SELECT 1")
-        except SQLAlchemyError:
+        except exc.SQLAlchemyError:
             self._hang_up()
 
     def _hang_up(self) -> None:

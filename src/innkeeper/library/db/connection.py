@@ -78,14 +78,13 @@ def find_target(url: str | os.PathLike[str] | None = None, environ: Mapping[str,
     if "://" not in given:
         path = Path(given).expanduser() if given else home(environ) / FILE_NAME
         return Target(url=f"sqlite:///{path}", place=str(path), path=path)
-    from sqlalchemy.engine import make_url
-    from sqlalchemy.exc import ArgumentError
+    from sqlalchemy import exc, make_url
 
     try:
         parsed = make_url(given)
         parsed = parsed.set(drivername=_SCHEMES.get(parsed.drivername, parsed.drivername))
         backend = parsed.get_backend_name()
-    except (ArgumentError, ValueError) as error:
+    except (exc.ArgumentError, ValueError) as error:
         raise ConfigError("the database URL cannot be read", hint=_HINT) from error
     if backend == "sqlite" and parsed.database and parsed.database != ":memory:":
         return Target(url=given, place=parsed.database, path=Path(parsed.database))
@@ -121,8 +120,7 @@ def make_engine(target: Target, *, timeout: float, read_only: bool, create: bool
 
 
 def _sqlite(target: Target, timeout: float, read_only: bool, create: bool) -> Engine:  # noqa: FBT001 - our own call only
-    from sqlalchemy import create_engine, event
-    from sqlalchemy.pool import QueuePool
+    from sqlalchemy import QueuePool, create_engine, event
 
     path = target.path or Path()
     if not path.exists():
@@ -153,10 +151,10 @@ def _same_file(path: Path, connection: Any, record: Any, _proxy: Any) -> None:
     So it is where the file was written to, by a checkpoint or by somebody else: pages that SQLite remembers would hide that it
     was overwritten. Who reads a file as one that nobody writes opens it anew once there is a log of writes.
     """
-    from sqlalchemy.exc import DisconnectionError
+    from sqlalchemy import exc
 
     if record.info.get("file") != _file(path) or (isinstance(connection, _Unlocked) and _has_log(path)):
-        raise DisconnectionError("the file is not the one that was opened")
+        raise exc.DisconnectionError("the file is not the one that was opened")
 
 
 def _file(path: Path) -> tuple[int, int, int, int] | None:
@@ -270,8 +268,7 @@ def _note_end(context: Any) -> None:
 
 
 def _postgresql(target: Target, timeout: float, read_only: bool) -> Engine:  # noqa: FBT001 - our own call only
-    from sqlalchemy import create_engine, event
-    from sqlalchemy.engine import make_url
+    from sqlalchemy import create_engine, event, make_url
 
     url = make_url(target.url)
     arguments: dict[str, Any] = {"timeout": timeout} if url.drivername == DEFAULT_DRIVER else {}
@@ -299,14 +296,14 @@ def _note_rest(_connection: Any, record: Any) -> None:
 
 def _wake(dialect: Any, connection: Any, record: Any, _proxy: Any) -> None:
     """Look whether a connection that has rested for a while still stands: a server that was restarted costs no request."""
-    from sqlalchemy.exc import DisconnectionError
+    from sqlalchemy import exc
 
     if time.monotonic() - record.info.get("rested_since", math.inf) < _RESTED:
         return
     try:
         dialect.do_ping(connection)
     except Exception as error:  # whatever the driver raises, the connection is of no use
-        raise DisconnectionError("the connection was lost while it rested") from error
+        raise exc.DisconnectionError("the connection was lost while it rested") from error
 
 
 def _json(value: Any) -> str:
@@ -368,13 +365,13 @@ _LABELS: Final = ("template_labels", "one_answer")
 @contextmanager
 def translated(place: str) -> Iterator[None]:
     """Turn what a driver or SQLAlchemy raises inside into an error of this package that names ``place``."""
-    from sqlalchemy.exc import SQLAlchemyError
+    from sqlalchemy import exc
 
     try:
         yield
     except UnicodeDecodeError as error:  # SQLite quotes what it cannot read, and Python's driver cannot read that
         raise DatabaseCorruptError("the database file is damaged", where=Where(asset=place)) from error
-    except (SQLAlchemyError, sqlite3.Error, OSError) as error:
+    except (exc.SQLAlchemyError, sqlite3.Error, OSError) as error:
         raise translate(error, place) from error
 
 

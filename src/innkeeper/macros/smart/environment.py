@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, time
 from typing import Any, Final
 
-from msgspec.structs import replace as replace_struct
+import msgspec
 
 from innkeeper.macros.engine.errors import MAX_LIST_INDEX, MAX_REPORTS, MacroArgumentError, MacroLimitError
 from innkeeper.macros.smart.options import (
@@ -439,7 +439,7 @@ def _place(error: InnkeeperError, where: Callable[[], Where | None] | None) -> t
         return own if where is None else where(), FrozenDict(data)
     if own.line is not None:
         data |= {"code_line": own.line, "code_column": own.column}
-    return replace_struct(where() or Where(), path=own.path), FrozenDict(data)
+    return msgspec.structs.replace(where() or Where(), path=own.path), FrozenDict(data)
 
 
 def copied(variables: Mapping[str, Any] | None, copier: Copier | None = None) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from msgspec.structs import asdict, replace
+import msgspec
 
 from innkeeper.macros.engine.errors import (
     MAX_OUTPUT,
@@ -263,7 +263,7 @@ class _Expansion:
             raise
         except (MacroError, LimitError) as error:
             place = self._where(opener)
-            raise error.at(**({} if place is None else asdict(place))) from None
+            raise error.at(**({} if place is None else msgspec.structs.asdict(place))) from None
         self.count += 1
         self.output += len(value)
         self.env.spent.output += len(value)
@@ -394,12 +394,12 @@ def _expanded(text: Any, asset: str, env: SmartEnvironment, otherwise: Any) -> A
         env.report(error)
         return otherwise
     finally:
-        env.notes[first:] = [replace(note, where=_of(note.where, asset)) for note in env.notes[first:]]
+        env.notes[first:] = [msgspec.structs.replace(note, where=_of(note.where, asset)) for note in env.notes[first:]]
 
 
 def _of(where: Where | None, asset: str) -> Where:
     """The place, in the text of that name."""
-    return Where(asset=asset) if where is None else replace(where, asset=asset)
+    return Where(asset=asset) if where is None else msgspec.structs.replace(where, asset=asset)
 
 
 def _listed(given: Any, name: str) -> list[Any]:
