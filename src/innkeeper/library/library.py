@@ -35,7 +35,7 @@ from innkeeper.library.prepare.request import (
     texts_of,
 )
 from innkeeper.library.templates.cache import RenderedCache, key_of
-from innkeeper.library.templates.rendering import RenderedTemplate, render
+from innkeeper.library.templates.rendering import PROGRAMS, RenderedTemplate, render
 from innkeeper.library.templates.template import TemplateVersion
 from innkeeper.library.tier import Ceilings, Decision, Tier, TierDecision, effective_tier
 from innkeeper.library.tiers.gate import Checked, TextKind
@@ -349,11 +349,12 @@ class Library:
         """A version with values, from the cache of texts where it is there; and whether it was."""
         values = values_for(version, given, self.rules.operator_values)
         moment = self.outside.now() if version.syntax == "liquid" else None
-        key = key_of(version, values, tier, moment)
+        lookup = self._lookup(source)
+        key = key_of(PROGRAMS.get(version, lookup), values, tier, moment)
         kept = None if key is None else self.texts.get(key)
         if kept is not None:
             return kept, True
-        made = render(version, values, lookup=self._lookup(source), counter=self.counter, clock=moment, ranges=True)
+        made = render(version, values, lookup=lookup, counter=self.counter, clock=moment, ranges=True)
         if key is not None:
             self.texts.put(key, made)
         return made, False

@@ -1,5 +1,6 @@
 """Budgets: limit less reserve, apart from what a model may write; and texts cut after sentences and words only."""
 
+import contextlib
 import re
 
 import pytest
@@ -298,3 +299,51 @@ def test_what_fits_is_not_touched() -> None:
     """A text within its budget is returned as it is; nobody is asked."""
     done = fit_segments("one  two", Budget(2, 2), SEGMENTS_WORDS, segments_of=whole, ask=lambda _: "never")
     assert (done.text, done.compressed, done.repaired) == ("one  two", False, False)
+
+
+GROUPED = {
+    "weights": ("fox (long golden hair:1.2), lamp", 3, "fox"),
+    "a group first": ("(long golden hair:1.2), lamp", 2, ""),
+    "references": ("fox <lora:my own style:0.8> lamp", 2, "fox"),
+    "macros": ("the {{ character name }} sings", 3, "the"),
+    "a smile is no group": ("fox :( and lamp", 3, "fox :( and"),
+}
+
+
+@pytest.mark.parametrize(("text", "room", "kept"), GROUPED.values(), ids=GROUPED)
+def test_no_cut_is_inside_a_group(text: str, room: int, kept: str) -> None:
+    """A weighted group, a macro or a reference is kept whole or goes whole."""
+    assert cut_text(text, lambda part: len(part.split()) <= room) == kept
+
+
+@given(
+    st.lists(st.sampled_from(["amber", "(long golden:1.2)", "{{ who is it }}", "<lora:my x:1>", "tide."]), min_size=1),
+    st.sampled_from(list(Role)),
+    st.integers(1, 20),
+)
+def test_compression_keeps_groups_whole(parts: list[str], role: Role, room: int) -> None:
+    """Whatever is compressed, what is left are whole words and groups."""
+    try:
+        done = compress([Segment(" ".join(parts), role), Segment("Wenna", Role.IDENTITY)], room, SEGMENTS_WORDS)
+    except OverBudgetError:
+        return
+    for opens, closes in ("()", "{}", "<>"):
+        assert done.text.count(opens) == done.text.count(closes)
+
+
+@pytest.mark.parametrize("least", [0, 3])
+def test_compression_looks_at_a_prompt_a_few_times(least: int) -> None:
+    """Twice as many segments are little more than twice as much to count, whatever they keep."""
+
+    def counted(number: int) -> int:
+        seen: list[int] = []
+        measure = Measure("words", lambda text: seen.append(len(text)) or len(text.split()))  # type: ignore[func-returns-value]
+        roles = list(Role)
+        parts = [
+            Segment(f"a lantern number {n} by the door", roles[n % len(roles)], min=least * (n % 2)) for n in range(number)
+        ]
+        with contextlib.suppress(OverBudgetError):
+            compress(parts, 400, measure)
+        return sum(seen)
+
+    assert counted(800) <= 2.5 * counted(400)

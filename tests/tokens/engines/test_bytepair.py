@@ -79,15 +79,16 @@ def test_the_documentation_counts_as_in_the_original() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.text(max_size=40).filter(lambda text: "<|" not in text))
+@given(st.text(max_size=40))
 def test_any_text_counts_as_in_the_original(text: str) -> None:
     """Whatever is written, the original's ids come out."""
     assert ids(text) == original().encode(text)
 
 
-def test_special_tokens_are_ordinary_text() -> None:
-    """A text that spells a marker is counted as it is written, which is never less than the original counts."""
-    assert engine().count("<|endoftext|>") > len(original().encode("<|endoftext|>"))
+@pytest.mark.parametrize("text", ["<|endoftext|>", "a <|startoftext|> b", "x<|ENDOFTEXT|>y", "<|endoftext|", "<|endoftext|>'s"])
+def test_a_marker_that_is_spelled_is_one_token(text: str) -> None:
+    """A text that spells a marker has the original's ids."""
+    assert ids(text) == original().encode(text)
 
 
 def test_long_words_do_not_take_long() -> None:

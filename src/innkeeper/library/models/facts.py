@@ -16,6 +16,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from innkeeper.library.catalogue.catalogue import Catalogue
+from innkeeper.library.models.emphasis import unweighted
 from innkeeper.library.tier import Ceilings, Tier
 from innkeeper.prompt.data import thaw
 from innkeeper.prompt.errors import ConfigError, InnkeeperError, UnknownNameError
@@ -51,6 +52,7 @@ _WINDOW: Final = 75
 class TokenizerSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     """How one model's input is limited (dynamic-prompting reference 4.5).
 
+    Of a prompt for CLIP, weights (``(word:1.2)``) and references (``<lora:…>``) are no part of what is read.
     ``id`` is a model or hint the token counter knows (none for ``chars``). ``limit_usable`` counts tokens, or characters for
     ``chars``; ``reserve`` of them are kept for what is added later. ``chunking`` ``compel``: the runtime reads several windows.
     """
@@ -77,7 +79,10 @@ class TokenizerSpec(msgspec.Struct, frozen=True, omit_defaults=True):
         facts = counts.describe(model)
         error = facts.get("error_percent")
         name = str(facts.get("tokenizer") or facts.get("backend") or model)
-        return Measure(name, lambda text: counts.count(text, model), None if error is None else float(error))
+        percent = None if error is None else float(error)
+        if self.kind == "clip":
+            return Measure(name, lambda text: counts.count(unweighted(text), model), percent)
+        return Measure(name, lambda text: counts.count(text, model), percent)
 
     def windows(self, size: int) -> int:
         """How many windows a text of this size fills: more than one only where the runtime reads several."""
@@ -255,13 +260,18 @@ class ModelFacts(msgspec.Struct, frozen=True):
     visual: bool = False
     known: bool = False
 
-    def measured(self, limit: int) -> TokenizerSpec:
-        """How the model reads: its own tokenizer, CLIP for families that read it, else a count of tokens up to ``limit``."""
+    def measured(self, limit: int | None) -> TokenizerSpec | None:
+        """How the model reads: its own tokenizer, CLIP for families that read it, else a count of tokens up to ``limit``.
+
+        None where nobody knows a limit: then there is nothing to keep to.
+        """
         if self.spec is not None:
             return self.spec
         if {self.key, self.family} & CLIP_FAMILIES:
             return CLIP
-        return TokenizerSpec("bpe", self.key or "", max(limit, 1))
+        if limit is not None:
+            return TokenizerSpec("bpe", self.key or "", max(limit, 1))
+        return None if self.char_limit is None else TokenizerSpec("chars", "", self.char_limit)
 
 
 def facts_of(

@@ -2,7 +2,8 @@
 
 First whole segments go by role (`DROP_ORDER`), of one role the least worth for its size; settings and clothes lose their
 end before they go. What may not be dropped is shortened only when nothing else is left: after a sentence, a clause or a word,
-never inside a word and never to nothing (dynamic-prompting reference 4.5).
+never inside a word or a group (``(long, golden:1.2)``), and never to nothing (dynamic-prompting reference 4.5). A text of n
+characters is counted some log n times, however many segments it has.
 
 A budget is how much room a prompt has, apart from how much a model may write. ``target_budget`` belongs to the consumer of the
 prompt (an image model, say), ``max_output_tokens`` to the call that writes it; neither is ever taken for the other.
@@ -12,13 +13,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Final
 
 import msgspec
 
 from innkeeper.library.errors import OverBudgetError
+from innkeeper.library.models.emphasis import groups, outside
 from innkeeper.library.models.facts import ROOM, Measure, TokenizerSpec
 from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import ConfigError, InnkeeperError
@@ -147,16 +149,28 @@ _WORTH: Final = 0.5
 
 
 def cut_text(text: str, fits: Callable[[str], bool]) -> str:
-    """The beginning of ``text`` that is kept: empty where not even its first word fits."""
+    """The beginning of ``text`` that is kept: empty where not even its first word or group fits."""
     if fits(text):
         return text
-    word = _longest(text, [match.end() for match in _WORD_END.finditer(text)], fits)
+    spans = groups(text)
+    word = _longest(text, _ends(text, spans, _WORD_END), fits)
     for ends in (_SENTENCE_END, _CLAUSE_END):
-        places = [match.start() if ends is _CLAUSE_END else match.end() for match in ends.finditer(text)]
-        kept = _longest(text, [place for place in places if place <= len(word)], fits)
+        places = _ends(text, spans, ends)
+        kept = _longest(text, places[: bisect_right(places, len(word))], fits)
         if len(kept) >= _WORTH * len(word) and kept.strip():
             return kept.rstrip()
     return word.rstrip(" ,;:\t\n")
+
+
+def _ends(text: str, spans: tuple[tuple[int, int], ...], ends: re.Pattern[str]) -> list[int]:
+    """Where a text may end, outside of its groups."""
+    return outside([match.start() if ends is _CLAUSE_END else match.end() for match in ends.finditer(text)], spans)
+
+
+def _least(text: str, size: Callable[[str], int], least: int) -> str:
+    """The beginning that is kept of a text at least: so much of it, or its first word or group."""
+    first = next(iter(_ends(text, groups(text), _WORD_END)), len(text))
+    return cut_text(text, lambda part: size(part) <= max(least, 1)) or text[:first]
 
 
 def _longest(text: str, ends: Sequence[int], fits: Callable[[str], bool]) -> str:
@@ -245,10 +259,11 @@ def compress(segments: Iterable[Segment], budget: Budget | int, counter: Measure
     room = Budget(budget, budget) if isinstance(budget, int) else budget
     work = _Work(tuple(segments), room, counter, joiner)
     for step in (_drop_roles, _cut_rest):
-        for _ in step(work):
-            if work.fits():
-                return work.result()
-    raise OverBudgetError(counter.most(work.text()), room.target, room.unit)
+        if not work.fits():
+            step(work)
+    if not work.fits():
+        raise OverBudgetError(counter.most(work.text()), room.target, room.unit)
+    return work.result()
 
 
 def fit_segments(
@@ -294,43 +309,56 @@ class _Work:
         self.segments, self.budget, self.measure, self.joiner = segments, budget, measure, joiner
         self.texts = [segment.text.strip() for segment in segments]
         self.dropped: list[Dropped] = []
+        self._sizes: dict[int, int] = {}
+        self._total: int | None = None
         seen: set[str] = set()
         for place, text in enumerate(self.texts):
             if not text or text.casefold() in seen:
                 self.take(place, "", "duplicate" if text else "empty")
             seen.add(text.casefold())
 
-    def text(self) -> str:
-        return self.joiner.join(text for text in self.texts if text)
+    def text(self, instead: Mapping[int, str] = EMPTY) -> str:
+        """What is left, joined; with other texts ``instead`` of some."""
+        texts = (instead.get(place, text) for place, text in enumerate(self.texts)) if instead else self.texts
+        return self.joiner.join(text for text in texts if text)
 
-    def fits(self) -> bool:
-        return self.budget.fits(self.text(), self.measure)
+    def fits(self, instead: Mapping[int, str] = EMPTY) -> bool:
+        return self.budget.fits(self.text(instead), self.measure)
 
     def size(self, place: int) -> int:
-        return self.measure.count(self.texts[place])
+        """The size of one segment, which is counted once."""
+        found = self._sizes.get(place)
+        if found is None:
+            found = self._sizes[place] = self.measure.count(self.texts[place])
+        return found
+
+    def hopeless(self, smaller: Mapping[int, int]) -> bool:
+        """Whether it cannot all fit, even with smaller sizes of some: told from the sizes alone, without a look at the whole.
+
+        Joined, all take the sum of their sizes at least, less one for each, since a token may be part of two.
+        """
+        if self._total is None:
+            self._total = sum(self.size(place) - 1 for place, text in enumerate(self.texts) if text)
+        saved = sum(self.size(place) - size for place, size in smaller.items())
+        return self._total - saved > self.budget.target
 
     def take(self, place: int, kept: str, reason: str) -> None:
         """Keep only the beginning of a segment's text and list the rest."""
         gone = self.texts[place][len(kept) :].strip()
+        before = self.size(place) if self._total is not None else 0
         self.texts[place] = kept
+        self._sizes.pop(place, None)
+        if self._total is not None:
+            self._total += (self.size(place) if kept else 1) - before
         self.dropped.append(Dropped(place, self.segments[place].role, gone, reason, self.measure.count(gone)))
 
-    def shorten(self, place: int, least: int, reason: str) -> bool:
-        """Cut a segment's end so that all fits, or as far as it may. Tells whether that changed anything."""
-        whole = self.texts[place]
+    def fitting(self, place: int) -> str:
+        """The longest beginning of a segment with which all fits; empty where none does."""
+        return cut_text(self.texts[place], lambda part: self.fits({place: part}))
 
-        def fits(part: str) -> bool:
-            self.texts[place] = part
-            return self.fits()
-
-        kept = cut_text(whole, fits)
-        if not kept or self.measure.count(kept) < least:
-            kept = cut_text(whole, lambda part: self.measure.count(part) <= max(least, 1)) or whole.split(maxsplit=1)[0]
-        self.texts[place] = whole
-        if len(kept) >= len(whole):
-            return False
-        self.take(place, kept, reason)
-        return True
+    def needed(self, shorter: Sequence[tuple[int, str]]) -> int:
+        """How many of these places must get their shorter text, from the first on, so that all fits; one more than all: never."""
+        return bisect_right(range(len(shorter) + 1), False, key=lambda count: self.fits(dict(shorter[:count])))  # noqa: FBT003
 
     def result(self) -> Compressed:
         text = self.text()
@@ -342,29 +370,43 @@ class _Work:
         return Compressed(text, self.measure.count(text), tuple(self.dropped), left)
 
 
-def _drop_roles(work: _Work) -> Iterator[None]:
-    """Let whole segments go, or their ends, role by role."""
-    yield
-    for roles in DROP_ORDER:
-        for place in _least_worth(work, roles):
-            segment = work.segments[place]
-            tail = _tail_of(work, place) if segment.role in _TAILED or segment.min else ""
-            if tail or segment.min == 0:
-                work.take(place, tail, "tail" if tail else "budget")
-                yield
+def _drop_roles(work: _Work) -> None:
+    """Let whole segments go, or their ends, role by role, until all fits."""
+    order = [place for roles in DROP_ORDER for place in _least_worth(work, roles)]
+    waiting: list[int] = []
+    for place in order:
+        if work.segments[place].min == 0:
+            waiting.append(place)
+        elif _drop(work, waiting) or _keep_tail(work, place):
+            return
+        else:
+            waiting = []
+    _drop(work, waiting)
 
 
-def _tail_of(work: _Work, place: int) -> str:
-    """What is left of a segment when its end makes room for all; empty where that does not suffice."""
-    whole, segment = work.texts[place], work.segments[place]
+def _drop(work: _Work, places: Sequence[int]) -> bool:
+    """Let as many of these segments go as is needed, from the first on. Tells whether all fits then."""
+    hopeless = work.hopeless(dict.fromkeys(places, 1))
+    count = len(places) + 1 if hopeless else work.needed([(place, "") for place in places])
+    for place in places[: max(count - 1, 0)]:
+        work.take(place, "", "budget")
+    if 0 < count <= len(places):
+        place = places[count - 1]
+        tail = work.fitting(place) if work.segments[place].role in _TAILED else ""
+        work.take(place, tail, "tail" if tail else "budget")
+    return count <= len(places)
 
-    def fits(part: str) -> bool:
-        work.texts[place] = part
-        return work.fits()
 
-    kept = cut_text(whole, fits)
-    work.texts[place] = whole
-    return kept if kept != whole and work.measure.count(kept) >= segment.min else ""
+def _keep_tail(work: _Work, place: int) -> bool:
+    """Shorten a segment that keeps a minimum, where that makes all fit."""
+    segment = work.segments[place]
+    if work.hopeless({place: segment.min}):
+        return False
+    kept = work.fitting(place)
+    if kept == work.texts[place] or not kept or work.measure.count(kept) < segment.min:
+        return False
+    work.take(place, kept, "tail")
+    return True
 
 
 def _least_worth(work: _Work, roles: Sequence[Role]) -> list[int]:
@@ -373,10 +415,19 @@ def _least_worth(work: _Work, roles: Sequence[Role]) -> list[int]:
     return sorted(filled, key=lambda place: (work.segments[place].weight / max(1, work.size(place)), -place))
 
 
-def _cut_rest(work: _Work) -> Iterator[None]:
+def _cut_rest(work: _Work) -> None:
     """Shorten what may not be dropped: the rest first, then actions, identity last; of one kind the longest first."""
     order = {Role.ACTION: 1, Role.IDENTITY: 2}
-    places = [place for place, text in enumerate(work.texts) if text]
-    for place in sorted(places, key=lambda place: (order.get(work.segments[place].role, 0), -work.size(place))):
-        if work.shorten(place, work.segments[place].min, "cut"):
-            yield
+    filled = [place for place, text in enumerate(work.texts) if text]
+    places = sorted(filled, key=lambda place: (order.get(work.segments[place].role, 0), -work.size(place)))
+    shorter = [(place, _least(work.texts[place], work.measure.count, work.segments[place].min)) for place in places]
+    count = work.needed(shorter)
+    for number, (place, least) in enumerate(shorter[:count], start=1):
+        kept = work.fitting(place) if number == count else ""
+        enough = kept and work.measure.count(kept) >= work.segments[place].min
+        _cut(work, place, kept if enough else least)
+
+
+def _cut(work: _Work, place: int, kept: str) -> None:
+    if len(kept) < len(work.texts[place]):
+        work.take(place, kept, "cut")

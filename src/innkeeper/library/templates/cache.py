@@ -18,8 +18,9 @@ from typing import Any
 import msgspec
 
 from innkeeper.library.limits import RENDERED_CACHE_CHARS, RENDERED_CACHE_ENTRIES, RENDERED_CACHE_SECONDS
+from innkeeper.library.templates.partials import Composed
 from innkeeper.library.templates.rendering import RENDERER_VERSION, RenderedTemplate
-from innkeeper.library.templates.template import TemplateVersion
+from innkeeper.library.templates.template import sealed
 from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import to_json
 from innkeeper.prompt.determinism import Clock
@@ -29,9 +30,13 @@ __all__ = ["CacheFigures", "RenderedCache", "RenderedKey", "content_digest", "ke
 
 
 class RenderedKey(msgspec.Struct, frozen=True, kw_only=True):
-    """What a rendered text depends on. The hashes are those of `content_digest`."""
+    """What a rendered text depends on. The hashes are those of `content_digest`.
+
+    ``template_sha256`` is of the template and all it takes in: after a backup was restored, the same version may be another text.
+    """
 
     template_version_id: str
+    template_sha256: str = ""
     character_content_hash: str = ""
     user_persona_hash: str = ""
     scene_hash: str = ""
@@ -48,13 +53,17 @@ def content_digest(content: Any) -> str:
     return "" if content is None else sha256(to_json(content)).hexdigest()
 
 
-def key_of(version: TemplateVersion, values: Mapping[str, Any], tier: Tier, moment: Clock | None) -> RenderedKey | None:
+def key_of(program: Composed, values: Mapping[str, Any], tier: Tier, moment: Clock | None) -> RenderedKey | None:
     """Under what a rendered text is kept; None where a value is no plain data, so that nothing is kept."""
+    version = program.version
     try:
-        facts = [values, None if moment is None else moment.now.isoformat()]
-        return RenderedKey(template_version_id=version.version_id, settings_hash=content_digest(facts), tier=tier)
+        settings = content_digest([values, None if moment is None else moment.now.isoformat()])
     except InnkeeperError:
         return None
+    content = " ".join([one.content_sha256 or sealed(one).content_sha256 for one in (version, *program.parts)])
+    return RenderedKey(
+        template_version_id=version.version_id, template_sha256=content, settings_hash=settings, tier=tier
+    )
 
 
 class CacheFigures(msgspec.Struct, frozen=True):

@@ -23,7 +23,7 @@ from innkeeper.prompt.errors import InputError
 from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.run.state import TokenCounter
 
-__all__ = ["RENDERER_VERSION", "Programs", "Range", "RenderedTemplate", "render"]
+__all__ = ["PROGRAMS", "RENDERER_VERSION", "Programs", "Range", "RenderedTemplate", "render"]
 
 RENDERER_VERSION: Final = 1
 """Counted up when the same template and values give another text; part of the key of cached texts."""
@@ -75,6 +75,7 @@ def _same(one: TemplateVersion | None, other: TemplateVersion) -> bool:
 
 
 PROGRAMS: Final = Programs()
+"""Those that are kept unless others are given."""
 
 
 def render(  # noqa: PLR0913 - what a rendering depends on

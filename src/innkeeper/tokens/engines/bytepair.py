@@ -83,12 +83,15 @@ MERGES: Final = 49_152 - 256 - 2
 
 _END: Final = b"\x00"
 _SUFFIX: Final = "</w>"
-_WORDS: Final = r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
+_MARKERS: Final = ("<|startoftext|>", "<|endoftext|>")
+"""In the order of their numbers, which are the highest; a text that spells one holds it, as one token."""
+
+_WORDS: Final = r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
 
 
 @dataclass(frozen=True, slots=True)
 class Clip:
-    """CLIP's tokenizer. Text that spells a special token is ordinary text; start and end markers are not counted."""
+    """CLIP's tokenizer. A marker that a text spells is one token, as for the original; those around a text are not counted."""
 
     name: str
     encoding: Encoding
@@ -139,7 +142,7 @@ def _ranks(lines: Iterable[str], spelling: dict[str, int]) -> dict[bytes, int]:
         token = line.replace(" ", "", 1)
         body = token.removesuffix(_SUFFIX)
         ranks[bytes(spelling[letter] for letter in body) + (_END if body != token else b"")] = len(ranks)
-    return ranks
+    return ranks | {marker.encode() + _END: len(ranks) + place for place, marker in enumerate(_MARKERS)}
 
 
 def _cleaned(text: str) -> str:
