@@ -26,7 +26,6 @@ from innkeeper.library.errors import AlreadyExistsError, InvalidTemplateError, M
 from innkeeper.library.library import Library
 from innkeeper.library.log.conversations import CharacterStore, ConversationStore
 from innkeeper.library.log.enhancements import Done, EnhancementLog
-from innkeeper.library.log.logs import LogStore
 from innkeeper.library.models.facts import CLIP
 from innkeeper.library.models.stores import ModelStore, ProviderStore
 from innkeeper.library.prepare.segments import Role, Segment, compress
@@ -40,7 +39,7 @@ from innkeeper.prompt.errors import FormatError, InnkeeperError, UnknownNameErro
 from innkeeper.prompt.message import Message
 from tests import shared
 from tests.library.drafts import draft
-from tests.library.opening import ADULT, ask, enable_adults, opened, published
+from tests.library.opening import ADULT, ask, enable_adults, logged, opened, published
 from tests.library.outsides import Counted
 
 BAD = "a nude child, Marigold"
@@ -55,6 +54,7 @@ def library(url: str) -> Iterator[Library]:
 
 def blocks(library: Library) -> list[Any]:
     """The audit events of blocks, newest first."""
+    assert library.flush()
     return list(AuditStore(library.db).newest(action="tier.block"))
 
 
@@ -166,7 +166,7 @@ def test_2_input(library: Library, given: dict[str, Any], asked: str, monkeypatc
         library.prepare(request)
     monkeypatch.undo()
     (event,) = blocks(library)
-    (row,) = LogStore(library.db).newest()
+    (row,) = logged(library)
     assert (event["resource_id"], row["request_id"], row["status"]) == ("r1", "r1", "blocked")
     assert "Marigold" not in json.dumps(dict(event)) + json.dumps(dict(row))
 
@@ -242,7 +242,7 @@ def test_2_output(library: Library, text: str, output: str) -> None:
     with pytest.raises(TierBlockedError):
         library.record(prepared, Done(output=output))
     assert library.check_output(prepared, "a lighthouse").passed
-    (row,) = LogStore(library.db).newest()
+    (row,) = logged(library)
     assert (row["status"], row["decision"], row["error_code"]) == ("blocked", "block", "tier_blocked")
     assert len(blocks(library)) == 1
     assert query(library.db, "SELECT count(*) FROM enhancement_contents").rows == ((0,),)
@@ -262,6 +262,7 @@ def test_2_a_block_stands_without_its_records(library: Library, monkeypatch: pyt
         CharacterStore(library.db).add({"name": "Wren", "persona": BAD})
     with pytest.raises(TierBlockedError):
         library.record(prepared, Done(output=BAD))
+    assert library.flush()
     assert library.metrics.value("library_log_failures_total") == 1
     monkeypatch.undo()
     assert ConversationStore(library.db).create({"title": ""})["title"] == ""
@@ -342,7 +343,7 @@ def test_5_a_changed_snapshot_is_refused(library: Library, tmp_path: Path) -> No
 FOLLOWER = """
 import sys, time
 from innkeeper.library.library import Library
-from tests.library.opening import ask
+from tests.library.opening import ask, logged
 with Library.open(sys.argv[1]) as library:
     print(library.resolve(ask()).resolution.template.version, flush=True)
     until = time.monotonic() + 30
@@ -397,7 +398,7 @@ def test_5_publishing_and_logging_lose_nothing(library: Library, url: str) -> No
     assert failed == []
     assert [version.version for version in TemplateStore(library.db).versions(draft().name)] == list(range(1, 12))
     assert [event.to_version for event in TemplateStore(library.db).history(draft().name)] == list(range(1, 12))
-    rows = LogStore(library.db).newest(100)
+    rows = logged(library, 100)
     assert {row["request_id"] for row in rows} == {f"{number}.{turn}" for number in (0, 2) for turn in range(5)}
 
 
@@ -413,7 +414,7 @@ def test_5_a_clock_set_back(url: str, outside: Counted) -> None:
         assert found.rendered is not None
         assert found.rendered.text == "later x"
         assert [event.to_version for event in TemplateStore(library.db).history(draft().name)] == [1, 2]
-        assert [row["request_id"] for row in LogStore(library.db).newest()] == ["two", "one"]
+        assert [row["request_id"] for row in logged(library)] == ["two", "one"]
 
 
 # ---------------------------------------------------------------------------------------------------------------- 6: variables
@@ -494,6 +495,7 @@ def test_7_prompts_of_every_template_fit(template: Any) -> None:
 def test_7_the_answer_of_a_template_keeps_its_budget(library: Library) -> None:
     """A prepared request never promises more to its target than CLIP reads."""
     prepared = library.prepare(ask(text="a boat " * 200, target_budget=500))
+    assert prepared.budget is not None
     assert prepared.budget.target <= CLIP.limit_usable
 
 

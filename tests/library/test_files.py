@@ -51,6 +51,8 @@ def test_a_library_without_its_file(tmp_path: Path) -> None:
     with opened(str(path)) as library:
         published(library)
         path.unlink()
+        library.prepare(ask(text="a boat", values={"subject": "x"}))
+        assert not library.flush()
         found = library.prepare(ask(text="a boat", values={"subject": "x"}))
         assert (found.rendered is not None, found.log_id, found.reasons) == (True, None, ("log_failed",))
         assert library.refresh().degraded == ("database_unreachable", "stale")

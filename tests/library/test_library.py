@@ -18,11 +18,13 @@ from hypothesis import strategies as st
 from innkeeper.budget import Costing
 from innkeeper.library.builtins import packaged_labels
 from innkeeper.library.catalogue.library_database import LibrarySnapshot
+from innkeeper.library.db.backup import back_up, restore
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.queries import query
 from innkeeper.library.db.rows import AuditStore
 from innkeeper.library.errors import (
     DatabaseError,
+    DatabaseLockedError,
     DatabaseMissingError,
     InvalidTemplateError,
     MissingVariablesError,
@@ -32,10 +34,9 @@ from innkeeper.library.errors import (
 )
 from innkeeper.library.library import Library
 from innkeeper.library.log.enhancements import Done, EnhancementLog
-from innkeeper.library.log.logs import LogStore
 from innkeeper.library.models.stores import ModelStore, NegativeStore, ProviderStore, SettingsStore
 from innkeeper.library.prepare.segments import Role, Segment
-from innkeeper.library.templates.template import PARTIAL, Variable
+from innkeeper.library.templates.template import PARTIAL, TemplateDraft, Variable
 from innkeeper.library.tier import Ceilings, Decision, Tier
 from innkeeper.library.tiers.documents import DetectionListStore, PolicyStore
 from innkeeper.library.tiers.rules import OPERATOR_VALUES, POLICY_NAME, STORE_CONTENT_DAYS
@@ -52,7 +53,7 @@ from innkeeper.prompt.message import Message
 from innkeeper.taverns import replay
 from innkeeper.tokens import OPENAI
 from tests.library.drafts import draft
-from tests.library.opening import ADULT, ask, enable_adults, opened, published
+from tests.library.opening import ADULT, ask, enable_adults, logged, opened, published
 
 CANARY = "canary-lighthouse-91"
 BLOCKED = "a nude 12 year old"
@@ -146,7 +147,7 @@ def test_threads_lose_nothing(kept: Library) -> None:
         thread.join()
     assert len(answers) == 40
     assert set(answers) <= {"Describe x.", *(text.replace("{{subject}}", "x") for text in texts)}
-    rows = LogStore(kept.db).newest(100)
+    rows = logged(kept, 100)
     assert len(rows) == 40
     assert len({row["request_id"] for row in rows}) == 40
 
@@ -263,9 +264,10 @@ def test_a_block_renders_nothing(kept: Library, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(kept.sources, "resolve", lambda *_: pytest.fail("looked up"))
     with pytest.raises(TierBlockedError):
         kept.prepare(ask(text=f"{BLOCKED} {CANARY}", values={"subject": "x"}, request_id="r1", user_id="u1"))
+    assert kept.flush()
     event = AuditStore(kept.db).newest(1, action="tier.block")[0]
     assert (event["actor"], event["resource_id"], event["details"]["decision"]) == ("u1", "r1", "block")
-    row = LogStore(kept.db).newest(1)[0]
+    row = logged(kept, 1)[0]
     assert (row["status"], row["error_code"], row["execution"]) == ("blocked", "tier_blocked", "none")
     told = json.dumps([str(event), str(row)])
     assert CANARY not in told
@@ -296,7 +298,7 @@ def test_a_rendered_text_is_judged(library: Library) -> None:
     published(library, draft("t", "Paint a nude figure: {{subject}}."))
     with pytest.raises(TierBlockedError):
         library.prepare(ask(values={"subject": "12 year old"}))
-    row = LogStore(library.db).newest(1)[0]
+    row = logged(library, 1)[0]
     assert row["status"] == "blocked"
 
 
@@ -310,6 +312,7 @@ def test_a_block_stands_without_its_record(kept: Library, monkeypatch: pytest.Mo
     monkeypatch.setattr(EnhancementLog, "add", refuse)
     with pytest.raises(TierBlockedError):
         kept.prepare(ask(text=BLOCKED))
+    assert kept.flush()
     assert kept.metrics.value("library_audit_failures_total") == 1
     assert kept.metrics.value("library_log_failures_total") == 1
 
@@ -457,9 +460,10 @@ def test_prepare(kept: Library) -> None:
     done = kept.prepare(ask(text=f"a lighthouse {CANARY}", values={"subject": "sea"}, overlays={"ui": "wide shot"}))
     assert [message.role for message in done.messages] == ["system", "user"]
     assert done.messages[0].content == "Describe sea."
+    assert done.budget is not None
     assert done.budget.target + sum(done.budget.reserved.values()) <= done.budget.limit
-    row = LogStore(kept.db).newest(1)[0]
-    assert row["id"] == done.log_id
+    row = logged(kept, 1)[0]
+    assert row["request_id"] == done.request_id
     assert (row["template_name"], row["template_version"], row["cache_hit"]) == ("enhancement_sdxl_sfw", 1, True)
     assert row["execution_time_ms"] == row["latency_ms"]["total"] > 0
     assert (row["resolution_level_int"], row["fallback_level"]) == (0, 0)
@@ -498,11 +502,11 @@ def test_passthrough_is_fitted(library: Library) -> None:
     assert done.fitted is not None
     assert done.fitted.size <= 20
     assert done.compressed
-    row = LogStore(library.db).newest(1)[0]
+    row = logged(library, 1)[0]
     assert (row["status"], row["compressed"], row["dropped_segments"][0]["reason"]) == ("degraded", True, "cut")
     with pytest.raises(OverBudgetError):
         library.prepare(ask(job_type="audio", target_model="none", text="x" * 5_000, target_budget=1))
-    assert LogStore(library.db).newest(1)[0]["error_code"] == "over_budget"
+    assert logged(library, 1)[0]["error_code"] == "over_budget"
 
 
 def test_prepare_ends_in_a_plan(kept: Library) -> None:
@@ -547,7 +551,7 @@ def test_segments_for_the_target_are_compressed(library: Library) -> None:
     assert done.fitted is not None
     assert (done.fitted.text, [each.reason for each in done.fitted.dropped]) == ("Wenna, grey braid", ["budget"])
     assert [block.content for block in done.plan.blocks] == ["Wenna, grey braid"]
-    (dropped,) = LogStore(library.db).newest(1)[0]["dropped_segments"]
+    (dropped,) = logged(library, 1)[0]["dropped_segments"]
     assert (dropped["role"], dropped["reason"], "text" in dropped) == ("quality", "budget", False)
     with pytest.raises(TierBlockedError):
         library.prepare(msgspec.structs.replace(wanted, segments=(Segment(BLOCKED, Role.ACTION),)))
@@ -595,25 +599,32 @@ def test_strict_prepare(kept: Library) -> None:
     with pytest.raises(StrictModeError) as caught:
         kept.prepare(ask(values={"subject": "x"}, content_mode="nsfw"), strict=True)
     assert caught.value.details["reasons"] == ["ceiling:account", "ceiling:policy"]
-    assert LogStore(kept.db).newest(1)[0]["error_code"] == "strict_mode"
+    assert logged(kept, 1)[0]["error_code"] == "strict_mode"
 
 
 def test_a_log_that_fails(kept: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A log that cannot be written flags the answer; with strict it is the error."""
+    """Answers are flagged while the log cannot be written; with strict it is the error. Afterwards nothing is missing."""
 
     def refuse(*_: object, **__: object) -> None:
-        raise InnkeeperError("full")
+        raise DatabaseLockedError("held")
 
     monkeypatch.setattr(EnhancementLog, "add", refuse)
+    assert kept.prepare(ask(values={"subject": "x"})).reasons == ()
+    assert not kept.flush()
     assert kept.prepare(ask(values={"subject": "x"})).reasons == ("log_failed",)
-    with pytest.raises(InnkeeperError, match="full"):
+    assert kept.cache.show()["log"] == {"waiting": 2, "written": 0, "dropped": 0, "problem": "database_locked"}
+    assert kept.metrics.value("library_log_failures_total") >= 1
+    with pytest.raises(DatabaseLockedError, match="held"):
         kept.prepare(ask(values={"subject": "x"}), strict=True)
+    monkeypatch.undo()
+    assert len(logged(kept)) == 2
+    assert kept.prepare(ask(values={"subject": "x"})).reasons == ()
 
 
 def test_record_after_a_model(kept: Library) -> None:
     """Who calls the model writes the row once it has answered: one row, with output, usage and added times."""
     prepared = kept.prepare(ask(values={"subject": "x"}, text="sea"), log=False)
-    assert LogStore(kept.db).newest() == ()
+    assert logged(kept) == ()
     done = Done(
         output="a calm sea",
         output_tokens=3,
@@ -623,24 +634,24 @@ def test_record_after_a_model(kept: Library) -> None:
         cost_source="provider",
         attempts=[{"model": "m"}],
     )
-    assert kept.record(prepared, done).log_id is not None
-    (row,) = LogStore(kept.db).newest()
+    assert kept.record(prepared, done).log_id is None
+    (row,) = logged(kept)
     assert (row["output_tokens"], row["cost_source"], row["usage"]["total"]) == (3, "provider", 30)
     assert row["latency_ms"]["total"] == pytest.approx(prepared.latency_ms["total"] + 10)
-    failed = kept.record(prepared, Done(error=InnkeeperError("no answer")))
-    row = LogStore(kept.db).newest(1)[0]
+    failed = kept.record(prepared, Done(error=InnkeeperError("no answer")), strict=True)
+    row = logged(kept, 1)[0]
     assert (row["id"], row["status"], row["error_detail_redacted"]) == (failed.log_id, "error", "no answer")
 
 
 def test_texts_are_stored_only_where_wanted(kept: Library) -> None:
     """Texts are kept apart, until their date, and only where the operator has them stored."""
     log = EnhancementLog(kept.db)
-    plain = kept.prepare(ask(values={"subject": "x"}, text=CANARY))
-    assert log.contents(plain.log_id or 0) == {}
+    kept.prepare(ask(values={"subject": "x"}, text=CANARY))
+    assert log.contents(logged(kept, 1)[0]["id"]) == {}
     SettingsStore(kept.db).set(STORE_CONTENT_DAYS, 1)
     kept.refresh()
-    kept_one = kept.prepare(ask(values={"subject": "x"}, text=f"{CANARY}\0"))
-    assert log.contents(kept_one.log_id or 0) == {"input": CANARY}
+    kept.prepare(ask(values={"subject": "x"}, text=f"{CANARY}\0"))
+    assert log.contents(logged(kept, 1)[0]["id"]) == {"input": CANARY}
     assert log.purge() == 0
     SettingsStore(kept.db).set(STORE_CONTENT_DAYS, "many")
     SettingsStore(kept.db).set(OPERATOR_VALUES, 3)
@@ -653,6 +664,7 @@ def test_the_documents_query(kept: Library) -> None:
     """The requirement document's "Log Analysis" runs as printed, on what was logged."""
     for _ in range(3):
         kept.prepare(ask(values={"subject": "x"}))
+    assert kept.flush()
     text = (
         "SELECT \n  template_name,\n  AVG(execution_time_ms) as avg_time,\n  COUNT(*) as usage_count,\n"
         "  AVG(fallback_level) as avg_fallback\nFROM enhancement_logs \n"
@@ -718,3 +730,107 @@ def test_one_answer_from_every_database(db: Database) -> None:
     with opened(url) as library:
         assert library.db.revision() == db.revision()
         assert library.vault.list() == ()
+
+
+# ----------------------------------------------------------------------------------------------- what nobody knows a limit of
+
+
+LONG = "One sentence here, and then another. " * 240
+
+
+@pytest.mark.parametrize("segments", [False, True])
+def test_a_target_without_a_limit_is_sent_everything(library: Library, *, segments: bool) -> None:
+    """Where neither template nor catalogue knows a limit, no text is shortened."""
+    parts = tuple(Segment(f"lantern number {n}", Role.SETTING) for n in range(400)) if segments else ()
+    done = library.prepare(ask(target_model="none", job_type="audio", text="" if segments else LONG, segments=parts))
+    assert done.fitted is not None
+    assert done.fitted.text == (", ".join(part.text for part in parts) if segments else LONG)
+    assert (done.budget, done.compressed, done.reasons) == (None, False, ("database_empty", "passthrough"))
+    assert logged(library, 1)[0]["budget_tokens"] is None
+
+
+def test_a_limit_of_the_catalogue_shortens_and_says_so(library: Library) -> None:
+    """The window of a model that is known, or what is asked for, is a limit; a text that loses something says ``shortened``."""
+    provider = ProviderStore(library.db).add({"name": "p"})["id"]
+    row = {"provider_id": provider, "modality": "chat", "context_window": 100}
+    ModelStore(library.db).add({"model_key": "small", **row})
+    ModelStore(library.db).add(
+        {"model_key": "short", **row, "context_window": None, "capabilities": {"char_limit": 200}}
+    )
+    library.refresh()
+    for asked in ({"target_model": "small"}, {"target_model": "none", "target_budget": 100}):
+        done = library.prepare(ask(**asked, job_type="audio", text=LONG))
+        assert done.budget is not None
+        assert done.budget.limit == 100
+        assert "shortened" in done.reasons
+    done = library.prepare(ask(target_model="short", job_type="audio", text=LONG))
+    assert done.fitted is not None
+    assert 0 < len(done.fitted.text) <= 200
+
+
+def test_a_chat_of_an_unknown_window_says_so(library: Library) -> None:
+    """Where nobody knows the window of who reads, the whole history is sent, and the answer says that it is so."""
+    published(library, draft("talk", "Be kind.", use_case="chat", job_type=None, target_model=None, variables=()))
+    history = tuple(Message("user" if n % 2 else "assistant", LONG) for n in range(20))
+    asked = {"use_case": "chat", "job_type": "chat", "text": "and now?"}
+    done = library.prepare(ask(**asked, target_model="unknown/one", history=history))
+    assert (len(done.messages), done.evicted, "window_unknown" in done.reasons) == (22, (), True)
+    assert library.prepare(ask(**asked, target_model="unknown/one")).reasons == ()
+    provider = ProviderStore(library.db).add({"name": "p"})["id"]
+    ModelStore(library.db).add(
+        {"model_key": "known/one", "provider_id": provider, "modality": "chat", "context_window": 8_000}
+    )
+    library.refresh()
+    done = library.prepare(ask(**asked, target_model="known/one", history=history))
+    assert done.reasons == ()
+    assert done.evicted
+
+
+def test_an_output_that_is_too_long_says_so(kept: Library) -> None:
+    """What a model wrote beyond what its target reads is flagged, in the answer and in the log, and can be made to fit."""
+    prepared = kept.prepare(ask(values={"subject": "x"}, text="sea"), log=False)
+    assert prepared.budget is not None
+    done = kept.record(prepared, Done(output=LONG))
+    assert done.reasons == ("output_over_budget",)
+    row = logged(kept, 1)[0]
+    assert (row["status"], row["error_code"]) == ("degraded", "output_over_budget")
+    fitted = kept.fit_output(prepared, LONG)
+    assert 0 < fitted.size <= prepared.budget.target == 75
+    assert kept.record(prepared, Done(output=fitted.text)).reasons == ()
+    chat = kept.prepare(ask(use_case="chat", job_type="chat", target_model=None, text="hello"), log=False)
+    assert kept.record(chat, Done(output=LONG)).notes == chat.notes
+    assert kept.fit_output(chat, LONG).text == LONG
+
+
+# ------------------------------------------------------------------------------------------------------------ after a restore
+
+
+@pytest.mark.parametrize("part", [False, True], ids=["text", "part"])
+def test_a_restored_library_renders_what_it_resolves(library: Library, tmp_path: Path, *, part: bool) -> None:
+    """After a restore, another version 2 is rendered as it stands, not as the version 2 of before; so it is with its parts."""
+    library.authoring.create(_rules("one"))
+    published(library, draft("t", "one", variables=()))
+    back_up(library.db, tmp_path / "b")
+    _publish_second(library, "before", part=part)
+    assert library.render(ask()).rendered.text == "before"
+    url = str(library.db.target.path) if library.db.dialect == "sqlite" else library.db.target.url
+    restore(tmp_path / "b", url, force=True)
+    library.refresh()
+    assert library.render(ask()).rendered.text == "one"
+    _publish_second(library, "after", part=part)
+    for _ in range(2):
+        assert library.render(ask()).rendered.text == "after"
+        assert library.prepare(ask()).messages[0].content == "after"
+
+
+def _rules(text: str) -> TemplateDraft:
+    """A part of other templates."""
+    return draft("rules", text, use_case=PARTIAL, job_type=None, target_model=None, variables=())
+
+
+def _publish_second(library: Library, text: str, *, part: bool) -> None:
+    """A version 2 that renders to this text, by itself or by its part."""
+    library.authoring.add_version(_rules(text))
+    pinned = draft("t", "{{> rules}}", partials=(("rules", 2),), variables=())
+    library.authoring.add_version(pinned if part else draft("t", text, variables=()))
+    library.authoring.publish("t")

@@ -22,10 +22,19 @@ from innkeeper.library.catalogue.resolver import Resolution
 from innkeeper.library.catalogue.sources import Sources, Timing
 from innkeeper.library.errors import NotFoundError, TemplateNotFoundError, TierBlockedError
 from innkeeper.library.log.metrics import Metrics
+from innkeeper.library.log.queue import LogQueue, LogRow
 from innkeeper.library.models.facts import ModelFacts, NegativePrompt, ceilings_of, facts_of, require_known
 from innkeeper.library.options import Options, database_opener
 from innkeeper.library.outside import MACHINE
-from innkeeper.library.prepare.preparation import Preparation, joined_negative, values_for, with_log
+from innkeeper.library.prepare.preparation import (
+    Preparation,
+    fitted_output,
+    joined_negative,
+    output_note,
+    values_for,
+    with_log,
+    with_note,
+)
 from innkeeper.library.prepare.request import (
     PreparedPrompt,
     PrepareRequest,
@@ -40,6 +49,7 @@ from innkeeper.library.templates.template import TemplateVersion
 from innkeeper.library.tier import Ceilings, Decision, Tier, TierDecision, effective_tier
 from innkeeper.library.tiers.gate import Checked, TextKind
 from innkeeper.library.tiers.rules import OperatorRules
+from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.run.state import Ports
 from innkeeper.tokens import default_counter
@@ -51,6 +61,7 @@ if TYPE_CHECKING:
     from innkeeper.library.db.engine import Database
     from innkeeper.library.log.conversations import ConversationStore
     from innkeeper.library.log.enhancements import Done
+    from innkeeper.library.prepare.segments import Fitted
     from innkeeper.library.vault.vault import Vault
     from innkeeper.prompt.run.state import TokenCounter
 
@@ -61,7 +72,7 @@ class Library:
     """An open library. Make one with `Library.open`; threads may share it.
 
     ``database`` reads rules and catalogue, ``sources`` is the chain that answers, ``metrics`` what was counted, ``texts`` the
-    cache of rendered templates.
+    cache of rendered templates, ``log`` the rows that wait to be written.
     """
 
     def __init__(self, database: LibraryDatabase, sources: Sources, snapshot: Path, options: Options) -> None:
@@ -74,7 +85,9 @@ class Library:
         self._counter = options.get("counter")
         self._keys = options.get("keys")
         self.metrics = Metrics()
+        self.log = LogQueue(lambda: database.db, self.metrics)
         self.texts = RenderedCache(clock=self._timer)
+        self._read_only = options.get("read_only", False)
         self._follower: Follower | None = None
         self._closed = threading.Event()
 
@@ -107,12 +120,17 @@ class Library:
         return library
 
     def close(self) -> None:
-        """Stop following and give the database back."""
+        """Stop following, write what waits for the log, and give the database back."""
         if not self._closed.is_set():
             self._closed.set()
             if self._follower is not None:
                 self._follower.stop()
+            self.log.close()
             self.database.close()
+
+    def flush(self) -> bool:
+        """Wait until the log holds every call so far. Tells whether it does; it does not where the database refuses."""
+        return self.log.flush()
 
     def __enter__(self) -> Self:
         return self
@@ -254,9 +272,9 @@ class Library:
         return RenderedAnswer(tier=tier, resolution=None, rendered=rendered, cached=cached)
 
     def prepare(self, request: PrepareRequest, *, strict: bool | None = None, log: bool = True) -> PreparedPrompt:
-        """A prompt, ready to be sent, with its report; no model is called. Writes its row in the log.
+        """A prompt, ready to be sent, with its report; no model is called. Its row in the log is written soon after.
 
-        With ``log`` off the row is for the caller to write, by `record`, once a model has answered; what is blocked or fails is
+        With ``log`` off the row is for the caller to give, by `record`, once a model has answered; what is blocked or fails is
         logged all the same.
 
         Raises what `render` raises; `OverBudgetError`, `ConfigError`, `MaxTokensExceededError` where it does not fit.
@@ -296,23 +314,35 @@ class Library:
     def record(
         self, prepared: PreparedPrompt, done: Done | None = None, *, strict: bool | None = None
     ) -> PreparedPrompt:
-        """Write the row of a call. A log that cannot be written is a reason to flag the answer; with ``strict`` an error.
+        """Give the log the row of a call, which waits for nothing; with ``strict`` it is written now, and ``log_id`` is known.
 
-        Raises `TierBlockedError` where the output does not pass; its row says so and keeps no text.
+        A row that is dropped, or that the database refuses, is a reason to flag the answer (``log_dropped``, ``log_failed``); so
+        is an output that is longer than what reads it takes (``output_over_budget``; see `fit_output`).
+
+        Raises `TierBlockedError` where the output does not pass: its row says so and keeps no text. With ``strict`` also what
+        the database raises.
         """
         from innkeeper.library.log.enhancements import prepared_row
 
         if done is not None and done.output is not None:
             self._require_output(prepared, done)
+            prepared = with_note(prepared, output_note(self, prepared, done.output))
         contents = {"input": prepared.request.text, "output": done.output if done else None}
-        try:
-            log_id = self._log(prepared_row(prepared, done), contents)
-        except InnkeeperError:
-            self.metrics.count("library_log_failures_total")
-            if self._strictly(strict):
+        row = prepared_row(prepared, done)
+        if self._strictly(strict):
+            try:
+                return with_log(prepared, self._log(row, contents))
+            except InnkeeperError:
+                self.metrics.count("library_log_failures_total")
                 raise
-            return with_log(prepared, None, "log_failed")
-        return with_log(prepared, log_id)
+        return with_note(prepared, self._queue(row, contents))
+
+    def fit_output(self, prepared: PreparedPrompt, output: str) -> Fitted:
+        """What a model wrote for a target, made to fit what the target reads: cut after a sentence, or else after a word.
+
+        Raises `OverBudgetError` where not even the first word fits.
+        """
+        return fitted_output(self, prepared, output)
 
     def negatives(
         self,
@@ -409,14 +439,15 @@ class Library:
 
     def _audit_block(self, checked: Checked, request_id: str, actor: str) -> None:
         """Record a block. That it cannot be recorded lets nothing pass: it is counted, and the block stands."""
-        from innkeeper.library.db.rows import AuditStore
-
         self.metrics.count("library_blocks_total", categories=",".join(checked.decision.categories))
-        try:
-            details = {**checked.event, "request_id": request_id}
-            AuditStore(self.db).append("tier.block", actor=actor, resource=("request", request_id), details=details)
-        except InnkeeperError:
-            self.metrics.count("library_audit_failures_total")
+        at, details = self._now(), {**checked.event, "request_id": request_id}
+
+        def write(db: Database) -> None:
+            from innkeeper.library.db.rows import AuditStore
+
+            AuditStore(db).append("tier.block", actor=actor, resource=("request", request_id), details=details, at=at)
+
+        self._put(LogRow(write, "audit"))
 
     def _require_output(self, prepared: PreparedPrompt, done: Done) -> None:
         from innkeeper.library.log.enhancements import prepared_row
@@ -425,10 +456,7 @@ class Library:
             self.check_output(prepared, done.output or "")
         except TierBlockedError as error:
             row = prepared_row(prepared, msgspec.structs.replace(done, error=error))
-            try:
-                self._log({**row, "decision": error.decision}, {})
-            except InnkeeperError:
-                self.metrics.count("library_log_failures_total")
+            self._queue({**row, "decision": error.decision})
             raise
 
     def _log_failure(self, work: Preparation, error: InnkeeperError) -> None:
@@ -444,16 +472,36 @@ class Library:
             resolution=work.resolution,
             latency_ms=work.total(),
         )
-        try:
-            self._log(row, {})
-        except InnkeeperError:
-            self.metrics.count("library_log_failures_total")
+        self._queue(row)
 
     def _log(self, row: Mapping[str, Any], contents: Mapping[str, str | None]) -> int:
         from innkeeper.library.log.enhancements import EnhancementLog
 
         texts = {kind: text for kind, text in contents.items() if text}
         return EnhancementLog(self.db).add(row, texts, days=self.rules.store_content_days)
+
+    def _queue(self, row: Mapping[str, Any], contents: Mapping[str, str | None] = EMPTY) -> str:
+        """Have a row written soon, with the texts that the operator has stored; returns why it may not be, as `LogQueue.put`."""
+        days, dated = self.rules.store_content_days, {"created_at": self._now(), **row}
+        texts = {kind: text for kind, text in contents.items() if text} if days else {}
+
+        def write(db: Database) -> None:
+            from innkeeper.library.log.enhancements import EnhancementLog
+
+            EnhancementLog(db).add(dated, texts, days=days)
+
+        return self._put(LogRow(write, chars=sum(map(len, texts.values()))))
+
+    def _put(self, row: LogRow) -> str:
+        if self._read_only:
+            self.metrics.count(f"library_{row.kind}_failures_total")
+            return "log_failed"
+        return self.log.put(row)
+
+    def _now(self) -> str:
+        from innkeeper.library.db.columns import moment_text
+
+        return moment_text(self.outside.now().now)
 
 
 def _never(_work: Callable[[], None]) -> None:

@@ -8,6 +8,8 @@ __all__ = [
     "ADULT_AGE",
     "CLASSIFIERS_AT_ONCE",
     "CLASSIFIER_SECONDS",
+    "LOG_QUEUE_CHARS",
+    "LOG_QUEUE_ROWS",
     "MAX_LEXICON_BYTES",
     "MAX_LEXICON_ENTRIES",
     "MAX_LEXICON_PATTERN",
@@ -91,6 +93,14 @@ MAX_SPANS: Final = 256
 
 REGEX_SCAN_SECONDS: Final = 0.1
 """How long all expressions of a list may take on one text, in seconds; then the scan needs review."""
+
+# ------------------------------------------------------------------------------------------------------------------- log
+
+LOG_QUEUE_ROWS: Final = 10_000
+"""Rows of the log that wait to be written; further ones are dropped, and counted."""
+
+LOG_QUEUE_CHARS: Final = 64_000_000
+"""Characters of all rows of the log that wait, where texts are stored; what is beyond is dropped, and counted."""
 
 # ------------------------------------------------------------------------------------------------------------- transfers
 

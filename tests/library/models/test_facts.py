@@ -210,7 +210,8 @@ def test_negative_input(capabilities: dict[str, Any], *, takes: bool) -> None:
 def test_what_says_nothing() -> None:
     """A model without a row may be a family; a tokenizer or limit that cannot be read is as none."""
     assert facts_of(catalogue(), "sdxl", job_type="image").measured(9) is CLIP
-    assert facts_of(catalogue(), "other").measured(9).limit_usable == 9
+    assert facts_of(catalogue(), "other").measured(9) == TokenizerSpec("bpe", "other", 9)
+    assert facts_of(catalogue(), "other").measured(None) is None
     odd = facts_of(catalogue(tokenizer={"kind": "abacus"}, capabilities={"char_limit": "many"}), "m")
     assert (odd.spec, odd.char_limit) == (None, None)
     assert facts_of(catalogue(tokenizer={"kind": "clip", "limit_usable": 0}), "m").spec is None

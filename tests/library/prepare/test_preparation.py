@@ -10,7 +10,7 @@ import pytest
 
 from innkeeper.library.errors import TemplateNotFoundError, TierBlockedError
 from innkeeper.library.library import Library
-from innkeeper.library.prepare.preparation import OPERATOR, Preparation, values_for, with_log
+from innkeeper.library.prepare.preparation import OPERATOR, Preparation, values_for, with_log, with_note
 from innkeeper.library.templates.template import Variable
 from tests.library.making import made
 from tests.library.opening import ask, opened, published
@@ -106,4 +106,4 @@ def test_the_row_of_the_log_is_told(library: Library) -> None:
     """The answer has the id of its row, or the note that there is none, which makes it a makeshift."""
     prepared = preparation(library, text="a boat", values={"subject": "x"}).run()
     assert (with_log(prepared, 7).log_id, with_log(prepared, 7).degraded) == (7, False)
-    assert with_log(prepared, None, "log_failed").reasons == ("log_failed",)
+    assert with_note(prepared, "log_failed").reasons == ("log_failed",)

@@ -340,7 +340,8 @@ def test_compression_looks_at_a_prompt_a_few_times(least: int) -> None:
         measure = Measure("words", lambda text: seen.append(len(text)) or len(text.split()))  # type: ignore[func-returns-value]
         roles = list(Role)
         parts = [
-            Segment(f"a lantern number {n} by the door", roles[n % len(roles)], min=least * (n % 2)) for n in range(number)
+            Segment(f"a lantern number {n} by the door", roles[n % len(roles)], min=least * (n % 2))
+            for n in range(number)
         ]
         with contextlib.suppress(OverBudgetError):
             compress(parts, 400, measure)

@@ -85,7 +85,9 @@ def test_any_text_counts_as_in_the_original(text: str) -> None:
     assert ids(text) == original().encode(text)
 
 
-@pytest.mark.parametrize("text", ["<|endoftext|>", "a <|startoftext|> b", "x<|ENDOFTEXT|>y", "<|endoftext|", "<|endoftext|>'s"])
+@pytest.mark.parametrize(
+    "text", ["<|endoftext|>", "a <|startoftext|> b", "x<|ENDOFTEXT|>y", "<|endoftext|", "<|endoftext|>'s"]
+)
 def test_a_marker_that_is_spelled_is_one_token(text: str) -> None:
     """A text that spells a marker has the original's ids."""
     assert ids(text) == original().encode(text)

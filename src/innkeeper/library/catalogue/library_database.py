@@ -181,6 +181,7 @@ class CacheView:
             "rules": {"policy": rules.policy.version, "lexicon": rules.gate.detector.lexicon_version},
             "problems": [*rules.problems, *(() if unkept is None else (f"snapshot:{unkept.kind}",))],
             "snapshot": msgspec.structs.asdict(self.snapshot()),
+            "log": msgspec.structs.asdict(library.log.figures()),
         }
 
     def snapshot(self) -> SnapshotFacts:

@@ -22,7 +22,16 @@ from innkeeper.library.errors import TemplateNotFoundError, need, need_texts
 from innkeeper.library.templates.template import PRODUCTION, MatchLevel, TemplateKey, TemplateVersion, model_key
 from innkeeper.library.tier import Tier
 
-__all__ = ["AnswerSource", "Execution", "Outcome", "Resolution", "ResolutionStep", "ResolveRequest", "resolve"]
+__all__ = [
+    "ENHANCEMENT",
+    "AnswerSource",
+    "Execution",
+    "Outcome",
+    "Resolution",
+    "ResolutionStep",
+    "ResolveRequest",
+    "resolve",
+]
 
 
 class Execution(StrEnum):

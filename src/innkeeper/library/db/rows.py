@@ -208,10 +208,11 @@ class AuditStore:
         resource: tuple[str, str] = ("", ""),
         change: tuple[State, State] = (None, None),
         details: Mapping[str, Any] = EMPTY,
+        at: str | None = None,
     ) -> None:
-        """Add an event of its own."""
+        """Add an event of its own, of the moment ``at``; now, where left out."""
         with self.db.transaction() as connection:
-            record(connection, self.db.now(), actor, action, resource, change, details)
+            record(connection, at or self.db.now(), actor, action, resource, change, details)
 
     def newest(self, limit: int = 100, **where: str) -> tuple[FrozenDict, ...]:
         """The newest events, newest first; ``where`` gives columns and what they must be."""

@@ -55,8 +55,8 @@ class EnhancementLog:
 
     def add(self, row: Mapping[str, Any], contents: Mapping[str, str] = EMPTY, *, days: int = 0) -> int:
         """Add a row, and its texts (``input``, ``output``) where they are kept for ``days``. Returns its id."""
-        with self.db.transaction():
-            (log_id,) = self._rows.add(row)
+        with self.db.transaction() as connection:
+            log_id = self._rows.insert(connection, row)
             if days > 0 and contents:
                 self._keep(log_id, contents, days)
         return log_id
@@ -108,6 +108,7 @@ def prepared_row(prepared: PreparedPrompt, done: Done | None = None) -> dict[str
     outcome = done or Done(output=None if prepared.fitted is None else prepared.fitted.text)
     total = prepared.latency_ms.get("total", 0.0) + sum(outcome.latency_ms.values())
     latency = {**prepared.latency_ms, **outcome.latency_ms, "total": round(total, 3)}
+    reserved = {} if prepared.budget is None else prepared.budget.reserved
     dropped = [*msgspec.to_builtins(prepared.evicted), *_cut(prepared), *map(dict, outcome.dropped_segments)]
     return {
         **_request_columns(prepared.request, prepared.request_id),
@@ -116,10 +117,10 @@ def prepared_row(prepared: PreparedPrompt, done: Done | None = None) -> dict[str
         "input_tokens": prepared.input_tokens,
         "output_sha256": text_digest(outcome.output),
         "output_tokens": outcome.output_tokens,
-        "budget_tokens": prepared.budget.target,
+        "budget_tokens": None if prepared.budget is None else prepared.budget.target,
         "compressed": bool(dropped),
         "dropped_segments": dropped,
-        "ui_tokens": sum(size for name, size in prepared.budget.reserved.items() if name != "spec"),
+        "ui_tokens": sum(size for name, size in reserved.items() if name != "spec"),
         "cache_age_s": prepared.cache_age_s,
         "attempts": list(map(dict, outcome.attempts)),
         "used_fallback_model": outcome.used_fallback_model,
@@ -129,7 +130,12 @@ def prepared_row(prepared: PreparedPrompt, done: Done | None = None) -> dict[str
         "cost_usd": outcome.cost_usd,
         "cost_source": outcome.cost_source,
         **_status_columns(outcome.error, "degraded" if prepared.degraded else "ok"),
+        **({"error_code": _OVER} if outcome.error is None and _OVER in prepared.notes else {}),
     }
+
+
+_OVER: Final = "output_over_budget"
+"""The note of an output that is longer than its target reads; its call did not fail, but nobody should have to look for it."""
 
 
 def failed_row(

@@ -24,6 +24,7 @@ from innkeeper.prompt.errors import UsageError
 
 if TYPE_CHECKING:
     from sqlalchemy import Table
+    from sqlalchemy.engine import Connection
 
 __all__ = ["FIGURES", "LogStats", "LogStore", "log_stats", "since_moment"]
 
@@ -65,13 +66,16 @@ class LogStore:
 
     def _add(self, table: Table, rows: Iterable[Mapping[str, Any]]) -> tuple[int, ...]:
         with self.db.transaction() as connection:
-            return tuple(
-                connection.execute(insert(table).returning(table.c.id), self._row(table, row)).scalar_one()
-                for row in rows
-            )
+            return tuple([self._insert(connection, table, row) for row in rows])
 
-    def _row(self, table: Table, values: Mapping[str, Any]) -> dict[str, Any]:
-        return checked(table, {"created_at": self.db.now(), **values})
+    def insert(self, connection: Connection, row: Mapping[str, Any]) -> int:
+        """Add a row to ``enhancement_logs`` in somebody's transaction; returns its id. Raises `FieldError`, `UsageError`."""
+        return self._insert(connection, enhancement_logs, row)
+
+    def _insert(self, connection: Connection, table: Table, row: Mapping[str, Any]) -> int:
+        values = checked(table, {"created_at": self.db.now(), **row})
+        found: int = connection.execute(insert(table).returning(table.c.id), values).scalar_one()
+        return found
 
     def _newest(self, table: Table, limit: int, since: str | None, where: Mapping[str, Any]) -> tuple[FrozenDict, ...]:
         query = select(table).where(*_conditions(table, since, where)).order_by(table.c.id.desc()).limit(limit)

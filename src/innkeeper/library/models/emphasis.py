@@ -1,8 +1,8 @@
 """Emphasis: the groups of a prompt for an image model, which are never cut, and what of their signs such a model reads.
 
-``(word:1.2)`` weighs a word, ``<lora:name:0.8>`` names a further model, ``{a|b}`` and ``{{name}}`` are filled in later, as programs
-around image models write them. A weight and a reference are taken out before the model reads the text; parentheses without
-a weight are counted as they stand, since some runtimes leave them there.
+``(word:1.2)`` weighs a word, ``<lora:name:0.8>`` names a further model, ``{a|b}`` and ``{{name}}`` are filled in later, as
+programs around image models write them. A weight and a reference are taken out before the model reads the text; parentheses
+without a weight are counted as they stand, since some runtimes leave them there.
 """
 
 from __future__ import annotations

@@ -16,8 +16,16 @@ import msgspec
 
 from innkeeper.budget import Costing, TrimReport, framing_of
 from innkeeper.library.catalogue.catalogue import Catalogue
-from innkeeper.library.catalogue.resolver import Resolution
-from innkeeper.library.models.facts import ModelFacts, NegativePrompt, facts_of, join_negatives, negative_rows
+from innkeeper.library.catalogue.resolver import ENHANCEMENT, Resolution
+from innkeeper.library.models.facts import (
+    Measure,
+    ModelFacts,
+    NegativePrompt,
+    TokenizerSpec,
+    facts_of,
+    join_negatives,
+    negative_rows,
+)
 from innkeeper.library.prepare.request import PreparedPrompt, PrepareRequest, texts_of
 from innkeeper.library.prepare.segments import Budget, Fitted, budget_of, chat_budget, compress, fit_text
 from innkeeper.library.templates.rendering import RenderedTemplate
@@ -33,12 +41,22 @@ from innkeeper.taverns.template import TAVERN
 if TYPE_CHECKING:
     from innkeeper.library.library import Library
 
-__all__ = ["OPERATOR", "Preparation", "joined_negative", "values_for", "with_log"]
+__all__ = [
+    "OPERATOR",
+    "Preparation",
+    "fitted_output",
+    "joined_negative",
+    "output_note",
+    "values_for",
+    "with_log",
+    "with_note",
+]
 
 OPERATOR: Final = "operator"
 """The source of variables that only the operator's settings fill."""
 
-_NO_TEMPLATE_BUDGET: Final = 512
+_UNBOUNDED: Final = 2**31 - 1
+"""The room of a target of which nobody knows a limit, in tokens: nothing is shortened for it."""
 
 
 def values_for(version: TemplateVersion, given: Mapping[str, Any], operator: Mapping[str, Any]) -> dict[str, Any]:
@@ -128,6 +146,7 @@ class Preparation:
             limit = None
             if template is not None and reader.window is not None:
                 limit = chat_budget(reader.window, _answer_tokens(template))
+            unknown = template is not None and bool(given.history) and reader.window is None
             plan = self._plan(reader, template, rendered, fitted)
             negative = self._negative(target, tier.effective) if target.visual else None
         return PreparedPrompt(
@@ -144,29 +163,31 @@ class Preparation:
             negative=negative,
             cached=cached,
             latency_ms=self.total(),
-            notes=self.library.rules.problems,
+            notes=(*self.library.rules.problems, *(("window_unknown",) if unknown else ())),
             cache_age_s=self.library.cache_age(),
         )
 
-    def _fitted(self, target: ModelFacts, template: TemplateVersion | None) -> tuple[Budget, Fitted | None]:
-        """The room of what the target reads; and, where no template stands between, the text made to fit it."""
-        limit = template.token_limit if template else _NO_TEMPLATE_BUDGET
-        wanted = self.request.target_budget or (template.token_limit if template else None)
-        spec = target.measured(limit if self.request.target_budget is None else max(limit, self.request.target_budget))
+    def _fitted(self, target: ModelFacts, template: TemplateVersion | None) -> tuple[Budget | None, Fitted | None]:
+        """The room of what the target reads, where anybody knows it; where no template stands between, the text made to fit."""
+        given = self.request
+        limits = (template.token_limit if template else target.window, given.target_budget)
+        spec = target.measured(max((limit for limit in limits if limit is not None), default=None))
+        if spec is None:
+            return None, None if template is not None else _whole(given, self.library.counter)
         measure = spec.measure(self.library.counter)
         budget = budget_of(
             spec,
-            overlays=self.request.overlays,
-            target_budget=wanted,
+            overlays=given.overlays,
+            target_budget=given.target_budget or (template.token_limit if template else None),
             max_output_tokens=_answer_tokens(template) if template else None,
             char_limit=target.char_limit,
             measure=measure,
         )
         if template is not None:
             return budget, None
-        if not self.request.segments:
-            return budget, fit_text(self.request.text, budget, measure, spec.overflow)
-        done = compress(self.request.segments, budget, measure)
+        if not given.segments:
+            return budget, fit_text(given.text, budget, measure, spec.overflow)
+        done = compress(given.segments, budget, measure)
         return budget, Fitted(done.text, done.tokens, dropped=done.dropped)
 
     def _plan(
@@ -212,6 +233,40 @@ class Preparation:
         return self.library.negatives("", tier, given.generation_mode, facts=target, user_text=given.negative)
 
 
+def _whole(request: PrepareRequest, counter: TokenCounter) -> Fitted:
+    """The text for a target of which nobody knows a limit, as it is; of segments all that say anything new."""
+    measure = TokenizerSpec("bpe", request.target_model or "", _UNBOUNDED).measure(counter)
+    if not request.segments:
+        return Fitted(request.text, measure.count(request.text))
+    done = compress(request.segments, _UNBOUNDED, measure)
+    return Fitted(done.text, done.tokens, dropped=done.dropped)
+
+
+def output_note(library: Library, prepared: PreparedPrompt, output: str) -> str:
+    """``output_over_budget`` for an output that is longer than its target reads, else nothing."""
+    found = _output_room(library, prepared)
+    return "" if found is None or found[0].fits(output, found[1]) else "output_over_budget"
+
+
+def fitted_output(library: Library, prepared: PreparedPrompt, output: str) -> Fitted:
+    """An output made to fit what its target reads. Raises `OverBudgetError`."""
+    found = _output_room(library, prepared)
+    if found is None:
+        measure = TokenizerSpec("bpe", prepared.request.target_model or "", _UNBOUNDED).measure(library.counter)
+        return Fitted(output, measure.count(output))
+    return fit_text(output, found[0], found[1], "truncate")
+
+
+def _output_room(library: Library, prepared: PreparedPrompt) -> tuple[Budget, Measure] | None:
+    """The room that a target has for an output, and what measures it; None where the output is for people."""
+    asked, budget = prepared.request, prepared.budget
+    target = facts_of(library.sources.current(), asked.target_model, asked.target_family, asked.job_type)
+    spec = None if budget is None else target.measured(budget.limit)
+    if budget is None or spec is None or not (target.visual or asked.use_case == ENHANCEMENT):
+        return None
+    return budget, spec.measure(library.counter)
+
+
 def _answer_tokens(template: TemplateVersion) -> int:
     return template.max_output_tokens or template.token_limit
 
@@ -220,14 +275,18 @@ def joined_negative(
     catalogue: Catalogue, facts: ModelFacts, tier: Tier, mode: str, *, user_text: str, counter: TokenCounter
 ) -> NegativePrompt:
     """The negative prompt for a model in a tier that was granted."""
-    spec = facts.measured(_NO_TEMPLATE_BUDGET) if facts.negative else None
+    spec = facts.measured(facts.window or _UNBOUNDED) if facts.negative else None
     measure = None if spec is None else spec.measure(counter)
     return join_negatives(
         negative_rows(catalogue), facts.family or "", tier, mode, spec=spec, user_text=user_text, measure=measure
     )
 
 
-def with_log(prepared: PreparedPrompt, log_id: int | None, note: str = "") -> PreparedPrompt:
-    """The answer with the id of its row, or with the note that there is none."""
-    notes = (*prepared.notes, *((note,) if note else ()))
-    return msgspec.structs.replace(prepared, log_id=log_id, notes=notes)
+def with_log(prepared: PreparedPrompt, log_id: int | None) -> PreparedPrompt:
+    """The answer with the id of its row."""
+    return msgspec.structs.replace(prepared, log_id=log_id)
+
+
+def with_note(prepared: PreparedPrompt, note: str) -> PreparedPrompt:
+    """The answer with a further reason why it is a makeshift, where there is one."""
+    return msgspec.structs.replace(prepared, notes=(*prepared.notes, note)) if note else prepared

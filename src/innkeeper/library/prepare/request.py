@@ -196,7 +196,7 @@ class PreparedPrompt(msgspec.Struct, frozen=True, kw_only=True):
     ``plan`` is what a model gets, with the origin of every range of it, for any dialect; its ``messages`` are for the enhancer or
     chat model. Where no template answered (``execution`` is ``none``) there are none: then the plan holds the text for the
     target as it is, and so does ``fitted``. ``budget`` is the room of what the target reads, ``window_limit`` that of
-    the model that reads the messages, None where it is not known.
+    the model that reads the messages, each None where nobody knows it. ``log_id`` is known where the row was written at once.
     """
 
     request: PrepareRequest
@@ -206,14 +206,14 @@ class PreparedPrompt(msgspec.Struct, frozen=True, kw_only=True):
     rendered: RenderedTemplate | None = None
     plan: Plan
     fitted: Fitted | None = None
-    budget: Budget
+    budget: Budget | None = None
     input_tokens: int = 0
     window_limit: int | None = None
     negative: NegativePrompt | None = None
     cached: bool = False
     latency_ms: dict[str, float] = {}
     notes: tuple[str, ...] = ()
-    """Further reasons why the answer is a makeshift: ``log_failed``, ``rules_unread``."""
+    """Further reasons why the answer is a makeshift: ``log_failed``, ``rules_unread``, ``window_unknown`` …"""
     cache_age_s: float | None = None
     log_id: int | None = None
 
@@ -231,12 +231,19 @@ class PreparedPrompt(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why the answer is a makeshift, where it is."""
-        return tuple(dict.fromkeys((*_tier_reasons(self.tier), *self.resolution.reasons, *self.notes)))
+        shortened = ("shortened",) if self.shortened else ()
+        return tuple(dict.fromkeys((*_tier_reasons(self.tier), *self.resolution.reasons, *shortened, *self.notes)))
 
     @property
     def degraded(self) -> bool:
         """Whether the answer is less than what was asked for."""
         return bool(self.reasons)
+
+    @property
+    def shortened(self) -> bool:
+        """Whether the text for the target lost anything but what was empty or said twice."""
+        fitted = self.fitted
+        return fitted is not None and (bool(fitted.cut) or any(one.reason in _LOST for one in fitted.dropped))
 
     @property
     def compressed(self) -> bool:
@@ -261,6 +268,10 @@ class PreparedPrompt(msgspec.Struct, frozen=True, kw_only=True):
             "latency_ms": self.latency_ms,
             "log_id": self.log_id,
         }
+
+
+_LOST: Final = frozenset({"budget", "tail", "cut"})
+"""The reasons of `Dropped` that take something away."""
 
 
 def _tier_reasons(tier: TierDecision) -> tuple[str, ...]:

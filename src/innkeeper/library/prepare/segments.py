@@ -302,6 +302,9 @@ def _asked(ask: Callable[[Repair], str] | None, repair: Repair) -> tuple[str, tu
         return "", (f"repair:{error.kind}",)
 
 
+_AS_THEY_ARE: Final[Mapping[int, str]] = {}
+
+
 class _Work:
     """Segments while they shrink: the texts that are left, and what went."""
 
@@ -317,12 +320,12 @@ class _Work:
                 self.take(place, "", "duplicate" if text else "empty")
             seen.add(text.casefold())
 
-    def text(self, instead: Mapping[int, str] = EMPTY) -> str:
+    def text(self, instead: Mapping[int, str] = _AS_THEY_ARE) -> str:
         """What is left, joined; with other texts ``instead`` of some."""
         texts = (instead.get(place, text) for place, text in enumerate(self.texts)) if instead else self.texts
         return self.joiner.join(text for text in texts if text)
 
-    def fits(self, instead: Mapping[int, str] = EMPTY) -> bool:
+    def fits(self, instead: Mapping[int, str] = _AS_THEY_ARE) -> bool:
         return self.budget.fits(self.text(instead), self.measure)
 
     def size(self, place: int) -> int:
