@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.text import jsreplace
+from innkeeper.text.javascript import interpreter
 from innkeeper.text.jsreplace import MAX_PATTERN, MAX_TEXT, JsMatch, ReplaceRunner, joined, valid
 
 
@@ -115,10 +116,22 @@ def test_threads() -> None:
     assert [valid(Find("a")), *found] == [True, True]
 
 
-def test_an_interpreter_holds_so_many_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beyond the most it holds it is begun anew, and still answers."""
-    monkeypatch.setattr(jsreplace, "_MOST_COMPILED", 2)
-    assert all(valid(Find(f"x{number}")) for number in range(8))
+def test_what_cannot_be_compiled_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An expression too large for the interpreter is reported, is not valid, and the next one runs."""
+    monkeypatch.setattr(interpreter, "MAX_INTERPRETER_BYTES", 2 * 1024 * 1024)
+    monkeypatch.setattr(jsreplace, "_THREAD", threading.local())
+    large = Find(r"\p{L}" * 2_000, "iu")
+    run, reports = runner()
+    assert run.split(large, "a") is None
+    assert run.split(Find("a", "gu"), "a") == (["", ""], [JsMatch(["a"], 0)])
+    assert [why for _, why in reports] == ["it cannot be compiled within the time and memory for one"]
+    assert not valid(large)
+
+
+def test_nested_repetitions_are_not_written_out() -> None:
+    """What Python's engine would write out a million times is left to JavaScript."""
+    pattern = "(?:" * 20 + "a" + "+)" * 20
+    assert runner()[0].split(Find(pattern, "g"), "xay") == (["x", "y"], [JsMatch(["a"], 1)])
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
+
+from innkeeper.prompt.allowance import charge
+from innkeeper.prompt.text import scalar_text
+from innkeeper.text.javascript.interpreter import Interpreter, compile_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -11,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_PATTERN", "JsPattern", "RegexRunner"]
 
 MAX_PATTERN: Final = 2048
-"""Characters of a regular expression; a longer one never matches and is reported."""
+"""Characters of a regular expression of a key; a longer one never matches, which is a note."""
 
 _MAX_TEXT: Final = 1_048_576
 """Characters a regular expression is run on; of a longer text only the beginning is searched."""
@@ -38,19 +42,8 @@ class JsPattern(Protocol):
 
 
 _PROGRAM: Final = """
-const compiled = new Map();
 let text = '';
 function use(t) { text = t; }
-function compile(pattern, flags) {
-    const id = flags + '/' + pattern;
-    let re = compiled.get(id);
-    if (re === undefined) {
-        try { re = new RegExp(pattern, flags); } catch (e) { re = null; }
-        compiled.set(id, re);
-    }
-    return re;
-}
-function valid(pattern, flags) { return compile(pattern, flags) !== null; }
 function matches(pattern, flags) {
     const re = compile(pattern, flags);
     if (re === null) return false;
@@ -59,26 +52,43 @@ function matches(pattern, flags) {
 }
 """
 
+_CHARACTERS_A_STEP: Final = 16
+
 
 class RegexRunner:
     """Runs the regular expressions of one scan or one check. ``report`` is told, once each, what could not be run and why."""
 
     def __init__(self, report: Callable[[str, str], None]) -> None:
         self._report = report
-        self._context: Any = None
-        self._text: str | None = None
+        self._interpreter = Interpreter(_PROGRAM, "use", "matches")
+        self._text: tuple[str, int] | None = None
         self._left = _MAX_RUNNER_SECONDS
         self._valid: dict[tuple[str, str], bool] = {}
         self._given_up: set[tuple[str, str]] = set()
 
     def valid(self, key: JsPattern) -> bool:
-        """Whether JavaScript accepts the pattern. An invalid one is matched as plain text by the caller."""
+        """Whether JavaScript accepts the pattern. An invalid one is matched as plain text by the caller.
+
+        One that cannot be compiled within the limits counts as accepted; it is reported, and never matches.
+        """
         if len(key.pattern) > MAX_PATTERN:
             return True
         name = (key.pattern, key.flags)
         if name not in self._valid:
-            self._valid[name] = bool(self._call("valid", *name))
+            self._valid[name] = self._accepts(name)
         return self._valid[name]
+
+    def _accepts(self, name: tuple[str, str]) -> bool:
+        charge("patterns", compile_steps(*name))
+        if self._left <= 0:
+            return not self._give_up(name, _SPENT)
+        started = time.perf_counter()
+        try:
+            return self._interpreter.valid(*name, seconds=_MAX_SECONDS)
+        except TimeoutError:
+            return not self._give_up(name, "it cannot be compiled within the time and memory for one")
+        finally:
+            self._left -= time.perf_counter() - started
 
     def matches(self, key: JsPattern, text: str) -> bool:
         """Whether the pattern is found in the text. ``False`` for a pattern that ran out of time, which is reported."""
@@ -87,36 +97,30 @@ class RegexRunner:
             return False
         if len(key.pattern) > MAX_PATTERN:
             return self._give_up(name, f"longer than {MAX_PATTERN} characters")
+        if not self.valid(key) or name in self._given_up:
+            return False
         if self._left <= 0:
-            return self._give_up(name, f"the scan's {_MAX_RUNNER_SECONDS} s for regular expressions are used up")
-        if text is not self._text:
-            self._call("use", text[:_MAX_TEXT])
-            self._text = text
+            return self._give_up(name, _SPENT)
+        charge("patterns", 1 + min(len(text), _MAX_TEXT) // _CHARACTERS_A_STEP)
         started = time.perf_counter()
         try:
-            found = bool(self._call("matches", *name))
+            self._show(text)
+            return bool(self._interpreter.call("matches", *name, seconds=_MAX_SECONDS))
         except TimeoutError:
+            return self._give_up(name, f"took more than {_MAX_SECONDS} s or too much memory")
+        finally:
             self._left -= time.perf_counter() - started
-            return self._give_up(name, f"took more than {_MAX_SECONDS} s")
-        self._left -= time.perf_counter() - started
-        return found
+
+    def _show(self, text: str) -> None:
+        """Give the text to the interpreter, unless it has it."""
+        if self._text is None or self._text[0] is not text or self._text[1] != self._interpreter.dropped:
+            self._interpreter.call("use", scalar_text(text[:_MAX_TEXT]), seconds=_MAX_SECONDS)
+            self._text = (text, self._interpreter.dropped)
 
     def _give_up(self, name: tuple[str, str], why: str) -> bool:
         self._given_up.add(name)
         self._report(f"/{name[0][:60]}/{name[1]}", why)
         return False
 
-    def _call(self, function: str, *arguments: str) -> Any:
-        import quickjs
 
-        if self._context is None:
-            self._context = quickjs.Context()
-            self._context.set_memory_limit(64 * 1024 * 1024)
-            self._context.eval(_PROGRAM)
-            self._text = None
-        self._context.set_time_limit(_MAX_SECONDS)
-        try:
-            return self._context.get(function)(*arguments)
-        except quickjs.JSException as error:
-            self._context = None
-            raise TimeoutError(str(error)) from error
+_SPENT: Final = f"the {_MAX_RUNNER_SECONDS} s for regular expressions are used up"

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from innkeeper.text.pattern_cost import cost_of, pieces_of
+
 if TYPE_CHECKING:
     import regex
 
@@ -32,6 +34,9 @@ _DEEPEST: Final = 60
 _MOST_REPEATS: Final = 1_000
 """What counted repetitions come to, whether one is in the other or not: the package writes them out."""
 
+_MOST_WRITTEN: Final = 20_000
+"""Atoms with repetitions written out; nested ``+`` double them at each level."""
+
 
 def python_of(pattern: str, flags: str) -> regex.Pattern[str] | None:
     """The pattern compiled, or ``None`` where it is not sure that both find the same. JavaScript must have accepted it."""
@@ -43,8 +48,10 @@ def python_of(pattern: str, flags: str) -> regex.Pattern[str] | None:
         whole = _Translator(pattern, flags).alternatives(0, 0)
         if whole.end != len(pattern) or whole.is_nullable:
             return None
+        if cost_of(pieces_of(whole.text)).written > _MOST_WRITTEN:
+            return None
         ignored = regexes.IGNORECASE if "i" in flags else 0
-        return regexes.compile(whole.text, regexes.VERSION0 | regexes.ASCII | ignored)
+        return regexes.compile(whole.text, regexes.VERSION0 | regexes.ASCII | ignored, cache_pattern=False)
     except (_UnsureError, IndexError, regexes.error):
         return None
 

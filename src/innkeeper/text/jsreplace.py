@@ -12,14 +12,19 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from sys import getsizeof
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
+from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.text import scalar_text
+from innkeeper.text.javascript.interpreter import Interpreter, compile_steps
 from innkeeper.text.jsregex import JsPattern
 from innkeeper.text.jsregex_python import python_of
+from innkeeper.text.pattern_cost import cost_of, pieces_of
+from innkeeper.text.pyregex import MAX_SEARCH_BYTES
 
 if TYPE_CHECKING:
     import regex
@@ -41,10 +46,6 @@ MAX_SECONDS: Final = 0.25
 MAX_RUNNER_SECONDS: Final = 5.0
 """Seconds all regular expressions of one runner may take together."""
 
-_MEMORY: Final = 256 * 1024 * 1024
-_MOST_COMPILED: Final = 2_000
-"""Expressions that one interpreter holds; with more it is begun anew."""
-
 
 class JsMatch(msgspec.Struct, frozen=True, gc=False):
     """One match: ``groups`` (0 the whole; ``None`` for one that took no part), the ``offset`` in UTF-16 units, named groups."""
@@ -58,17 +59,6 @@ Split = tuple[list[str], list[JsMatch]]
 """The texts around the matches, one more than there are matches; and the matches."""
 
 _PROGRAM: Final = """
-const compiled = new Map();
-function compile(pattern, flags) {
-    const id = flags + '/' + pattern;
-    let re = compiled.get(id);
-    if (re === undefined) {
-        try { re = new RegExp(pattern, flags); } catch (e) { re = null; }
-        compiled.set(id, re);
-    }
-    return re;
-}
-function valid(pattern, flags) { return compile(pattern, flags) !== null; }
 function split(pattern, flags, text, most) {
     const re = compile(pattern, flags), texts = [], matches = [];
     if (re === null) return '';
@@ -100,6 +90,7 @@ class ReplaceRunner:
         self._report = report
         self._left = MAX_RUNNER_SECONDS
         self._given_up: set[tuple[str, str]] = set()
+        self._quick: dict[tuple[str, str], _Quick] = {}
         self._text, self._has_astral = "", False
         self.trips = 0
         """How often something was not run."""
@@ -111,12 +102,14 @@ class ReplaceRunner:
             return None
         if name in self._given_up or len(name[0]) > MAX_PATTERN or self._left <= 0:
             return None
-        quick, seconds = _quick(name)
-        if quick is None or not self._is_basic(text):
+        quick = self._read(name)
+        engine = None if quick is None else self._engine(quick, text)
+        if quick is None or engine is None:
             return None
+        charge("patterns", 1 + len(text) // _CHARACTERS_A_STEP)
         started, times = time.perf_counter(), 0 if "g" in name[1] else 1
         try:
-            new, count = quick.subn(made.replace("\\", "\\\\"), text, count=times, timeout=seconds)
+            new, count = engine.subn(made.replace("\\", "\\\\"), text, count=times, timeout=quick.seconds)
         except TimeoutError:
             return None
         finally:
@@ -139,17 +132,21 @@ class ReplaceRunner:
         return self._split(name, text)
 
     def _split(self, name: tuple[str, str], text: str) -> Split | None:
-        quick, seconds = _quick(name)
+        quick = self._read(name)
+        if quick is None:
+            self._give_up(name, "it cannot be compiled within the time and memory for one")
+            return None
+        charge("patterns", 1 + len(text) // _CHARACTERS_A_STEP)
         started = time.perf_counter()
-        if quick is not None and self._is_basic(text):
+        if (engine := self._engine(quick, text)) is not None:
             try:
-                return _found(quick, text, seconds, once="g" not in name[1])
+                return _found(engine, text, quick.seconds, once="g" not in name[1])
             except TimeoutError:  # of the wall's clock: JavaScript has as much of the processor's
                 pass
             finally:
                 self._left -= time.perf_counter() - started
         try:
-            answer = _call("split", *name, scalar_text(text), MAX_MATCHES)
+            answer = _interpreter().call("split", *name, scalar_text(text), MAX_MATCHES, seconds=MAX_SECONDS)
         except TimeoutError as error:
             many = "RangeError: matches" in str(error)
             why = (
@@ -163,6 +160,24 @@ class ReplaceRunner:
             return None
         texts, matches = json.loads(answer)
         return texts, [JsMatch(groups, offset, named) for groups, offset, named in matches]
+
+    def _read(self, name: tuple[str, str]) -> _Quick | None:
+        """The expression, read once and charged; ``None`` where JavaScript cannot compile it within its limits."""
+        quick = self._quick.get(name)
+        if quick is None and name not in self._given_up:
+            charge("patterns", compile_steps(*name) + _STEPS_A_CHARACTER * len(name[0]))
+            started = time.perf_counter()
+            try:
+                quick = self._quick[name] = _quick_of(name)
+            except TimeoutError:
+                return None
+            finally:
+                self._left -= time.perf_counter() - started
+        return quick
+
+    def _engine(self, quick: _Quick, text: str) -> regex.Pattern[str] | None:
+        """What finds the matches in this text instead of JavaScript, if it can."""
+        return quick.engine if quick.held * len(text) <= MAX_SEARCH_BYTES and self._is_basic(text) else None
 
     def _is_basic(self, text: str) -> bool:
         """Whether no character of the text is two in JavaScript. Asked of one text by many expressions."""
@@ -181,25 +196,39 @@ _ASTRAL: Final = re.compile("[\U00010000-\U0010ffff\ud800-\udfff]")
 _STEADY: Final = re.compile(r"[^*+?{(|]*")
 """Expressions that neither repeat nor choose: a look at a clock would take most of their time."""
 
-_QUICK: Final[Memo[tuple[str, str], tuple[regex.Pattern[str] | None, float | None]]] = Memo(items=4_096)
+_STEPS_A_CHARACTER: Final = 60
+_STEPS_A_MATCH: Final = 10
+_CHARACTERS_A_STEP: Final = 16
 
 
-def _quick(name: tuple[str, str]) -> tuple[regex.Pattern[str] | None, float | None]:
-    """The expression as one of Python's, where there is one and JavaScript accepts it, and how many seconds it may take."""
+class _Quick(NamedTuple):
+    """An expression as one of Python's, where there is one; the seconds it may take, the bytes it holds for a character."""
+
+    engine: regex.Pattern[str] | None
+    seconds: float | None
+    held: int
+
+
+_QUICK: Final[Memo[tuple[str, str], _Quick]] = Memo(items=4_096, size=32 * 1024 * 1024)
+
+
+def _quick_of(name: tuple[str, str]) -> _Quick:
+    """The expression as one of Python's, where there is one and JavaScript accepts it. Raises `TimeoutError`."""
     known = _QUICK.get(name)
     if known is None:
-        quick = python_of(*name) if _call("valid", *name) else None
+        engine = python_of(*name) if _interpreter().valid(*name, seconds=MAX_SECONDS) else None
         seconds = None if _STEADY.fullmatch(name[0]) else MAX_SECONDS
-        known = _QUICK.put(name, (quick, seconds), 16 * len(name[0]))
+        quick = _Quick(engine, seconds, 0 if engine is None else cost_of(pieces_of(engine.pattern)).held)
+        known = _QUICK.put(name, quick, 4 * len(name[0]) + getsizeof(engine))
     return known
 
 
-def _found(quick: regex.Pattern[str], text: str, seconds: float | None, *, once: bool) -> Split | None:
+def _found(engine: regex.Pattern[str], text: str, seconds: float | None, *, once: bool) -> Split | None:
     """What it finds. Raises `TimeoutError`, also where there are too many matches for here."""
     texts: list[str] = []
     matches: list[JsMatch] = []
-    end, named = 0, bool(quick.groupindex)
-    for found in quick.finditer(text, timeout=seconds):
+    end, named = 0, bool(engine.groupindex)
+    for found in engine.finditer(text, timeout=seconds):
         start = found.start()
         texts.append(text[end:start])
         matches.append(JsMatch([found[0], *found.groups()], start, found.groupdict() if named else None))
@@ -210,13 +239,20 @@ def _found(quick: regex.Pattern[str], text: str, seconds: float | None, *, once:
             raise TimeoutError
     if not matches:
         return None
+    charge("patterns", _STEPS_A_MATCH * len(matches))
     texts.append(text[end:])
     return texts, matches
 
 
 def valid(pattern: JsPattern) -> bool:
-    """Whether JavaScript accepts the pattern with these flags; one that is too long counts as not accepted."""
-    return len(pattern.pattern) <= MAX_PATTERN and bool(_call("valid", pattern.pattern, pattern.flags))
+    """Whether JavaScript accepts the pattern with these flags; one that is too long, or too costly, counts as not accepted."""
+    if len(pattern.pattern) > MAX_PATTERN:
+        return False
+    charge("patterns", compile_steps(pattern.pattern, pattern.flags))
+    try:
+        return _interpreter().valid(pattern.pattern, pattern.flags, MAX_SECONDS)
+    except TimeoutError:
+        return False
 
 
 def joined(parts: list[str]) -> str:
@@ -231,25 +267,9 @@ def joined(parts: list[str]) -> str:
     return text
 
 
-def _call(function: str, *arguments: Any) -> Any:
-    import quickjs
-
-    context = getattr(_THREAD, "context", None)
-    if context is None or _THREAD.calls > _MOST_COMPILED:
-        context = _THREAD.context = quickjs.Context()
-        _THREAD.calls = 0
-        _THREAD.known = set()
-        context.set_memory_limit(_MEMORY)
-        context.eval(_PROGRAM)
-        _THREAD.functions = {name: context.get(name) for name in ("valid", "split")}
-    key = arguments[:2]
-    if key not in _THREAD.known:
-        _THREAD.known.add(key)
-        _THREAD.calls += 1
-    context.set_time_limit(MAX_SECONDS)
-    try:
-        return _THREAD.functions[function](*arguments)
-    except quickjs.JSException as error:
-        if "RangeError: matches" not in str(error):
-            _THREAD.context = None
-        raise TimeoutError(str(error)) from error
+def _interpreter() -> Interpreter:
+    """The thread's own."""
+    interpreter: Interpreter | None = getattr(_THREAD, "interpreter", None)
+    if interpreter is None:
+        interpreter = _THREAD.interpreter = Interpreter(_PROGRAM, "split")
+    return interpreter

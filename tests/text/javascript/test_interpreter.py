@@ -1,0 +1,53 @@
+"""JavaScript for regular expressions, bounded in time and memory."""
+
+from __future__ import annotations
+
+import pytest
+
+from innkeeper.prompt.allowance import AllowanceError, Limits, allowed
+from innkeeper.text.javascript import interpreter
+from innkeeper.text.javascript.interpreter import Interpreter, compile_steps
+
+PROGRAM = "function test(pattern, flags, text) { return compile(pattern, flags).test(text); }"
+LETTERS = r"\p{L}"
+
+
+def test_it_calls_functions() -> None:
+    """A function of the program gets its arguments and uses what is compiled."""
+    made = Interpreter(PROGRAM, "test")
+    assert made.valid("a.c", "s", 1.0)
+    assert not made.valid("(", "", 1.0)
+    assert made.call("test", "a.c", "s", "a\nc", seconds=1.0)
+
+
+def test_it_is_begun_anew_when_it_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expressions that fill the memory only together are all valid: what they compile to is forgotten in between."""
+    monkeypatch.setattr(interpreter, "_KEPT_BYTES", 1024 * 1024)
+    made = Interpreter(PROGRAM, "test")
+    assert all(made.valid(LETTERS * 30 + str(number), "iu", 1.0) for number in range(20))
+    assert made.dropped > 0
+
+
+def test_memory_that_runs_out_is_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that needs too much memory alone is refused, not taken for malformed; the next one is compiled."""
+    monkeypatch.setattr(interpreter, "MAX_INTERPRETER_BYTES", 1024 * 1024)
+    made = Interpreter(PROGRAM, "test")
+    with pytest.raises(TimeoutError):
+        made.valid(LETTERS * 1000, "iu", 1.0)
+    assert made.valid("a", "", 1.0)
+
+
+def test_a_call_ends_with_the_build() -> None:
+    """A search takes no longer than the build has left."""
+    made = Interpreter(PROGRAM, "test")
+    with pytest.raises(AllowanceError), allowed(Limits(seconds=0.02)):
+        made.call("test", "(a+)+$", "", "a" * 40 + "!", seconds=5.0)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "flags", "more"), [("a", "", "aa"), (LETTERS, "u", LETTERS * 2), (LETTERS, "", "a" * 9)]
+)
+def test_steps_grow(pattern: str, flags: str, more: str) -> None:
+    """Longer expressions take more steps to compile, sets of Unicode by far the most."""
+    assert compile_steps(pattern, flags) < compile_steps(more, flags)
+    assert compile_steps(LETTERS, "u") > 10 * compile_steps(LETTERS, "")
