@@ -1,20 +1,38 @@
-"""Cards, groups and chats of a folder by name: the file's name first, then the name that stands inside."""
+"""Cards, groups and chats of a folder by name: the file's name first, then the name that stands inside.
+
+A folder may have thousands of cards. `card_names` tells from the text chunks of a file what its character is called, so that
+only the cards that may be meant are read, and those that are not pictures as SillyTavern writes them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final, TypeVar
+import binascii
+import stat
+import struct
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, Final, TypeVar
 
 import msgspec
 
 from innkeeper.content.character import Character
 from innkeeper.content.files.loading import load_character
+from innkeeper.content.files.png import SIGNATURE
 from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UsageError, Where
 from innkeeper.prompt.text import shorten
-from innkeeper.taverns.silly.install.card_names import card_names
 from innkeeper.taverns.silly.install.files import UserFolder, list_of, text_of
 
-__all__ = ["AmbiguousNameError", "CardFile", "GroupFile", "card_of", "cards", "find_card", "find_group", "groups"]
+__all__ = [
+    "AmbiguousNameError",
+    "CardFile",
+    "GroupFile",
+    "card_names",
+    "card_of",
+    "cards",
+    "find_card",
+    "find_group",
+    "groups",
+]
 
 CARDS: Final = "characters"
 GROUPS: Final = "groups"
@@ -152,3 +170,67 @@ def _passed_over(folder: UserFolder, what: str) -> str:
     notes = [str(note) for note in folder.notes if note.where is not None and (note.where.asset or "").startswith(what)]
     more = f" and {len(notes) - _NOTES:,} more" if len(notes) > _NOTES else ""
     return f"passed over: {'; '.join(notes[:_NOTES])}{more}" if notes else ""
+
+
+MAX_CHUNKS: Final = 5_000
+"""Chunks of a file that are looked at."""
+
+MAX_TEXT: Final = 1024 * 1024
+"""Bytes of a text chunk that is read here; cards are smaller, but for those with large books."""
+
+_KEYWORDS: Final = (b"chara\0", b"ccv3\0")
+_LONGEST_KEYWORD: Final = max(map(len, _KEYWORDS))
+_HEAD: Final = struct.Struct(">I4s")
+_BUFFER: Final = 64 * 1024
+
+
+class _Named(msgspec.Struct):
+    """An object with a name."""
+
+    name: Any = None
+
+
+class _Card(_Named):
+    """A card: with its name in ``data``, at its top, or both."""
+
+    data: _Named | None = None
+
+
+_DECODER: Final = msgspec.json.Decoder(_Card)
+
+
+def card_names(path: Path) -> tuple[str, ...]:
+    """The names in the cards of a picture; none where that takes the cards' own reader."""
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            return ()
+        with path.open("rb", buffering=_BUFFER) as file:
+            cards = [_DECODER.decode(binascii.a2b_base64(text, strict_mode=True)) for text in _texts(file)]
+    except (OSError, ValueError, RecursionError):
+        return ()
+    names = [name for card in cards for name in (card.data.name if card.data else None, card.name) if name is not None]
+    return tuple(dict.fromkeys(names)) if all(isinstance(name, str) for name in names) else ()
+
+
+def _texts(file: BinaryIO) -> Iterator[bytes]:
+    """The texts of the chunks that hold cards. Raises `ValueError` for a file that is not as it should be."""
+    if file.read(len(SIGNATURE)) != SIGNATURE:
+        raise ValueError("not a PNG")
+    for _ in range(MAX_CHUNKS):
+        head = file.read(_HEAD.size)
+        length, kind = _HEAD.unpack(head) if len(head) == _HEAD.size else (0, b"IEND")
+        if kind == b"IEND":
+            return
+        if kind not in (b"tEXt", b"zTXt", b"iTXt"):
+            file.seek(length + 4, 1)
+            continue
+        start = file.read(min(length, _LONGEST_KEYWORD))
+        keyword = next((word for word in _KEYWORDS if start.lower().startswith(word)), None)
+        if keyword is not None and (kind != b"tEXt" or length > MAX_TEXT):
+            raise ValueError("a card for the cards' own reader")
+        if keyword is not None:
+            yield start[len(keyword) :] + file.read(length - len(start))
+            file.seek(4, 1)
+        else:
+            file.seek(length - len(start) + 4, 1)
+    raise ValueError("too many chunks")
