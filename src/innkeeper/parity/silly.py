@@ -221,7 +221,7 @@ _KINDS: Final[Mapping[Any, Callable[[Mapping[str, Any]], Any]]] = {
 
 
 def _steps(given: Mapping[str, Any]) -> list[Any]:
-    """Several generations on one chat, drawing from one stream, each with the state and the variables the one before left."""
+    """Several generations on one chat, drawing from one stream, each with the state and the chat as the one before left them."""
     chat = list(given.get("chat") or [])
     answers: list[Any] = []
     carry: Any = None
@@ -239,7 +239,25 @@ def _steps(given: Mapping[str, Any]) -> list[Any]:
             continue
         answers.append(_facts(plan, given))
         carry, variables = plan.carry, plan.variables
+        chat = _left(chat, plan)
     return answers
+
+
+def _left(chat: list[Any], plan: Plan) -> list[Any]:
+    """The chat as a generation leaves it: without a reply to make anew, its first message resolved, what was typed at its end."""
+    request, stored = plan.request, plan.stored or EMPTY
+    if request is None or (request.settings.get("generation") or EMPTY).get("dry_run"):
+        return chat
+    if request.generation == "regenerate" and request.group is None and chat and not chat[-1].get("is_user"):
+        chat = chat[:-1]
+    for index, text in stored.get("messages", EMPTY).items():
+        chat[int(index)] = {**chat[int(index)], "mes": text}
+    if "message" in stored:
+        text, bias = stored["message"], stored.get("message_bias")
+        alone = bool(bias) and not text.strip()  # it is kept with a line that nobody says
+        line = {"is_user": not alone, "is_system": alone, "mes": text, "extra": {"bias": bias} if bias else {}}
+        chat = [*chat, line]
+    return chat
 
 
 def _facts(plan: Plan, given: Mapping[str, Any]) -> dict[str, Any]:

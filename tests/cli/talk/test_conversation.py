@@ -382,3 +382,12 @@ def test_what_was_typed_is_rewritten_once(replies: tuple[str | BaseException, ..
     assert texts(chat) == [("user", "aa1"), ("assistant", str(replies[-1]))]
     assert chat.plan is not None
     assert chat.plan.sent_blocks()[-1].content == "aa1"
+
+
+def test_how_a_reply_is_asked_to_begin_is_kept(tmp_path: Path) -> None:
+    """It stands beside the message in the file, where SillyTavern looks for it when it makes the reply anew."""
+    base = BuildRequest.of({"tavern": "silly", "character": "Wenna", "user": "Ansel", "reserved_tokens": 50})
+    path = tmp_path / "c.jsonl"
+    chat = Conversation(base, Chat(header=HEADER), ModelHandle(FakeModel(), "m"), path=path, now=lambda: NOW)
+    chat.say('Go on. {{bias "Well,"}}', hear)
+    assert (stored(path)[1]["mes"], stored(path)[1]["extra"]) == ("Go on.", {"bias": " Well,"})

@@ -35,6 +35,13 @@ def test_the_first_message_is_resolved() -> None:
     assert "messages" not in stored(history=HISTORY[1:])
 
 
+def test_how_a_reply_is_asked_to_begin() -> None:
+    """It is kept beside the message, in which it no longer stands."""
+    kept = stored(message='Go on. {{bias "Well,"}}')
+    assert (kept["message"], kept["message_bias"]) == ("Go on.", " Well,")
+    assert "message_bias" not in stored(message="Go on.")
+
+
 @dataclass(frozen=True)
 class Case:
     """A generation and the number of the first message that SillyTavern says is sent."""
@@ -54,6 +61,8 @@ CASES = (
         {"injections": [{"id": "a", "content": "A", "role": "user", "position": "chat"}]},
     ),
     Case("text", 1, {"dialect": "text"}),
+    Case("text, continued", 1, {"dialect": "text", "generation": "continue"}),
+    Case("text, made anew", 0, {"dialect": "text", "generation": "regenerate"}),
 )
 
 

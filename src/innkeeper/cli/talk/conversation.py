@@ -69,7 +69,9 @@ class Conversation:
     def say(self, text: str, on_delta: Callable[[str], Any]) -> str:
         """A turn: the user's words, the plan, the reply, which is returned. Nothing is kept when no plan can be made."""
         plan = self._planned(self.chat, text, "normal")
-        self._add(self._message("user", (plan.stored or EMPTY).get("message", text)))
+        stored = plan.stored or EMPTY
+        bias = {"bias": stored["message_bias"]} if "message_bias" in stored else None
+        self._add(self._message("user", stored.get("message", text), bias))
         return self._answer(plan, on_delta)
 
     def retry(self, on_delta: Callable[[str], Any]) -> str:
@@ -202,9 +204,9 @@ class Conversation:
     def _has_reply(self) -> bool:
         return bool(self.chat.messages) and self.chat.messages[-1].role == "assistant"
 
-    def _message(self, role: str, text: str) -> ChatMessage:
+    def _message(self, role: str, text: str, extra: Mapping[str, Any] | None = None) -> ChatMessage:
         name = self.user_name if role == "user" else self.character_name
-        return ChatMessage.create(role, text, name=name, send_date=self._when())
+        return ChatMessage.create(role, text, name=name, send_date=self._when(), extra=extra)
 
     def _when(self) -> str:
         return self._now().isoformat(timespec="seconds")

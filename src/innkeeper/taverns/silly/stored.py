@@ -28,6 +28,8 @@ _NOTE: Final[Mapping[str, str]] = {
 def stored_by(state: State, scene: Scene, plan: Plan) -> dict[str, Any]:
     """``chat_metadata``: keys and their values; ``messages``: texts by index; ``message``: what the user says, as it is kept.
 
+    ``message_bias`` is the beginning of the reply that it asks for, which is kept in its ``extra.bias``.
+
     What has not changed is left out. A dry run stores nothing but the first message.
     """
     metadata = {} if scene.inputs.generation.dry_run else _metadata(state, scene, plan)
@@ -37,6 +39,8 @@ def stored_by(state: State, scene: Scene, plan: Plan) -> dict[str, Any]:
         stored["messages"] = {"0": lines[0].text}
     if lines and lines[-1].is_new:
         stored["message"] = lines[-1].text
+        if lines[-1].bias:
+            stored["message_bias"] = lines[-1].bias
     return stored
 
 
@@ -60,7 +64,7 @@ def _written(effects: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _AGAIN: Final = ("continue", "swipe", "regenerate")
-"""Generations whose last message counts as sent, whether it is or not."""
+"""Generations whose last message counts as sent, whether it is or not; in a text prompt the one to continue is sent as a line."""
 
 
 def _sent(scene: Scene, plan: Plan) -> int:
@@ -72,6 +76,7 @@ def _sent(scene: Scene, plan: Plan) -> int:
     again = int(scene.type in _AGAIN)
     if not scene.inputs.is_text:
         return again + sum([block.enabled and block.role in _SPEAKERS for block in plan.blocks])
+    again -= scene.type == "continue"
     tail = any(block.slot == "chat_history" and block.source == "post_history" for block in plan.enabled_blocks)
     return again + tail + sum([block.enabled and block.group == "history" for block in plan.blocks])
 

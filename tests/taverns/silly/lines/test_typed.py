@@ -15,10 +15,11 @@ from tests.taverns.silly.builds import build, contents, turns
     [
         ({"message": "c"}, ["a", "b", "c"]),
         ({"generation": "regenerate"}, ["a"]),
+        ({"generation": "regenerate", "settings": {"generation": {"dry_run": True}}}, ["a", "b"]),
         ({"generation": "swipe"}, ["a"]),
         ({"preset": {"send_if_empty": "go on"}}, ["a", "b", "go on"]),
     ],
-    ids=["new input", "regenerate", "swipe", "send if empty"],
+    ids=["new input", "regenerate", "regenerate in a dry run", "swipe", "send if empty"],
 )
 def test_what_is_sent(fields: dict[str, Any], sent: list[str]) -> None:
     """The chat's own lines at the end of the prompt."""

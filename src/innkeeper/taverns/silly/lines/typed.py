@@ -28,9 +28,12 @@ def as_typed(text: str) -> str:
 
 
 def chat_lines(inputs: SillyInputs) -> tuple[Line, ...]:
-    """The chat as this generation finds it: new input appended, a reply to regenerate taken away (`sillytavern.md` 2, 53)."""
+    """The chat as this generation finds it: new input appended, a reply to regenerate taken away (`sillytavern.md` 2, 53).
+
+    A dry run takes nothing away.
+    """
     lines = inputs.lines
-    if inputs.type == "regenerate" and lines and not lines[-1].is_user:
+    if inputs.type == "regenerate" and lines and not lines[-1].is_user and not inputs.generation.dry_run:
         lines = lines[:-1]
     text = as_typed(inputs.message)
     if not text and inputs.type == "normal":
