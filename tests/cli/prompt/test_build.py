@@ -10,6 +10,7 @@ import pytest
 from innkeeper.cli import main as cli_main
 from innkeeper.cli.app.root import main
 from innkeeper.prompt import BuildRequest
+from innkeeper.taverns.silly.install.files import UserFolder
 from tests.shared import ROOT, VECTORS
 from tests.taverns.silly.install.folders import RECORDED
 
@@ -169,6 +170,20 @@ def test_a_sillytavern_folder(capsys: pytest.CaptureFixture[str]) -> None:
     shown = out(capsys, [*OPENED, "--character", "Mira", "--chat", "Short", "--message", "Hello."])
     assert shown.startswith("Mira.png and ilse.png in chats/Mira/Short.jsonl\n")
     assert "'No such book' is not there" in shown
+
+
+@pytest.mark.parametrize("method", ["names", "json", "data"])
+def test_interrupted_while_a_folder_is_read(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    """Ctrl-C ends the command quietly, whatever is being read; nothing of it is taken for a damaged file."""
+
+    def interrupted(*_args: Any, **_options: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(UserFolder, method, interrupted)
+    assert main([*OPENED, "--character", "Mira"]) == 130
+    assert capsys.readouterr() == ("", "")
 
 
 def test_messages_of_a_folder(capsys: pytest.CaptureFixture[str]) -> None:

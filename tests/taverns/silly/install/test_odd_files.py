@@ -79,6 +79,21 @@ def test_odd_chats(root: Path, metadata: dict[str, Any], lines: list[Any]) -> No
         assert prepared.chat.with_(prepared.build()).to_jsonl()
 
 
+@given(st.sampled_from(("settings.json", "chats/Mira/now.jsonl", "characters/Mira.png")), st.data())
+def test_files_that_are_being_written(root: Path, name: str, data: st.DataObject) -> None:
+    """Another process may have written a file by half, or not at all: what is read then is a request or a typed error."""
+    (root / "settings.json").write_text(json.dumps(_SETTINGS))
+    chat(root, "Mira", "now", "Hello.", "Hi.")
+    path = root / name
+    whole = path.read_bytes()
+    path.write_bytes(whole[: data.draw(st.integers(0, len(whole)))])
+    try:
+        with suppress(InnkeeperError):
+            Install.open(root).prepare("Mira", message="Hi").build()
+    finally:
+        path.write_bytes(whole)
+
+
 _FIELDS = (
     "name",
     "members",
