@@ -90,6 +90,25 @@ def test_one_text_for_each_match(pattern: str, flags: str, text: str, made: str)
     assert run.replaced(Find(pattern, flags), text, made, 1_000) in {None, joined([made.join(parts)])}
 
 
+@pytest.mark.parametrize(
+    ("pattern", "long", "short"),
+    [
+        ("--", True, True),
+        ("[*+]x|(a|b)", True, True),
+        ("\\*([^*]+)\\*", False, True),
+        ("<\\/?(?:b|i)>", False, True),
+        ("a*b*", False, False),
+        ("(a|b)*", False, False),
+        ("(?:a?){9}", False, False),
+        ("(a+)+$", False, False),
+    ],
+)
+def test_expressions_without_a_clock(pattern: str, long: bool, short: bool) -> None:
+    """Only what cannot take long runs without a look at the clock."""
+    untimed = jsreplace._untimed(pattern)
+    assert (untimed >= MAX_TEXT, untimed >= 100) == (long, short)
+
+
 def test_one_text_for_each_match_within_limits() -> None:
     """No more than the most is made, nothing of what was given up, and nothing where the texts are JavaScript's to read."""
     run, _ = runner()

@@ -8,6 +8,7 @@ interpreter and what it has compiled are kept for the thread.
 from __future__ import annotations
 
 import json
+import math
 import re
 import threading
 import time
@@ -109,7 +110,7 @@ class ReplaceRunner:
         charge("patterns", 1 + len(text) // _CHARACTERS_A_STEP)
         started, times = time.perf_counter(), 0 if "g" in name[1] else 1
         try:
-            new, count = engine.subn(made.replace("\\", "\\\\"), text, count=times, timeout=quick.seconds)
+            new, count = engine.subn(made.replace("\\", "\\\\"), text, count=times, timeout=quick.seconds(text))
         except TimeoutError:
             return None
         finally:
@@ -140,7 +141,7 @@ class ReplaceRunner:
         started = time.perf_counter()
         if (engine := self._engine(quick, text)) is not None:
             try:
-                return _found(engine, text, quick.seconds, once="g" not in name[1])
+                return _found(engine, text, quick.seconds(text), once="g" not in name[1])
             except TimeoutError:  # of the wall's clock: JavaScript has as much of the processor's
                 pass
             finally:
@@ -193,8 +194,10 @@ class ReplaceRunner:
 
 
 _ASTRAL: Final = re.compile("[\U00010000-\U0010ffff\ud800-\udfff]")
-_STEADY: Final = re.compile(r"[^*+?{(|]*")
-"""Expressions that neither repeat nor choose: a look at a clock would take most of their time."""
+_ATOM: Final = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]", re.DOTALL)
+_REPEATED_GROUP: Final = re.compile(r"\)[*+?{]")
+_FEW_CHOICES: Final = 3
+_SHORT_TEXT: Final = 1_000
 
 _STEPS_A_CHARACTER: Final = 60
 _STEPS_A_MATCH: Final = 10
@@ -202,11 +205,18 @@ _CHARACTERS_A_STEP: Final = 16
 
 
 class _Quick(NamedTuple):
-    """An expression as one of Python's, where there is one; the seconds it may take, the bytes it holds for a character."""
+    """An expression as one of Python's, where there is one; the bytes it holds for a character.
+
+    On texts of up to ``untimed`` characters it runs without a clock, which would take most of its time.
+    """
 
     engine: regex.Pattern[str] | None
-    seconds: float | None
+    untimed: float
     held: int
+
+    def seconds(self, text: str) -> float | None:
+        """How long it may take on a text."""
+        return None if len(text) <= self.untimed else MAX_SECONDS
 
 
 _QUICK: Final[Memo[tuple[str, str], _Quick]] = Memo(items=4_096, size=32 * 1024 * 1024)
@@ -217,10 +227,21 @@ def _quick_of(name: tuple[str, str]) -> _Quick:
     known = _QUICK.get(name)
     if known is None:
         engine = python_of(*name) if _interpreter().valid(*name, seconds=MAX_SECONDS) else None
-        seconds = None if _STEADY.fullmatch(name[0]) else MAX_SECONDS
-        quick = _Quick(engine, seconds, 0 if engine is None else cost_of(pieces_of(engine.pattern)).held)
+        quick = _Quick(engine, _untimed(name[0]), 0 if engine is None else cost_of(pieces_of(engine.pattern)).held)
         known = _QUICK.put(name, quick, 4 * len(name[0]) + getsizeof(engine))
     return known
+
+
+def _untimed(pattern: str) -> float:
+    """The length of texts on which no expression takes long: any without repetitions; a short one with a single repetition.
+
+    That takes at most quadratic time, unless a group is repeated, whose ways of matching may multiply.
+    """
+    bare = _ATOM.sub("x", pattern)
+    repetitions, choices = sum(map(bare.count, "*+{")), bare.count("?")
+    if not repetitions + choices:
+        return math.inf
+    return _SHORT_TEXT if repetitions <= 1 and choices <= _FEW_CHOICES and not _REPEATED_GROUP.search(bare) else 0
 
 
 def _found(engine: regex.Pattern[str], text: str, seconds: float | None, *, once: bool) -> Split | None:
