@@ -131,3 +131,8 @@ def test_counts_that_cannot_be_made() -> None:
     assert theirs == ours == {"plain": {"a": 1}}
     theirs, ours = counted(case, {"plain": {}, "unavailable": ["a", "b"]})
     assert theirs != ours
+
+
+def test_what_was_not_recorded_does_not_agree() -> None:
+    """A case without an answer of the original's is no evidence."""
+    assert counted(parity_case({}, {"harness_error": "timed out"}), {"messages": []}) == ({}, None)

@@ -320,6 +320,7 @@ def counted(case: Case, found: Any) -> tuple[Any, Any]:
 
     A typed error of ours agrees with an error of the original's in the same case. Where the original stopped with a
     message on the screen it still made a prompt, which must agree. Of token counts only those of tokenizers that are here.
+    A case in which nothing is recorded that counts does not agree.
     """
     expected = case.expected if isinstance(case.expected, dict) else {}
     if isinstance(case.input, dict) and case.input.get("kind") == "tokens":
@@ -360,4 +361,4 @@ def _pair(expected: Mapping[str, Any], found: Mapping[str, Any]) -> tuple[Any, A
     if "server_request" in expected:
         theirs["server_request"] = expected["server_request"].get("body")
         ours["server_request"] = (found.get("server_request") or {}).get("body")
-    return theirs, ours
+    return theirs, ours if theirs else None
