@@ -43,11 +43,15 @@ def imports(body: Iterable[ast.stmt], *, deep: bool = False) -> Iterator[ast.Imp
             yield from imports(child for child in ast.walk(node) if child is not node and isinstance(child, ast.stmt))
 
 
+@cache
 def homes(package: str) -> dict[str, str]:
-    """Where the names of a package live."""
-    for node in tree(MODULES[package]).body if package in MODULES else ():
-        if isinstance(node, ast.AnnAssign | ast.Assign) and "_HOMES" in ast.unparse(node).split("=", maxsplit=1)[0]:
-            known: dict[str, str] = ast.literal_eval(node.value) if node.value is not None else {}
+    """Where the names of a package live: what it gives `lazy_names`, or calls ``_HOMES``."""
+    for node in ast.walk(tree(MODULES[package])):
+        is_table = isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "_HOMES"
+        is_call = isinstance(node, ast.Call) and ast.unparse(node.func) == "lazy_names"
+        table = node.value if is_table else node.args[1] if is_call else None  # type: ignore[attr-defined]
+        if isinstance(table, ast.Dict):
+            known: dict[str, str] = ast.literal_eval(table)
             return {
                 name: home if home.startswith("innkeeper.") else f"{package}.{home}" for name, home in known.items()
             }
