@@ -9,7 +9,14 @@ import pytest
 
 from innkeeper.dialects import template_engine
 
-JOB: dict[str, Any] = {"template": "{{ x }}", "variables": {"x": "é"}, "fuel": 1000, "most": 10, "now": None}
+JOB: dict[str, Any] = {
+    "template": "{{ x }}",
+    "variables": {"x": "é"},
+    "fuel": 1000,
+    "most": 10,
+    "seconds": 1.0,
+    "now": None,
+}
 
 
 @pytest.mark.parametrize(
@@ -41,4 +48,6 @@ def test_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setitem(sys.modules, "resource", None)
     template_engine.main()
-    assert json.loads(out.getvalue()) == {"text": "é"}
+    outcome = json.loads(out.getvalue())
+    assert outcome.pop("spent") > 0
+    assert outcome == {"text": "é"}

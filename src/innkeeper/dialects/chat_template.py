@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import json
+import math
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -16,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from innkeeper.dialects import template_engine
+from innkeeper.prompt.allowance import allowed, charge
 from innkeeper.prompt.errors import FormatError, LimitError, UnavailableError, Where
 
 __all__ = ["render_chat_template"]
@@ -36,10 +39,17 @@ TEMPLATE_MEMORY_BYTES: Final = 1024 * 1024 * 1024
 """Address space of the process that renders an untrusted template, where the system can limit it."""
 
 TEMPLATE_CPU_SECONDS: Final = 10
-"""Processor time of that process, where the system can limit it."""
+"""Processor time of that process, where the system can limit it, and where the build has as much left."""
 
 TEMPLATE_SECONDS: Final = 20.0
 """Wall time of that process."""
+
+
+SECONDS_A_STEP: Final = 1e-7
+"""What a step of the allowance stands for, where a process of its own has told its time."""
+
+_ENGINE: Final = "templates"
+_OUT_OF_TIME: Final = {-getattr(signal, name) for name in ("SIGXCPU", "SIGKILL") if hasattr(signal, name)}
 
 
 def render_chat_template(
@@ -48,23 +58,30 @@ def render_chat_template(
     """The text a template makes of ``variables`` (plain data). ``messages``, how many there are, sets how much it may do.
 
     ``now`` is the moment that ``strftime_now`` tells; without it the template has no such function. Raises
-    `FormatError` with the line, `LimitError`, and `UnavailableError` without the library.
+    `FormatError` with the line, `LimitError`, `AllowanceError`, and `UnavailableError` without the library.
     """
     if len(template) > MAX_TEMPLATE_CHARS:
         _limit("MAX_TEMPLATE_CHARS", MAX_TEMPLATE_CHARS, len(template))
     fuel = TEMPLATE_FUEL + TEMPLATE_FUEL_PER_MESSAGE * messages
-    job = {
-        "template": template,
-        "variables": variables,
-        "fuel": fuel,
-        "most": MAX_TEMPLATE_OUTPUT_CHARS,
-        "now": now,
-    }
-    folder = _library()
-    outcome = template_engine.render(job) if trusted else _apart(job, folder)
-    if "text" not in outcome:
-        _failed(outcome, fuel)
-    return str(outcome["text"])
+    with allowed() as allowance:
+        charge(_ENGINE, len(template))
+        allowance.check_time(_ENGINE)
+        job = {
+            "template": template,
+            "variables": variables,
+            "fuel": fuel,
+            "most": min(MAX_TEMPLATE_OUTPUT_CHARS, allowance.output),
+            "seconds": allowance.seconds_left(),
+            "now": now,
+        }
+        folder = _library()
+        outcome = template_engine.render(job) if trusted else _apart(job, folder)
+        if "text" in outcome:
+            charge(_ENGINE, made=len(outcome["text"]))
+            return str(outcome["text"])
+        if outcome["kind"] == "TooLong" and int(outcome["error"]) <= MAX_TEMPLATE_OUTPUT_CHARS:
+            charge(_ENGINE, made=int(outcome["error"]))
+        return _failed(outcome, fuel)
 
 
 def _library() -> str:
@@ -76,7 +93,8 @@ def _library() -> str:
 
 
 def _apart(job: Mapping[str, Any], folder: str) -> dict[str, Any]:
-    limits = {"memory": TEMPLATE_MEMORY_BYTES, "cpu": TEMPLATE_CPU_SECONDS, "path": [folder]}
+    cpu = min(TEMPLATE_CPU_SECONDS, math.ceil(job["seconds"]) + 1)  # its own start takes some of them
+    limits = {"memory": TEMPLATE_MEMORY_BYTES, "cpu": cpu, "path": [folder]}
     command = [sys.executable, "-I", "-S", template_engine.__file__]
     try:
         # The command is this interpreter and a file of ours; what comes from outside goes through standard input.
@@ -92,7 +110,10 @@ def _apart(job: Mapping[str, Any], folder: str) -> dict[str, Any]:
     with contextlib.suppress(ValueError):
         outcome = json.loads(done.stdout)
         if isinstance(outcome, dict):
+            charge(_ENGINE, int(outcome.pop("spent") / SECONDS_A_STEP))
             return outcome
+    if done.returncode in _OUT_OF_TIME:
+        return {"error": "", "kind": "TooSlow", "line": None}
     return {"error": "", "kind": "Died", "line": None}
 
 
@@ -102,6 +123,8 @@ def _failed(outcome: Mapping[str, Any], fuel: int) -> NoReturn:
         _limit("TEMPLATE_FUEL", fuel)
     if kind == "TooLong":
         _limit("MAX_TEMPLATE_OUTPUT_CHARS", MAX_TEMPLATE_OUTPUT_CHARS, int(outcome["error"]))
+    if kind == "TooSlow":
+        _limit("TEMPLATE_CPU_SECONDS", TEMPLATE_CPU_SECONDS)
     if kind == "Died":
         _limit("TEMPLATE_MEMORY_BYTES", TEMPLATE_MEMORY_BYTES)
     where = Where(asset="chat_template", line=line)

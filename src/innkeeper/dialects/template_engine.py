@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
@@ -19,15 +20,25 @@ _MAX_INDENT: Final = 8
 _MAX_FORMAT: Final = 100
 
 
+class _SlowError(Exception):
+    """The template has had its time. Steps do not count what a value costs that becomes JSON."""
+
+
 class _RefusedError(Exception):
     """The template called ``raise_exception``."""
 
 
 def render(job: Mapping[str, Any]) -> dict[str, Any]:
-    """``{text}``, or ``{error, kind, line}``: the job has template, variables, fuel, most (characters), now."""
+    """``{text}``, or ``{error, kind, line}``: the job has template, variables, fuel, most (characters), seconds, now."""
     import minijinja
 
     refused: list[str] = []
+    until = time.thread_time() + job["seconds"]
+
+    def tojson(value: Any, indent: int | None = None, **_options: Any) -> str:
+        if time.thread_time() > until:
+            raise _SlowError
+        return _tojson(value, indent)
 
     def raise_exception(message: Any = "") -> None:
         refused.append(str(message))
@@ -36,13 +47,15 @@ def render(job: Mapping[str, Any]) -> dict[str, Any]:
     environment = minijinja.Environment(trim_blocks=True, lstrip_blocks=True, pycompat=True)
     environment.fuel = job["fuel"]
     environment.add_global("raise_exception", raise_exception)
-    environment.add_filter("tojson", _tojson)
+    environment.add_filter("tojson", tojson)
     if job.get("now"):
         environment.add_global("strftime_now", lambda form: _formatted(job["now"], form))
     try:
         text = environment.render_str(job["template"], "chat_template", **job["variables"])
+    except _SlowError:
+        return {"error": "", "kind": "TooSlow", "line": None}
     except minijinja.TemplateError as error:
-        kind = "Refused" if refused else str(error.kind)
+        kind = "TooSlow" if isinstance(error.__cause__, _SlowError) else "Refused" if refused else str(error.kind)
         return {"error": refused[0] if refused else str(error.message), "kind": kind, "line": error.line}
     except (
         ArithmeticError,
@@ -61,7 +74,7 @@ def render(job: Mapping[str, Any]) -> dict[str, Any]:
     return {"text": text} if len(text) <= job["most"] else {"error": str(len(text)), "kind": "TooLong", "line": None}
 
 
-def _tojson(value: Any, indent: int | None = None, **_options: Any) -> str:
+def _tojson(value: Any, indent: int | None) -> str:
     return json.dumps(value, ensure_ascii=False, indent=None if indent is None else max(0, min(indent, _MAX_INDENT)))
 
 
@@ -81,7 +94,8 @@ def main() -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     except (ImportError, ValueError, OSError):
         pass
-    json.dump(render(job), sys.stdout)
+    outcome = render(job)
+    json.dump({**outcome, "spent": time.process_time()}, sys.stdout)
 
 
 if __name__ == "__main__":

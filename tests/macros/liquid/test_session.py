@@ -24,7 +24,7 @@ def test_steps_are_spent() -> None:
 def test_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock is looked at every few thousand steps, and ends a rendering that takes too long."""
     seconds = count()
-    monkeypatch.setattr("time.monotonic", lambda: float(next(seconds)))
+    monkeypatch.setattr("time.thread_time", lambda: float(next(seconds)))
     session = LiquidSession(limits=replace(LIQUID_LIMITS, seconds=2.5))
     for _ in range(3):
         session.charge(3_000)

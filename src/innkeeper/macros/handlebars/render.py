@@ -22,10 +22,21 @@ from innkeeper.macros.handlebars.tree import (
     SubExpression,
     Value,
 )
+from innkeeper.prompt.allowance import allowed, charge
 
 __all__ = ["render_handlebars"]
 
 Missing = Callable[[str], str]
+
+_SLICE: Final = 16
+"""Pieces of text and tags that are charged for at once."""
+_NODE_STEPS: Final = 30
+"""What each of them counts."""
+_ITEM_STEPS: Final = 6
+"""What an item of a list counts that is printed."""
+_READING_SHIFT: Final = 6
+_LONG: Final = 100
+"""Texts from here on are charged for as they are made; what shorter ones take is in what their tags count."""
 
 
 def render_handlebars(text: str, values: Mapping[str, Any], missing: Missing | None = None) -> str:
@@ -36,10 +47,14 @@ def render_handlebars(text: str, values: Mapping[str, Any], missing: Missing | N
         MacroArgumentError: a helper with the wrong arguments, or a value used as a helper.
         UnknownMacroError: a partial or a decorator.
         MacroLimitError: too long, too deep, too much work or output.
+        AllowanceError: more than the build may take.
     """
-    renderer = _Renderer(text, missing or (lambda _name: ""))
-    root: Any = values
-    return renderer.program(parse(text), _Frame((root,), {"root": root}))
+    with allowed():
+        renderer = _Renderer(text, missing or (lambda _name: ""))
+        root: Any = values
+        made = renderer.program(parse(text), _Frame((root,), {"root": root}))
+        charge("handlebars", renderer.steps % _SLICE * _NODE_STEPS)
+        return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +82,7 @@ class _Renderer:
 
     def parts(self, program: Program, frame: _Frame) -> Iterator[str]:
         for node in program.body:
-            self.steps += 1
-            if self.steps > HANDLEBARS_LIMITS.steps:
-                raise MacroLimitError(
-                    "the template's work", limit="HANDLEBARS_LIMITS.steps", allowed=HANDLEBARS_LIMITS.steps
-                )
+            self.step()
             if isinstance(node, Content):
                 yield self.counted(node.value)
             elif isinstance(node, BlockStatement):
@@ -83,7 +94,18 @@ class _Renderer:
             elif node.call is not None:
                 yield self.counted(_text(self.called(node.call, frame)))
 
+    def step(self) -> None:
+        self.steps += 1
+        if self.steps % _SLICE == 0:
+            charge("handlebars", _SLICE * _NODE_STEPS)
+        if self.steps > HANDLEBARS_LIMITS.steps:
+            raise MacroLimitError(
+                "the template's work", limit="HANDLEBARS_LIMITS.steps", allowed=HANDLEBARS_LIMITS.steps
+            )
+
     def counted(self, text: str) -> str:
+        if len(text) > _LONG:
+            charge("handlebars", made=len(text))
         self.size += len(text)
         if self.size > HANDLEBARS_LIMITS.output_chars:
             allowed = HANDLEBARS_LIMITS.output_chars
@@ -167,6 +189,8 @@ class _Renderer:
         return self.program(block.program, frame.into(value))
 
     def each(self, block: BlockStatement, value: Any, frame: _Frame) -> str:
+        if isinstance(value, Mapping | list | tuple):
+            charge("handlebars", 1 + len(value))
         items = list(value.items()) if isinstance(value, Mapping) else None
         if isinstance(value, list | tuple):
             items = list(enumerate(value))
@@ -174,6 +198,7 @@ class _Renderer:
             return self.program(block.inverse, frame)
         rendered = []
         for index, (key, item) in enumerate(items):
+            self.step()
             data = {"key": key, "index": index, "first": index == 0, "last": index == len(items) - 1}
             inner = frame.into(item, data, _named(block.call, (item, key)))
             rendered.append(self.program(block.program, inner))
@@ -215,12 +240,20 @@ def _property(value: Any, name: str) -> Any:
     if not isinstance(value, str | list | tuple):
         return None
     if name == "length":
-        return len(value.encode("utf-16-le", "surrogatepass")) // 2 if isinstance(value, str) else len(value)
+        return _units(value) if isinstance(value, str) else len(value)
     short = name.isascii() and name.isdigit() and len(name) < _LONGEST_INDEX
     return value[int(name)] if short and int(name) < len(value) else None
 
 
 _LONGEST_INDEX: Final = 10
+
+
+def _units(text: str) -> int:
+    """How many UTF-16 units a text has."""
+    if text.isascii():
+        return len(text)
+    charge("handlebars", len(text) >> _READING_SHIFT)
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def _text(value: Any) -> str:
@@ -232,5 +265,9 @@ def _text(value: Any) -> str:
     if isinstance(value, Mapping):
         return "[object Object]"
     if isinstance(value, list | tuple):
+        charge("handlebars", 1 + len(value) * _ITEM_STEPS)
         return ",".join(_text(item) for item in value)
-    return str(value)
+    try:
+        return str(value)
+    except ValueError as error:
+        raise MacroArgumentError(f"a number cannot be printed: {error}") from None

@@ -24,6 +24,7 @@ from innkeeper.macros.handlebars.tree import (
     Value,
     strip_blanks,
 )
+from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.memo import Memo
 
 __all__ = ["HANDLEBARS_LIMITS", "HandlebarsLimits", "parse"]
@@ -88,6 +89,11 @@ def parse(text: str) -> Program:
 
 
 _PROGRAMS: Final[Memo[str, Program]] = Memo(items=HANDLEBARS_LIMITS.cached, size=32 * 1024 * 1024)
+_TAG_STEPS: Final = 150
+"""What a tag counts for being read."""
+_WORD_STEPS: Final = 60
+"""What each of its arguments counts."""
+_LONGEST_NUMBER: Final = 300
 _NODE_BYTES: Final = 64
 """What a character of a template stands for in memory, once it is a tree: at worst all of it is tags."""
 
@@ -158,6 +164,7 @@ class _Parser:
 
     def tag(self) -> tuple[str, str]:
         """The kind of the tag that begins here, and its opening (all of a comment or an ``{{else}}``)."""
+        charge("handlebars", _TAG_STEPS)
         tries = ((kind, pattern.match(self.text, self.at)) for kind, pattern in _TAGS)
         return next((kind, found[0]) for kind, found in tries if found)
 
@@ -273,6 +280,7 @@ class _Parser:
         params: list[Value] = []
         named: list[tuple[str, Value]] = []
         while (kind := self.token()[0]) in _STARTS:
+            charge("handlebars", _WORD_STEPS)
             key = self.key() if kind in ("id", "bracket") else None
             if key is not None:
                 named.append((key, self.value()))
@@ -316,6 +324,8 @@ class _Parser:
             return Literal(text.replace("\\" + quote, quote), text)
         if kind in ("word", "number"):
             self.skip()
+            if len(text) > _LONGEST_NUMBER:
+                self.fail("this number has too many digits")
             return Literal(_WORDS[text] if kind == "word" else _number(text), text)
         return self.path()
 

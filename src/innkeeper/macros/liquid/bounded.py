@@ -27,6 +27,7 @@ from liquid.utils import ReadOnlyChainMap
 from innkeeper.macros.liquid.filters import GROWTH, TEXT_FILTERS
 from innkeeper.macros.liquid.session import LiquidSession, limit_error, size_of, text_of
 from innkeeper.macros.liquid.variables import VariablesDrop
+from innkeeper.prompt.allowance import charge
 
 __all__ = [
     "CRASHES",
@@ -38,6 +39,13 @@ __all__ = [
     "bound_nodes",
     "session_of",
 ]
+
+_READING_SHIFT: Final = 6
+"""A filter reads so many characters of a text in a step, as a power of two."""
+_SLOW_FILTERS: Final = frozenset({"escapejs", "split", "strip_html", "url_encode"})
+"""Filters that take a step for each character."""
+_LONG: Final = 100
+"""Texts from here on are charged for as they are made; what shorter ones take is in what their tags count."""
 
 CRASHES: Final = (ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What python-liquid lets through from Python on input that it did not expect."""
@@ -65,6 +73,8 @@ class Buffer(io.StringIO):
         self._bytes += len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
         if self._bytes > self._session.limits.output_bytes:
             raise limit_error("the output of a template", "output_bytes", self._session.limits)
+        if len(text) > _LONG:
+            charge("liquid", made=len(text))
         self._session.charge_value(text)
         return super().write(text)
 
@@ -123,11 +133,19 @@ def _filtered(
     for item in (value, *args, *named.values()):
         session.charge_value(item)
     if name in TEXT_FILTERS:
+        charge(
+            "liquid", len(value) >> (0 if name in _SLOW_FILTERS else _READING_SHIFT) if isinstance(value, str) else 1
+        )
         value, args = text_of(value), tuple(_text_argument(item) for item in args)
     if name in GROWTH and (size := GROWTH[name](value, *args)) > session.limits.value_size:
         raise limit_error(f"the result of {name}", "value_size", session.limits, size)
     try:
         return session.bounded(function(value, *args, **named))
+    except failures.FilterArgumentError as error:
+        if "__init__()" not in str(error.__cause__):
+            raise
+        # python-liquid makes some of its errors without what they need, and then tells its own signature.
+        raise failures.FilterArgumentError(f"{name}: it does not take such values", token=None) from None
     except CRASHES as error:
         if isinstance(error, TypeError):
             raise

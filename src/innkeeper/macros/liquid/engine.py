@@ -67,11 +67,16 @@ from innkeeper.macros.liquid.session import (
     limit_error,
 )
 from innkeeper.macros.liquid.variables import TAGS
+from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.errors import LimitError
 from innkeeper.prompt.memo import Memo
 
 __all__ = ["Scanner", "analyse", "filter_names", "parse", "run"]
 
+_TAG_STEPS: Final = 150
+"""What a tag counts for being read."""
+_CHAR_STEPS: Final = 10
+"""What a character of its expression counts."""
 _OPEN: Final = re.compile(r"\{[{%]")
 _NAME: Final = re.compile(r"#|\w+")
 _ENDRAW: Final = re.compile(r"\{%-?\s*endraw\s*(?P<dash>-?)%\}")
@@ -205,6 +210,7 @@ class Scanner:
         self._tags += 1
         if self._tags > self._limits.tags:
             raise self._limit("the number of tags", "tags", self._tags, index)
+        charge("liquid", _TAG_STEPS + len(expression) * _CHAR_STEPS)
         if "(" in expression or "[" in expression:
             bare = _QUOTED.sub("", expression)
             brackets = bare.count("(") + bare.count("[")
@@ -313,6 +319,7 @@ def run(text: str, session: LiquidSession) -> str:
             raise_translated(error, text, session.limits, _index(node))
         if buffer.tell() > start and not isinstance(node, ContentNode):
             session.ranges.append(MacroRange(start, buffer.tell(), _name(node)))
+    session.settle()
     return buffer.getvalue()
 
 

@@ -14,6 +14,7 @@ import msgspec
 
 from innkeeper.macros.engine.errors import MacroArgumentError, MacroLimitError
 from innkeeper.macros.engine.ranges import MacroRange
+from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.determinism import Clock
 from innkeeper.prompt.errors import Where
@@ -56,7 +57,7 @@ class LiquidLimits(msgspec.Struct, frozen=True, kw_only=True):
     steps: int = 200_000
     """Work: one step for a variable, filter, output or turn of a loop and each tag in it, more for long texts."""
     seconds: float = 2.0
-    """Wall time. ``steps`` are spent long before on any usual machine, so that what renders does not hang on its speed."""
+    """Time of the processor. ``steps`` are spent long before on any usual machine, so that what renders does not hang on it."""
     number_bits: int = 1024
     """Binary digits of a whole number."""
     dice: int = 1_000
@@ -76,6 +77,8 @@ CACHED_TEMPLATE_BYTES: Final = 4_000_000
 """Bytes of the texts of all Liquid templates kept."""
 
 _CHECK_EVERY: Final = 2_000
+_STEPS_A_STEP: Final = 20
+"""Steps of the allowance that a step of a template counts."""
 _CHARS_A_STEP: Final = 256
 _ITEMS_A_STEP: Final = 2
 _ITEM: Final = 8
@@ -95,7 +98,8 @@ class LiquidSession:
     ranges: list[MacroRange] = field(default_factory=list)
     namespace_size: int = 0
     _spent: int = 0
-    _next_check: int = _CHECK_EVERY
+    _next_check: int = 0
+    _charged: int = 0
     _deadline: float | None = None
 
     @property
@@ -113,11 +117,17 @@ class LiquidSession:
     def charge(self, steps: int) -> None:
         """Count work. Raises `MacroLimitError` when the steps or the time are spent."""
         self._spent += steps
-        if self._spent > self.limits.steps:
-            raise limit_error("the work of a template", "steps", self.limits)
         if self._spent >= self._next_check:
-            self._next_check = self._spent + _CHECK_EVERY
+            self.settle()
+            if self._spent > self.limits.steps:
+                raise limit_error("the work of a template", "steps", self.limits)
             self._check_time()
+
+    def settle(self) -> None:
+        """Charge the build's allowance for the work since it was charged last."""
+        due, self._charged = min(self._spent, self.limits.steps) - self._charged, min(self._spent, self.limits.steps)
+        self._next_check = min(self._spent + _CHECK_EVERY, self.limits.steps + 1)
+        charge("liquid", due * _STEPS_A_STEP)
 
     def charge_value(self, value: Any) -> int:
         """Count the work of reading a value once; returns its size."""
@@ -143,7 +153,7 @@ class LiquidSession:
         self.warnings.append(Note(NoteKind.MACRO, message))
 
     def _check_time(self) -> None:
-        now = time.monotonic()
+        now = time.thread_time()
         if self._deadline is None:
             self._deadline = now + self.limits.seconds
         if now > self._deadline:

@@ -17,6 +17,7 @@ import msgspec
 from innkeeper.macros.engine.errors import MacroError, MacroLimitError, UnknownMacroError, place_in
 from innkeeper.macros.engine.ranges import Edit, MacroRange, edited
 from innkeeper.macros.liquid.session import LIQUID_LIMITS, LiquidSession
+from innkeeper.prompt.allowance import allowed
 from innkeeper.prompt.data import EMPTY, MAX_DEPTH
 from innkeeper.prompt.determinism import Clock
 from innkeeper.prompt.errors import InputError, LimitError, UsageError
@@ -78,7 +79,8 @@ def render(
     text = scalar_text(text)
     staged = None if variables is None else StagedVariables(variables)
     try:
-        output, session = _output(text, assigns, staged, strict, registers, clock)
+        with allowed():
+            output, session = _output(text, assigns, staged, strict, registers, clock)
     except (MacroError, LimitError) as error:
         if strict or on_error == "raise":
             raise
@@ -126,13 +128,14 @@ def _finished(text: str, ranges: list[MacroRange]) -> str:
     return scalar_text(text)
 
 
-def check(text: str) -> tuple[MacroError | MacroLimitError, ...]:
+def check(text: str) -> tuple[MacroError | LimitError, ...]:
     """What is wrong with a template, without rendering it: its first syntax error, or its unknown filters."""
     from innkeeper.macros.liquid.engine import analyse, filter_names
 
     try:
-        _, filters = analyse(text)
-    except (MacroError, MacroLimitError) as error:
+        with allowed():
+            _, filters = analyse(text)
+    except (MacroError, LimitError) as error:
         return (error,)
     unknown = sorted((index, name) for name, index in filters.items() if name not in filter_names())
     return tuple(
@@ -148,7 +151,8 @@ def variables_used(text: str) -> tuple[str, ...]:
     """
     from innkeeper.macros.liquid.engine import analyse
 
-    paths, _ = analyse(text)
+    with allowed():
+        paths, _ = analyse(text)
     return tuple(sorted({".".join(path) for path in paths}))
 
 
