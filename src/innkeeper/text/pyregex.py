@@ -236,8 +236,8 @@ def _compiled(text: str, flags: int) -> PyPattern:
 
     pieces = pieces_of(text)
     cost = cost_of(pieces)
-    charge(_ENGINE, cost.work)
     _check_cost(cost)
+    charge(_ENGINE, cost.work)
     safe = _plain_python(text, pieces)
     try:
         re.compile(safe, flags)

@@ -88,6 +88,11 @@ def shown(value: Any) -> str:
 MIN_AUTOMATON_TOKENS: Final = 9
 """From so many keywords on, one pass with an automaton is faster than looking for each."""
 
+_LONG: Final = 1000
+
+_SEARCH_SHIFT: Final = 7
+"""A step looks for a keyword in so many characters, as a power of two."""
+
 CONDITIONAL: Final = "conditional"
 """The mode of an entry whose condition counts; every other mode is *always*."""
 
@@ -163,7 +168,11 @@ class KeywordSearch:
         if self._found is None:
             self._found = self._search()
         answer = self._found.get(token)
-        return token in self._text if answer is None else answer
+        if answer is not None:
+            return answer
+        if len(self._text) > _LONG:
+            charge("keywords", len(self._text) >> _SEARCH_SHIFT)
+        return token in self._text
 
     def _search(self) -> dict[str, bool]:
         """For each keyword told, whether it is in the text. Few of them are looked for when they are asked for."""

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from innkeeper.content.json.values import text_of, wrong_type
 from innkeeper.lore.verdict import Verdict
+from innkeeper.prompt.allowance import allowed, charge
 from innkeeper.taverns.smart.assets_normalizer import entries_of
 from innkeeper.taverns.smart.compat import Compat, SmartOptions
 from innkeeper.taverns.smart.conditions import Conditions, Rule, is_conditional, shown
@@ -78,6 +79,7 @@ def construct(
         ShapeError: a role of the history is not one of the four.
         ShapeError: an argument is of the wrong type, or a message of the history is not an object.
         LimitError: data beyond a limit.
+        AllowanceError: more than one build may take.
     """
     return {"messages": _construct(history, presets_in_chat, world_books, variables, options or SmartOptions(), None)}
 
@@ -118,6 +120,13 @@ class _Row:
 
 
 def _construct(
+    history: Any, presets: Any, books: Any, variables: Any, options: SmartOptions, rows: list[_Row] | None
+) -> list[dict[str, Any]]:
+    with allowed():
+        return _constructed(history, presets, books, variables, options, rows)
+
+
+def _constructed(
     history: Any, presets: Any, books: Any, variables: Any, options: SmartOptions, rows: list[_Row] | None
 ) -> list[dict[str, Any]]:
     compat = options.compat
@@ -257,6 +266,8 @@ _FIELD = {
 
 _DEFAULT_DEPTH: Final = 0
 _DEFAULT_ORDER: Final = 100
+_MOVING_SHIFT: Final = 7
+"""A step moves so many messages, as a power of two."""
 
 
 @dataclass(slots=True)
@@ -347,6 +358,7 @@ def inserted(messages: list[dict[str, Any]], candidates: list[Candidate], compat
     grown = list(messages)
     for depth in sorted(groups, reverse=True):
         at = max(0, len(grown) - depth)
+        charge("construction", (len(grown) - at) >> _MOVING_SHIFT)
         if depth < 0 and compat.negative_depth == "scrambled":
             _one_by_one(grown, groups[depth], at)
         else:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from innkeeper.content.json.values import ShapeError, copied, text_of
+from innkeeper.prompt.allowance import allowed, charge
 from innkeeper.prompt.errors import Where
 from innkeeper.taverns.smart.assets_normalizer import entries_of
 from innkeeper.taverns.smart.compat import Compat, SmartOptions
@@ -71,7 +72,21 @@ def assemble(
     Raises:
         ShapeError: an order is not a number.
         LimitError: data beyond a limit.
+        AllowanceError: placeholders that stand for the same again and again make more than one build may.
     """
+    with allowed():
+        return _assembled(history, world_books, presets_relative, presets_doc, character, persona, options)
+
+
+def _assembled(
+    history: Any,
+    world_books: Any,
+    presets_relative: Any,
+    presets_doc: Any,
+    character: Any,
+    persona: Any,
+    options: SmartOptions | None,
+) -> dict[str, Any]:
     compat = options.compat if options is not None else Compat()
     messages = framed_history(history, compat)
     prompts = relative_prompts(presets_relative, presets_doc)
@@ -83,13 +98,31 @@ def assemble(
         documents={"charDescription": character, "personaDescription": persona},
         contains=KeywordSearch("\n".join([message["content"] for message in messages])).contains,
     )
-    return {"messages": [message for prompt in prompts for message in _filled(prompt, parts)]}
+    made: list[dict[str, Any]] = []
+    first: dict[str, list[dict[str, Any]]] = {}
+    for prompt in prompts:
+        identifier = prompt.get("identifier")
+        name = identifier if isinstance(identifier, str) else ""
+        if name in first:
+            charge("framing", _ENTRY_STEPS * (len(parts.entries) + len(first[name])), made=_size(first[name]))
+        filled = list(_filled(name, prompt, parts))
+        if name in _PLACEHOLDERS:
+            first.setdefault(name, filled)
+        made += filled
+    return {"messages": made}
 
 
-def _filled(prompt: dict[str, Any], parts: _Parts) -> Iterator[dict[str, Any]]:
+def _size(value: Any) -> int:
+    """The characters of a value as they are written, about."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, (dict, list, tuple)):
+        return _ITEM * len(value) + sum(map(_size, value.values() if isinstance(value, dict) else value))
+    return _ITEM
+
+
+def _filled(name: str, prompt: dict[str, Any], parts: _Parts) -> Iterator[dict[str, Any]]:
     """The messages that stand in a prompt's place."""
-    identifier = prompt.get("identifier")
-    name = identifier if isinstance(identifier, str) else ""
     if name == CHAT_HISTORY:
         for message in parts.history:
             yield {**message, "source": copied(message["source"], "source")}
@@ -191,6 +224,11 @@ LORE_POSITIONS: Final[Mapping[str, str]] = {"charBefore": "before_char", "charAf
 DESCRIPTIONS: Final[Mapping[str, str]] = {"charDescription": "char", "personaDescription": "persona"}
 """Prompts in whose place a description stands, and what their sources are called."""
 
+_PLACEHOLDERS: Final = frozenset({CHAT_HISTORY, *LORE_POSITIONS, *DESCRIPTIONS})
+_ENTRY_STEPS: Final = 30
+"""What an entry or message counts that is asked for, or said, once more."""
+_ITEM: Final = 16
+
 
 def relative_prompts(presets_relative: Any, presets_doc: Any) -> list[dict[str, Any]]:
     """The enabled prompts in their order: of the array where one is given, else the relative ones of the preset.
@@ -233,8 +271,9 @@ def assemble_full(
     chosen = options or SmartOptions()
     books = wrapped(world_books)
     listed = history.get("messages") if isinstance(history, Mapping) else history
-    made = construct(listed, in_chat_prompts(presets), books, variables, options=chosen)
-    return assemble(made["messages"], books, None, presets, character, persona, options=chosen)
+    with allowed():
+        made = construct(listed, in_chat_prompts(presets), books, variables, options=chosen)
+        return assemble(made["messages"], books, None, presets, character, persona, options=chosen)
 
 
 def in_chat_prompts(presets: Any) -> list[dict[str, Any]]:

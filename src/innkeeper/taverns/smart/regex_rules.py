@@ -16,6 +16,7 @@ import msgspec
 
 from innkeeper.content.json.values import copied, text_of, wrong_type
 from innkeeper.macros.engine.errors import MAX_OUTPUT
+from innkeeper.prompt.allowance import AllowanceError, allowed, charge
 from innkeeper.prompt.errors import InnkeeperError, InputError, Where
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.taverns.smart.compat import SmartOptions
@@ -32,6 +33,8 @@ PLACEMENTS: Final = ("before_macro", "after_macro")
 VIEWS: Final = ("user_view", "assistant_view")
 """Who sees what they write: the user, or the model."""
 
+_REACHING_STEPS: Final = 10
+"""What it counts to ask whether a rule is for a message."""
 _FAMILIES: Final = frozenset({"preset", "world_book", "history", "char", "persona"})
 _ANCHORS: Final = frozenset({"user", "assistant"})
 _REFERENCE: Final = re.compile(r"\$(\d+)")
@@ -61,19 +64,34 @@ def apply_messages(
     Raises:
         ShapeError: a message is not an object.
         PatternLimitError: the rules together take longer than ``MAX_RULES_SECONDS``.
+        AllowanceError: there are more rules and messages than one build may go through.
     """
     if not isinstance(messages, list):
         return {"message": []}
+    with allowed():
+        return {"message": _applied(regex_rules, placement, view, messages, variables, options, notes)}
+
+
+def _applied(
+    regex_rules: Any,
+    placement: Any,
+    view: Any,
+    messages: list[Any],
+    variables: Mapping[str, Any] | None,
+    options: SmartOptions | None,
+    notes: list[Note] | None,
+) -> list[dict[str, Any]]:
     written = [dict(_object(message, place)) for place, message in enumerate(messages)]
     run = _Run([] if notes is None else notes)
     depths = _depths(written)
     for rule in _chosen(regex_rules, placement, view, variables, options, run):
+        charge("rules", len(written) * _REACHING_STEPS)
         places = [place for place, message in enumerate(written) if rule.reaches(message, depths[place])]
         contents = [text_of(written[place].get("content"), f"messages[{place}].content") for place in places]
         for place, old, new in zip(places, contents, run.replaced(rule, contents), strict=True):
             if new != old:
                 written[place]["content"] = new
-    return {"message": written}
+    return written
 
 
 def apply_text(
@@ -89,8 +107,9 @@ def apply_text(
     """``{"text": …}``: the text with the rules applied; their depths and targets do not count. See `apply_messages`."""
     written = text_of(text, "text")
     run = _Run([] if notes is None else notes)
-    for rule in _chosen(regex_rules, placement, view, variables, options, run):
-        (written,) = run.replaced(rule, [written])
+    with allowed():
+        for rule in _chosen(regex_rules, placement, view, variables, options, run):
+            (written,) = run.replaced(rule, [written])
     return {"text": written}
 
 
@@ -170,7 +189,11 @@ def _chosen(
         return []
     named = [(index, rule) for index, rule in _listed(regex_rules) if _runs(rule, when, view)]
     holds = _conditions(named, variables, options or SmartOptions(), run)
-    return [read for index, rule in named if holds.get(index, True) and (read := _read(rule, index, run)) is not None]
+    chosen = []
+    for index, rule in named:
+        if not run.over and holds.get(index, True) and (read := _read(rule, index, run)) is not None:
+            chosen.append(read)
+    return chosen
 
 
 def _listed(rules: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -254,11 +277,14 @@ class _Run:
 
     def __init__(self, notes: list[Note]) -> None:
         self.notes = notes
+        self.over = False
         self._seconds = MAX_RULES_SECONDS
         self._room = MAX_OUTPUT
 
     def replaced(self, rule: _Rule, texts: list[str]) -> list[str]:
         """The texts after a rule; as they are, with a note, where it cannot run on all of them."""
+        if self.over:
+            return texts
         allowed = min(MAX_PATTERN_SECONDS, self._seconds)
         deadline, room, written = Deadline(allowed), self._room, []
         try:
@@ -282,6 +308,8 @@ class _Run:
             )
 
     def left_out(self, place: Where, error: InnkeeperError) -> None:
+        """Tell of a rule that cannot run; of one that the allowance does not reach for also that no other runs."""
+        self.over = isinstance(error, AllowanceError)
         self.notes.append(
             Note(NoteKind.WARNING, f"the rule is left out: {error.message}", where=place, hint=error.hint)
         )
@@ -304,7 +332,19 @@ def postprocess_apply(
     `Compat.chat_python` it does). What is not a message is left out with a note. The arguments are not changed. Raises as
     `apply_messages`.
     """
-    chosen, told = options or SmartOptions(), [] if notes is None else notes
+    with allowed():
+        return _postprocessed(messages, regex_rules, view, variables, options or SmartOptions(), notes)
+
+
+def _postprocessed(
+    messages: Any,
+    regex_rules: Any,
+    view: Any,
+    variables: Mapping[str, Any] | None,
+    chosen: SmartOptions,
+    notes: list[Note] | None,
+) -> dict[str, Any]:
+    told = [] if notes is None else notes
     own = _objects(copied(messages, "messages"), told)
     before = apply_messages(regex_rules, "before_macro", view, own, variables, options=chosen, notes=told)["message"]
     expanded, around = _expanded(before, variables, chosen, told)
