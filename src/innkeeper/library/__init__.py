@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from innkeeper.library.tier import Tier as Tier
     from innkeeper.library.tier import TierDecision as TierDecision
     from innkeeper.library.tier import effective_tier as effective_tier
-    from innkeeper.library.tiers.detector import Classifier as Classifier
+    from innkeeper.library.tiers.classifier import Classifier as Classifier
     from innkeeper.library.tiers.detector import Detector as Detector
     from innkeeper.library.tiers.gate import AgeVerification as AgeVerification
     from innkeeper.library.tiers.gate import TextKind as TextKind
@@ -84,7 +84,7 @@ _HOMES: Final = {
     "CLIP": "models.facts",
     "Catalogue": "catalogue.catalogue",
     "Ceilings": "tier",
-    "Classifier": "tiers.detector",
+    "Classifier": "tiers.classifier",
     "DRAFT": "templates.template",
     "Database": "db.engine",
     "Decision": "tier",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
@@ -50,11 +50,13 @@ _RANKS = {Tier.SFW: 0, Tier.NSFW: 1}
 
 
 class Decision(StrEnum):
-    """What becomes of a request. ``review`` passes only in the general tier: see `TierDecision.passed`."""
+    """What becomes of a request. ``review`` passes only in the general tier, ``hold`` in none: see `TierDecision.passed`."""
 
     ALLOW = "allow"
     LOWER = "lower"
     REVIEW = "review"
+    HOLD = "hold"
+    """For a classifier or a person; until one of them has lifted it, it is refused."""
     BLOCK = "block"
 
 
@@ -99,7 +101,7 @@ class TierDecision(msgspec.Struct, frozen=True):
     def passed(self) -> bool:
         """Whether a model may be called: above ``sfw`` only what was scanned and needs no review."""
         if self.effective is Tier.SFW:
-            return self.decision is not Decision.BLOCK
+            return self.decision not in {Decision.HOLD, Decision.BLOCK}
         return self.scanned and self.decision in {Decision.ALLOW, Decision.LOWER}
 
     def require(self) -> TierDecision:
@@ -139,7 +141,7 @@ def _with_detection(base: TierDecision, policy: TierPolicy, found: ScanFindings)
         effective = Tier.SFW
         below = policy.judge(found, effective)
         reasons += tuple(reason for reason in below.reasons if reason not in reasons)
-        verdict = below if below.decision in {Decision.REVIEW, Decision.BLOCK} else verdict
+        verdict = below if below.decision in _GRAVE else verdict
     return msgspec.structs.replace(
         base,
         effective=effective,
@@ -152,7 +154,10 @@ def _with_detection(base: TierDecision, policy: TierPolicy, found: ScanFindings)
     )
 
 
-class Span(msgspec.Struct, frozen=True):
+_GRAVE = frozenset({Decision.REVIEW, Decision.HOLD, Decision.BLOCK})
+
+
+class Span(msgspec.Struct, frozen=True, omit_defaults=True):
     """One find: ``start`` and ``end`` count characters of the text as it was given; ``entry`` is the id in its list.
 
     ``weight`` is the entry's, from 0 to 1. The text itself is never part of a find.
@@ -165,6 +170,34 @@ class Span(msgspec.Struct, frozen=True):
     weight: float
     source: str = ""
     """Which of several texts it is in, where they were judged together."""
+    low: float = 0
+    """Of an age: the lowest year of life it can mean."""
+    high: float = 0
+    """Of an age: the highest year of life it can mean."""
+    subject: str = ""
+    """Of an age: whom it is about, where that can be told: ``kin``, or the words before it (``she is``)."""
+
+
+class Extent(NamedTuple):
+    """From where to where something stands in a text."""
+
+    first: int
+    last: int
+
+
+class Relation(NamedTuple):
+    """An age and a context of one request, and how many characters lie between them at least."""
+
+    age: str
+    context: str
+    state: str
+    distance: int
+
+    @classmethod
+    def of(cls, age: str, context: str, distance: int) -> Relation:
+        """A relation to a context written ``name:state``."""
+        name, _, state = context.partition(":")
+        return cls(age, name, state, distance)
 
 
 class ScanFindings(msgspec.Struct, frozen=True):
@@ -182,6 +215,12 @@ class ScanFindings(msgspec.Struct, frozen=True):
     text_sha256: str = ""
     failed: str = ""
     whole: bool = True
+    relations: tuple[Relation, ...] | None = None
+    """How ages and contexts lie to one another; None where only scores are known."""
+    ages: Mapping[str, Extent] = EMPTY
+    contexts: Mapping[str, Extent] = EMPTY
+    length: int = 0
+    """Characters of the text."""
 
     def score(self, category: str) -> float:
         """The score of a category, 0 where nothing was found."""
@@ -200,7 +239,63 @@ def combined(findings: Iterable[tuple[str, ScanFindings]]) -> ScanFindings:
         text_sha256=",".join(found.text_sha256 for _, found in named),
         failed=_all_of(found.failed for _, found in named),
         whole=all(found.whole for _, found in named),
+        relations=_between(named),
+        ages=FrozenDict({age: _NOWHERE for _, found in named for age in _ages(found)}),
+        contexts=FrozenDict({context: _NOWHERE for _, found in named for context in _contexts(found)}),
     )
+
+
+_NOWHERE: Final = Extent(0, 0)
+_SPOKEN: Final = frozenset({"history", "user_text", "model_output"})
+"""Texts that follow one another; all others, as cards and scenes, describe the persons of every one of them."""
+
+_CONTEXT_SCORE: Final = 0.4
+_AGE_KINDS: Final = {"age": "minor", "age_family": "family", "age_setting": "setting"}
+
+
+def _ages(found: ScanFindings) -> Mapping[str, Extent]:
+    """The kinds of age in a text; where only scores are known, they are all over it."""
+    if found.relations is not None:
+        return found.ages
+    whole = Extent(0, found.length)
+    return {kind: whole for name, kind in _AGE_KINDS.items() if found.score(name) >= _CONTEXT_SCORE}
+
+
+def _contexts(found: ScanFindings) -> Mapping[str, Extent]:
+    if found.relations is not None:
+        return found.contexts
+    whole = Extent(0, found.length)
+    return {f"{name}:depicted": whole for name in ("sexual", "romantic") if found.score(name) >= _CONTEXT_SCORE}
+
+
+def relations(found: ScanFindings) -> tuple[Relation, ...]:
+    """How ages and contexts lie to one another in a text; where only scores are known, they are beside one another."""
+    if found.relations is not None:
+        return found.relations
+    return tuple(Relation.of(age, context, 0) for age in _ages(found) for context in _contexts(found))
+
+
+def _between(named: list[tuple[str, ScanFindings]]) -> tuple[Relation, ...]:
+    """The relations within each text and between texts, the nearest of each."""
+    least: dict[tuple[str, str], int] = {}
+    for _, found in named:
+        for age, name, state, distance in relations(found):
+            key = (age, f"{name}:{state}")
+            least[key] = min(distance, least.get(key, distance))
+    for number, (name, one) in enumerate(named):
+        for other_name, other in named[number + 1 :]:
+            spoken = {name.partition(":")[0], other_name.partition(":")[0]} <= _SPOKEN
+            for age, context, distance in (*_across(one, other), *_across(other, one, back=True)):
+                least[age, context] = min(distance * spoken, least.get((age, context), distance))
+    return tuple(Relation.of(age, context, distance) for (age, context), distance in least.items())
+
+
+def _across(one: ScanFindings, other: ScanFindings, *, back: bool = False) -> Iterator[tuple[str, str, int]]:
+    """Each age of one text and context of another, and how far from one another: ``back`` where the other text comes first."""
+    for age, here in _ages(one).items():
+        for context, there in _contexts(other).items():
+            before, after, length = (there, here, other.length) if back else (here, there, one.length)
+            yield age, context, max(0, length - before.last) + after.first
 
 
 def _together(findings: Iterable[ScanFindings]) -> dict[str, float]:

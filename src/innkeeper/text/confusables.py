@@ -17,7 +17,9 @@ from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import Final
 
-__all__ = ["View", "fold_word", "views_of"]
+from innkeeper.text.encodings import decoded, rot13
+
+__all__ = ["View", "fold_word", "turned_views", "views_of"]
 
 _LEET: Final = {ord(sign): letter for sign, letter in zip("013457896@$l", "oieastbggasi", strict=True)}
 """Signs as the letters they stand for. ``1``, ``!`` and ``|`` are ``i`` or ``l``, so in such a view ``l`` is ``i`` as well."""
@@ -50,6 +52,7 @@ _PUNCTUATION: Final = re.compile(r"[!-/:-@\[-`{-~]{1,2}(?=[a-z0-9])")
 _ANY_PUNCTUATION: Final = re.compile(r"(?:[^\w\s]|_){1,2}(?=[^\W_])")
 _SIGN_INSIDE: Final = re.compile(r"(?<=\w)[!|](?=\w)")
 _SIGN: Final = re.compile(r"[0-9@$!|]+")
+_NO_FIGURES: Final = re.compile(r"\S*[^\W\d]\S*|\S*[@$]\S*")
 _DRAWN_OUT: Final = re.compile(r"([^\W\d_])\1\1+")
 _WORD: Final = re.compile(r"\S+")
 _MAYBE_REFERENCE: Final = re.compile(r"&#|%[2-7]|\\[ux]")
@@ -80,7 +83,8 @@ class View:
 
     def place(self, start: int, end: int) -> tuple[int, int]:
         """Where in the text as given a part of the view lies."""
-        return self._starts.back(start), self._starts.back(end - 1) + 1
+        first, last = self._starts.back(start), self._starts.back(end - 1)
+        return (first, last + 1) if first <= last else (last, first + 1)
 
 
 class _Places:
@@ -144,14 +148,40 @@ class _Words(_Places):
         return _Kept(starts[:-1], [start for start, _ in words], self._before)
 
 
+@dataclass(frozen=True)
+class _Reversed(_Places):
+    """From a text written from its end to its beginning to the text."""
+
+    length: int
+
+    def back(self, place: int) -> int:
+        return self.length - 1 - place
+
+
 _SAME: Final = _Places()
+
+_NESTED: Final = 3
+"""How often what was decoded is decoded again."""
 
 
 def views_of(text: str) -> Iterator[View]:
     """Every form in which a text is compared, the plain one first. Places a view gives are places of ``text``."""
     yield from _views(text, _SAME)
+    before: _Places = _SAME
     if (read := _unescaped(text)) is not None:
         yield from _views(*read)
+        text, before = read
+    for _ in range(_NESTED):
+        if (plain := decoded(text)) is None:
+            break
+        before = _Kept(plain.starts, plain.olds, before)
+        text = plain.text
+        yield from _views(text, before)
+
+
+def turned_views(text: str, *, back: bool = False) -> Iterator[View]:
+    """The forms of a text with each letter thirteen further on, or written from its end to its beginning."""
+    yield from _views(text[::-1], _Reversed(len(text))) if back else _views(rot13(text), _SAME)
 
 
 def _views(text: str, before: _Places) -> Iterator[View]:
@@ -180,8 +210,8 @@ def _forms(base: str, places: _Places, plain: View) -> Iterator[View]:
 
 def fold_word(text: str) -> str:
     """A word or phrase as it is looked for in plain views."""
-    folded = text.lower() if _is_plain(text) else _fold(text, _SAME)[0]
-    return _words(folded, _SAME).text
+    folded = text.lower() if _is_plain(text) else "".join(map(_fold_char, text))
+    return " ".join(folded.translate(_SEPARATORS).split())
 
 
 def _is_plain(text: str) -> bool:
@@ -254,8 +284,12 @@ def _has_signs(text: str) -> bool:
 
 
 def _letters(text: str) -> str:
-    """Signs as letters: ``!`` and ``|`` only inside a word."""
-    return _SIGN_INSIDE.sub("i", text).translate(_LEET)
+    """Signs as letters: ``!`` and ``|`` only inside a word, and figures only in words that have a letter or another sign."""
+    return _NO_FIGURES.sub(_as_letters, _SIGN_INSIDE.sub("i", text))
+
+
+def _as_letters(match: re.Match[str]) -> str:
+    return match[0].translate(_LEET)
 
 
 def _touches(text: str, start: int, end: int) -> bool:

@@ -8,8 +8,8 @@ import pytest
 
 from innkeeper.library.tier import Ceilings, Decision, ScanFindings, Tier
 from innkeeper.library.tiers.detector import Detector
+from innkeeper.library.tiers.evidence import ABSOLUTE
 from innkeeper.library.tiers.gate import (
-    ABSOLUTE,
     AgeVerification,
     TextKind,
     Thresholds,
@@ -151,7 +151,7 @@ def test_the_event_is_json_without_words() -> None:
         "entry": "",
         "category": "",
     }
-    assert (event["policy_version"], event["lexicon_version"]) == ("default", "detection-general@2")
+    assert (event["policy_version"], event["lexicon_version"]) == ("default", "detection-general@3")
 
 
 def test_without_texts_only_ceilings_count() -> None:

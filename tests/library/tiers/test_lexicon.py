@@ -7,6 +7,8 @@ import msgspec
 import pytest
 
 from innkeeper.library.limits import MAX_LEXICON_BYTES, MAX_LEXICON_ENTRIES, MAX_LEXICON_PATTERN
+from innkeeper.library.tiers.evidence import ABSOLUTE
+from innkeeper.library.tiers.languages import LANGUAGES
 from innkeeper.library.tiers.lexicon import Lexicon, LexiconEntry, builtin_lexicon, load_lexicon
 from innkeeper.prompt.errors import FormatError, LimitError
 
@@ -75,9 +77,13 @@ def test_limits_hold() -> None:
         Lexicon("mine", "1", (many,)).checked()
 
 
-def test_the_packaged_list_is_small_and_neutral() -> None:
-    """It reads, is checked, and has only the categories it says."""
+def test_the_packaged_words_have_the_form_of_a_list() -> None:
+    """They read as a list does, in ten languages, and every absolute category that words can tell of has some."""
     lexicon = builtin_lexicon()
-    assert {entry.category for entry in lexicon.entries} == {"age", "age_setting", "romantic", "sexual"}
-    assert 50 < len(lexicon.entries) < 120
+    assert {language for entry in lexicon.entries for language in entry.languages} == set(LANGUAGES)
+    assert {"age", "age_setting", "romantic", "sexual", "educational"} <= {entry.category for entry in lexicon.entries}
+    for language in LANGUAGES:
+        spoken = {entry.category for entry in lexicon.entries if language in entry.languages}
+        assert ABSOLUTE - {"age_ambiguous"} <= spoken
     assert load_lexicon(msgspec.json.encode(lexicon)) == lexicon
+    assert builtin_lexicon() is lexicon

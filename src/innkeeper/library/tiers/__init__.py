@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Final
 from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from innkeeper.library.tiers.detector import Classifier as Classifier
+    from innkeeper.library.tiers.classifier import Classifier as Classifier
+    from innkeeper.library.tiers.classifier import ImageClassifier as ImageClassifier
     from innkeeper.library.tiers.detector import Detector as Detector
-    from innkeeper.library.tiers.detector import ImageClassifier as ImageClassifier
     from innkeeper.library.tiers.detector import default_detector as default_detector
     from innkeeper.library.tiers.documents import DetectionListStore as DetectionListStore
     from innkeeper.library.tiers.documents import PolicyStore as PolicyStore
-    from innkeeper.library.tiers.gate import ABSOLUTE as ABSOLUTE
+    from innkeeper.library.tiers.evidence import ABSOLUTE as ABSOLUTE
     from innkeeper.library.tiers.gate import AgeVerification as AgeVerification
     from innkeeper.library.tiers.gate import TextKind as TextKind
     from innkeeper.library.tiers.gate import Thresholds as Thresholds
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from innkeeper.library.tiers.rules import OperatorRules as OperatorRules
 
 _HOMES: Final = {
-    "ABSOLUTE": "gate",
+    "ABSOLUTE": "evidence",
     "AgeVerification": "gate",
-    "Classifier": "detector",
+    "Classifier": "classifier",
     "DetectionListStore": "documents",
     "Detector": "detector",
-    "ImageClassifier": "detector",
+    "ImageClassifier": "classifier",
     "Lexicon": "lexicon",
     "LexiconEntry": "lexicon",
     "OperatorRules": "rules",

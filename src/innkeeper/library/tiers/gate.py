@@ -19,14 +19,23 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from innkeeper.library.limits import ADULT_AGE
-from innkeeper.library.tier import Ceilings, Decision, ScanFindings, Tier, TierDecision, combined, effective_tier
+from innkeeper.library.tier import (
+    Ceilings,
+    Decision,
+    ScanFindings,
+    Tier,
+    TierDecision,
+    combined,
+    effective_tier,
+    relations,
+)
 from innkeeper.library.tiers.detector import Detector, default_detector
+from innkeeper.library.tiers.evidence import ABSOLUTE, FAMILY
+from innkeeper.library.tiers.rows import about_ages
 from innkeeper.prompt.data import EMPTY, FrozenDict
 
 __all__ = [
     "ABSOLUTE",
-    "ADULT_CONTEXT",
-    "AGE_INDICATING",
     "AgeVerification",
     "Checked",
     "PolicyVerdict",
@@ -39,21 +48,13 @@ __all__ = [
     "tier_event",
 ]
 
-AGE_INDICATING: Final = frozenset({"age", "age_family", "age_setting"})
-"""Categories that suggest a person is under age: words and numbers of age, and places of childhood."""
-
-_FAMILY: Final = "age_family"
-"""Age words that tell of somebody's family; beside romantic words alone, in the general tier, they need a review."""
-
-ADULT_CONTEXT: Final = frozenset({"romantic", "sexual"})
-"""Categories that make age-indicating content a hard block, in every tier."""
-
-ABSOLUTE: Final = frozenset({"age_ambiguous", "minor_sexual", "non_consent", "real_person_sexual", "trafficking"})
-"""Categories that block whatever the tier, the account or the settings. A policy adds to them and takes none away."""
-
 _ABSOLUTE_SCORE: Final = 0.5
 _AGE_SCORE: Final = 0.4
-_CONTEXT_SCORE: Final = 0.4
+_LIFTED: Final = 0.2
+"""Below this score for ``minor_sexual`` a guest classifier lifts what is held."""
+
+_AGE_INDICATING: Final = frozenset({"age", FAMILY, "age_setting"})
+"""Categories that suggest a person is under age: words and numbers of age, and places of childhood."""
 
 
 class AgeVerification(msgspec.Struct, frozen=True):
@@ -98,7 +99,7 @@ class PolicyVerdict(msgspec.Struct, frozen=True):
     reasons: tuple[str, ...] = ()
 
 
-_GRAVITY: Final = {Decision.ALLOW: 0, Decision.LOWER: 1, Decision.REVIEW: 2, Decision.BLOCK: 3}
+_GRAVITY: Final = {Decision.ALLOW: 0, Decision.LOWER: 1, Decision.REVIEW: 2, Decision.HOLD: 3, Decision.BLOCK: 4}
 _SFW: Final = FrozenDict({"sexual": Thresholds(review=0.4, block=0.7)})
 
 
@@ -144,13 +145,18 @@ class TierPolicy(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def _score(found: ScanFindings, category: str) -> float:
     """The score of a category; that of ``age`` counts ages in families too."""
-    return max(found.score(category), found.score(_FAMILY) if category == "age" else 0.0)
+    return max(found.score(category), found.score(FAMILY) if category == "age" else 0.0)
 
 
 def _absolute(found: ScanFindings, tier: Tier, more: frozenset[str]) -> list[tuple[Decision, str, str]]:
     """The absolute rules: an absolute category by itself, and age-indicating content in an adult context."""
     hit = [name for name in sorted(ABSOLUTE | more) if _score(found, name) >= _ABSOLUTE_SCORE]
     marks = [(Decision.BLOCK, name, f"absolute:{name}") for name in hit]
+    marks += [
+        (what, name, f"{what.value}:{name}")
+        for name in sorted(ABSOLUTE.difference(hit))
+        if f"{name}:doubtful" in found.contexts and (what := _lifted(found, Decision.HOLD))
+    ]
     if "age_ambiguous" not in hit and (what := _age_rule(found, tier)) is not Decision.ALLOW:
         rule = "absolute" if what is Decision.BLOCK else what.value
         marks.append((what, "age_ambiguous", f"{rule}:age_ambiguous"))
@@ -158,14 +164,14 @@ def _absolute(found: ScanFindings, tier: Tier, more: frozenset[str]) -> list[tup
 
 
 def _age_rule(found: ScanFindings, tier: Tier) -> Decision:
-    """Age-indicating content in an adult context (S1). A family beside romantic words alone is for review, in ``sfw`` only."""
-    aged = any(found.score(name) >= _AGE_SCORE for name in AGE_INDICATING)
-    context = tier is not Tier.SFW or any(found.score(name) >= _CONTEXT_SCORE for name in ADULT_CONTEXT)
-    if not (aged and context):
-        return Decision.ALLOW
-    romance_alone = tier is Tier.SFW and found.score("sexual") < _CONTEXT_SCORE
-    family_alone = all(found.score(name) < _AGE_SCORE for name in AGE_INDICATING - {_FAMILY})
-    return Decision.REVIEW if romance_alone and family_alone else Decision.BLOCK
+    """Age-indicating content in an adult context (S1), by the rows of `innkeeper.library.tiers.rows`."""
+    aged = any(found.score(name) >= _AGE_SCORE for name in _AGE_INDICATING)
+    return _lifted(found, about_ages(relations(found), tier, aged=aged))
+
+
+def _lifted(found: ScanFindings, what: Decision) -> Decision:
+    """What is held, lifted to a review where a guest classifier says so."""
+    return Decision.REVIEW if what is Decision.HOLD and found.scores.get("minor_sexual", 1.0) < _LIFTED else what
 
 
 def account_ceiling(verification: AgeVerification | None, now: datetime) -> Tier:

@@ -1,7 +1,7 @@
 """Lexicon: the versioned list of what a detector looks for. It is a resource of its own, reviewed as one (S10).
 
-The packaged list is small and neutral: words and settings of childhood, and plain words for sexual and romantic content.
-Operators add lists of their own; what the packaged one finds stays found, whatever they add. `Lexicon.checked` refuses a list
+The packaged words are those of `innkeeper.library.tiers.languages`; `builtin_lexicon` shows them as one list. Operators add
+lists of their own; what the packaged one finds stays found, whatever they add. `Lexicon.checked` refuses a list
 that cannot be used, and says which entry is wrong. Lists are compiled once; their finds are those in a folded text.
 """
 
@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from importlib.resources import files
 from typing import Final, Literal, NamedTuple, NoReturn
 
 import msgspec
 
 from innkeeper.library.limits import MAX_LEXICON_BYTES, MAX_LEXICON_ENTRIES, MAX_LEXICON_PATTERN, REGEX_SCAN_SECONDS
+from innkeeper.library.tiers.languages import languages
+from innkeeper.library.tiers.vocabulary import terms_of
 from innkeeper.prompt.errors import FormatError, LimitError, Where
 from innkeeper.prompt.once import decode, once
 from innkeeper.text.automaton import Automaton, is_unspaced
@@ -67,14 +68,30 @@ class Lexicon(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self
 
 
-_BUILTIN: Final = "detection-general.json"
+PACKAGED: Final = "detection-general"
+"""The name of the packaged lists in decisions."""
 
 
 @once
 def builtin_lexicon() -> Lexicon:
-    """The packaged list."""
-    file = files("innkeeper.library").joinpath("builtins", _BUILTIN)
-    return load_lexicon(file.read_bytes(), asset=_BUILTIN)
+    """The packaged lists of all languages as one."""
+    known = languages()
+    entries: dict[str, LexiconEntry] = {}
+    for language in known:
+        for term, word in terms_of(language):
+            spoken = entries[term.entry].languages if term.entry in entries else ()
+            entries[term.entry] = LexiconEntry(
+                id=term.entry,
+                pattern=word.rstrip("*"),
+                category=term.category,
+                weight=term.weight,
+                kind="phrase" if " " in word else "word",
+                languages=tuple(dict.fromkeys((*spoken, language.language))),
+            )
+    versions = sorted({language.version for language in known})
+    return Lexicon(
+        PACKAGED, "+".join(versions), tuple(entries.values()), "Words of ages and contexts; see docs/tiers.md"
+    )
 
 
 def load_lexicon(data: bytes | str, *, asset: str | None = None) -> Lexicon:

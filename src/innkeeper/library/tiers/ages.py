@@ -1,0 +1,274 @@
+"""Ages: what a text says about how old somebody is, read by a grammar of numbers and the cues around them.
+
+A mention is a number with a cue (``15 years old``, ``aged fifteen``, ``15f``), a school year, a birthday, a year of birth, or a
+number that only a pronoun makes an age (``she's 15``). It has a range of years, a certainty, and where it can be told whom it is
+about. The forms of each language are data (`innkeeper.library.tiers.languages`); what each kind of form means is here.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, NamedTuple, TypeVar
+
+from innkeeper.library.limits import ADULT_AGE
+from innkeeper.library.tiers.vocabulary import Form, Hits, Number, Vocabulary, vocabulary_of
+from innkeeper.text.confusables import View
+
+__all__ = ["BORN_SINCE", "Age", "ages_in", "read_ages"]
+
+BORN_SINCE: Final = 2010
+"""A year of birth from which on a person is taken for a minor: a detector has no clock, and errs on this side."""
+
+
+T = TypeVar("T")
+
+
+class Age(NamedTuple):
+    """An age in a view: where it stands, the lowest and highest year of life it can mean, and how certain it is (0 to 1)."""
+
+    start: int
+    end: int
+    low: float
+    high: float
+    certainty: float
+    kind: str
+    subject: str = ""
+    """Whom it is about, where that can be told: ``kin``, ``thing``, or the cue before it (``she is``)."""
+
+    @property
+    def minor(self) -> bool:
+        """Whether it is, or may be, an age below adulthood."""
+        return self.low < ADULT_AGE and (self.high < ADULT_AGE or self.kind != "over")
+
+    @property
+    def adult(self) -> bool:
+        """Whether it is an age of an adult for certain."""
+        return self.low >= ADULT_AGE
+
+
+_OPEN: Final = 200.0
+_MAX_GRADE: Final = 13
+_COLLEGE: Final = range(1, 7)
+_BARE: Final = (3, 120)
+_TAGGED: Final = (8, 99)
+_NEARLY: Final = 21
+
+_Range = tuple[float, float, float]
+
+
+def _years(value: int) -> _Range | None:
+    return (value, value, 0.95) if value < _OPEN else None
+
+
+def _under(value: int) -> _Range | None:
+    return (0, value - 1, 0.9) if 0 < value <= ADULT_AGE else ((0, value - 1, 0.5) if value <= _NEARLY else None)
+
+
+def _bare(value: int) -> _Range | None:
+    return (value, value, 0.7) if _BARE[0] <= value <= _BARE[1] else None
+
+
+def _tag(value: int) -> _Range | None:
+    return (value, value, 0.7) if _TAGGED[0] <= value <= _TAGGED[1] else None
+
+
+def _born(value: int) -> _Range | None:
+    if value >= BORN_SINCE and value < BORN_SINCE + ADULT_AGE:
+        return (0, ADULT_AGE - 1, 0.7)
+    return (ADULT_AGE, _OPEN, 0.7) if BORN_SINCE - 110 < value < BORN_SINCE - 2 else None
+
+
+_KINDS: Final[Mapping[str, Callable[[int], _Range | None]]] = {
+    "years": _years,
+    "spell": _years,
+    "months": lambda value: (value / 12, value / 12, 0.95),
+    "weeks": lambda value: (value / 52, value / 52, 0.95),
+    "days": lambda value: (value / 366, value / 366, 0.95),
+    "under": _under,
+    "over": lambda value: (value, _OPEN, 0.5),
+    "birthday": lambda value: (value, value, 0.8) if value < _OPEN else None,
+    "early birthday": lambda value: (0, value - 1, 0.9) if value <= ADULT_AGE else None,
+    "french school": lambda value: (17 - value, 18 - value, 0.8) if value in _COLLEGE else None,
+    "tag": _tag,
+    "bare": _bare,
+    "born": _born,
+}
+"""What each kind of form means: the range of years and the certainty for a number, or nothing."""
+
+_LIMITS: Final = frozenset({"under", "over", "early birthday"})
+"""Kinds whose cue before the number outweighs what stands behind it: ``not yet 18 years old``."""
+
+_UNSURE: Final = frozenset({"bare", "under", "years", "spell", "over"})
+"""Kinds that a measure behind the number ends: ``she is 15 minutes late``."""
+
+_FIGURES: Final = re.compile(r"\d+")
+_SUFFIX: Final = re.compile(r"(?:st|nd|rd|th|er|ere|eme|e|re|o|a|de|te)(?= |$)")
+_LATIN: Final = 0x500
+_LONGEST: Final = 4
+_BEFORE_KIN: Final = 40
+_AFTER_KIN: Final = 24
+_DASHES: Final = frozenset("-–—~〜/&")
+_NO_AGE_SIGNS: Final = frozenset("%€$£¥°:₽₩")
+
+
+def _meaning(kind: str, value: int) -> _Range | None:
+    school, _, years = kind.partition("+")
+    if school == "school":
+        return (value + int(years), value + int(years) + 1, 0.8) if 1 <= value <= _MAX_GRADE else None
+    return _KINDS[kind](value)
+
+
+def read_ages(view: View, vocabulary: Vocabulary, hits: Hits, given: str = "") -> Iterator[Age]:
+    """The ages in a view, places in it; ``given`` is the text that it is a view of, whose signs tell measures from ages."""
+    text = view.text
+    reader = _Reader(view, vocabulary, hits, given)
+    for start, end, (kind, number) in _longest(hits.closed):
+        if start not in hits.blocked and (meaning := _meaning(kind, number.value)) is not None:
+            yield from reader.mention(start, end, meaning, kind, "")
+    numbers: list[tuple[int, int, Number | None]] = [
+        (match.start(), match.end(), None) for match in _FIGURES.finditer(text) if not _ends_word(text, match.start())
+    ]
+    numbers += [each for each in _longest(hits.numbers)]  # noqa: C416 - a list of the wider type
+    previous: tuple[int, int] | None = None
+    for start, end, word in sorted(numbers, key=lambda each: each[0]):
+        if word is None and end - start > _LONGEST:
+            continue
+        value = int(text[start:end]) if word is None else word.value
+        yield from reader.read(start, end, value, word, previous)
+        previous = (end, value)
+
+
+def _ends_word(text: str, at: int) -> bool:
+    """Whether figures that begin at a place stand at the end of a Latin or Cyrillic word."""
+    before = text[at - 1 : at]
+    return before.isalpha() and ord(before) <= _LATIN
+
+
+def ages_in(view: View) -> list[Age]:
+    """The ages in a view, by the vocabulary for it."""
+    vocabulary = vocabulary_of(view)
+    return list(read_ages(view, vocabulary, vocabulary.hits(view)))
+
+
+def _longest(found: list[tuple[int, int, T]]) -> list[tuple[int, int, T]]:
+    """Of those that overlap, those that begin first, and of these the longest."""
+    kept: list[tuple[int, int, T]] = []
+    reach = -1
+    for item in sorted(found, key=lambda each: (each[0], -each[1])):
+        if item[1] > reach:
+            reach = item[1]
+            kept.append(item)
+        elif kept and item[0] == kept[-1][0] and item[1] == kept[-1][1]:
+            kept.append(item)
+    return kept
+
+
+class _Reader:
+    def __init__(self, view: View, vocabulary: Vocabulary, hits: Hits, given: str) -> None:
+        self.view, self.text, self.vocabulary, self.hits, self.given = view, view.text, vocabulary, hits, given
+        self.kin = sorted(hits.kin)
+
+    def read(
+        self, start: int, end: int, value: int, number: Number | None, previous: tuple[int, int] | None
+    ) -> Iterator[Age]:
+        """The age that a number is, by its cues; none where it has none."""
+        if any(at in self.hits.blocked for at in (start, start - 1)):
+            return
+        stop, rights = self._rights(end, number)
+        lefts = [
+            form
+            for at in (start, start - 1)
+            for form in self.hits.lefts.get(at, ())
+            if _fits(form, number) and (not form.right or form in rights)
+        ]
+        rights = [form for form in rights if not form.left]
+        kind, form = _strongest(lefts, rights)
+        if form is None:
+            return
+        alone = not rights
+        if not alone or form.right:
+            end = stop
+        if kind in _UNSURE and alone and self._is_measured(start, end):
+            return
+        if kind == "spell" and (self._is_span(start, form.language) or self._is_measured(start, end)):
+            return
+        if kind == "tag" and number is not None:
+            return
+        low, value = self._range(start, value, previous)
+        meaning = _meaning(kind, value)
+        if meaning is None:
+            return
+        if low is not None and kind in {"years", "spell", "bare"}:
+            meaning = (low, meaning[1], meaning[2])
+        yield from self.mention(start, end, meaning, kind, form.left)
+
+    def mention(self, start: int, end: int, meaning: _Range, kind: str, cue: str) -> Iterator[Age]:
+        """The age, with whom it is about; none where that is a thing."""
+        if self.vocabulary.objects.at(self.text, end)[1]:
+            return
+        low, high, certainty = meaning
+        yield Age(start, end, low, high, certainty, kind, "kin" if self._is_kin(start, end) else cue)
+
+    def _rights(self, end: int, number: Number | None) -> tuple[int, list[Form]]:
+        stop, forms = self.vocabulary.rights.at(self.text, end)
+        forms = [form for form in forms if _fits(form, number)]
+        if number is None and not forms and (suffix := _SUFFIX.match(self.text, end)):
+            stop, found = self.vocabulary.rights.at(self.text, suffix.end())
+            forms = [form for form in found if form.ordinal or form.kind.startswith(("school", "french"))]
+        return stop, forms
+
+    def _is_measured(self, start: int, end: int) -> bool:
+        """Whether what follows a number makes it a measure, or a sign beside it does."""
+        if self.vocabulary.measures.at(self.text, end)[1]:
+            return True
+        if not self.given or self.view.loose:
+            return False
+        first, last = self.view.place(start, end)
+        return self.given[last : last + 1] in _NO_AGE_SIGNS or self.given[max(0, first - 1) : first] in _NO_AGE_SIGNS
+
+    def _is_span(self, start: int, language: str) -> bool:
+        """Whether a word before a number of years makes it a span of time."""
+        return any(language in self.hits.durations.get(at, ()) for at in (start, start - 1))
+
+    def _range(self, start: int, value: int, previous: tuple[int, int] | None) -> tuple[float | None, int]:
+        """The lower end of a range that ends in this number, and the number with what a separator makes of it."""
+        if previous is None or start - previous[0] > _BEFORE_KIN:
+            return None, value
+        between = self.text[previous[0] : start]
+        if between == " " and self.given:
+            sign = self.given[self.view.place(previous[0] - 1, previous[0])[1] :][:1]
+            if sign == ",":
+                return None, previous[1] * 1000 + value
+            if sign == ".":
+                return None, previous[1]
+            is_range = sign in _DASHES
+        else:
+            is_range = between.strip() in self.vocabulary.connectors
+        return (float(previous[1]), value) if is_range and previous[1] < value else (None, value)
+
+    def _is_kin(self, start: int, end: int) -> bool:
+        at = bisect_left(self.kin, (start - _BEFORE_KIN, 0))
+        return at < len(self.kin) and self.kin[at][0] <= end + _AFTER_KIN
+
+
+def _fits(form: Form, number: Number | None) -> bool:
+    if number is None:
+        return True
+    return form.language == number.language and form.ordinal == number.ordinal
+
+
+def _strongest(lefts: list[Form], rights: list[Form]) -> tuple[str, Form | None]:
+    """The form that counts: a limit before the number, then what stands behind it, then any other cue before it."""
+    for form in lefts:
+        if form.kind in _LIMITS:
+            return form.kind, form
+    for form in lefts:
+        if form.right:
+            return form.kind, form
+    for form in rights:
+        return form.kind, form
+    for form in sorted(lefts, key=lambda form: -len(form.left)):
+        return form.kind, form
+    return "", None

@@ -1,0 +1,49 @@
+"""Beginnings: words looked for at a known place of a folded text, the longest first, each with what it means."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Generic, TypeVar
+
+__all__ = ["UNSPACED", "Beginnings"]
+
+UNSPACED: Final = re.compile("[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af]")
+"""Scripts of languages without spaces; Korean in its parts, as folding leaves it."""
+
+T = TypeVar("T")
+
+
+class Beginnings(Generic[T]):
+    """Words looked for at a known place: the longest that begins there, up to a border unless its end is open."""
+
+    def __init__(self, *, loose: bool) -> None:
+        self._loose = loose
+        self._words: dict[str, tuple[bool, list[T]]] = {}
+        self._lengths: dict[str, list[int]] = {}
+
+    def add(self, word: str, what: T, *, is_open: bool) -> None:
+        """Add a folded word; an open one may go on."""
+        word = word.rstrip("*")
+        if not word:
+            return
+        free = is_open or self._loose or UNSPACED.search(word[-1]) is not None
+        self._words.setdefault(word, (free, []))[1].append(what)
+        lengths = self._lengths.setdefault(word[0], [])
+        if len(word) not in lengths:
+            lengths.append(len(word))
+            lengths.sort(reverse=True)
+
+    def at(self, text: str, place: int) -> tuple[int, list[T]]:
+        """The word at a place, one space aside: where it ends and what it means, or (-1, [])."""
+        place += text.startswith(" ", place)
+        for length in self._lengths.get(text[place : place + 1], ()):
+            end = min(place + length, len(text))
+            word = self._words.get(text[place:end])
+            if word is not None and (word[0] or _is_border(text, end)):
+                return end, word[1]
+        return -1, []
+
+
+def _is_border(text: str, place: int) -> bool:
+    after = text[place : place + 1]
+    return after in {"", " "} or UNSPACED.match(after) is not None

@@ -1,0 +1,152 @@
+"""Evidence: what stands in a text about ages and contexts, how near they are, and what the contexts are.
+
+Ages are ``minor``, ``kin`` (a number of years of somebody's child), ``family`` (a word of age that tells of a family) or
+``setting`` (a place of childhood). Contexts are ``sexual``, ``romantic`` and the absolute categories, each ``depicted``,
+``doubtful`` or ``reported`` by the words of lessons, clinics, courts and newspapers around it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
+from typing import Final, NamedTuple
+
+from innkeeper.library.tier import Extent, Relation
+from innkeeper.library.tiers.classifier import depiction
+
+__all__ = ["ABSOLUTE", "CONTEXTS", "FAMILY", "REPORTED", "Mention", "Weighed", "relations_of", "weighed"]
+
+ABSOLUTE: Final = frozenset({"age_ambiguous", "minor_sexual", "non_consent", "real_person_sexual", "trafficking"})
+"""Categories that block whatever the tier, the account or the settings. A policy adds to them and takes none away."""
+
+CONTEXTS: Final = frozenset({"romantic", "sexual"})
+"""Categories that make age-indicating content a hard block, in every tier."""
+
+FAMILY: Final = "age_family"
+"""The category of age words that tell of somebody's family."""
+
+REPORTED: Final = "reported"
+"""The category of words of sex that are spoken about and not depicted."""
+
+_AROUND: Final = 240
+"""So many characters on each side tell how a word is meant."""
+
+_DEPICTED: Final = 0.6
+_DOUBTFUL: Final = 0.35
+_COUNTS: Final = 0.4
+"""From this weight on, a word makes a context or an age."""
+
+
+class Mention(NamedTuple):
+    """A word or an age that was found: places of the text as it was given, and what it means."""
+
+    start: int
+    end: int
+    category: str
+    entry: str
+    weight: float
+    low: float = 0
+    high: float = 0
+    subject: str = ""
+    own: bool = True
+    """Whether it is of the packaged lists; those of operators mean what they say."""
+
+
+class Weighed(NamedTuple):
+    """Mentions with what their surroundings make of them, and how ages and contexts lie to one another."""
+
+    mentions: list[Mention]
+    ages: dict[str, Extent]
+    contexts: dict[str, Extent]
+    relations: tuple[Relation, ...]
+
+
+class _Sums:
+    """Weights of the words of one class by place, each place once."""
+
+    def __init__(self, mentions: Iterable[Mention]) -> None:
+        best: dict[int, float] = {}
+        for each in mentions:
+            best[each.start] = max(each.weight, best.get(each.start, 0.0))
+        self.starts = sorted(best)
+        self.sums = [0.0, *accumulate(best[start] for start in self.starts)]
+
+    def around(self, start: int, end: int) -> float:
+        first = bisect_left(self.starts, start - _AROUND)
+        return self.sums[bisect_right(self.starts, end + _AROUND)] - self.sums[first]
+
+
+_JUDGED: Final = CONTEXTS | ABSOLUTE
+_AGES: Final = {"age": "minor", "age_setting": "setting", FAMILY: "family", "age_kin": "kin"}
+
+
+def weighed(mentions: Sequence[Mention]) -> Weighed:
+    """What mentions mean together. Linear in their number, but for sorting."""
+    classes: dict[str, list[Mention]] = {}
+    for each in mentions:
+        classes.setdefault(each.category, []).append(each)
+    ages: dict[str, list[tuple[int, int]]] = {}
+    for category, kind in _AGES.items():
+        if places := [(each.start, each.end) for each in classes.get(category, ()) if each.weight >= _COUNTS]:
+            ages.setdefault(kind, []).extend(places)
+    contexts, told = _contexts(classes)
+    found = relations_of(ages, contexts) if ages and contexts else ()
+    kept = [each for each in mentions if each.category not in _SILENT and each not in told]
+    kept += [each._replace(category=REPORTED) for each in told]
+    return Weighed(kept, _extents(ages), _extents(contexts), found)
+
+
+_SILENT: Final = frozenset({"educational", "cue", "adult", "age_adult"})
+"""Classes that say how others are meant; they are no finds of their own."""
+
+
+def _contexts(classes: Mapping[str, list[Mention]]) -> tuple[dict[str, list[tuple[int, int]]], set[Mention]]:
+    """The places of each context by ``category:state``, and the mentions that are only reported."""
+    places: dict[str, list[tuple[int, int]]] = {}
+    told: set[Mention] = set()
+    judged = [each for name in _JUDGED for each in classes.get(name, ()) if each.weight >= _COUNTS]
+    if not judged:
+        return places, told
+    strong, cue = _Sums(judged), _Sums(classes.get("cue", ()))
+    educational, adult = _Sums(classes.get("educational", ())), _Sums(classes.get("adult", ()))
+    for each in judged:
+        start, end = each.start, each.end
+        chance = 1.0
+        if each.own:
+            chance = depiction(strong.around(start, end), cue.around(start, end), educational.around(start, end))
+        state = "depicted" if chance >= _DEPICTED else "doubtful" if chance >= _DOUBTFUL else REPORTED
+        if state == "depicted" and each.category == "romantic" and adult.around(start, end):
+            state = "grown"
+        if state == REPORTED or (state == "doubtful" and each.category in ABSOLUTE):
+            told.add(each)
+        places.setdefault(f"{each.category}:{state}", []).append((start, end))
+    return places, told
+
+
+def _extents(places: Mapping[str, list[tuple[int, int]]]) -> dict[str, Extent]:
+    return {name: Extent(min(start for start, _ in each), max(end for _, end in each)) for name, each in places.items()}
+
+
+def relations_of(
+    ages: Mapping[str, list[tuple[int, int]]], contexts: Mapping[str, list[tuple[int, int]]]
+) -> tuple[Relation, ...]:
+    """For each kind of age and each context how near they come, in characters."""
+    ordered = {name: sorted(places) for name, places in (*ages.items(), *contexts.items())}
+    return tuple(
+        Relation.of(age, context, _nearest(ordered[age], ordered[context])) for age in ages for context in contexts
+    )
+
+
+def _nearest(some: list[tuple[int, int]], others: list[tuple[int, int]]) -> int:
+    """The least distance between two sorted lists of places, 0 where they touch."""
+    least = abs(some[0][0] - others[0][0])
+    one = other = 0
+    while one < len(some) and other < len(others) and least > 0:
+        (start, end), (begin, stop) = some[one], others[other]
+        least = min(least, max(0, begin - end, start - stop))
+        if start <= begin:
+            one += 1
+        else:
+            other += 1
+    return least

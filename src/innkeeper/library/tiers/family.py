@@ -1,0 +1,40 @@
+"""Family: phrases in which a word of age only tells of somebody's family. They are few on purpose; English."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+__all__ = ["kin_in"]
+
+_NUMBER: Final = r"no|an?|one|two|three|four|five|six|seven|eight|nine|ten|\d{1,2}|many|several|some|any|more"
+_OTHER: Final = "other|young|small|grown|healthy|own|their|his|her|our|my|your"
+_FEW: Final = rf"(?:(?:{_NUMBER}|{_OTHER}) ){{0,3}}"
+_KIN: Final = (
+    r"(?:child|children|kids?|infants?|toddlers?)\b"
+    r"(?! (?:s )?(?:lovers?|brides?|grooms?|girlfriends?|boyfriends?|wi(?:fe|ves)|husbands?|dates?|partners?|sweethearts?"
+    r"|romantic|romance|flirt|sedu|kiss))"
+)
+_PARENT: Final = r"(?:grand)?(?:fathers?|mothers?|parents?|ma|pa|mum|mom|dad)"
+_SITTER: Final = rf"(?:(?:baby ?)?sitter|nanny|aunt|uncle|{_PARENT})"
+_PHRASES: Final = (
+    rf"(?:had|has|have|having|bore|bears?|bearing|expecting) (?:(?:him|her|them|us) )?{_FEW}{_KIN}",
+    rf"(?:rais|adopt|babysit|father)(?:es?|s|ed|ing|ting|t)? (?:the )?{_FEW}{_KIN}",
+    rf"(?:look|looks|looked|looking) after (?:the )?{_FEW}{_KIN}",
+    rf"{_PARENT} (?:of|to) (?:the )?{_FEW}{_KIN}",
+    rf"(?:widow|widower|couple|family|single {_PARENT}) with {_FEW}{_KIN}",
+    rf"{_SITTER} (?:watch|mind|keep|kept|take|took|ha)(?:s|es|ed|d|ing)? (?:the )?{_FEW}{_KIN}",
+    r"(?:the )?(?:children|kids) (?:fell|are|were|got|get) (?:ill|sick|asleep|away|home|hungry|grown)\b",
+    r"(?:the )?(?:child|children) of (?:the |these |two )?(?:lovers|couple|parents)\b",
+    r"for (?:children|kids) and (?:adults|parents|grown ups)\b",
+    r"(?:high |middle |old )?school (?:reunions?|boards?|fees)\b",
+)
+_ALL: Final = re.compile(rf"\b(?:{'|'.join(_PHRASES)})")
+_GATE: Final = re.compile("child|kid|infant|toddler|school")
+
+
+def kin_in(text: str) -> Iterator[tuple[int, int]]:
+    """Where a folded plain text tells of a family; asked only where an age word was found."""
+    if _GATE.search(text):
+        yield from (match.span() for match in _ALL.finditer(text))

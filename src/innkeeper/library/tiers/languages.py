@@ -1,0 +1,75 @@
+"""Language: what the gate knows of one language: its numbers, the forms in which ages are written, and its words by class.
+
+One file a language in ``builtins/gate``, reviewed as a resource of its own (dynamic-prompting reference, S10). Words are plain
+dictionary words as public moderation lists have them, written without accents where folding takes those away. ``*`` at the end
+of a word stands for any ending.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Final
+
+import msgspec
+
+from innkeeper.library.limits import MAX_LEXICON_BYTES
+from innkeeper.prompt.errors import LimitError, Where
+from innkeeper.prompt.once import decode, once
+
+__all__ = ["LANGUAGES", "Language", "languages"]
+
+LANGUAGES: Final = ("en", "zh", "ja", "ko", "es", "fr", "de", "pt", "ru", "it")
+"""The languages whose ages and words the gate reads."""
+
+
+class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The data of one language.
+
+    ``numbers`` are the words of 0 to 99 and ``ordinals`` those from the first on, other spellings after ``|``. ``forms`` are by
+    what they mean (`innkeeper.library.tiers.ages`), with ``{n}`` for a number and ``{o}`` for an ordinal. ``words`` are by
+    category and by weight, those of ages by ``low-high weight``. ``measures`` follow a number that is no age,
+    ``durations`` precede years that are none, and ``objects`` are what has years and is no person. ``harmless`` phrases say
+    something else than the words inside them. ``misspelt`` words are looked for with a slip of the hand, except for the
+    slips in ``not_misspelt``.
+    """
+
+    language: str
+    version: str
+    numbers: tuple[str, ...]
+    forms: Mapping[str, tuple[str, ...]]
+    words: Mapping[str, Mapping[str, tuple[str, ...]]]
+    ordinals: tuple[str, ...] = ()
+    glued: tuple[str, ...] = ()
+    """Words that are written together with the number: ``jährig``."""
+    ranges: tuple[str, ...] = ()
+    blockers: tuple[str, ...] = ()
+    """What before a number makes it another one: ``hundred``."""
+    durations: tuple[str, ...] = ()
+    measures: tuple[str, ...] = ()
+    objects: tuple[str, ...] = ()
+    kin: tuple[str, ...] = ()
+    harmless: tuple[str, ...] = ()
+    misspelt: tuple[str, ...] = ()
+    not_misspelt: tuple[str, ...] = ()
+    unspaced: bool = False
+    """Whether its words are not parted by spaces, or carry endings as in Korean."""
+
+
+@once
+def languages() -> tuple[Language, ...]:
+    """The packaged languages. Raises `LimitError` for a file beyond ``MAX_LEXICON_BYTES``."""
+    return tuple(map(_read, LANGUAGES))
+
+
+def _read(name: str) -> Language:
+    data = files("innkeeper.library").joinpath("builtins", "gate", f"{name}.json").read_bytes()
+    if len(data) > MAX_LEXICON_BYTES:
+        raise LimitError(
+            "the words of a language",
+            limit="MAX_LEXICON_BYTES",
+            allowed=MAX_LEXICON_BYTES,
+            found=len(data),
+            where=Where(asset=f"{name}.json"),
+        )
+    return decode(data, Language)

@@ -1,0 +1,298 @@
+"""Vocabulary: the words, numbers and cues of all languages in one automaton, and where each of them stands in a view of a text.
+
+Four are made, each when it is first asked for and only once: with borders around words or without, for letters that were
+spelled out one by one, and with ``l`` written ``i`` or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+from innkeeper.library.limits import ADULT_AGE
+from innkeeper.library.tiers.beginnings import UNSPACED, Beginnings
+from innkeeper.library.tiers.languages import Language, languages
+from innkeeper.library.tiers.misspelling import misspellings
+from innkeeper.prompt.once import once
+from innkeeper.text.confusables import View, fold_word
+from innkeeper.text.encodings import rot13
+
+__all__ = ["Form", "Hits", "Number", "Term", "Vocabulary", "terms_of", "vocabulary_of"]
+
+
+class Term(NamedTuple):
+    """A word with its class; ``low`` and ``high`` are years of life, of words of age."""
+
+    entry: str
+    category: str
+    weight: float
+    low: int = 0
+    high: int = 0
+
+
+class Number(NamedTuple):
+    """A number in words; ``language`` is empty for figures."""
+
+    value: int
+    language: str = ""
+    ordinal: bool = False
+
+
+class Form(NamedTuple):
+    """A form of an age: what stands left and right of its number, and what it means."""
+
+    kind: str
+    left: str
+    right: str
+    language: str
+    ordinal: bool = False
+
+
+class Hits(NamedTuple):
+    """What a vocabulary finds in a view; every list holds (start, end, what) in the order of the ends."""
+
+    terms: list[tuple[int, int, Term]]
+    numbers: list[tuple[int, int, Number]]
+    closed: list[tuple[int, int, tuple[str, Number]]]
+    """Numbers in words with their cues, in languages without spaces: (kind, number)."""
+    lefts: dict[int, list[Form]]
+    """Cues that end before a number, by their end."""
+    kin: list[tuple[int, int]]
+    blocked: set[int]
+    """Where a number goes on to a larger one: ends of ``hundred``."""
+    turned: set[str]
+    """In which other way the text seems to be written: ``rot13`` or ``back``."""
+    durations: dict[int, set[str]]
+    """Ends of words that make years a span of time, with their languages."""
+
+
+_TERM, _NUMBER, _CLOSED, _LEFT, _KIN, _BLOCKER, _DURATION, _HARMLESS, _TURNED = range(9)
+_FEWEST_LOOSE: Final = 4
+"""From so many letters on, a word counts where its borders cannot be seen."""
+
+_ABOUT: Final = 5
+"""How far from adulthood a limit still says something of it, in years."""
+
+_SLIP: Final = 0.85
+"""A misspelt word weighs so much of what the right one weighs."""
+
+
+class Vocabulary:
+    """All languages, compiled for one kind of view."""
+
+    def __init__(self, *, loose: bool, merged: bool) -> None:
+        self.loose, self.merged = loose, merged
+        self._owners: dict[tuple[str, int, int], dict[tuple[int, Any], None]] = {}
+        self.rights: Beginnings[Form] = Beginnings(loose=loose)
+        self.measures: Beginnings[None] = Beginnings(loose=loose)
+        self.objects: Beginnings[None] = Beginnings(loose=loose)
+        self.connectors: set[str] = set()
+        for language in languages():
+            self._add(language)
+        self._keys = list(self._owners)
+        self._all = [tuple(_distinct(self._owners[key])) for key in self._keys]
+        self._machine = _automaton([text for text, _, _ in self._keys])
+
+    def fold(self, text: str) -> str:
+        """A word of the data as it stands in views of this kind."""
+        folded = fold_word(text)
+        if self.loose:
+            folded = folded.replace(" ", "")
+        return folded.replace("l", "i") if self.merged else folded
+
+    def hits(self, view: View) -> Hits:
+        """Everything that stands in a view."""
+        found = Hits([], [], [], {}, [], set(), set(), {})
+        keys, owners = self._keys, self._all
+        harmless: list[tuple[int, int]] = []
+        for index, start, end in self._machine.find_matches_as_indexes(f" {view.text} ", overlapping=True):
+            _, lead, tail = keys[index]
+            start, end = start + lead - 1, end - tail - 1  # noqa: PLW2901 - from the padded text to the view
+            for role, what in owners[index]:
+                if role == _TERM:
+                    found.terms.append((start, end, what))
+                elif role == _HARMLESS:
+                    harmless.append((start, end))
+                else:
+                    _keep(found, role, start, end, what)
+        return found._replace(terms=_outermost(found.terms, harmless)) if found.terms else found
+
+    def _add(self, language: Language) -> None:
+        slips = _Slips(language)
+        self._add_terms(language, slips)
+        self._add_cues(language)
+        forms = list(_forms(language))
+        for form in forms:
+            if form.left:
+                self._own(form.left, _LEFT, form)
+            if form.right:
+                for right in slips.of(form.right):
+                    self.rights.add(self.fold(right), form, is_open=right.endswith("*"))
+        self._add_numbers(language, forms, slips)
+
+    def _add_terms(self, language: Language, slips: _Slips) -> None:
+        for term, word in terms_of(language):
+            self._own(word, _TERM, term)
+            for slip in slips.of(fold_word(word))[1:]:
+                self._own(slip, _TERM, term._replace(weight=term.weight * _SLIP))
+        if not (self.loose or self.merged):
+            for word in _telling(language):
+                self._own(rot13(word), _TURNED, "rot13")
+                self._own(word[::-1], _TURNED, "back")
+
+    def _add_cues(self, language: Language) -> None:
+        cues = ((language.harmless, _HARMLESS), (language.kin, _KIN), (language.blockers, _BLOCKER))
+        for words, role in (*cues, (language.durations, _DURATION)):
+            for word in words:
+                self._own(word, role, language.language)
+        for words, kept in ((language.measures, self.measures), (language.objects, self.objects)):
+            for word in words:
+                kept.add(self.fold(word), None, is_open=word.endswith("*"))
+        self.connectors.update(map(self.fold, language.ranges))
+
+    def _add_numbers(self, language: Language, forms: list[Form], slips: _Slips) -> None:
+        for value, spellings in enumerate(language.numbers):
+            for word in map(fold_word, spellings.split("|")):
+                number = Number(value, language.language)
+                if language.unspaced:
+                    self._add_closed(number, word, forms)
+                    continue
+                for text in slips.of(word):
+                    self._own(text, _NUMBER, number)
+                for glue in language.glued:
+                    self._own(f"{word}{glue}", _CLOSED, ("years", number))
+        for value, spellings in enumerate(language.ordinals, 1):
+            for word in spellings.split("|"):
+                self._own(word, _NUMBER, Number(value, language.language, ordinal=True))
+
+    def _add_closed(self, number: Number, word: str, forms: list[Form]) -> None:
+        """A number with its cues, one word: what is left of it matters about adulthood only."""
+        for form in forms:
+            if not form.left or (form.kind in {"under", "over"} and abs(number.value - ADULT_AGE) < _ABOUT):
+                for space in ("", " "):
+                    self._own(f"{form.left}{word}{space}{form.right}", _CLOSED, (form.kind, number))
+
+    def _own(self, word: str, role: int, what: Any) -> None:
+        folded = self.fold(word.rstrip("*"))
+        if not folded:
+            return
+        if UNSPACED.search(folded):
+            key = (folded, 0, 0)
+        elif self.loose:
+            if len(folded) < _FEWEST_LOOSE and role == _TERM:
+                return
+            key = (folded, 0, 0)
+        else:
+            open_end = word.endswith("*")
+            key = (f" {folded}" if open_end else f" {folded} ", 1, 0 if open_end else 1)
+        self._owners.setdefault(key, {})[role, what] = None
+
+
+class _Slips:
+    """The misspellings that are looked for in a language."""
+
+    def __init__(self, language: Language) -> None:
+        self._not = frozenset(map(fold_word, language.not_misspelt))
+        self._spelt = frozenset(map(fold_word, language.misspelt))
+
+    def of(self, word: str) -> list[str]:
+        """A folded word and, where it is one of those, its misspellings."""
+        return [word, *sorted(misspellings(word) - self._not)] if word in self._spelt else [word]
+
+
+def _distinct(owners: Iterable[tuple[int, Any]]) -> list[tuple[int, Any]]:
+    """Of the terms of one class that several languages share, the one that weighs most."""
+    best: dict[str, Term] = {}
+    for role, what in owners:
+        if role == _TERM and what.weight > best.get(what.category, _NO_TERM).weight:
+            best[what.category] = what
+    others = [(role, what) for role, what in owners if role != _TERM]
+    return [*((_TERM, term) for term in best.values()), *others]
+
+
+_NO_TERM: Final = Term("", "", 0)
+
+
+def _automaton(texts: list[str]) -> Any:
+    from ahocorasick_rs import AhoCorasick
+
+    return AhoCorasick(texts, store_patterns=False)
+
+
+def _keep(found: Hits, role: int, start: int, end: int, what: Any) -> None:
+    if role == _NUMBER:
+        found.numbers.append((start, end, what))
+    elif role == _CLOSED:
+        found.closed.append((start, end, what))
+    elif role == _LEFT:
+        found.lefts.setdefault(end, []).append(what)
+    elif role == _KIN:
+        found.kin.append((start, end))
+    elif role == _TURNED:
+        found.turned.add(what)
+    elif role == _BLOCKER:
+        found.blocked.add(end)
+    else:
+        found.durations.setdefault(end, set()).add(what)
+
+
+def _outermost(terms: list[tuple[int, int, Term]], harmless: list[tuple[int, int]]) -> list[tuple[int, int, Term]]:
+    """The terms that lie in no longer one and in no harmless phrase."""
+    covers = sorted({*harmless, *((start, end) for start, end, _ in terms)}, key=lambda cover: (cover[0], -cover[1]))
+    harmless_covers = set(harmless)
+    outer: set[tuple[int, int]] = set()
+    reach = -1
+    for start, end in covers:
+        if end > reach:
+            reach = end
+            outer.add((start, end))
+    return [term for term in terms if (term[0], term[1]) in outer and (term[0], term[1]) not in harmless_covers]
+
+
+def terms_of(language: Language) -> Iterator[tuple[Term, str]]:
+    """The words of a language, each with what it means."""
+    for category, weights in language.words.items():
+        for key, words in weights.items():
+            years, _, weight = key.rpartition(" ")
+            low, _, high = years.partition("-")
+            for word in words:
+                entry = f"{category}.{word.rstrip('*').replace(' ', '-')}"
+                yield Term(entry, category, float(weight), int(low or 0), int(high or 0)), word
+
+
+def _forms(language: Language) -> Iterator[Form]:
+    for kind, texts in language.forms.items():
+        for text in texts:
+            ordinal = "{o}" in text
+            left, _, right = text.partition("{o}" if ordinal else "{n}")
+            keep = "*" if right.endswith("*") else ""
+            yield Form(kind, fold_word(left), fold_word(right.rstrip("*")) + keep, language.language, ordinal)
+
+
+def _telling(language: Language) -> set[str]:
+    """Words of Latin letters by which a text is known that was written in another way."""
+    words = {word for term, word in terms_of(language) if term.category in _TOLD}
+    words.update(spelling for spellings in language.numbers for spelling in spellings.split("|"))
+    words.update(_COMMON if language.language == "en" else ())
+    return {word for word in words if len(word) >= _TELLING and word.isascii() and word.isalpha()} - _BOTH_WAYS
+
+
+_TOLD: Final = frozenset({"age", "sexual", "romantic", "minor_sexual", "non_consent"})
+_COMMON: Final = ("years", "year", "with", "girl", "that", "have", "this", "about", "would")
+_TELLING: Final = 4
+_BOTH_WAYS: Final = frozenset(
+    {"nova", "trop", "neuf", "once", "otto", "elle", "nove", "nine", "zero", "nude", "eros", "mama"}
+)
+"""Words that are others when they are turned."""
+
+_MADE: Final = {
+    (loose, merged): once(partial(Vocabulary, loose=loose, merged=merged))
+    for loose in (False, True)
+    for merged in (False, True)
+}
+
+
+def vocabulary_of(view: View) -> Vocabulary:
+    """The vocabulary for a kind of view."""
+    return _MADE[view.loose, view.merged]()

@@ -1,0 +1,161 @@
+"""Encodings: the parts of a text that are written in base64 or base32, by codes in hexadecimal, binary or decimal, or in Morse.
+
+`decoded` writes each of them out in its place and tells which characters of the text each new one comes from. What does not
+decode to printable characters stays as it is. Every pattern here takes time linear in the text.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+__all__ = ["Decoded", "decoded", "rot13"]
+
+_SHORTEST: Final = 10
+_FEWEST: Final = 4
+"""So many characters an encoded part must decode to."""
+
+_LONG: Final = re.compile(r"[A-Za-z0-9+/_\-]{10,}={0,6}(?:\r?\n[A-Za-z0-9+/_\-]{4,}={0,2})*")
+_HEX: Final = re.compile(r"(?:(?:0x|\\x|=|%|U\+00)?[0-9a-fA-F]{2}(?:[\s,;:\-]{1,2}|(?=[0-9a-fA-F=%\\])|\b)){4,}")
+_HEX_BYTE: Final = re.compile(r"(?:0x|\\x|=|%|U\+00)?([0-9a-fA-F]{2})")
+_BINARY: Final = re.compile(r"(?:[01]{7,8}[\s,;\-]{0,2}){4,}")
+_BINARY_BYTE: Final = re.compile(r"[01]{7,8}")
+_DECIMAL: Final = re.compile(r"(?:\d{2,3}[\s,;\-]{1,2}){3,}\d{2,3}")
+_DECIMAL_CODE: Final = re.compile(r"\d{2,3}")
+_MORSE: Final = re.compile(r"(?:[.\-·−–•]{1,6}(?:[ /|]{1,3}|\s)){3,}[.\-·−–•]{1,6}")
+_MORSE_LETTERS: Final = (
+    ".- -... -.-. -.. . ..-. --. .... .. .--- -.- .-.. -- -. --- .--. --.- .-. ... - ..- ...- .-- -..- -.-- --.."
+    " ----- .---- ..--- ...-- ....- ..... -.... --... ---.. ----."
+)
+_MORSE_CODE: Final = dict(zip(_MORSE_LETTERS.split(" "), "abcdefghijklmnopqrstuvwxyz0123456789", strict=True))
+_MORSE_SIGNS: Final = str.maketrans("·•−–", "..--")
+_ROT13: Final = str.maketrans(
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "nopqrstuvwxyzabcdefghijklmNOPQRSTUVWXYZABCDEFGHIJKLM"
+)
+_TWO_FIGURES: Final = re.compile(r"\d\d|[67][a-fA-F]|[0-9a-fA-F][67]")
+_DOTS: Final = re.compile(r"[.\-·−–•] ?[./|\-·−–•]")
+
+
+class Decoded(NamedTuple):
+    """A text with its encoded parts written out; ``starts`` and ``olds`` are where runs begin in it and in the text before."""
+
+    text: str
+    starts: list[int]
+    olds: list[int]
+
+
+def rot13(text: str) -> str:
+    """The text with each Latin letter thirteen further on."""
+    return text.translate(_ROT13)
+
+
+def decoded(text: str) -> Decoded | None:
+    """The text with all its encoded parts written out, or None where there is none."""
+    parts = sorted(_parts(text))
+    if not parts:
+        return None
+    pieces: list[str] = []
+    starts: list[int] = []
+    olds: list[int] = []
+    at = length = 0
+    for start, end, plain in parts:
+        if start < at:
+            continue
+        shown = f" {plain} "
+        pieces += [text[at:start], shown]
+        starts.append(length)
+        olds.append(at)
+        length += start - at
+        for number in range(len(shown)):
+            starts.append(length + number)
+            olds.append(start + number * (end - start) // len(shown))
+        length += len(shown)
+        at = end
+    return Decoded("".join((*pieces, text[at:])), [*starts, length], [*olds, at])
+
+
+def _parts(text: str) -> Iterator[tuple[int, int, str]]:
+    """Where encoded parts stand, and what they say. Cheap questions about the whole text come first."""
+    if any(len(word) >= _SHORTEST and not _is_word(word) for word in text.split()):
+        yield from _read(_LONG, text, _based)
+    if _TWO_FIGURES.search(text):
+        for pattern, read in _CODES:
+            yield from _read(pattern, text, lambda part, read=read: _printable(read(part)))  # type: ignore[misc]
+    if _DOTS.search(text):
+        yield from _read(_MORSE, text, _morse)
+
+
+def _read(pattern: re.Pattern[str], text: str, read: Callable[[str], str | None]) -> Iterator[tuple[int, int, str]]:
+    for match in pattern.finditer(text):
+        if (plain := read(match[0])) is not None:
+            yield match.start(), match.end(), plain
+
+
+def _is_word(word: str) -> bool:
+    """Whether it is written as words are: letters, all small or only the first one great."""
+    bare = word.strip("\"'.,;:!?()*-_")
+    return bare.isalpha() and (bare[1:].islower() or not bare.isascii())
+
+
+def _based(word: str) -> str | None:
+    """What a word of base64 or base32 says."""
+    if _is_word(word):
+        return None
+    packed = "".join(word.split()).rstrip("=")
+    for decode, size in ((_base32, 8), (_base64, 4)):
+        for cut in (0, 1):  # a length that no encoding has may be one character of something else too long
+            body = packed[: len(packed) - cut] if cut else packed
+            try:
+                plain = _printable(decode(body + "=" * (-len(body) % size)))
+            except (binascii.Error, ValueError):
+                continue
+            if plain is not None:
+                return plain
+    return None
+
+
+def _base64(text: str) -> bytes:
+    return base64.b64decode(text.replace("-", "+").replace("_", "/"), validate=True)
+
+
+def _base32(text: str) -> bytes:
+    return base64.b32decode(text)
+
+
+def _hex(text: str) -> bytes:
+    return bytes.fromhex("".join(_HEX_BYTE.findall(text)))
+
+
+def _binary(text: str) -> bytes:
+    return bytes(int(code, 2) for code in _BINARY_BYTE.findall(text))
+
+
+def _decimal(text: str) -> bytes:
+    return bytes(min(int(code), 255) for code in _DECIMAL_CODE.findall(text))
+
+
+_CODES: Final[tuple[tuple[re.Pattern[str], Callable[[str], bytes]], ...]] = (
+    (_BINARY, _binary),
+    (_HEX, _hex),
+    (_DECIMAL, _decimal),
+)
+
+
+def _printable(data: bytes) -> str | None:
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return text if len(text) >= _FEWEST and all(char.isprintable() or char in "\t\n\r" for char in text) else None
+
+
+def _morse(text: str) -> str | None:
+    words = re.split(r"\s*[/|]\s*|\s{2,}", text.translate(_MORSE_SIGNS).strip())
+    letters = [[_MORSE_CODE.get(code) for code in word.split()] for word in words]
+    if any(letter is None for word in letters for letter in word):
+        return None
+    plain = " ".join("".join(filter(None, word)) for word in letters)
+    return plain if len(plain) >= _FEWEST else None

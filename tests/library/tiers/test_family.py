@@ -1,0 +1,27 @@
+"""Families: a few phrases tell of one, and anything else does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from innkeeper.library.tiers.family import kin_in
+
+
+@pytest.mark.parametrize(
+    ("text", "phrases"),
+    [
+        ("they raised two children", ["raised two children"]),
+        ("a mother of three", []),
+        ("a mother of three kids", ["mother of three kids"]),
+        ("she looked after the children", ["looked after the children"]),
+        ("a family with several children", ["family with several children"]),
+        ("a toy for children and adults", ["for children and adults"]),
+        ("at the school reunion", ["school reunion"]),
+        ("had a child lover", []),
+        ("the child smiled", []),
+        ("", []),
+    ],
+)
+def test_words_of_family(text: str, phrases: list[str]) -> None:
+    """A few phrases tell of a family; an age word alone, or beside a word of love, does not."""
+    assert [text[start:end] for start, end in kin_in(text)] == phrases
