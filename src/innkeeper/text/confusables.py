@@ -11,7 +11,7 @@ import re
 import sys
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import accumulate
@@ -19,7 +19,7 @@ from typing import Final
 
 from innkeeper.text.encodings import decoded, rot13
 
-__all__ = ["View", "fold_word", "turned_views", "views_of"]
+__all__ = ["View", "fold_word", "respelled", "turned_views", "views_of"]
 
 _LEET: Final = {ord(sign): letter for sign, letter in zip("013457896@$l", "oieastbggasi", strict=True)}
 """Signs as the letters they stand for. ``1``, ``!`` and ``|`` are ``i`` or ``l``, so in such a view ``l`` is ``i`` as well."""
@@ -52,8 +52,9 @@ _PUNCTUATION: Final = re.compile(r"[!-/:-@\[-`{-~]{1,2}(?=[a-z0-9])")
 _ANY_PUNCTUATION: Final = re.compile(r"(?:[^\w\s]|_){1,2}(?=[^\W_])")
 _SIGN_INSIDE: Final = re.compile(r"(?<=\w)[!|](?=\w)")
 _SIGN: Final = re.compile(r"[0-9@$!|]+")
-_NO_FIGURES: Final = re.compile(r"\S*[^\W\d]\S*|\S*[@$]\S*")
+_LATIN: Final = re.compile(r"[a-z@$]")
 _DRAWN_OUT: Final = re.compile(r"([^\W\d_])\1\1+")
+_ROW: Final = re.compile(r"(?:(?<= )|^)[^\W_](?: [^\W_](?= |$)){2,}")
 _WORD: Final = re.compile(r"\S+")
 _MAYBE_REFERENCE: Final = re.compile(r"&#|%[2-7]|\\[ux]")
 _REFERENCE: Final = re.compile(
@@ -202,6 +203,7 @@ def _forms(base: str, places: _Places, plain: View) -> Iterator[View]:
     yield plain
     if (spelled := _spelled_out(plain)) is not None:
         yield spelled
+        yield _rows_joined(plain)
         if not (plain.merged or spelled.text.replace(" ", "").isalpha()):
             yield replace(spelled, text=_letters(spelled.text), merged=True)
     if (joined := _shortened(base, _inside(base), places)) is not None:
@@ -212,6 +214,27 @@ def fold_word(text: str) -> str:
     """A word or phrase as it is looked for in plain views."""
     folded = text.lower() if _is_plain(text) else "".join(map(_fold_char, text))
     return " ".join(folded.translate(_SEPARATORS).split())
+
+
+def respelled(view: View, words: list[str], right: Mapping[str, str]) -> View:
+    """A view with other words in place of some of its ``words``; a place in such a word is its beginning in the view."""
+    starts: list[int] = []
+    olds: list[int] = []
+    new: list[str] = []
+    at = length = 0
+    for word in words:
+        put = right.get(word, word)
+        starts.append(length)
+        olds.append(at)
+        if put is not word:
+            starts += range(length + 1, length + len(put))
+            olds += [at + min(number, len(word) - 1) for number in range(1, len(put))]
+            starts.append(length + len(put))
+            olds.append(at + len(word))
+        new.append(put)
+        at += len(word) + 1
+        length += len(put) + 1
+    return replace(view, text=" ".join(new), _starts=_Kept(starts, olds, view._starts))  # noqa: SLF001 - a view of a view
 
 
 def _is_plain(text: str) -> bool:
@@ -284,12 +307,12 @@ def _has_signs(text: str) -> bool:
 
 
 def _letters(text: str) -> str:
-    """Signs as letters: ``!`` and ``|`` only inside a word, and figures only in words that have a letter or another sign."""
-    return _NO_FIGURES.sub(_as_letters, _SIGN_INSIDE.sub("i", text))
+    """Signs as letters: ``!`` and ``|`` only inside a word, and figures only in words that have a Latin letter."""
+    return _WORD.sub(_as_letters, _SIGN_INSIDE.sub("i", text))
 
 
 def _as_letters(match: re.Match[str]) -> str:
-    return match[0].translate(_LEET)
+    return match[0].translate(_LEET) if _LATIN.search(match[0]) else match[0]
 
 
 def _touches(text: str, start: int, end: int) -> bool:
@@ -355,6 +378,15 @@ def _spelled_out(plain: View) -> View | None:
     text = "".join(" " if place < 0 else plain.text[place] for place in places)
     starts = _Kept(list(range(len(places))), places, plain._starts)  # noqa: SLF001 - a view of a view
     return View(text, starts, loose=True, merged=plain.merged) if places else None
+
+
+def _rows_joined(plain: View) -> View:
+    """A view in which the single letters that stand in a row are one word among the others."""
+    spans: list[tuple[int, int]] = []
+    for match in _ROW.finditer(plain.text):
+        spans += [(at, at + 1) for at in range(match.start() + 1, match.end(), 2)]
+    shortened = _shortened(plain.text, spans, plain._starts)  # noqa: SLF001 - a view of a view
+    return plain if shortened is None else replace(plain, text=shortened[0], _starts=shortened[1])
 
 
 def _has_rows(words: list[str]) -> bool:

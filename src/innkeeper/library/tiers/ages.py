@@ -16,7 +16,7 @@ from innkeeper.library.limits import ADULT_AGE
 from innkeeper.library.tiers.vocabulary import Form, Hits, Number, Vocabulary, vocabulary_of
 from innkeeper.text.confusables import View
 
-__all__ = ["BORN_SINCE", "Age", "ages_in", "read_ages"]
+__all__ = ["BORN_SINCE", "Age", "ages_in", "read_ages", "read_signs"]
 
 BORN_SINCE: Final = 2010
 """A year of birth from which on a person is taken for a minor: a detector has no clock, and errs on this side."""
@@ -109,6 +109,11 @@ _LATIN: Final = 0x500
 _LONGEST: Final = 4
 _BEFORE_KIN: Final = 40
 _AFTER_KIN: Final = 24
+_VERB: Final = 12
+"""Characters that a verb between a thing and its years takes at most."""
+
+_BREAK: Final = re.compile(r"[.!?;,:。！？；，\n]")
+_MUCH_LESS: Final = frozenset("<＜")
 _DASHES: Final = frozenset("-–—~〜/&")
 _NO_AGE_SIGNS: Final = frozenset("%€$£¥°:₽₩")
 
@@ -146,6 +151,33 @@ def _ends_word(text: str, at: int) -> bool:
     return before.isalpha() and ord(before) <= _LATIN
 
 
+_NAMED: Final = re.compile(
+    r"(?<![^\W\d_])[^\W\d_]{2,}(?: ?[(（]|, ?)(?P<age>[1-9]\d?)(?: ?(?:f|m|w|yo))?(?:[)）]|[,;]|[.!?](?!\d)|$)"
+)
+_GLUED: Final = re.compile(r"(?<![^\W_])[fmuFMUw](?P<age>1[0-7])(?:s\b|(?![^\W_]))")
+_HALVES: Final = re.compile(r"(?<!\d)(?P<age>[1-9]\d?) ?[½¼¾](?=\s*(?:[.,;!?)]|$|y))")
+_AS_LETTERS: Final = re.compile(r"(?<![^\W_])(?P<age>1[sSobgB]|[lI][0-9])(?= ?(?:y\.?o|y/o|yrs?|years?|f|m)\b)")
+_FIGURE_OF: Final = str.maketrans("sSobgBlI", "55069811")
+
+
+def read_signs(text: str) -> Iterator[Age]:
+    """The ages that only signs tell, places in the text as given: ``Anna (15)``, ``Anna, 15,``, ``f15``, ``1S years old``."""
+    for match in _NAMED.finditer(text):
+        word = match[0][: match.start("age") - match.start()]
+        value = int(match["age"])
+        if ("(" in word or "（" in word or word[0].isupper()) and _TAGGED[0] <= value < _TAGGED[1]:
+            yield Age(match.start("age"), match.end("age"), value, value, 0.6, "named", word.rstrip("(（, "))
+    for match in _GLUED.finditer(text):
+        value = int(match["age"])
+        yield Age(match.start(), match.end(), value, value, 0.5, "tag")
+    for match in _HALVES.finditer(text):
+        value = int(match["age"])
+        yield Age(match.start(), match.end(), value, value, 0.7, "bare")
+    for match in _AS_LETTERS.finditer(text):
+        value = int(match["age"].translate(_FIGURE_OF))
+        yield Age(match.start(), match.end(), value, value, 0.7, "years")
+
+
 def ages_in(view: View) -> list[Age]:
     """The ages in a view, by the vocabulary for it."""
     vocabulary = vocabulary_of(view)
@@ -169,6 +201,7 @@ class _Reader:
     def __init__(self, view: View, vocabulary: Vocabulary, hits: Hits, given: str) -> None:
         self.view, self.text, self.vocabulary, self.hits, self.given = view, view.text, vocabulary, hits, given
         self.kin = sorted(hits.kin)
+        self.objects = {end for _, end in hits.objects}
 
     def read(
         self, start: int, end: int, value: int, number: Number | None, previous: tuple[int, int] | None
@@ -190,8 +223,10 @@ class _Reader:
         alone = not rights
         if not alone or form.right:
             end = stop
-        if kind in _UNSURE and alone and self._is_measured(start, end):
+        if (kind == "bare" or (kind in _UNSURE and alone)) and self._is_measured(start, end):
             return
+        if kind == "years" and self._is_below(start):
+            kind = "under"
         if kind == "spell" and (self._is_span(start, form.language) or self._is_measured(start, end)):
             return
         if kind == "tag" and number is not None:
@@ -206,10 +241,21 @@ class _Reader:
 
     def mention(self, start: int, end: int, meaning: _Range, kind: str, cue: str) -> Iterator[Age]:
         """The age, with whom it is about; none where that is a thing."""
-        if self.vocabulary.objects.at(self.text, end)[1]:
+        if self.vocabulary.objects.at(self.text, end)[1] or self._is_of_thing(start):
             return
         low, high, certainty = meaning
         yield Age(start, end, low, high, certainty, kind, "kin" if self._is_kin(start, end) else cue)
+
+    def _is_of_thing(self, start: int) -> bool:
+        """Whether the sentence is about a thing: one stands before the number, with a verb between them at most."""
+        for end in range(start, max(0, start - _VERB) - 1, -1) if self.objects else ():
+            if end in self.objects:
+                return _BREAK.search(self._given(end, start)) is None
+        return False
+
+    def _given(self, start: int, end: int) -> str:
+        """The text as given between two places of the view."""
+        return self.given[self.view.place(max(0, start - 1), start)[1] : self.view.place(end, end + 1)[0]]
 
     def _rights(self, end: int, number: Number | None) -> tuple[int, list[Form]]:
         stop, forms = self.vocabulary.rights.at(self.text, end)
@@ -227,6 +273,12 @@ class _Reader:
             return False
         first, last = self.view.place(start, end)
         return self.given[last : last + 1] in _NO_AGE_SIGNS or self.given[max(0, first - 1) : first] in _NO_AGE_SIGNS
+
+    def _is_below(self, start: int) -> bool:
+        """Whether the sign before a number says that it is less."""
+        if not self.given or start < 1:
+            return False
+        return not _MUCH_LESS.isdisjoint(self.given[max(0, self.view.place(start, start + 1)[0] - 2) :][:2])
 
     def _is_span(self, start: int, language: str) -> bool:
         """Whether a word before a number of years makes it a span of time."""

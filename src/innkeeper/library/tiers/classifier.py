@@ -18,7 +18,7 @@ __all__ = ["EMBEDDED", "Classifier", "ClassifierFailure", "ImageClassifier", "Wa
 EMBEDDED: Final = "linear@1"
 """The name and version of the embedded judge, as decisions write it."""
 
-_SEXUAL, _CUE, _EDUCATIONAL, _BIAS = 2.2, 2.0, -2.4, -0.3
+_SEXUAL, _CUE, _EDUCATIONAL, _BIAS = 2.2, 2.0, -2.8, -0.3
 
 
 def depiction(sexual: float, cue: float, educational: float) -> float:

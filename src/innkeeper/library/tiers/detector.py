@@ -18,11 +18,12 @@ from typing import Final
 
 from innkeeper.library.limits import CLASSIFIER_SECONDS, MAX_SCAN_CHARS, MAX_SPANS
 from innkeeper.library.tier import Extent, Relation, ScanFindings, Span
-from innkeeper.library.tiers.ages import Age, read_ages
+from innkeeper.library.tiers.ages import Age, read_ages, read_signs
 from innkeeper.library.tiers.classifier import EMBEDDED, Classifier, ClassifierFailure, ImageClassifier, Waiter
 from innkeeper.library.tiers.evidence import FAMILY, Mention, Weighed, weighed
 from innkeeper.library.tiers.family import kin_in
 from innkeeper.library.tiers.lexicon import Lexicon, LexiconEntry, Matcher, builtin_lexicon
+from innkeeper.library.tiers.misspelling import put_right
 from innkeeper.library.tiers.vocabulary import vocabulary_of
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.memo import Memo
@@ -110,12 +111,16 @@ class Detector:
         """All finds in all views, each once, in the order of the text."""
         found: set[Mention] = set()
         turned: set[str] = set()
+        found.update(_mention(age, age.start, age.end) for age in read_signs(text))
         plain: View | None = None
         for view in views_of(text):
             turned |= _read(view, text, found)
             if self._matcher is not None:
                 found.update(self._listed(view, failed, first=plain is None))
-            plain = plain or view
+            if plain is None:
+                plain = view
+                if (right := put_right(view)) is not None:
+                    _read(right, text, found)
         for way in sorted(turned):
             for view in turned_views(text, back=way == "back"):
                 _read(view, "", found)

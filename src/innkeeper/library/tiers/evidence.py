@@ -33,7 +33,10 @@ _AROUND: Final = 240
 """So many characters on each side tell how a word is meant."""
 
 _DEPICTED: Final = 0.6
-_DOUBTFUL: Final = 0.35
+_DOUBTFUL: Final = 0.42
+_SPOUSE: Final = 0.6
+"""Words of this weight among those of adults are of husband and wife."""
+
 _COUNTS: Final = 0.4
 """From this weight on, a word makes a context or an age."""
 
@@ -69,6 +72,7 @@ class _Sums:
         best: dict[int, float] = {}
         for each in mentions:
             best[each.start] = max(each.weight, best.get(each.start, 0.0))
+        self.best_at = best
         self.starts = sorted(best)
         self.sums = [0.0, *accumulate(best[start] for start in self.starts)]
 
@@ -76,7 +80,13 @@ class _Sums:
         first = bisect_left(self.starts, start - _AROUND)
         return self.sums[bisect_right(self.starts, end + _AROUND)] - self.sums[first]
 
+    def best(self, start: int, end: int) -> float:
+        """The weight of the weightiest word around a place."""
+        first, last = bisect_left(self.starts, start - _AROUND), bisect_right(self.starts, end + _AROUND)
+        return max((self.best_at[at] for at in self.starts[first : min(last, first + _LOOKED_AT)]), default=0.0)
 
+
+_LOOKED_AT: Final = 64
 _JUDGED: Final = CONTEXTS | ABSOLUTE
 _AGES: Final = {"age": "minor", "age_setting": "setting", FAMILY: "family", "age_kin": "kin"}
 
@@ -116,8 +126,8 @@ def _contexts(classes: Mapping[str, list[Mention]]) -> tuple[dict[str, list[tupl
         if each.own:
             chance = depiction(strong.around(start, end), cue.around(start, end), educational.around(start, end))
         state = "depicted" if chance >= _DEPICTED else "doubtful" if chance >= _DOUBTFUL else REPORTED
-        if state == "depicted" and each.category == "romantic" and adult.around(start, end):
-            state = "grown"
+        if state == "depicted" and each.category == "romantic" and (grown := adult.best(start, end)):
+            state = "married" if grown >= _SPOUSE else "grown"
         if state == REPORTED or (state == "doubtful" and each.category in ABSOLUTE):
             told.add(each)
         places.setdefault(f"{each.category}:{state}", []).append((start, end))

@@ -50,6 +50,9 @@ __all__ = [
 
 _ABSOLUTE_SCORE: Final = 0.5
 _AGE_SCORE: Final = 0.4
+_UNWILLING: Final = frozenset({"non_consent:depicted", "sexual:depicted"})
+"""Words of unwillingness weigh too little by themselves; beside depicted sex they do not."""
+
 _LIFTED: Final = 0.2
 """Below this score for ``minor_sexual`` a guest classifier lifts what is held."""
 
@@ -151,6 +154,8 @@ def _score(found: ScanFindings, category: str) -> float:
 def _absolute(found: ScanFindings, tier: Tier, more: frozenset[str]) -> list[tuple[Decision, str, str]]:
     """The absolute rules: an absolute category by itself, and age-indicating content in an adult context."""
     hit = [name for name in sorted(ABSOLUTE | more) if _score(found, name) >= _ABSOLUTE_SCORE]
+    if "non_consent" not in hit and found.contexts.keys() >= _UNWILLING:
+        hit.append("non_consent")
     marks = [(Decision.BLOCK, name, f"absolute:{name}") for name in hit]
     marks += [
         (what, name, f"{what.value}:{name}")

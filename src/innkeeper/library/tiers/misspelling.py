@@ -1,29 +1,92 @@
-"""Misspelling: the slips of the hand that leave a word readable: a letter left out, doubled or changed places, another vowel."""
+"""Misspelling: words with a slip of the hand in them, and a text with such words put right.
+
+Slips are those that leave a word readable: a letter doubled, left out or changed places, in long words another vowel. Only words
+that weigh much are looked for, and no slip counts that is a word of its own: the data of a language lists those.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-__all__ = ["misspellings"]
+from innkeeper.library.tiers.languages import Language, languages
+from innkeeper.library.tiers.vocabulary import terms_of
+from innkeeper.prompt.once import once
+from innkeeper.text.confusables import View, fold_word, respelled
 
-_SHORTEST: Final = 5
-"""Shorter words are other words with one letter changed."""
+__all__ = ["misspellings", "put_right"]
+
+_DOUBLED: Final = 4
+_SWAPPED: Final = 5
+_LEFT_OUT: Final = 6
+_OTHER_VOWEL: Final = 7
+"""From so many letters on a word is looked for with each of these slips."""
 
 _VOWELS: Final = "aeiou"
+_WEIGHS: Final = 0.6
+_CATEGORIES: Final = frozenset({"age", "sexual", "minor_sexual"})
 
 
-def misspellings(word: str) -> set[str]:
-    """A folded word or phrase with one slip in it, without the word itself; nothing for a short one. The first letter stays."""
-    if len(word) < _SHORTEST or not word.isascii():
-        return set()
-    slips = set()
-    for at in range(1, len(word)):
-        before, letter, after = word[:at], word[at], word[at + 1 :]
-        if letter == " ":
-            continue
-        slips |= {before + after, before + letter * 2 + after}
-        if after[:1].strip():
-            slips.add(before + after[0] + letter + after[1:])
-        if letter in _VOWELS:
-            slips |= {before + vowel + after for vowel in _VOWELS}
-    return slips - {word}
+def misspellings(word: str) -> Iterator[str]:
+    """The slips of a folded word, in any order, the word itself not among them."""
+    if len(word) < _DOUBLED:
+        return
+    for at, letter in enumerate(word):
+        before, after = word[:at], word[at + 1 :]
+        yield before + letter * 2 + after
+        if at and after and len(word) >= _SWAPPED and after[0] != letter:
+            yield before + after[0] + letter + after[1:]
+        if at and len(word) >= _LEFT_OUT:
+            yield before + after
+        if letter in _VOWELS and at and len(word) >= _OTHER_VOWEL:
+            yield from (before + vowel + after for vowel in _VOWELS if vowel != letter)
+
+
+@once
+def _slips() -> dict[str, str]:
+    """The right word for each slip, of all languages. A word that is in the data itself is no slip."""
+    known: set[str] = set()
+    wanted: dict[str, None] = {}
+    for language in languages():
+        known.update(_words(language))
+        known.update(language.not_misspelt)
+        wanted.update(dict.fromkeys(_weighty(language)))
+    return {slip: word for word in wanted for slip in misspellings(word) if slip not in known}
+
+
+def _words(language: Language) -> Iterator[str]:
+    """Every single word of the data."""
+    kinds: Iterable[Iterable[str]] = (
+        language.numbers,
+        language.ordinals,
+        language.harmless,
+        language.kin,
+        language.measures,
+        language.objects,
+        language.durations,
+        (word for weights in language.words.values() for words in weights.values() for word in words),
+        (form for forms in language.forms.values() for form in forms),
+    )
+    for words in kinds:
+        for word in words:
+            yield from fold_word(word.replace("|", " ")).split()
+
+
+def _weighty(language: Language) -> Iterator[str]:
+    """The words that are looked for with slips: of age and sex, numbers, and what stands beside numbers."""
+    if language.unspaced:
+        return
+    for term, word in terms_of(language):
+        if term.category in _CATEGORIES and (term.weight >= _WEIGHS or word in language.misspelt):
+            yield from (part for part in fold_word(word).split() if len(part) >= _DOUBLED)
+    for words in (language.numbers[1:20], language.ordinals, language.misspelt):
+        for word in words:
+            yield from fold_word(word.replace("|", " ")).split()
+
+
+def put_right(view: View) -> View | None:
+    """A view with its misspelt words put right, or None where it has none."""
+    slips = _slips()
+    words = view.text.split(" ")
+    wrong = slips.keys() & set(words)
+    return respelled(view, words, {word: slips[word] for word in wrong}) if wrong else None

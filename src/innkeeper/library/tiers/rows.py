@@ -36,6 +36,7 @@ class Row(NamedTuple):
 _MINOR, _SETTING, _FAMILY = frozenset({"minor"}), frozenset({"setting"}), frozenset({"family"})
 _KIN: Final = frozenset({"kin"})
 _DEPICTED, _DOUBTFUL, _GROWN = frozenset({"depicted"}), frozenset({"doubtful"}), frozenset({"grown"})
+_MARRIED: Final = frozenset({"married"})
 
 ROWS: Final = (
     Row(_MINOR, "sexual", _DEPICTED, NEAR, Decision.BLOCK),
@@ -50,7 +51,7 @@ ROWS: Final = (
     Row(_MINOR, "romantic", _DEPICTED | _GROWN, NEAR, Decision.HOLD),
     Row(_SETTING, "romantic", _DEPICTED, BESIDE, Decision.BLOCK),
     Row(_MINOR | _KIN | _FAMILY | _SETTING, "sexual", _DEPICTED | _DOUBTFUL, _FAR, Decision.REVIEW),
-    Row(_MINOR | _KIN | _FAMILY, "romantic", _DEPICTED | _GROWN | _DOUBTFUL, _FAR, Decision.REVIEW),
+    Row(_MINOR | _KIN | _FAMILY, "romantic", _DEPICTED | _GROWN | _MARRIED | _DOUBTFUL, _FAR, Decision.REVIEW),
     Row(_SETTING, "romantic", _DEPICTED, _FAR, Decision.REVIEW),
 )
 """The table, gravest rows first for each pair."""

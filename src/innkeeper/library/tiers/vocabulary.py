@@ -13,7 +13,6 @@ from typing import Any, Final, NamedTuple
 from innkeeper.library.limits import ADULT_AGE
 from innkeeper.library.tiers.beginnings import UNSPACED, Beginnings
 from innkeeper.library.tiers.languages import Language, languages
-from innkeeper.library.tiers.misspelling import misspellings
 from innkeeper.prompt.once import once
 from innkeeper.text.confusables import View, fold_word
 from innkeeper.text.encodings import rot13
@@ -59,6 +58,8 @@ class Hits(NamedTuple):
     lefts: dict[int, list[Form]]
     """Cues that end before a number, by their end."""
     kin: list[tuple[int, int]]
+    objects: list[tuple[int, int]]
+    """Words for what has years and is no person."""
     blocked: set[int]
     """Where a number goes on to a larger one: ends of ``hundred``."""
     turned: set[str]
@@ -67,15 +68,12 @@ class Hits(NamedTuple):
     """Ends of words that make years a span of time, with their languages."""
 
 
-_TERM, _NUMBER, _CLOSED, _LEFT, _KIN, _BLOCKER, _DURATION, _HARMLESS, _TURNED = range(9)
+_TERM, _NUMBER, _CLOSED, _LEFT, _KIN, _BLOCKER, _DURATION, _HARMLESS, _TURNED, _OBJECT = range(10)
 _FEWEST_LOOSE: Final = 4
 """From so many letters on, a word counts where its borders cannot be seen."""
 
 _ABOUT: Final = 5
 """How far from adulthood a limit still says something of it, in years."""
-
-_SLIP: Final = 0.85
-"""A misspelt word weighs so much of what the right one weighs."""
 
 
 class Vocabulary:
@@ -103,7 +101,7 @@ class Vocabulary:
 
     def hits(self, view: View) -> Hits:
         """Everything that stands in a view."""
-        found = Hits([], [], [], {}, [], set(), set(), {})
+        found = Hits([], [], [], {}, [], [], set(), set(), {})
         keys, owners = self._keys, self._all
         harmless: list[tuple[int, int]] = []
         for index, start, end in self._machine.find_matches_as_indexes(f" {view.text} ", overlapping=True):
@@ -119,23 +117,19 @@ class Vocabulary:
         return found._replace(terms=_outermost(found.terms, harmless)) if found.terms else found
 
     def _add(self, language: Language) -> None:
-        slips = _Slips(language)
-        self._add_terms(language, slips)
+        self._add_terms(language)
         self._add_cues(language)
         forms = list(_forms(language))
         for form in forms:
             if form.left:
                 self._own(form.left, _LEFT, form)
             if form.right:
-                for right in slips.of(form.right):
-                    self.rights.add(self.fold(right), form, is_open=right.endswith("*"))
-        self._add_numbers(language, forms, slips)
+                self.rights.add(self.fold(form.right), form, is_open=form.right.endswith("*"))
+        self._add_numbers(language, forms)
 
-    def _add_terms(self, language: Language, slips: _Slips) -> None:
+    def _add_terms(self, language: Language) -> None:
         for term, word in terms_of(language):
             self._own(word, _TERM, term)
-            for slip in slips.of(fold_word(word))[1:]:
-                self._own(slip, _TERM, term._replace(weight=term.weight * _SLIP))
         if not (self.loose or self.merged):
             for word in _telling(language):
                 self._own(rot13(word), _TURNED, "rot13")
@@ -143,7 +137,7 @@ class Vocabulary:
 
     def _add_cues(self, language: Language) -> None:
         cues = ((language.harmless, _HARMLESS), (language.kin, _KIN), (language.blockers, _BLOCKER))
-        for words, role in (*cues, (language.durations, _DURATION)):
+        for words, role in (*cues, (language.durations, _DURATION), (language.objects, _OBJECT)):
             for word in words:
                 self._own(word, role, language.language)
         for words, kept in ((language.measures, self.measures), (language.objects, self.objects)):
@@ -151,15 +145,14 @@ class Vocabulary:
                 kept.add(self.fold(word), None, is_open=word.endswith("*"))
         self.connectors.update(map(self.fold, language.ranges))
 
-    def _add_numbers(self, language: Language, forms: list[Form], slips: _Slips) -> None:
+    def _add_numbers(self, language: Language, forms: list[Form]) -> None:
         for value, spellings in enumerate(language.numbers):
             for word in map(fold_word, spellings.split("|")):
                 number = Number(value, language.language)
                 if language.unspaced:
                     self._add_closed(number, word, forms)
                     continue
-                for text in slips.of(word):
-                    self._own(text, _NUMBER, number)
+                self._own(word, _NUMBER, number)
                 for glue in language.glued:
                     self._own(f"{word}{glue}", _CLOSED, ("years", number))
         for value, spellings in enumerate(language.ordinals, 1):
@@ -187,18 +180,6 @@ class Vocabulary:
             open_end = word.endswith("*")
             key = (f" {folded}" if open_end else f" {folded} ", 1, 0 if open_end else 1)
         self._owners.setdefault(key, {})[role, what] = None
-
-
-class _Slips:
-    """The misspellings that are looked for in a language."""
-
-    def __init__(self, language: Language) -> None:
-        self._not = frozenset(map(fold_word, language.not_misspelt))
-        self._spelt = frozenset(map(fold_word, language.misspelt))
-
-    def of(self, word: str) -> list[str]:
-        """A folded word and, where it is one of those, its misspellings."""
-        return [word, *sorted(misspellings(word) - self._not)] if word in self._spelt else [word]
 
 
 def _distinct(owners: Iterable[tuple[int, Any]]) -> list[tuple[int, Any]]:
@@ -229,6 +210,8 @@ def _keep(found: Hits, role: int, start: int, end: int, what: Any) -> None:
         found.lefts.setdefault(end, []).append(what)
     elif role == _KIN:
         found.kin.append((start, end))
+    elif role == _OBJECT:
+        found.objects.append((start, end))
     elif role == _TURNED:
         found.turned.add(what)
     elif role == _BLOCKER:
