@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.library.limits import ADULT_AGE
-from innkeeper.library.tiers.ages import Age, ages_in
+from innkeeper.library.tiers.age_grammar import Age, ages_in
 from innkeeper.text.confusables import views_of
 
 
