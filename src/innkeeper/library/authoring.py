@@ -44,7 +44,7 @@ class Authoring:
 
     def validate(self, version: TemplateVersion, label: str = PRODUCTION) -> tuple[TemplateProblem, ...]:
         """Everything that is wrong with a version, were it to hold a label; errors stop a publication."""
-        given = {**self._given(version, label), "holders": self.store.all_labelled()}
+        given = {**self._given(version, label), "holders": self.store.holders(version, label)}
         return (*problems_of(version, **given), *self._judged(version))
 
     # --------------------------------------------------------------------------------------------------------- changing
@@ -120,8 +120,8 @@ class Authoring:
 
     # ---------------------------------------------------------------------------------------------------------- helpers
 
-    def _names(self) -> list[str]:
-        return [entry.name for entry in self.store.list()]
+    def _names(self) -> tuple[str, ...]:
+        return self.store.names()
 
     def _changed(self) -> None:
         self._library.refresh()

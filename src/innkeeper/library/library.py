@@ -109,7 +109,7 @@ class Library:
         database = LibraryDatabase(
             database_opener(url, options), {"policy": options.get("policy"), "detector": options.get("detector")}, timer
         )
-        start: dict[str, Any] = {} if watch else {"start": _never}
+        start: dict[str, Any] = {} if watch else {"start": None}
         timing = options.get("timing") or Timing()
         sources = Sources(database, LibrarySnapshot(path, database), timing=timing, clock=timer, **start)
         library = cls(database, sources, path, options)
@@ -126,6 +126,7 @@ class Library:
             if self._follower is not None:
                 self._follower.stop()
             self.log.close()
+            self.sources.settle()
             self.database.close()
 
     def flush(self) -> bool:
@@ -502,10 +503,6 @@ class Library:
         from innkeeper.library.db.columns import moment_text
 
         return moment_text(self.outside.now().now)
-
-
-def _never(_work: Callable[[], None]) -> None:
-    """Nothing runs in the background."""
 
 
 def _refuse_above(version: TemplateVersion, tier: TierDecision) -> None:

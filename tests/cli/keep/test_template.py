@@ -277,3 +277,31 @@ def _impatient() -> dict[str, Any]:
     from innkeeper.library.db.engine import Database
 
     return {**Database.open.__func__.__kwdefaults__, "timeout": 0.1}  # type: ignore[attr-defined]
+
+
+def test_a_list_has_pages(hello: Run) -> None:
+    """A list is cut after so many, says so, and goes on after the last name; ``--search`` looks into texts."""
+    for name in ("ivy", "jay"):
+        assert hello("template", "create", name, "--use-case", "chat", "--text", f"About {name}.").code == 0
+    first = hello("template", "list", "--limit", "2", "--json").data
+    assert ([one["name"] for one in first["templates"]], first["next"]) == (["hello", "ivy"], "ivy")
+    assert "2 templates; there are more: --after ivy" in hello("template", "list", "--limit", "2").out
+    rest = hello("template", "list", "--limit", "2", "--after", "ivy", "--json").data
+    assert ([one["name"] for one in rest["templates"]], rest["next"]) == (["jay"], None)
+    assert len(hello("template", "list", "--limit", "0", "--json").data["templates"]) == 3
+    assert "1 template\n" in hello("template", "list", "--search", "ABOUT JAY").out
+
+
+@pytest.mark.parametrize("words", [("--use-case", "nothing"), ("--use-case", "chat", "--label", "canary")])
+@pytest.mark.parametrize("strict", [(), ("--strict",)])
+def test_what_was_tried_is_shown_where_nothing_answers(
+    hello: Run, words: tuple[str, ...], strict: tuple[str, ...]
+) -> None:
+    """A resolution that finds nothing fails as before, after it has shown every level; as JSON the error holds them."""
+    found = hello("template", "resolve", *words, *strict)
+    assert found.code == 2
+    for level in ("exact", "universal", "builtin", "unavailable"):
+        assert f"\n{level}" in found.out
+    error = hello("template", "resolve", *words, *strict, "--json")
+    assert error.code == 2
+    assert "unavailable" in error.out + error.err

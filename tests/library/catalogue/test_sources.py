@@ -223,6 +223,7 @@ def test_lost_database_after_memory() -> None:
     shelf, kept = Shelf(catalogue(OURS, revision=5)), Kept()
     bench = Bench(shelf, kept)
     bench.chain.current()
+    bench.run()
     shelf.kept = catalogue(revision=0)
     bench.chain.refresh()
     assert bench.ask().reasons == ("database_lost", "snapshot")
@@ -242,13 +243,16 @@ def test_snapshot_is_kept_by_revision() -> None:
     shelf, kept = Shelf(catalogue(OURS, revision=1)), Kept()
     bench = Bench(shelf, kept)
     bench.chain.refresh()
+    bench.run()
     first = kept.kept
     bench.chain.refresh()
+    bench.run()
     assert kept.kept is first
     assert first is not None
     assert first.revision == 1
     kept.refuses, shelf.kept = True, catalogue(OURS, revision=2)
     bench.chain.refresh()
+    bench.run()
     assert (bench.ask().revision, bench.chain.unkept is not None) == (2, True)
 
 
@@ -282,7 +286,9 @@ def test_all_sources_agree(rows: list[Labelled], request: ResolveRequest, models
 def test_snapshot_file_in_the_chain(tmp_path: Path) -> None:
     """What one process keeps in a file another starts from when the database is gone."""
     file = SnapshotFile(tmp_path / "snapshot.json")
-    Bench(Shelf(catalogue(OURS, revision=2)), file).chain.refresh()
+    bench = Bench(Shelf(catalogue(OURS, revision=2)), file)
+    bench.chain.refresh()
+    bench.run()
     answer = Bench(None, file).ask()
     assert (answer.template, answer.revision) == (OURS, 2)
 
@@ -304,3 +310,48 @@ def test_who_waited_for_the_first_fetch_does_not_repeat_it(monkeypatch: pytest.M
     monkeypatch.setattr(chain, "_turn", Turn())
     assert len(chain.current()) == 1
     assert shelf.loads == 1
+
+
+class Changing(Shelf):
+    """A database that reads less where something is at hand."""
+
+    updates = 0
+
+    def update(self, before: Catalogue) -> Catalogue:
+        self.updates += 1
+        if self.error is not None:
+            raise self.error
+        return self.kept
+
+
+def test_only_what_changed_is_read_anew() -> None:
+    """Once a catalogue is in memory a change reads less; after a failure, and once it is too old, all of it is read."""
+    shelf = Changing(catalogue(OURS, revision=1))
+    bench = Bench(shelf, Kept())
+    bench.chain.refresh()
+    bench.chain.refresh()
+    assert (shelf.loads, shelf.updates) == (1, 1)
+    shelf.error = DatabaseUnreachableError("away")
+    assert bench.chain.refresh().degraded
+    shelf.error = None
+    bench.chain.refresh()
+    assert (shelf.loads, shelf.updates) == (2, 2)
+    bench.now += 1_000
+    bench.ask()
+    bench.run()
+    assert (shelf.loads, shelf.updates) == (3, 2)
+
+
+def test_of_many_changes_the_last_is_kept() -> None:
+    """While one snapshot waits to be written, a newer one takes its place."""
+    shelf, kept = Shelf(catalogue(OURS, revision=1)), Kept()
+    bench = Bench(shelf, kept)
+    for revision in (1, 2, 3):
+        shelf.kept = catalogue(OURS, revision=revision)
+        bench.chain.refresh()
+    assert not bench.chain.settle(0.01)
+    assert len(bench.waiting) == 1
+    bench.run()
+    assert bench.chain.settle()
+    assert kept.kept is not None
+    assert kept.kept.revision == 3

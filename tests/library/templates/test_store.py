@@ -4,14 +4,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import pytest
 
 from innkeeper.library.catalogue.resolver import ResolveRequest
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.rows import AuditStore
 from innkeeper.library.errors import AlreadyExistsError, ConflictError, DatabaseCorruptError, FieldError, NotFoundError
+from innkeeper.library.templates import rows
 from innkeeper.library.templates.store import TemplateStore
-from innkeeper.library.templates.template import PARTIAL, PRODUCTION, STAGING
+from innkeeper.library.templates.template import PARTIAL, PRODUCTION, STAGING, Labelled
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, UsageError
 from tests.library.drafts import draft
@@ -261,3 +263,69 @@ def test_a_clock_that_was_set_back_changes_no_order(store: TemplateStore, db: Da
     assert [event.to_version for event in events] == [1, 2]
     assert events[0].at > events[1].at
     assert store.get(NAME, label=PRODUCTION).version == 2
+
+
+def test_pages(db: Database) -> None:
+    """Pages of a list follow one another without a gap, whatever is filtered, each no longer than asked for."""
+    store = TemplateStore(db)
+    names = [f"t{number:03}" for number in range(23)]
+    for number, name in enumerate(reversed(names)):
+        store.create(draft(name, f"Text {number}.", job_type=str(number), variables=()))
+        if number % 2:
+            store.move_label(name, PRODUCTION, 1)
+    assert list(store.names()) == names
+    for where in ({}, {"label": PRODUCTION}):
+        whole, paged, after = [one.name for one in store.list(**where)], list[str](), ""
+        while page := store.list(limit=5, after=after, **where):
+            assert len(page) <= 5
+            paged += [one.name for one in page]
+            after = paged[-1]
+        assert paged == whole
+    assert all(one.labels == {PRODUCTION: 1} for one in store.list(limit=3, label=PRODUCTION))
+
+
+@pytest.mark.parametrize(
+    ("search", "found"), [("LANTERN", ["a", "b", "c"]), ("100%", ["b"]), ("_", []), ("brass L", ["b"])]
+)
+def test_search(db: Database, search: str, found: list[str]) -> None:
+    """What is searched for is found in names, descriptions and texts, in whatever case; signs of SQL are plain signs."""
+    store = TemplateStore(db)
+    store.create(draft("a", "A lantern.", job_type="1", variables=()))
+    store.create(draft("b", "x", job_type="2", variables=(), description="A brass lantern, 100% of it"))
+    store.create(draft("c", "y", job_type="3", variables=(), description="lanterns"))
+    assert [one.name for one in store.list(search=search)] == found
+
+
+def test_only_what_is_new_is_read(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Versions that are known by name, number and content are not read again; others are, whatever their number."""
+    store = TemplateStore(db)
+    for name in ("a", "b", "c"):
+        store.publish(draft(name, job_type=name))
+    before = store.all_labelled()
+    assert store.labelled_after(before) == before
+    store.publish(draft("b", "Other {{subject}}.", job_type="b"))
+    read: list[str] = []
+    real = rows._version
+
+    def noted(row: Any) -> Any:
+        read.append(row["name"])
+        return real(row)
+
+    monkeypatch.setattr(rows, "_version", noted)
+    after = store.labelled_after(before)
+    assert read == ["b"]
+    assert {row.version.ref for row in after} == {("a", 1), ("b", 2), ("c", 1)}
+    read.clear()
+    changed = [Labelled(row.label, msgspec.structs.replace(row.version, content_sha256="0" * 64)) for row in after]
+    assert {row.version for row in store.labelled_after(changed)} == {row.version for row in after}
+    assert sorted(read) == ["a", "b", "c"]
+
+
+def test_who_is_in_the_way_is_found_by_the_index(db: Database) -> None:
+    """The holder of the same key under a label is found without a look at any other."""
+    store = TemplateStore(db)
+    store.publish(draft("a"))
+    other = store.create(draft("b"))
+    assert [row.version.name for row in store.holders(other, PRODUCTION)] == ["a"]
+    assert store.holders(other, "staging") == ()
+    assert store.holders(store.get("a"), PRODUCTION) == ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from innkeeper.library.library import Library
-    from innkeeper.library.prepare.request import PrepareRequest
+    from innkeeper.library.prepare.request import PrepareRequest, Resolved
     from innkeeper.library.templates.template import TemplateVersion
+    from innkeeper.prompt.errors import InnkeeperError
 
 __all__ = ["template"]
 
@@ -77,16 +79,21 @@ def key_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--job-type", help="Only those for this job type.")
 @click.option("--label", help="Only those that hold this label.")
 @click.option("--contains", help="Only those with this in their name.")
+@click.option("--search", help="Only those with this in their name, description or text.")
+@click.option("--limit", type=click.IntRange(min=0), default=100, show_default=True, help="How many; 0: all.")
+@click.option("--after", default="", metavar="NAME", help="Only those after this name: the next page.")
 @database_options
-def list_(url: str | None, *, as_json: bool, **where: str | None) -> None:
-    """List the templates with the version in production, else the latest."""
+def list_(url: str | None, *, limit: int, after: str, as_json: bool, **where: str | None) -> None:
+    """List the templates by name, with the version in production, else the latest."""
     from innkeeper.library.templates.store import TemplateStore
 
     with opened(url) as library:
-        templates = TemplateStore(library.db).list(**where)
+        found = TemplateStore(library.db).list(limit=limit + 1 if limit else None, after=after, **where)
+    templates = found[:limit] if limit else found
+    following = templates[-1].name if len(found) > len(templates) else None
     if as_json:
         rows = [{**_facts(one.shown), "description": one.description, "labels": one.labels} for one in templates]
-        print_json({"templates": rows})
+        print_json({"templates": rows, "next": following})
         return
     print_table(
         ("name", "version", "latest", "key", "labels"),
@@ -101,7 +108,8 @@ def list_(url: str | None, *, as_json: bool, **where: str | None) -> None:
             for one in templates
         ],
     )
-    click.echo(f"{len(templates):,} template{'' if len(templates) == 1 else 's'}")
+    more = "" if following is None else f"; there are more: --after {shlex.quote(following)}"
+    click.echo(f"{len(templates):,} template{'' if len(templates) == 1 else 's'}{more}")
 
 
 @template.command()
@@ -276,14 +284,33 @@ def _of_file(library: Library, path: Path) -> TemplateVersion:
 def resolve(url: str | None, *, strict: bool, age_record: Path | None, as_json: bool, **given: Any) -> None:
     """Show which template answers a request, and every level that was tried."""
     with opened(url) as library:
-        answer = library.resolve(_request(library, age_record, given), strict=strict)
-        answer.resolution.require()
-    if as_json:
+        request = _request(library, age_record, given)
+        answer = library.resolve(request, strict=False)
+        refused = _refusal(library, request, answer, strict=strict)
+    if as_json and refused is None:
         print_json(answer.to_dict())
-        return
+    elif not as_json:  # what was tried is shown above all where it led to nothing; the error as JSON holds it, too
+        _print_resolution(answer)
+    if refused is not None:
+        raise refused
+
+
+def _refusal(library: Library, request: PrepareRequest, answer: Resolved, *, strict: bool) -> InnkeeperError | None:
+    from innkeeper.prompt.errors import InnkeeperError
+
+    try:
+        if strict:
+            library.resolve(request, strict=True)
+        answer.resolution.require()
+    except InnkeeperError as error:
+        return error
+    return None
+
+
+def _print_resolution(answer: Resolved) -> None:
     resolution = answer.resolution
     name = (
-        "none: the text stays as it is"
+        ("none: the text stays as it is" if resolution.level.value == "passthrough" else "none")
         if resolution.template is None
         else f"{resolution.template.name} version {resolution.template.version}"
     )

@@ -53,20 +53,25 @@ class DatabaseSource:
     def load(self) -> Catalogue:
         """Everything, of one revision. Raises `DatabaseError`."""
         with self.db.snapshot():
-            return self._load(self.db.revision())
+            return self._load(self.db.revision(), self._templates.all_labelled)
+
+    def update(self, before: Catalogue) -> Catalogue:
+        """As `load`, with what ``before`` holds taken from there where it is still the same. Raises `DatabaseError`."""
+        with self.db.snapshot():
+            return self._load(self.db.revision(), lambda: self._templates.labelled_after(before.labelled))
 
     def point(self, request: ResolveRequest) -> Catalogue:
         """The rows that can answer one request, and what they take in, of one revision. Raises `DatabaseError`."""
         with self.db.snapshot():
             return self._point(request, self.db.revision())
 
-    def _load(self, revision: int) -> Catalogue:
+    def _load(self, revision: int, rows: Callable[[], Iterable[Labelled]]) -> Catalogue:
         tables = {
             "negatives": self._negatives.list(is_active=True),
             "models": self._models.list(is_active=True),
             "providers": self._providers.list(is_active=True),
         }
-        return self._built(self._templates.all_labelled(), tables, revision)
+        return self._built(rows(), tables, revision)
 
     def _point(self, request: ResolveRequest, revision: int) -> Catalogue:
         models = self._families((request.target_model, request.enhancer_model))

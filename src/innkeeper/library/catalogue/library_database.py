@@ -90,7 +90,16 @@ class LibraryDatabase:
         """Everything that the rules allow. Raises `DatabaseError`."""
         from innkeeper.library.catalogue.database_source import DatabaseSource
 
-        found = DatabaseSource(self.db, ceiling=self.read_rules().policy.ceiling).load()
+        return self._read(DatabaseSource(self.db, ceiling=self.read_rules().policy.ceiling).load())
+
+    def update(self, before: Catalogue) -> Catalogue:
+        """As `load`, reading only what changed since ``before``, as long as the rules allow the same. Raises `DatabaseError`."""
+        from innkeeper.library.catalogue.database_source import DatabaseSource
+
+        source = DatabaseSource(self.db, ceiling=self.read_rules().policy.ceiling)
+        return self._read(source.update(before) if before.ceiling is source.ceiling else source.load())
+
+    def _read(self, found: Catalogue) -> Catalogue:
         self.loaded_at = self._clock()
         return found
 

@@ -328,7 +328,11 @@ def _no_passing(request: ResolveRequest) -> str:
 def _not_found(resolution: Resolution) -> TemplateNotFoundError:
     request = resolution.request
     what = f"{request.use_case} ({request.content_mode.value})"
-    facts: dict[str, Any] = {"level": resolution.level.value, "reasons": list(resolution.reasons)}
+    facts: dict[str, Any] = {
+        "level": resolution.level.value,
+        "reasons": list(resolution.reasons),
+        "trace": [msgspec.to_builtins(step) for step in resolution.trace],
+    }
     if request.label != PRODUCTION:
         hint = "publish a template under this label, or ask for another"
         return TemplateNotFoundError(f"no template for {what} holds the label {request.label!r}", hint=hint, **facts)

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, runtime_checkable
 
 import msgspec
 
@@ -33,6 +33,15 @@ class CatalogueSource(Protocol):
 
     def point(self, request: ResolveRequest) -> Catalogue:
         """At least the rows that can answer one request, of one revision."""
+        ...
+
+
+@runtime_checkable
+class UpdatedSource(CatalogueSource, Protocol):
+    """A source that reads less where an earlier catalogue is at hand."""
+
+    def update(self, before: Catalogue) -> Catalogue:
+        """As `load`, with what has not changed taken from ``before``."""
         ...
 
 
@@ -80,6 +89,9 @@ def _in_thread(work: Callable[[], None]) -> None:
     threading.Thread(target=work, name="innkeeper-catalogue", daemon=True).start()
 
 
+_SETTLING: Final = 10.0
+"""Seconds that closing waits for the snapshot to be kept."""
+
 _NO_DATABASE: Final = "no_database"
 _LOST: Final = "database_lost"
 _EMPTY: Final = "database_empty"
@@ -104,7 +116,7 @@ class Sources:
         builtins: what comes with Innkeeper; the packaged templates where left out.
         timing: when to fetch again.
         clock: seconds that only go forward.
-        start: runs a function in the background.
+        start: runs a function in the background; None where nothing runs there.
     """
 
     def __init__(
@@ -115,7 +127,7 @@ class Sources:
         builtins: Catalogue | None = None,
         timing: Timing = Timing(),  # noqa: B008 - frozen
         clock: Callable[[], float] = time.monotonic,
-        start: Callable[[Callable[[], None]], None] = _in_thread,
+        start: Callable[[Callable[[], None]], None] | None = _in_thread,
     ) -> None:
         self.tally = Tally()
         self.unkept: InnkeeperError | None = None
@@ -133,6 +145,9 @@ class Sources:
         self._due = 0.0  # when the catalogue is to be fetched again
         self._failures = 0
         self._fetching = False
+        self._to_keep: Catalogue | None = None
+        self._keeping = False
+        self._kept_all = threading.Condition(self._lock)
 
     # -------------------------------------------------------------------------------------------------------- answering
 
@@ -176,15 +191,23 @@ class Sources:
             self._due, self._failures = 0.0, 0
             self._invalidated += 1
 
-    def refresh(self) -> Catalogue:
-        """Fetch now, and wait for it. Returns the catalogue that counts from now on."""
-        with self._turn:
-            return self._refresh()
+    def refresh(self, *, whole: bool = False) -> Catalogue:
+        """Fetch what changed, or the ``whole``, now, and wait for it. Returns the catalogue that counts from now on.
 
-    def _refresh(self) -> Catalogue:
+        The snapshot is kept afterwards, in the background where there is one.
+        """
+        with self._turn:
+            return self._refresh(whole=whole)
+
+    def settle(self, seconds: float = _SETTLING) -> bool:
+        """Wait until the snapshot is kept. Tells whether it is."""
+        with self._lock:
+            return self._kept_all.wait_for(lambda: not self._keeping, seconds)
+
+    def _refresh(self, *, whole: bool = True) -> Catalogue:
         before = self._invalidated
         try:
-            fresh, failed = self._fetch(), False
+            fresh, failed = self._fetch(whole=whole), False
         except InnkeeperError as error:
             fresh, failed = self._stand_in(_failed(error)), True
         self._settle(fresh, failed=failed)
@@ -201,11 +224,12 @@ class Sources:
             if self._fetching or self._clock() < self._due:
                 return
             self._fetching = True
-        self._start(self._fetch_in_background)
+        if self._start is not None:
+            self._start(self._fetch_in_background)
 
     def _fetch_in_background(self) -> None:
         try:
-            self.refresh()
+            self.refresh(whole=True)  # what is damaged is found by reading it
         finally:
             with self._lock:
                 self._fetching = False
@@ -213,23 +237,30 @@ class Sources:
     def _may_try(self) -> bool:
         return self._failures == 0 or self._clock() >= self._due
 
-    def _fetch(self) -> Catalogue:
+    def _fetch(self, *, whole: bool) -> Catalogue:
         """The catalogue of the database, or what stands in for an empty one. Raises what the database raises."""
         if self._database is None:
             return self._stand_in(_NO_DATABASE)
-        fresh = self._database.load()
+        memory, database = self._memory, self._database
+        well = memory is not None and memory.source is AnswerSource.MEMORY and not memory.degraded
+        if memory is not None and well and not whole and isinstance(database, UpdatedSource):
+            fresh = database.update(memory)
+        else:
+            fresh = database.load()
         if not fresh.labelled:
             kept = self._kept()
             lost = kept is not None and kept.revision > fresh.revision
             return self._stand_in(_LOST) if lost else _replaced(fresh, degraded=(_EMPTY,))
-        self._keep(fresh)
         return _replaced(fresh, source=AnswerSource.MEMORY)
 
     def _settle(self, fresh: Catalogue, *, failed: bool) -> None:
         with self._lock:
+            before = self._memory
             self._failures = self._failures + 1 if failed else 0
             self._due = self._clock() + (self._wait() if failed else self._timing.fresh)
             self._memory = fresh
+        if fresh.source is AnswerSource.MEMORY and not fresh.degraded and not (before and before == fresh):
+            self._keep_soon(fresh)
 
     def _wait(self) -> float:
         doubled: float = 2.0 ** min(self._failures - 1, 30)
@@ -257,13 +288,30 @@ class Sources:
             return None
         return _replaced(kept, source=AnswerSource.SNAPSHOT) if kept.labelled else None
 
-    def _keep(self, fresh: Catalogue) -> None:
-        """Keep a new revision as the snapshot; that it cannot be kept stops nothing."""
-        memory = self._memory
-        if self._snapshot is None or (memory is not None and memory.revision == fresh.revision and not memory.degraded):
+    def _keep_soon(self, fresh: Catalogue) -> None:
+        """Keep a catalogue as the snapshot: after those who wait for it have it, and not every one of many."""
+        if self._snapshot is None:
             return
-        self.unkept = None
-        try:
-            self._snapshot.store(fresh)
-        except InnkeeperError as error:
-            self.unkept = error
+        with self._lock:
+            self._to_keep, busy, self._keeping = fresh, self._keeping, True
+        if busy:
+            return
+        if self._start is None:
+            self._keep_all()
+        else:
+            self._start(self._keep_all)
+
+    def _keep_all(self) -> None:
+        """Keep the newest catalogue until there is no newer one; that it cannot be kept stops nothing."""
+        while True:
+            with self._lock:
+                fresh, self._to_keep = self._to_keep, None
+                if fresh is None or self._snapshot is None:
+                    self._keeping = False
+                    self._kept_all.notify_all()
+                    return
+            try:
+                self._snapshot.store(_replaced(fresh, source=AnswerSource.DATABASE))
+                self.unkept = None
+            except InnkeeperError as error:
+                self.unkept = error

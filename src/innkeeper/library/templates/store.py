@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, insert, or_, select, text, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from innkeeper.library.db.engine import Database
@@ -208,22 +208,47 @@ class TemplateStore:
             rows = connection.execute(query.order_by(template_versions.c.version)).mappings()
             return tuple(map(version_of, rows))
 
-    def list(self, **where: str | None) -> tuple[TemplateEntry, ...]:
+    def list(self, *, limit: int | None = None, after: str = "", **where: str | None) -> tuple[TemplateEntry, ...]:
         """The templates by name.
 
         Args:
+            limit: how many at most.
+            after: the name of the last one of the page before.
             **where: what their shown version must have: ``use_case``, ``content_mode``, ``target_model``, ``job_type``,
-                ``enhancer_model``, ``provider``; ``label``, one that they hold; ``contains``, a part of their name.
+                ``enhancer_model``, ``provider``; ``label``, one that they hold; ``contains``, a part of their name; ``search``,
+                a part of their name, description or text, in whatever case.
         """
+        more = (templates.c.description, templates.c.latest_version)
+        query = select_versions(*more).where(_shown(), templates.c.name > after, *_conditions(where))
         with self.db.reading() as connection:
-            labels: dict[str, dict[str, int]] = {}
-            for held in connection.execute(select(template_labels).order_by(template_labels.c.label)):
-                labels.setdefault(held.template_id, {})[held.label] = held.version
-            more = (templates.c.description, templates.c.latest_version)
-            rows = connection.execute(select_versions(*more).where(_shown(), *_conditions(where))).mappings().all()
-        entries = (_entry(row, labels.get(row["template_id"], {})) for row in rows)
-        label = where.get("label")
-        return tuple(sorted((one for one in entries if not label or label in one.labels), key=lambda one: one.name))
+            rows = connection.execute(query.order_by(templates.c.name).limit(limit)).mappings().all()
+            labels = self._labels_of(connection, None if limit is None else [row["template_id"] for row in rows])
+            entries = [_entry(row, labels.get(row["template_id"], {})) for row in rows]
+        return tuple(sorted(entries, key=lambda one: one.name) if limit is None else entries)
+
+    def names(self) -> tuple[str, ...]:
+        """The names of all templates, in order."""
+        with self.db.reading() as connection:
+            return tuple(connection.execute(select(templates.c.name).order_by(templates.c.name)).scalars())
+
+    def holders(self, version: TemplateVersion, label: str) -> tuple[Labelled, ...]:
+        """The versions of other templates that hold a label with the key of this one: one at most, but for partials."""
+        values = label_values(version, label, who="", at="")
+        same = [template_labels.c[name] == values[name] for name in ANSWER]
+        query = live_labels(template_labels.c.template_id != version.template_id, *same)
+        with self.db.reading() as connection:
+            return tuple(map(_labelled_of, connection.execute(query).mappings()))
+
+    def _labels_of(self, connection: Connection, ids: Sequence[str] | None) -> dict[str, dict[str, int]]:
+        """The labels of templates and the versions that hold them; of all, where none are named."""
+        query = select(template_labels.c.template_id, template_labels.c.label, template_labels.c.version)
+        found: dict[str, dict[str, int]] = {}
+        batches = [None] if ids is None else [ids[start : start + _BATCH] for start in range(0, len(ids), _BATCH)]
+        for few in batches:
+            here = query if few is None else query.where(template_labels.c.template_id.in_(few))
+            for template_id, label, version in connection.execute(here.order_by(template_labels.c.label)):
+                found.setdefault(template_id, {})[label] = version
+        return found
 
     def history(self, name: str) -> tuple[LabelEvent, ...]:
         """All moves of a template's labels in the order in which they happened. Raises `NotFoundError`."""
@@ -244,6 +269,28 @@ class TemplateStore:
         """Every version that holds a label, once for each label."""
         with self.db.reading() as connection:
             return tuple(map(_labelled_of, connection.execute(live_labels()).mappings()))
+
+    def labelled_after(self, known: Iterable[Labelled]) -> tuple[Labelled, ...]:
+        """As `all_labelled`, but of versions that are known already no more than a line is read: they never change.
+
+        A version counts as known by its content's hash, too, since a restored backup may hold another under the same number.
+        """
+        kept = {_head(row.version): row.version for row in known}
+        rows: list[Labelled] = []
+        missing: list[tuple[str, str]] = []
+        with self.db.reading() as connection:
+            for name, label, template_id, version, digest in connection.execute(_HEADS):
+                found = kept.get((name, template_id, version, digest))
+                if found is None:
+                    missing.append((template_id, label))
+                else:
+                    rows.append(Labelled(label, found))
+            for start in range(0, len(missing), _BATCH):
+                here = tuple_(template_labels.c.template_id, template_labels.c.label).in_(
+                    missing[start : start + _BATCH]
+                )
+                rows += map(_labelled_of, connection.execute(live_labels(here)).mappings())
+        return tuple(rows)
 
     def rows_for(self, request: ResolveRequest, *, families: Iterable[str | None] = ()) -> tuple[Labelled, ...]:
         """The few labelled versions that can answer one request, by one look into an index.
@@ -315,6 +362,18 @@ class TemplateStore:
         state = [None if number is None else {"label": label, "version": number} for number in (before, after)]
         record(connection, at, who, "label.move", ("template", version.name), (state[0], state[1]), {"why": why})
         return LabelEvent(version.name, label, before, after, who, why, at)
+
+
+_HEADS: Final = text(
+    "SELECT t.name, l.label, l.template_id, l.version, v.content_sha256 FROM template_labels l "
+    "JOIN template_versions v ON v.template_id = l.template_id AND v.version = l.version "
+    "JOIN templates t ON t.id = l.template_id"
+)
+"""What tells a labelled version from another."""
+
+
+def _head(version: TemplateVersion) -> tuple[str, str, int, str]:
+    return version.name, version.template_id, version.version, version.content_sha256
 
 
 ANSWER: Final = ("label", "use_case", "target_model", "enhancer_model", "job_type", "content_mode", "partial_name")
@@ -392,14 +451,21 @@ _FILTERS: Final = frozenset({"use_case", "content_mode", "target_model", "job_ty
 
 
 def _conditions(where: dict[str, str | None]) -> list[Any]:
-    unknown = where.keys() - _FILTERS - {"label", "contains"}
+    unknown = where.keys() - _FILTERS - {"label", "contains", "search"}
     if unknown:
         raise UsageError(f"templates are not listed by {min(unknown)!r}", hint=f"by: {', '.join(sorted(_FILTERS))}")
     found = [
         template_versions.c[name] == value for name, value in where.items() if name in _FILTERS and value is not None
     ]
-    contains = where.get("contains")
-    return [*found, templates.c.name.contains(contains, autoescape=True)] if contains else found
+    if label := where.get("label"):
+        holds = (template_labels.c.template_id == templates.c.id) & (template_labels.c.label == label)
+        found.append(select(template_labels.c.label).where(holds).exists())
+    if contains := where.get("contains"):
+        found.append(templates.c.name.contains(contains, autoescape=True))
+    if search := where.get("search"):
+        texts = (templates.c.name, templates.c.description, template_versions.c.system_prompt)
+        found.append(or_(*(text.icontains(search, autoescape=True) for text in texts)))
+    return found
 
 
 def _named(names: list[str]) -> Any:
