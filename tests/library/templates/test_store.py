@@ -181,7 +181,7 @@ def test_list_filters(store: TemplateStore) -> None:
     store.create(draft("a_100%", target_model="wan", job_type="video"))
     store.create(draft("c", use_case="chat", provider="local"))
 
-    def names(**where: str) -> list[str]:
+    def names(**where: Any) -> list[str]:
         return [entry.name for entry in store.list(**where)]
 
     assert names() == ["a_100%", "b", "c"]
@@ -274,7 +274,8 @@ def test_pages(db: Database) -> None:
         if number % 2:
             store.move_label(name, PRODUCTION, 1)
     assert list(store.names()) == names
-    for where in ({}, {"label": PRODUCTION}):
+    filters: tuple[dict[str, Any], ...] = ({}, {"label": PRODUCTION})
+    for where in filters:
         whole, paged, after = [one.name for one in store.list(**where)], list[str](), ""
         while page := store.list(limit=5, after=after, **where):
             assert len(page) <= 5

@@ -16,6 +16,7 @@ import msgspec
 from innkeeper.library.db import schema
 from innkeeper.library.db.columns import moment_text
 from innkeeper.library.db.connection import Target, find_target, make_engine, translated
+from innkeeper.library.db.turns import Turns
 from innkeeper.library.errors import (
     DatabaseCorruptError,
     DatabaseLockedError,
@@ -53,6 +54,7 @@ class Database:
         self.read_only = read_only
         self._timeout = timeout
         self._turn = threading.Lock()
+        self._turns = None if target.path is None or read_only else Turns(target.path)
         self._local = threading.local()
 
     @classmethod
@@ -184,6 +186,8 @@ class Database:
     def close(self) -> None:
         """Give all connections back."""
         self.engine.dispose()
+        if self._turns is not None:
+            self._turns.close()
 
     def __enter__(self) -> Self:
         return self
@@ -246,14 +250,15 @@ class Database:
 
     @contextmanager
     def _my_turn(self) -> Iterator[None]:
-        """Threads queue up here rather than at the file, where nobody keeps the order."""
-        if self.dialect != "sqlite":
+        """Threads queue up here, and processes at `Turns`, rather than at the file, where nobody keeps the order."""
+        if self._turns is None:
             yield
             return
         if not self._turn.acquire(timeout=self._timeout):
             raise DatabaseLockedError("another thread is writing", where=Where(asset=self.place))
         try:
-            yield
+            with self._turns.turn(self._timeout / 2):  # SQLite's own lock is waited for behind it
+                yield
         finally:
             self._turn.release()
 
