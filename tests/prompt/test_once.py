@@ -114,3 +114,15 @@ def test_nobody_else_reads_into_types() -> None:
             if name in READERS and not untyped and path.name != "once.py":
                 others.append(f"{path.relative_to(ROOT)}:{call.lineno}: {name}")
     assert others == []
+
+
+def test_what_takes_no_arguments_is_made_once() -> None:
+    """`functools.cache` lets two threads make the same thing: a table, a registry, a packaged list is for `once`."""
+    others = []
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        functions = (node for node in ast.walk(ast.parse(path.read_bytes())) if isinstance(node, ast.FunctionDef))
+        for function in functions:
+            cached = any("cache" in ast.unparse(name).partition("(")[0] for name in function.decorator_list)
+            if cached and not ast.unparse(function.args):
+                others.append(f"{path.relative_to(ROOT)}:{function.lineno}: {function.name}")
+    assert others == []

@@ -19,6 +19,7 @@ from innkeeper.content.character import Character
 from innkeeper.content.files.loading import load_character
 from innkeeper.content.files.png import SIGNATURE
 from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UsageError, Where
+from innkeeper.prompt.once import decode
 from innkeeper.prompt.text import shorten
 from innkeeper.taverns.silly.install.files import UserFolder, list_of, text_of
 
@@ -196,16 +197,13 @@ class _Card(_Named):
     data: _Named | None = None
 
 
-_DECODER: Final = msgspec.json.Decoder(_Card)
-
-
 def card_names(path: Path) -> tuple[str, ...]:
     """The names in the cards of a picture; none where that takes the cards' own reader."""
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
             return ()
         with path.open("rb", buffering=_BUFFER) as file:
-            cards = [_DECODER.decode(binascii.a2b_base64(text, strict_mode=True)) for text in _texts(file)]
+            cards = [decode(binascii.a2b_base64(text, strict_mode=True), _Card) for text in _texts(file)]
     except (OSError, ValueError, RecursionError):
         return ()
     names = [name for card in cards for name in (card.data.name if card.data else None, card.name) if name is not None]
