@@ -14,6 +14,7 @@ from typing import Final
 
 import msgspec
 
+from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.memo import Memo
 
 __all__ = ["Bm25"]
@@ -40,8 +41,12 @@ class Bm25(msgspec.Struct, frozen=True):
     def search(self, texts: Sequence[str], query: str) -> list[tuple[int, float]]:
         """The texts that share a word with the query, by their places, each with its score; the nearest first."""
         wanted = set(_words(query))
-        counts = [Counter(word for word in _words(text) if word in wanted) for text in texts]
-        lengths = [len(_words(text)) for text in texts]
+        charge("search", sum(map(len, texts)))
+        counts, lengths = [], []
+        for text in texts:
+            words = _words(text)
+            counts.append(Counter(word for word in words if word in wanted))
+            lengths.append(len(words))
         mean = sum(lengths) / len(texts) if any(lengths) else 1.0
         spread = Counter(word for count in counts for word in count)
         weights = {word: math.log1p((len(texts) - n + 0.5) / (n + 0.5)) for word, n in spread.items()}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
+from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.errors import InnkeeperError, UnavailableError
 from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.once import once
@@ -34,6 +35,9 @@ __all__ = ["SHARED_MEMO", "Choice", "Counter", "Preloaded", "TextKey", "default_
 
 TextKey = tuple[str, str | bytes]
 """A tokenizer's name and a text, or the text's digest."""
+
+_STEPS_A_CHARACTER: Final = 2
+_STEPS_A_TOKENIZED_CHARACTER: Final = 10
 
 DIGEST_ABOVE: Final = 1024
 """Texts of more characters are remembered by a digest, not by themselves."""
@@ -97,7 +101,8 @@ class Preloaded(msgspec.Struct, frozen=True):
 
 
 class Counter:
-    """Counts tokens. `count`, `count_many`, `tokenize` and `describe` never raise, whatever the text or the model id.
+    """Counts tokens. `count`, `count_many`, `tokenize` and `describe` never raise, whatever the text or the model id; but that
+    a build has spent its allowance (`AllowanceError`), to which texts are charged that the memo does not know.
 
     The user's ``registry`` is asked first, then the table of models; models that neither knows are estimated; no model
     means ``default``. Where a tokenizer is not available or fails, the next way of its family is taken, then ``default``,
@@ -159,12 +164,14 @@ class Counter:
         return [known[key] or 0 for key in keys]
 
     def _count_missing(self, engine: Engine, missing: Mapping[TextKey, str]) -> dict[TextKey, int]:
+        charge("tokens", _STEPS_A_CHARACTER * sum(map(len, missing.values())))
         counts = _attempt(partial(engine.count_many, list(missing.values())))
         if counts is None or len(counts) != len(missing):  # one bad text must not spoil the batch
             return {key: self._count_one(engine, key, text) for key, text in missing.items()}
         return {key: self.memo.put(key, count, key_bytes(key)) for key, count in zip(missing, counts, strict=True)}
 
     def _count_one(self, engine: Engine, key: TextKey, text: str) -> int:
+        charge("tokens", _STEPS_A_CHARACTER * len(text))
         count = _attempt(partial(engine.count, text))
         return self._rescue(text) if count is None else self.memo.put(key, count, key_bytes(key))
 
@@ -182,6 +189,7 @@ class Counter:
     def tokenize(self, text: str, model: str | None = None) -> Tokenization:
         """The text taken apart, as far as the model's tokenizer can; ``details`` as `describe`."""
         text = _text(text)
+        charge("tokens", _STEPS_A_TOKENIZED_CHARACTER * len(text))
         choice = self.choose(model)
         found = _attempt(partial(choice.engine.tokenize, text))
         if found is None:
