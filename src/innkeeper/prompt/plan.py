@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.block import Block, InsertionPoint, Origin, OriginAsset, join_pieces, strip_pieces
 from innkeeper.prompt.data import EMPTY, FrozenDict, plain_data, to_json
 from innkeeper.prompt.dialect import Dialects, Payload, Tool
@@ -30,6 +31,8 @@ FINGERPRINT_VERSION: Final = "innkeeper-plan-1"
 
 
 _ID: Final = attrgetter("id")
+
+_STEPS_A_MESSAGE: Final = 60
 
 
 class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -152,6 +155,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
                 it is larger than the window. So for all that renders: `to_messages`, `to_request`, `fingerprint`.
         """
         messages = tuple([block.message() for block in self.sent_blocks(squash=squash_system_messages)])
+        charge("dialects", _STEPS_A_MESSAGE * len(messages))
         name = dialect or self.dialect or "openai"
         own = self.dialect_options.get(name, EMPTY)
         payload = self._registry(dialects)[name].messages(messages, {**own, **options})
@@ -170,7 +174,9 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         own = self.dialect_options.get(name, EMPTY)
         merged = {**own, **self.options, **({"stop": list(self.stop)} if self.stop else {}), **options}
         shape = self._registry(dialects)[name]
-        payload = shape.request(self.messages, model=self.model, options=merged, tools=self.tools)
+        messages = self.messages
+        charge("dialects", _STEPS_A_MESSAGE * len(messages))
+        payload = shape.request(messages, model=self.model, options=merged, tools=self.tools)
         return self._checked(payload, name, options)
 
     def _checked(self, payload: Payload, dialect: str, options: Mapping[str, Any]) -> Payload:

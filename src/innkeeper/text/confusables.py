@@ -17,6 +17,7 @@ from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import Final
 
+from innkeeper.prompt.allowance import charge
 from innkeeper.text.encodings import decoded, rot13
 
 __all__ = ["View", "fold_word", "respelled", "turned_views", "views_of"]
@@ -164,6 +165,8 @@ _SAME: Final = _Places()
 _NESTED: Final = 3
 """How often what was decoded is decoded again."""
 
+_STEPS_A_CHARACTER: Final = 2
+
 
 def views_of(text: str) -> Iterator[View]:
     """Every form in which a text is compared, the plain one first. Places a view gives are places of ``text``."""
@@ -187,6 +190,7 @@ def turned_views(text: str, *, back: bool = False) -> Iterator[View]:
 
 def _views(text: str, before: _Places) -> Iterator[View]:
     folded, places = (text.lower(), before) if _is_plain(text) else _fold(text, before)
+    charge("views", 1 + _STEPS_A_CHARACTER * len(folded))
     plain = _words(folded, places)
     yield from _forms(folded, places, plain)
     if merged := _has_signs(folded):

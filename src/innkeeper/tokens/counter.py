@@ -101,8 +101,9 @@ class Preloaded(msgspec.Struct, frozen=True):
 
 
 class Counter:
-    """Counts tokens. `count`, `count_many`, `tokenize` and `describe` never raise, whatever the text or the model id; but that
-    a build has spent its allowance (`AllowanceError`), to which texts are charged that the memo does not know.
+    """Counts tokens. `count`, `count_many`, `tokenize` and `describe` never raise, whatever the text or the model id.
+
+    But where a build has spent its allowance (`AllowanceError`): texts are charged to it that the memo does not know.
 
     The user's ``registry`` is asked first, then the table of models; models that neither knows are estimated; no model
     means ``default``. Where a tokenizer is not available or fails, the next way of its family is taken, then ``default``,

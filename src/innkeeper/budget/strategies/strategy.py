@@ -14,6 +14,7 @@ import msgspec
 
 from innkeeper.budget.report import EvictionReason
 from innkeeper.prompt import Block, BudgetGroup
+from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.data import Registry
 from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.once import convert
@@ -47,6 +48,8 @@ _PASSES: Final[Mapping[str, str]] = {group: group for group in (SYSTEM, EXAMPLES
 
 HEAD: Final = "eviction_head"
 """The metadata key of a block that introduces the other blocks of its pass and does not go before them."""
+
+_STEPS_A_BLOCK: Final = 20
 
 _RANK: Final[Mapping[str, int]] = {EXAMPLES: 0, LORE: 1, HISTORY: 2, SYSTEM: 3}
 
@@ -88,6 +91,7 @@ def units_of(blocks: Sequence[Block], tokens: Sequence[int], protected: Collecti
     System blocks, those with ``removable=False`` and the indices ``protected`` may not be evicted; one of them protects
     its whole unit.
     """
+    charge("trimming", _STEPS_A_BLOCK * len(blocks))
     parent = _links(blocks)
     if not parent:
         return [_single(blocks, index, tokens[index], protected) for index in range(len(blocks))]
@@ -158,8 +162,12 @@ def _link(parent: dict[int, int], first: int, second: int) -> None:
 
 
 def _root(parent: dict[int, int], index: int) -> int:
+    """The first of all it is linked to. Links on the way are shortened, so that long chains cost no more than short ones."""
     while index in parent:
-        index = parent[index]
+        above = parent[index]
+        if above in parent:
+            parent[index] = parent[above]
+        index = above
     return index
 
 
