@@ -190,6 +190,8 @@ def explain_block(console: Console, plan: Plan, number: int) -> None:
         style="bold",
         markup=False,
     )
+    if scripts := block.metadata.get("scripts"):
+        _lines(console, [printable(f"  rewritten by the regex scripts {', '.join(scripts)}")])
     for piece in block.ranges():
         words = " ".join(piece.text.split())
         _lines(console, [printable(f"  {piece.origin}: {words[:EXCERPT]}{'…' if len(words) > EXCERPT else ''}")])

@@ -39,6 +39,20 @@ def test_lines_are_rewritten() -> None:
     assert plan.request.history[0].content == "a cat"
 
 
+def test_who_has_rewritten_a_line() -> None:
+    """A message names the scripts that changed it, in their order, those for what is stored first; others name none."""
+    listed = (
+        script("cat", "tiger", scriptName="first"),
+        script("zebra", "x", scriptName="idle"),
+        script("tiger", "lion", scriptName="second"),
+        script("cats", "cat", scriptName="stored", promptOnly=False),
+    )
+    for _ in range(2):  # the second time from what is kept
+        plan = build(history=turns("a cat", "no dog"), message="cats", **settings(*listed))
+        named = [block.metadata.get("scripts") for block in plan.sent_blocks() if block.source == "history"]
+        assert named == [("first", "second"), None, ("stored", "first", "second")]
+
+
 @pytest.mark.parametrize(
     ("fields", "lines"),
     [

@@ -183,19 +183,20 @@ def _named(scene: Scene, line: Line, text: str) -> Pieces:
 
 
 def _spoken(scene: Scene, line: Line, text: Pieces | str) -> list[Block]:
-    return [
-        message_block(
-            "system" if line.narrator else "user" if line.is_user else "assistant",
-            text,
-            "history",
-            "chatHistory",
-            group="history",
-            id=f"history-{line.index}",
-            name=field_name(scene.inputs, line),
-            attachments=line.attachments,
-            origin=line.origin,
-        )
-    ]
+    block = message_block(
+        "system" if line.narrator else "user" if line.is_user else "assistant",
+        text,
+        "history",
+        "chatHistory",
+        group="history",
+        id=f"history-{line.index}",
+        name=field_name(scene.inputs, line),
+        attachments=line.attachments,
+        origin=line.origin,
+    )
+    if line.scripts:
+        block = block.with_(metadata=FrozenDict({**block.metadata, "scripts": line.scripts}))
+    return [block]
 
 
 def _tool_blocks(line: Line, text: Pieces) -> list[Block]:

@@ -52,6 +52,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Whether the user says it now."""
     pieces: tuple[Piece, ...] = ()
     """Where the text came from, where macros were replaced in it already."""
+    scripts: tuple[str, ...] = ()
+    """The titles of the regex scripts that have rewritten the text."""
     shown: str = ""
     """What an application shows in the place of tool calls; sent only where the line is continued."""
 

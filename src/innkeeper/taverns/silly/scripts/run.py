@@ -98,8 +98,8 @@ def _runs(script: RegexScript, use: ScriptUse, placement: int, depth: float | No
 _PROGRAMS: Final[Memo[Any, _Program]] = Memo(items=64)
 _LINES: Final[Memo[tuple[int, int], Line]] = Memo()
 """Lines as scripts leave them, by their identity and that of the selection."""
-_TEXTS: Final[Memo[tuple[str, int], str]] = Memo()
-"""The same for texts, for lines that are read anew each time."""
+_TEXTS: Final[Memo[tuple[str, int], tuple[str, tuple[str, ...]]]] = Memo()
+"""The same for texts, for lines that are read anew each time; with the titles of the scripts that changed them."""
 _RULE_BYTES: Final = 2_048
 
 
@@ -117,6 +117,7 @@ class Scripts:
         self._running: ScriptRule | None = None
         self._runner = ReplaceRunner(self._report)
         self._is_pure = True
+        self._changed_by: list[str] = []
         self._reported: set[tuple[str, int]] = set()
 
     def text(
@@ -134,8 +135,9 @@ class Scripts:
 
     def typed(self, line: Line) -> Line:
         """What the user says now, as it is stored; its macros are replaced afterwards."""
+        self._changed_by = []
         text = self.text(line.text, ScriptPlacement.USER_INPUT, ScriptUse.STORED)
-        return line if text is line.text else msgspec.structs.replace(line, text=text)
+        return _changed(line, text, self._changed_by)
 
     def show(self, line: Line, expand: Expander) -> None:
         """Let the macros of scripts for display have their effects on what the user says now: it is shown before it is sent."""
@@ -185,15 +187,15 @@ class Scripts:
 
     def _line(self, line: Line, selection: Selection) -> Line:
         key = (line.text, id(selection))
-        text = _TEXTS.get(key)
-        if text is None:
-            self._is_pure, trips = True, self._runner.trips
+        known = _TEXTS.get(key)
+        if known is None:
+            self._is_pure, trips, self._changed_by = True, self._runner.trips, []
             text = self._run(selection, line.text)
+            known = text, tuple(self._changed_by)
             if not self._is_pure or trips != self._runner.trips:
-                return line if text == line.text else msgspec.structs.replace(line, text=text, pieces=())
-            _TEXTS.put(key, text, len(text) + len(line.text), alive=selection)
-        made = line if text == line.text else msgspec.structs.replace(line, text=text, pieces=())
-        return _LINES.put((id(line), id(selection)), made, len(text), alive=(line, selection))
+                return _changed(line, *known)
+            _TEXTS.put(key, known, len(text) + len(line.text), alive=selection)
+        return _LINES.put((id(line), id(selection)), _changed(line, *known), len(known[0]), alive=(line, selection))
 
     def _run(self, trials: Selection, text: str) -> str:
         """The text after all of them; those that cannot match are not tried."""
@@ -208,6 +210,7 @@ class Scripts:
                     continue
             new = self._rewritten(rule, text)
             if new is not text:
+                self._changed_by.append(rule.script.title)
                 if not new:
                     return new
                 text, lower = new, new.lower()
@@ -287,6 +290,14 @@ class Scripts:
         where = Where(asset=f"{source} regex scripts", path=f"[{script.index}]")
         message = f"the regex script {script.title!r} left texts as they were: {why}"
         self._state.warn(message, kind=NoteKind.LIMIT, where=where)
+
+
+def _changed(line: Line, text: str, scripts: Iterable[str]) -> Line:
+    """The line with another text, which these scripts have made."""
+    if text == line.text:
+        return line
+    by = tuple(dict.fromkeys((*line.scripts, *scripts)))
+    return msgspec.structs.replace(line, text=text, pieces=(), scripts=by)
 
 
 def scripts_of(state: State, inputs: SillyInputs, expand: Expander) -> Scripts | None:
