@@ -42,18 +42,18 @@ def once(make: Callable[[], T]) -> Callable[[], T]:
 
 
 @overload
-def convert(value: Any, kind: type[T], *, strict: bool = True, dec_hook: Hook = None) -> T: ...
+def convert(value: Any, kind: type[T], *, strict: bool = ..., dec_hook: Hook = ...) -> T: ...
 
 
 @overload
-def convert(value: Any, kind: Any, *, strict: bool = True, dec_hook: Hook = None) -> Any: ...
+def convert(value: Any, kind: Any, *, strict: bool = ..., dec_hook: Hook = ...) -> Any: ...
 
 
-def convert(value: Any, kind: Any, *, strict: bool = True, dec_hook: Hook = None) -> Any:
+def convert(value: Any, kind: Any, **options: Any) -> Any:
     """A value of plain types as ``kind``, as `msgspec.convert` does it. Raises `msgspec.ValidationError` where it is none."""
     if kind not in _READY:
         _make_ready(kind)
-    return msgspec.convert(value, kind, strict=strict, dec_hook=dec_hook)
+    return msgspec.convert(value, kind, **options)  # as they come: each that is named costs as much as a small value
 
 
 def decode(data: bytes | str, kind: type[T]) -> T:
