@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,8 @@ from hypothesis import strategies as st
 from innkeeper.macros.engine.environment import MacroEnvironment, Spent
 from innkeeper.macros.engine.errors import MAX_EXPANSIONS
 from innkeeper.macros.engine.ranges import MacroRange
-from innkeeper.macros.silly import substitute
+from innkeeper.macros.silly import is_plain, substitute
+from innkeeper.macros.silly.modern import PACK
 from innkeeper.macros.silly.names import filled, name_parts
 
 PARTS = (
@@ -55,3 +58,17 @@ def test_limits_are_for_the_engine() -> None:
     env = MacroEnvironment(user="Ann", spent=Spent(expansions=MAX_EXPANSIONS))
     assert filled(name_parts("{{user}}"), env, None) is None
     assert substitute("{{user}}", env) == "{{user}}"
+
+
+@given(
+    st.lists(
+        st.sampled_from(("<b>", "<USER", "user>", "<bot>", "<Char>", "\\", "\\n", "{", "}", " a ")), max_size=8
+    ).map("".join),
+    st.sampled_from(["new", "legacy"]),
+)
+def test_plain_texts_stay(text: str, pack: Literal["new", "legacy"]) -> None:
+    """A text without macros is what both engines make of it, tags of HTML and backslashes included."""
+    made = substitute(text, MacroEnvironment(user="Ann", char="Bob"), pack=pack, trace=lambda *_args: None)
+    assert made == text or not is_plain(text)
+    engine = PACK.after(PACK.before(text))
+    assert engine == text or not is_plain(text)

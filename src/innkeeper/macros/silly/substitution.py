@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from innkeeper.macros.engine.environment import MacroEnvironment
 from innkeeper.macros.engine.evaluate import Evaluation, Pack, Trace, stop
@@ -18,9 +19,15 @@ from innkeeper.text.javascript.values import text_of
 __all__ = ["expand_pieces", "is_plain", "substitute"]
 
 
+_TAG: Final = re.compile(r"<(?:user|bot|char|group|charifnotgroup)>", re.IGNORECASE)
+_ESCAPE: Final = re.compile(r"\\[{}]")
+
+
 def is_plain(text: str) -> bool:
-    """Whether no macro can be in a text, so that `substitute` would return it as it is."""
-    return not ("{{" in text or "<" in text or "\\" in text)
+    """Whether no macro can be in a text, so that `substitute` would return it as it is. Other tags, as of HTML, are no macros."""
+    if "{{" in text or ("<" in text and _TAG.search(text) is not None):
+        return False
+    return "\\" not in text or _ESCAPE.search(text) is None
 
 
 def substitute(  # noqa: PLR0913 - each is an input of its own
