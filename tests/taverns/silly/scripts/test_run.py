@@ -230,6 +230,20 @@ def test_results_are_kept() -> None:
     assert said(build(history=turns("a", "b"), message="b", **named)) == ["1", "Ann", "Ann"]
 
 
+@pytest.mark.parametrize("generation", ["normal", "continue"])
+def test_a_chat_that_grows(monkeypatch: pytest.MonkeyPatch, generation: str) -> None:
+    """What is kept of a chat's beginning changes nothing: depths are those of each build, edits and other chats are seen."""
+    monkeypatch.setattr(scripts, "_GROWN", 2)
+    listed = (script("a", "near", maxDepth=3), script("b", "far", minDepth=6), script("c", "{{incvar::n}}", minDepth=2))
+    texts = [f"a b {number}" for number in range(20)]
+    chats = [texts[:length] for length in range(1, 21)]
+    chats += [texts[:15], [*texts[:2], "edited b", *texts[3:]], texts, [*texts[:12], "b c", *texts[12:]], texts[5:]]
+    kept = [said(build(history=turns(*chat), generation=generation, **settings(*listed))) for chat in chats]
+    for chat, lines in zip(chats, kept, strict=True):
+        scripts._CHATS.clear()
+        assert lines == said(build(history=turns(*chat), generation=generation, **settings(*listed)))
+
+
 def test_findings_are_warnings() -> None:
     """What is wrong in a script that may run is said."""
     plan = build(message="a", **settings({"findRegex": "a"}))

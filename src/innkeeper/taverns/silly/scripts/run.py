@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
@@ -100,6 +99,11 @@ _LINES: Final[Memo[tuple[int, int], Line]] = Memo()
 """Lines as scripts leave them, by their identity and that of the selection."""
 _TEXTS: Final[Memo[tuple[str, int], tuple[str, tuple[str, ...]]]] = Memo()
 """The same for texts, for lines that are read anew each time; with the titles of the scripts that changed them."""
+_CHATS: Final[Memo[tuple[int, str, str], tuple[tuple[Line, ...], tuple[Line, ...]]]] = Memo(items=256)
+"""The beginnings of chats, and what scripts make of them: a chat that grows is not looked through line by line."""
+_NO_CHAT: Final[tuple[tuple[Line, ...], tuple[Line, ...]]] = ((), ())
+_GROWN: Final = 16
+"""By so many lines a chat grows before more of its beginning is kept."""
 _RULE_BYTES: Final = 2_048
 
 
@@ -118,6 +122,7 @@ class Scripts:
         self._runner = ReplaceRunner(self._report)
         self._is_pure = True
         self._changed_by: list[str] = []
+        self._all_kept = True
         self._reported: set[tuple[str, int]] = set()
 
     def text(
@@ -147,18 +152,37 @@ class Scripts:
     def of_chat(self, lines: tuple[Line, ...], inputs: SillyInputs, expand: Expander) -> tuple[Line, ...]:
         """The visible lines as they are sent, oldest first; the depth of the newest is 0, of one that is continued -1 (A6)."""
         self._expander = _expander(expand)
-        choose, known, written = self._program.selection, _LINES.get, []
+        key = (id(self._program), inputs.chat_id, lines[0].text if lines else "")
+        early, written = _CHATS.get(key) or _NO_CHAT
+        count = len(early)
+        if lines[:count] != early or self._first_depth(lines[count:], inputs) < self._program.deepest:
+            (early, written), count = _NO_CHAT, 0
+        later, alike = self._later(lines[count:], inputs)
+        if alike > _GROWN:
+            made = (lines[: count + alike], (*written, *later[:alike]))
+            _CHATS.put(key, made, sum([len(line.text) for line in made[1]]), alive=self._program)
+        return (*written, *later)
+
+    def _first_depth(self, lines: tuple[Line, ...], inputs: SillyInputs) -> int:
+        """The depth of the oldest of these newest lines."""
+        return next((depth for depth, _ in self._deep(lines, inputs)), 0)
+
+    def _later(self, lines: tuple[Line, ...], inputs: SillyInputs) -> tuple[list[Line], int]:
+        """The newest lines rewritten, and how many of them at their beginning any build rewrites alike while the chat grows."""
+        choose, known, written, alike = self._program.selection, _LINES.get, list[Line](), 0
         user, other, deepest = ScriptPlacement.USER_INPUT, ScriptPlacement.AI_OUTPUT, self._program.deepest
         far = [choose(ScriptUse.PROMPT, placement, deepest) for placement in (other, user)]
+        self._all_kept = True
         for depth, line in self._deep(lines, inputs):
             if line.tool_calls:
                 selection: Selection = ()
             elif depth >= deepest:
                 selection = far[line.is_user]
+                alike = len(written) + 1 if depth > deepest + _GROWN else alike
             else:
                 selection = choose(ScriptUse.PROMPT, user if line.is_user else other, depth)
             written.append((known((id(line), id(selection))) or self._line(line, selection)) if selection else line)
-        return tuple(written)
+        return written, alike if self._all_kept else 0
 
     def of_reasoning(self, lines: tuple[Line, ...], inputs: SillyInputs) -> tuple[Line, ...]:
         """The lines with what was thought as it is sent, newest first as far as it is added (A7).
@@ -166,8 +190,8 @@ class Scripts:
         The newest line's is rewritten even where none is added; in a group only what the speaker thought.
         """
         rule, added, written = inputs.power.reasoning, 0, list(lines)
-        placed = list(enumerate(self._deep(lines, inputs)))
-        for place, (depth, line) in reversed(placed):
+        for place, depth in self._newest_first(lines, inputs):
+            line = lines[place]
             if inputs.group is None or line.name == inputs.char:
                 text = self.text(line.reasoning, ScriptPlacement.REASONING, depth=depth)
                 if text is not line.reasoning:
@@ -177,13 +201,19 @@ class Scripts:
                 break
         return tuple(written)
 
+    @classmethod
+    def _deep(cls, lines: tuple[Line, ...], inputs: SillyInputs) -> Iterator[tuple[int, Line]]:
+        """The lines with their depths, oldest first."""
+        depths = [depth for _, depth in cls._newest_first(lines, inputs)]
+        return zip(reversed(depths), lines, strict=True)
+
     @staticmethod
-    def _deep(lines: tuple[Line, ...], inputs: SillyInputs) -> Iterator[tuple[int, Line]]:
-        """The lines with their depths. Tool calls count where they are sent."""
-        newest = -1 if inputs.type == "continue" else 0
-        counted = [inputs.calls_tools or not line.tool_calls for line in lines]
-        before = accumulate(reversed(counted), initial=newest - 1)
-        return zip([*before][:0:-1], lines, strict=True)
+    def _newest_first(lines: tuple[Line, ...], inputs: SillyInputs) -> Iterator[tuple[int, int]]:
+        """The places of the lines with their depths. Tool calls count where they are sent."""
+        every, depth = inputs.calls_tools, -2 if inputs.type == "continue" else -1
+        for place in range(len(lines) - 1, -1, -1):
+            depth += every or not lines[place].tool_calls
+            yield place, depth
 
     def _line(self, line: Line, selection: Selection) -> Line:
         key = (line.text, id(selection))
@@ -193,6 +223,7 @@ class Scripts:
             text = self._run(selection, line.text)
             known = text, tuple(self._changed_by)
             if not self._is_pure or trips != self._runner.trips:
+                self._all_kept = False
                 return _changed(line, *known)
             _TEXTS.put(key, known, len(text) + len(line.text), alive=selection)
         return _LINES.put((id(line), id(selection)), _changed(line, *known), len(known[0]), alive=(line, selection))
