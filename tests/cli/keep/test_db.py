@@ -47,17 +47,17 @@ def failure(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
 def test_upgrade_makes_and_upgrades(capsys: pytest.CaptureFixture[str], home: Path, tmp_path: Path) -> None:
     """The first upgrade makes the database, the next finds it up to date, an older one is brought forward."""
     assert main(["db", "upgrade"]) == 0
-    assert capsys.readouterr().out == f"{home}/innkeeper.db: made, revision 0002.\n"
+    assert capsys.readouterr().out == f"{home}/innkeeper.db: made, revision 0003.\n"
     assert main(["db", "upgrade"]) == 0
-    assert "is up to date (revision 0002)" in capsys.readouterr().out
+    assert "is up to date (revision 0003)" in capsys.readouterr().out
     with Database.open(tmp_path / "old.db", check=False) as old:
         old.upgrade("0001")
     assert main(["db", "status", "--database", str(tmp_path / "old.db")]) == 0
-    assert "0001 (upgrade to 0002: innkeeper db upgrade)" in capsys.readouterr().out
+    assert "0001 (upgrade to 0003: innkeeper db upgrade)" in capsys.readouterr().out
     assert main(["db", "upgrade", "--database", str(tmp_path / "old.db")]) == 0
-    assert "upgraded from 0001, revision 0002" in capsys.readouterr().out
+    assert "upgraded from 0001, revision 0003" in capsys.readouterr().out
     assert answer(capsys, "upgrade") == {
-        "database": str(home / "innkeeper.db"), "before": "0002", "after": "0002", "changed": False,
+        "database": str(home / "innkeeper.db"), "before": "0003", "after": "0003", "changed": False,
     }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from innkeeper.cli.keep.library import (
     ceilings,
     database_options,
     opened,
+    pairs,
     print_json,
     print_table,
     who_option,
@@ -20,6 +21,7 @@ from innkeeper.cli.keep.library import (
 from innkeeper.cli.keep.rows import (
     RowKind,
     json_row,
+    json_value,
     list_command,
     near,
     object_of,
@@ -188,7 +190,14 @@ TOOLS: Final = RowKind(
     "ToolStore",
     "tools",
     "NAME",
-    {"name": "name", "what it does": "description", "active": "is_active", "changed": "updated_at"},
+    {
+        "name": "name",
+        "what it does": "description",
+        "run by": "provider",
+        "model": "model",
+        "active": "is_active",
+        "changed": "updated_at",
+    },
 )
 
 tool.add_command(list_command(TOOLS, "List the tools by name."))
@@ -201,16 +210,30 @@ tool.add_command(remove_command(TOOLS, "Take the tool NAME out.", name="delete",
 @click.option("--file", "path", type=click.Path(path_type=Path), help="The definition, as JSON or YAML (-: the input).")
 @click.option("--description", help="What it does; the definition's own where left out.")
 @click.option("--active/--inactive", "is_active", default=None, help="Whether it is offered to models.")
+@click.option("--provider", help="Who runs it, where it is run by a model: a provider's name.")
+@click.option("--model", help="The model that runs it.")
+@click.option("--base-url", help="The address, where it is another than the provider's.")
+@click.option("--secret-name", help="The name of its key in the vault.")
+@click.option("--setting", "words", multiple=True, metavar="NAME=JSON", help="What it is called with; may be repeated.")
 @who_option
 @database_options
 def set_tool(
-    name: str, url: str | None, *, path: Path | None, description: str | None, who: str, as_json: bool, **columns: Any
+    name: str,
+    url: str | None,
+    *,
+    path: Path | None,
+    description: str | None,
+    words: tuple[str, ...],
+    who: str,
+    as_json: bool,
+    **columns: Any,
 ) -> None:
     """Add the tool NAME, or change what is named. The definition is an object, with its parameters as a JSON Schema."""
     definition = None if path is None else dict(object_of(path))
     if description is None and definition is not None:
         description = definition.get("description")
-    columns |= {"definition": definition, "description": description}
+    settings = {key: json_value(key, word) for key, word in pairs(words, "--setting").items()} or None
+    columns |= {"definition": definition, "description": description, "settings": settings}
     values = {column: value for column, value in columns.items() if value is not None}
     with opened(url) as library:
         row = TOOLS.rows(library).put({"name": name, **values}, who=who)

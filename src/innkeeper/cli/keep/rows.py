@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "RowKind",
     "json_row",
+    "json_value",
     "list_command",
     "near",
     "object_of",
@@ -185,11 +186,12 @@ def _read(table: Table, name: str, word: str) -> Any:
     if word == "" and column.nullable:
         return None
     if isinstance(column.type, (types.JSON, types.Boolean, types.Numeric, types.Integer)):
-        return _json(table, name, word)
+        return json_value(name, word, table.name)
     return word
 
 
-def _json(table: Table, name: str, word: str) -> Any:
+def json_value(name: str, word: str, asset: str | None = None) -> Any:
+    """The value that a word writes as JSON. Raises `FormatError`, naming what it is for."""
     from innkeeper.prompt.errors import FormatError, Where
 
     try:
@@ -197,7 +199,7 @@ def _json(table: Table, name: str, word: str) -> Any:
     except ValueError as error:
         hint = "the value is JSON: a number, true, false, an object in quotes of the shell"
         message = f"{name} cannot be read: {error}"
-        raise FormatError(message, where=Where(asset=table.name, path=name), hint=hint) from error
+        raise FormatError(message, where=Where(asset=asset, path=name), hint=hint) from error
 
 
 def json_row(row: Mapping[str, Any]) -> dict[str, Any]:

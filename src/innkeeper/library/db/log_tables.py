@@ -220,4 +220,5 @@ audit_events: Final = Table(
     json_column("before"),
     json_column("after"),
     json_column("details", "{}"),
+    Index("ix_audit_events_resource", "resource_type", "resource_id", "id"),
 )

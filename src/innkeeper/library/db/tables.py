@@ -241,6 +241,10 @@ tools: Final = Table(
     active(default=True),
     created(),
     created("updated_at"),
+    *(
+        text_column(name) for name in ("provider", "model", "base_url", "secret_name")
+    ),  # who runs it, and with which key
+    json_column("settings", "{}"),  # what it is called with unless a request says otherwise: temperature, lengths …
 )
 
 secrets: Final = Table(

@@ -6,12 +6,14 @@ All share `RowStore`; every change is recorded in the audit events, in the same 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from hashlib import sha256
 from types import NoneType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from sqlalchemy import delete, insert, select, update
 
 from innkeeper.library.db.engine import Database
+from innkeeper.library.db.log_tables import audit_events
 from innkeeper.library.db.rows import by_priority, checked, first_row, frozen_rows, record
 from innkeeper.library.db.tables import (
     api_model_defaults,
@@ -22,8 +24,16 @@ from innkeeper.library.db.tables import (
     settings,
     tools,
 )
-from innkeeper.library.errors import AlreadyExistsError, ConflictError, FieldError, NotFoundError
-from innkeeper.prompt.data import FrozenDict
+from innkeeper.library.errors import (
+    AlreadyExistsError,
+    ConflictError,
+    FieldError,
+    NotFoundError,
+    near_names,
+    with_near,
+)
+from innkeeper.library.models.definitions import check_definition
+from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import UsageError, Where
 
 if TYPE_CHECKING:
@@ -31,6 +41,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
 __all__ = [
+    "TASKS",
     "ModelStore",
     "NegativeStore",
     "ProviderStore",
@@ -155,7 +166,12 @@ class RowStore:
         told = tuple(None if row is None else self._shown(row) for row in change)
         known: Mapping[str, Any] = change[1] or change[0] or {}
         resource = (self.table.name, str(known.get(self.key)))
-        record(connection, self.db.now(), who, f"{self.table.name}.{action}", resource, (told[0], told[1]))
+        details = self._details(change[1])
+        record(connection, self.db.now(), who, f"{self.table.name}.{action}", resource, (told[0], told[1]), details)
+
+    def _details(self, _row: FrozenDict | None) -> Mapping[str, Any]:
+        """What is told of a change beside the row as it is shown."""
+        return EMPTY
 
     def _shown(self, row: FrozenDict) -> FrozenDict:
         return (
@@ -205,6 +221,13 @@ class ProviderStore(RowStore):
             return super().remove(key, who=who)
 
 
+TASKS: Final = (
+    *("t2i", "i2i", "i2i_multi", "t2v", "i2v", "extend", "multi", "upscale"),
+    *("roleplay", "reasoning", "enhancement", "embedding", "vision"),
+)
+"""What a model may do, by the requirement document; ``chat`` is a modality."""
+
+
 class ModelStore(RowStore):
     """Models by their key. A task has at most one default model, by construction."""
 
@@ -213,8 +236,15 @@ class ModelStore(RowStore):
 
     def _admit(self, row: FrozenDict, who: str) -> None:
         super()._admit(row, who)
-        if not all(isinstance(task, str) for task in row["tasks"]):
-            raise FieldError("tasks must be texts", where=Where(asset="api_models", path="tasks"))
+        where = Where(asset="api_models", path="tasks")
+        for task in row["tasks"]:
+            if not isinstance(task, str):
+                raise FieldError("tasks must be texts", where=where)
+            if task not in TASKS:
+                error = FieldError(f"{task[:40]!r} is no task", where=where, hint=f"tasks: {', '.join(TASKS)}")
+                raise with_near(error, task, TASKS)
+        if row["context_window"] is not None and row["context_window"] < 1:
+            raise FieldError("a context window is at least one token", where=Where("api_models", path="context_window"))
         if not isinstance(row["tokenizer"], (Mapping, NoneType)):
             raise FieldError("tokenizer must be an object", where=Where(asset="api_models", path="tokenizer"))
 
@@ -261,10 +291,21 @@ class ModelStore(RowStore):
 
 
 class ToolStore(RowStore):
-    """Tools that models may call."""
+    """Tools: what a model may call (``definition``), and who runs one: provider, model, secret, settings.
+
+    ``secret_name`` names a secret of the vault, never its value.
+    """
 
     table = tools
     key = "name"
+
+    def _admit(self, row: FrozenDict, who: str) -> None:
+        super()._admit(row, who)
+        check_definition(row["definition"])
+        provider = row["provider"]
+        if provider is not None:
+            with near_names(provider, lambda: (one["name"] for one in ProviderStore(self.db).list())):
+                ProviderStore(self.db).get(provider)
 
 
 class SecretStore(RowStore):
@@ -278,6 +319,18 @@ class SecretStore(RowStore):
         """The encrypted value, as it was stored. Raises `NotFoundError`."""
         with self.db.reading() as connection:
             return bytes(self._get(connection, name)["ciphertext"])
+
+    def recorded_digest(self, name: str) -> str | None:
+        """The SHA-256 of the ciphertext that was stored last, by the audit event of it; None where an event does not tell."""
+        actions = [f"{self.table.name}.{action}" for action in ("add", "change", "remove")]
+        here = (audit_events.c.resource_type == self.table.name) & (audit_events.c.resource_id == name)
+        query = select(audit_events.c.details).where(here, audit_events.c.action.in_(actions))
+        with self.db.reading() as connection:
+            details = connection.execute(query.order_by(audit_events.c.id.desc()).limit(1)).scalar()
+        return details.get("ciphertext_sha256") if isinstance(details, Mapping) else None
+
+    def _details(self, row: FrozenDict | None) -> Mapping[str, Any]:
+        return EMPTY if row is None else {"ciphertext_sha256": sha256(bytes(row["ciphertext"])).hexdigest()}
 
 
 class SettingsStore(RowStore):

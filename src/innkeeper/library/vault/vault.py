@@ -2,13 +2,14 @@
 
 `Vault.reveal` is for adapters inside this process; each use is an audit event. Everything else says only that a secret is set,
 which key sealed it, and when. A secret is sealed with AES-256-GCM and a random nonce; its name, the key's id and the form of the
-ciphertext are authenticated, so that rows cannot be swapped, renamed or given to another key. An older ciphertext of the same
-name under the same key does open.
+ciphertext are authenticated, so that rows cannot be swapped, renamed or given to another key. That it is the one that was set
+last, not an older one put back, is told by the audit event of the change, which is never changed itself.
 """
 
 from __future__ import annotations
 
 import re
+from hashlib import sha256
 from typing import Final
 
 import msgspec
@@ -187,6 +188,10 @@ class Vault:
             message = f"the secret was sealed with the key {row['key_id']}, which is not among those given"
             hint = "give the key it was sealed with beside the present one, or set the secret again"
             raise VaultKeyError(message, where=Where(asset="secrets", path=name), hint=hint)
+        recorded = self._store.recorded_digest(name)
+        if recorded is not None and recorded != sha256(sealed).hexdigest():
+            message = "the stored secret is not the one that was set last under this name"
+            raise TamperedSecretError(message, where=Where(asset="secrets", path=name))
         return unseal(name, sealed, key)
 
     # ---------------------------------------------------------------------------------------------------------- looking
