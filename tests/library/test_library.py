@@ -834,3 +834,24 @@ def _publish_second(library: Library, text: str, *, part: bool) -> None:
     pinned = draft("t", "{{> rules}}", partials=(("rules", 2),), variables=())
     library.authoring.add_version(pinned if part else draft("t", text, variables=()))
     library.authoring.publish("t")
+
+
+def test_a_model_out_of_use_is_answered_and_says_so(kept: Library) -> None:
+    """For a model that is not active there is an answer, which says so, from every source alike."""
+    provider = ProviderStore(kept.db).add({"name": "p"})["id"]
+    model = {"model_key": "sdxl", "provider_id": provider, "modality": "image", "is_active": False}
+    ModelStore(kept.db).add(model)
+    kept.refresh()
+    assert kept.resolve(ask()).reasons == ("inactive_model",)
+    assert kept.prepare(ask(values={"subject": "x"})).reasons == ("inactive_model",)
+    assert kept.resolve(ask(target_model="none", job_type="audio")).reasons == ("passthrough",)
+    url = str(kept.db.target.path) if kept.db.dialect == "sqlite" else kept.db.target.url
+    with opened(url) as cold:
+        found = cold.resolve(ask())
+        assert (found.resolution.source, found.reasons) == ("database", ("inactive_model",))
+    kept.sources.settle()
+    with opened("no/such/place.db", create=False, snapshot=kept.snapshot) as lost:
+        assert "inactive_model" in lost.resolve(ask()).reasons
+    ModelStore(kept.db).update("sdxl", {"is_active": True})
+    kept.refresh()
+    assert kept.resolve(ask()).reasons == ()

@@ -186,6 +186,7 @@ def test_keeping_a_snapshot_is_no_change(db: Database) -> None:
     before = db.revision()
     chain = Sources(DatabaseSource(db), DatabaseSnapshots(db))
     chain.refresh()
+    assert chain.settle()
     assert chain.unkept is None
     assert (db.revision(), len(DatabaseSnapshots(db).load())) == (before, 1)
 

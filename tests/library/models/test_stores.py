@@ -257,3 +257,24 @@ def test_json_columns_have_a_shape(db: Database, column: str, value: object) -> 
     with pytest.raises(FieldError, match=column):
         ModelStore(db).add(row)
     assert ModelStore(db).list() == ()
+
+
+@pytest.mark.parametrize(("task", "near"), [("nosuch", ""), ("roleplays", "roleplay"), ("chat", "")])
+def test_tasks_are_known(db: Database, task: str, near: str) -> None:
+    """A task that there is not is refused, with those that there are, or the one that was probably meant."""
+    provider = ProviderStore(db).add({"name": "p"})["id"]
+    with pytest.raises(FieldError, match="is no task") as caught:
+        ModelStore(db).add({"model_key": "m", "modality": "chat", "provider_id": provider, "tasks": [task]})
+    assert (near or "t2i") in (caught.value.hint or "")
+    assert ModelStore(db).list() == ()
+
+
+def test_a_tool_has_who_runs_it(db: Database) -> None:
+    """Provider, model, secret and settings of a tool are kept; a provider that there is not is refused, with near names."""
+    ProviderStore(db).add({"name": "ollama"})
+    run_by = {"provider": "ollama", "model": "gemma3:1b", "secret_name": "KEY", "settings": {"temperature": 0.2}}
+    row = ToolStore(db).add({"name": "say", **run_by})
+    assert {name: row[name] for name in run_by} == run_by
+    with pytest.raises(NotFoundError) as caught:
+        ToolStore(db).update("say", {"provider": "olama"})
+    assert "ollama" in (caught.value.hint or "")

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from innkeeper.library.db.engine import Database
+from innkeeper.library.db.log_tables import audit_events
 from innkeeper.library.db.queries import query
 from innkeeper.library.db.rows import AuditStore
 from innkeeper.library.db.tables import secrets
@@ -281,3 +282,30 @@ def test_what_is_no_text_is_refused(vault: Vault, name: Any, value: Any) -> None
     """A name or value that is no text is an error that names the field, and shows nothing of it."""
     with pytest.raises(FieldError, match="must be text"):
         vault.set(name, value)
+
+
+def test_an_older_ciphertext_is_noticed(vault: Vault) -> None:
+    """Who puts a row back as it was is found out, by whoever uses the secret and by the doctor; setting it anew mends it."""
+    vault.set("N", "old")
+    with vault.db.reading() as connection:
+        row = connection.execute(select(secrets)).mappings().one()
+    vault.set("N", "new")
+    with vault.db.transaction() as connection:
+        connection.execute(update(secrets).values(ciphertext=row["ciphertext"]))
+    with pytest.raises(TamperedSecretError, match="set last"):
+        vault.reveal("N", who="a", why="b")
+    assert "tampered_secret" in {finding.code for finding in vault.doctor()}
+    vault.set("N", "newer")
+    assert vault.reveal("N", who="a", why="b").reveal() == "newer"
+    vault.rotate()
+    assert vault.reveal("N", who="a", why="b").reveal() == "newer"
+
+
+def test_a_secret_from_before_is_opened(vault: Vault) -> None:
+    """A secret whose change was recorded by an earlier release, without its digest, opens as ever."""
+    vault.set("N", "old")
+    immutable = "keep_audit_events_update" if vault.db.dialect == "sqlite" else "keep_audit_events ON audit_events"
+    with vault.db.transaction() as connection:
+        connection.exec_driver_sql(f"DROP TRIGGER {immutable}")
+        connection.execute(update(audit_events).values(details={}))
+    assert vault.reveal("N", who="a", why="b").reveal() == "old"

@@ -101,6 +101,8 @@ class Catalogue:
     models: tuple[FrozenDict, ...] = ()
     providers: tuple[FrozenDict, ...] = ()
     policies: tuple[FrozenDict, ...] = ()
+    retired: tuple[str, ...] = ()
+    """The keys of models that are in the table and not active."""
     degraded: tuple[str, ...] = ()
     """Why this catalogue is a makeshift; empty where it is not."""
     _buckets: Mapping[_BucketKey, Mapping[str | None, Bucket]] = field(default_factory=dict, repr=False, compare=False)

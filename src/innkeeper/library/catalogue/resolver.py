@@ -88,7 +88,7 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     """The answer. ``matched`` is the level within `lower_tier` and `builtin`; elsewhere the level itself.
 
     ``reasons`` are words for programs: why the answer is ``degraded`` (``tier_lowered``, ``builtin``, ``passthrough``,
-    ``not_found``, and those of the catalogue); ``trace`` is for people.
+    ``not_found``, ``inactive_model``, and those of the catalogue); ``trace`` is for people.
     """
 
     request: ResolveRequest
@@ -279,7 +279,8 @@ def _answer(asked: _Asked, catalogue: Catalogue, trace: _Trace, hit: _Hit, level
     template, matched = hit
     lowered = template.key.content_mode is not asked.request.content_mode
     builtin = level is MatchLevel.BUILTIN
-    reasons = (*catalogue.degraded, *(("tier_lowered",) if lowered else ()), *(("builtin",) if builtin else ()))
+    makeshift = (*(("tier_lowered",) if lowered else ()), *(("builtin",) if builtin else ()))
+    reasons = (*catalogue.degraded, *_retired(asked, catalogue), *makeshift)
     return Resolution(
         request=asked.request,
         template=template,
@@ -313,10 +314,16 @@ def _without(asked: _Asked, catalogue: Catalogue, trace: _Trace) -> Resolution:
         source=catalogue.source,
         execution=Execution.NONE,
         degraded=True,
-        reasons=(*catalogue.degraded, reason),
+        reasons=(*catalogue.degraded, *_retired(asked, catalogue), reason),
         trace=tuple(trace),
         revision=catalogue.revision,
     )
+
+
+def _retired(asked: _Asked, catalogue: Catalogue) -> tuple[str, ...]:
+    """A model that the operator has taken out of use is answered for, so that nothing stops, and the answer says so."""
+    retired = catalogue.retired
+    return ("inactive_model",) if retired and (asked.target in retired or asked.enhancer in retired) else ()
 
 
 def _no_passing(request: ResolveRequest) -> str:

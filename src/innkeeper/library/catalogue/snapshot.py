@@ -47,6 +47,7 @@ def snapshot_of(catalogue: Catalogue) -> Snapshot:
             "labelled": [{"label": row.label, "version": write_version(row.version)} for row in catalogue.labelled],
             "pinned": [write_version(version) for version in catalogue.pinned],
             **{name: getattr(catalogue, name) for name in _TABLES},
+            "retired": catalogue.retired,
         }
     )
     return Snapshot(payload, sha256(payload).hexdigest(), catalogue.revision)
@@ -84,6 +85,7 @@ def _read(data: Any, ceiling: Tier | None) -> Catalogue:
         ceiling=own if ceiling is None else Tier.lowest(own, ceiling),
         tables={name: data[name] for name in _TABLES},
         revision=int(data["revision"]),
+        retired=tuple(map(str, data.get("retired", ()))),
         source=AnswerSource.SNAPSHOT,
     )
 
