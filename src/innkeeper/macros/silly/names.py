@@ -44,15 +44,19 @@ def filled(parts: tuple[str, ...], env: MacroEnvironment, ranges: list[MacroRang
             look(spent)
         except LimitError:
             return None  # the engine will say why
-    pieces = [values[part] if index % 2 else part for index, part in enumerate(parts)]
-    made = sum(map(len, pieces[1::2]))
+    texts, names = parts[::2], parts[1::2]
+    pieces = list(parts)
+    pieces[1::2] = given = [values[name] for name in names]
+    made = sum(map(len, given))
     if spent.expansions + len(parts) > MAX_EXPANSIONS or spent.output + made > MAX_OUTPUT:
         return None
     spent.expansions += len(parts) // 2
     spent.output += made
-    place = 0
-    for index, piece in enumerate(pieces if ranges is not None else ()):
-        if index % 2 and piece and ranges is not None:
-            ranges.append(MacroRange(place, place + len(piece), parts[index]))
-        place += len(piece)
+    if ranges is not None:
+        place = 0
+        for text, value, name in zip(texts, given, names, strict=False):
+            place += len(text)
+            if value:
+                ranges.append(MacroRange(place, place + len(value), name))
+            place += len(value)
     return "".join(pieces)

@@ -279,16 +279,20 @@ def _sillytavern(name: str, *, chat: bool) -> Counting:
 
 def _quick(slow: Message, part: Callable[[str], int], rule: Framing) -> Message:
     """The same counts for plain messages, without walking their fields. What may spell a special token goes the slow way."""
+    roles = {role: part(role) + rule.per_message for role in ROLES}
 
     def message(value: Mapping[str, Any]) -> int:
-        content, name = value["content"], value.get("name")
+        content, name, role = value["content"], value.get("name"), value["role"]
         if len(value) > PLAIN_FIELDS + (name is not None) or "<|" in content or (name and "<|" in name):
             return slow(value)
         named = part(name) + rule.per_name if name else 0
-        return rule.per_message + part(value["role"]) + part(content) + named
+        return (roles[role] if role in roles else part(role) + rule.per_message) + part(content) + named
 
     return message
 
+
+ROLES: Final = ("system", "user", "assistant", "tool")
+"""Roles whose tokens are counted once."""
 
 PLAIN_FIELDS: Final = 2
 """A plain message has a role and a content, and may have a name."""
