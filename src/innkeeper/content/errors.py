@@ -82,7 +82,7 @@ MIB: Final = 1024 * KIB
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """Named limits. Pass your own to any reader: ``msgspec.structs.replace(LIMITS, json_depth=16)``."""
+    """Named limits (`LimitError`). Pass your own to any reader: ``msgspec.structs.replace(LIMITS, json_depth=16)``."""
 
     file_bytes: int = 32 * MIB
     """Size of a card image, a JSON text or any other file that is read whole, in bytes."""
@@ -131,7 +131,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     message_bytes: int = 1 * MIB
     """The text of one message, in bytes; its whole line may have eight times as many."""
     findings: int = 1_000
-    """Findings kept for one file; the rest are counted in the last one."""
+    """Findings kept for one file (no error: the rest are counted in the last one)."""
 
 
 LIMITS: Final = Limits()

@@ -24,10 +24,10 @@ from innkeeper.prompt.errors import FormatError, LimitError, UnavailableError, W
 __all__ = ["render_chat_template"]
 
 MAX_TEMPLATE_CHARS: Final = 262_144
-"""The longest chat template that is read, in characters. The longest published ones have some 30,000."""
+"""The longest chat template that is read, in characters (`LimitError`). The longest published ones have some 30,000."""
 
 MAX_TEMPLATE_OUTPUT_CHARS: Final = 64 * 1024 * 1024
-"""The longest prompt a chat template may make, in characters."""
+"""The longest prompt a chat template may make, in characters (`LimitError`)."""
 
 TEMPLATE_FUEL: Final = 200_000
 """Steps of the template engine a rendering may take whatever the chat's length."""

@@ -27,7 +27,7 @@ def option_error(dialect: str, option: str, value: Any, allowed: Iterable[str]) 
 
 
 MAX_DATA_DEPTH: Final = 100
-"""How deep metadata, tool schemas, tool arguments and options may nest."""
+"""Objects and lists inside one another in metadata, tool schemas, tool arguments and options (`LimitError`)."""
 
 
 def jsonable(value: Any, depth: int = 0) -> Any:

@@ -167,37 +167,37 @@ DEFAULT_TOTAL_TIMEOUT: Final = 900.0
 """Seconds that a whole answer may take, from the request to its last byte."""
 
 MAX_RESPONSE_BYTES: Final = 64 * 1024 * 1024
-"""Bytes of one answer, counted after decompression while reading."""
+"""Bytes of one answer, counted after decompression while reading (`LimitError`)."""
 
 MAX_EVENT_BYTES: Final = 8 * 1024 * 1024
-"""Bytes of one server-sent event."""
+"""Bytes of one server-sent event (`LimitError`)."""
 
 SAMPLE_CHARACTERS: Final = 200
 """How much of an answer an error or a trace quotes."""
 
 MAX_TOOL_CALLS: Final = 128
-"""Tool calls in one answer; those past it are ignored and counted."""
+"""Tool calls in one answer (no error: those past it are ignored and counted)."""
 
 DEFAULT_MAX_TOOL_BYTES: Final = 200_000
 """Bytes of one tool call's arguments, and of one tool's output."""
 
 MAX_OUTPUT_DEPTH: Final = 20
-"""Levels of a tool's output."""
+"""Levels of a tool's output (no error: the tool's result says so)."""
 
 MAX_OUTPUT_NODES: Final = 50_000
-"""Values in a tool's output, containers included."""
+"""Values in a tool's output, containers included (no error: the tool's result says so)."""
 
 MAX_OUTPUT_ITEMS: Final = 50_000
-"""Items of one list, or keys of one mapping, in a tool's output."""
+"""Items of one list, or keys of one mapping, in a tool's output (no error: the tool's result says so)."""
 
 MAX_DIRECTIVE_BYTES: Final = 200_000
-"""Bytes of an answer that is read as directives."""
+"""Bytes of an answer that is read as directives (`AnswerError`)."""
 
 MAX_MODEL_BYTES: Final = 64 * 1024**3
-"""Bytes of a local model's file."""
+"""Bytes of a local model's file (`LimitError`)."""
 
 MAX_GGUF_FACTS: Final = 65_536
-"""Facts in the head of a local model's file, and items of a list there."""
+"""Facts in the head of a local model's file, and items of a list there (`LimitError`)."""
 
 MAX_GGUF_TEXT_BYTES: Final = 1024 * 1024
-"""Bytes of one text in the head of a local model's file."""
+"""Bytes of one text in the head of a local model's file (`LimitError`)."""

@@ -86,10 +86,10 @@ MAX_LEXICON_PATTERN: Final = 256
 """The longest pattern or context of a detection list, in characters (`LimitError`)."""
 
 MAX_SCAN_CHARS: Final = 2_097_152
-"""The longest text a detector looks at; a longer one is blocked."""
+"""Characters of a text that a detector looks at (no error: a longer one is blocked)."""
 
 MAX_SPANS: Final = 256
-"""How many finds are told; the scores count all of them."""
+"""Finds that are told (no error: the scores count all of them)."""
 
 REGEX_SCAN_SECONDS: Final = 0.1
 """How long all expressions of a list may take on one text, in seconds; then the scan needs review."""

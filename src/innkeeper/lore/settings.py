@@ -14,16 +14,16 @@ from innkeeper.prompt.once import convert
 __all__ = ["MAX_LOOPS", "MAX_MEMO_BYTES", "MAX_MEMO_TEXTS", "MAX_SCAN_DEPTH", "InsertionStrategy", "LoreSettings"]
 
 MAX_SCAN_DEPTH: Final = 1000
-"""Messages a scan may look back; what is older is not searched, and that is no error."""
+"""Messages a scan may look back (no error: what is older is not searched)."""
 
 MAX_LOOPS: Final = 1000
-"""Passes that one scan may take, whatever the settings; then it ends with what has fired, which is no error."""
+"""Passes that one scan may take, whatever the settings (no error: it ends with what has fired)."""
 
 MAX_MEMO_BYTES: Final = 32 * 1024 * 1024
-"""Bytes of texts, with what was found in them, that all compiled books together remember; never an error."""
+"""Bytes of texts, with what was found in them, that compiled books together remember (no error: others are searched again)."""
 
 MAX_MEMO_TEXTS: Final = 32_768
-"""Texts of which all compiled books together remember what was found in them; never an error."""
+"""Texts of which all compiled books together remember what was found (no error: the rest is searched again)."""
 
 
 class InsertionStrategy(IntEnum):

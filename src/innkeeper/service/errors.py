@@ -104,28 +104,28 @@ class SlowBodyError(FormatError):
 MIB: Final = 1024 * 1024
 
 MAX_BODY: Final = 32 * MIB
-"""Bytes of one request's body."""
+"""Bytes of one request's body (`BodyLimitError`)."""
 
 MAX_BODIES: Final = 256 * MIB
-"""Bytes of all bodies that are being read or worked on."""
+"""Bytes of all bodies that are being read or worked on (`OverloadError`)."""
 
 MAX_DEPTH: Final = 64
-"""Objects and lists inside one another in a body."""
+"""Objects and lists inside one another in a body (`LimitError`)."""
 
 MAX_HEADERS: Final = 64 * 1024
-"""Bytes of a request's line and headers."""
+"""Bytes of a request's line and headers (no error: the connection is closed)."""
 
 MAX_CALLS: Final = 128
-"""Calls that are being answered at once; the next one is told to come back."""
+"""Calls that are being answered at once (`OverloadError`)."""
 
 MAX_CONNECTIONS: Final = 512
-"""Open connections."""
+"""Open connections (no error: the next one is refused with 503)."""
 
 MAX_SOCKETS: Final = 32
-"""Open WebSockets."""
+"""Open WebSockets (no error: the next one is closed)."""
 
 MAX_SOCKET_MESSAGE: Final = 8 * MIB
-"""Bytes of one WebSocket message."""
+"""Bytes of one WebSocket message (no error: the socket is closed)."""
 
 WORKERS: Final = 4
 """Calls that are computed at once; the others wait for their turn within their time budget."""
@@ -146,10 +146,10 @@ RETRY_SECONDS: Final = 1
 """When a caller that was sent away may come back, in seconds."""
 
 MAX_MACROS: Final = 256
-"""Custom macros that an application keeps."""
+"""Custom macros that an application keeps (`LimitError`)."""
 
 MAX_MACRO_NAME: Final = 64
-"""Characters of a custom macro's name."""
+"""Characters of a custom macro's name (`RequestError`)."""
 
 MAX_KEY_FILE: Final = 64 * 1024
-"""Bytes of a key file."""
+"""Bytes of a key file (`ConfigError`)."""

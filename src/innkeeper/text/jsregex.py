@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_PATTERN", "JsPattern", "RegexRunner"]
 
 MAX_PATTERN: Final = 2048
-"""Characters of a regular expression of a key; a longer one never matches, which is a note."""
+"""Characters of a regular expression of a key (a note; a longer one never matches)."""
 
 _MAX_TEXT: Final = 1_048_576
 """Characters a regular expression is run on; of a longer text only the beginning is searched."""

@@ -33,19 +33,19 @@ if TYPE_CHECKING:
 __all__ = ["MAX_MATCHES", "MAX_PATTERN", "MAX_TEXT", "JsMatch", "ReplaceRunner", "Split", "joined"]
 
 MAX_PATTERN: Final = 16_384
-"""Characters of a regular expression; a longer one is not run."""
+"""Characters of a script's regular expression (a note; a longer one is not run)."""
 
 MAX_TEXT: Final = 1_048_576
-"""Characters of a text that a regular expression is run on; a longer text stays as it is."""
+"""Characters of a text that a script's regular expression is run on (a note; a longer text stays as it is)."""
 
 MAX_MATCHES: Final = 100_000
-"""Matches in one text; where there are more, the text stays as it is."""
+"""Matches of a script in one text (a note; where there are more, the text stays as it is)."""
 
 MAX_SECONDS: Final = 0.25
-"""Seconds one regular expression may take on one text."""
+"""Seconds one script's regular expression may take on one text (a note; the text stays as it is)."""
 
 MAX_RUNNER_SECONDS: Final = 5.0
-"""Seconds all regular expressions of one runner may take together."""
+"""Seconds all regular expressions of scripts may take in one build (a note; further ones are not run)."""
 
 
 class JsMatch(msgspec.Struct, frozen=True, gc=False):

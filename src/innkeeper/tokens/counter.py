@@ -66,6 +66,9 @@ T = TypeVar("T")
 _ROUTES: Final = 512
 """How many model ids a counter keeps resolved; then it starts again."""
 
+_LONGEST_MODEL: Final = 200
+"""Characters of a model id that is kept."""
+
 _LAST: Final = Way("heuristic:generic", PROFILES["generic"].error)
 
 
@@ -204,7 +207,8 @@ class Counter:
         choice = self._choices.get(model)
         if choice is None:
             choice = self._choose(model)
-            if choice.entry is None or not choice.entry.wants_file:  # a file may change or appear
+            is_kept = model is None or len(model) <= _LONGEST_MODEL
+            if is_kept and (choice.entry is None or not choice.entry.wants_file):  # a file may change or appear
                 if len(self._choices) >= _ROUTES:
                     self._choices.clear()
                 self._choices[model] = choice

@@ -63,6 +63,9 @@ COMMANDS: Final[Mapping[str, CommandEntry]] = MappingProxyType(
         "demo": CommandEntry(
             "innkeeper.cli.talk.demo:demo", "Show a whole turn: a card, its prompt, the answer of a local model."
         ),
+        "limits": CommandEntry(
+            "innkeeper.cli.app.limits:limits", "List every limit: its default, its error, how it is set."
+        ),
         "lint": CommandEntry(
             "innkeeper.cli.prompt.lint:lint", "Find what in cards, lorebooks and presets can never have an effect."
         ),

@@ -22,7 +22,7 @@ KEPT: Final = ("module.risum", "x_meta/")
 """What other applications keep beside the card: a module, and notes on the assets."""
 
 MAX_LISTED: Final = 20
-"""How many missing or spare files get a finding each."""
+"""Missing or spare files of an archive that get a finding each (a note of the rest)."""
 
 EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 """The time of every file in an archive written here, so that equal cards are equal bytes."""

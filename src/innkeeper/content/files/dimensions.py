@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 __all__ = ["PictureSize", "picture_size", "seconds_of"]
 
 MAX_PARTS: Final = 10_000
-"""Segments, boxes or elements of a file that are looked at."""
+"""Segments, boxes or elements of a picture that are looked at (no error: its size is not known)."""
 
 
 class PictureSize(NamedTuple):

@@ -45,6 +45,7 @@ SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 TEXT_KINDS: Final = frozenset({b"tEXt", b"zTXt", b"iTXt"})
 ASSET_KEYWORDS: Final = ("chara-ext-asset_:", "chara-ext-asset_")
 MAX_LENGTH: Final = 2**31 - 1
+"""Bytes that one chunk of a PNG may announce (`DamagedFileError`)."""
 KEYWORD_BYTES: Final = 1024
 """Longest keyword that is looked for. The format allows 79 bytes; asset names are longer in practice."""
 

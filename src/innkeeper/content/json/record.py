@@ -30,7 +30,7 @@ TRUE_WORDS: Final = frozenset({"1", "true", "yes", "y", "on"})
 FALSE_WORDS: Final = frozenset({"0", "false", "no", "n", "off", ""})
 
 MAX_NUMBER: Final = 2**53
-"""Whole numbers beyond it are not numbers here, as JavaScript could not hold them either."""
+"""Whole numbers beyond it are not numbers here, as JavaScript could not hold them either (no error: a finding)."""
 
 _ROLES: Final[Mapping[Any, str]] = {
     0: "system",

@@ -28,7 +28,7 @@ DEFAULT_MAX_TOKENS: Final = 4096
 """``max_tokens`` where none is given: the provider insists on one."""
 
 MAX_CACHE_MARKS: Final = 4
-"""How many cache marks a request may have."""
+"""Cache marks of a request (a note; the first ones go)."""
 
 _ID: Final = re.compile(r"[^a-zA-Z0-9_-]")
 _IMAGES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")

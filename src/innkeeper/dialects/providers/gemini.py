@@ -23,7 +23,7 @@ from innkeeper.prompt.text import scalar_text
 __all__ = ["MAX_STOPS", "Gemini"]
 
 MAX_STOPS: Final = 5
-"""How many stop strings a request may have."""
+"""Stop strings of a request (a note; further ones are left out)."""
 
 _KINDS: Final = ("image", "audio", "video", "file")
 

@@ -215,9 +215,13 @@ class OpenAI(BaseDialect):
         return {**kept, "id": call.id, "type": "function", "function": function}
 
 
-@lru_cache(maxsize=1024)
 def _legal(name: str) -> str:
-    return _NAME.sub("_", name)[:_NAME_CHARS]
+    return _cut_legal(name[:_NAME_CHARS])
+
+
+@lru_cache(maxsize=1024)
+def _cut_legal(name: str) -> str:
+    return _NAME.sub("_", name)
 
 
 def _legal_name(turn: Turn, report: Report) -> str:

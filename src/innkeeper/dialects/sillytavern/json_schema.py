@@ -18,7 +18,7 @@ from innkeeper.prompt.errors import LimitError
 __all__ = ["FORMATS", "Format", "asked_in_words", "google_schema", "inlined", "schema_fields"]
 
 MAX_SCHEMA_NODES: Final = 20_000
-"""How many values a schema may have once its references are in place."""
+"""Values of a schema once its references are in place (`LimitError`)."""
 
 Format = Callable[[ProviderRequest], dict[str, Any]]
 """The fields of a body that ask for JSON."""

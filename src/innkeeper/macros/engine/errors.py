@@ -87,7 +87,7 @@ MAX_OUTPUT: Final = 4 * 1024 * 1024
 """Characters that macros may produce in one build (`MacroLimitError`; the macros after it stay as text)."""
 
 MAX_REPORTS: Final = 200
-"""Macros reported in one build; the next report says that there are more."""
+"""Macros reported in one build (a note says that there are more)."""
 
 MAX_LIST_INDEX: Final = 10_000
 """The highest index that writing a variable may create in a list (`MacroLimitError`)."""

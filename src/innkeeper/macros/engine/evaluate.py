@@ -61,7 +61,7 @@ KEEP: Final = "#"
 
 _LONGEST_NUMBER: Final = 19
 MAX_STEPS: Final = 100_000
-"""Marks looked at in one text for the closing tags of macros that take no block; then those are taken for text."""
+"""Marks looked at in one text for the closing tags of macros that take no block (no error: then those are taken for text)."""
 _SLICE: Final = 16
 """Expansions that are charged for at once."""
 _TAG_STEPS: Final = 40

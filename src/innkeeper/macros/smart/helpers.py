@@ -24,13 +24,15 @@ __all__ = [
 ]
 
 MAX_NUMBER_CHARS: Final = 4_200
-"""Longer texts are no numbers: reading a number takes longer than its length."""
+"""Characters of a number (no error: a longer one is text). Reading a number takes longer than its length."""
 
 MAX_PATTERN_CHARS: Final = 1_000
-"""Longer patterns of a date are text."""
+"""Characters of a pattern of a date (no error: a longer one is text)."""
 
 MAX_DICE: Final = 50
+"""Dice of one throw (no error: as SmartTavern has it)."""
 MAX_SIDES: Final = 1_000
+"""Sides of a die (no error: as SmartTavern has it)."""
 FORMAT_STEPS: Final = 12
 """Steps of the allowance that a character of a moment's pattern counts."""
 

@@ -72,7 +72,7 @@ MAX_FORMAT_CHARS: Final = 1_000
 """The format of ``{{datetimeformat}}`` (`MacroLimitError`)."""
 
 MAX_PARENTHESES: Final = 50
-"""Parentheses inside one another in a keyword expression; deeper ones never match."""
+"""Parentheses inside one another in a keyword expression (no error: deeper ones never match)."""
 
 CACHED_KEYWORDS: Final = 4096
 """Keyword tests kept, read; the least recently used goes first."""

@@ -49,7 +49,7 @@ OF_LORE: Final = ("customWIOutlet_", "customDepthWI_")
 """How keys begin that lore has for itself."""
 
 MAX_DEPTH: Final = 10_000
-"""Deeper texts are dropped (`sillytavern.md` 44)."""
+"""Messages from the end at which a text may stand (no error: deeper ones are dropped, `sillytavern.md` 44)."""
 
 
 class InjectedText(msgspec.Struct, frozen=True, kw_only=True):

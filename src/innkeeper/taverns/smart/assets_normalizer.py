@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 MAX_BOOK_DEPTH: Final = 64
-"""Arrays and objects inside one another around a world book's entries."""
+"""Arrays and objects inside one another around a world book's entries (no error: deeper ones are not seen)."""
 
 _REGEX_ORDER: Final = ("independent", "preset", "character")
 _BOOK_ORDER: Final = ("original_world_books", "character_world_book")

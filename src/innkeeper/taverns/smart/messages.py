@@ -43,7 +43,7 @@ RANK: Final = MappingProxyType({"assistant": 0, "user": 1, "system": 2, "thinkin
 
 
 MAX_NUMBER: Final = 2**53
-"""The largest number that reports tell and that a preset's settings may be: what every JSON reader holds."""
+"""The largest number of reports and of settings of a preset: what every JSON reader holds (no error: it is cut)."""
 
 
 def folded_role(value: Any, path: str) -> str:

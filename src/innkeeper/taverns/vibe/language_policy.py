@@ -221,32 +221,39 @@ _LONGEST: Final = 100
 _PARTS: Final = re.compile(r"[A-Za-z0-9]{1,8}(?:-[A-Za-z0-9]{1,8})*")
 
 
-@lru_cache(maxsize=256)
 def canonical_tag(tag: str) -> str:
     """The usual spelling of a tag: by the alias table, else as BCP 47 has it. What is not a tag stays as written.
 
     >>> canonical_tag("zh_hans"), canonical_tag("PT-br"), canonical_tag("plain English")
     ('zh-CN', 'pt-BR', 'plain English')
     """
-    spelled = tag.strip().replace("_", "-")
+    stripped = tag.strip()
+    return stripped if len(stripped) > _LONGEST else _canonical(stripped)
+
+
+@lru_cache(maxsize=256)
+def _canonical(tag: str) -> str:
+    spelled = tag.replace("_", "-")
     if spelled.lower() in ALIASES:
         return ALIASES[spelled.lower()]
-    if len(spelled) > _LONGEST or not _PARTS.fullmatch(spelled):
-        return tag.strip()
+    if not _PARTS.fullmatch(spelled):
+        return tag
     import langcodes
 
     try:
         standard: str = langcodes.standardize_tag(spelled)
     except ValueError:
-        return tag.strip()
+        return tag
     return ALIASES.get(standard.lower(), standard)
 
 
-@lru_cache(maxsize=256)
 def is_language(tag: str) -> bool:
     """Whether a tag is valid: well-formed, and each part of it registered."""
-    if len(tag) > _LONGEST or not _PARTS.fullmatch(tag):
-        return False
+    return len(tag) <= _LONGEST and _PARTS.fullmatch(tag) is not None and _is_registered(tag)
+
+
+@lru_cache(maxsize=256)
+def _is_registered(tag: str) -> bool:
     import langcodes
 
     return bool(langcodes.tag_is_valid(tag))

@@ -19,7 +19,7 @@ DEFAULT_FORMAT: Final = "YYYY-MM-DDTHH:mm:ssZ"
 """What an empty format means."""
 
 MAX_FORMAT_CHARS: Final = 4096
-"""Longer formats are returned as they are."""
+"""Characters of a format (no error: a longer one is returned as it is)."""
 
 _LONG: Final = {
     "LT": "h:mm A",

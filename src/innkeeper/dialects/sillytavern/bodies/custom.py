@@ -17,7 +17,7 @@ from innkeeper.prompt.note import NoteKind
 __all__ = ["included", "read_yaml", "without_excluded"]
 
 MAX_YAML_CHARS: Final = 100_000
-"""How long a preset's text of fields may be."""
+"""Characters of a preset's text of fields (a note; it is not read)."""
 
 _CORE: Final = (
     ("tag:yaml.org,2002:null", r"~|null|Null|NULL|", "~nN\0"),

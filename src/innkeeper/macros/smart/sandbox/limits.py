@@ -28,7 +28,7 @@ __all__ = [
 
 
 class SandboxLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """The limits of one run of one piece of code. Each is checked before the cost is paid."""
+    """The limits of one run of one piece of code (`SandboxLimitError`). Each is checked before the cost is paid."""
 
     code_chars: int = 10_000
     """The code, in characters."""

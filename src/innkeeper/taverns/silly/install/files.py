@@ -37,7 +37,7 @@ ATTACHED: Final = (("user", "images"), ("user", "files"))
 """The folders that attached pictures and files are in."""
 
 MAX_FILES: Final = 20_000
-"""How many files of one of the folders are looked at."""
+"""Files of one of the folders that are looked at (no error: the rest is not seen)."""
 
 _MARKS: Final = (SETTINGS, "characters", "chats")
 _FORBIDDEN: Final = frozenset("/\\\0")

@@ -174,10 +174,10 @@ def _passed_over(folder: UserFolder, what: str) -> str:
 
 
 MAX_CHUNKS: Final = 5_000
-"""Chunks of a file that are looked at."""
+"""Chunks of a file that are looked at (no error: it has no name)."""
 
 MAX_TEXT: Final = 1024 * 1024
-"""Bytes of a text chunk that is read here; cards are smaller, but for those with large books."""
+"""Bytes of a text chunk that is read here (no error: it has no name); cards are smaller, but for those with large books."""
 
 _KEYWORDS: Final = (b"chara\0", b"ccv3\0")
 _LONGEST_KEYWORD: Final = max(map(len, _KEYWORDS))

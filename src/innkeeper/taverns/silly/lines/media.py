@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["FileText", "MediaRoom", "MessageMedia", "media_of"]
 
 MAX_MEDIA: Final = 1_000
-"""Media, files and titles of one message that are looked at; further ones are left out."""
+"""Media, files and titles of one message that are looked at (a note; further ones are left out)."""
 
 
 class FileText(msgspec.Struct, frozen=True):

@@ -32,7 +32,7 @@ def lint_scripts(scripts: RegexScripts, path: str) -> Iterator[Finding]:
 
 
 MAX_SECONDS: Final = 10.0
-"""Seconds that the scripts of one list may take on texts made to be hard for them; further ones are not tried."""
+"""Seconds that the scripts of one list may take on texts made to be hard for them (no error: further ones are not tried)."""
 
 Remark = tuple[str, str, Level]
 

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 __all__ = ["MAX_GROWTH", "MAX_SCRIPTS", "ScriptUse", "Scripts", "scripts_of"]
 
 MAX_SCRIPTS: Final = 2_000
-"""Scripts of one build; further ones are left out."""
+"""Scripts of one build (a note; further ones are left out)."""
 
 MAX_GROWTH: Final = 8 * 1024 * 1024
-"""Characters that all scripts of one build may add; a replacement that adds more is left out."""
+"""Characters that all scripts of one build may add (a note; a replacement that adds more is left out)."""
 
 MAX_SECONDS: Final = 2.0
-"""Seconds that one script's replacements in one text may take; where they take longer the text stays as it is."""
+"""Seconds that one script's replacements in one text may take (a note; the text stays as it is)."""
 
 
 class ScriptUse(StrEnum):

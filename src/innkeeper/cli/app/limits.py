@@ -1,0 +1,196 @@
+"""``innkeeper limits``: every named limit of the package, read from its source, so that none can be forgotten.
+
+A limit is a ``MAX_...`` constant with a docstring below it, or a field of a class whose name ends in ``Limits``. The docstring
+says what is bounded, and in parentheses what happens beyond: the error, ``a note``, or ``no error`` with what happens instead.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Iterator
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import click
+
+from innkeeper.cli.app.commands import json_option
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+__all__ = ["Limit", "limits", "markdown", "named_limits"]
+
+BUILD_LIMITS: Final = "`limits` of a request, `--limit`, `Ports.max_limits`"
+"""How the limits of a whole build are set."""
+
+
+class Limit(NamedTuple):
+    """One limit: its module and name, the default value, what it bounds, what happens beyond it, how it is set."""
+
+    module: str
+    name: str
+    value: float
+    bounds: str
+    beyond: str
+    set: str
+
+
+@click.command()
+@click.option("--markdown", "as_markdown", is_flag=True, help="Print the table as it stands in the documentation.")
+@click.argument("words", nargs=-1)
+@json_option
+def limits(words: tuple[str, ...], *, as_markdown: bool, as_json: bool) -> None:
+    """List every limit: its default, what it bounds, what happens beyond it, how it is set.
+
+    WORDS choose those whose line has all of them: `innkeeper limits patterns seconds`.
+    """
+    chosen = [
+        limit for limit in named_limits() if all(word.lower() in " ".join(map(str, limit)).lower() for word in words)
+    ]
+    if as_json:
+        import json
+
+        click.echo(json.dumps([limit._asdict() for limit in chosen], ensure_ascii=False, indent=2))
+    elif as_markdown:
+        click.echo(markdown(chosen), nl=False)
+    else:
+        for limit in chosen:
+            click.echo(f"{limit.name} = {_number(limit.value)}  ({limit.module})")
+            click.echo(f"    {limit.bounds} Beyond it: {limit.beyond}. Set: {limit.set}.".replace("`", ""))
+
+
+def markdown(limits: list[Limit]) -> str:
+    """The limits as a table in Markdown, a line each."""
+    lines = ["| Limit | Default | What it bounds | Beyond it | Set |", "|---|---|---|---|---|"]
+    for limit in limits:
+        name = f"`{limit.name}`<br>`{limit.module.removeprefix('innkeeper.')}`"
+        cells = (name, _number(limit.value), limit.bounds, limit.beyond, limit.set)
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _number(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:g}"
+
+
+def named_limits() -> list[Limit]:
+    """All of them, by module and in the order of its source."""
+    sources = [_Source(module, ast.parse(text)) for module, text in _modules(files("innkeeper"), "innkeeper")]
+    setters: dict[tuple[str, str], str] = {}
+    for source in sources:
+        setters |= dict(source.setters())
+    return [limit for source in sources for limit in source.limits(setters)]
+
+
+def _modules(folder: Traversable, name: str) -> Iterator[tuple[str, str]]:
+    for item in sorted(folder.iterdir(), key=lambda each: each.name):
+        stem = item.name.removesuffix(".py")
+        if item.is_dir():
+            yield from _modules(item, f"{name}.{item.name}")
+        elif stem != item.name:
+            yield name if stem == "__init__" else f"{name}.{stem}", item.read_text("utf-8")
+
+
+class _Source:
+    """One module's source: its constants, and where it sets limits of others."""
+
+    def __init__(self, module: str, tree: ast.Module) -> None:
+        self.module, self.tree = module, tree
+        self.names: dict[str, tuple[str, str]] = {}
+        self.values: dict[str, float] = {}
+        for node in tree.body:
+            if isinstance(node, ast.ImportFrom) and node.module is not None:
+                self.names |= {alias.asname or alias.name: (node.module, alias.name) for alias in node.names}
+            elif (constant := _constant(node)) is not None:
+                name, expression = constant
+                self.names[name] = (module, name)
+                value = _value(expression, self.values)
+                if value is not None:
+                    self.values[name] = value
+
+    def limits(self, setters: dict[tuple[str, str], str]) -> Iterator[Limit]:
+        """The limits that are named here."""
+        for node, text in _documented(self.tree.body):
+            constant = _constant(node)
+            if constant is not None and constant[0].startswith("MAX_") and constant[0] in self.values:
+                bounds, beyond = _told(text)
+                how = setters.get((self.module, constant[0]), "fixed")
+                yield Limit(self.module, constant[0], self.values[constant[0]], bounds, beyond, how)
+            elif isinstance(node, ast.ClassDef) and node.name.endswith("Limits"):
+                yield from self._fields(node)
+
+    def _fields(self, node: ast.ClassDef) -> Iterator[Limit]:
+        beyond = _told(ast.get_docstring(node) or "")[1]
+        for field, text in _documented(node.body):
+            constant = _constant(field)
+            value = None if constant is None else _value(constant[1], self.values)
+            if constant is not None and value is not None:
+                bounds, own = _told(text)
+                name = f"{node.name}.{constant[0]}"
+                yield Limit(self.module, name, value, bounds, own or beyond, f"a field of `{node.name}`")
+
+    def setters(self) -> Iterator[tuple[tuple[str, str], str]]:
+        """Which limits are the default of a field, by the limit's module and name."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.ClassDef):
+                for field in node.body:
+                    constant = _constant(field)
+                    if constant is not None and isinstance(constant[1], ast.Name) and constant[1].id in self.names:
+                        yield self.names[constant[1].id], f"`{node.name}.{constant[0]}`"
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Limits":
+                for keyword in node.keywords:
+                    if isinstance(keyword.value, ast.Name) and keyword.value.id in self.names:
+                        yield self.names[keyword.value.id], BUILD_LIMITS
+
+
+def _constant(node: ast.stmt) -> tuple[str, ast.expr] | None:
+    """The name and the expression of an assignment to one name."""
+    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
+        return node.target.id, node.value
+    if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+        return node.targets[0].id, node.value
+    return None
+
+
+def _documented(body: list[ast.stmt]) -> Iterator[tuple[ast.stmt, str]]:
+    """Each statement with the text that stands below it as its documentation, or nothing."""
+    for node, after in zip(body, [*body[1:], None], strict=True):
+        is_text = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+        text = after.value.value if is_text else ""  # type: ignore[union-attr]
+        yield node, text if isinstance(text, str) else ""
+
+
+_OPERATORS: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Pow: operator.pow,
+    ast.FloorDiv: operator.floordiv,
+    ast.Div: operator.truediv,
+}
+
+
+def _value(expression: ast.expr, known: dict[str, float]) -> float | None:
+    """The number that an expression of numbers and constants comes to."""
+    if isinstance(expression, ast.Constant):
+        return expression.value if type(expression.value) in (int, float) else None  # type: ignore[return-value]
+    if isinstance(expression, ast.Name):
+        return known.get(expression.id)
+    if isinstance(expression, ast.BinOp) and type(expression.op) in _OPERATORS:
+        left, right = _value(expression.left, known), _value(expression.right, known)
+        return None if left is None or right is None else _OPERATORS[type(expression.op)](left, right)
+    return None
+
+
+_BEYOND: Final = re.compile(r"\s*\(([^()]*(?:`\w+Error`|a note|no error)[^()]*)\)")
+
+
+def _told(text: str) -> tuple[str, str]:
+    """What a docstring says of a limit: what it bounds, and what happens beyond it."""
+    words = " ".join(text.split()).replace("``", "`")
+    found = _BEYOND.search(words)
+    if found is None:
+        return words, ""
+    return words[: found.start()] + words[found.end() :], found[1]
