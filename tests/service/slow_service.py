@@ -1,7 +1,8 @@
-"""A service with operations that tests need: one that computes for as long as it is told, one that returns anything."""
+"""A service with operations that tests need: they compute, hold the interpreter's lock, take memory, or return anything."""
 
 import json
 import math
+import os
 import sys
 from typing import Any
 
@@ -18,6 +19,27 @@ def spin(call: Call, rounds: int) -> dict[str, Any]:
         rounds -= 1
         total += rounds % 7
     return {"total": total}
+
+
+def hold(call: Call, size: int) -> dict[str, Any]:
+    """Keep the interpreter's lock in one call of a library: no step of Python in seconds."""
+    return {"found": "a" * size in "a" * (size - 1) + "b" + "a" * size + "c" * 2 * size or sum(range(size**2)) > 0}
+
+
+def grow(call: Call, size: int) -> dict[str, Any]:
+    """Have so many bytes of memory for a moment."""
+    return {"size": len(b"x" * size)}
+
+
+def die(call: Call, number: int) -> dict[str, Any]:
+    """End this process, by a signal."""
+    os.kill(os.getpid(), number)
+    return {}
+
+
+def process(call: Call) -> dict[str, Any]:
+    """The number of this process, and the names of what it has in its environment."""
+    return {"pid": os.getpid(), "environment": sorted(os.environ)}
 
 
 def odd(call: Call, what: str) -> Any:
@@ -40,6 +62,10 @@ def odd(call: Call, what: str) -> Any:
 
 MORE = OPERATIONS.with_(
     Operation("plugins/test/spin", spin, "Compute.", takes(rounds=int), dict[str, Any]),
+    Operation("plugins/test/hold", hold, "Hold.", takes(size=int), dict[str, Any]),
+    Operation("plugins/test/grow", grow, "Grow.", takes(size=int), dict[str, Any]),
+    Operation("plugins/test/die", die, "Die.", takes(number=int), dict[str, Any]),
+    Operation("plugins/test/process", process, "Which process.", takes(), dict[str, Any]),
     Operation("plugins/test/odd", odd, "Odd results.", takes(what=str), Any),
 )
 
@@ -47,7 +73,7 @@ MORE = OPERATIONS.with_(
 def main() -> None:
     """Serve; the words are fields of the settings, as JSON."""
     settings = Settings(port=0, **json.loads(sys.argv[1] if len(sys.argv) > 1 else "{}"))
-    serve(settings, lambda address: print(json.dumps({"listening": address}), flush=True), MORE)  # noqa: T201
+    serve(settings, lambda address: print(json.dumps({"listening": address}), flush=True), "slow_service:MORE")  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -5,14 +5,14 @@ The server is uvicorn with the limits that it does not set by itself, idle conne
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import signal
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.prompt.errors import ConfigError, UnavailableError
 from innkeeper.service.errors import MAX_CONNECTIONS, MAX_HEADERS, MAX_SOCKET_MESSAGE, STOP_SECONDS
@@ -21,12 +21,14 @@ from innkeeper.service.settings import Settings
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
-    from innkeeper.service.gateway.operation import Operations
 
-__all__ = ["IdleTimer", "address", "create_app", "library", "listen", "serve"]
+__all__ = ["OPERATIONS", "address", "create_app", "library", "listen", "serve"]
+
+OPERATIONS: Final = "innkeeper.service.gateway.operations:OPERATIONS"
+"""The table of operations, where nothing else is said."""
 
 
-def serve(settings: Settings, ready: Callable[[str], None], operations: Operations | None = None) -> None:
+def serve(settings: Settings, ready: Callable[[str], None], operations: str = OPERATIONS) -> None:
     """Answer until told to stop (SIGTERM, Ctrl-C); calls under way are finished first.
 
     Args:
@@ -42,13 +44,18 @@ def serve(settings: Settings, ready: Callable[[str], None], operations: Operatio
     library("websockets")
     app = create_app(settings, operations)
     door = listen(settings)
-    ready(address(settings, door))
     # Any client can cause warnings; errors are ours.
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+    server = uvicorn.Server(_config(uvicorn, app, settings))
     if threading.current_thread() is threading.main_thread():
         # The server takes the signal, finishes, and raises it again, which is to end this process in the ordinary way.
-        signal.signal(signal.SIGTERM, lambda *_: None)
-    uvicorn.Server(_config(uvicorn, app, settings)).run(sockets=[door])
+        signal.signal(signal.SIGTERM, lambda *_: setattr(server, "should_exit", True))
+    app.state.pool.prepare()
+    try:
+        ready(address(settings, door))
+        server.run(sockets=[door])
+    finally:
+        app.state.pool.close()
 
 
 def listen(settings: Settings) -> socket.socket:
@@ -89,93 +96,35 @@ def _no_door(settings: Settings, error: Exception) -> ConfigError:
 
 
 def _config(uvicorn: Any, app: Any, settings: Settings) -> Any:
+    from innkeeper.service.protocol import Patience, protocols
+
+    http, sockets = protocols(Patience(settings.header_seconds, settings.body_seconds, MAX_CONNECTIONS))
     return uvicorn.Config(
         app,
-        http=_protocol(settings.header_seconds),
-        ws="websockets-sansio",
-        ws_max_size=MAX_SOCKET_MESSAGE,
+        http=http,
+        ws=sockets,
+        ws_max_size=min(MAX_SOCKET_MESSAGE, settings.max_body),
+        ws_per_message_deflate=False,  # a few bytes would become many, on the event loop
         h11_max_incomplete_event_size=MAX_HEADERS,
-        limit_concurrency=MAX_CONNECTIONS,
+        backlog=MAX_CONNECTIONS,
         timeout_graceful_shutdown=STOP_SECONDS,
         access_log=False,
         log_config=None,
         server_header=False,
         proxy_headers=False,
-        lifespan="off",
+        lifespan="on",
     )
 
 
-def _protocol(seconds: float) -> type:
-    """HTTP as uvicorn speaks it, which hangs up on clients whose headers do not arrive in time."""
-    h11_protocol: Any = library("uvicorn.protocols.http.h11_impl").H11Protocol
-
-    class Impatient(h11_protocol):  # type: ignore[misc]  # uvicorn is imported only where it is needed
-        """Counts the time from a connection's beginning, or the end of a reply, to the end of the next headers."""
-
-        idle: IdleTimer
-
-        def connection_made(self, transport: Any) -> None:
-            super().connection_made(transport)
-            self.idle = IdleTimer(transport, seconds)
-            self.idle.wait()
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            self.idle.stop()
-            super().connection_lost(exc)
-
-        def handle_events(self) -> None:
-            before = self.cycle
-            super().handle_events()
-            if self.cycle is not before or self.transport.get_protocol() is not self:
-                self.idle.stop()
-
-        def on_response_complete(self) -> None:
-            super().on_response_complete()
-            if self.cycle is None or self.cycle.response_complete:  # else the next request was there already
-                self.idle.wait()
-
-    return Impatient
-
-
-class IdleTimer:
-    """One connection's. `wait` begins to count, `stop` ends it; a client that still takes its reply is waited for."""
-
-    def __init__(self, transport: asyncio.Transport, seconds: float) -> None:
-        self._transport = transport
-        self._seconds = seconds
-        self._unsent = 0
-        self._timer: asyncio.TimerHandle | None = None
-
-    def wait(self) -> None:
-        """Hang up in so many seconds, unless stopped."""
-        self.stop()
-        self._unsent = self._transport.get_write_buffer_size()
-        self._timer = asyncio.get_running_loop().call_later(self._seconds, self._late)
-
-    def stop(self) -> None:
-        """Count no more."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _late(self) -> None:
-        left = self._transport.get_write_buffer_size()
-        if not left:
-            self._transport.close()
-        elif left < self._unsent:
-            self.wait()  # a slow reader of a large reply
-        else:
-            self._transport.abort()
-
-
-def create_app(settings: Settings | None = None, operations: Operations | None = None) -> Starlette:
+def create_app(settings: Settings | None = None, operations: str = OPERATIONS) -> Starlette:
     """The service as an ASGI application. A surface is a list of routes; later ones mount beside the gateway.
 
-    The guard stands before all of them: origins, keys, sizes, and how much is done at once.
+    The guard stands before all of them: origins, keys, sizes, and how much is done at once. Calls are computed by workers,
+    processes that the application starts with its lifespan, or with its first call, and ends with its lifespan.
 
     Args:
         settings: what to serve and how; the defaults where left out.
-        operations: what the gateway answers, `OPERATIONS` with others, for instance; `OPERATIONS` where left out.
+        operations: the table of what the gateway answers, written ``module:name``, under which the workers import it.
 
     Raises:
         ConfigError: settings that do not go together.
@@ -186,17 +135,28 @@ def create_app(settings: Settings | None = None, operations: Operations | None =
     from innkeeper.service.gateway.gateway import Gateway
     from innkeeper.service.gateway.routes import routes
     from innkeeper.service.guard import Guard, missing
+    from innkeeper.service.pool import Pool
     from innkeeper.service.work import Gate
 
-    gate = Gate(
-        calls=checked.max_calls, volume=checked.max_bodies, workers=checked.workers, seconds=checked.time_budget
-    )
+    module, _, name = operations.partition(":")
+    gateway = Gateway(checked, getattr(import_module(module), name), ready=False)
+    pool = Pool(checked, operations, gateway.state)
+    gate = Gate(calls=checked.max_calls, volume=checked.max_bodies)
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        pool.open()
+        yield
+        pool.close()
+
     app = starlette.Starlette(
-        routes=routes(Gateway(checked, operations), gate),
+        routes=routes(gateway, gate, pool),
         middleware=[middleware.Middleware(Guard, settings=checked, gate=gate)],
         exception_handlers={404: missing, 405: missing},
+        lifespan=lifespan,
     )
     app.router.redirect_slashes = False
+    app.state.pool = pool
     return app  # type: ignore[no-any-return]  # the library is imported by name
 
 

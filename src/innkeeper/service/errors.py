@@ -7,11 +7,16 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.prompt.errors import FormatError, LimitError, UsageError, Where
+from innkeeper.prompt.errors import FormatError, LimitError, UnavailableError, UnsupportedError, UsageError, Where
 
 __all__ = [
     "BODY_SECONDS",
+    "CPU_BUDGET",
+    "GROW_SECONDS",
+    "GUESSES",
+    "GUESS_SECONDS",
     "HEADER_SECONDS",
+    "MAX_ADDRESSES",
     "MAX_BODIES",
     "MAX_BODY",
     "MAX_CALLS",
@@ -21,13 +26,23 @@ __all__ = [
     "MAX_KEY_FILE",
     "MAX_MACROS",
     "MAX_MACRO_NAME",
+    "MAX_REPLY",
     "MAX_SOCKETS",
     "MAX_SOCKET_MESSAGE",
     "RETRY_SECONDS",
+    "SHARE",
+    "SPARE_SECONDS",
     "STOP_SECONDS",
     "TIME_BUDGET",
     "WORKERS",
+    "WORKER_CALLS",
+    "WORKER_GROWTH",
+    "WORKER_MEMORY",
+    "WORKER_SECONDS",
     "BodyLimitError",
+    "EncodingError",
+    "GuessLimitError",
+    "HeaderLimitError",
     "KeyMissingError",
     "NameFormatError",
     "OriginRefusedError",
@@ -36,6 +51,8 @@ __all__ = [
     "RequestError",
     "SlowBodyError",
     "TimeBudgetError",
+    "WorkerLostError",
+    "memory_error",
 ]
 
 
@@ -81,6 +98,26 @@ class BodyLimitError(LimitError):
     """A request body is larger than allowed; reading stopped there."""
 
 
+class HeaderLimitError(LimitError):
+    """A request's headers are larger than allowed."""
+
+    http_status = 431
+
+
+class EncodingError(UnsupportedError):
+    """A body that is compressed or otherwise encoded; the service reads plain ones, whose size is what arrives."""
+
+    http_status = 415
+    HINT = "send the body as it is, without Content-Encoding"
+
+
+class GuessLimitError(LimitError):
+    """Too many wrong keys came from this address; until it has waited, no key from it is looked at."""
+
+    http_status = 429
+    HINT = "wait the seconds in Retry-After, then send the right key"
+
+
 class OverloadError(LimitError):
     """More at once than the service takes; nothing was done."""
 
@@ -95,10 +132,21 @@ class TimeBudgetError(LimitError):
     HINT = "ask for less at once, or start the service with a larger --time-budget"
 
 
+class WorkerLostError(UnavailableError):
+    """The process that computed a call ended in the middle of it. What the call was to change may have been changed."""
+
+    HINT = "try again; if it happens each time, ask for less at once"
+
+
 class SlowBodyError(FormatError):
     """A request's body did not arrive in time, or ended before its announced length."""
 
     http_status = 408
+
+
+def memory_error(allowed: int) -> LimitError:
+    """What a call is told that needs more memory than it may have."""
+    return LimitError("the memory of one call", limit="WORKER_MEMORY", allowed=allowed, hint="ask for less at once")
 
 
 MIB: Final = 1024 * 1024
@@ -127,8 +175,44 @@ MAX_SOCKETS: Final = 32
 MAX_SOCKET_MESSAGE: Final = 8 * MIB
 """Bytes of one WebSocket message (no error: the socket is closed)."""
 
-WORKERS: Final = 4
-"""Calls that are computed at once; the others wait for their turn within their time budget."""
+SHARE: Final = 7 / 8
+"""How much of calls, bytes, sockets and workers one caller may hold, so that there is always some for the next."""
+
+WORKERS: Final = 6
+"""Processes that compute calls, at most; there are only as many as are needed. Other calls wait within their time budget."""
+
+CPU_BUDGET: Final = 2.0
+"""Seconds that one call may keep a processor busy."""
+
+WORKER_MEMORY: Final = 256 * MIB
+"""Bytes that one call may take beside what its process has from the start."""
+
+WORKER_GROWTH: Final = 64 * MIB
+"""How much larger a worker may have got before it is replaced, in bytes."""
+
+WORKER_CALLS: Final = 10_000
+"""Calls after which a worker is replaced."""
+
+WORKER_SECONDS: Final = 3600.0
+"""Seconds after which a worker is replaced, between two calls."""
+
+SPARE_SECONDS: Final = 30.0
+"""Seconds after which a worker that nobody needs is sent home. One stays."""
+
+GROW_SECONDS: Final = 0.02
+"""Seconds that a call waits for a worker, where there is one for each processor already, before one more is started."""
+
+MAX_REPLY: Final = 32 * MIB
+"""Bytes of one reply's body."""
+
+GUESSES: Final = 10
+"""Wrong keys in a row from one address, after which it must wait."""
+
+GUESS_SECONDS: Final = 6.0
+"""Seconds after which an address may guess once more."""
+
+MAX_ADDRESSES: Final = 4_096
+"""Addresses whose wrong keys are remembered."""
 
 TIME_BUDGET: Final = 30.0
 """Seconds that one call may take, waiting included."""

@@ -1,7 +1,8 @@
 """The guard: what happens to every request before a surface sees it, and to every reply on its way out.
 
-In order: a number for the request, the origin, permission questions of browsers, the key, how many calls there are. Bodies
-are read here too, counted while they arrive and within a time, so that no surface can forget the limits.
+In order: a number for the request, permission questions of browsers, the size of headers, the origin, the key. Bodies are
+read here too, counted while they arrive and within a time, so that no surface can forget the limits; then it is seen how many
+calls there are. Whether the service is there can always be asked.
 
 Origins: a page of another origin can send simple requests without permission, and can make its own host name point to this
 machine (DNS rebinding). Browsers say where a request comes from in ``Origin``, ``Sec-Fetch-Site`` and ``Host``; programs such as
@@ -14,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from time import monotonic
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -24,16 +25,28 @@ from starlette.responses import Response
 
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.machine import fresh_seed
-from innkeeper.service.errors import BodyLimitError, OriginRefusedError, SlowBodyError
+from innkeeper.prompt.text import shorten
+from innkeeper.service.errors import (
+    MAX_HEADERS,
+    BodyLimitError,
+    EncodingError,
+    HeaderLimitError,
+    OriginRefusedError,
+    SlowBodyError,
+)
 from innkeeper.service.exchange import Reply, error_reply, internal_error, json_reply
+from innkeeper.service.guesses import Guesses
 from innkeeper.service.settings import Settings, is_loopback
-from innkeeper.service.work import Gate
+from innkeeper.service.work import Gate, Ticket
 
 __all__ = [
+    "RESERVED",
     "BodyReader",
     "Guard",
     "announced",
+    "check_encoding",
     "check_origin",
+    "check_size",
     "is_preflight",
     "lower_headers",
     "missing",
@@ -47,6 +60,10 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 LOG: Final = logging.getLogger("innkeeper.service")
 _REQUEST_ID: Final = re.compile(r"[\w.-]{1,64}", re.ASCII)
+RESERVED: Final = frozenset({"/api/health", "/api/info"})
+"""Pages that are answered whatever else is going on."""
+
+_PIECE: Final = 256 * 1024
 _FIXED: Final = {"x-content-type-options": "nosniff", "cache-control": "no-store", "referrer-policy": "no-referrer"}
 
 
@@ -59,6 +76,7 @@ class Guard:
         self._app = app
         self._settings = settings
         self._gate = gate
+        self._guesses = Guesses(settings.keys)
         self._start = fresh_seed()
         self._count = 0
 
@@ -88,32 +106,38 @@ class Guard:
         if is_preflight(scope["method"], headers):
             await outlet.reply(self._permission(headers))
             return
-        reader = BodyReader(receive, self._settings, self._gate)
         try:
-            check_origin(headers, self._settings)
-            self._settings.keys.check(headers)
-            self._gate.enter()
+            caller = self._caller(scope, headers)
+            check_encoding(headers)
         except InnkeeperError as error:
             await outlet.reply(error_reply(error), close=True)
             return
-        try:
-            body = await reader.read(headers)
-            await self._app(scope, _once(body, receive), outlet.send)
-        except InnkeeperError as error:
-            await outlet.reply(error_reply(error), close=True)
-        finally:
-            self._gate.leave(reader.size)
+        if scope["path"] in RESERVED:  # no matter what else waits for us or whom we wait for
+            await self._app(scope, _once(b"", receive), outlet.send)
+            return
+        with self._gate.ticket(caller) as ticket:
+            try:
+                body = await BodyReader(receive, self._settings, ticket).read(headers)
+                ticket.enter()
+                scope["innkeeper.ticket"] = ticket
+                await self._app(scope, _once(body, receive), outlet.send)
+            except InnkeeperError as error:
+                await outlet.reply(error_reply(error), close=True)
 
     async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = lower_headers(scope)
         try:
-            check_origin(headers, self._settings)
-            self._settings.keys.check(headers)
+            scope["innkeeper.caller"] = self._caller(scope, lower_headers(scope))
         except InnkeeperError:
             await receive()
             await send({"type": "websocket.close", "code": 1008})
             return
         await self._app(scope, receive, send)
+
+    def _caller(self, scope: Scope, headers: dict[str, str]) -> str:
+        """Who calls, once it is known that he may."""
+        check_size(scope)
+        check_origin(headers, self._settings)
+        return self._guesses.caller(headers, (scope.get("client") or ("",))[0])
 
     def _permission(self, headers: dict[str, str]) -> Reply:
         allowed = permissions(headers, self._settings, preflight=True)
@@ -143,7 +167,8 @@ class _Outlet:
             names = {name for name, _ in event["headers"]}
             event = {**event, "headers": [*event["headers"], *(pair for pair in self._headers if pair[0] not in names)]}
         async with asyncio.timeout(self._seconds):
-            await self._send(event)
+            async for part in _pieces(event):
+                await self._send(part)
 
     async def reply(self, reply: Reply, *, close: bool = False) -> None:
         """Send a whole reply, unless one has begun already; ``close`` ends the connection, whose body nobody read."""
@@ -155,6 +180,18 @@ class _Outlet:
         headers = [(name.encode(), value.encode("latin-1")) for name, value in names.items()]
         await self.send({"type": "http.response.start", "status": reply.status, "headers": headers})
         await self.send({"type": "http.response.body", "body": reply.body})
+
+
+async def _pieces(event: MutableMapping[str, Any]) -> AsyncIterator[MutableMapping[str, Any]]:
+    """A large body in pieces, between which others are served, and of which the next waits until the client takes them."""
+    body = event.get("body", b"")
+    if len(body) <= _PIECE:
+        yield event
+        return
+    for start in range(0, len(body), _PIECE):
+        more = start + _PIECE < len(body) or event.get("more_body", False)
+        yield {**event, "body": body[start : start + _PIECE], "more_body": more}
+        await asyncio.sleep(0)
 
 
 def lower_headers(scope: Scope) -> dict[str, str]:
@@ -193,6 +230,22 @@ _HEADERS: Final = (
 _FOREIGN: Final = frozenset({"cross-site", "same-site"})
 
 
+def check_size(scope: Scope) -> None:
+    """Let a request pass whose line and headers are not too large. Raises `HeaderLimitError`."""
+    size = sum(len(name) + len(value) + 4 for name, value in scope["headers"])
+    size += len(scope.get("raw_path", b"")) + len(scope.get("query_string", b""))
+    if size > MAX_HEADERS:
+        hint = "send less in headers and path"
+        raise HeaderLimitError("the headers", limit="MAX_HEADERS", allowed=MAX_HEADERS, found=size, hint=hint)
+
+
+def check_encoding(headers: Mapping[str, str]) -> None:
+    """Let a request pass whose body is as it is. Raises `EncodingError`."""
+    encoding = headers.get("content-encoding", "").strip().lower()
+    if encoding not in {"", "identity"}:
+        raise EncodingError(f"a body encoded as {shorten(encoding, 40)!r}")
+
+
 def check_origin(headers: Mapping[str, str], settings: Settings) -> None:
     """Let a request pass that no foreign web page made. ``headers`` have lower-case names.
 
@@ -202,7 +255,7 @@ def check_origin(headers: Mapping[str, str], settings: Settings) -> None:
     if settings.keys:
         return
     host = headers.get("host", "")
-    if host and not _own_host(host, settings):
+    if "host" in headers and not _own_host(host, settings):
         raise OriginRefusedError(
             "the host name of this request is not this service's", hint="call it as 127.0.0.1 or localhost"
         )
@@ -243,13 +296,12 @@ def _own_host(host: str, settings: Settings) -> bool:
 
 
 class BodyReader:
-    """One request's body. ``size`` is what the gate was charged for it so far, also when reading failed."""
+    """One request's body, charged to its ticket while it arrives."""
 
-    def __init__(self, receive: Callable[[], Awaitable[Any]], settings: Settings, gate: Gate) -> None:
+    def __init__(self, receive: Callable[[], Awaitable[Any]], settings: Settings, ticket: Ticket) -> None:
         self._receive = receive
         self._settings = settings
-        self._gate = gate
-        self.size = 0
+        self._ticket = ticket
 
     async def read(self, headers: Mapping[str, str]) -> bytes:
         """The whole body.
@@ -273,9 +325,8 @@ class BodyReader:
             if event["type"] != "http.request":
                 raise SlowBodyError("the client went away in the middle of the body")
             part = event.get("body", b"")
-            self._allow(self.size + len(part))
-            self._gate.carry(len(part))
-            self.size += len(part)
+            self._allow(self._ticket.size + len(part))
+            self._ticket.carry(len(part))
             parts.append(part)
             if not event.get("more_body"):
                 return b"".join(parts)

@@ -16,17 +16,20 @@ from typing import Final
 import msgspec
 
 from innkeeper.prompt.errors import ConfigError
+from innkeeper.prompt.machine import random_bytes
 from innkeeper.service.errors import (
     BODY_SECONDS,
+    CPU_BUDGET,
     HEADER_SECONDS,
     MAX_BODIES,
     MAX_BODY,
     MAX_CALLS,
     MAX_DEPTH,
     MAX_KEY_FILE,
+    MAX_REPLY,
     TIME_BUDGET,
+    WORKER_MEMORY,
     WORKERS,
-    KeyMissingError,
 )
 
 __all__ = ["DEFAULT_PORT", "KEY_VARIABLE", "PROFILES", "Keys", "Settings", "is_loopback", "presented_key", "read_keys"]
@@ -46,21 +49,13 @@ class Keys:
     def __repr__(self) -> str:
         return f"Keys({len(self._digests)} set)"
 
-    def accept(self, key: bytes) -> bool:
-        """Whether ``key`` is one of them; takes the same time for all wrong ones."""
-        digest, accepted = _digest(key), False
+    def name(self, key: bytes) -> str | None:
+        """What an accepted key is called where it must not be shown; None for others. Wrong ones all take the same time."""
+        digest, accepted = _digest(key), None
         for known in self._digests:
-            accepted |= hmac.compare_digest(digest, known)
+            if hmac.compare_digest(digest, known):
+                accepted = known.hex()[:16]
         return accepted
-
-    def check(self, headers: Mapping[str, str]) -> None:
-        """Let a call pass that brings a key, or any where there are no keys.
-
-        Raises:
-            KeyMissingError: it brings none, or a wrong one.
-        """
-        if self and not self.accept(presented_key(headers)):
-            raise KeyMissingError("this service needs a key")
 
 
 def presented_key(headers: Mapping[str, str]) -> bytes:
@@ -85,7 +80,8 @@ PROFILES: Final = ("fixed", "smarttavern")
 
 _PORTS: Final = 65_535
 _POSITIVE: Final = (
-    "max_body", "max_bodies", "max_depth", "max_calls", "workers", "time_budget", "body_seconds", "header_seconds",
+    "max_body", "max_bodies", "max_depth", "max_reply", "max_calls", "workers", "worker_memory", "cpu_budget",
+    "time_budget", "body_seconds", "header_seconds",
 )  # fmt: skip
 
 
@@ -107,8 +103,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     max_body: int = MAX_BODY
     max_bodies: int = MAX_BODIES
     max_depth: int = MAX_DEPTH
+    max_reply: int = MAX_REPLY
     max_calls: int = MAX_CALLS
     workers: int = WORKERS
+    worker_memory: int = WORKER_MEMORY
+    cpu_budget: float = CPU_BUDGET
     time_budget: float = TIME_BUDGET
     body_seconds: float = BODY_SECONDS
     header_seconds: float = HEADER_SECONDS
@@ -131,6 +130,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             raise ConfigError(f"the data folder {str(self.data)!r} is not there", hint="make it, or leave --data out")
         self._check_doors()
         return self
+
+    def without_keys(self) -> Settings:
+        """The same for a process that computes what callers send: it sees that there are keys, and none of them."""
+        return msgspec.structs.replace(self, keys=Keys(random_bytes(16).hex()) if self.keys else Keys())
 
     def _check_doors(self) -> None:
         for origin in self.cors_origins:

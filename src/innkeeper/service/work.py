@@ -1,138 +1,137 @@
-"""Work: one call, computed beside the event loop, within a time budget.
+"""Work: how much is done at once, and for whom: what callers hold, and in which order they get a worker.
 
-Each call runs in a thread of its own, so that the loop keeps answering. A call over its budget is interrupted: its thread
-gets an exception that no engine code catches, at its next step of Python. What never takes such a step (one long operation in
-C) is bounded by the limits of the engine; its thread keeps its place among the workers until it is done.
+One caller is one key, or one address where no key is needed. Nobody holds more than a share (`SHARE`) of anything.
 """
 
 from __future__ import annotations
 
 import asyncio
-import ctypes
-import threading
-from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from collections import Counter, deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import ceil
+from typing import Any, NamedTuple
 
-from innkeeper.service.errors import RETRY_SECONDS, OverloadError, TimeBudgetError
+from innkeeper.service.errors import RETRY_SECONDS, SHARE, OverloadError
 
-__all__ = ["Expired", "Gate", "Work"]
-
-T = TypeVar("T")
-
-
-class Expired(BaseException):
-    """The time budget is over. Raised inside the working thread; not an `Exception`, so that nothing takes it for one."""
+__all__ = ["Gate", "Ticket", "Turn", "Turns", "share"]
 
 
-class Work(Generic[T]):
-    """One function in one thread. ``result`` is there once ``done`` is called, which happens in the thread."""
-
-    def __init__(self, function: Callable[[], T], done: Callable[[], None]) -> None:
-        self._function = function
-        self._done = done
-        self._lock = threading.Lock()
-        self._over = False
-        self.result: T | None = None
-        self.failure: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, name="innkeeper-call", daemon=True)
-
-    def start(self) -> None:
-        """Begin."""
-        self._thread.start()
-
-    def interrupt(self) -> None:
-        """Make the thread end at its next step, unless it is done."""
-        with self._lock:
-            if not self._over and self._thread.ident is not None:
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                    ctypes.c_ulong(self._thread.ident), ctypes.py_object(Expired)
-                )
-
-    def _run(self) -> None:
-        try:
-            self._compute()
-        except Expired:  # arrived between two of our own lines
-            self.failure = Expired()
-        finally:
-            self._done()
-
-    def _compute(self) -> None:
-        try:
-            self.result = self._function()
-        except BaseException as error:  # noqa: BLE001 - whatever it is, the one who waits gets it
-            self.failure = error
-        with self._lock:
-            self._over = True
+def share(amount: int) -> int:
+    """How much of an amount one caller may hold: less than all of it, but of one the one."""
+    return max(1, min(ceil(amount * SHARE), amount - 1))
 
 
 class Gate:
-    """How much is done at once: calls let in, bytes they brought, and calls that are computed."""
+    """How much is let in: calls, and the bytes that they bring and are answered with."""
 
-    def __init__(self, *, calls: int, volume: int, workers: int, seconds: float) -> None:
+    def __init__(self, *, calls: int, volume: int) -> None:
         self._calls = calls
         self._volume = volume
-        self._seconds = seconds
-        self._workers = asyncio.Semaphore(workers)
+        self.calls: Counter[str] = Counter()
+        self.volume: Counter[str] = Counter()
+
+    @contextmanager
+    def ticket(self, caller: str) -> Iterator[Ticket]:
+        """What one call holds; all of it is given back at the end of the block."""
+        ticket = Ticket(self, caller)
+        try:
+            yield ticket
+        finally:
+            _give_back(self.volume, caller, ticket.size)
+            _give_back(self.calls, caller, ticket.calls)
+
+    def enter(self, caller: str) -> None:
+        """Let a call in. Raises `OverloadError` where there are too many, or too many of this caller."""
+        self._take(self.calls, caller, 1, self._calls, "calls", "MAX_CALLS")
+
+    def carry(self, caller: str, size: int) -> None:
+        """Take ``size`` bytes more. Raises `OverloadError` where all calls together hold too many, or this caller's."""
+        self._take(self.volume, caller, size, self._volume, "bytes", "MAX_BODIES")
+
+    @staticmethod
+    def _take(held: Counter[str], caller: str, amount: int, allowed: int, what: str, limit: str) -> None:
+        if held.total() + amount > allowed or held[caller] + amount > share(allowed):
+            raise OverloadError(f"{what} at once", limit=limit, allowed=allowed, retry_after=RETRY_SECONDS)
+        held[caller] += amount
+
+
+def _give_back(held: Counter[str], caller: str, amount: int) -> None:
+    held[caller] -= amount
+    if held[caller] <= 0:
+        del held[caller]
+
+
+class Ticket:
+    """One call of a caller, and what it holds."""
+
+    def __init__(self, gate: Gate, caller: str) -> None:
+        self._gate = gate
+        self.caller = caller
         self.calls = 0
-        self.volume = 0
+        self.size = 0
 
     def enter(self) -> None:
-        """Let a call in. Raises `OverloadError` where there are too many."""
-        if self.calls >= self._calls:
-            raise OverloadError("calls at once", limit="MAX_CALLS", allowed=self._calls, retry_after=RETRY_SECONDS)
-        self.calls += 1
+        """Begin to be answered. Raises `OverloadError`."""
+        self._gate.enter(self.caller)
+        self.calls = 1
 
     def carry(self, size: int) -> None:
-        """Take ``size`` bytes more. Raises `OverloadError` where all calls together hold too many."""
-        if self.volume + size > self._volume:
-            raise OverloadError("bytes at once", limit="MAX_BODIES", allowed=self._volume, retry_after=RETRY_SECONDS)
-        self.volume += size
-
-    def leave(self, size: int) -> None:
-        """A call is over, and the bytes it brought."""
-        self.calls -= 1
-        self.volume -= size
-
-    async def run(self, function: Callable[[], T]) -> T:
-        """Compute ``function`` in a thread, when it is its turn.
-
-        Raises:
-            TimeBudgetError: it did not end in time; it was interrupted.
-            Exception: whatever it raised.
-        """
-        work: Work[T] | None = None
-        try:
-            async with asyncio.timeout(self._seconds):
-                await self._workers.acquire()
-                work, ended = self._begin(function)
-                await ended.wait()
-        except TimeoutError:
-            raise TimeBudgetError("the time of one call", limit="TIME_BUDGET", allowed=self._seconds) from None
-        finally:
-            if work is not None:
-                work.interrupt()  # does nothing where it is done
-        return _outcome(work)
-
-    def _begin(self, function: Callable[[], T]) -> tuple[Work[T], asyncio.Event]:
-        loop, ended = asyncio.get_running_loop(), asyncio.Event()
-
-        def release() -> None:
-            self._workers.release()
-            ended.set()
-
-        work = Work(function, lambda: _tell(loop, release))
-        work.start()
-        return work, ended
+        """Hold ``size`` bytes more. Raises `OverloadError`."""
+        self._gate.carry(self.caller, size)
+        self.size += size
 
 
-def _tell(loop: asyncio.AbstractEventLoop, release: Callable[[], Any]) -> None:
-    try:
-        loop.call_soon_threadsafe(release)
-    except RuntimeError:  # the loop is closed: nobody waits any more
-        return
+class Turn(NamedTuple):
+    """A call that waits for a worker."""
+
+    caller: str
+    future: asyncio.Future[Any]
 
 
-def _outcome(work: Work[T]) -> T:
-    if work.failure is not None:
-        raise work.failure
-    return work.result  # type: ignore[return-value]
+class Turns:
+    """Who gets the next worker: of the callers that hold fewer than ``most``, the one that holds the fewest.
+
+    Callers that hold the same number take turns; the calls of one caller keep their order.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._waiting: dict[str, deque[asyncio.Future[Any]]] = {}
+        self._held: Counter[str] = Counter()
+
+    def add(self, caller: str, future: asyncio.Future[Any]) -> None:
+        """A call begins to wait."""
+        self._waiting.setdefault(caller, deque()).append(future)
+
+    def remove(self, caller: str, future: asyncio.Future[Any]) -> None:
+        """A call waits no more, if it did."""
+        queue = self._waiting.get(caller, deque())
+        if future in queue:
+            queue.remove(future)
+        if not queue:
+            self._waiting.pop(caller, None)
+
+    def is_waiting(self) -> bool:
+        """Whether a call waits that may have a worker."""
+        return any(self._held[caller] < self._most for caller in self._waiting)
+
+    def next(self) -> Turn | None:
+        """The call whose turn it is; its caller holds one worker more until `leave`."""
+        caller = min(self._waiting, key=self._held.__getitem__, default=None)
+        if caller is None or self._held[caller] >= self._most:
+            return None
+        queue = self._waiting.pop(caller)
+        turn = Turn(caller, queue.popleft())
+        if queue:
+            self._waiting[caller] = queue
+        self._held[caller] += 1
+        return turn if not turn.future.done() else self._skip(caller)
+
+    def _skip(self, caller: str) -> Turn | None:
+        self.leave(caller)
+        return self.next()
+
+    def leave(self, caller: str) -> None:
+        """A caller holds one worker less."""
+        _give_back(self._held, caller, 1)

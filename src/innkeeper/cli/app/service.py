@@ -105,7 +105,7 @@ def _here(request: Any, options: dict[str, Any]) -> tuple[int, bytes]:
     from innkeeper.service import Gateway, Settings
 
     settings = Settings(data=options["data"], profile=options["profile"], python=not options["no_python"])
-    reply = Gateway(settings, threads=False).answer(request)
+    reply = Gateway(settings, ready=False).answer(request)
     return reply.status, reply.body
 
 

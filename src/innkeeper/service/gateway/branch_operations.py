@@ -1,7 +1,6 @@
 """Operations on branched chats: a document in the request, or a conversation's file below the data folder.
 
-A change to a file is read, made and written under one lock of this process, whole or not at all. Another process that writes
-the same files is not kept out: one service owns a data folder.
+A change to a file is read, made and written under one lock of the data folder, whole or not at all.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from innkeeper.service.gateway.engine import smart_options
-from innkeeper.service.gateway.state import Call, DataError, named, read_json, within, write_json
+from innkeeper.service.gateway.state import Call, DataError, named, read_json, within, write_json, writing
 
 __all__ = ["Change", "Look", "settings", "update_variables", "variables"]
 
@@ -56,8 +55,8 @@ class Change:
         if doc is not None:
             return self._edit(call, doc, arguments).answer
         try:
-            with call.state.files:
-                path = within(call.state, file or "", _FOLDER)
+            path = within(call.state, file or "", _FOLDER)
+            with writing(call.state):
                 edit = self._edit(call, read_json(path), arguments)
                 if edit.doc is not None:
                     write_json(path, edit.doc)
@@ -131,8 +130,8 @@ def _beside(
 ) -> dict[str, Any]:
     """A JSON object beside a conversation's file, changed where ``change`` says how."""
     try:
-        with call.state.files:
-            path = within(call.state, str(Path(file).parent / name) if file else "", _FOLDER)
+        path = within(call.state, str(Path(file).parent / name) if file else "", _FOLDER)
+        with writing(call.state):
             table = _object(path)
             if change is not None:
                 table = change(table)

@@ -15,11 +15,13 @@ import msgspec
 
 from innkeeper.content.errors import LIMITS, JsonError
 from innkeeper.content.json.text import decode_json
-from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.prompt.allowance import allowed
+from innkeeper.prompt.errors import InnkeeperError, LimitError
 from innkeeper.prompt.text import shorten
-from innkeeper.service.errors import OriginRefusedError, RequestError
+from innkeeper.service.errors import OriginRefusedError, RequestError, memory_error
 from innkeeper.service.exchange import JSON, Reply, Request, UnwritableError, error_reply, internal_error, json_reply
 from innkeeper.service.gateway.engine import warm
+from innkeeper.service.gateway.messages import MESSAGE, MESSAGES, converse
 from innkeeper.service.gateway.operation import Operation, Operations
 from innkeeper.service.gateway.operations import OPERATIONS
 from innkeeper.service.gateway.state import AppState, Call
@@ -124,13 +126,13 @@ class Gateway:
     """The operations (those of the table unless others are given) of one application, whose settings say what they may do.
 
     What the operations need is imported now: Python raises an error where threads import parts of the same packages from two
-    ends, and the call that meets it would get another answer. Without ``threads`` each call imports what it needs.
+    ends, and the call that meets it would get another answer. With ``ready`` off each call imports what it needs.
     """
 
     def __init__(
-        self, settings: Settings | None = None, operations: Operations | None = None, *, threads: bool = True
+        self, settings: Settings | None = None, operations: Operations | None = None, *, ready: bool = True
     ) -> None:
-        if threads:
+        if ready:
             warm()
         self.state = AppState((settings or Settings()).checked(), OPERATIONS if operations is None else operations)
 
@@ -138,6 +140,8 @@ class Gateway:
         """The reply to any request; an unknown path is 404, another method than GET and POST 405."""
         path = request.path
         page = SYSTEM.get(path)
+        if path == MESSAGES and request.method == MESSAGE:
+            return Reply(200, converse(self, request.body))
         if page is not None:
             return json_reply(page(self.state)) if request.method == "GET" else _not_allowed("GET")
         operation = self.find(path)
@@ -146,6 +150,10 @@ class Gateway:
         if request.method not in _METHODS:
             return _not_allowed(", ".join(_METHODS))
         return answer(request, operation, self.state)
+
+    def call(self, name: str, arguments: dict[str, Any]) -> Reply:
+        """The reply of the operation ``namespace/path`` to these arguments, at this moment and by chance."""
+        return run(self.state.operations[name], Call.of(self.state, {}), arguments)
 
     def find(self, path: str) -> Operation | None:
         """The operation at ``/api/namespace/path``, or None."""
@@ -212,9 +220,20 @@ def invalid(error: RequestError) -> Reply:
     return json_reply(body, 400)
 
 
+def _within(reply: Reply, allowed: int) -> Reply:
+    """The reply, or where it is too large the error that says so."""
+    size = len(reply.body)
+    if size <= allowed:
+        return reply
+    hint = "ask for less at once"
+    return error_reply(LimitError("the reply", limit="MAX_REPLY", allowed=allowed, found=size, hint=hint))
+
+
 def _outcome(operation: Operation, call: Call, arguments: dict[str, Any]) -> Reply:
     try:
-        return json_reply(call.explained(operation(call, arguments)))
+        with allowed():
+            reply = json_reply(call.explained(operation(call, arguments)))
+        return _within(reply, call.state.settings.max_reply)
     except UnwritableError as error:
         return internal_error(str(error))
     except RequestError as error:
@@ -222,6 +241,8 @@ def _outcome(operation: Operation, call: Call, arguments: dict[str, Any]) -> Rep
     except InnkeeperError as error:
         bare = call.state.settings.profile == _ORIGINAL
         return json_reply({"error": error.message} if bare else {"error": error.message, "problem": error.to_dict()})
-    except Exception as error:  # noqa: BLE001 - a defect of ours, or memory: the caller gets an answer all the same
+    except MemoryError:
+        return error_reply(memory_error(call.state.settings.worker_memory))
+    except Exception as error:  # noqa: BLE001 - a defect of ours: the caller gets an answer all the same
         LOG.error("%s: %s", operation.name, type(error).__name__)  # noqa: TRY400 - a traceback may quote a prompt
         return internal_error(type(error).__name__)

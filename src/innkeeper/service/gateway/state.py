@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import glob
+import os
 import stat
+import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path, PurePosixPath
@@ -36,8 +40,10 @@ __all__ = [
     "read_bytes",
     "read_json",
     "root_of",
+    "sweep",
     "within",
     "write_json",
+    "writing",
 ]
 
 PREFIX: Final = "backend_projects/SmartTavern/data"
@@ -129,8 +135,36 @@ def read_json(path: Path) -> Any:
         raise DataError("READ_FAILED", str(error)) from error
 
 
+@contextmanager
+def writing(state: AppState) -> Iterator[None]:
+    """The files of the data folder are this call's alone: other calls that write wait, in this process and in others.
+
+    The lock goes with the process that holds it, so one that is killed keeps nobody waiting.
+    """
+    root = root_of(state)
+    if sys.platform == "win32":  # where a folder cannot be locked, one process owns it
+        yield
+        return
+    import fcntl
+
+    descriptor = os.open(root, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def sweep(folder: Path, name: str) -> None:
+    """Remove what writers of a file that were killed have left beside it. To be called where nobody else writes."""
+    for draft in folder.glob(f".{glob.escape(name)}.*.tmp"):
+        with suppress(OSError):
+            draft.unlink()
+
+
 def write_json(path: Path, value: Any) -> None:
     """Write a JSON file, whole or not at all. Raises `DataError`: ``WRITE_FAILED``."""
+    sweep(path.parent, path.name)
     try:
         save_bytes(path, encode_json(value, indent=2), force=True)
     except (InnkeeperError, OSError) as error:
@@ -184,20 +218,29 @@ class CustomMacros:
         with self._lock:
             self._handlers = {}
 
+    def replace(self, handlers: dict[str, str]) -> None:
+        """Have these and no others."""
+        with self._lock:
+            self._handlers = handlers
+
+    @property
+    def table(self) -> dict[str, str]:
+        """Name to handler. A change makes another table, so that whoever holds one can tell."""
+        return self._handlers
+
     def all(self) -> dict[str, str]:
-        """Name to handler."""
+        """Name to handler, as a copy."""
         return dict(self._handlers)
 
 
 @dataclass(slots=True)
 class AppState:
-    """One application: its settings, its operations, the macros registered with it, and the lock of its files."""
+    """One application: its settings, its operations, its open WebSockets, and the macros registered with it."""
 
     settings: Settings
     operations: Operations
     sockets: int = 0
     macros: CustomMacros = field(default_factory=CustomMacros)
-    files: threading.RLock = field(default_factory=threading.RLock)
 
 
 @dataclass(frozen=True, slots=True)

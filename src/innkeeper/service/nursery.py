@@ -1,0 +1,163 @@
+"""Nursery: the process whose children are the workers.
+
+It imports once what calls need, has no threads and holds no connection, so that a worker is a copy of it, made in
+milliseconds and sharing its memory. That makes workers cheap to lose: whatever may have harmed one, it is ended, not mended.
+
+Over its socket come orders: zero, with the socket of a worker to be born, or the number of a worker that is to be killed. Back go
+the numbers of workers that ended, with how. When the socket closes the nursery ends; the workers end with their own sockets.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import signal
+import socket
+import struct
+import subprocess
+import sys
+from contextlib import suppress
+from importlib import import_module
+from typing import Any, Final, NoReturn
+
+from innkeeper.prompt.errors import UnavailableError
+from innkeeper.service.settings import KEY_VARIABLE, Settings
+
+__all__ = ["Nursery", "main"]
+
+_ORDER: Final = struct.Struct("<q")
+_END: Final = struct.Struct("<qi")
+_SECRETS: Final = frozenset({KEY_VARIABLE, "INNKEEPER_API_KEY"})
+_END_SECONDS: Final = 5.0
+
+
+class Nursery:
+    """The server's side of it: a process that is started now, orders to it, and its reports.
+
+    ``operations`` is the table of operations, written ``module:name``; the process imports it under that name.
+
+    Raises:
+        UnavailableError: this system cannot copy processes.
+    """
+
+    def __init__(self, settings: Settings, operations: str) -> None:
+        if not hasattr(os, "fork"):
+            hint = "use a system such as Linux or macOS, or innkeeper.service.Gateway in your own process"
+            raise UnavailableError("the service needs a system that can copy processes", hint=hint)
+        code = f"import sys; sys.path[:] = {sys.path!r}; from innkeeper.service.nursery import main; main(int(sys.argv[1]))"
+        environment = {name: value for name, value in os.environ.items() if name not in _SECRETS}
+        self.control, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(  # noqa: S603 - this interpreter and our own module
+                [sys.executable, "-c", code, str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                env=environment,
+                pass_fds=(theirs.fileno(),),
+            )
+        setup = pickle.dumps((settings.without_keys(), operations))
+        self.control.sendall(_ORDER.pack(len(setup)) + setup)
+        self.control.settimeout(0)
+
+    def bear(self) -> socket.socket:
+        """The server's end of a new worker's socket. Raises `OSError` where the nursery is gone."""
+        mine, theirs = socket.socketpair()
+        with theirs:
+            try:
+                socket.send_fds(self.control, [_ORDER.pack(0)], [theirs.fileno()])
+            except OSError:
+                mine.close()
+                raise
+        return mine
+
+    def kill(self, pid: int) -> None:
+        """End a worker, whatever it is doing, unless it has ended."""
+        with suppress(OSError):
+            self.control.send(_ORDER.pack(pid))
+
+    def ends(self) -> list[tuple[int, int]] | None:
+        """Workers that have ended, each with its exit code, or its signal as a negative number; None: the nursery has."""
+        try:
+            data = self.control.recv(_END.size * 256)
+        except BlockingIOError:
+            return []
+        except OSError:
+            return None
+        return [*_END.iter_unpack(data)] if data else None
+
+    def close(self) -> None:
+        """Send it home, and wait until it is gone."""
+        self.control.close()
+        try:
+            self._process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+def main(descriptor: int) -> None:
+    """The process itself, whose socket has this descriptor."""
+    control = socket.socket(fileno=descriptor)
+    # A terminal's Ctrl-C and a service manager's SIGTERM go to all processes; the server decides when these end.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    size = _ORDER.unpack(control.recv(_ORDER.size, socket.MSG_WAITALL))[0]
+    setup = control.recv(size, socket.MSG_WAITALL)
+    gateway = _gateway(*pickle.loads(setup))  # noqa: S301 - from the process that started this one
+    children: set[int] = set()
+    signal.signal(signal.SIGCHLD, lambda *_: _report(control, children))
+    gc.collect()
+    gc.freeze()  # what is here stays; workers share it as long as nothing touches it
+    while True:
+        order, descriptors, _, _ = socket.recv_fds(control, _ORDER.size, 1)
+        if len(order) < _ORDER.size:
+            return
+        if descriptors:
+            children.add(_bear(control, descriptors[0], gateway))
+        elif (pid := _ORDER.unpack(order)[0]) in children:
+            os.kill(pid, signal.SIGKILL)
+
+
+def _gateway(settings: Settings, operations: str) -> Any:
+    from innkeeper.service.gateway.gateway import Gateway
+
+    module, _, name = operations.partition(":")
+    return Gateway(settings, getattr(import_module(module), name))
+
+
+def _report(control: socket.socket, children: set[int]) -> None:
+    """Tell the server who has ended. Runs between two steps of the loop."""
+    with suppress(ChildProcessError, OSError):
+        while (end := os.waitpid(-1, os.WNOHANG))[0]:
+            children.discard(end[0])
+            control.sendall(_END.pack(end[0], os.waitstatus_to_exitcode(end[1])))
+
+
+def _bear(control: socket.socket, descriptor: int, gateway: Any) -> int:
+    """The number of a new worker, which works on the socket ``descriptor``; in the worker this does not return."""
+    try:
+        pid = os.fork()
+    except OSError:  # too many processes: the server sees that the socket closes
+        pid = 0
+        os.close(descriptor)
+        return pid
+    if pid == 0:
+        _live(control, descriptor, gateway)
+    os.close(descriptor)
+    return pid
+
+
+def _live(control: socket.socket, descriptor: int, gateway: Any) -> NoReturn:
+    from innkeeper.service.worker import confine, work
+
+    code = 1
+    try:
+        control.close()
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        confine(gateway.state.settings.worker_memory)
+        with socket.socket(fileno=descriptor) as door, suppress(ConnectionError):
+            work(door, gateway)
+        code = 0
+    finally:
+        os._exit(code)  # without a traceback, which could quote a prompt

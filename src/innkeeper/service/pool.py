@@ -1,0 +1,327 @@
+"""Pool: the workers as the server sees them, and whose turn it is.
+
+A worker has one call at a time. A call that takes too long loses its worker, not the service: the worker is killed, the caller is
+told, and another one is born. Turns go round by caller, and nobody holds more than a share of the workers, so that one who sends
+much waits for himself.
+
+What the application keeps (the custom macros) is the server's. A worker gets it with a call and sends back what the call made
+of it; where another call was quicker, the call is made again on the newer state.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+from time import monotonic
+from typing import Final
+
+import msgspec
+
+from innkeeper.service.errors import GROW_SECONDS, SPARE_SECONDS, TimeBudgetError, WorkerLostError
+from innkeeper.service.exchange import Reply, Request
+from innkeeper.service.frames import LENGTHS, Born, Done, Task, frame
+from innkeeper.service.gateway.state import AppState
+from innkeeper.service.nursery import Nursery
+from innkeeper.service.settings import Settings
+from innkeeper.service.work import Turns, share
+
+__all__ = ["Pool"]
+
+_STATUS_SECONDS: Final = 1.0
+"""How long the report of a worker's end may take."""
+
+
+class Worker(asyncio.Protocol):
+    """One worker's socket. It has no ``pid`` until it is born; ``code`` is how it ended, once the nursery has said so."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._needed = LENGTHS.size
+        self._transport: asyncio.Transport | None = None
+        self._reply: asyncio.Future[tuple[Done, bytes] | None] | None = None
+        self.pid = 0
+        self.caller = ""
+        self.macros: dict[str, str] | None = None
+        self.since = monotonic()
+        self.code: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The socket is open."""
+        self._transport = transport  # type: ignore[assignment]  # a socket's transport reads and writes
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The worker has ended."""
+        self._transport = None
+        self._settle(None)
+        self._pool.lost(self)
+
+    def data_received(self, data: bytes) -> None:
+        """Collect a frame. There is never more than one: a worker speaks when it is asked, and once at its birth."""
+        self._parts.append(data)
+        self._size += len(data)
+        if self._size < self._needed:
+            return
+        data = data if len(self._parts) == 1 else b"".join(self._parts)
+        head_size, body_size = LENGTHS.unpack_from(data)
+        start = LENGTHS.size + head_size
+        self._needed = start + body_size
+        if self._size < self._needed:
+            self._parts = [data]
+            return
+        self._parts, self._size, self._needed = [], 0, LENGTHS.size
+        self._take(data[LENGTHS.size : start], data[start:])
+
+    def _take(self, head: bytes, body: bytes) -> None:
+        if self.pid:
+            self._settle((msgspec.msgpack.decode(head, type=Done), body))
+        else:
+            self.pid = msgspec.msgpack.decode(head, type=Born).pid
+            self._pool.born(self)
+
+    def call(self, task: Task, body: bytes) -> asyncio.Future[tuple[Done, bytes] | None]:
+        """What the worker answers; None: it ended in the middle."""
+        self._reply = asyncio.get_running_loop().create_future()
+        if self._transport is None:
+            self._settle(None)
+        else:
+            for part in frame(task, body):
+                self._transport.write(part)
+        return self._reply
+
+    def is_busy(self) -> bool:
+        """Whether it was given a call and has neither answered nor ended, also where nobody waits for it any more."""
+        return self._reply is not None and (self._reply.cancelled() or not self._reply.done())
+
+    def close(self) -> None:
+        """Let it go home."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _settle(self, result: tuple[Done, bytes] | None) -> None:
+        if self._reply is not None and not self._reply.done():
+            self._reply.set_result(result)
+
+
+class Pool:
+    """All workers of one application. Belongs to the event loop that it is first used in.
+
+    Args:
+        settings: how many workers, and what a call may take.
+        operations: the table of operations, written ``module:name``, under which the workers import it.
+        state: what the application keeps.
+    """
+
+    def __init__(self, settings: Settings, operations: str, state: AppState) -> None:
+        self._settings = settings
+        self._operations = operations
+        self._state = state
+        self._turns = Turns(share(settings.workers))
+        self._workers: set[Worker] = set()
+        self._idle: list[Worker] = []
+        self._living: dict[int, Worker] = {}
+        self._starts: set[asyncio.Task[None]] = set()
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._nursery: Nursery | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def prepare(self) -> Nursery:
+        """Start the process that workers are born from, unless it runs; it gets ready by itself."""
+        if self._nursery is None:
+            self._nursery = Nursery(self._settings, self._operations)
+        return self._nursery
+
+    def open(self) -> None:
+        """Have a first worker."""
+        if not self._workers:
+            self._start()
+
+    def close(self) -> None:
+        """Send all home. Calls under way end with `WorkerLostError`."""
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+        if self._loop is not None and not self._loop.is_closed():
+            for worker in tuple(self._workers):
+                worker.close()
+        self._workers.clear()
+        self._forget_nursery()
+
+    async def answer(self, request: Request, caller: str) -> Reply:
+        """The reply to a request, computed by a worker when it is the caller's turn.
+
+        Raises:
+            TimeBudgetError: it took too long, waiting included, or too much of a processor's time.
+            WorkerLostError: its worker ended in the middle, for another reason.
+        """
+        seconds = self._settings.time_budget
+        try:
+            async with asyncio.timeout(seconds):
+                while (reply := await self._attempt(request, caller)) is None:
+                    pass
+        except TimeoutError:
+            raise TimeBudgetError("the time of one call", limit="TIME_BUDGET", allowed=seconds) from None
+        return reply
+
+    async def _attempt(self, request: Request, caller: str) -> Reply | None:
+        """The reply; None where another call changed the state that this one was to change."""
+        worker = await self._turn(caller)
+        try:
+            table = self._state.macros.table
+            macros = None if worker.macros is table else table
+            task = Task(request.method, request.path, request.query, dict(request.headers), macros, self._state.sockets)
+            answer = await worker.call(task, request.body)
+            if answer is None:
+                raise await self._reason(worker)
+            done, body = answer
+            worker.macros = table if done.macros is None else None
+            if done.last:
+                self._workers.discard(worker)
+            if done.macros is not None:
+                if self._state.macros.table is not table:
+                    return None
+                self._state.macros.replace(done.macros)
+            return Reply(done.status, body, done.headers, done.media_type)
+        finally:
+            self._leave(worker)
+
+    async def _turn(self, caller: str) -> Worker:
+        turn: asyncio.Future[Worker] = asyncio.get_running_loop().create_future()
+        self._turns.add(caller, turn)
+        self._dispatch()
+        try:
+            return await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled() and turn.exception() is None:
+                self._leave(turn.result())
+            self._turns.remove(caller, turn)
+            raise
+
+    def _leave(self, worker: Worker) -> None:
+        """A call is over, one way or the other."""
+        self._turns.leave(worker.caller)
+        if worker.is_busy():  # nobody waits for it
+            self._workers.discard(worker)
+            if self._nursery is not None:
+                self._nursery.kill(worker.pid)
+        elif worker in self._workers:
+            worker.since = monotonic()
+            self._idle.append(worker)
+            if len(self._workers) > 1:
+                self._later("spare", SPARE_SECONDS)
+        self._dispatch()
+
+    def _dispatch(self) -> None:
+        """Give workers to those whose turn it is, the last one first: its caches are warm."""
+        while self._idle and (turn := self._turns.next()):
+            worker = self._idle.pop()
+            worker.caller = turn.caller
+            turn.future.set_result(worker)
+        if not self._turns.is_waiting():
+            return
+        if len(self._workers) < min(os.cpu_count() or 1, self._settings.workers):
+            self._start()
+        elif len(self._workers) < self._settings.workers:
+            self._later("grow", GROW_SECONDS)
+
+    def _later(self, name: str, seconds: float) -> None:
+        if name not in self._timers:
+            self._timers[name] = asyncio.get_running_loop().call_later(seconds, self._tick, name)
+
+    def _tick(self, name: str) -> None:
+        del self._timers[name]
+        if name == "spare":
+            self._spare()
+        elif self._turns.is_waiting() and not self._idle and len(self._workers) < self._settings.workers:
+            self._start()
+            self._dispatch()
+
+    def _spare(self) -> None:
+        """Send home who has had nothing to do for long; the others are looked at again."""
+        late = monotonic() - SPARE_SECONDS
+        while len(self._workers) > 1 and self._idle and self._idle[0].since <= late:
+            worker = self._idle.pop(0)
+            self._workers.discard(worker)
+            worker.close()
+        if len(self._workers) > 1:
+            self._later("spare", SPARE_SECONDS)
+
+    def _start(self) -> None:
+        """Have one worker more."""
+        worker = Worker(self)
+        self._workers.add(worker)
+        start = asyncio.get_running_loop().create_task(self._connect(worker))
+        self._starts.add(start)
+        start.add_done_callback(self._starts.discard)
+
+    async def _connect(self, worker: Worker) -> None:
+        try:
+            door = self._bear()
+            await asyncio.get_running_loop().create_connection(lambda: worker, sock=door)
+        except OSError:
+            self.lost(worker)
+
+    def _bear(self) -> socket.socket:
+        for _ in range(2):
+            nursery = self.prepare()
+            if self._loop is None:
+                self._loop = asyncio.get_running_loop()
+                self._loop.add_reader(nursery.control, self._ended)
+            try:
+                return nursery.bear()
+            except OSError:
+                self._forget_nursery()
+        raise OSError("no worker could be born")
+
+    def _forget_nursery(self) -> None:
+        if self._nursery is None:
+            return
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.remove_reader(self._nursery.control)
+        self._loop = None
+        self._nursery.close()
+        self._nursery = None
+
+    def born(self, worker: Worker) -> None:
+        """A worker is there."""
+        self._living[worker.pid] = worker
+        if worker in self._workers:
+            self._idle.append(worker)
+            self._dispatch()
+        else:
+            worker.close()
+
+    def lost(self, worker: Worker) -> None:
+        """A worker's socket is closed. Where it was never born, a call that waits is told, or we would try for ever."""
+        self._workers.discard(worker)
+        if worker in self._idle:
+            self._idle.remove(worker)
+        if not worker.pid and (turn := self._turns.next()):
+            self._turns.leave(turn.caller)
+            turn.future.set_exception(WorkerLostError("no process could be started for this call"))
+        self._dispatch()
+
+    def _ended(self) -> None:
+        ends = self._nursery.ends() if self._nursery is not None else None
+        if ends is None:
+            self._forget_nursery()
+            self._living.clear()
+            return
+        for pid, code in ends:
+            worker = self._living.pop(pid, None)
+            if worker is not None:
+                worker.code.set_result(code)
+
+    async def _reason(self, worker: Worker) -> TimeBudgetError | WorkerLostError:
+        """Why a worker ended in the middle of a call."""
+        try:
+            code = await asyncio.wait_for(worker.code, _STATUS_SECONDS)
+        except TimeoutError:
+            code = 0
+        if code == -signal.SIGPROF:
+            allowed = self._settings.cpu_budget
+            return TimeBudgetError("the processor's time of one call", limit="CPU_BUDGET", allowed=allowed)
+        return WorkerLostError("the process that computed this call ended in the middle of it", code=code)

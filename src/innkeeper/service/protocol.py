@@ -1,0 +1,161 @@
+"""Protocol: HTTP and WebSockets as the server speaks them, with the patience that uvicorn has not.
+
+A client may not hold what others need by being slow: headers, bodies and the taking of replies have their times, and where there
+are too many connections, the one that has owed us bytes for the longest makes room for the next.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, NamedTuple
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+from innkeeper.service.errors import MAX_HEADERS
+
+__all__ = ["Debtors", "IdleTimer", "Patience", "protocols"]
+
+_SLICE = MAX_HEADERS // 2
+
+
+class Patience(NamedTuple):
+    """Seconds until headers must be there, and until a reply must be taken; how many connections there may be."""
+
+    header_seconds: float
+    reply_seconds: float
+    connections: int
+
+
+class Debtors:
+    """The connections that owe us bytes of a request, in the order in which they began to."""
+
+    def __init__(self) -> None:
+        self._since: dict[Any, asyncio.Transport] = {}
+
+    def add(self, connection: Any, transport: asyncio.Transport) -> None:
+        """A request is to come."""
+        self._since.pop(connection, None)
+        self._since[connection] = transport
+
+    def remove(self, connection: Any) -> None:
+        """The request is there, or the connection is gone."""
+        self._since.pop(connection, None)
+
+    def evict(self) -> None:
+        """Hang up on the one that has owed for the longest."""
+        if self._since:
+            self._since.pop(next(iter(self._since))).abort()
+
+
+class _Taken:
+    """Hangs up on a client that does not take what was written, within the time for a reply."""
+
+    patience: Patience
+    transport: asyncio.Transport
+    _timer: asyncio.TimerHandle | None = None
+
+    def pause_writing(self) -> None:
+        super().pause_writing()  # type: ignore[misc]  # mixed into protocols
+        self._timer = asyncio.get_running_loop().call_later(self.patience.reply_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        self._forget()
+        super().resume_writing()  # type: ignore[misc]
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._forget()
+        super().connection_lost(exc)  # type: ignore[misc]
+
+    def _forget(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+class _Http(_Taken, H11Protocol):
+    """Counts the time from a connection's beginning, or the end of a reply, to the end of the next headers."""
+
+    debtors: Debtors
+    idle: IdleTimer
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        if len(self.connections) > self.patience.connections:
+            self.debtors.evict()
+        self.idle = IdleTimer(transport, self.patience.header_seconds)
+        self._expect()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.debtors.remove(self)
+        self.idle.stop()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        # In slices, since h11 measures only headers that have not ended yet.
+        for start in range(0, len(data), _SLICE):
+            if self.transport.is_closing() or self.transport.get_protocol() is not self:
+                return
+            super().data_received(data[start : start + _SLICE])
+
+    def handle_events(self) -> None:
+        before = self.cycle
+        super().handle_events()
+        if self.cycle is not before or self.transport.get_protocol() is not self:
+            self.idle.stop()
+        if self.cycle is not None and not (self.cycle.more_body or self.cycle.response_complete):
+            self.debtors.remove(self)
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self.cycle is None or self.cycle.response_complete:  # else the next request was there already
+            self._expect()
+
+    def _expect(self) -> None:
+        self.idle.wait()
+        self.debtors.add(self, self.transport)
+
+
+class _Socket(_Taken, WebSocketsSansIOProtocol):
+    """Ends in time also where the other side takes nothing."""
+
+    async def run_asgi(self) -> None:
+        await super().run_asgi()
+        self.loop.call_later(self.patience.header_seconds, self.transport.abort)
+
+
+def protocols(patience: Patience) -> tuple[type[asyncio.Protocol], type[asyncio.Protocol]]:
+    """The classes of connections, for HTTP and for WebSockets, of one server."""
+    http = type("Http", (_Http,), {"patience": patience, "debtors": Debtors()})
+    return http, type("Socket", (_Socket,), {"patience": patience})
+
+
+class IdleTimer:
+    """One connection's. `wait` begins to count, `stop` ends it; a client that still takes its reply is waited for."""
+
+    def __init__(self, transport: asyncio.Transport, seconds: float) -> None:
+        self._transport = transport
+        self._seconds = seconds
+        self._unsent = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def wait(self) -> None:
+        """Hang up in so many seconds, unless stopped."""
+        self.stop()
+        self._unsent = self._transport.get_write_buffer_size()
+        self._timer = asyncio.get_running_loop().call_later(self._seconds, self._late)
+
+    def stop(self) -> None:
+        """Count no more."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _late(self) -> None:
+        left = self._transport.get_write_buffer_size()
+        if not left:
+            self._transport.close()
+        elif left < self._unsent:
+            self.wait()  # a slow reader of a large reply
+        else:
+            self._transport.abort()

@@ -1,0 +1,102 @@
+"""Worker: a process of its own that computes one call after the other, within its memory and the processor's time.
+
+Calls come and go as frames (`innkeeper.service.frames`). What a request says is parsed here, so that the process that holds
+the connections only moves bytes.
+
+The system enforces what a call may take, so it holds also while a library keeps the interpreter's lock: an address limit turns
+memory into a `MemoryError` (or the end of this process), a timer of the processor's time ends it. Whoever waits at the other
+end of the socket then tells the caller so.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import socket
+import sys
+from pathlib import Path
+from time import monotonic
+
+import msgspec
+
+from innkeeper.service.errors import WORKER_CALLS, WORKER_GROWTH, WORKER_SECONDS, memory_error
+from innkeeper.service.exchange import Reply, Request, error_reply
+from innkeeper.service.frames import LENGTHS, Born, Done, Task, frame
+from innkeeper.service.gateway.gateway import Gateway
+
+__all__ = ["confine", "receive", "work"]
+
+
+def receive(door: socket.socket) -> tuple[bytes, bytes] | None:
+    """Head and body of the next frame; None where the other side is gone."""
+    lengths = _exactly(door, LENGTHS.size)
+    if lengths is None:
+        return None
+    head_size, body_size = LENGTHS.unpack(lengths)
+    head = _exactly(door, head_size)
+    body = _exactly(door, body_size)
+    return None if head is None or body is None else (bytes(head), bytes(body))
+
+
+def _exactly(door: socket.socket, size: int) -> bytearray | None:
+    data = bytearray(size)
+    rest = memoryview(data)
+    while rest:
+        count = door.recv_into(rest)
+        if not count:
+            return None
+        rest = rest[count:]
+    return data
+
+
+def confine(memory: int) -> None:
+    """Let this process have ``memory`` bytes more than it has, leave no core of its prompts, and give way to the server."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    try:
+        pages = int(Path("/proc/self/statm").read_bytes().split()[0])
+    except OSError:  # not Linux: the address limit would have to be guessed
+        return
+    limit = pages * resource.getpagesize() + memory
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
+def work(door: socket.socket, gateway: Gateway) -> None:
+    """Answer calls until the other side is gone, or this process has grown, or is old."""
+    settings, calls, until, size = gateway.state.settings, 0, monotonic() + WORKER_SECONDS, _largest()
+    _send(door, Born(os.getpid()))
+    while (parts := receive(door)) is not None:
+        calls += 1
+        signal.setitimer(signal.ITIMER_PROF, settings.cpu_budget)
+        reply, macros = _answer(gateway, *parts)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        last = calls >= WORKER_CALLS or monotonic() > until or _largest() - size > WORKER_GROWTH
+        _send(door, Done(reply.status, dict(reply.headers), reply.media_type, macros, last), reply.body)
+        if last:
+            return
+
+
+def _send(door: socket.socket, head: msgspec.Struct, body: bytes = b"") -> None:
+    for part in frame(head, body):
+        door.sendall(part)
+
+
+def _answer(gateway: Gateway, head: bytes, body: bytes) -> tuple[Reply, dict[str, str] | None]:
+    """The reply, and the custom macros where the call changed them."""
+    try:
+        task = msgspec.msgpack.decode(head, type=Task)
+        state = gateway.state
+        state.sockets = task.sockets
+        if task.macros is not None:
+            state.macros.replace(task.macros)
+        before = state.macros.table
+        reply = gateway.answer(Request(task.method, task.path, task.query, task.headers, body))
+    except MemoryError:
+        return error_reply(memory_error(gateway.state.settings.worker_memory)), None
+    return reply, None if state.macros.table is before else state.macros.table
+
+
+def _largest() -> int:
+    """The most memory that this process has had, in bytes."""
+    size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return size if sys.platform == "darwin" else size * 1024
