@@ -22,8 +22,8 @@ def spin(call: Call, rounds: int) -> dict[str, Any]:
 
 
 def hold(call: Call, size: int) -> dict[str, Any]:
-    """Keep the interpreter's lock in one call of a library: no step of Python in seconds."""
-    return {"found": "a" * size in "a" * (size - 1) + "b" + "a" * size + "c" * 2 * size or sum(range(size**2)) > 0}
+    """Keep the interpreter's lock in one call of a library: no step of Python for as long as it takes."""
+    return {"total": sum(range(size))}
 
 
 def grow(call: Call, size: int) -> dict[str, Any]:

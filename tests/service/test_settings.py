@@ -60,7 +60,9 @@ def test_keys(tmp_path: Path) -> None:
     path = tmp_path / "keys"
     path.write_text("# mine\n\n one \ntwo\n")
     keys = read_keys(path, {"INNKEEPER_SERVICE_KEY": " three "})
-    assert [keys.name(key) is not None for key in (b"one", b"two", b"three", b"# mine", b"", b"on")] == [True] * 3 + [False] * 3
+    assert [keys.name(key) is not None for key in (b"one", b"two", b"three", b"# mine", b"", b"on")] == [True] * 3 + [
+        False
+    ] * 3
     assert repr(keys) == "Keys(3 set)"
     assert "three" not in repr(Settings(keys=keys))
     assert not read_keys(None, {"INNKEEPER_SERVICE_KEY": "  "})

@@ -1,128 +1,105 @@
-"""Work and the gate: calls end, one way or the other, and their places are free again."""
+"""Work: what is let in, for whom, and whose turn it is; and bodies, which are charged while they arrive."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from innkeeper.service.errors import BodyLimitError, OverloadError, SlowBodyError, TimeBudgetError
+from innkeeper.service.errors import BodyLimitError, OverloadError, SlowBodyError
 from innkeeper.service.guard import BodyReader, announced
 from innkeeper.service.settings import Settings
-from innkeeper.service.work import Expired, Gate, Work
+from innkeeper.service.work import Gate, Turns, share
 
 
-def gate(**limits: Any) -> Gate:
-    """A gate for tests."""
-    given: dict[str, Any] = {"calls": 2, "volume": 100, "workers": 1, "seconds": 0.2}
-    return Gate(**{**given, **limits})
+@pytest.mark.parametrize(("amount", "most"), [(1, 1), (2, 1), (6, 5), (128, 112)])
+def test_share(amount: int, most: int) -> None:
+    """One caller never holds all of what there is, unless there is one."""
+    assert share(amount) == most
 
 
-def forever() -> None:
-    """Never ends, and takes no ordinary exception for an answer."""
-    while True:
-        try:
-            sum(range(100))
-        except Exception:  # noqa: BLE001, S112 - this is what engine code may do
-            continue
-
-
-def test_result_and_failure() -> None:
-    """A call's result, or what it raised, reaches the one who waits."""
-
-    async def run() -> None:
-        door = gate()
-        assert await door.run(lambda: 3) == 3
-        with pytest.raises(KeyError):
-            await door.run(lambda: dict[str, int]()["x"])
-
-    asyncio.run(run())
-
-
-def test_interrupted() -> None:
-    """A call without end is stopped, so that the next one finds its place free."""
-
-    async def run() -> None:
-        door = gate()
-        for _ in range(2):
-            with pytest.raises(TimeBudgetError):
-                await door.run(forever)
-        await asyncio.sleep(0.1)
-        assert await door.run(lambda: 4) == 4
-
-    asyncio.run(run())
-
-
-def test_waiting_counts() -> None:
-    """The time a call waits for its turn is part of its budget."""
-
-    async def run() -> None:
-        door = gate()
-        first, second = asyncio.create_task(door.run(forever)), asyncio.create_task(door.run(forever))
-        done = await asyncio.gather(first, second, return_exceptions=True)
-        assert all(isinstance(error, TimeBudgetError) for error in done)
-
-    asyncio.run(run())
-
-
-def test_cancelled() -> None:
-    """A call whose caller went away is stopped."""
-
-    async def run() -> None:
-        door = gate(seconds=30)
-        call = asyncio.create_task(door.run(forever))
-        await asyncio.sleep(0.05)
-        call.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await call
-        assert await door.run(lambda: 5) == 5
-
-    asyncio.run(run())
-
-
-def test_loop_gone() -> None:
-    """A thread that ends after its loop was closed ends in peace."""
-
-    async def run() -> Any:
-        return gate()._begin(forever)[0]
-
-    work = asyncio.run(run())
-    work.interrupt()
-    work._thread.join(10)
-    assert not work._thread.is_alive()
-
-
-def test_interrupted_late() -> None:
-    """An interruption that arrives after the call's end harms nobody: the one who waits is told."""
-    told: list[bool] = []
-
-    class Late(Work[int]):
-        def _compute(self) -> None:
-            super()._compute()
-            raise Expired
-
-    work = Late(lambda: 3, lambda: told.append(True))
-    work.start()
-    work._thread.join(10)
-    work.interrupt()
-    assert (told, work.result) == ([True], 3)
-
-
-def test_places() -> None:
+def test_gate() -> None:
     """Calls and bytes beyond the limits are refused with the seconds to wait, and leaving frees them."""
-    door = gate()
-    door.enter()
-    door.enter()
-    with pytest.raises(OverloadError) as caught:
-        door.enter()
-    assert caught.value.details["retry_after"] == 1
-    door.carry(90)
-    with pytest.raises(OverloadError):
-        door.carry(20)
-    door.leave(90)
-    door.carry(20)
-    door.enter()
-    assert (door.calls, door.volume) == (2, 20)
+    door = Gate(calls=3, volume=100)
+    with door.ticket("a") as first, door.ticket("a") as second, door.ticket("b") as third:
+        first.enter()
+        second.enter()
+        third.enter()
+        with pytest.raises(OverloadError) as caught, door.ticket("c") as fourth:
+            fourth.enter()
+        assert caught.value.details["retry_after"] == 1
+        first.carry(60)
+        with pytest.raises(OverloadError):
+            third.carry(50)
+        third.carry(40)
+    assert not door.calls + door.volume
+
+
+def test_gate_shares() -> None:
+    """A caller that holds its share is refused while another is let in."""
+    door = Gate(calls=2, volume=100)
+    with door.ticket("a") as first, door.ticket("a") as more, door.ticket("b") as other:
+        first.enter()
+        first.carry(80)
+        for take in (more.enter, lambda: more.carry(15)):
+            with pytest.raises(OverloadError):
+                take()
+        other.enter()
+        other.carry(15)
+
+
+def order(most: int, *callers: str) -> list[str]:
+    """In which order these callers' calls get a worker, as far as they may."""
+    loop, turns = asyncio.new_event_loop(), Turns(most)
+    for caller in callers:
+        turns.add(caller, loop.create_future())
+    got = []
+    while turn := turns.next():
+        got.append(turn.caller)
+    loop.close()
+    return got
+
+
+@pytest.mark.parametrize(
+    ("most", "callers", "got"),
+    [
+        (3, "aaaab", "abaa"),
+        (2, "aaabbc", "abcab"),
+        (1, "aab", "ab"),
+        (5, "", ""),
+    ],
+)
+def test_turns(most: int, callers: str, got: str) -> None:
+    """Who holds the least is next, callers take turns, and nobody holds more than the most."""
+    assert "".join(order(most, *callers)) == got
+
+
+@given(st.text("abc", max_size=12), st.integers(1, 4))
+def test_any_turns(callers: str, most: int) -> None:
+    """Each caller gets as many turns as it waits for, up to the most."""
+    got = order(most, *callers)
+    assert {name: got.count(name) for name in callers} == {name: min(callers.count(name), most) for name in callers}
+
+
+def test_turns_given_up() -> None:
+    """A call that waits no more is passed over, and leaving makes room for the next."""
+    loop, turns = asyncio.new_event_loop(), Turns(1)
+    first, second, third = (loop.create_future() for _ in range(3))
+    for future in (first, second, third):
+        turns.add("a", future)
+    turns.remove("a", first)
+    second.cancel()
+    turn = turns.next()
+    assert turn is not None
+    assert turn.future is third
+    turns.remove("a", first)
+    assert not turns.is_waiting()
+    turns.leave("a")
+    turns.add("a", first)
+    assert turns.is_waiting()
+    loop.close()
 
 
 def receiver(*events: dict[str, Any]) -> Callable[[], Awaitable[Any]]:
@@ -155,15 +132,17 @@ GONE = {"type": "http.disconnect"}
     ids=["whole", "gone", "slow", "large", "announced"],
 )
 def test_body(events: list[Any], headers: dict[str, str], error: type[Exception] | None) -> None:
-    """A body is whole, or there is an error that says why not; what was charged is known either way."""
-    door, settings = gate(), Settings(max_body=10, body_seconds=0.05)
-    intake = BodyReader(receiver(*events), settings, door)
-    if error is None:
-        assert asyncio.run(intake.read(headers)) == b"1234567"
-    else:
-        with pytest.raises(error):
-            asyncio.run(intake.read(headers))
-    assert door.volume == intake.size
+    """A body is whole, or there is an error that says why not; what was charged is given back either way."""
+    door, settings = Gate(calls=2, volume=100), Settings(max_body=10, body_seconds=0.05)
+    with door.ticket("a") as ticket:
+        intake = BodyReader(receiver(*events), settings, ticket)
+        if error is None:
+            assert asyncio.run(intake.read(headers)) == b"1234567"
+        else:
+            with pytest.raises(error):
+                asyncio.run(intake.read(headers))
+        assert door.volume.total() == ticket.size
+    assert not door.volume
 
 
 @pytest.mark.parametrize(("text", "size"), [("12", 12), ("-1", 0), ("x", 0), ("²", 0), ("9" * 30, 0)])

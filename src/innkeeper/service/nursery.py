@@ -29,7 +29,6 @@ __all__ = ["Nursery", "main"]
 _ORDER: Final = struct.Struct("<q")
 _END: Final = struct.Struct("<qi")
 _SECRETS: Final = frozenset({KEY_VARIABLE, "INNKEEPER_API_KEY"})
-_END_SECONDS: Final = 5.0
 
 
 class Nursery:
@@ -87,13 +86,10 @@ class Nursery:
         return [*_END.iter_unpack(data)] if data else None
 
     def close(self) -> None:
-        """Send it home, and wait until it is gone."""
+        """End it. It has nothing to lose, and its workers end when their own sockets do."""
         self.control.close()
-        try:
-            self._process.wait(_END_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        self._process.kill()
+        self._process.wait()
 
 
 def main(descriptor: int) -> None:

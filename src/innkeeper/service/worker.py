@@ -68,9 +68,9 @@ def work(door: socket.socket, gateway: Gateway) -> None:
     while (parts := receive(door)) is not None:
         calls += 1
         signal.setitimer(signal.ITIMER_PROF, settings.cpu_budget)
-        reply, macros = _answer(gateway, *parts)
+        reply, macros, sound = _answer(gateway, *parts)
         signal.setitimer(signal.ITIMER_PROF, 0)
-        last = calls >= WORKER_CALLS or monotonic() > until or _largest() - size > WORKER_GROWTH
+        last = not sound or calls >= WORKER_CALLS or monotonic() > until or _largest() - size > WORKER_GROWTH
         _send(door, Done(reply.status, dict(reply.headers), reply.media_type, macros, last), reply.body)
         if last:
             return
@@ -81,8 +81,8 @@ def _send(door: socket.socket, head: msgspec.Struct, body: bytes = b"") -> None:
         door.sendall(part)
 
 
-def _answer(gateway: Gateway, head: bytes, body: bytes) -> tuple[Reply, dict[str, str] | None]:
-    """The reply, and the custom macros where the call changed them."""
+def _answer(gateway: Gateway, head: bytes, body: bytes) -> tuple[Reply, dict[str, str] | None, bool]:
+    """The reply, the custom macros where the call changed them, and whether this process is as sound as before."""
     try:
         task = msgspec.msgpack.decode(head, type=Task)
         state = gateway.state
@@ -92,8 +92,8 @@ def _answer(gateway: Gateway, head: bytes, body: bytes) -> tuple[Reply, dict[str
         before = state.macros.table
         reply = gateway.answer(Request(task.method, task.path, task.query, task.headers, body))
     except MemoryError:
-        return error_reply(memory_error(gateway.state.settings.worker_memory)), None
-    return reply, None if state.macros.table is before else state.macros.table
+        return error_reply(memory_error(gateway.state.settings.worker_memory)), None, False
+    return reply, None if state.macros.table is before else state.macros.table, True
 
 
 def _largest() -> int:
