@@ -190,13 +190,14 @@ class GatewayCases:
     def __init__(self) -> None:
         from innkeeper.service import Settings, create_app
 
-        self._folder = tempfile.mkdtemp(prefix="innkeeper-parity-")
-        self._end = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
-        self._app = create_app(Settings(data=_data_folder(Path(self._folder)), profile="smarttavern"))
+        folder = tempfile.mkdtemp(prefix="innkeeper-parity-")
+        self._app = create_app(Settings(data=_data_folder(Path(folder)), profile="smarttavern"))
+        self._runner = asyncio.Runner()
+        self._end = weakref.finalize(self, _close, self._app, self._runner, folder)
 
     def answer(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """``{"status", "body"}`` of a request ``{"method", "path", "headers", "body"}``."""
-        response = asyncio.run(self._sent(given))
+        response = self._runner.run(self._sent(given))
         try:
             body = response.json()
         except ValueError:
@@ -229,6 +230,12 @@ class GatewayCases:
             refused = isinstance(body, dict) and not {"error", "error_code"}.isdisjoint(body)
             return {"refused": True}, {"refused": True} if refused else dict(found)
         return {**expected, "body": with_orders(expected["body"])}, {**found, "body": with_orders(body)}
+
+
+def _close(app: Any, runner: asyncio.Runner, folder: str) -> None:
+    app.state.pool.close()
+    runner.close()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _data_folder(root: Path) -> Path:

@@ -52,6 +52,7 @@ class Worker(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The socket is open."""
         self._transport = transport  # type: ignore[assignment]  # a socket's transport reads and writes
+        self._pool.connected(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The worker has ended."""
@@ -107,7 +108,7 @@ class Worker(asyncio.Protocol):
 
 
 class Pool:
-    """All workers of one application. Belongs to the event loop that it is first used in.
+    """All workers of one application. They belong to the event loop they are used in; in another one they are born anew.
 
     Args:
         settings: how many workers, and what a call may take.
@@ -121,6 +122,7 @@ class Pool:
         self._state = state
         self._turns = Turns(share(settings.workers))
         self._workers: set[Worker] = set()
+        self._connected: set[Worker] = set()
         self._idle: list[Worker] = []
         self._living: dict[int, Worker] = {}
         self._starts: set[asyncio.Task[None]] = set()
@@ -136,8 +138,16 @@ class Pool:
 
     def open(self) -> None:
         """Have a first worker."""
+        self._move_in()
         if not self._workers:
             self._start()
+
+    def _move_in(self) -> None:
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            if self._loop is not None:
+                self.close()
+            self._loop = loop
 
     def close(self) -> None:
         """Send all home. Calls under way end with `WorkerLostError`."""
@@ -145,10 +155,14 @@ class Pool:
             timer.cancel()
         self._timers.clear()
         if self._loop is not None and not self._loop.is_closed():
-            for worker in tuple(self._workers):
+            for start in self._starts:
+                start.cancel()
+            for worker in self._connected:
                 worker.close()
         self._workers.clear()
+        self._idle.clear()
         self._forget_nursery()
+        self._loop = None
 
     async def answer(self, request: Request, caller: str) -> Reply:
         """The reply to a request, computed by a worker when it is the caller's turn.
@@ -157,6 +171,7 @@ class Pool:
             TimeBudgetError: it took too long, waiting included, or too much of a processor's time.
             WorkerLostError: its worker ended in the middle, for another reason.
         """
+        self._move_in()
         seconds = self._settings.time_budget
         try:
             async with asyncio.timeout(seconds):
@@ -260,16 +275,19 @@ class Pool:
     async def _connect(self, worker: Worker) -> None:
         try:
             door = self._bear()
-            await asyncio.get_running_loop().create_connection(lambda: worker, sock=door)
         except OSError:
             self.lost(worker)
+            return
+        try:
+            await asyncio.get_running_loop().create_connection(lambda: worker, sock=door)
+        except asyncio.CancelledError:
+            door.close()
+            raise
 
     def _bear(self) -> socket.socket:
         for _ in range(2):
             nursery = self.prepare()
-            if self._loop is None:
-                self._loop = asyncio.get_running_loop()
-                self._loop.add_reader(nursery.control, self._ended)
+            asyncio.get_running_loop().add_reader(nursery.control, self._ended)
             try:
                 return nursery.bear()
             except OSError:
@@ -281,9 +299,12 @@ class Pool:
             return
         if self._loop is not None and not self._loop.is_closed():
             self._loop.remove_reader(self._nursery.control)
-        self._loop = None
         self._nursery.close()
         self._nursery = None
+
+    def connected(self, worker: Worker) -> None:
+        """A worker's socket is open; it is closed with the pool at the latest."""
+        self._connected.add(worker)
 
     def born(self, worker: Worker) -> None:
         """A worker is there."""
@@ -296,6 +317,7 @@ class Pool:
 
     def lost(self, worker: Worker) -> None:
         """A worker's socket is closed. Where it was never born, a call that waits is told, or we would try for ever."""
+        self._connected.discard(worker)
         self._workers.discard(worker)
         if worker in self._idle:
             self._idle.remove(worker)
