@@ -1,7 +1,9 @@
 """The schema: made at once or step by step it is the same, and upgrades keep what is there."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -151,6 +153,22 @@ def test_an_upgrade_that_fails_changes_nothing(fresh: Fresh) -> None:
         with db.reading() as connection:
             assert schema.present(connection) == FIRST
             assert "replaced_by" not in {column["name"] for column in inspect(connection).get_columns("api_models")}
+
+
+def test_threads_upgrade_databases_of_their_own(fresh: Fresh) -> None:
+    """Upgrades that begin together each work on their own database."""
+    urls, together = [made_at(fresh, FIRST) for _ in range(4)], Barrier(4)
+
+    def upgraded(url: str) -> tuple[str | None, str]:
+        with Database.open(url, check=False) as db:
+            together.wait()
+            return db.upgrade()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(upgraded, urls)) == [(FIRST, schema.HEAD)] * 4
+    for url in urls:
+        with Database.open(url, upgrade=False) as db, db.reading() as connection:
+            assert "replaced_by" in {column["name"] for column in inspect(connection).get_columns("api_models")}
 
 
 DOLPHIN = "cognitivecomputations/dolphin-mistral-24b-venice-edition:free"

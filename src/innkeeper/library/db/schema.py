@@ -8,6 +8,7 @@ from in ``revisions`` (on PostgreSQL with a notification on `CHANNEL`), whoever 
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -99,8 +100,12 @@ def create(connection: Connection) -> None:
     connection.exec_driver_sql(f"INSERT INTO {_STAMP} (version_num) VALUES ('{HEAD}')")
 
 
+_ONE_AT_A_TIME: Final = threading.Lock()
+"""Alembic keeps the connection of a migration in its module: a second thread would work on the database of the first."""
+
+
 def upgrade(connection: Connection, to: str = HEAD) -> None:
-    """Bring a database from whatever revision it is of to ``to``, in the transaction of ``connection``."""
+    """Bring a database from whatever revision it is of to ``to``, in the transaction of ``connection``. Threads take turns."""
     from alembic.config import Config
     from alembic.runtime.environment import EnvironmentContext
     from alembic.script import ScriptDirectory
@@ -112,7 +117,7 @@ def upgrade(connection: Connection, to: str = HEAD) -> None:
     def steps(revision: Any, _context: Any) -> Any:
         return script._upgrade_revs(to, revision)  # noqa: SLF001 - what alembic's own `upgrade` command does
 
-    with EnvironmentContext(config, script, fn=steps) as environment:
+    with _ONE_AT_A_TIME, EnvironmentContext(config, script, fn=steps) as environment:
         environment.configure(connection=connection)
         environment.run_migrations()
 
