@@ -6,7 +6,7 @@ import sys
 import tempfile
 import threading
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -254,6 +254,38 @@ def test_a_connection_that_was_lost(server: Server, db: Database, monkeypatch: p
         with pytest.raises(DatabaseUnreachableError):
             db.revision()
         assert db.revision() == 0
+
+
+@pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
+def test_an_outage_is_an_error_and_nothing_more(
+    server: Server,
+    db: Database,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A server that goes away, idle, in a transaction or while it is read, is an error of ours, without the pool's tracebacks."""
+    cut = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{db.engine.url.database}'"
+    with Database.open(server.url(), check=False) as admin:
+
+        def lose() -> None:
+            with admin.transaction() as connection:
+                connection.exec_driver_sql(cut)
+
+        db.revision()
+        lose()
+        with pytest.raises(DatabaseUnreachableError):
+            db.revision()
+        with pytest.raises(DatabaseUnreachableError), db.transaction() as connection:  # noqa: PT012 - one transaction
+            lose()
+            connection.exec_driver_sql("SELECT 1")
+        with suppress(DatabaseUnreachableError), db.reading() as connection:
+            connection.exec_driver_sql("SELECT 1")
+            lose()
+        monkeypatch.setattr(connecting, "_RESTED", 0.0)
+        assert db.revision() == 0
+    assert caplog.text == ""
+    assert "Traceback" not in "".join(capfd.readouterr())
 
 
 def test_first_start_makes_the_file(tmp_path: Path) -> None:

@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from innkeeper.cli.keep.library import STDIO, bar, database_options, opened, print_json, print_table, read_bytes
+from innkeeper.cli.keep.library import (
+    STDIO,
+    bar,
+    database_options,
+    opened,
+    print_json,
+    print_table,
+    read_bytes,
+    who_option,
+)
 from innkeeper.cli.keep.rows import json_row
 
 if TYPE_CHECKING:
@@ -134,7 +143,7 @@ def export(path: Path, form: str | None, url: str | None, *, force: bool, as_jso
 @db.command("import")
 @click.argument("path", type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--form", type=click.Choice(["json", "yaml"]), help="The form; guessed from the text where left out.")
-@click.option("--who", default="", help="Who imports, for the history of labels.")
+@who_option
 @click.option("--dry-run", is_flag=True, help="Find out what would happen, and change nothing.")
 @database_options
 def import_(path: Path, form: str | None, who: str, url: str | None, *, dry_run: bool, as_json: bool) -> None:

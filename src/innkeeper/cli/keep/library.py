@@ -52,8 +52,22 @@ def database_options(command: F) -> F:
 
 
 def who_option(command: F) -> F:
-    """Give a command ``--who``."""
-    return click.option("--who", default="", help="Who does this, for the history.")(command)
+    """Give a command ``--who``: never empty, since a history that names nobody is none."""
+    text = "Who does this, for the history; your name on this machine where left out."
+    return click.option("--who", callback=_who, help=text)(command)
+
+
+def _who(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str:
+    if value is None:
+        from getpass import getuser
+
+        try:
+            return getuser()
+        except (KeyError, OSError):  # a number without a name, as in a container
+            return f"user {os.getuid()}" if hasattr(os, "getuid") else "somebody"
+    if not value.strip():
+        raise click.BadParameter("a name is needed")
+    return value.strip()
 
 
 def audience_options(command: F) -> F:

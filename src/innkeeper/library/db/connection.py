@@ -6,6 +6,7 @@ The errors of the drivers are translated to ours here, the one place that knows 
 from __future__ import annotations
 
 import json
+import logging
 import math
 import os
 import sqlite3
@@ -13,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -38,6 +39,7 @@ from innkeeper.prompt.machine import home
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import URL, Connection, Engine
+    from sqlalchemy.pool import Pool
 
 __all__ = ["URL_VARIABLE", "Target", "find_target", "make_engine", "translate", "translated"]
 
@@ -120,7 +122,7 @@ def make_engine(target: Target, *, timeout: float, read_only: bool, create: bool
 
 
 def _sqlite(target: Target, timeout: float, read_only: bool, create: bool) -> Engine:  # noqa: FBT001 - our own call only
-    from sqlalchemy import QueuePool, create_engine, event
+    from sqlalchemy import create_engine, event
 
     path = target.path or Path()
     if not path.exists():
@@ -130,7 +132,7 @@ def _sqlite(target: Target, timeout: float, read_only: bool, create: bool) -> En
     engine = create_engine(
         "sqlite://",
         creator=_opener(path, timeout, read_only=read_only),
-        poolclass=QueuePool,
+        poolclass=_quiet_pool(),
         pool_size=_POOL,
         max_overflow=-1,
         json_serializer=_json,
@@ -279,6 +281,7 @@ def _postgresql(target: Target, timeout: float, read_only: bool) -> Engine:  # n
         url,
         connect_args=arguments,
         execution_options=options,
+        poolclass=_quiet_pool(),
         pool_size=_POOL,
         max_overflow=-1,
         json_serializer=_json,
@@ -304,6 +307,33 @@ def _wake(dialect: Any, connection: Any, record: Any, _proxy: Any) -> None:
         dialect.do_ping(connection)
     except Exception as error:  # whatever the driver raises, the connection is of no use
         raise exc.DisconnectionError("the connection was lost while it rested") from error
+
+
+@cache
+def _quiet_pool() -> type[Pool]:
+    """SQLAlchemy's pool, which says only to whoever debugs it that a lost connection could not be closed well.
+
+    A server that goes away is an error of whoever asks it; a traceback of the pool beside it tells nobody more.
+    """
+    from sqlalchemy.pool import QueuePool
+
+    class QuietPool(QueuePool):
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            self.logger = _Quiet(self.logger)  # type: ignore[assignment]  # it does all that a logger does
+
+    return QuietPool
+
+
+class _Quiet(logging.LoggerAdapter[Any]):
+    """A logger whose errors are remarks."""
+
+    def __init__(self, logger: Any) -> None:
+        super().__init__(logger, {})
+
+    def error(self, msg: object, *args: object, **options: Any) -> None:
+        """Say it to whoever debugs."""
+        self.debug(msg, *args, **options)
 
 
 def _json(value: Any) -> str:
