@@ -6,6 +6,7 @@ import click
 import pytest
 
 from innkeeper.cli.keep.library import bar, pairs, print_table
+from tests.cli.running import Run
 
 
 def test_pairs() -> None:
@@ -34,3 +35,17 @@ def test_a_bar_is_for_long_work(capsys: pytest.CaptureFixture[str]) -> None:
     with bar("work", 3, quiet=False) as step:
         step(3)
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_history_names_somebody(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who changes something is who says so, else whoever is logged in; a blank is nobody, and refused."""
+    monkeypatch.setenv("LOGNAME", "wren")
+    create = ("template", "create", "--use-case", "chat", "--text", "Hi.", "--json")
+    assert run(*create, "a").code == 0
+    assert run(*create, "b", "--who", " ann ").code == 0
+    for blank in ("", "  "):
+        refused = run(*create, "c", "--who", blank)
+        assert (refused.code, "a name is needed" in refused.out + refused.err) == (2, True)
+    rows = run("db", "query", "SELECT created_by FROM templates ORDER BY name", "--json").data["rows"]
+    assert [row["created_by"] for row in rows] == ["wren", "ann"]
+    assert len(run("template", "list", "--json").data["templates"]) == 2
