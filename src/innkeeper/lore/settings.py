@@ -69,8 +69,12 @@ class LoreSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     def tokens(self, context_tokens: int) -> int:
         """The lore budget in tokens for a context of ``context_tokens`` (window less reply): at least 1."""
-        share = max(int(self.budget * context_tokens / 100 + 0.5), 1)
+        within = max(0, min(context_tokens, _MOST_TOKENS))
+        share = max(int(self.budget * within / 100 + 0.5), 1)
         return min(share, self.budget_cap) if self.budget_cap > 0 else share
 
+
+_MOST_TOKENS: Final = 2**53
+"""A larger window counts as this one: beyond it numbers with a point do not reach every whole one."""
 
 _PREFIX: Final = "world_info_"

@@ -230,11 +230,15 @@ class Run(msgspec.Struct, frozen=True):
 
 
 class Tree(msgspec.Struct, frozen=True):
-    """A parsed text. ``too_deep`` is where a tag nested too deeply begins, ``cut`` where reading ended early, if it did."""
+    """A parsed text. ``too_deep`` is where a tag nested too deeply begins, ``cut`` where reading ended early, if it did.
+
+    ``steps`` is what reading it counts, in each build alike, whether it was kept or not.
+    """
 
     run: Run
     too_deep: int | None = None
     cut: int | None = None
+    steps: int = 0
 
 
 def parse(text: str, grammar: Grammar) -> Tree:
@@ -246,7 +250,8 @@ def parse(text: str, grammar: Grammar) -> Tree:
         return _Parser(text, grammar).parse()
     tree = _TREES.get((id(grammar), text))
     if tree is None:
-        tree = _TREES.put((id(grammar), text), _Parser(text, grammar).parse(), len(text), alive=grammar)
+        return _TREES.put((id(grammar), text), _Parser(text, grammar).parse(), len(text), alive=grammar)
+    charge("macros", tree.steps)
     return tree
 
 
@@ -254,8 +259,9 @@ _TREES: Final[Memo[tuple[int, str], Tree]] = Memo(items=CACHED_TREES)
 """Trees by grammar, which there are few of, and text."""
 
 
-_SLICE: Final = 50
-"""Marks that are read for one charge."""
+_FIRST: Final = 4
+_SLICE: Final = 32
+"""Marks that are read for one charge; for the first, fewer, since most texts have few."""
 
 _MARK_STEPS: Final = 30
 """What a mark counts."""
@@ -285,18 +291,20 @@ class _Parser:
         self.too_deep: int | None = None
 
     def parse(self) -> Tree:
-        place, room = 0, MAX_MARKS
-        while place >= 0 and room:
-            charge("macros", _SLICE * _MARK_STEPS)
-            for _ in range(_SLICE):
+        place, read, due = 0, 0, _FIRST
+        while place >= 0 and read < MAX_MARKS:
+            charge("macros", due * _MARK_STEPS)
+            for _ in range(due):
                 place = self._inside(place) if self.stack else self._outside(place)
                 if place < 0:
                     break
-            room -= _SLICE
+            read, due = read + due, _SLICE
         for loose, frame in enumerate(self.stack, 1):
             tags = [tag for argument in frame.arguments for tag in argument.tags] + frame.tags
             self.tags += [structs.replace(tag, loose=loose) for tag in tags]
-        return Tree(self._run(0, len(self.text), self.tags), self.too_deep, place if place >= 0 else None)
+        return Tree(
+            self._run(0, len(self.text), self.tags), self.too_deep, place if place >= 0 else None, read * _MARK_STEPS
+        )
 
     def _outside(self, place: int) -> int:
         start = self.grammar.next_open(self.text, place)

@@ -85,14 +85,15 @@ def parse(text: str) -> Program:
     if len(text) > HANDLEBARS_LIMITS.template_chars:
         allowed = HANDLEBARS_LIMITS.template_chars
         raise MacroLimitError("template", limit="HANDLEBARS_LIMITS.template_chars", allowed=allowed, found=len(text))
+    charge("handlebars", text.count("{{") * _TAG_STEPS + len(text) * _CHAR_STEPS)
     return _PROGRAMS.get_or_make(text, lambda: _program(text), _NODE_BYTES * len(text))
 
 
 _PROGRAMS: Final[Memo[str, Program]] = Memo(items=HANDLEBARS_LIMITS.cached, size=32 * 1024 * 1024)
 _TAG_STEPS: Final = 150
 """What a tag counts for being read."""
-_WORD_STEPS: Final = 60
-"""What each of its arguments counts."""
+_CHAR_STEPS: Final = 3
+"""What a character of a template counts for being read, whether the template was kept or not."""
 _LONGEST_NUMBER: Final = 300
 _NODE_BYTES: Final = 64
 """What a character of a template stands for in memory, once it is a tree: at worst all of it is tags."""
@@ -164,7 +165,6 @@ class _Parser:
 
     def tag(self) -> tuple[str, str]:
         """The kind of the tag that begins here, and its opening (all of a comment or an ``{{else}}``)."""
-        charge("handlebars", _TAG_STEPS)
         tries = ((kind, pattern.match(self.text, self.at)) for kind, pattern in _TAGS)
         return next((kind, found[0]) for kind, found in tries if found)
 
@@ -280,7 +280,6 @@ class _Parser:
         params: list[Value] = []
         named: list[tuple[str, Value]] = []
         while (kind := self.token()[0]) in _STARTS:
-            charge("handlebars", _WORD_STEPS)
             key = self.key() if kind in ("id", "bracket") else None
             if key is not None:
                 named.append((key, self.value()))

@@ -75,8 +75,8 @@ __all__ = ["Scanner", "analyse", "filter_names", "parse", "run"]
 
 _TAG_STEPS: Final = 150
 """What a tag counts for being read."""
-_CHAR_STEPS: Final = 10
-"""What a character of its expression counts."""
+_CHAR_STEPS: Final = 3
+"""What a character of a template counts for being read, whether the template was kept or not."""
 _OPEN: Final = re.compile(r"\{[{%]")
 _NAME: Final = re.compile(r"#|\w+")
 _ENDRAW: Final = re.compile(r"\{%-?\s*endraw\s*(?P<dash>-?)%\}")
@@ -210,7 +210,6 @@ class Scanner:
         self._tags += 1
         if self._tags > self._limits.tags:
             raise self._limit("the number of tags", "tags", self._tags, index)
-        charge("liquid", _TAG_STEPS + len(expression) * _CHAR_STEPS)
         if "(" in expression or "[" in expression:
             bare = _QUOTED.sub("", expression)
             brackets = bare.count("(") + bare.count("[")
@@ -287,6 +286,8 @@ def filter_names() -> frozenset[str]:
 
 def parse(text: str, limits: LiquidLimits = LIQUID_LIMITS, *, strict: bool = False) -> BoundTemplate:
     """The syntax tree of a template; of recent templates it is kept. Raises `MacroError`, `MacroLimitError`."""
+    tags = text.count("{{") + text.count("{%")
+    charge("liquid", min(tags, limits.tags) * _TAG_STEPS + min(len(text), limits.template_bytes) * _CHAR_STEPS)
     return _PARSED.get_or_make((text, strict, limits), lambda: _parsed(text, limits, strict=strict), getsizeof(text))
 
 

@@ -19,6 +19,7 @@ from liquid.filter import sequence_filter, string_filter, with_context
 from liquid.undefined import is_undefined
 
 from innkeeper.macros.liquid.session import LiquidSession, limit_error, text_of
+from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.determinism import EPOCH
 from innkeeper.prompt.run.variables import number_of
 from innkeeper.text.javascript.random_numbers import utf8_units, word_chance
@@ -29,6 +30,9 @@ __all__ = ["FILTERS", "GROWTH", "TEXT_FILTERS"]
 _HASHES: Final = 10_000_000
 _COUNTER_STEP: Final = 15
 _STEPS_A_WORD: Final = 16
+_NUMBERS_STEPS: Final = 5000
+_UNIT_STEPS: Final = 8
+"""Steps of the allowance that making the numbers of a word counts, and each of its units."""
 _ITEM_BORDER: Final = re.compile(r"(?<!\\),|:")
 _LONGEST_DATE: Final = 100
 _LONGEST_EPOCH: Final = 15
@@ -88,6 +92,9 @@ def rollp(value: Any, counter: Any = None, word: Any = None, *, context: RenderC
 def _chance(session: LiquidSession, word: str, counter: int) -> float:
     units = utf8_units(word)
     session.charge(1 + len(units) // _STEPS_A_WORD)
+    if word != session.word:
+        session.word = word
+        charge("chance", _NUMBERS_STEPS + len(units) * _UNIT_STEPS)
     return word_chance(units, counter)
 
 

@@ -98,6 +98,8 @@ class LiquidSession:
     ranges: list[MacroRange] = field(default_factory=list)
     namespace_size: int = 0
     _spent: int = 0
+    word: str | None = None
+    """The word whose numbers were drawn from last."""
     _next_check: int = 0
     _charged: int = 0
     _deadline: float | None = None

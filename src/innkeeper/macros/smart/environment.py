@@ -61,7 +61,8 @@ _PARSED: Final[Memo[str, tuple[str | int, ...]]] = Memo(items=2048, size=8 * 102
 _PART_BYTES: Final = 32
 """What a character of a path stands for in memory, once it is in parts."""
 _PATH_STEPS: Final = 10
-"""What a character of a path counts."""
+"""What a character of a path counts that is longer than `_SHORT_PATH`, whether it was kept or not."""
+_SHORT_PATH: Final = 32
 _SHOWN: Final = 200
 
 
@@ -69,11 +70,12 @@ def parse_path(path: str) -> tuple[str | int, ...]:
     """The keys (texts) and indexes (numbers) of a path. Raises `MacroLimitError` for one too long."""
     if len(path) > MAX_PATH_CHARS:
         raise _limit("a variable's path", "MAX_PATH_CHARS", MAX_PATH_CHARS, len(path))
+    if len(path) > _SHORT_PATH:
+        charge("variables", _PATH_STEPS * len(path))
     return _PARSED.get_or_make(path, lambda: _parsed(path), _PART_BYTES * len(path))
 
 
 def _parsed(path: str) -> tuple[str | int, ...]:
-    charge("variables", _PATH_STEPS * len(path))
     parts = tuple(part for part in map(_part, _PART.finditer(path)) if part != "")
     if len(parts) > MAX_PATH_PARTS:
         raise _limit("the parts of a variable's path", "MAX_PATH_PARTS", MAX_PATH_PARTS, len(parts))

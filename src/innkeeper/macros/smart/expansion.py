@@ -61,8 +61,9 @@ _KINDS: Final = {CURLY.open: 0, CURLY.close: 0, ANGLE.open: 1, ANGLE.close: 1}
 _OPENERS: Final = frozenset({CURLY.open, ANGLE.open})
 _HALVES: Final = frozenset("{}<>")
 _NOBODY: Final = ("", 0)
+_FIRST: Final = 4
 _SLICE: Final = 32
-"""Marks that are charged for at once."""
+"""Marks that are charged for at once; fewer at first, since most texts have few."""
 _MARK_STEPS: Final = 30
 """What a mark counts, with the macro that ends there."""
 
@@ -113,8 +114,8 @@ class _Opener:
 
 class _Expansion:
     __slots__ = (
-        "by", "charged", "count", "env", "free", "full", "half", "longest", "most", "output", "pending", "pieces", "recording",
-        "rescan", "text", "waiting", "word",
+        "begun", "by", "charged", "count", "env", "free", "full", "half", "longest", "most", "output", "pending", "pieces",
+        "recording", "rescan", "text", "waiting", "word",
     )  # fmt: skip
 
     def __init__(self, text: str, env: SmartEnvironment, *, recording: bool) -> None:
@@ -133,6 +134,7 @@ class _Expansion:
         self.count = 0
         self.output = 0
         self.full = False
+        self.begun = False
         self.free = self.charged = 0
         """Marks to come that the allowance was charged for already, and the characters produced that it was."""
 
@@ -219,8 +221,9 @@ class _Expansion:
         return value
 
     def _charge(self) -> None:
-        charge("macros", _SLICE * _MARK_STEPS, made=self.output - self.charged)
-        self.free, self.charged = _SLICE - 1, self.output
+        due = _SLICE if self.begun else _FIRST
+        charge("macros", due * _MARK_STEPS, made=self.output - self.charged)
+        self.free, self.charged, self.begun = due - 1, self.output, True
 
     def _open(self, kind: int, at: int | None) -> None:
         self.waiting[kind] = _Opener(len(self.pieces), at, self.waiting[kind], self.waiting[1 - kind])

@@ -44,6 +44,7 @@ class Keywords(msgspec.Struct, frozen=True):
 
 def parse(params: str) -> Keywords:
     """The test that is written; never raises. Shared between calls for texts of up to `CACHED_KEYWORD_CHARS` characters."""
+    charge("keywords", len(params) * _READING_STEPS)
     if len(params) > CACHED_KEYWORD_CHARS:
         return _parsed(params)
     return _TESTS.get_or_make(params, lambda: _parsed(params), _TREE_BYTES * len(params))
@@ -57,7 +58,6 @@ _TREE_BYTES: Final = 32
 
 
 def _parsed(params: str) -> Keywords:
-    charge("keywords", len(params) * _READING_STEPS)
     tree = _tree(params.strip())
     return Keywords(tuple(dict.fromkeys(_words(tree))), tree)
 

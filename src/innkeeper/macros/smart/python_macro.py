@@ -15,11 +15,16 @@ from innkeeper.macros.engine.errors import MacroError, MacroLimitError
 from innkeeper.macros.smart.environment import SmartEnvironment
 from innkeeper.macros.smart.options import MAX_PYTHON_SECONDS, MAX_PYTHON_WORK, Chance
 from innkeeper.macros.smart.pieces import Inner, Value
+from innkeeper.prompt.allowance import charge
 
 __all__ = ["EnvironmentHost", "code_of", "run_python"]
 
 _READING: Final = 10
 """Work that a character of code counts for being read."""
+
+_COMPILE_STEPS: Final = 100
+_CHAR_STEPS: Final = 12
+"""Steps of the allowance that a character of code counts, whether it was compiled before or not."""
 
 _KEYWORD: Final = "python:"
 _LEXEME: Final = re.compile(r"""#|(?:\b[a-zA-Z]{1,2})?(?:'''|\"\"\"|'|")""")
@@ -67,6 +72,7 @@ def _within_share(env: SmartEnvironment, code: str) -> str:
     if spent.seconds > MAX_PYTHON_SECONDS:
         raise MacroLimitError("patterns in one run", limit="MAX_PYTHON_SECONDS", allowed=MAX_PYTHON_SECONDS)
     spent.work += len(code) * _READING
+    charge("sandbox", _COMPILE_STEPS + min(len(code), SANDBOX_LIMITS.code_chars) * _CHAR_STEPS)
     frame = Frame(EnvironmentHost(env), SANDBOX_LIMITS)
     try:
         value = program(code).run(frame)

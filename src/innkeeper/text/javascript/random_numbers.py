@@ -33,8 +33,6 @@ _CACHED_CHARS: Final = 4096
 _UNIT_STEPS: Final = 2
 _SEED_STEPS: Final = 900
 """What making a generator from its seed counts."""
-_WORD_STEPS: Final = 5000
-"""What making the numbers of a word counts."""
 _UTF16: Final = "utf-16-le" if sys.byteorder == "little" else "utf-16-be"
 
 
@@ -134,12 +132,11 @@ def word_chance(units: Iterable[int], counter: int = 0) -> float:
 
 
 def word_chances(units: bytes | tuple[int, ...]) -> tuple[float, ...]:
-    """The numbers of a word for the counters 0 to 999. Raises `AllowanceError`."""
+    """The numbers of a word for the counters 0 to 999."""
     return (_short_chances if len(units) <= _CACHED_CHARS else _chances)(units)
 
 
 def _chances(units: bytes | tuple[int, ...]) -> tuple[float, ...]:
-    charge("chance", _WORD_STEPS + len(units) * 4 * _UNIT_STEPS)
     a, b, c, d = _seeds(units)
     numbers = []
     for _ in range(_PERIOD):

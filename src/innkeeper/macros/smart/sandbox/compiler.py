@@ -42,7 +42,7 @@ from innkeeper.macros.smart.sandbox.limits import (
 from innkeeper.macros.smart.sandbox.names import DOTTED, FUNCTIONS, MODULES
 from innkeeper.macros.smart.sandbox.operators import BINARY, COMPARE, UNARY
 from innkeeper.macros.smart.sandbox.values import Frame, Function, Module, Variables, kind_of, limit, measure
-from innkeeper.prompt.allowance import AllowanceError, charge
+from innkeeper.prompt.allowance import AllowanceError
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.memo import Memo
 
@@ -71,15 +71,11 @@ def program(code: str, limits: SandboxLimits = SANDBOX_LIMITS) -> Program:
 
 
 _PROGRAMS: Final[Memo[str, Program]] = Memo(items=CACHED_PROGRAMS, size=32 * 1024 * 1024)
-_COMPILE_STEPS: Final = 100
-_CHAR_STEPS: Final = 40
-"""What a character of code counts for being compiled."""
 _CLOSURE_BYTES: Final = 400
 """What a character of code stands for in memory, once it is compiled."""
 
 
 def _built(code: str, limits: SandboxLimits) -> Program:
-    charge("sandbox", _COMPILE_STEPS + min(len(code), limits.code_chars) * _CHAR_STEPS)
     code = code.rstrip()
     ready = prepared(code, limits)
     try:

@@ -143,7 +143,7 @@ class Frame:
         self.host = host
         self.limits = limits
         self.left = self._charged = limits.work
-        self._next = max(self.left - _AT_ONCE, 0)
+        self._next = self.left - _AT_ONCE if self.left > _AT_ONCE else 0
         self.names: dict[str, Any] = {}
         self.deadline: float | None = None
 
