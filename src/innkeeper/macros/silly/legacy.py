@@ -159,18 +159,18 @@ def _run(text: str, world: _World, dynamic: Mapping[str, Any]) -> str:
 
 def _passed(text: str, world: _World, passes: Iterable[_Pass]) -> str:
     """The text after these passes. One whose tags cannot be in it is left out: that is seen without looking for them."""
-    lowered = text.lower()
-    for step in passes:
-        if step.opener not in lowered:
-            continue
-        try:
+    try:
+        charge("macros", len(text) >> _READING_SHIFT)
+        lowered = text.lower()
+        for step in passes:
+            if step.opener not in lowered:
+                continue
             charge("macros", (len(text) >> _READING_SHIFT) + _OPENER_STEPS * lowered.count(step.opener))
-        except AllowanceError as error:
-            stop(world.env, error, text, 0)
-            return text
-        changed = step.over(text, world)
-        if changed is not text:
-            text, lowered = changed, changed.lower()
+            changed = step.over(text, world)
+            if changed is not text:
+                text, lowered = changed, changed.lower()
+    except AllowanceError as error:
+        stop(world.env, error, text, 0)
     return text
 
 
