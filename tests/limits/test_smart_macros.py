@@ -40,7 +40,7 @@ FAMILIES = (
     _text("unknown", "{{xyz}}", 1_000),
     _text("dice", "{{roll:50d1000}}", 80),
     _text("formats", "{{datetimeformat:" + "%c" * 300 + "}}", 15),
-    _text("a text that grows", "{{addvar:x:" + "b" * 1_000 + "}}", 100, "variables", steep=True),
+    _text("a text that grows", "{{addvar:x::" + "b" * 1_000 + "}}", 100, "variables", steep=True),
     _text("a long list", "{{length:{{getvar:x}}}}", 5, "variables", variables={"x": list(range(5_000))}),
     Family(
         "paths",

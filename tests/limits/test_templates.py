@@ -50,7 +50,7 @@ FAMILIES = (
     Family(
         "chat templates",
         lambda n: render_chat_template("{{ x }}" * n, {"x": "a" * 500}, messages=1, trusted=True),
-        4_000,
+        8_000,
         "templates",
     ),
 )
