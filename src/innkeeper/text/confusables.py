@@ -221,24 +221,38 @@ def fold_word(text: str) -> str:
 
 
 def respelled(view: View, words: list[str], right: Mapping[str, str]) -> View:
-    """A view with other words in place of some of its ``words``; a place in such a word is its beginning in the view."""
+    """The passages of a view around some of its ``words``, with others in their place; passages are parted by a sign.
+
+    A place in a word that was put right is one in the word that stood there.
+    """
+    wrong = [number for number, word in enumerate(words) if word in right]
+    begins = [0, *accumulate(len(word) + 1 for word in words)]
     starts: list[int] = []
     olds: list[int] = []
     new: list[str] = []
-    at = length = 0
-    for word in words:
-        put = right.get(word, word)
-        starts.append(length)
-        olds.append(at)
-        if put is not word:
-            starts += range(length + 1, length + len(put))
-            olds += [at + min(number, len(word) - 1) for number in range(1, len(put))]
-            starts.append(length + len(put))
-            olds.append(at + len(word))
-        new.append(put)
-        at += len(word) + 1
-        length += len(put) + 1
+    length = done = 0
+    for number in wrong:
+        first, last = max(done, number - _PASSAGE), min(len(words), number + _PASSAGE + 1)
+        if first > done and new:
+            new.append("|")
+            starts.append(length)
+            olds.append(begins[first] - 1)
+            length += 2
+        for at in range(first, last):
+            word = right.get(words[at], words[at])
+            size = min(len(word), len(words[at]))
+            starts += [length, *range(length + size, length + len(word))]
+            olds += [begins[at], *([begins[at] + size - 1] * (len(word) - size))]
+            starts.append(length + len(word))
+            olds.append(begins[at] + len(words[at]))
+            new.append(word)
+            length += len(word) + 1
+        done = max(done, last)
     return replace(view, text=" ".join(new), _starts=_Kept(starts, olds, view._starts))  # noqa: SLF001 - a view of a view
+
+
+_PASSAGE: Final = 8
+"""So many words on each side of one that was put right are looked at again."""
 
 
 def _is_plain(text: str) -> bool:

@@ -79,7 +79,9 @@ def decoded(text: str) -> Decoded | None:
 
 def _parts(text: str) -> Iterator[tuple[int, int, str]]:
     """Where encoded parts stand, and what they say. Cheap questions about the whole text come first."""
-    if any(len(word) >= _SHORTEST and not _is_word(word) for word in text.split()):
+    words = text.split()
+    longest = max(map(len, words), default=0)
+    if longest >= _SHORTEST and any(len(word) >= _SHORTEST and not _is_word(word) for word in words):
         yield from _read(_LONG, text, _based)
     if _TWO_FIGURES.search(text):
         for pattern, read in _CODES:

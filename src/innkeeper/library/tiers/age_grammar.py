@@ -151,22 +151,25 @@ def _ends_word(text: str, at: int) -> bool:
     return before.isalpha() and ord(before) <= _LATIN
 
 
-_NAMED: Final = re.compile(
-    r"(?<![^\W\d_])[^\W\d_]{2,}(?: ?[(（]|, ?)(?P<age>[1-9]\d?)(?: ?(?:f|m|w|yo))?(?:[)）]|[,;]|[.!?](?!\d)|$)"
-)
+_FIGURE: Final = re.compile(r"\d")
+_NAMED: Final = re.compile(r"(?:[(（]|, ?)(?P<age>[1-9]\d?)(?: ?(?:f|m|w|yo))?(?:[)）]|[,;]|[.!?](?!\d)|$)")
+_NAME: Final = re.compile(r"(?<![^\W\d_])[^\W\d_]{2,24} ?\Z")
 _GLUED: Final = re.compile(r"(?<![^\W_])[fmuFMUw](?P<age>1[0-7])(?:s\b|(?![^\W_]))")
 _HALVES: Final = re.compile(r"(?<!\d)(?P<age>[1-9]\d?) ?[½¼¾](?=\s*(?:[.,;!?)]|$|y))")
 _AS_LETTERS: Final = re.compile(r"(?<![^\W_])(?P<age>1[sSobgB]|[lI][0-9])(?= ?(?:y\.?o|y/o|yrs?|years?|f|m)\b)")
+_NAME_LENGTH: Final = 26
 _FIGURE_OF: Final = str.maketrans("sSobgBlI", "55069811")
 
 
 def read_signs(text: str) -> Iterator[Age]:
     """The ages that only signs tell, places in the text as given: ``Anna (15)``, ``Anna, 15,``, ``f15``, ``1S years old``."""
+    if _FIGURE.search(text) is None:
+        return
     for match in _NAMED.finditer(text):
-        word = match[0][: match.start("age") - match.start()]
-        value = int(match["age"])
-        if ("(" in word or "（" in word or word[0].isupper()) and _TAGGED[0] <= value < _TAGGED[1]:
-            yield Age(match.start("age"), match.end("age"), value, value, 0.6, "named", word.rstrip("(（, "))
+        value, start = int(match["age"]), match.start()
+        name = _NAME.search(text[max(0, start - _NAME_LENGTH) : start])
+        if name and (match[0][0] != "," or name[0][0].isupper()) and _TAGGED[0] <= value < _TAGGED[1]:
+            yield Age(match.start("age"), match.end("age"), value, value, 0.6, "named", name[0].strip())
     for match in _GLUED.finditer(text):
         value = int(match["age"])
         yield Age(match.start(), match.end(), value, value, 0.5, "tag")
@@ -201,13 +204,15 @@ class _Reader:
     def __init__(self, view: View, vocabulary: Vocabulary, hits: Hits, given: str) -> None:
         self.view, self.text, self.vocabulary, self.hits, self.given = view, view.text, vocabulary, hits, given
         self.kin = sorted(hits.kin)
+        self.less = not _MUCH_LESS.isdisjoint(given)
         self.objects = {end for _, end in hits.objects}
 
     def read(
         self, start: int, end: int, value: int, number: Number | None, previous: tuple[int, int] | None
     ) -> Iterator[Age]:
         """The age that a number is, by its cues; none where it has none."""
-        if any(at in self.hits.blocked for at in (start, start - 1)):
+        blocked = self.hits.blocked
+        if blocked and (start in blocked or start - 1 in blocked):
             return
         stop, rights = self._rights(end, number)
         lefts = [
@@ -276,7 +281,7 @@ class _Reader:
 
     def _is_below(self, start: int) -> bool:
         """Whether the sign before a number says that it is less."""
-        if not self.given or start < 1:
+        if not self.less or start < 1:
             return False
         return not _MUCH_LESS.isdisjoint(self.given[max(0, self.view.place(start, start + 1)[0] - 2) :][:2])
 

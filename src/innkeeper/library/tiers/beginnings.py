@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 __all__ = ["UNSPACED", "Beginnings"]
 
@@ -28,20 +28,25 @@ class Beginnings(Generic[T]):
             return
         free = is_open or self._loose or UNSPACED.search(word[-1]) is not None
         self._words.setdefault(word, (free, []))[1].append(what)
-        lengths = self._lengths.setdefault(word[0], [])
+        lengths = self._lengths.setdefault(word[:2], [])
         if len(word) not in lengths:
             lengths.append(len(word))
             lengths.sort(reverse=True)
 
     def at(self, text: str, place: int) -> tuple[int, list[T]]:
         """The word at a place, one space aside: where it ends and what it means, or (-1, [])."""
-        place += text.startswith(" ", place)
-        for length in self._lengths.get(text[place : place + 1], ()):
-            end = min(place + length, len(text))
-            word = self._words.get(text[place:end])
-            if word is not None and (word[0] or _is_border(text, end)):
-                return end, word[1]
-        return -1, []
+        if text[place : place + 1] == " ":
+            place += 1
+        for first in (text[place : place + 2], text[place : place + 1]):
+            for length in self._lengths.get(first, ()):
+                end = min(place + length, len(text))
+                word = self._words.get(text[place:end])
+                if word is not None and (word[0] or _is_border(text, end)):
+                    return end, word[1]
+        return _NOTHING
+
+
+_NOTHING: Final[tuple[int, list[Any]]] = (-1, [])
 
 
 def _is_border(text: str, place: int) -> bool:

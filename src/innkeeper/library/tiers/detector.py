@@ -40,6 +40,9 @@ _REMEMBERED: Final = 4_096
 _REMEMBERED_BYTES: Final = 32 * 1024 * 1024
 _SPAN_BYTES: Final = 400
 
+_SEAM: Final = 120
+"""So many characters on each side of where two texts meet are read as one."""
+
 _KIN: Final = "age_kin"
 _ADULT: Final = "age_adult"
 
@@ -95,6 +98,33 @@ class Detector:
         if not failed:
             self._seen.put(text, made, len(data) + len(made.spans) * _SPAN_BYTES)
         return made
+
+    def seam(self, before: str, after: str) -> ScanFindings | None:
+        """What the end of a text and the beginning of the next one say together and neither says alone; places in the latter.
+
+        None where there is nothing. Raises nothing.
+        """
+        tail, head = before[-_SEAM:], after[:_SEAM]
+        found: list[Mention] = []
+        failed: list[str] = []
+        try:
+            alone = {*self._mentions(tail, failed)}
+            for glue in ("", " "):
+                cut = len(tail) + len(glue)
+                alone.update(_moved(each, cut) for each in self._mentions(head, failed))
+                found += [
+                    each._replace(start=max(0, each.start - cut), end=max(1, each.end - cut))
+                    for each in self._mentions(f"{tail}{glue}{head}", failed)
+                    if each not in alone
+                ]
+        except Exception as error:  # noqa: BLE001 - as in a scan
+            failed.append(type(error).__name__)
+        if not (found or failed):
+            return None
+        together = weighed(sorted(set(found)))
+        return self._findings(
+            together, {}, failed, f"{tail}\0{head}".encode("utf-8", "surrogatepass"), length=len(after)
+        )
 
     def scan_image(self, data: bytes) -> ScanFindings:
         """What a picture has in it, as its classifier says; without one it needs review. Raises nothing."""
@@ -226,6 +256,10 @@ def _with_families(plain: View | None, mentions: list[Mention]) -> list[Mention]
 
 
 _WORDS_OF_AGE: Final = frozenset({"age", "age_setting"})
+
+
+def _moved(each: Mention, by: int) -> Mention:
+    return each._replace(start=each.start + by, end=each.end + by)
 
 
 def _is_spoken(entry: LexiconEntry, languages: frozenset[str] | None) -> bool:

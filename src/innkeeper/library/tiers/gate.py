@@ -11,9 +11,10 @@ and the event has hashes and places, never words (dynamic-prompting reference 3.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -33,6 +34,7 @@ from innkeeper.library.tiers.detector import Detector, default_detector
 from innkeeper.library.tiers.evidence import ABSOLUTE, FAMILY
 from innkeeper.library.tiers.rows import about_ages
 from innkeeper.prompt.data import EMPTY, FrozenDict
+from innkeeper.prompt.memo import Memo
 
 __all__ = [
     "ABSOLUTE",
@@ -202,11 +204,20 @@ class TextKind(StrEnum):
     IMAGE_CAPTION = "image_caption"
 
 
+_ANSWERS: Final = 4_096
+_ANSWER_BYTES: Final = 32 * 1024 * 1024
+_EVENT_BYTES: Final = 4_096
+
+
 class Checked(NamedTuple):
     """A decision and the audit event that records it."""
 
     decision: TierDecision
     event: FrozenDict
+
+
+def _memo() -> Memo[Any, Checked]:
+    return Memo(items=_ANSWERS, size=_ANSWER_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +226,8 @@ class TierGate:
 
     policy: TierPolicy
     detector: Detector
+    seen: Memo[Any, Checked] = field(default_factory=_memo, compare=False, repr=False)
+    """Answers by what was asked."""
 
     @classmethod
     def of(cls, policy: TierPolicy | None = None, detector: Detector | None = None) -> TierGate:
@@ -228,17 +241,46 @@ class TierGate:
         ceilings: Ceilings | None = None,
     ) -> Checked:
         """The decision about the texts of one request, named by their `Entry` (or a name that begins with it)."""
-        found = combined((str(name), self.detector.scan(text)) for name, text in texts.items())
+        key = (Tier.of(requested), ceilings, tuple(texts.items()))
+        try:
+            known = self.seen.get(key)
+        except TypeError:  # ceilings that are no tiers: they count, but cannot be looked up
+            return self._check(texts, requested, ceilings)
+        if known is None:
+            known = self._check(texts, requested, ceilings)
+            if not known.event["failed"]:
+                self.seen.put(key, known, _EVENT_BYTES + sum(map(len, texts.values())))
+        return known
+
+    def _check(
+        self, texts: Mapping[str, str] | Mapping[TextKind, str], requested: Any, ceilings: Ceilings | None
+    ) -> Checked:
+        found = self._found(texts)
         decision = effective_tier(requested, ceilings, policy=self.policy, detection=found if texts else None)
         return Checked(decision, tier_event(decision, found, self.policy, tuple(map(str, texts))))
 
     def check_saved(self, texts: Mapping[str, str] | Mapping[TextKind, str], tier: Any) -> Checked:
         """The decision about what is to be stored for a tier, judged in that tier whether the installation has it or not."""
         own = Tier.of(tier)
-        found = combined((str(name), self.detector.scan(text)) for name, text in texts.items())
+        found = self._found(texts)
         policy = msgspec.structs.replace(self.policy, adult_enabled=own is not Tier.SFW)
         decision = effective_tier(own, Ceilings(account=own), policy=policy, detection=found)
         return Checked(decision, tier_event(decision, found, self.policy, tuple(map(str, texts))))
+
+    def _found(self, texts: Mapping[str, str] | Mapping[TextKind, str]) -> ScanFindings:
+        """The findings of all texts together, and of where one that was said follows another."""
+        named = [(str(name), text) for name, text in texts.items()]
+        named.sort(key=lambda each: _ORDER.get(each[0], 0))
+        scans = [(name, self.detector.scan(text)) for name, text in named]
+        said = [(name, text) for name, text in named if name in _ORDER]
+        for (_, before), (name, after) in pairwise(said):
+            if (seam := self.detector.seam(before, after)) is not None:
+                scans.append((name, seam))
+        return combined(scans)
+
+
+_ORDER: Final = {TextKind.HISTORY.value: 1, TextKind.USER_TEXT.value: 2, TextKind.MODEL_OUTPUT.value: 3}
+"""What is said, in the order in which a model gets it."""
 
 
 def tier_event(decision: TierDecision, found: ScanFindings, policy: TierPolicy, entries: tuple[str, ...]) -> FrozenDict:

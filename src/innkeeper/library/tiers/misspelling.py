@@ -46,16 +46,30 @@ def misspellings(word: str) -> Iterator[str]:
 def _slips() -> dict[str, str]:
     """The right word for each slip, of all languages. A word that is in the data itself is no slip."""
     known: set[str] = set()
+    stems: dict[str, list[str]] = {}
     wanted: dict[str, None] = {}
     for language in languages():
-        known.update(_words(language))
+        for word in _words(language):
+            known.update(fold_word(word.replace("|", " ")).split())
+            if word.endswith("*"):
+                stem = fold_word(word)
+                stems.setdefault(stem[:_STEM], []).append(stem)
         known.update(language.not_misspelt)
         wanted.update(dict.fromkeys(_weighty(language)))
-    return {slip: word for word in wanted for slip in misspellings(word) if slip not in known}
+    return {
+        slip: word
+        for word in wanted
+        for slip in misspellings(word)
+        if slip not in known and not slip.startswith(tuple(stems.get(slip[:_STEM], _NO_STEM)))
+    }
+
+
+_STEM: Final = 4
+_NO_STEM: Final = ("\0",)
 
 
 def _words(language: Language) -> Iterator[str]:
-    """Every single word of the data."""
+    """Every word and phrase of the data."""
     kinds: Iterable[Iterable[str]] = (
         language.numbers,
         language.ordinals,
@@ -68,17 +82,16 @@ def _words(language: Language) -> Iterator[str]:
         (form for forms in language.forms.values() for form in forms),
     )
     for words in kinds:
-        for word in words:
-            yield from fold_word(word.replace("|", " ")).split()
+        yield from words
 
 
 def _weighty(language: Language) -> Iterator[str]:
-    """The words that are looked for with slips: of age and sex, numbers, and what stands beside numbers."""
+    """The words that are looked for with slips: single ones of age and sex, numbers, and what the data names."""
     if language.unspaced:
         return
     for term, word in terms_of(language):
-        if term.category in _CATEGORIES and (term.weight >= _WEIGHS or word in language.misspelt):
-            yield from (part for part in fold_word(word).split() if len(part) >= _DOUBLED)
+        if term.category in _CATEGORIES and term.weight >= _WEIGHS and " " not in word:
+            yield fold_word(word)
     for words in (language.numbers[1:20], language.ordinals, language.misspelt):
         for word in words:
             yield from fold_word(word.replace("|", " ")).split()
