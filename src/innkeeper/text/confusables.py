@@ -64,7 +64,7 @@ _REFERENCE: Final = re.compile(
 )
 """Characters written by their numbers, as HTML, JSON and addresses have them."""
 
-_LOOKED_UP: Final = 16
+_LOOKED_UP: Final = 3
 """So many places of a view are found without a table."""
 
 _SPELLED: Final = 3

@@ -19,7 +19,9 @@ _FEWEST: Final = 4
 """So many characters an encoded part must decode to."""
 
 _LONG: Final = re.compile(r"[A-Za-z0-9+/_\-]{10,}={0,6}(?:\r?\n[A-Za-z0-9+/_\-]{4,}={0,2})*")
-_HEX: Final = re.compile(r"(?:(?:0x|\\x|=|%|U\+00)?[0-9a-fA-F]{2}(?:[\s,;:\-]{1,2}|(?=[0-9a-fA-F=%\\])|\b)){4,}")
+_HEX: Final = re.compile(
+    r"(?:0x|\\x|=|%|U\+00)?[2-7c-f][0-9a-fA-F](?:(?:[\s,;:\-]{1,2}|(?=[0-9a-fA-F=%\\]))(?:0x|\\x|=|%|U\+00)?[0-9a-fA-F]{2}){3,}"
+)
 _HEX_BYTE: Final = re.compile(r"(?:0x|\\x|=|%|U\+00)?([0-9a-fA-F]{2})")
 _BINARY: Final = re.compile(r"(?:[01]{7,8}[\s,;\-]{0,2}){4,}")
 _BINARY_BYTE: Final = re.compile(r"[01]{7,8}")
@@ -35,8 +37,8 @@ _MORSE_SIGNS: Final = str.maketrans("·•−–", "..--")
 _ROT13: Final = str.maketrans(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "nopqrstuvwxyzabcdefghijklmNOPQRSTUVWXYZABCDEFGHIJKLM"
 )
-_TWO_FIGURES: Final = re.compile(r"\d\d|[67][a-fA-F]|[0-9a-fA-F][67]")
-_DOTS: Final = re.compile(r"[.\-·−–•] ?[./|\-·−–•]")
+_FIGURE: Final = re.compile("[0-9]")
+_DOTS: Final = re.compile(r"[.\-·−–•]{1,6}[ /|]{1,3}[.\-·−–•]{1,6}[ /|]{1,3}[.\-·−–•]")
 
 
 class Decoded(NamedTuple):
@@ -83,7 +85,7 @@ def _parts(text: str) -> Iterator[tuple[int, int, str]]:
     longest = max(map(len, words), default=0)
     if longest >= _SHORTEST and any(len(word) >= _SHORTEST and not _is_word(word) for word in words):
         yield from _read(_LONG, text, _based)
-    if _TWO_FIGURES.search(text):
+    if _FIGURE.search(text):
         for pattern, read in _CODES:
             yield from _read(pattern, text, lambda part, read=read: _printable(read(part)))  # type: ignore[misc]
     if _DOTS.search(text):

@@ -103,7 +103,9 @@ _LIMITS: Final = frozenset({"under", "over", "early birthday"})
 _UNSURE: Final = frozenset({"bare", "under", "years", "spell", "over"})
 """Kinds that a measure behind the number ends: ``she is 15 minutes late``."""
 
-_FIGURES: Final = re.compile(r"\d+")
+_RANGED: Final = frozenset({"years", "spell", "bare"})
+_FIGURE: Final = re.compile("[0-9]")
+_FIGURES: Final = re.compile("[0-9]+")
 _SUFFIX: Final = re.compile(r"(?:st|nd|rd|th|er|ere|eme|e|re|o|a|de|te)(?= |$)")
 _LATIN: Final = 0x500
 _LONGEST: Final = 4
@@ -132,9 +134,9 @@ def read_ages(view: View, vocabulary: Vocabulary, hits: Hits, given: str = "") -
     for start, end, (kind, number) in _longest(hits.closed):
         if start not in hits.blocked and (meaning := _meaning(kind, number.value)) is not None:
             yield from reader.mention(start, end, meaning, kind, "")
-    numbers: list[tuple[int, int, Number | None]] = [
-        (match.start(), match.end(), None) for match in _FIGURES.finditer(text) if not _ends_word(text, match.start())
-    ]
+    numbers: list[tuple[int, int, Number | None]] = []
+    if _FIGURE.search(text):
+        numbers = [(*match.span(), None) for match in _FIGURES.finditer(text) if not _ends_word(text, match.start())]
     numbers += [each for each in _longest(hits.numbers)]  # noqa: C416 - a list of the wider type
     previous: tuple[int, int] | None = None
     for start, end, word in sorted(numbers, key=lambda each: each[0]):
@@ -151,12 +153,11 @@ def _ends_word(text: str, at: int) -> bool:
     return before.isalpha() and ord(before) <= _LATIN
 
 
-_FIGURE: Final = re.compile(r"\d")
 _NAMED: Final = re.compile(r"(?:[(（]|, ?)(?P<age>[1-9]\d?)(?: ?(?:f|m|w|yo))?(?:[)）]|[,;]|[.!?](?!\d)|$)")
 _NAME: Final = re.compile(r"(?<![^\W\d_])[^\W\d_]{2,24} ?\Z")
-_GLUED: Final = re.compile(r"(?<![^\W_])[fmuFMUw](?P<age>1[0-7])(?:s\b|(?![^\W_]))")
+_GLUED: Final = re.compile(r"[fmuFMUw](?P<age>1[0-7])(?:s\b|(?![^\W_]))")
 _HALVES: Final = re.compile(r"(?<!\d)(?P<age>[1-9]\d?) ?[½¼¾](?=\s*(?:[.,;!?)]|$|y))")
-_AS_LETTERS: Final = re.compile(r"(?<![^\W_])(?P<age>1[sSobgB]|[lI][0-9])(?= ?(?:y\.?o|y/o|yrs?|years?|f|m)\b)")
+_AS_LETTERS: Final = re.compile(r"(?P<age>1[sSobgB]|[lI][0-9])(?= ?(?:y\.?o|y/o|yrs?|years?|f|m)\b)")
 _NAME_LENGTH: Final = 26
 _FIGURE_OF: Final = str.maketrans("sSobgBlI", "55069811")
 
@@ -170,15 +171,14 @@ def read_signs(text: str) -> Iterator[Age]:
         name = _NAME.search(text[max(0, start - _NAME_LENGTH) : start])
         if name and (match[0][0] != "," or name[0][0].isupper()) and _TAGGED[0] <= value < _TAGGED[1]:
             yield Age(match.start("age"), match.end("age"), value, value, 0.6, "named", name[0].strip())
-    for match in _GLUED.finditer(text):
-        value = int(match["age"])
-        yield Age(match.start(), match.end(), value, value, 0.5, "tag")
-    for match in _HALVES.finditer(text):
-        value = int(match["age"])
-        yield Age(match.start(), match.end(), value, value, 0.7, "bare")
-    for match in _AS_LETTERS.finditer(text):
-        value = int(match["age"].translate(_FIGURE_OF))
-        yield Age(match.start(), match.end(), value, value, 0.7, "years")
+    for pattern, kind, certainty in _SIGNED:
+        for match in pattern.finditer(text):
+            if not text[match.start() - 1 : match.start()].isalnum():
+                value = int(match["age"].translate(_FIGURE_OF))
+                yield Age(match.start(), match.end(), value, value, certainty, kind)
+
+
+_SIGNED: Final = ((_GLUED, "tag", 0.5), (_HALVES, "bare", 0.7), (_AS_LETTERS, "years", 0.7))
 
 
 def ages_in(view: View) -> list[Age]:
@@ -211,38 +211,33 @@ class _Reader:
         self, start: int, end: int, value: int, number: Number | None, previous: tuple[int, int] | None
     ) -> Iterator[Age]:
         """The age that a number is, by its cues; none where it has none."""
-        blocked = self.hits.blocked
-        if blocked and (start in blocked or start - 1 in blocked):
-            return
         stop, rights = self._rights(end, number)
-        lefts = [
-            form
-            for at in (start, start - 1)
-            for form in self.hits.lefts.get(at, ())
-            if _fits(form, number) and (not form.right or form in rights)
-        ]
+        lefts = [*self.hits.lefts.get(start, ()), *self.hits.lefts.get(start - 1, ())]
+        if not (rights or lefts) or self.hits.blocked.intersection((start, start - 1)):
+            return
+        lefts = [form for form in lefts if _fits(form, number) and (not form.right or form in rights)]
         rights = [form for form in rights if not form.left]
         kind, form = _strongest(lefts, rights)
-        if form is None:
+        if form is None or (kind == "tag" and number is not None):
             return
-        alone = not rights
-        if not alone or form.right:
+        if rights or form.right:
             end = stop
-        if (kind == "bare" or (kind in _UNSURE and alone)) and self._is_measured(start, end):
+        if self._is_measure(kind, form, start, end, alone=not rights):
             return
         if kind == "years" and self._is_below(start):
             kind = "under"
-        if kind == "spell" and (self._is_span(start, form.language) or self._is_measured(start, end)):
-            return
-        if kind == "tag" and number is not None:
-            return
         low, value = self._range(start, value, previous)
         meaning = _meaning(kind, value)
-        if meaning is None:
-            return
-        if low is not None and kind in {"years", "spell", "bare"}:
+        if meaning is not None and low is not None and kind in _RANGED:
             meaning = (low, meaning[1], meaning[2])
-        yield from self.mention(start, end, meaning, kind, form.left)
+        if meaning is not None:
+            yield from self.mention(start, end, meaning, kind, form.left)
+
+    def _is_measure(self, kind: str, form: Form, start: int, end: int, *, alone: bool) -> bool:
+        """Whether a number with its cue counts something else than years of life."""
+        if kind == "spell":
+            return self._is_span(start, form.language) or self._is_measured(start, end)
+        return (kind == "bare" or (kind in _UNSURE and alone)) and self._is_measured(start, end)
 
     def mention(self, start: int, end: int, meaning: _Range, kind: str, cue: str) -> Iterator[Age]:
         """The age, with whom it is about; none where that is a thing."""
@@ -265,7 +260,12 @@ class _Reader:
     def _rights(self, end: int, number: Number | None) -> tuple[int, list[Form]]:
         stop, forms = self.vocabulary.rights.at(self.text, end)
         forms = [form for form in forms if _fits(form, number)]
-        if number is None and not forms and (suffix := _SUFFIX.match(self.text, end)):
+        if (
+            number is None
+            and not forms
+            and self.text[end : end + 1].isalpha()
+            and (suffix := _SUFFIX.match(self.text, end))
+        ):
             stop, found = self.vocabulary.rights.at(self.text, suffix.end())
             forms = [form for form in found if form.ordinal or form.kind.startswith(("school", "french"))]
         return stop, forms

@@ -13,6 +13,7 @@ It reads a text in every form that hides a word from a comparison but not from a
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
@@ -24,7 +25,7 @@ from innkeeper.library.tiers.evidence import FAMILY, Mention, Weighed, weighed
 from innkeeper.library.tiers.family import kin_in
 from innkeeper.library.tiers.lexicon import Lexicon, LexiconEntry, Matcher, builtin_lexicon
 from innkeeper.library.tiers.misspelling import put_right
-from innkeeper.library.tiers.vocabulary import vocabulary_of
+from innkeeper.library.tiers.vocabulary import Term, vocabulary_of
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.once import once
@@ -141,19 +142,20 @@ class Detector:
         """All finds in all views, each once, in the order of the text."""
         found: set[Mention] = set()
         turned: set[str] = set()
+        seen: Counter[Term] = Counter()
         found.update(_mention(age, age.start, age.end) for age in read_signs(text))
         plain: View | None = None
         for view in views_of(text):
-            turned |= _read(view, text, found)
+            turned |= _read(view, text, found, seen)
             if self._matcher is not None:
                 found.update(self._listed(view, failed, first=plain is None))
             if plain is None:
                 plain = view
                 if (right := put_right(view)) is not None:
-                    _read(right, text, found)
+                    _read(right, text, found, seen)
         for way in sorted(turned):
             for view in turned_views(text, back=way == "back"):
-                _read(view, "", found)
+                _read(view, "", found, seen)
         return _with_families(plain, sorted(found))
 
     def _listed(self, view: View, failed: list[str], *, first: bool) -> Iterator[Mention]:
@@ -220,13 +222,21 @@ _GUEST: Final = 0.4
 """From this score on, a guest's word for an age or a context counts."""
 
 
-def _read(view: View, text: str, found: set[Mention]) -> set[str]:
-    """Put what the packaged lists find in a view to the finds; returns in which other ways the text seems to be written."""
+def _read(view: View, text: str, found: set[Mention], seen: Counter[Term]) -> set[str]:
+    """Put what the packaged lists find in a view to the finds; returns in which other ways the text seems to be written.
+
+    ``seen`` counts the words of the views before. One that stands in this view as often as in another is not placed again.
+    """
     vocabulary = vocabulary_of(view)
     hits = vocabulary.hits(view)
+    counts = Counter(term for _, _, term in hits.terms)
+    known = {term for term, count in counts.items() if count <= seen[term]}
     for start, end, term in hits.terms:
+        if term in known:
+            continue
         first, last = view.place(start, end)
         found.add(Mention(first, last, term.category, term.entry, term.weight, term.low, term.high))
+    seen |= counts
     for age in read_ages(view, vocabulary, hits, text):
         found.add(_mention(age, *view.place(age.start, age.end)))
     return hits.turned
