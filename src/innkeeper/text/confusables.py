@@ -210,6 +210,8 @@ def _forms(base: str, places: _Places, plain: View) -> Iterator[View]:
         yield _rows_joined(plain)
         if not (plain.merged or spelled.text.replace(" ", "").isalpha()):
             yield replace(spelled, text=_letters(spelled.text), merged=True)
+    if not plain.text.isascii() and (close := _shortened(plain.text, _apart(plain.text), plain._starts)) is not None:  # noqa: SLF001 - a view of a view
+        yield replace(plain, text=close[0], _starts=close[1])
     if (joined := _shortened(base, _inside(base), places)) is not None:
         yield _words(*joined, merged=plain.merged)
 
@@ -347,6 +349,22 @@ def _has_triples(data: bytes) -> bool:
     number = int.from_bytes(data)
     once = number ^ (number >> 8)
     return 0 in (once | (once >> 8)).to_bytes(len(data))[2:]
+
+
+_APART: Final = re.compile(
+    "(?:[\u1100-\u11ff]{2,4}|[\u2e80-\u9fff][\u3099\u309a]?)"
+    "(?: (?:[\u1100-\u11ff]{2,4}|[\u2e80-\u9fff][\u3099\u309a]?)(?= |$)){2,}"
+)
+"""Characters of scripts without spaces that stand apart, three in a row; Korean in its parts."""
+
+
+def _apart(text: str) -> Iterator[tuple[int, int]]:
+    """The spaces between such characters."""
+    for match in _APART.finditer(text):
+        at = text.find(" ", match.start())
+        while 0 <= at < match.end():
+            yield at, at + 1
+            at = text.find(" ", at + 1)
 
 
 def _inside(text: str) -> Iterator[tuple[int, int]]:

@@ -23,6 +23,7 @@ _HEX: Final = re.compile(
     r"(?:0x|\\x|=|%|U\+00)?[2-7c-f][0-9a-fA-F](?:(?:[\s,;:\-]{1,2}|(?=[0-9a-fA-F=%\\]))(?:0x|\\x|=|%|U\+00)?[0-9a-fA-F]{2}){3,}"
 )
 _HEX_BYTE: Final = re.compile(r"(?:0x|\\x|=|%|U\+00)?([0-9a-fA-F]{2})")
+_PERCENT: Final = re.compile("(?:%[89a-fA-F][0-9a-fA-F])+")
 _BINARY: Final = re.compile(r"(?:[01]{7,8}[\s,;\-]{0,2}){4,}")
 _BINARY_BYTE: Final = re.compile(r"[01]{7,8}")
 _DECIMAL: Final = re.compile(r"(?:\d{2,3}[\s,;\-]{1,2}){3,}\d{2,3}")
@@ -66,7 +67,7 @@ def decoded(text: str) -> Decoded | None:
     for start, end, plain in parts:
         if start < at:
             continue
-        shown = f" {plain} "
+        shown = plain if text[start] == "%" else f" {plain} "
         pieces += [text[at:start], shown]
         starts.append(length)
         olds.append(at)
@@ -88,6 +89,8 @@ def _parts(text: str) -> Iterator[tuple[int, int, str]]:
     if _FIGURE.search(text):
         for pattern, read in _CODES:
             yield from _read(pattern, text, lambda part, read=read: _printable(read(part)))  # type: ignore[misc]
+    if "%" in text:
+        yield from _read(_PERCENT, text, lambda part: _shown(bytes.fromhex(part.replace("%", ""))))
     if _DOTS.search(text):
         yield from _read(_MORSE, text, _morse)
 
@@ -149,11 +152,16 @@ _CODES: Final[tuple[tuple[re.Pattern[str], Callable[[str], bytes]], ...]] = (
 
 
 def _printable(data: bytes) -> str | None:
+    text = _shown(data)
+    return text if text is not None and len(text) >= _FEWEST else None
+
+
+def _shown(data: bytes) -> str | None:
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         return None
-    return text if len(text) >= _FEWEST and all(char.isprintable() or char in "\t\n\r" for char in text) else None
+    return text if all(char.isprintable() or char in "\t\n\r" for char in text) else None
 
 
 def _morse(text: str) -> str | None:

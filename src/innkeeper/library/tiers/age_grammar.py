@@ -40,7 +40,7 @@ class Age(NamedTuple):
     @property
     def minor(self) -> bool:
         """Whether it is, or may be, an age below adulthood."""
-        return self.low < ADULT_AGE and (self.high < ADULT_AGE or self.kind != "over")
+        return self.low < ADULT_AGE
 
     @property
     def adult(self) -> bool:
@@ -87,7 +87,8 @@ _KINDS: Final[Mapping[str, Callable[[int], _Range | None]]] = {
     "weeks": lambda value: (value / 52, value / 52, 0.95),
     "days": lambda value: (value / 366, value / 366, 0.95),
     "under": _under,
-    "over": lambda value: (value, _OPEN, 0.5),
+    "over": lambda value: (value, _OPEN, 0.45) if value >= _TAGGED[0] else None,
+    "half": lambda value: (value / 2, value / 2, 0.7),
     "birthday": lambda value: (value, value, 0.8) if value < _OPEN else None,
     "early birthday": lambda value: (0, value - 1, 0.9) if value <= ADULT_AGE else None,
     "french school": lambda value: (17 - value, 18 - value, 0.8) if value in _COLLEGE else None,
@@ -162,6 +163,29 @@ _NAME_LENGTH: Final = 26
 _FIGURE_OF: Final = str.maketrans("sSobgBlI", "55069811")
 
 
+_SUM: Final = re.compile(
+    r"(?P<one>\d{1,3}) ?(?P<sign>[+*x×/÷−]|plus|minus|times|divided by) ?(?P<other>\d{1,3})"
+    r"(?= ?(?:y\.?/?o\b|yrs?\b|years?[ -]old|years? of age|[.!?]))"
+)
+_MARKED: Final = re.compile(r"(?P<sign>女|男|여|남|Ж|М|[fmwFMW])[,、，/|] ?(?P<age>[1-9]\d?)(?!\d|[.,]\d)")
+_CALCULATED: Final[Mapping[str, Callable[[int, int], float]]] = {
+    "+": lambda one, other: one + other,
+    "-": lambda one, other: one - other,
+    "*": lambda one, other: one * other,
+    "/": lambda one, other: one / (other or 1),
+}
+_SAME_SIGN: Final = {"plus": "+", "minus": "-", "−": "-", "times": "*", "x": "*", "×": "*", "÷": "/", "divided by": "/"}
+
+
+def _sums(text: str) -> Iterator[Age]:
+    """Ages that have to be worked out: ``10+5 years old``."""
+    for match in _SUM.finditer(text):
+        sign = match["sign"]
+        value = _CALCULATED[_SAME_SIGN.get(sign, sign)](int(match["one"]), int(match["other"]))
+        if _BARE[0] <= value < _BARE[1]:
+            yield Age(match.start(), match.end(), value, value, 0.6, "years")
+
+
 def read_signs(text: str) -> Iterator[Age]:
     """The ages that only signs tell, places in the text as given: ``Anna (15)``, ``Anna, 15,``, ``f15``, ``1S years old``."""
     if _FIGURE.search(text) is None:
@@ -171,6 +195,7 @@ def read_signs(text: str) -> Iterator[Age]:
         name = _NAME.search(text[max(0, start - _NAME_LENGTH) : start])
         if name and (match[0][0] != "," or name[0][0].isupper()) and _TAGGED[0] <= value < _TAGGED[1]:
             yield Age(match.start("age"), match.end("age"), value, value, 0.6, "named", name[0].strip())
+    yield from _sums(text)
     for pattern, kind, certainty in _SIGNED:
         for match in pattern.finditer(text):
             if not text[match.start() - 1 : match.start()].isalnum():
@@ -178,7 +203,7 @@ def read_signs(text: str) -> Iterator[Age]:
                 yield Age(match.start(), match.end(), value, value, certainty, kind)
 
 
-_SIGNED: Final = ((_GLUED, "tag", 0.5), (_HALVES, "bare", 0.7), (_AS_LETTERS, "years", 0.7))
+_SIGNED: Final = ((_GLUED, "tag", 0.5), (_MARKED, "tag", 0.6), (_HALVES, "bare", 0.7), (_AS_LETTERS, "years", 0.7))
 
 
 def ages_in(view: View) -> list[Age]:
@@ -237,7 +262,16 @@ class _Reader:
         """Whether a number with its cue counts something else than years of life."""
         if kind == "spell":
             return self._is_span(start, form.language) or self._is_measured(start, end)
+        if kind == "bare" and alone and self._is_count(end):
+            return True
         return (kind == "bare" or (kind in _UNSURE and alone)) and self._is_measured(start, end)
+
+    def _is_count(self, end: int) -> bool:
+        """Whether the word behind a number is one that it counts, as far as can be told."""
+        if not self.given or self.view.loose:
+            return False
+        after = self.given[self.view.place(end - 1, end)[1] :].lstrip()[:1]
+        return after.isalnum() and not self.vocabulary.followers.at(self.text, end)[1]
 
     def mention(self, start: int, end: int, meaning: _Range, kind: str, cue: str) -> Iterator[Age]:
         """The age, with whom it is about; none where that is a thing."""

@@ -34,6 +34,9 @@ _AROUND: Final = 240
 
 _DEPICTED: Final = 0.6
 _DOUBTFUL: Final = 0.42
+_STRONG: Final = 0.6
+"""Words of sex of this weight are hardly ever used in another sense."""
+
 _SPOUSE: Final = 0.6
 """Words of this weight among those of adults are of husband and wife."""
 
@@ -118,13 +121,14 @@ def _contexts(classes: Mapping[str, list[Mention]]) -> tuple[dict[str, list[tupl
     judged = [each for name in _JUDGED for each in classes.get(name, ()) if each.weight >= _COUNTS]
     if not judged:
         return places, told
-    strong, cue = _Sums(judged), _Sums(classes.get("cue", ()))
+    judged_sums, cue = _Sums(judged), _Sums(classes.get("cue", ()))
     educational, adult = _Sums(classes.get("educational", ())), _Sums(classes.get("adult", ()))
     for each in judged:
         start, end = each.start, each.end
         chance = 1.0
         if each.own:
-            chance = depiction(strong.around(start, end), cue.around(start, end), educational.around(start, end))
+            around = (sums.around(start, end) for sums in (judged_sums, cue, educational))
+            chance = depiction(*around, strong=each.category == "sexual" and each.weight >= _STRONG)
         state = "depicted" if chance >= _DEPICTED else "doubtful" if chance >= _DOUBTFUL else REPORTED
         if state == "depicted" and each.category == "romantic" and (grown := adult.best(start, end)):
             state = "married" if grown >= _SPOUSE else "grown"

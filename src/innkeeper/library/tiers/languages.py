@@ -46,6 +46,8 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     blockers: tuple[str, ...] = ()
     """What before a number makes it another one: ``hundred``."""
     durations: tuple[str, ...] = ()
+    followers: tuple[str, ...] = ()
+    """What may follow a number that only a pronoun makes an age; any other word makes it a count."""
     measures: tuple[str, ...] = ()
     objects: tuple[str, ...] = ()
     kin: tuple[str, ...] = ()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from innkeeper.library.limits import ADULT_AGE
 from innkeeper.library.tiers.languages import Language, languages
 from innkeeper.library.tiers.vocabulary import terms_of
 from innkeeper.prompt.once import once
@@ -22,23 +23,25 @@ _LEFT_OUT: Final = 6
 _OTHER_VOWEL: Final = 7
 """From so many letters on a word is looked for with each of these slips."""
 
+_FIRST: Final = 3
 _VOWELS: Final = "aeiou"
 _WEIGHS: Final = 0.6
 _CATEGORIES: Final = frozenset({"age", "sexual", "minor_sexual"})
 
 
-def misspellings(word: str) -> Iterator[str]:
-    """The slips of a folded word, in any order, the word itself not among them."""
-    if len(word) < _DOUBLED:
+def misspellings(word: str, *, short: bool = False) -> Iterator[str]:
+    """The slips of a folded word, in any order, the word itself not among them. ``short``: a letter less is enough for each."""
+    size = len(word) + short
+    if size < _DOUBLED:
         return
     for at, letter in enumerate(word):
         before, after = word[:at], word[at + 1 :]
         yield before + letter * 2 + after
-        if at and after and len(word) >= _SWAPPED and after[0] != letter:
+        if at and after and size >= _SWAPPED and after[0] != letter:
             yield before + after[0] + letter + after[1:]
-        if at and len(word) >= _LEFT_OUT:
+        if at and size >= _LEFT_OUT:
             yield before + after
-        if letter in _VOWELS and at and len(word) >= _OTHER_VOWEL:
+        if letter in _VOWELS and at and size >= _OTHER_VOWEL:
             yield from (before + vowel + after for vowel in _VOWELS if vowel != letter)
 
 
@@ -56,10 +59,11 @@ def _slips() -> dict[str, str]:
                 stems.setdefault(stem[:_STEM], []).append(stem)
         known.update(language.not_misspelt)
         wanted.update(dict.fromkeys(_weighty(language)))
+    numbers = {word for language in languages() for word in _numbers(language)}
     return {
         slip: word
         for word in wanted
-        for slip in misspellings(word)
+        for slip in misspellings(word, short=word in numbers)
         if slip not in known and not slip.startswith(tuple(stems.get(slip[:_STEM], _NO_STEM)))
     }
 
@@ -92,9 +96,16 @@ def _weighty(language: Language) -> Iterator[str]:
     for term, word in terms_of(language):
         if term.category in _CATEGORIES and term.weight >= _WEIGHS and " " not in word:
             yield fold_word(word)
-    for words in (language.numbers[1:20], language.ordinals, language.misspelt):
+    yield from _numbers(language)
+    for words in (language.ordinals, language.misspelt):
         for word in words:
             yield from fold_word(word.replace("|", " ")).split()
+
+
+def _numbers(language: Language) -> Iterator[str]:
+    """The numbers of years of a minor, in words."""
+    for word in () if language.unspaced else language.numbers[_FIRST:ADULT_AGE]:
+        yield from fold_word(word.replace("|", " ")).split()
 
 
 def put_right(view: View) -> View | None:

@@ -85,6 +85,7 @@ class Vocabulary:
         self.rights: Beginnings[Form] = Beginnings(loose=loose)
         self.measures: Beginnings[None] = Beginnings(loose=loose)
         self.objects: Beginnings[None] = Beginnings(loose=loose)
+        self.followers: Beginnings[None] = Beginnings(loose=loose)
         self.connectors: set[str] = set()
         for language in languages():
             self._add(language)
@@ -108,6 +109,8 @@ class Vocabulary:
             _, lead, tail = keys[index]
             start, end = start + lead - 1, end - tail - 1  # noqa: PLW2901 - from the padded text to the view
             for role, what in owners[index]:
+                if role == _NUMBER and not tail and lead:
+                    end = _end_of_word(view.text, end)  # noqa: PLW2901 - an open number takes its ending along
                 if role == _TERM:
                     found.terms.append((start, end, what))
                 elif role == _HARMLESS:
@@ -140,7 +143,8 @@ class Vocabulary:
         for words, role in (*cues, (language.durations, _DURATION), (language.objects, _OBJECT)):
             for word in words:
                 self._own(word, role, language.language)
-        for words, kept in ((language.measures, self.measures), (language.objects, self.objects)):
+        lists = ((language.measures, self.measures), (language.objects, self.objects))
+        for words, kept in (*lists, (language.followers, self.followers)):
             for word in words:
                 kept.add(self.fold(word), None, is_open=word.endswith("*"))
         self.connectors.update(map(self.fold, language.ranges))
@@ -162,7 +166,8 @@ class Vocabulary:
     def _add_closed(self, number: Number, word: str, forms: list[Form]) -> None:
         """A number with its cues, one word: what is left of it matters about adulthood only."""
         for form in forms:
-            if not form.left or (form.kind in {"under", "over"} and abs(number.value - ADULT_AGE) < _ABOUT):
+            near = abs(number.value - ADULT_AGE) < _ABOUT
+            if not form.left or (near and form.kind in {"under", "over", "years", "bare"}):
                 for space in ("", " "):
                     self._own(f"{form.left}{word}{space}{form.right}", _CLOSED, (form.kind, number))
 
@@ -180,6 +185,11 @@ class Vocabulary:
             open_end = word.endswith("*")
             key = (f" {folded}" if open_end else f" {folded} ", 1, 0 if open_end else 1)
         self._owners.setdefault(key, {})[role, what] = None
+
+
+def _end_of_word(text: str, at: int) -> int:
+    end = text.find(" ", at)
+    return len(text) if end < 0 else end
 
 
 def _distinct(owners: Iterable[tuple[int, Any]]) -> list[tuple[int, Any]]:
@@ -257,12 +267,20 @@ def _telling(language: Language) -> set[str]:
     """Words of Latin letters by which a text is known that was written in another way."""
     words = {word for term, word in terms_of(language) if term.category in _TOLD}
     words.update(spelling for spellings in language.numbers for spelling in spellings.split("|"))
-    words.update(_COMMON if language.language == "en" else ())
+    words.update(_COMMON.get(language.language, ()))
+    words.update(form for forms in language.forms.values() for text in forms for form in text.split())
     return {word for word in words if len(word) >= _TELLING and word.isascii() and word.isalpha()} - _BOTH_WAYS
 
 
 _TOLD: Final = frozenset({"age", "sexual", "romantic", "minor_sexual", "non_consent"})
-_COMMON: Final = ("years", "year", "with", "girl", "that", "have", "this", "about", "would")
+_COMMON: Final = {
+    "en": ("years", "year", "with", "girl", "that", "have", "this", "about", "would"),
+    "de": ("jahren", "jahre", "eine", "einem", "nicht", "junge", "bild"),
+    "fr": ("elle", "avec", "dans", "pour", "fille"),
+    "es": ("tiene", "ella", "chica", "para", "foto"),
+    "pt": ("ela", "tem", "para", "menina", "foto"),
+    "it": ("anni", "ragazza", "sono", "della", "foto"),
+}
 _TELLING: Final = 4
 _BOTH_WAYS: Final = frozenset(
     {"nova", "trop", "neuf", "once", "otto", "elle", "nove", "nine", "zero", "nude", "eros", "mama"}
