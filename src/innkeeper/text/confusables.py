@@ -242,11 +242,8 @@ def respelled(view: View, words: list[str], right: Mapping[str, str]) -> View:
             length += 2
         for at in range(first, last):
             word = right.get(words[at], words[at])
-            size = min(len(word), len(words[at]))
-            starts += [length, *range(length + size, length + len(word))]
-            olds += [begins[at], *([begins[at] + size - 1] * (len(word) - size))]
-            starts.append(length + len(word))
-            olds.append(begins[at] + len(words[at]))
+            starts += [length, length + len(word) - 1, length + len(word)]
+            olds += [begins[at], max(begins[at], begins[at + 1] - 2), begins[at + 1] - 1]
             new.append(word)
             length += len(word) + 1
         done = max(done, last)

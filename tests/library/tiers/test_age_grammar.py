@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.library.limits import ADULT_AGE
-from innkeeper.library.tiers.age_grammar import Age, ages_in
+from innkeeper.library.tiers.age_grammar import Age, ages_in, read_signs
 from innkeeper.text.confusables import views_of
 
 
@@ -72,3 +72,95 @@ def test_the_border_is_adulthood(age: int) -> None:
     """Whether an age in years is found depends on nothing but its number."""
     assert bool(young(f"a {age} year old")) is (age < ADULT_AGE)
     assert bool(young(f"aged {age}")) is (age < ADULT_AGE)
+
+
+YEARS = [
+    ("she is sixteen years old", 16, 16),
+    ("a twenty-five-year-old", 25, 25),
+    ("between 13 and 15 years old", 13, 15),
+    ("18-25 years old", 18, 25),
+    ("not yet 18 years old", 0, 17),
+    ("in the 8th grade", 13, 14),
+    ("a year 9 pupil", 13, 14),
+    ("born in 2012", 0, 17),
+    ("fünfzehn Jahre alt", 15, 15),
+    ("eine Sechzehnjährige", 16, 16),
+    ("ihr fünfzehnter Geburtstag", 15, 15),
+    ("elle a seize ans", 16, 16),
+    ("una chica de quince años", 15, 15),
+    ("ela tem dezesseis anos", 16, 16),
+    ("una ragazza di diciassette anni", 17, 17),
+    ("ей пятнадцать лет", 15, 15),
+    ("шестнадцатилетняя", 16, 16),
+    ("十五岁", 15, 15),
+    ("未满十八岁", 0, 17),
+    ("十五歳", 15, 15),
+    ("열다섯 살", 15, 15),
+    ("스물다섯 살", 25, 25),
+]
+
+
+@pytest.mark.parametrize(("text", "low", "high"), YEARS)
+def test_an_age_has_its_years(text: str, low: int, high: int) -> None:
+    """In words and figures, of one year or of a range, in each language."""
+    assert (low, high) in {(age.low, age.high) for age in ages_in(next(views_of(text)))}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "hace quince años",
+        "il y a quinze ans",
+        "seit fünfzehn Jahren",
+        "quinze ans de mariage",
+        "a 12-year-old whisky",
+        "the dog is 12 years old",
+        "one hundred and five years old",
+        "she is 15 minutes late",
+        "an elf years old",
+    ],
+)
+def test_spans_of_time_and_ages_of_things_are_none(text: str) -> None:
+    """What lasted so long, and what has years and is no person."""
+    assert young(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "subject"), [("her daughter, 7 years old", "kin"), ("she is 15", "she is"), ("aged 15", "aged")]
+)
+def test_whom_an_age_is_about(text: str, subject: str) -> None:
+    """A child of somebody's, or the words before it."""
+    assert {age.subject for age in young(text)} == {subject}
+
+
+@pytest.mark.parametrize(
+    ("text", "years"),
+    [
+        ("Anna (15)", 15),
+        ("Anna, 15, waits.", 15),
+        ("f15", 15),
+        ("U16 players", 16),
+        ("女，15", 15),
+        ("she is 14½.", 14),
+        ("1S years old", 15),
+        ("10+5 years old", 15),
+        ("3 times 5 years old", 15),
+    ],
+)
+def test_ages_that_only_signs_tell(text: str, years: int) -> None:
+    """Places are those of the text as it was given."""
+    (age,) = read_signs(text)
+    assert (age.low, age.high) == (years, years)
+    assert 0 <= age.start < age.end <= len(text)
+
+
+@pytest.mark.parametrize("text", ["size 14, 15 euros", "in 1915, 16 ships", "chapter (iv)", "M25 motorway", ""])
+def test_signs_of_other_numbers(text: str) -> None:
+    """Sizes, years of a century and roads are no ages."""
+    assert [age for age in read_signs(text) if age.minor] == []
+
+
+@given(st.text(st.sampled_from("15 yearsoldf(),.½+-岁살lS女"), max_size=40))
+def test_any_signs_are_read(text: str) -> None:
+    """Whatever the text: places within it."""
+    assert all(0 <= age.start < age.end <= len(text) for age in read_signs(text))

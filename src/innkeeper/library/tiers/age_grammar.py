@@ -16,7 +16,7 @@ from innkeeper.library.limits import ADULT_AGE
 from innkeeper.library.tiers.vocabulary import Form, Hits, Number, Vocabulary, vocabulary_of
 from innkeeper.text.confusables import View
 
-__all__ = ["BORN_SINCE", "Age", "ages_in", "read_ages", "read_signs"]
+__all__ = ["BORN_SINCE", "KINDS", "Age", "ages_in", "read_ages", "read_signs"]
 
 BORN_SINCE: Final = 2010
 """A year of birth from which on a person is taken for a minor: a detector has no clock, and errs on this side."""
@@ -80,7 +80,7 @@ def _born(value: int) -> _Range | None:
     return (ADULT_AGE, _OPEN, 0.7) if BORN_SINCE - 110 < value < BORN_SINCE - 2 else None
 
 
-_KINDS: Final[Mapping[str, Callable[[int], _Range | None]]] = {
+KINDS: Final[Mapping[str, Callable[[int], _Range | None]]] = {
     "years": _years,
     "spell": _years,
     "months": lambda value: (value / 12, value / 12, 0.95),
@@ -125,7 +125,7 @@ def _meaning(kind: str, value: int) -> _Range | None:
     school, _, years = kind.partition("+")
     if school == "school":
         return (value + int(years), value + int(years) + 1, 0.8) if 1 <= value <= _MAX_GRADE else None
-    return _KINDS[kind](value)
+    return KINDS[kind](value)
 
 
 def read_ages(view: View, vocabulary: Vocabulary, hits: Hits, given: str = "") -> Iterator[Age]:

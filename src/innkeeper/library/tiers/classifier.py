@@ -19,14 +19,16 @@ EMBEDDED: Final = "linear@1"
 """The name and version of the embedded judge, as decisions write it."""
 
 _SEXUAL, _CUE, _EDUCATIONAL, _STRONG, _BIAS = 2.2, 2.0, -2.8, 1.0, -0.3
+_ENOUGH: Final = 0.5
+"""Less than this is one mild word, as every text has."""
 
 
 def depiction(sexual: float, cue: float, educational: float, *, strong: bool = False) -> float:
     """How likely words of sex depict it, from 0 to 1, by the weights of the words of each class around them.
 
-    ``strong``: the word itself is hardly ever used in another sense. Where nothing educational stands there, they do.
+    ``strong``: the word itself is hardly ever used in another sense. Where next to nothing educational stands there, they do.
     """
-    if not educational:
+    if educational < _ENOUGH:
         return 1.0
     return 1 / (1 + math.exp(-(_SEXUAL * sexual + _CUE * cue + _EDUCATIONAL * educational + _STRONG * strong + _BIAS)))
 

@@ -13,6 +13,7 @@ It reads a text in every form that hides a word from a comparison but not from a
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
@@ -26,6 +27,7 @@ from innkeeper.library.tiers.family import kin_in
 from innkeeper.library.tiers.lexicon import Lexicon, LexiconEntry, Matcher, builtin_lexicon
 from innkeeper.library.tiers.misspelling import put_right
 from innkeeper.library.tiers.vocabulary import Term, vocabulary_of
+from innkeeper.prompt.allowance import allowed, charge
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.once import once
@@ -89,7 +91,8 @@ class Detector:
             data = text.encode("utf-8", "surrogatepass")
             if len(text) > MAX_SCAN_CHARS:
                 failed.append("text_too_long")
-            found = weighed(self._mentions(text[:MAX_SCAN_CHARS], failed))
+            with allowed():
+                found = weighed(self._mentions(text[:MAX_SCAN_CHARS], failed))
             whole = len(text) <= MAX_SCAN_CHARS
             if (guest := self._classifier) is not None and whole:
                 scores = self._ask(lambda: guest.scores(text), failed)
@@ -218,6 +221,9 @@ class Detector:
         )
 
 
+_PER_FIND: Final = 20
+"""Steps that a find costs."""
+
 _GUEST: Final = 0.4
 """From this score on, a guest's word for an age or a context counts."""
 
@@ -228,7 +234,9 @@ def _read(view: View, text: str, found: set[Mention], seen: Counter[Term]) -> se
     ``seen`` counts the words of the views before. One that stands in this view as often as in another is not placed again.
     """
     vocabulary = vocabulary_of(view)
+    charge("gate", len(view.text) // 2)
     hits = vocabulary.hits(view)
+    charge("gate", _PER_FIND * (len(hits.terms) + len(hits.numbers)))
     counts = Counter(term for _, _, term in hits.terms)
     known = {term for term, count in counts.items() if count <= seen[term]}
     for start, end, term in hits.terms:
@@ -255,14 +263,13 @@ def _with_families(plain: View | None, mentions: list[Mention]) -> list[Mention]
     places = [plain.place(*place) for place in kin_in(plain.text)]
     if not places:
         return mentions
-    return [
-        each._replace(category=FAMILY)
-        if each.own
-        and each.category in _WORDS_OF_AGE
-        and any(start <= each.start and each.end <= end for start, end in places)
-        else each
-        for each in mentions
-    ]
+    starts = [start for start, _ in places]
+
+    def is_told(each: Mention) -> bool:
+        at = bisect_right(starts, each.start) - 1
+        return each.own and each.category in _WORDS_OF_AGE and at >= 0 and each.end <= places[at][1]
+
+    return [each._replace(category=FAMILY) if is_told(each) else each for each in mentions]
 
 
 _WORDS_OF_AGE: Final = frozenset({"age", "age_setting"})

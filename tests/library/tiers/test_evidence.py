@@ -1,0 +1,55 @@
+"""Evidence: what stands around a word says whether it depicts, and distances are those of the text."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from innkeeper.library.tier import Relation
+from innkeeper.library.tiers.evidence import REPORTED, Mention, relations_of, weighed
+
+
+def mention(start: int, category: str, weight: float = 0.5, *, own: bool = True) -> Mention:
+    """A word of five letters."""
+    return Mention(start, start + 5, category, f"{category}.{start}", weight, own=own)
+
+
+def test_a_word_depicts_where_nothing_educational_stands() -> None:
+    """An age and a context give a relation with the characters between them."""
+    found = weighed([mention(0, "age"), mention(20, "sexual")])
+    assert found.relations == (Relation("minor", "sexual", "depicted", 15),)
+    assert found.ages["minor"] == (0, 5)
+
+
+def test_words_of_lessons_and_courts_make_it_a_report() -> None:
+    """Then the word is told as a report and makes no context."""
+    found = weighed([mention(0, "age"), mention(20, "sexual"), mention(40, "educational", 0.6)])
+    assert {relation.state for relation in found.relations} == {REPORTED}
+    assert {each.category for each in found.mentions} == {"age", REPORTED}
+
+
+def test_one_such_word_does_not_outweigh_a_strong_one() -> None:
+    """A word that is hardly ever used in another sense stays doubtful."""
+    found = weighed([mention(0, "age"), mention(20, "sexual", 0.6), mention(40, "educational", 0.6)])
+    assert {relation.state for relation in found.relations} == {"doubtful"}
+
+
+def test_far_words_say_nothing() -> None:
+    """What stands elsewhere in a long text does not lift anything."""
+    found = weighed([mention(0, "age"), mention(20, "sexual"), mention(2_000, "educational", 0.9)])
+    assert {relation.state for relation in found.relations} == {"depicted"}
+
+
+def test_lists_of_operators_mean_what_they_say() -> None:
+    """Their words are never taken for a report."""
+    found = weighed([mention(20, "sexual", own=False), mention(40, "educational", 0.9)])
+    assert set(found.contexts) == {"sexual:depicted"}
+
+
+places = st.lists(st.integers(0, 500).map(lambda at: (at, at + 5)), min_size=1, max_size=20)
+
+
+@given(places, places)
+def test_the_nearest_pair_counts(ages: list[tuple[int, int]], contexts: list[tuple[int, int]]) -> None:
+    """The distance is the least of all pairs."""
+    least = min(max(0, c[0] - a[1], a[0] - c[1]) for a in ages for c in contexts)
+    (relation,) = relations_of({"minor": ages}, {"sexual:depicted": contexts})
+    assert relation.distance == least
