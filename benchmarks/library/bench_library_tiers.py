@@ -9,7 +9,7 @@ from innkeeper.library.models.facts import CLIP, NegativeRow, join_negatives
 from innkeeper.library.prepare.segments import Role, Segment, compress
 from innkeeper.library.tier import Ceilings, Tier, effective_tier
 from innkeeper.library.tiers.detector import default_detector
-from innkeeper.library.tiers.gate import TierPolicy
+from innkeeper.library.tiers.gate import TextKind, TierGate, TierPolicy
 from innkeeper.prompt.message import Message
 
 PROSE: Final = (
@@ -17,6 +17,9 @@ PROSE: Final = (
     "there were nine people at the long table, most of them strangers. Wenna Skerrow, who kept the place, didn't ask "
     "where they came from; she counted heads, put another pot on the fire and said that the bridge wouldn't hold. "
 )
+
+
+_PLAIN: Final = frozenset({"plain prose", "typographic quotes", "two finds"})
 
 
 def cases() -> Iterator[Case]:
@@ -27,13 +30,23 @@ def cases() -> Iterator[Case]:
         "plain prose": plain,
         "typographic quotes": plain.replace("'", "’").replace(".", "…"),
         "two finds": plain[:2000] + " a nude study by night light",
+        "a find in every sentence": ("Her daughter was fifteen years old, and they kissed at the school dance. " * 30)[
+            :2048
+        ],
+        "Chinese": ("昨天晚上我和朋友们一起去了学校旁边的公园，看见很多孩子在玩，天气非常好，大家都很高兴。" * 20)[
+            :683
+        ],
     }
     for name, text in texts.items():
 
         def decide(text: str = text) -> object:
+            detector.forget()
             return effective_tier("nsfw", ceilings, policy=policy, detection=detector.scan(text))
 
-        yield Case(f"tier decision, {name}", decide, note=f"{len(text.encode())} bytes; wanted: at most 300 µs")
+        wanted = "300 µs" if name in _PLAIN else "1 ms"
+        yield Case(f"tier decision, {name}", decide, note=f"{len(text.encode())} bytes; wanted: at most {wanted}")
+    gate, asked = TierGate.of(policy), {TextKind.USER_TEXT: plain}
+    yield Case("tier decision, remembered", lambda: gate.check(asked, "nsfw", ceilings), note="wanted: at most 5 µs")
     yield Case("tier by ceilings alone", lambda: effective_tier("nsfw", ceilings, policy=policy))
     chat = [Message("user" if n % 2 else "assistant", f"turn {n}: {PROSE[n % 50 :]}") for n in range(500)]
     yield Case("window of 500 messages", lambda: fit_chat(chat, Message("user", "and now?"), 6000, model="gpt-4o"))

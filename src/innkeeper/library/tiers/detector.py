@@ -82,6 +82,10 @@ class Detector:
         known = self._seen.get(text) if isinstance(text, str) else None
         return known or self._scan(text)
 
+    def forget(self) -> None:
+        """Forget what was found in texts before."""
+        self._seen.clear()
+
     def _scan(self, text: str) -> ScanFindings:
         failed: list[str] = []
         found = Weighed([], {}, {}, ())
