@@ -72,6 +72,7 @@ _TERM, _NUMBER, _CLOSED, _LEFT, _KIN, _BLOCKER, _DURATION, _HARMLESS, _TURNED, _
 _FEWEST_LOOSE: Final = 4
 """From so many letters on, a word counts where its borders cannot be seen."""
 
+_ABOUT_ADULTHOOD: Final = frozenset({"under", "over"})
 _ABOUT: Final = 5
 """How far from adulthood a limit still says something of it, in years."""
 
@@ -126,7 +127,7 @@ class Vocabulary:
         for form in forms:
             if form.left:
                 self._own(form.left, _LEFT, form)
-            if form.right:
+            if form.right and not (UNSPACED.search(form.right) and (self.loose or self.merged)):
                 self.rights.add(self.fold(form.right), form, is_open=form.right.endswith("*"))
         self._add_numbers(language, forms)
 
@@ -164,11 +165,12 @@ class Vocabulary:
                 self._own(word, _NUMBER, Number(value, language.language, ordinal=True))
 
     def _add_closed(self, number: Number, word: str, forms: list[Form]) -> None:
-        """A number with its cues, one word: what is left of it matters about adulthood only."""
+        """A number with its cues, one word. Those of adults are needed only where the words of a minor are part of theirs."""
+        near = abs(number.value - ADULT_AGE) < _ABOUT
         for form in forms:
-            near = abs(number.value - ADULT_AGE) < _ABOUT
-            if not form.left or (near and form.kind in {"under", "over", "years", "bare"}):
-                for space in ("", " "):
+            plain = form.kind == "years" and not form.left
+            if plain or (near if form.left or form.kind in _ABOUT_ADULTHOOD else number.value < ADULT_AGE):
+                for space in {"", " "} if plain else {""}:
                     self._own(f"{form.left}{word}{space}{form.right}", _CLOSED, (form.kind, number))
 
     def _own(self, word: str, role: int, what: Any) -> None:
@@ -176,6 +178,8 @@ class Vocabulary:
         if not folded:
             return
         if UNSPACED.search(folded):
+            if self.loose or self.merged:
+                return  # such scripts have one plain view, in which the word was looked for
             key = (folded, 0, 0)
         elif self.loose:
             if len(folded) < _FEWEST_LOOSE and role == _TERM:
