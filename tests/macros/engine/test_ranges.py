@@ -64,3 +64,22 @@ def test_pieces_cover_the_text(text: str, ranges: list[MacroRange]) -> None:
     made = [(piece.text, piece.origin.macro) for piece in pieces if piece.origin.macro]
     assert made == [(text[one.start : one.end], one.macro) for one in ranges]
     assert {(piece.origin.asset, piece.origin.field) for piece in pieces} == {("character", "description")}
+
+
+@given(
+    st.lists(st.integers(0, 6), min_size=0, max_size=8),
+    st.lists(st.tuples(st.integers(0, 6), st.integers(0, 5)), max_size=4),
+)
+def test_ranges_move_as_if_each_were_looked_at_alone(gaps: list[int], cuts: list[tuple[int, int]]) -> None:
+    """Going through ranges and edits once gives what each range gives with these edits by itself."""
+    places = [sum(gaps[: index + 1]) for index in range(len(gaps))]
+    ranges = [
+        MacroRange(start, end, f"m{start}")
+        for start, end in zip(places[::2], places[1::2], strict=False)
+        if start < end
+    ]
+    edits, place = [], 0
+    for gap, length in cuts:
+        edits.append(Edit(place + gap, place + gap + 2, length))
+        place += gap + 2
+    assert edited(ranges, edits) == [moved for one in ranges for moved in edited([one], edits)]

@@ -159,3 +159,17 @@ def test_text_without_braces_is_kept(text: str) -> None:
 def test_values_are_never_templates(value: str) -> None:
     """What a value holds is printed, not read."""
     assert render_handlebars("[{{x}}]", {"x": value}) == f"[{value}]"
+
+
+def test_numbers_of_too_many_digits() -> None:
+    """Written in a template or given as a value they are typed errors."""
+    with pytest.raises(MacroSyntaxError, match="too many digits"):
+        render_handlebars("{{lookup this " + "9" * 5_000 + "}}", {})
+    with pytest.raises(MacroArgumentError, match="cannot be printed"):
+        render_handlebars("{{a}}", {"a": 10**5_000})
+
+
+def test_turns_of_a_loop_count_where_nothing_is_in_it() -> None:
+    """Loops in loops end by the limit of steps, whatever is inside."""
+    with pytest.raises(MacroLimitError, match="steps"):
+        render_handlebars("{{#each a}}{{#each @root.a}}{{/each}}{{/each}}", {"a": [1] * 1_000})

@@ -14,6 +14,7 @@ from innkeeper.macros.engine.errors import MacroLimitError
 from innkeeper.macros.liquid import engine as liquid_engine
 from innkeeper.macros.liquid.engine import Scanner, filter_names, parse, run
 from innkeeper.macros.liquid.session import LIQUID_LIMITS, LiquidSession
+from innkeeper.macros.liquid.templates import render
 from innkeeper.prompt.memo import Memo
 
 SAME = [
@@ -180,3 +181,10 @@ def test_the_machine_is_not_asked() -> None:
         for zone in ("UTC", "Asia/Tokyo", "America/New_York")
     }
     assert len(texts) == 1
+
+
+def test_a_filter_that_does_not_take_a_value() -> None:
+    """The error tells of the filter, and not of how python-liquid makes its errors."""
+    error = render("{{ 'a' | concat: 'b' }}").error
+    assert error is not None
+    assert error.message == "concat: it does not take such values"

@@ -267,3 +267,28 @@ def test_no_path_is_the_table() -> None:
     assert env.value("") == {"a": 1}
     assert env.value("z", None) is None
     assert env.value("z") is MISSING
+
+
+def test_a_fork_copies_only_what_it_writes() -> None:
+    """What a fork writes lies over the table; of containers on the way there is a copy of one level, made once."""
+    env = SmartEnvironment.of({"a": {"b": {"c": 1}, "d": [1]}, "l": [[1], [2]], "n": 1})
+    fork = env.fork()
+    fork.write("a.b.c", 2)
+    fork.write("a.b.x", 3)
+    fork.write("l[0][0]", 9)
+    fork.write("new.part", 4)
+    assert env.table == {"a": {"b": {"c": 1}, "d": [1]}, "l": [[1], [2]], "n": 1}
+    assert [fork.read(path) for path in ("a.b", "l", "new.part", "n")] == [{"c": 2, "x": 3}, [[9], [2]], 4, 1]
+    assert fork.read("a.d") is env.table["a"]["d"]
+    assert fork.fork().read("") == {"a": {"b": {"c": 2, "x": 3}, "d": [1]}, "l": [[9], [2]], "new": {"part": 4}, "n": 1}
+    fork.settle()
+    assert fork.table["a"]["d"] is not env.table["a"]["d"]
+
+
+def test_a_fork_of_a_fork_leaves_it_alone() -> None:
+    """Each has what it wrote itself, over what the one below it has."""
+    fork = SmartEnvironment.of({"a": {"b": 1}}).fork()
+    fork.write("a.c", 2)
+    other = fork.fork()
+    other.write("a.c", 3)
+    assert [fork.read("a"), other.read("a")] == [{"b": 1, "c": 2}, {"b": 1, "c": 3}]

@@ -407,3 +407,12 @@ def test_a_failure_is_told() -> None:
     env = environment({"l": []})
     assert condition_value("x{{setvar:l[-1]:1}}", env) == ""
     assert env.notes[0].data["kind"] == "macro_argument"
+
+
+def test_numbers_of_too_many_digits() -> None:
+    """As a text they are a typed error, as a condition they do not hold, with a note."""
+    with pytest.raises(FormatError, match="cannot be written as text"):
+        process_text(10**5_000)
+    env = SmartEnvironment.of()
+    assert not condition_holds(10**5_000, env)
+    assert "cannot be written" in env.notes[0].message

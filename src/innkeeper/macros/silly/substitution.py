@@ -11,14 +11,15 @@ from innkeeper.macros.engine.evaluate import Evaluation, Pack, Trace, stop
 from innkeeper.macros.engine.ranges import MacroRange, made_pieces
 from innkeeper.macros.silly.card import BARE
 from innkeeper.macros.silly.names import filled, name_parts
-from innkeeper.prompt.allowance import AllowanceError
+from innkeeper.prompt.allowance import AllowanceError, allowed, current_allowance
 from innkeeper.prompt.block import Origin, Piece
 from innkeeper.prompt.once import once
 from innkeeper.text.javascript.values import text_of
 
 __all__ = ["expand_pieces", "is_plain", "substitute"]
 
-
+_LONG: Final = 1_000
+"""What shorter texts can take, the limits of macros end."""
 _TAG: Final = re.compile(r"<(?:user|bot|char|group|charifnotgroup)>", re.IGNORECASE)
 _ESCAPE: Final = re.compile(r"\\[{}]")
 
@@ -45,8 +46,21 @@ def substitute(  # noqa: PLR0913 - each is an input of its own
 
     ``original`` is what ``{{original}}`` stands for, ``dynamic`` further macros without arguments. With
     ``replace_character_card=False`` card fields stay out. Text without any macro opener is returned as it is. ``ranges``, an
-    empty list, is filled with what each macro made of the result, in order.
+    empty list, is filled with what each macro made of the result, in order. A long text has an allowance of its own where
+    there is none.
     """
+    if len(text) > _LONG and current_allowance() is None:
+        with allowed():
+            return substitute(
+                text,
+                env,
+                pack=pack,
+                original=original,
+                dynamic=dynamic,
+                replace_character_card=replace_character_card,
+                trace=trace,
+                ranges=ranges,
+            )
     if pack == "legacy":
         from innkeeper.macros.silly.legacy import substitute_legacy
 

@@ -33,7 +33,7 @@ from innkeeper.macros.smart.dispatch import Handler, handler_of, longest_name, m
 from innkeeper.macros.smart.environment import SmartEnvironment, copied, plain_text
 from innkeeper.macros.smart.options import MAX_MACROS, MAX_REPLACEMENTS, MAX_RUN_OUTPUT, MacroOptions
 from innkeeper.macros.smart.pieces import Made, Value, first_word, inner_of, made, ranges_of
-from innkeeper.prompt.allowance import AllowanceError, allowed, charge
+from innkeeper.prompt.allowance import AllowanceError, allowed, charge, current_allowance
 from innkeeper.prompt.block import Origin, Piece
 from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError, Where
 from innkeeper.prompt.note import Note
@@ -61,6 +61,8 @@ _KINDS: Final = {CURLY.open: 0, CURLY.close: 0, ANGLE.open: 1, ANGLE.close: 1}
 _OPENERS: Final = frozenset({CURLY.open, ANGLE.open})
 _HALVES: Final = frozenset("{}<>")
 _NOBODY: Final = ("", 0)
+_LONG: Final = 1_000
+"""A text from here on has an allowance of its own where there is none; what a shorter one can take, other limits end."""
 _FIRST: Final = 4
 _SLICE: Final = 32
 """Marks that are charged for at once; fewer at first, since most texts have few."""
@@ -79,8 +81,10 @@ def expand(text: Any, env: SmartEnvironment, *, ranges: list[MacroRange] | None 
         return "" if text is None else _written(text)
     if (CURLY.open not in text and ANGLE.open not in text) or env.spent.over:
         return text
-    expansion = _Expansion(text, env, recording=ranges is not None)
-    pieces = expansion.run()
+    if len(text) > _LONG and current_allowance() is None:
+        with allowed():
+            return expand(text, env, ranges=ranges)
+    pieces = _Expansion(text, env, recording=ranges is not None).run()
     if ranges is not None:
         ranges += ranges_of(pieces)
     return "".join(pieces)

@@ -20,6 +20,7 @@ from innkeeper.macros.smart.sandbox.limits import (
     SandboxLimits,
 )
 from innkeeper.macros.smart.sandbox.values import Frame, Host, text_of
+from innkeeper.prompt.allowance import allowed
 from innkeeper.prompt.errors import FormatError
 
 __all__ = ["evaluate", "run", "run_text"]
@@ -55,13 +56,14 @@ def evaluate(
     """The operation ``python_sandbox.eval``: ``{"success", "result", "error", "variables": {"initial", "final"}}``.
 
     ``result`` is a text; ``error`` says what is wrong and where, or is ``None``. ``final`` keeps what was set before a failure.
-    Raises `FormatError` for code that is no text, or variables that are no object.
+    Raises `FormatError` for code that is no text, or variables that are no object, and `AllowanceError`.
     """
     if not isinstance(code, str):
         raise FormatError(f"code must be a text, not {type(code).__name__}", hint='write {"code": "1 + 1"}')
-    env = SmartEnvironment.of(variables, policy, options)
-    initial = dict(env.table) if options.compat.shared_initial else copied(variables)
-    result, error = _outcome(code, env)
+    with allowed():
+        env = SmartEnvironment.of(variables, policy, options)
+        initial = dict(env.table) if options.compat.shared_initial else copied(variables)
+        result, error = _outcome(code, env)
     return {
         "success": error is None,
         "result": result,
