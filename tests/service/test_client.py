@@ -113,3 +113,13 @@ def test_method_and_key(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     (method, path, key, _), (_, _, own, body) = SEEN
     assert (method, path, key) == ("GET", "/api/workflow/only?a=b+c", "Bearer k")
     assert (own, json.loads(body)) == ("Bearer mine", {"a": 1})
+
+
+def test_files(url: str) -> None:
+    """Files and arguments are sent as one form, to one namespace after the other."""
+    from io import BytesIO
+
+    said = call_api("yes", {"text": "t"}, files={"file": BytesIO(b"content")})
+    assert said == {"here": True}
+    assert len(SEEN) == 2
+    assert all(b'name="text"' in body and b"content" in body for _, _, _, body in SEEN)

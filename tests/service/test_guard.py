@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from innkeeper.service import Keys, Settings, create_app
 from innkeeper.service.errors import OriginRefusedError
-from innkeeper.service.guard import Guard, check_origin
+from innkeeper.service.guard import RESERVED, Guard, check_origin
 from innkeeper.service.work import Gate
 from tests.service.programs import CONSTRUCT, DOCUMENT
 
@@ -215,3 +215,58 @@ def test_defect_of_a_surface(caplog: pytest.LogCaptureFixture) -> None:
     assert b"a prompt" not in failed[1]["body"]
     assert len(begun) == 1
     assert "a prompt" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("headers", "status", "code"),
+    [
+        ({"Content-Encoding": "gzip"}, 415, "ENCODING"),
+        ({"Content-Encoding": "identity"}, 200, None),
+        ({"X-Long": "x" * 70_000}, 431, "HEADER_LIMIT"),
+        ({f"X-{number}": "x" * 100 for number in range(700)}, 431, "HEADER_LIMIT"),
+    ],
+    ids=["compressed", "plain", "long", "many"],
+)
+def test_headers(headers: dict[str, str], status: int, code: str | None) -> None:
+    """Compressed bodies and large headers are refused with what to do about it."""
+    reply = ask(OPEN, "POST", "/api/modules/smarttavern/macro/process_text", headers, json={"text": "x"})
+    assert (reply.status_code, reply.json().get("error_code")) == (status, code)
+
+
+def test_reserve() -> None:
+    """Whether the service is there is answered where no call is let in, and no body waited for."""
+
+    async def surface(scope: Any, receive: Any, send: Any) -> None:
+        seen.append((await receive())["body"])
+
+    async def never(*_: Any) -> Any:
+        raise AssertionError
+
+    seen: list[bytes] = []
+    gate = Gate(calls=1, volume=10)
+    gate.enter("a")
+    for path in RESERVED:
+        scope = {"type": "http", "method": "POST", "path": path, "headers": []}
+        asyncio.run(Guard(surface, settings=OPEN, gate=gate)(scope, never, never))
+    assert seen == [b"", b""]
+
+
+def test_pieces() -> None:
+    """A large reply goes out in pieces, whose bytes are its own."""
+    body, sent = bytes(range(256)) * 4_000, []
+
+    async def surface(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": body})
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(event: Any) -> None:
+        sent.append(event)
+
+    scope = {"type": "http", "method": "GET", "path": "/x", "headers": []}
+    asyncio.run(Guard(surface, settings=OPEN, gate=Gate(calls=1, volume=10))(scope, receive, send))
+    assert b"".join(event["body"] for event in sent[1:]) == body
+    assert [event["more_body"] for event in sent[1:]] == [True] * (len(sent) - 2) + [False]
+    assert len(sent) > 3

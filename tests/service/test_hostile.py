@@ -1,27 +1,31 @@
 """Hostile callers, against a real server: it answers how it is all the while, its memory has a bound, and each call an end."""
 
 import json
+import os
+import signal
+import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import perf_counter, sleep
 from typing import Any, Final
 
 import httpx
 import pytest
+from websockets.sync.client import connect
 
 from innkeeper.service.errors import WORKER_MEMORY, WORKERS
-from tests.service.programs import CONSTRUCT, DOCUMENT, Service
+from tests.service.programs import CONSTRUCT, DOCUMENT, SLOW, Service
 
 PROBE: Final = Path(__file__).parent / "probe.py"
 HEALTH_SECONDS: Final = 0.1
 """How long health may take on a machine of our own; the short form runs beside other tests and only looks for blocking."""
 
-BLOCKED_SECONDS: Final = 1.0
+BLOCKED_SECONDS: Final = 2.0
 ENDS_SECONDS: Final = 40.0
 MACRO: Final = "/api/modules/smarttavern/macro/process_text"
 ENDINGS: Final = {"LIMIT", "TIME_BUDGET", "ALLOWANCE", "BODY_LIMIT"}
@@ -152,9 +156,89 @@ def test_four_hogs(service: Service) -> None:
     with weighed(service) as sizes, probed(service) as times:
         ends, other = attack(service, *HOSTILE.values())
     assert {*ends} <= {*ENDINGS, ""}
-    assert other < 5
+    assert other < 20
     assert max(sizes) < WORKERS * WORKER_MEMORY + 200_000_000
     assert_quick(times, alone=False)
+
+
+def large_message(service: Service) -> str:
+    """What a WebSocket answers to a message of 7.8 MB with very many values."""
+    values = '"k":[' + ",".join(["[1]"] * 1_900_000) + "]"
+    call = '{"type": "function_call", "function": "smarttavern/macro/process_text", "params": {"text": "a", "variables": {%s}}}'
+    with connect(f"ws://127.0.0.1:{service.port}/ws", max_size=None, proxy=None, compression=None) as door:
+        door.send(call % values)
+        said = json.loads(door.recv(timeout=ENDS_SECONDS))
+        return str(said.get("error", {}).get("error_code", said.get("error_code", "")))
+
+
+def test_large_messages(service: Service) -> None:
+    """Messages as large as they may be are read beside the event loop, and each is answered."""
+    with weighed(service) as sizes, probed(service) as times, ThreadPoolExecutor(8) as pool:
+        ends = list(pool.map(lambda _: large_message(service), range(4)))
+    assert {*ends} <= {*ENDINGS, "", "INVALID_JSON"}
+    assert max(sizes) < WORKERS * WORKER_MEMORY + 300_000_000
+    assert_quick(times, alone=False)
+
+
+HEAD: Final = f"POST {MACRO} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\n{{".encode()
+
+
+@pytest.mark.parametrize(("count", "sent"), [(140, HEAD), (600, b"")], ids=["unfinished bodies", "idle connections"])
+def test_many_connections(service: Service, count: int, sent: bytes) -> None:
+    """Clients that connect and then owe us what they announced keep nobody else from being served."""
+    with ExitStack() as doors, probed(service) as times:
+        for _ in range(count):
+            door = doors.enter_context(socket.create_connection(("127.0.0.1", service.port), timeout=20))
+            door.sendall(sent)
+        assert service.post(MACRO, {"text": "{{upper:a}}"}).json()["text"] == "A"
+    assert_quick(times, alone=False)
+
+
+def test_slow_readers() -> None:
+    """Clients that take nothing of large replies hold only so much, and only for so long."""
+    body = b'{"what": "large"}'
+    head = b"POST /api/plugins/test/odd HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    head += b"Content-Length: %d\r\n\r\n"
+    settings = {"body_seconds": 3, "max_bodies": 60_000_000, "header_seconds": 2}
+    with Service(json.dumps(settings), program=SLOW) as running, weighed(running) as sizes:
+        with ExitStack() as doors:
+            for _ in range(12):
+                door = doors.enter_context(socket.create_connection(("127.0.0.1", running.port), timeout=20))
+                door.sendall(head % len(body) + body)
+            with probed(running) as times:
+                sleep(4)
+        replies = (running.post("/api/plugins/test/odd", {"what": "large"}).status_code for _ in range(30))
+        assert 200 in replies
+    assert_quick(times, alone=False)
+    assert max(sizes) < 600_000_000
+
+
+def test_guesses() -> None:
+    """Wrong keys are refused slower and slower, and the right one, once known, is not."""
+    with Service.command(environment={"INNKEEPER_SERVICE_KEY": "right"}) as running:
+        url = f"{running.url}/api/health"
+        right = {"x-api-key": "right"}
+        assert httpx.get(url, headers=right).status_code == 200
+        replies = [httpx.get(url, headers={"x-api-key": str(number)}) for number in range(14)]
+        assert [reply.status_code for reply in replies][:10] == [401] * 10
+        assert replies[-1].status_code == 429
+        assert 1 <= int(replies[-1].headers["retry-after"]) <= 6
+        assert httpx.get(url, headers=right).status_code == 200
+
+
+def test_killed_worker() -> None:
+    """A worker that is killed in the middle of a call costs this call; the next is answered, and the stop is clean."""
+    with Service("{}", program=SLOW) as running:
+        killed = running.post("/api/plugins/test/die", {"number": int(signal.SIGKILL)})
+        assert (killed.status_code, killed.json()["error_code"]) == (503, "WORKER_LOST")
+        process = running.post("/api/plugins/test/process", {}).json()["pid"]
+        with ThreadPoolExecutor(1) as pool:
+            call = pool.submit(running.post, "/api/plugins/test/spin", {"rounds": -1})
+            sleep(0.3)
+            os.kill(process, signal.SIGKILL)
+            assert call.result().status_code in {503, 504}
+        assert running.post(MACRO, {"text": "{{upper:a}}"}).json()["text"] == "A"
+        assert running.stop() == 0
 
 
 @pytest.mark.endurance

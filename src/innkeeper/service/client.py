@@ -39,11 +39,12 @@ _NOT_FOUND: Final = 404
 _FAILED: Final = 400
 
 
-def call_api(
+def call_api(  # noqa: PLR0913 - the original's signature
     name: str,
     payload: Mapping[str, Any] | None = None,
     method: str = "POST",
     headers: Mapping[str, str] | None = None,
+    files: Mapping[str, Any] | None = None,
     *,
     namespace: str | None = None,
     base_url: str | None = None,
@@ -59,6 +60,8 @@ def call_api(
         payload: the arguments; a GET sends them as its query.
         method: ``POST`` or ``GET``.
         headers: further headers. The key in ``INNKEEPER_SERVICE_KEY`` is sent where they bring none.
+        files: further texts, bytes, open files or tuples of httpx, by name; they and the arguments are sent as a form. Of the
+            gateway here an operation takes a form's texts; a file's content is the text of its argument.
         namespace: where the operation is; without it modules, workflow and plugins are tried, going on only on 404.
         base_url: the gateway; ``INNKEEPER_URL``, or port 8050 of this machine, where left out.
         timeout: seconds to wait for the reply.
@@ -70,12 +73,19 @@ def call_api(
     base = (base_url or os.environ.get(URL_VARIABLE) or BASE_URL).rstrip("/")
     sent = key_headers(headers or {}, os.environ)
     query: dict[str, Any] = {"params": payload} if method.upper() == "GET" else {"json": payload or {}}
+    if files:
+        query = {"data": payload or {}, "files": _kept(files)}
     for place in NAMESPACES if namespace is None else (namespace,):
         url = f"{base}/api/{quote(place)}/{quote(path)}"
         status, body = exchange(method.upper(), url, sent, timeout=timeout, **query)
         if status != _NOT_FOUND:
             break
     return _filled(status, body)
+
+
+def _kept(files: Mapping[str, Any]) -> dict[str, Any]:
+    """The files as they can be sent to one namespace after the other: open ones are read."""
+    return {name: file.read() if hasattr(file, "read") else file for name, file in files.items()}
 
 
 def checked_path(name: str) -> str:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from innkeeper.prompt.determinism import EPOCH
 from innkeeper.service import Settings
-from innkeeper.service.gateway.catalog import SECRET, Detail, Listing, asset, supported_types, without_secrets
+from innkeeper.service.gateway.catalog import SECRET, Detail, Listing, asset, node, supported_types, without_secrets
 from innkeeper.service.gateway.operation import Operations
 from innkeeper.service.gateway.state import MAIN_FILES, PREFIX, AppState, Call
 
@@ -96,6 +96,41 @@ def test_secrets(case: Case) -> None:
     """What goes by the name of a secret is blotted out, numbers of tokens and empty fields aside."""
     found = without_secrets({"list": [{case.name: case.value}]})
     assert found == {"list": [{case.name: SECRET if case.secret else case.value}]}
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("https://user:pa@ss@host/v1", "https://[secret]@host/v1"),
+        ("https://host/v1?api_key=abc&model=m", "https://host/v1?api_key=[secret]&model=m"),
+        ("https://host?x=1&Access_Token=abc#part", "https://host?x=1&Access_Token=[secret]#part"),
+        ("https://host:8080/v1/a@b?model=m", "https://host:8080/v1/a@b?model=m"),
+        ("no address: a@b?key=c", "no address: a@b?key=c"),
+    ],
+)
+def test_addresses(address: str, shown: str) -> None:
+    """Who signs in, and keys in a query, are blotted out of addresses; the rest of them stays."""
+    assert without_secrets({"base_url": address, "more": [address]}) == {"base_url": shown, "more": [shown]}
+
+
+def test_node(tmp_path: Path) -> None:
+    """A message of a conversation is read by its identifier; what is not there is said."""
+    folder = tmp_path / "conversations" / "c"
+    folder.mkdir(parents=True)
+    (folder / "conversation.json").write_text(json.dumps({"nodes": {"n1": {"pid": None, "content": "hi"}}}))
+    call, file = call_in(tmp_path), "conversations/c/conversation.json"
+    assert node(call, file, "n1") == {
+        "success": True,
+        "file": f"{PREFIX}/{file}",
+        "node_id": "n1",
+        "node": {"pid": None, "content": "hi"},
+    }
+    assert node(call, file, "n2")["error"] == "NODE_NOT_FOUND"
+    assert node(call, "conversations/d/conversation.json", "n1") == {
+        "success": False,
+        "error": "NOT_FOUND",
+        "message": "no such file",
+    }
 
 
 _DATA = st.recursive(

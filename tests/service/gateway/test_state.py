@@ -2,6 +2,8 @@
 
 import base64
 import json
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 
 from innkeeper.service import Gateway, Keys, Request, Settings
 from innkeeper.service.gateway import state as data_folder
-from innkeeper.service.gateway.state import DataError, within
+from innkeeper.service.gateway.state import DataError, root_of, within, writing
 from tests.service.gateway.calls import JSON_HEADERS, get, post
 
 CATALOG = "modules/smarttavern/data_catalog"
@@ -297,3 +299,25 @@ def test_bad_moment(headers: dict[str, str]) -> None:
     """A moment or a seed that is none is refused."""
     status, said = post(Gateway(), TEXT, {"text": "a"}, **headers)
     assert (status, said["problem"]["kind"]) == (422, "format")
+
+
+def test_drafts_of_killed_writers(gateway: Gateway, data: Path) -> None:
+    """What a writer that was killed has left beside a file goes with the next write; other files stay."""
+    folder = data / "conversations" / "c"
+    folder.mkdir(parents=True)
+    for name in (".variables.json.123.tmp", ".other.tmp", "variables.json.1.tmp"):
+        (folder / name).write_text("x")
+    call = {"action": "set", "data": {"a": 1}, "slug": "c"}
+    assert post(gateway, "modules/smarttavern/chat_branches/variables", call)[1]["variables"] == {"a": 1}
+    left = sorted(path.name for path in folder.iterdir() if "tmp" in path.name)
+    assert left == [".other.tmp", "variables.json.1.tmp"]
+
+
+def test_lock(gateway: Gateway) -> None:
+    """Who writes is alone, among processes too; the lock of one that is gone is free."""
+    code = "import fcntl, os, sys; fcntl.flock(os.open(sys.argv[1], 0), 2 | 4)"
+    with writing(gateway.state):
+        assert subprocess.run([sys.executable, "-c", code, str(root_of(gateway.state))], check=False).returncode
+    assert not subprocess.run([sys.executable, "-c", code, str(root_of(gateway.state))], check=False).returncode
+    with writing(gateway.state):
+        pass

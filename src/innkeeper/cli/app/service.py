@@ -31,7 +31,10 @@ _PORT = 8050
 @click.option("--no-python", is_flag=True, help="Switch the {{python:...}} macro off.")
 @click.option("--max-body", type=click.IntRange(1), help="Bytes of one request.")
 @click.option("--max-calls", type=click.IntRange(1), help="Calls at once.")
-@click.option("--time-budget", type=click.FloatRange(0, min_open=True), help="Seconds of one call.")
+@click.option("--time-budget", type=click.FloatRange(0, min_open=True), help="Seconds of one call, waiting included.")
+@click.option("--cpu-budget", type=click.FloatRange(0, min_open=True), help="Seconds that a call may keep a processor.")
+@click.option("--workers", type=click.IntRange(1), help="Processes that compute calls, at most.")
+@click.option("--worker-memory", type=click.IntRange(1), help="Bytes that one call may take.")
 @json_option
 def serve(*, as_json: bool, key_file: Path | None, no_python: bool, **options: Any) -> None:
     """Answer HTTP calls of prompt operations.

@@ -22,10 +22,14 @@ from innkeeper.service.gateway.state import (
     within,
 )
 
-__all__ = ["SECRET", "Detail", "Listing", "asset", "supported_types", "without_secrets"]
+__all__ = ["SECRET", "Detail", "Listing", "asset", "node", "supported_types", "without_secrets"]
 
 SECRET: Final = "[secret]"  # noqa: S105 - what stands in the place of one
 _SECRET_NAME: Final = re.compile(r"key|token|secret|passw|authorization|cookie|credential", re.IGNORECASE)
+_USER: Final = re.compile(r"://[^/?#\s]*@")
+_QUERY_SECRET: Final = re.compile(
+    r"([?&#][^=&#]{0,99}(?:key|token|secret|passw|auth|sig|credential)[^=&#]{0,99}=)[^&#]+", re.IGNORECASE
+)
 _COUNT_NAME: Final = re.compile(r"tokens?$|^max_", re.IGNORECASE)
 _KINDS: Final = (
     ("preset", "presets", "preset.json"),
@@ -85,6 +89,19 @@ class Detail:
         return {"file": named(call.state, path), **texts, "content": content}
 
 
+def node(call: Call, file: str, node_id: str) -> dict[str, Any]:
+    """The operation ``get_node_detail``: one message of a conversation, by its identifier."""
+    try:
+        path = within(call.state, file, "conversations")
+        content = read_json(path)
+    except DataError as error:
+        return {"success": False, **error.body()}
+    nodes = content.get("nodes") if isinstance(content, dict) else None
+    if not isinstance(nodes, dict) or node_id not in nodes:
+        return {"success": False, **DataError("NODE_NOT_FOUND", "the conversation has no such node").body()}
+    return {"success": True, "file": named(call.state, path), "node_id": node_id, "node": nodes[node_id]}
+
+
 def asset(call: Call, file: str) -> dict[str, Any]:
     """The operation ``get_data_asset``: a file in base64. Model configurations, which hold keys, are out of its scope."""
     try:
@@ -106,15 +123,22 @@ def supported_types(call: Call) -> dict[str, Any]:
 
 
 def without_secrets(value: Any) -> Any:
-    """A copy in which whatever goes by a name of a key, password or token is blotted out."""
+    """A copy in which whatever goes by a name of a key, password or token is blotted out, in addresses too."""
     if isinstance(value, dict):
         return {name: SECRET if _is_secret(name, part) else without_secrets(part) for name, part in value.items()}
-    return [without_secrets(part) for part in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [without_secrets(part) for part in value]
+    return _plain_address(value) if isinstance(value, str) and "://" in value else value
 
 
 def _is_secret(name: str, value: Any) -> bool:
     named = _SECRET_NAME.search(name) is not None and not (_COUNT_NAME.search(name) and isinstance(value, int | float))
     return named and value not in ("", None)
+
+
+def _plain_address(text: str) -> str:
+    """An address without who signs in with what password, and without the secrets of its query."""
+    return _QUERY_SECRET.sub(rf"\g<1>{SECRET}", _USER.sub(f"://{SECRET}@", text))
 
 
 def _files(folder: Path, main: str) -> Iterator[Path]:

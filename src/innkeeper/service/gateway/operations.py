@@ -400,6 +400,21 @@ CATALOG: Final = (
     _detail("conversation", "conversations", "conversation"),
     _detail("llm_config", "llm_configs", "model configuration, without its keys"),
     Operation(
+        f"{_CATALOG}/get_node_detail",
+        catalog.node,
+        "One message of a conversation.",
+        takes(file=str, node_id=str),
+        gives(
+            success=bool,
+            file=str | UnsetType,
+            node_id=str | UnsetType,
+            node=Object | UnsetType | None,
+            error=str | UnsetType,
+            message=str | UnsetType,
+        ),
+        "reads",
+    ),
+    Operation(
         f"{_CATALOG}/get_data_asset",
         catalog.asset,
         "A file below the data folder, in base64; model configurations are not given.",
