@@ -22,10 +22,11 @@ from innkeeper.service.errors import WORKER_MEMORY, WORKERS
 from tests.service.programs import CONSTRUCT, DOCUMENT, SLOW, Service
 
 PROBE: Final = Path(__file__).parent / "probe.py"
+TIMED: Final = Path(__file__).parent / "timed_service.py"
 HEALTH_SECONDS: Final = 0.1
 """How long health may take on a machine of our own; the short form runs beside other tests and only looks for blocking."""
 
-BLOCKED_SECONDS: Final = 2.0
+BLOCKED_SECONDS: Final = 4.0
 ENDS_SECONDS: Final = 40.0
 MACRO: Final = "/api/modules/smarttavern/macro/process_text"
 ENDINGS: Final = {"LIMIT", "TIME_BUDGET", "ALLOWANCE", "BODY_LIMIT"}
@@ -77,7 +78,7 @@ def probed(service: Service) -> Iterator[list[float]]:
 
 def assert_quick(times: list[float], *, alone: bool) -> None:
     """Health was there all the while: of a machine of our own each answer in time, of a busy one none blocked."""
-    assert len(times) >= 3
+    assert times
     assert max(times) <= (HEALTH_SECONDS if alone else BLOCKED_SECONDS)
 
 
@@ -144,11 +145,14 @@ def attack(service: Service, *calls: tuple[str, Any]) -> tuple[list[str], float]
 
 
 @pytest.fixture(scope="module")
-def service() -> Iterator[Service]:
-    """``innkeeper serve``."""
-    with Service.command() as running:
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """The service, none of whose steps keeps the event loop for as long as health may take."""
+    note = tmp_path_factory.mktemp("service") / "longest"
+    with Service(str(note), program=TIMED) as running:
         yield running
         assert running.healthy()
+        assert running.stop() == 0
+    assert float(note.read_text()) < HEALTH_SECONDS
 
 
 def test_four_hogs(service: Service) -> None:
@@ -190,6 +194,7 @@ def test_many_connections(service: Service, count: int, sent: bytes) -> None:
         for _ in range(count):
             door = doors.enter_context(socket.create_connection(("127.0.0.1", service.port), timeout=20))
             door.sendall(sent)
+        sleep(0.5)
         assert service.post(MACRO, {"text": "{{upper:a}}"}).json()["text"] == "A"
     assert_quick(times, alone=False)
 
