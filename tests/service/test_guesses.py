@@ -2,7 +2,7 @@
 
 import pytest
 
-from innkeeper.service.errors import GUESS_SECONDS, GUESSES, MAX_ADDRESSES, GuessLimitError, KeyMissingError
+from innkeeper.service.errors import GUESS_SECONDS, MAX_ADDRESSES, MAX_GUESSES, GuessLimitError, KeyMissingError
 from innkeeper.service.guesses import Guesses, origin_of
 from innkeeper.service.settings import Keys
 
@@ -30,7 +30,7 @@ def test_throttled() -> None:
     """After so many wrong keys an address waits, also with the right one, and then may guess once more."""
     clock = Clock()
     guesses = Guesses(Keys("right"), clock)
-    guess(guesses, GUESSES)
+    guess(guesses, MAX_GUESSES)
     for headers in (WRONG, RIGHT):
         with pytest.raises(GuessLimitError) as caught:
             guesses.caller(headers, "1.2.3.4")
@@ -46,7 +46,7 @@ def test_others_pass() -> None:
     """Another address, and a key that was accepted from this one before, do not wait for a guesser."""
     guesses = Guesses(Keys("right"), Clock())
     name = guesses.caller(RIGHT, "1.2.3.4")
-    guess(guesses, GUESSES)
+    guess(guesses, MAX_GUESSES)
     assert guesses.caller(RIGHT, "1.2.3.4") == guesses.caller(RIGHT, "1.2.3.5") == name
     assert "right" not in name
 
@@ -54,7 +54,7 @@ def test_others_pass() -> None:
 def test_no_key() -> None:
     """To bring no key is no guess; where no key is needed, callers are told apart by address."""
     guesses = Guesses(Keys("right"), Clock())
-    for _ in range(GUESSES * 2):
+    for _ in range(MAX_GUESSES * 2):
         with pytest.raises(KeyMissingError):
             guesses.caller({}, "1.2.3.4")
     assert guesses.caller(RIGHT, "1.2.3.4")
@@ -64,7 +64,7 @@ def test_no_key() -> None:
 def test_bounded() -> None:
     """Only so many addresses are remembered, the latest."""
     guesses = Guesses(Keys("right"), Clock())
-    guess(guesses, GUESSES, "first")
+    guess(guesses, MAX_GUESSES, "first")
     for number in range(MAX_ADDRESSES):
         guess(guesses, 1, str(number))
     guess(guesses, 1, "first")

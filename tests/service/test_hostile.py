@@ -18,7 +18,7 @@ import httpx
 import pytest
 from websockets.sync.client import connect
 
-from innkeeper.service.errors import WORKER_MEMORY, WORKERS
+from innkeeper.service.errors import MAX_WORKER_MEMORY, MAX_WORKERS
 from tests.service.programs import CONSTRUCT, DOCUMENT, SLOW, Service
 
 PROBE: Final = Path(__file__).parent / "probe.py"
@@ -161,7 +161,7 @@ def test_four_hogs(service: Service) -> None:
         ends, other = attack(service, *HOSTILE.values())
     assert {*ends} <= {*ENDINGS, ""}
     assert other < 20
-    assert max(sizes) < WORKERS * WORKER_MEMORY + 200_000_000
+    assert max(sizes) < MAX_WORKERS * MAX_WORKER_MEMORY + 200_000_000
     assert_quick(times, alone=False)
 
 
@@ -180,7 +180,7 @@ def test_large_messages(service: Service) -> None:
     with weighed(service) as sizes, probed(service) as times, ThreadPoolExecutor(8) as pool:
         ends = list(pool.map(lambda _: large_message(service), range(4)))
     assert {*ends} <= {*ENDINGS, "", "INVALID_JSON"}
-    assert max(sizes) < WORKERS * WORKER_MEMORY + 300_000_000
+    assert max(sizes) < MAX_WORKERS * MAX_WORKER_MEMORY + 300_000_000
     assert_quick(times, alone=False)
 
 
@@ -254,5 +254,5 @@ def test_four_of_a_kind(service: Service, call: tuple[str, Any]) -> None:
         ends, other = attack(service, *[call] * 4)
     assert {*ends} <= {*ENDINGS, ""}
     assert other < 2
-    assert max(sizes) < 4 * WORKER_MEMORY + 200_000_000
+    assert max(sizes) < 4 * MAX_WORKER_MEMORY + 200_000_000
     assert_quick(times, alone=True)

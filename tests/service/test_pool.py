@@ -89,7 +89,7 @@ def test_killed() -> None:
 
 @pytest.mark.parametrize(
     ("settings", "limit"),
-    [({"cpu_budget": 0.3}, "CPU_BUDGET"), ({"time_budget": 3.0, "cpu_budget": 60.0}, "TIME_BUDGET")],
+    [({"cpu_budget": 0.3}, "MAX_CPU_BUDGET"), ({"time_budget": 3.0, "cpu_budget": 60.0}, "TIME_BUDGET")],
 )
 @pytest.mark.parametrize("operation", ["spin", "hold"])
 def test_endless(settings: dict[str, Any], limit: str, operation: str) -> None:
@@ -112,7 +112,7 @@ def test_memory() -> None:
     async def test(pool: Pool) -> None:
         before = await pid(pool)
         large = await reply(pool, "plugins/test/grow", size=400_000_000)
-        assert (large.status, json.loads(large.body)["problem"]["details"]["limit"]) == (413, "WORKER_MEMORY")
+        assert (large.status, json.loads(large.body)["problem"]["details"]["limit"]) == (413, "MAX_WORKER_MEMORY")
         assert await ask(pool, "plugins/test/grow", size=100_000_000) == {"size": 100_000_000}
         assert await pid(pool) != before
 

@@ -83,7 +83,7 @@ def test_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     with working(Settings()) as door:
         done, body = ask(door, f"{MACRO}/list", b"{}")
         assert (done.status, done.last) == (413, True)
-        assert b"WORKER_MEMORY" in body
+        assert b"MAX_WORKER_MEMORY" in body
         assert receive(door) is None
 
 

@@ -11,9 +11,7 @@ from innkeeper.prompt.errors import FormatError, LimitError, UnavailableError, U
 
 __all__ = [
     "BODY_SECONDS",
-    "CPU_BUDGET",
     "GROW_SECONDS",
-    "GUESSES",
     "GUESS_SECONDS",
     "HEADER_SECONDS",
     "MAX_ADDRESSES",
@@ -21,7 +19,9 @@ __all__ = [
     "MAX_BODY",
     "MAX_CALLS",
     "MAX_CONNECTIONS",
+    "MAX_CPU_BUDGET",
     "MAX_DEPTH",
+    "MAX_GUESSES",
     "MAX_HEADERS",
     "MAX_KEY_FILE",
     "MAX_MACROS",
@@ -29,15 +29,15 @@ __all__ = [
     "MAX_REPLY",
     "MAX_SOCKETS",
     "MAX_SOCKET_MESSAGE",
+    "MAX_WORKERS",
+    "MAX_WORKER_MEMORY",
     "RETRY_SECONDS",
     "SHARE",
     "SPARE_SECONDS",
     "STOP_SECONDS",
     "TIME_BUDGET",
-    "WORKERS",
     "WORKER_CALLS",
     "WORKER_GROWTH",
-    "WORKER_MEMORY",
     "WORKER_SECONDS",
     "BodyLimitError",
     "EncodingError",
@@ -146,7 +146,7 @@ class SlowBodyError(FormatError):
 
 def memory_error(allowed: int) -> LimitError:
     """What a call is told that needs more memory than it may have."""
-    return LimitError("the memory of one call", limit="WORKER_MEMORY", allowed=allowed, hint="ask for less at once")
+    return LimitError("the memory of one call", limit="MAX_WORKER_MEMORY", allowed=allowed, hint="ask for less at once")
 
 
 MIB: Final = 1024 * 1024
@@ -155,19 +155,19 @@ MAX_BODY: Final = 32 * MIB
 """Bytes of one request's body (`BodyLimitError`)."""
 
 MAX_BODIES: Final = 256 * MIB
-"""Bytes of all bodies that are being read or worked on (`OverloadError`)."""
+"""Bytes of all bodies that are read or worked on, and of replies on their way (`OverloadError`)."""
 
 MAX_DEPTH: Final = 64
 """Objects and lists inside one another in a body (`LimitError`)."""
 
 MAX_HEADERS: Final = 64 * 1024
-"""Bytes of a request's line and headers (no error: the connection is closed)."""
+"""Bytes of a request's line and headers (`HeaderLimitError`)."""
 
 MAX_CALLS: Final = 128
 """Calls that are being answered at once (`OverloadError`)."""
 
 MAX_CONNECTIONS: Final = 512
-"""Open connections (no error: the next one is refused with 503)."""
+"""Open connections (no error: the one that owes bytes of a request for the longest is closed)."""
 
 MAX_SOCKETS: Final = 32
 """Open WebSockets (no error: the next one is closed)."""
@@ -178,14 +178,14 @@ MAX_SOCKET_MESSAGE: Final = 8 * MIB
 SHARE: Final = 7 / 8
 """How much of calls, bytes, sockets and workers one caller may hold, so that there is always some for the next."""
 
-WORKERS: Final = 6
-"""Processes that compute calls, at most; there are only as many as are needed. Other calls wait within their time budget."""
+MAX_WORKERS: Final = 6
+"""Processes that compute calls, at most; only as many as are needed (no error: calls wait)."""
 
-CPU_BUDGET: Final = 2.0
-"""Seconds that one call may keep a processor busy."""
+MAX_CPU_BUDGET: Final = 2.0
+"""Seconds that one call may keep a processor busy (`TimeBudgetError`)."""
 
-WORKER_MEMORY: Final = 256 * MIB
-"""Bytes that one call may take beside what its process has from the start."""
+MAX_WORKER_MEMORY: Final = 256 * MIB
+"""Bytes that one call may take beside what its process has from the start (`LimitError`)."""
 
 WORKER_GROWTH: Final = 64 * MIB
 """How much larger a worker may have got before it is replaced, in bytes."""
@@ -203,16 +203,16 @@ GROW_SECONDS: Final = 0.02
 """Seconds that a call waits for a worker, where there is one for each processor already, before one more is started."""
 
 MAX_REPLY: Final = 32 * MIB
-"""Bytes of one reply's body."""
+"""Bytes of one reply's body (`LimitError`)."""
 
-GUESSES: Final = 10
-"""Wrong keys in a row from one address, after which it must wait."""
+MAX_GUESSES: Final = 10
+"""Wrong keys in a row from one address, after which it must wait (`GuessLimitError`)."""
 
 GUESS_SECONDS: Final = 6.0
 """Seconds after which an address may guess once more."""
 
 MAX_ADDRESSES: Final = 4_096
-"""Addresses whose wrong keys are remembered."""
+"""Addresses whose wrong keys are remembered (no error: the oldest is forgotten)."""
 
 TIME_BUDGET: Final = 30.0
 """Seconds that one call may take, waiting included."""

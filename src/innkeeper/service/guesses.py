@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from math import ceil
 from time import monotonic
 
-from innkeeper.service.errors import GUESS_SECONDS, GUESSES, MAX_ADDRESSES, GuessLimitError, KeyMissingError
+from innkeeper.service.errors import GUESS_SECONDS, MAX_ADDRESSES, MAX_GUESSES, GuessLimitError, KeyMissingError
 from innkeeper.service.settings import Keys, presented_key
 
 __all__ = ["Guesses", "origin_of"]
@@ -43,7 +43,9 @@ class Guesses:
             return name
         if key and known.left(self._clock()) < 1:
             seconds = ceil((1 - known.left(self._clock())) * GUESS_SECONDS)
-            raise GuessLimitError("wrong keys from one address", limit="GUESSES", allowed=GUESSES, retry_after=seconds)
+            raise GuessLimitError(
+                "wrong keys from one address", limit="MAX_GUESSES", allowed=MAX_GUESSES, retry_after=seconds
+            )
         known.guesses -= 1 if key else 0
         raise KeyMissingError("this service needs a key")
 
@@ -59,13 +61,13 @@ class _Address:
     """Guesses that are left to an address, and the names of keys that were accepted from it."""
 
     def __init__(self, now: float) -> None:
-        self.guesses = float(GUESSES)
+        self.guesses = float(MAX_GUESSES)
         self.names: set[str] = set()
         self._at = now
 
     def left(self, now: float) -> float:
         """How many guesses it has now."""
-        self.guesses = min(self.guesses + (now - self._at) / GUESS_SECONDS, GUESSES)
+        self.guesses = min(self.guesses + (now - self._at) / GUESS_SECONDS, MAX_GUESSES)
         self._at = now
         return self.guesses
 

@@ -345,5 +345,5 @@ class Pool:
             code = 0
         if code == -signal.SIGPROF:
             allowed = self._settings.cpu_budget
-            return TimeBudgetError("the processor's time of one call", limit="CPU_BUDGET", allowed=allowed)
+            return TimeBudgetError("the processor's time of one call", limit="MAX_CPU_BUDGET", allowed=allowed)
         return WorkerLostError("the process that computed this call ended in the middle of it", code=code)

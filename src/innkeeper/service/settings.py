@@ -19,17 +19,17 @@ from innkeeper.prompt.errors import ConfigError
 from innkeeper.prompt.machine import random_bytes
 from innkeeper.service.errors import (
     BODY_SECONDS,
-    CPU_BUDGET,
     HEADER_SECONDS,
     MAX_BODIES,
     MAX_BODY,
     MAX_CALLS,
+    MAX_CPU_BUDGET,
     MAX_DEPTH,
     MAX_KEY_FILE,
     MAX_REPLY,
+    MAX_WORKER_MEMORY,
+    MAX_WORKERS,
     TIME_BUDGET,
-    WORKER_MEMORY,
-    WORKERS,
 )
 
 __all__ = ["DEFAULT_PORT", "KEY_VARIABLE", "PROFILES", "Keys", "Settings", "is_loopback", "presented_key", "read_keys"]
@@ -105,9 +105,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     max_depth: int = MAX_DEPTH
     max_reply: int = MAX_REPLY
     max_calls: int = MAX_CALLS
-    workers: int = WORKERS
-    worker_memory: int = WORKER_MEMORY
-    cpu_budget: float = CPU_BUDGET
+    workers: int = MAX_WORKERS
+    worker_memory: int = MAX_WORKER_MEMORY
+    cpu_budget: float = MAX_CPU_BUDGET
     time_budget: float = TIME_BUDGET
     body_seconds: float = BODY_SECONDS
     header_seconds: float = HEADER_SECONDS
