@@ -171,6 +171,11 @@ def _preset(text: str) -> dict[str, Any]:
     return {"prompts": prompts, "prompt_order": [{"character_id": 100001, "order": order}]}
 
 
+def _smart(text: str) -> dict[str, Any]:
+    prompts = [{"identifier": "main", "enabled": True, "position": "relative", "role": "system", "content": text}]
+    return {"tavern": "smart", "message": "a", "preset": {"name": "P", "prompts": prompts}}
+
+
 # --- shapes ----------------------------------------------------------------------------------------------------------
 
 
@@ -358,14 +363,23 @@ OPERATIONS: Final[Mapping[str, tuple[str, Callable[[int], dict[str, Any]]]]] = {
         f"{_MODULES}/macro/process_text_batch",
         lambda n: {"texts": ["{{x}}" * 1000] * min(n // 5010, 1000), "variables": {"x": "y" * 3000}},
     ),
+    "card fields": _operation(
+        "workflow/smarttavern/prompt_postprocess/apply",
+        lambda n: {
+            "messages": [{"role": "user", "content": "{{charDescription}}" * 2}] * 1000,
+            "character": {"name": "A", "description": "d" * (n // 2)},
+            "view": "user_view",
+            "regex_rules": [],
+        },
+    ),
     "framing": _operation(
-        f"{_MODULES}/framing_prompt/assemble",
+        "modules/smarttavern/framing_prompt/assemble",
         lambda n: {
             "history": [],
             "character": {"name": "A", "description": "d" * (n // 2)},
             "presets_relative": [
-                {"identifier": f"p{i}", "enabled": True, "position": "relative", "content": "{{charDescription}}"}
-                for i in range(2000)
+                {"identifier": "charDescription", "enabled": True, "position": "relative", "content": ""}
+                for _ in range(2000)
             ],
         },
     ),
@@ -401,7 +415,7 @@ OPERATIONS: Final[Mapping[str, tuple[str, Callable[[int], dict[str, Any]]]]] = {
         f"{_MODULES}/regex_replace/apply_text",
         lambda n: {
             "text": "a" * (n // 2),
-            "placement": "user_input",
+            "placement": "before_macro",
             "view": "user_view",
             "regex_rules": [
                 {
@@ -409,8 +423,8 @@ OPERATIONS: Final[Mapping[str, tuple[str, Callable[[int], dict[str, Any]]]]] = {
                     "enabled": True,
                     "find_regex": "(?:" * 24 + "a" + "+)" * 24,
                     "replace_regex": "b",
-                    "targets": ["user_input"],
-                    "placement": "user_input",
+                    "targets": [],
+                    "placement": "before_macro",
                     "views": ["user_view"],
                 }
             ]
@@ -421,7 +435,7 @@ OPERATIONS: Final[Mapping[str, tuple[str, Callable[[int], dict[str, Any]]]]] = {
         f"{_MODULES}/regex_replace/apply_text",
         lambda n: {
             "text": "a" * (n // 2),
-            "placement": "user_input",
+            "placement": "before_macro",
             "view": "user_view",
             "regex_rules": [
                 {
@@ -429,8 +443,8 @@ OPERATIONS: Final[Mapping[str, tuple[str, Callable[[int], dict[str, Any]]]]] = {
                     "enabled": True,
                     "find_regex": "a*a*b",
                     "replace_regex": "b",
-                    "targets": ["user_input"],
-                    "placement": "user_input",
+                    "targets": [],
+                    "placement": "before_macro",
                     "views": ["user_view"],
                 }
                 for i in range(50)
@@ -461,9 +475,11 @@ SIZES: Final = (4_000_000, 400_000, 20_000)
 def _all() -> Iterator[Hostile]:
     for size in SIZES[:2]:
         yield from _texts("silly", SILLY, size)
-    yield from _texts("plain", PLAIN, SIZES[0])
+        yield from _texts("plain", PLAIN, size)
     for (name, text), size in itertools.product(SMART.items(), SIZES):
         yield _of(f"smart/{name}/{size}", text, size, f"{_MODULES}/macro/process_text")
+    for name, text in SMART.items():
+        yield Hostile(f"smart prompt/{name}", lambda text=text: _smart(_cut(text(SIZES[0]))))  # type: ignore[misc]
     for (name, text), size in itertools.product(LIQUID.items(), SIZES[:2]):
         yield _template(f"liquid/{name}/{size}", text, size)
     for (name, text), size in itertools.product(HANDLEBARS.items(), SIZES[:2]):

@@ -25,7 +25,7 @@ from innkeeper.service import Gateway, Request
 from innkeeper.taverns import TAVERNS
 from tests.limits.hostile import Hostile, hostile_requests
 
-__all__ = ["DOORS", "Outcome", "run_apart"]
+__all__ = ["DOORS", "Outcome", "run_apart", "warm"]
 
 ADDRESS_SPACE: Final = 1536 * 1024 * 1024
 """Bytes of addresses a process may have over those of the one it was forked from; what it uses is measured apart."""
@@ -126,7 +126,7 @@ def _limit() -> None:
 
 def main(parts: list[str]) -> None:
     """Print a line for each input whose name has one of the parts."""
-    _warm()
+    warm()
     for name, hostile in hostile_requests().items():
         if parts and not any(part in name for part in parts):
             continue
@@ -138,7 +138,7 @@ def main(parts: list[str]) -> None:
         )
 
 
-def _warm() -> None:
+def warm() -> None:
     """Everything that a first build imports and compiles."""
     for tavern in ("silly", "vibe", "smart"):
         TAVERNS[tavern].build(BuildRequest.of({"tavern": tavern, "message": "{{user}} /a/"})).to_messages()
