@@ -11,6 +11,7 @@ import json
 import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 __all__ = ["LARGEST", "Hostile", "hostile_requests"]
@@ -33,7 +34,7 @@ class Hostile:
 
 
 def _words(count: int, seed: int = 1) -> list[str]:
-    source = random.Random(seed)
+    source = random.Random(seed)  # noqa: S311 - the same words each time
     return ["".join(source.choices("abcdefghijklmnopqrstuvwxyz", k=8)) for _ in range(count)]
 
 
@@ -95,9 +96,7 @@ SMART: Final[Mapping[str, Text]] = {
 }
 
 LIQUID: Final[Mapping[str, Text]] = {
-    "nested loops": lambda n: (
-        "{% for a in (1..9999) %}{% for b in (1..9999) %}{% for c in (1..9999) %}x{% endfor %}{% endfor %}{% endfor %}"
-    ),
+    "nested loops": lambda n: "{% for a in (1..9999) %}" * min(n // 34, 60) + "x" + "{% endfor %}" * min(n // 34, 60),
     "many loops": lambda n: "{% for a in (1..9999) %}{{ a }}{% endfor %}" * (n // 44),
     "filters": lambda n: "{{ 'a'" + " | append: 'bcdefgh'" * (n // 20) + " }}",
     "doubling": lambda n: "{% assign x = 'ab' %}" + "{% assign x = x | append: x %}" * min(n // 31, 50_000) + "{{ x }}",
@@ -169,11 +168,6 @@ def _preset(text: str) -> dict[str, Any]:
     ]
     order = [{"identifier": "main", "enabled": True}, {"identifier": "chatHistory", "enabled": True}]
     return {"prompts": prompts, "prompt_order": [{"character_id": 100001, "order": order}]}
-
-
-def _smart(text: str) -> dict[str, Any]:
-    prompts = [{"identifier": "main", "enabled": True, "position": "relative", "role": "system", "content": text}]
-    return {"tavern": "smart", "message": "a", "preset": {"name": "P", "prompts": prompts}}
 
 
 # --- shapes ----------------------------------------------------------------------------------------------------------
@@ -293,7 +287,7 @@ SHAPES: Final[Mapping[str, Callable[[int], dict[str, Any]]]] = {
     "many variables": lambda n: _silly(
         variables={"local": {f"k{i}": [] for i in range(n // 14)}}, message="{{setvar::a::1}}" * 500
     ),
-    "huge numbers": lambda n: _silly(context_window=int("9" * 4000), seed=int("9" * 4000)),
+    "huge numbers": lambda n: _silly(context_window=int("9" * min(n, 4000)), seed=int("9" * min(n, 4000))),
     "huge numbers as text": lambda n: _silly(settings={"wi_settings": {"world_info_depth": "9" * min(n, 1_000_000)}}),
     "greetings": lambda n: _silly(
         character={
@@ -477,41 +471,50 @@ def _all() -> Iterator[Hostile]:
         yield from _texts("silly", SILLY, size)
         yield from _texts("plain", PLAIN, size)
     for (name, text), size in itertools.product(SMART.items(), SIZES):
-        yield _of(f"smart/{name}/{size}", text, size, f"{_MODULES}/macro/process_text")
+        yield Hostile(f"smart/{name}/{size}", partial(_smart_text, text, size), f"{_MODULES}/macro/process_text")
     for name, text in SMART.items():
-        yield Hostile(f"smart prompt/{name}", lambda text=text: _smart(_cut(text(SIZES[0]))))  # type: ignore[misc]
+        yield Hostile(f"smart prompt/{name}", partial(_smart, text, SIZES[0]))
     for (name, text), size in itertools.product(LIQUID.items(), SIZES[:2]):
-        yield _template(f"liquid/{name}/{size}", text, size)
+        yield Hostile(f"liquid/{name}/{size}", partial(_template, text, size))
     for (name, text), size in itertools.product(HANDLEBARS.items(), SIZES[:2]):
-        yield _story(f"handlebars/{name}/{size}", text, size)
+        yield Hostile(f"handlebars/{name}/{size}", partial(_story, text, size))
     for (name, shape), size in itertools.product(SHAPES.items(), SIZES):
-        yield Hostile(f"shape/{name}/{size}", lambda shape=shape, size=size: shape(size))  # type: ignore[misc]
+        yield Hostile(f"shape/{name}/{size}", partial(shape, size))
     for (name, (path, arguments)), size in itertools.product(OPERATIONS.items(), SIZES):
-        yield Hostile(f"operation/{name}/{size}", lambda make=arguments, size=size: make(size), path)  # type: ignore[misc]
+        yield Hostile(f"operation/{name}/{size}", partial(arguments, size), path)
 
 
 def _texts(kind: str, texts: Mapping[str, Text], size: int) -> Iterator[Hostile]:
-    """Each text in every fourth of the places, so that neighbours stand elsewhere."""
+    """Each text in every third of the places, or second, so that neighbours stand elsewhere."""
     names = list(PLACES)
     for index, (name, text) in enumerate(texts.items()):
         for where in names[index % 3 :: 3 if kind == "silly" else 2]:
-            yield Hostile(
-                f"{kind}/{name}/{where}/{size}", lambda text=text, where=where: PLACES[where](_cut(text(size)))
-            )  # type: ignore[misc]
+            yield Hostile(f"{kind}/{name}/{where}/{size}", partial(_silly_text, text, size, where))
 
 
-def _of(name: str, text: Text, size: int, path: str) -> Hostile:
-    variables = {"x": list(range(10_000)), "a": 1}
-    return Hostile(name, lambda: {"text": _cut(text(size)), "variables": variables}, path)
+def _silly_text(text: Text, size: int, where: str) -> dict[str, Any]:
+    return PLACES[where](_cut(text(size)))
 
 
-def _template(name: str, text: Text, size: int) -> Hostile:
-    return Hostile(name, lambda: {"tavern": "vibe", "message": "a", "meta": {"system_template": _cut(text(size))}})
+def _smart_text(text: Text, size: int) -> dict[str, Any]:
+    return {"text": _cut(text(size)), "variables": {"x": list(range(10_000)), "a": 1}}
 
 
-def _story(name: str, text: Text, size: int) -> Hostile:
-    context = {"story_string": "", "name": "c"}
-    return Hostile(
-        name,
-        lambda: _silly(dialect="text", settings={"text": {"context": {**context, "story_string": _cut(text(size))}}}),
-    )
+def _smart(text: Text, size: int) -> dict[str, Any]:
+    prompt = {
+        "identifier": "main",
+        "enabled": True,
+        "position": "relative",
+        "role": "system",
+        "content": _cut(text(size)),
+    }
+    return {"tavern": "smart", "message": "a", "preset": {"name": "P", "prompts": [prompt]}}
+
+
+def _template(text: Text, size: int) -> dict[str, Any]:
+    return {"tavern": "vibe", "message": "a", "meta": {"system_template": _cut(text(size))}}
+
+
+def _story(text: Text, size: int) -> dict[str, Any]:
+    context = {"name": "c", "story_string": _cut(text(size))}
+    return _silly(dialect="text", settings={"text": {"context": context}})
