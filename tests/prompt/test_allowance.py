@@ -64,6 +64,20 @@ def test_charging_more_than_is_left_raises_before_the_work(case: Case) -> None:
     assert "macros" in str(error)
 
 
+def test_what_is_refused_is_not_taken() -> None:
+    """A part that asks for too much leaves the others theirs; whoever asks again and again has nothing in the end."""
+    with allowed(Limits(steps=1_000, output=50)) as allowance:
+        for _ in range(3):
+            with suppress(AllowanceError):
+                charge("macros", 2_000)
+        charge("lore", 500, 50)
+        assert 0 < allowance.steps < 500
+        for _ in range(10):
+            with suppress(AllowanceError):
+                charge("macros", 2_000)
+        assert allowance.steps == 0
+
+
 def test_what_is_just_allowed_passes() -> None:
     """Spending all of it is no error."""
     with allowed(Limits(steps=100, output=50)) as allowance:

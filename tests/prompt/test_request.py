@@ -37,7 +37,7 @@ from innkeeper.prompt import (
     Where,
     build,
 )
-from innkeeper.prompt.request import GENERATION_TYPES
+from innkeeper.prompt.request import GENERATION_TYPES, MAX_TOKENS
 from tests.prompt.doubles import ANY_TEXT, BARE, JSON, nested, objects, step
 
 FIELDS = BuildRequest.__struct_fields__
@@ -388,3 +388,18 @@ def test_a_file_that_cannot_be_read_or_written_is_a_typed_error(tmp_path: Path) 
         with pytest.raises(UnavailableError, match="cannot write"):
             bundle.write(path)
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"seed": "\ud800"},
+        {"context_window": 10**400},
+        {"reserved_tokens": MAX_TOKENS + 1},
+        {"greeting": "\udfff"},
+    ],
+)
+def test_numbers_that_no_window_has_are_refused(fields: dict[str, Any]) -> None:
+    """Not by whatever breaks on them later."""
+    with pytest.raises(FormatError):
+        BuildRequest.of(fields)

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from time import thread_time
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, NoReturn
 
 import msgspec
 
@@ -49,6 +49,10 @@ MAX_BUILD_SECONDS: Final = 1.5
 
 _LOOK_EVERY: Final = 20_000
 """Steps between two looks at the clock: about 2 ms."""
+
+
+_REFUSAL: Final = 100
+"""Steps that a refused charge costs: about what raising and catching its error takes."""
 
 
 class AllowanceError(LimitError):
@@ -118,12 +122,18 @@ class Allowance:
         self._look = max(self.steps - _LOOK_EVERY, 0)
 
     def charge(self, engine: str, steps: int = 1, made: int = 0) -> None:
-        """Take ``steps`` of work and ``made`` characters for an engine. Raises `AllowanceError` where less is left."""
+        """Take ``steps`` of work and ``made`` characters for an engine. Raises `AllowanceError` where less is left.
+
+        What is refused is not taken, so that a part that asked for too much leaves the others theirs; asking costs a little.
+        """
+        if steps > self.steps or made > self.output:
+            self._refuse(engine, steps)
         self.spent[engine] = self.spent.get(engine, 0) + steps
         self.steps -= steps
         self.output -= made
-        if self.steps < self._look or self.output < 0:
-            self._check(engine)
+        if self.steps < self._look:
+            self._look = max(self.steps - _LOOK_EVERY, 0)
+            self.check_time(engine)
 
     def seconds_left(self) -> float:
         """Seconds of the processor that are left; never below 0."""
@@ -136,13 +146,13 @@ class Allowance:
         if self.over is not None:
             raise self.over
 
-    def _check(self, engine: str) -> None:
-        if self.steps < 0:
-            raise self._error("steps", "MAX_BUILD_STEPS", self.limits.steps, engine)
-        if self.output < 0:
-            raise self._error("characters made", "MAX_BUILD_OUTPUT", self.limits.output, engine)
-        self._look = max(self.steps - _LOOK_EVERY, 0)
+    def _refuse(self, engine: str, steps: int) -> NoReturn:
+        refused = steps > self.steps
+        self.steps = max(self.steps - _REFUSAL, 0)
         self.check_time(engine)
+        if refused:
+            raise self._error("steps", "MAX_BUILD_STEPS", self.limits.steps, engine)
+        raise self._error("characters made", "MAX_BUILD_OUTPUT", self.limits.output, engine)
 
     def _error(self, what: str, limit: str, allowed: Any, engine: str) -> AllowanceError:
         return AllowanceError(what, limit=limit, allowed=allowed, engine=engine, spent=dict(self.spent))

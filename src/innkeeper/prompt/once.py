@@ -53,7 +53,12 @@ def convert(value: Any, kind: Any, **options: Any) -> Any:
     """A value of plain types as ``kind``, as `msgspec.convert` does it. Raises `msgspec.ValidationError` where it is none."""
     if kind not in _READY:
         _make_ready(kind)
-    return msgspec.convert(value, kind, **options)  # as they come: each that is named costs as much as a small value
+    try:
+        return msgspec.convert(
+            value, kind, **options
+        )  # as they come: each that is named costs as much as a small value
+    except UnicodeEncodeError as error:  # a text where a number must be, that cannot be UTF-8
+        raise msgspec.ValidationError(str(error)) from None
 
 
 def decode(data: bytes | str, kind: type[T]) -> T:

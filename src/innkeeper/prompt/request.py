@@ -47,10 +47,14 @@ from innkeeper.version import VERSION
 if TYPE_CHECKING:
     from innkeeper.prompt.plan import Plan
 
-__all__ = ["ASSET_FIELDS", "BUNDLE_FORMAT", "GENERATION_TYPES", "BuildRequest", "ReplayBundle", "to_json"]
+__all__ = ["ASSET_FIELDS", "BUNDLE_FORMAT", "GENERATION_TYPES", "MAX_TOKENS", "BuildRequest", "ReplayBundle", "to_json"]
 
 GENERATION_TYPES: Final = ("normal", "continue", "impersonate", "swipe", "regenerate", "quiet")
 """What is being generated, in the order of SillyTavern's numeric codes 0 to 5."""
+
+
+MAX_TOKENS: Final = 10**12
+"""Tokens of a window or a reserve (`FormatError`): far above any model's, and exact in every arithmetic."""
 
 
 class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
@@ -94,8 +98,8 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     provider: str | None = None
     model: str | None = None
     dialect: str | None = None
-    context_window: Annotated[int, msgspec.Meta(ge=0)] | None = None
-    reserved_tokens: Annotated[int, msgspec.Meta(ge=0)] = 0
+    context_window: Annotated[int, msgspec.Meta(ge=0, le=MAX_TOKENS)] | None = None
+    reserved_tokens: Annotated[int, msgspec.Meta(ge=0, le=MAX_TOKENS)] = 0
     strict: bool = False
     limits: Limits | None = None
     now: str | None = None
