@@ -8,11 +8,11 @@ __all__ = [
     "ADULT_AGE",
     "CLASSIFIERS_AT_ONCE",
     "CLASSIFIER_SECONDS",
-    "LOG_QUEUE_CHARS",
-    "LOG_QUEUE_ROWS",
     "MAX_LEXICON_BYTES",
     "MAX_LEXICON_ENTRIES",
     "MAX_LEXICON_PATTERN",
+    "MAX_LOG_CHARS",
+    "MAX_LOG_ROWS",
     "MAX_PARTS",
     "MAX_PART_DEPTH",
     "MAX_RENDERED_CHARS",
@@ -96,11 +96,11 @@ REGEX_SCAN_SECONDS: Final = 0.1
 
 # ------------------------------------------------------------------------------------------------------------------- log
 
-LOG_QUEUE_ROWS: Final = 10_000
-"""Rows of the log that wait to be written; further ones are dropped, and counted."""
+MAX_LOG_ROWS: Final = 10_000
+"""Rows of the log that wait to be written; further ones are dropped and counted (a note: ``log_dropped``)."""
 
-LOG_QUEUE_CHARS: Final = 64_000_000
-"""Characters of all rows of the log that wait, where texts are stored; what is beyond is dropped, and counted."""
+MAX_LOG_CHARS: Final = 64_000_000
+"""Characters of all rows of the log that wait, where texts are stored; what is beyond is dropped (a note: ``log_dropped``)."""
 
 # ------------------------------------------------------------------------------------------------------------- transfers
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from innkeeper.library.errors import DatabaseError
-from innkeeper.library.limits import LOG_QUEUE_CHARS, LOG_QUEUE_ROWS
+from innkeeper.library.limits import MAX_LOG_CHARS, MAX_LOG_ROWS
 from innkeeper.prompt.errors import InnkeeperError
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ class LogQueue:
         database: Callable[[], Database],
         metrics: Metrics,
         *,
-        rows: int = LOG_QUEUE_ROWS,
-        chars: int = LOG_QUEUE_CHARS,
+        rows: int = MAX_LOG_ROWS,
+        chars: int = MAX_LOG_CHARS,
     ) -> None:
         self._database, self._metrics = database, metrics
         self._rows, self._chars = rows, chars
