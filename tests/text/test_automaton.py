@@ -82,6 +82,15 @@ def test_many_texts_are_built_in_slices() -> None:
     assert machine.size > sum(map(len, texts))
 
 
+def test_the_text_before_all_others_is_never_found() -> None:
+    """What keeps building quick changes no answer, even where a text has its character."""
+    texts = [f"k{number}" for number in range(3_000)]
+    machine = Automaton(texts)
+    text = "k2\U0010ffff" + "\U0010ffff" * 2_000
+    assert set(machine.find(text)) == {(2, 0, 2)}
+    assert machine.contained(text) == {2}
+
+
 def test_work_is_charged() -> None:
     """Building, searching and finding are charged: by the bytes of the texts, by what is searched, by each find."""
     spent = []

@@ -3,9 +3,11 @@
 `contained` says which of them a text holds, `find` where each of them stands. Callers keep their own rule of what a find
 must look like: `is_unspaced` tells letters of scripts whose words have no borders.
 
-The library builds with the interpreter's lock held, in time that can grow with the square of the texts (of ``k0``, ``k1``, …,
-``k40000`` for instance). So many texts are built in slices of `SLICE_BYTES`: other threads run between two of them, and the
-whole is linear in the texts.
+The library builds with the interpreter's lock held. So many texts are built in slices of `SLICE_BYTES`, and other threads run
+between two of them. It sorts its states by swapping those where a text ends to the front, and then follows each circle of
+swaps once for each state in it: where nearly every state ends a text (``k0``, ``k1``, …, ``k40000``) there are few circles and
+long ones, and the time grows with the square of the texts. A text of its own before all others, which is in no text searched
+and none of whose states but the last ends one, keeps the circles short.
 """
 
 from __future__ import annotations
@@ -143,7 +145,7 @@ class Automaton:
             begin += piece.segment
             looked += len(finds)
             if looked > max(REBUILD_AFTER, piece.size * _STEPS_A_BYTE // _STEPS_A_FIND) and len(found) > known:
-                numbers = [number for number in numbers if number not in found]
+                numbers = [number for number in numbers if number >= 0 and number not in found]
                 if not numbers:
                     break
                 charge(_ENGINE, _STEPS_A_BYTE * piece.size)
@@ -165,11 +167,26 @@ class Automaton:
         from ahocorasick_rs import AhoCorasick
 
         texts = [self.texts[number] for number in numbers]
-        machine = AhoCorasick(texts, store_patterns=False)
         rules = [self._rules[number] for number in numbers]
-        longest = max(map(len, texts))
+        size, longest = sum(map(_bytes_of, texts)), max(map(len, texts))
         segment = max(min(SEGMENT, _SEGMENT_FINDS // min(len(numbers), longest)), 1)
-        return _Slice(numbers, rules, machine, sum(map(_bytes_of, texts)), segment, longest - 1)
+        if size > _SMALL_BYTES:
+            numbers, rules = [_NOBODY, *numbers], [_never, *rules]
+            texts = [_UNWRITTEN * (size // _CHAIN_SHARE), *texts]
+        return _Slice(numbers, rules, AhoCorasick(texts, store_patterns=False), size, segment, longest - 1)
+
+
+_SMALL_BYTES: Final = 4_096
+_NOBODY: Final = -1
+_UNWRITTEN: Final = "\U0010ffff"
+"""A character that no text has: Unicode keeps it for no meaning. One that has it all the same is searched as well."""
+
+_CHAIN_SHARE: Final = 32
+"""Bytes of texts to a character, of 4 bytes, of the text before all others: with an eighth of the states circles are short."""
+
+
+def _never(_text: str, _start: int, _end: int) -> bool:
+    return False
 
 
 def _sliced(numbers: Sequence[int], sizes: Sequence[int]) -> Iterator[list[int]]:
