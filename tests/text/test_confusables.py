@@ -106,3 +106,10 @@ def test_characters_by_their_numbers(text: str, read: str) -> None:
     start, end = view.place(0, len(view.text))
     assert 0 == start < end <= len(text)
     assert "lantern" in {word for seen in views_of(text) for word in seen.text.split()}
+
+
+@pytest.mark.parametrize("text", ["01101110 0111010A n.u.d.", "a b c d\\u0063%c3", "十 五 岁 x", "nud %e5%b2%81"])
+def test_a_view_begins_in_the_text(text: str) -> None:
+    """Also where a view ends with what stands for nothing in the text."""
+    for view in views_of(text):
+        assert 0 <= view.place(0, len(view.text))[0] < len(text)

@@ -86,7 +86,7 @@ class View:
     def place(self, start: int, end: int) -> tuple[int, int]:
         """Where in the text as given a part of the view lies."""
         first, last = self._starts.back(start), self._starts.back(end - 1)
-        return (first, last + 1) if first <= last else (last, first + 1)
+        return (last, first + 1) if 0 <= last < first else (first, last + 1)  # written from its end to its beginning
 
 
 class _Places:
