@@ -77,7 +77,11 @@ def _number(value: float) -> str:
 
 def named_limits() -> list[Limit]:
     """All of them, by module and in the order of its source."""
-    sources = [_Source(module, ast.parse(text)) for module, text in _modules(files("innkeeper"), "innkeeper")]
+    sources = [
+        _Source(module, ast.parse(text))
+        for module, text in _modules(files("innkeeper"), "innkeeper")
+        if "MAX_" in text or "Limits" in text
+    ]
     setters: dict[tuple[str, str], str] = {}
     for source in sources:
         setters |= dict(source.setters())
