@@ -208,17 +208,20 @@ class _Expansion:
 
     def _mark(self, mark: str, text: str, place: int) -> Value | None:
         """What the macro that ends with this mark stands for, or ``None`` when none does."""
-        at, value = place - len(mark) if text is self.text else None, None
+        value = None
         try:
             self.free -= 1
             if self.free < 0:
                 self._charge()
+            kind = _KINDS[mark]
             if mark in _OPENERS:
-                self._open(_KINDS[mark], at)
+                at = place - len(mark) if text is self.text else None
+                self.waiting[kind] = _Opener(len(self.pieces), at, self.waiting[kind], self.waiting[1 - kind])
             else:
-                value = self._close(_KINDS[mark])
+                value = self._close(kind)
         except AllowanceError as error:
             self.full = self.env.spent.over = True
+            at = place - len(mark) if text is self.text else None
             self._report(error, _Opener(0, at, None, None))
         if value is None:
             self.pieces.append(self._piece(mark))
@@ -228,9 +231,6 @@ class _Expansion:
         due = _SLICE if self.begun else _FIRST
         charge("macros", due * _MARK_STEPS, made=self.output - self.charged)
         self.free, self.charged, self.begun = due - 1, self.output, True
-
-    def _open(self, kind: int, at: int | None) -> None:
-        self.waiting[kind] = _Opener(len(self.pieces), at, self.waiting[kind], self.waiting[1 - kind])
 
     def _close(self, kind: int) -> Value | None:
         opener = self.waiting[kind]

@@ -38,7 +38,8 @@ _TIME_FORMAT: Final = "%H:%M:%S"
 _MAX_BASE: Final = 36
 _COMPARISONS: Final = 16
 """How often one of 100,000 values is compared while they are sorted."""
-_READING_MOMENTS: Final = 400
+_WORK_A_STEP: Final = 4
+_READING_MOMENTS: Final = 800
 """Work of reading two moments."""
 _CASE_GROWTH: Final = 3
 """One character becomes three at most in upper or lower case."""
@@ -162,7 +163,7 @@ def _cased(change: Callable[[str], str]) -> Callable[..., str]:
 
 def _roll(frame: Frame, /, expr_or_n: Any, sides: Any = None) -> str:
     first = text_of(frame, expr_or_n)
-    frame.charge(helpers.DICE_STEPS * 2)
+    frame.charge(helpers.DICE_STEPS * _WORK_A_STEP)
     if sides is None:
         return helpers.roll(first, frame.host.random)
     return helpers.thrown(first, text_of(frame, sides), frame.host.random)
@@ -171,7 +172,7 @@ def _roll(frame: Frame, /, expr_or_n: Any, sides: Any = None) -> str:
 def _format(frame: Frame, fmt: Any) -> str:
     """The pattern of a moment, charged; nothing for what is no text."""
     text = fmt if type(fmt) is str else ""
-    frame.charge(min(len(text), helpers.MAX_PATTERN_CHARS) * helpers.FORMAT_STEPS * 2)
+    frame.charge(min(len(text), helpers.MAX_PATTERN_CHARS) * helpers.FORMAT_STEPS * _WORK_A_STEP)
     return text
 
 

@@ -156,9 +156,12 @@ class Frame:
                 raise limit("the work of the code", "work", self.limits.work)
 
     def settle(self) -> None:
-        """Charge the build's allowance for the work since it was charged last."""
-        done, self._charged = self._charged - self.left, self.left
-        self._next = max(self.left - _AT_ONCE, 0)
+        """Charge the build's allowance for the work since it was charged last, unless that is next to nothing."""
+        done = self._charged - self.left
+        if done < _SMALL:
+            return
+        self._charged = self.left
+        self._next = self.left - _AT_ONCE if self.left > _AT_ONCE else 0
         charge("sandbox", min(done, self.limits.work) >> _STEP_SHIFT)
 
     def seconds(self) -> float:
@@ -173,8 +176,10 @@ class Frame:
 
 _AT_ONCE: Final = 50_000
 """Work after which the allowance is charged."""
-_STEP_SHIFT: Final = 1
-"""Two parts of work are one step."""
+_SMALL: Final = 400
+"""Less work is in what the code counts for being read."""
+_STEP_SHIFT: Final = 2
+"""A step of the allowance is so much work, as a power of two."""
 
 
 def limit(what: str, name: str, allowed: float, found: float | None = None) -> SandboxLimitError:
