@@ -273,7 +273,8 @@ def _telling(language: Language) -> set[str]:
     words.update(spelling for spellings in language.numbers for spelling in spellings.split("|"))
     words.update(_COMMON.get(language.language, ()))
     words.update(form for forms in language.forms.values() for text in forms for form in text.split())
-    return {word for word in words if len(word) >= _TELLING and word.isascii() and word.isalpha()} - _BOTH_WAYS
+    least = _TELLING if language.language == "en" else _TELLING + 1
+    return {word for word in words if len(word) >= least and word.isascii() and word.isalpha()} - _BOTH_WAYS
 
 
 _TOLD: Final = frozenset({"age", "sexual", "romantic", "minor_sexual", "non_consent"})
@@ -287,7 +288,7 @@ _COMMON: Final = {
 }
 _TELLING: Final = 4
 _BOTH_WAYS: Final = frozenset(
-    {"nova", "trop", "neuf", "once", "otto", "elle", "nove", "nine", "zero", "nude", "eros", "mama"}
+    {"nova", "trop", "neuf", "once", "otto", "elle", "nove", "nine", "zero", "nude", "eros", "putes", "jung", "mama"}
 )
 """Words that are others when they are turned."""
 
