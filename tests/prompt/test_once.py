@@ -9,7 +9,7 @@ from threading import Barrier
 import msgspec
 import pytest
 
-from innkeeper.prompt.once import convert, decode, once
+from innkeeper.prompt.once import convert, decode, once, unpack
 from tests.shared import ROOT
 
 THREADS = 8
@@ -83,6 +83,7 @@ def test_as_msgspec_does_it() -> None:
     assert convert({"number": "1"}, Inner, strict=False) == Inner(1)
     assert convert(None, Inner | None) is None
     assert decode(b'{"inner":[{}]}', Outer) == Outer((Inner(),))
+    assert unpack(msgspec.msgpack.encode(Outer()), Outer) == Outer()
     with pytest.raises(msgspec.ValidationError, match="Expected `int`"):
         convert({"number": "1"}, Inner)
     with pytest.raises(msgspec.DecodeError):

@@ -1,8 +1,8 @@
 """Once: what is made when it is first wanted is made by one thread, and the others wait for it.
 
-`once` is for what takes no arguments: a table, a packaged file, a pattern. `convert` and `decode` are msgspec's own, with the
-reader of a type made under a lock: msgspec (0.22) shows a type's fields to other threads while it still collects them, and a
-thread that reads such a type ends the process. So nothing else in the house turns data into a type: a test holds it.
+`once` is for what takes no arguments: a table, a packaged file, a pattern. `convert`, `decode` and `unpack` are msgspec's own,
+with the reader of a type made under a lock: msgspec (0.22) shows a type's fields to other threads while it still collects them,
+and a thread that reads such a type ends the process. So nothing else in the house turns data into a type: a test holds it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias, TypeVar, overload
 
 import msgspec
 
-__all__ = ["convert", "decode", "once"]
+__all__ = ["convert", "decode", "once", "unpack"]
 
 T = TypeVar("T")
 
@@ -66,6 +66,13 @@ def decode(data: bytes | str, kind: type[T]) -> T:
     if kind not in _READY:
         _make_ready(kind)
     return msgspec.json.decode(data, type=kind)
+
+
+def unpack(data: bytes, kind: type[T]) -> T:
+    """MessagePack as ``kind``, as `msgspec.msgpack.decode` does it. Raises `msgspec.DecodeError` where it is none."""
+    if kind not in _READY:
+        _make_ready(kind)
+    return msgspec.msgpack.decode(data, type=kind)
 
 
 def _make_ready(kind: Any) -> None:

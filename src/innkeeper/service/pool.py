@@ -17,8 +17,7 @@ import socket
 from time import monotonic
 from typing import Final
 
-import msgspec
-
+from innkeeper.prompt.once import unpack
 from innkeeper.service.errors import GROW_SECONDS, SPARE_SECONDS, TimeBudgetError, WorkerLostError
 from innkeeper.service.exchange import Reply, Request
 from innkeeper.service.frames import LENGTHS, Born, Done, Task, frame
@@ -78,9 +77,9 @@ class Worker(asyncio.Protocol):
 
     def _take(self, head: bytes, body: bytes) -> None:
         if self.pid:
-            self._settle((msgspec.msgpack.decode(head, type=Done), body))
+            self._settle((unpack(head, Done), body))
         else:
-            self.pid = msgspec.msgpack.decode(head, type=Born).pid
+            self.pid = unpack(head, Born).pid
             self._pool.born(self)
 
     def call(self, task: Task, body: bytes) -> asyncio.Future[tuple[Done, bytes] | None]:

@@ -20,6 +20,7 @@ from time import monotonic
 
 import msgspec
 
+from innkeeper.prompt.once import unpack
 from innkeeper.service.errors import WORKER_CALLS, WORKER_GROWTH, WORKER_SECONDS, memory_error
 from innkeeper.service.exchange import Reply, Request, error_reply
 from innkeeper.service.frames import LENGTHS, Born, Done, Task, frame
@@ -84,7 +85,7 @@ def _send(door: socket.socket, head: msgspec.Struct, body: bytes = b"") -> None:
 def _answer(gateway: Gateway, head: bytes, body: bytes) -> tuple[Reply, dict[str, str] | None, bool]:
     """The reply, the custom macros where the call changed them, and whether this process is as sound as before."""
     try:
-        task = msgspec.msgpack.decode(head, type=Task)
+        task = unpack(head, Task)
         state = gateway.state
         state.sockets = task.sockets
         if task.macros is not None:

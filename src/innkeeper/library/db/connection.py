@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -36,6 +36,7 @@ from innkeeper.library.errors import (
 from innkeeper.library.private import make_private
 from innkeeper.prompt.errors import ConfigError, InnkeeperError, Where
 from innkeeper.prompt.machine import home
+from innkeeper.prompt.once import once
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import URL, Connection, Engine
@@ -309,13 +310,13 @@ def _wake(dialect: Any, connection: Any, record: Any, _proxy: Any) -> None:
         raise exc.DisconnectionError("the connection was lost while it rested") from error
 
 
-@cache
+@once
 def _quiet_pool() -> type[Pool]:
     """SQLAlchemy's pool, which says only to whoever debugs it that a lost connection could not be closed well.
 
     A server that goes away is an error of whoever asks it; a traceback of the pool beside it tells nobody more.
     """
-    from sqlalchemy.pool import QueuePool
+    from sqlalchemy import QueuePool
 
     class QuietPool(QueuePool):
         def __init__(self, *args: Any, **options: Any) -> None:

@@ -7,7 +7,6 @@ stays; a connection that sends nothing for a minute is closed.
 from __future__ import annotations
 
 import asyncio
-from functools import cache
 from typing import Any, Final
 
 from starlette.requests import Request as WebRequest
@@ -17,6 +16,7 @@ from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from innkeeper.prompt.errors import InnkeeperError, LimitError
+from innkeeper.prompt.once import once
 from innkeeper.service.errors import MAX_SOCKET_MESSAGE, MAX_SOCKETS, BodyLimitError
 from innkeeper.service.exchange import Request
 from innkeeper.service.gateway.gateway import Gateway
@@ -49,7 +49,7 @@ def routes(gateway: Gateway, gate: Gate, pool: Pool) -> list[BaseRoute]:
         policy = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'"}
         return Response(text(), media_type="text/html", headers=policy)
 
-    @cache
+    @once
     def text() -> str:
         return page(gateway.state.operations)
 
