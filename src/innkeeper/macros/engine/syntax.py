@@ -157,6 +157,8 @@ def marks_of(*grammars: Grammar) -> re.Pattern[str]:
     return re.compile("|".join(re.escape(mark) for grammar in grammars for mark in (grammar.open, grammar.close)))
 
 
+_MOST_FLAGS: Final = 64
+"""Flags before one name; with more it is none, and text."""
 _BLANK: Final = f"[{SPACES}]*"
 _NEVER: Final = "(?!)"
 
@@ -179,7 +181,7 @@ def _compiled(grammar: Grammar) -> _Patterns:
         mark=re.compile(f"{opener}|{closer}"),
         split=re.compile(f"{opener}|{closer}|{separator}"),
         head=re.compile(
-            f"{_BLANK}(?P<flags>(?:(?!{comment}){flags}{_BLANK})*)"
+            f"{_BLANK}(?P<flags>(?:(?!{comment}){flags}{_BLANK}){{0,{_MOST_FLAGS}}})"
             f"(?:(?P<comment>{comment})|(?P<name>{grammar.name})|(?P<scope>{scopes}))"
         ),
         junk=re.compile(dropped),
@@ -191,7 +193,7 @@ def _compiled(grammar: Grammar) -> _Patterns:
         else None,
         rest=re.compile(f"{_BLANK}(?:{stray}{_BLANK})?{closer}"),
         nameless=re.compile(f"{_BLANK}(?:(?>{stray}){_BLANK})*+{closer}"),
-        inert=re.compile(f"{_BLANK}(?:{flags}{_BLANK})+{word}{_BLANK}{closer}"),
+        inert=re.compile(f"{_BLANK}(?:{flags}{_BLANK}){{1,{_MOST_FLAGS}}}{word}{_BLANK}{closer}"),
         blanks=re.compile(f"[{SPACES}]+"),
     )
 
