@@ -15,7 +15,7 @@ from innkeeper.taverns.silly.environment import environment_fields
 from innkeeper.taverns.silly.expansion import Expander, Pieces, in_lines, pieces_of, text_of
 from innkeeper.taverns.silly.inputs import SillyInputs
 
-__all__ = ["ANY_TEXT", "CardTexts", "card_texts", "member_depth_prompts", "separator_of", "without_returns"]
+__all__ = ["ANY_TEXT", "CardTexts", "card_texts", "cleaned", "member_depth_prompts", "separator_of", "without_returns"]
 
 _NEWLINES: Final = re.compile(r"\n+")
 
@@ -59,7 +59,7 @@ def card_texts(inputs: SillyInputs, expand: Expander, order: Sequence[str]) -> C
         text, origin = texts[name]
         parts = joined.get(name)
         if parts is None:
-            pieces[name] = _clean(inputs, expand, pieces_of(text.strip(), origin))
+            pieces[name] = cleaned(inputs, expand, pieces_of(text.strip(), origin))
         else:
             pieces[name] = in_lines(*(_of_voice(inputs, expand, voice, origin) for voice in parts))
     return CardTexts(version=card.character_version, pieces=pieces, **{name: text_of(pieces[name]) for name in texts})
@@ -74,7 +74,7 @@ def member_depth_prompts(inputs: SillyInputs, expand: Expander) -> dict[int, Pie
         own = member.depth_prompt
         if own is not None and (index not in group.settings.disabled or member is inputs.character):
             origin = Origin(OriginAsset.CHARACTER, "depth_prompt", name=member.name)
-            prompts[index] = _clean(inputs, expand, pieces_of(own.prompt.strip(), origin), member.name)
+            prompts[index] = cleaned(inputs, expand, pieces_of(own.prompt.strip(), origin), member.name)
     return prompts
 
 
@@ -99,7 +99,7 @@ def _from_card(field: str, text: str, chat: Mapping[str, Any] = EMPTY) -> tuple[
     return text, Origin(OriginAsset.CHARACTER, field)
 
 
-def _clean(inputs: SillyInputs, expand: Expander, pieces: Pieces, char: str | None = None) -> Pieces:
+def cleaned(inputs: SillyInputs, expand: Expander, pieces: Pieces, char: str | None = None) -> Pieces:
     """A text of the card, expanded: without carriage returns and, where the settings say so, without empty lines."""
     pieces = expand.pieces(pieces, char=char, bare=True)
     text = text_of(pieces)
@@ -117,7 +117,7 @@ def _of_voice(inputs: SillyInputs, expand: Expander, voice: Voice, origin: Origi
     """A member's part of a field of the group: what stands around it, then the text, each for itself."""
     own = msgspec.structs.replace(origin, name=voice.char)
     before, after, text = (
-        _clean(inputs, expand, pieces_of(part, own), voice.char) for part in (voice.before, voice.after, voice.text)
+        cleaned(inputs, expand, pieces_of(part, own), voice.char) for part in (voice.before, voice.after, voice.text)
     )
     return (*before, *text, *after)
 

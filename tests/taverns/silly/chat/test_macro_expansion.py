@@ -7,7 +7,7 @@ import pytest
 from innkeeper.prompt import NoConfig, PipelineError, Ports, Step, TraceCollector
 from innkeeper.taverns import silly
 from innkeeper.taverns.silly.scene import Scene
-from tests.taverns.silly.builds import book, build, contents, request, turns
+from tests.taverns.silly.builds import book, build, contents, order, request, turns
 
 MEMBERS = [{"card": {"name": name, "description": name}} for name in ("Mira", "Bram")]
 
@@ -70,6 +70,15 @@ def test_texts_beyond_the_budget_are_recorded() -> None:
     plan = build(history=history, injections=[note], preset={"openai_max_context": 300, "openai_max_tokens": 100})
     assert plan.trim_report is not None
     assert "injection" in {record.source for record in plan.trim_report.evictions}
+
+
+def test_a_blank_prompt_in_the_chat() -> None:
+    """Before other texts of its depth and role its line break remains; alone it is not sent."""
+    own = {"identifier": "own", "role": "user", "content": " \n", "injection_position": 1, "injection_depth": 0}
+    preset = {"prompts": [own], "prompt_order": order("chatHistory", "own")}
+    item = {"id": "x", "content": "X", "position": "chat", "depth": 0, "role": "user"}
+    assert "\nX" in contents(build(preset=preset, message="hi", injections=[item]))
+    assert "" not in contents(build(preset=preset, message="hi"))
 
 
 def test_no_step_changes_what_another_made() -> None:

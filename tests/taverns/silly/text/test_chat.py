@@ -76,6 +76,26 @@ CASES = (
         "Sam: a\nMira:\nMira:",
         {"text": {"sysprompt": {"post_history": "{{char}}:{{description}}"}}},
     ),
+    Case(
+        "no carriage returns from the system prompt",
+        ("a",),
+        "Mira\nSam: a\nP\nMira:",
+        {
+            "text": {
+                "context": {"story_string": "{{system}}"},
+                "sysprompt": {"content": "\r\n{\r{char}}", "post_history": "\rP"},
+            }
+        },
+    ),
+    Case(
+        "a blank beginning of the reply",
+        ("a",),
+        "<u>Sam: a<a>Mira: ",
+        {
+            "text": {"instruct": {**INSTRUCT["instruct"], "names_behavior": "always", "wrap": False}},
+            "settings": {"power_user": {"user_prompt_bias": " "}},
+        },
+    ),
     Case("behind the history", ("a",), "Sam: a\nP\nMira:", {"text": {"sysprompt": {"post_history": "P"}}}),
 )
 

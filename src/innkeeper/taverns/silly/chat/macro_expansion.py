@@ -23,7 +23,7 @@ from innkeeper.prompt.run.state import State
 from innkeeper.taverns.silly.card_texts import without_returns
 from innkeeper.taverns.silly.chat.prompts import Prompt, prompts_of
 from innkeeper.taverns.silly.chat.room import Room, is_empty, message_block
-from innkeeper.taverns.silly.expansion import Pieces, in_lines, pieces_of, text_of
+from innkeeper.taverns.silly.expansion import LINE_BREAK, Pieces, in_lines, pieces_of, text_of
 from innkeeper.taverns.silly.injection import MAX_DEPTH, ROLE_ORDER, InjectedText, Injections
 from innkeeper.taverns.silly.inputs import SillyInputs
 from innkeeper.taverns.silly.lines.line import Line, note_calls, spoken_lines, without_calls
@@ -243,7 +243,10 @@ def _text(prompt: Prompt, injections: Injections) -> Pieces:
 
 
 def of_depth(texts: list[InjectedText], depth: int) -> list[Block]:
-    """One depth's messages, newest first: orders from high to low, in each system, user, assistant."""
+    """One depth's messages, newest first: orders from high to low, in each system, user, assistant.
+
+    The preset's own texts and the others are stripped, then joined: of a blank one the line break remains.
+    """
     blocks, chosen = [], dict[tuple[float, str], list[InjectedText]]()
     for text in texts:
         chosen.setdefault((text.order, text.role), []).append(text)
@@ -252,7 +255,8 @@ def of_depth(texts: list[InjectedText], depth: int) -> list[Block]:
             together = chosen.get((order, role), ())
             own = [text.pieces for text in together if not text.key]
             others = sorted([text for text in together if text.key], key=lambda text: text.key)
-            joined = in_lines(strip_pieces(in_lines(*own)), *[strip_pieces(text.pieces) for text in others])
+            parts = [strip_pieces(part) for part in (in_lines(*own), *[text.pieces for text in others]) if part]
+            joined = tuple([piece for part in parts for piece in (LINE_BREAK, *part)][1:])
             if joined:
                 blocks.append(message_block(role, joined, "injection", "chatHistory", depth=depth))
     return blocks

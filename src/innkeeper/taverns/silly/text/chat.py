@@ -332,7 +332,7 @@ def _again(expand: Expander, text: str, times: int) -> None:
 
 def _reply(scene: Scene, instruct: InstructMode | None) -> TextAssembly:
     quiet, bias = scene.inputs.generation.quiet_prompt, bias_of(scene)
-    return _plain(scene, quiet, bias) if instruct is None else _instructed(scene, instruct, quiet, bias)
+    return _plain(scene, quiet, bias) if instruct is None else _instructed(scene, instruct, quiet, scene.bias)
 
 
 def _reply_again(scene: Scene, instruct: InstructMode | None) -> None:

@@ -22,7 +22,7 @@ from innkeeper.prompt.block import Origin, OriginAsset, Piece
 from innkeeper.prompt.errors import InnkeeperError, UsageError
 from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import State
-from innkeeper.taverns.silly.card_texts import separator_of
+from innkeeper.taverns.silly.card_texts import cleaned, separator_of
 from innkeeper.taverns.silly.chat.compilation import example_dialogues, turns_of
 from innkeeper.taverns.silly.chat.prompts import IN_PROMPT
 from innkeeper.taverns.silly.expansion import Expander, Pieces, in_lines, pieces_of, text_of
@@ -104,7 +104,7 @@ def _system(scene: Scene, text: TextSettings) -> str:
     if text.sysprompt.enabled is False:
         return ""
     own, card = text.sysprompt.content, scene.texts.system
-    system = scene.expand(card, original=own) if card else scene.expand(own, bare=True)
+    system = scene.expand(card, original=own) if card else _cleaned(scene, own, "content")
     return system if instruct_of(scene) is None else scene.expand(system, original=own)
 
 
@@ -114,7 +114,13 @@ def post_history(scene: Scene) -> str:
     if prompt.enabled is False:
         return ""
     own = prompt.post_history
-    return scene.expand(card, original=own) if card else scene.expand(own, bare=True)
+    return scene.expand(card, original=own) if card else _cleaned(scene, own, "post_history")
+
+
+def _cleaned(scene: Scene, text: str, field: str) -> str:
+    """A text of the system prompt as the card's are made."""
+    origin = Origin(OriginAsset.PRESET, "sysprompt", field)
+    return text_of(cleaned(scene.inputs, scene.expand, pieces_of(text, origin)))
 
 
 def story_string(scene: Scene, values: dict[str, str]) -> str:
