@@ -250,3 +250,27 @@ def test_another_loop() -> None:
 
     assert asyncio.run(once()) != asyncio.run(once())
     pool.close()
+
+
+def _is_alive(process: int) -> bool:
+    with suppress(ProcessLookupError):
+        os.kill(process, 0)
+        return True
+    return False
+
+
+def test_server_gone() -> None:
+    """A worker ends with its server, whatever it is doing and however the server ended."""
+
+    async def test(pool: Pool) -> None:
+        worker = await pid(pool)
+        call = asyncio.ensure_future(ask(pool, "plugins/test/spin", rounds=-1))
+        await asyncio.sleep(0.1)
+        assert pool._nursery is not None
+        pool._nursery.control.close()  # as the system closes it where the server is killed
+        for _ in range(200):
+            await asyncio.sleep(0.05 if _is_alive(worker) else 0)
+        assert not _is_alive(worker)
+        call.cancel()
+
+    run(test, workers=1, cpu_budget=60.0)

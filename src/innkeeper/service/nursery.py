@@ -4,7 +4,7 @@ It imports once what calls need, has no threads and holds no connection, so that
 milliseconds and sharing its memory. That makes workers cheap to lose: whatever may have harmed one, it is ended, not mended.
 
 Over its socket come orders: zero, with the socket of a worker to be born, or the number of a worker that is to be killed. Back go
-the numbers of workers that ended, with how. When the socket closes the nursery ends; the workers end with their own sockets.
+the numbers of workers that ended, with how. When the socket closes, the server being gone, it ends its workers and itself.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ __all__ = ["Nursery", "main"]
 
 _ORDER: Final = struct.Struct("<q")
 _END: Final = struct.Struct("<qi")
+_LAST_SECONDS: Final = 2.0
+"""How long the nursery has to end its workers and itself."""
+
 _SECRETS: Final = frozenset({KEY_VARIABLE, "INNKEEPER_API_KEY"})
 
 
@@ -86,10 +89,13 @@ class Nursery:
         return [*_END.iter_unpack(data)] if data else None
 
     def close(self) -> None:
-        """End it. It has nothing to lose, and its workers end when their own sockets do."""
+        """End it, and with it its workers."""
         self.control.close()
-        self._process.kill()
-        self._process.wait()
+        try:
+            self._process.wait(_LAST_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
 
 
 def main(descriptor: int) -> None:
@@ -107,7 +113,9 @@ def main(descriptor: int) -> None:
     gc.freeze()  # what is here stays; workers share it as long as nothing touches it
     while True:
         order, descriptors, _, _ = socket.recv_fds(control, _ORDER.size, 1)
-        if len(order) < _ORDER.size:
+        if len(order) < _ORDER.size:  # the server is gone, and nobody waits for what they do
+            for pid in children:
+                os.kill(pid, signal.SIGKILL)
             return
         if descriptors:
             children.add(_bear(control, descriptors[0], gateway))
