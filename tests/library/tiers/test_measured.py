@@ -1,0 +1,34 @@
+"""The gate neither leaks nor obstructs: measured by the labelled texts, and the page says what was measured."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests import labelled
+from tests.labelled import LANGUAGES, Judged
+
+
+@pytest.fixture(scope="module")
+def answers() -> list[Judged]:
+    """Every labelled text, judged."""
+    return labelled.judged()
+
+
+@pytest.mark.parametrize(("lang", "most"), [(lang, 0.10 if lang == "en" else 0.20) for lang in LANGUAGES])
+def test_evasions(answers: list[Judged], lang: str, most: float) -> None:
+    """Of evasions at least 90 % are caught in English, and 80 % in each of the other nine languages."""
+    mine = [answer for answer in answers if (answer.text.group, answer.text.lang) == ("evasion", lang)]
+    assert labelled.rate(mine) <= most
+
+
+@pytest.mark.parametrize(("group", "most"), [("plain", 0.03), ("hard", 0.08)])
+@pytest.mark.parametrize("of", [lambda lang: lang == "en", lambda lang: lang != "en"], ids=["English", "other nine"])
+def test_innocent_texts(answers: list[Judged], of: Callable[[str], bool], group: str, most: float) -> None:
+    """Of innocent texts at most 3 % are stopped where they are plain, and 8 % where they look like others."""
+    mine = [answer for answer in answers if answer.text.group == group and of(answer.text.lang)]
+    assert labelled.rate(mine) <= most
+
+
+def test_the_page_says_it(answers: list[Judged]) -> None:
+    """The tables in the page are those of this gate. Where they are not: ``python scripts/gate.py --write``."""
+    assert labelled.PAGE.read_text(encoding="utf-8") == labelled.page_with(answers)
