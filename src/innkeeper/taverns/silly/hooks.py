@@ -174,7 +174,7 @@ class Opening:
         """What the user says now: scripts for what is stored, then macros. The chat that macros see has it from here on."""
         if self.is_sent:
             written = self.lines[-1]
-            if written.bias and not untagged(written.text).strip():  # nothing is said besides: nobody expands it
+            if written.bias and not untagged(written.text):  # nothing is said besides: nobody expands it
                 line = msgspec.structs.replace(written, text=" ", is_user=False, bias=self.bias, hidden=True)
             else:
                 line = expanded(written if self.scripts is None else self.scripts.typed(written), self.expand)

@@ -90,8 +90,8 @@ def _shown(value: object) -> str:
 
 
 def untagged(text: str) -> str:
-    """What is said beside the beginning of a reply: without anything in double braces. Nothing is kept as a space."""
-    return _TAG.sub("", text).strip() or " "
+    """What is said beside the beginning of a reply: without anything in double braces."""
+    return _TAG.sub("", text).strip()
 
 
 def bias_text(inputs: SillyInputs, lines: Sequence[Line]) -> str:
