@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from innkeeper.cli.app.root import main as command_line
-from innkeeper.prompt import BuildRequest, InnkeeperError
+from innkeeper.prompt import BuildRequest, InnkeeperError, PipelineError
 from innkeeper.service import Gateway, Request
 from innkeeper.taverns import TAVERNS
 from tests.limits.hostile import Hostile, hostile_requests
@@ -101,11 +101,11 @@ def _child(work: Callable[[], str], writing: int) -> None:
     sys.stdout = sys.stderr = io.StringIO()
     try:
         facts: dict[str, Any] = {"result": work(), "typed": True}
+    except PipelineError as error:  # of a step; what it stems from says whether anybody has foreseen it
+        cause = error.__cause__ or error
+        facts = {"result": type(cause).__name__, "typed": isinstance(cause, InnkeeperError)}
     except InnkeeperError as error:
-        facts = {
-            "result": type(error.__cause__ or error).__name__,
-            "typed": isinstance(error.__cause__ or error, InnkeeperError),
-        }
+        facts = {"result": type(error).__name__, "typed": True}
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is what is looked for
         facts = {"result": f"{type(error).__name__}: {error}"[:200], "typed": False}
     os.write(writing, json.dumps({**facts, "before": before}).encode())
