@@ -44,7 +44,7 @@ MAX_BUILD_STEPS: Final = 10_000_000
 MAX_BUILD_OUTPUT: Final = 32 * 1024 * 1024
 """Characters that all engines of one build may make together (`AllowanceError`); what is only passed on is not counted."""
 
-MAX_BUILD_SECONDS: Final = 1.5
+MAX_BUILD_SECONDS: Final = 1.25
 """Seconds that one build may keep the processor busy (`AllowanceError`): time of its thread, not of the clock on the wall."""
 
 _LOOK_EVERY: Final = 20_000

@@ -23,6 +23,7 @@ from innkeeper.content.preset import Preset
 from innkeeper.content.regex_script import RegexScripts
 from innkeeper.content.templates import ContextTemplate, InstructTemplate, SystemPrompt
 from innkeeper.prompt import BuildRequest, Message, UsageError
+from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import ConfigError, Where
 from innkeeper.prompt.once import convert
@@ -99,6 +100,10 @@ class Templates(msgspec.Struct, frozen=True, kw_only=True):
     instruct: InstructTemplate | None = None
 
 
+_MEMBER_STEPS: Final = 400
+"""What it takes to read the card of one member, however short it is."""
+
+
 class Assets(msgspec.Struct, frozen=True, dict=True):
     """The assets of one request, typed. What a reader of an asset raises is raised where the asset is first asked for."""
 
@@ -126,6 +131,7 @@ class Assets(msgspec.Struct, frozen=True, dict=True):
         """The members of the group, in its order; each a card, or ``{card, filename, tags}``."""
         group = self.request.group
         listed = group.get("members") if isinstance(group, Mapping) else getattr(group, "members", None)
+        charge("groups", _MEMBER_STEPS * len(listed or ()))
         return tuple([_member(item) for item in listed or ()])
 
     @property

@@ -13,6 +13,7 @@ import msgspec
 
 from innkeeper.budget.report import TrimReport
 from innkeeper.macros.silly.card import card_has_effects
+from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.errors import MaxTokensExceededError, UsageError
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.plan import Plan
@@ -34,6 +35,10 @@ from innkeeper.taverns.silly.scripts.run import scripts_of
 from innkeeper.taverns.silly.settings import DEFAULT_PROFILE, note_unused
 
 __all__ = ["HOOKS", "recount"]
+
+
+_GREETING_STEPS: Final = 200
+"""What it takes to expand one greeting once more, however short it is."""
 
 
 class HooksConfig(StepConfig, frozen=True, kw_only=True):
@@ -201,6 +206,7 @@ class Opening:
 
     def _greetings(self) -> None:
         card = self.expand.env.card
+        charge("macros", _GREETING_STEPS * len(card.alternate_greetings))
         for text in (card.first_message, *card.alternate_greetings):
             self.expand.again(text, bare=True)
 

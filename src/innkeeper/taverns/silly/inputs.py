@@ -14,6 +14,7 @@ from innkeeper.content.preset import Preset
 from innkeeper.content.templates import ContextTemplate, InstructTemplate, SystemPrompt
 from innkeeper.dialects.sillytavern.post_processing import MODES, TOOLLESS_TYPES
 from innkeeper.lore import LoreScope, LoreSettings, ScopedBook
+from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.data import EMPTY, freeze
 from innkeeper.prompt.determinism import Randomness
 from innkeeper.prompt.errors import UsageError, Where
@@ -376,7 +377,8 @@ def _chosen(state: State, assets: Assets, group: Group) -> int:
     chance = Randomness(request.seed).stream("speakers")
     lines = lines_of(request.history, user=assets.persona.name, char="")
     chosen = choose_speakers(group, lines, chance, generation=request.generation, text=request.message)
-    names = [group.names[index] for index in chosen]
+    everybody = group.names
+    names = [everybody[index] for index in chosen]
     message = f"the group's strategy chose {', '.join(names)}" if names else "the group's strategy chose nobody"
     state.note(NoteKind.FALLBACK, f"no speaker was given: {message}", data={"speakers": chosen})
     return chosen[0] if chosen else 0
@@ -419,17 +421,23 @@ def _books(state: State, assets: Assets, character: Character) -> list[ScopedBoo
     The character's own book stands before its extra books, whatever their order in the request.
     """
     books: list[tuple[str, ScopedBook]] = []
+    charge("lore", _BOOK_STEPS * len(assets.books))
     for index, given in enumerate(assets.books):
         scope = given.scope
         if scope not in _SCOPES:
             state.note(NoteKind.IGNORED, f"lorebook {index} has the scope {scope!r}: it is not used")
             continue
-        books = [pair for pair in books if not (scope in _SINGLE and pair[0] == scope)]
+        if scope in _SINGLE:
+            books = [pair for pair in books if pair[0] != scope]
         books.append((scope, ScopedBook(given.name or f"book {index}", _SCOPES[scope], given.lorebook)))
     books += _embedded(state, character, books)
     books.sort(key=lambda pair: pair[0] == "character_extra")
-    return [book for scope, book in books if book.name not in _before(books, scope)]
+    before = {scope: _before(books, scope) for scope in dict(books)}
+    return [book for scope, book in books if book.name not in before[scope]]
 
+
+_BOOK_STEPS: Final = 300
+"""What it takes to read one book's settings, however short it is."""
 
 _FIRST: Final = ("global", "chat", "persona", "character")
 

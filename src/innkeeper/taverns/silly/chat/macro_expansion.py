@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.content.preset import NamesBehavior
+from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.block import Block, strip_pieces
 from innkeeper.prompt.data import FrozenDict, freeze
 from innkeeper.prompt.memo import Memo
@@ -69,6 +70,7 @@ class History:
         """
         taken: list[Block] = []
         for unit in self._units():
+            charge("trimming", _LINE_STEPS)
             if not room.take(unit):
                 room.omit([*(block for block in unit if block.source == "injection"), *self.rest()])
                 break
@@ -267,6 +269,8 @@ MACRO_EXPANSION: Final = Step("macro_expansion", run, NoConfig)
 
 _NOT_ALLOWED: Final = re.compile(r"[^a-zA-Z0-9_]")
 LONGEST_NAME: Final = 64
+_LINE_STEPS: Final = 60
+"""What it takes to place one message, however short it is."""
 
 
 def named_text(inputs: SillyInputs, line: Line, text: str) -> str:

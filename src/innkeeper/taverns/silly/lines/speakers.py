@@ -6,6 +6,7 @@ The rules are those of `tavernkit.md` 17.1. All chance comes from one stream, so
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final
@@ -118,8 +119,11 @@ def _natural(
 
 
 def _mentioned(group: Group, allowed: list[int], spoken: str) -> list[int]:
-    names = {index: {word.lower() for word in _WORD.findall(group.names[index])} for index in allowed}
-    speakers = (index for word in _WORD.findall(spoken.lower()) for index in allowed if word in names[index])
+    everybody, called = group.names, defaultdict[str, list[int]](list)
+    for index in allowed:
+        for word in {word.lower() for word in _WORD.findall(everybody[index])}:
+            called[word].append(index)
+    speakers = (index for word in dict.fromkeys(_WORD.findall(spoken.lower())) for index in called.get(word, ()))
     return list(dict.fromkeys(speakers))
 
 
