@@ -18,7 +18,7 @@ from math import inf
 from time import thread_time
 from typing import Any, Final
 
-from innkeeper.prompt.allowance import Allowance, AllowanceError, Limits, allowed
+from innkeeper.prompt.allowance import Allowance, AllowanceError, BuildLimits, allowed
 from innkeeper.prompt.errors import InnkeeperError
 
 __all__ = ["Family", "fresh", "held", "spending", "stops"]
@@ -26,7 +26,7 @@ __all__ = ["Family", "fresh", "held", "spending", "stops"]
 MOST: Final = 2.5
 """How many times the time and memory of an input its double may take."""
 
-_MUCH: Final = Limits(steps=10**9, output=10**9, seconds=60.0)
+_MUCH: Final = BuildLimits(steps=10**9, output=10**9, seconds=60.0)
 _STEEP: Final = 3
 _ROUNDS: Final = 3
 _MOST_ROUNDS: Final = 20
@@ -125,7 +125,7 @@ def stops(family: Family) -> int:
 
     own, module.Allowance = module.Allowance, Counting  # type: ignore[misc]  # only while the input runs
     try:
-        with suppress(InnkeeperError), allowed(Limits(steps=100)):
+        with suppress(InnkeeperError), allowed(BuildLimits(steps=100)):
             family.run(family.size)
     finally:
         module.Allowance = own  # type: ignore[misc]  # as above

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from innkeeper.macros.smart import process_text
-from innkeeper.prompt.allowance import Limits, allowed
+from innkeeper.prompt.allowance import BuildLimits, allowed
 from innkeeper.prompt.note import Note
 from tests.limits.growth import Family, fresh, held, spending, stops
 
@@ -55,7 +55,7 @@ def test_work_that_fails_is_charged() -> None:
     deep, flat = {"x": [[1]] * 60_000}, {"x": [1] * 130_000}
     for variables, least in ((deep, 100_000), (flat, 0)):
         notes: list[Note] = []
-        with allowed(Limits(seconds=60.0)) as allowance:
+        with allowed(BuildLimits(seconds=60.0)) as allowance:
             process_text("{{python:len(getvar('x'))}}", variables, notes=notes)
         assert notes[0].data["limit"] == "items"
         assert allowance.spent["sandbox"] > least
@@ -63,7 +63,7 @@ def test_work_that_fails_is_charged() -> None:
 
 def test_where_the_allowance_is_spent_code_does_not_run() -> None:
     """What is left of the text stays as it is written; no code runs without an allowance."""
-    with allowed(Limits(steps=5_000)):
+    with allowed(BuildLimits(steps=5_000)):
         made = process_text("{{python:setvar('a', len('" + "x" * 400 + "'))}}" * 2 + "{{getvar:a}}")
     assert made["text"].endswith("{{getvar:a}}")
     assert made["variables"]["final"] == {}

@@ -9,7 +9,7 @@ import pytest
 
 from innkeeper.macros.engine.environment import CardFields, MacroEnvironment
 from innkeeper.macros.silly import substitute
-from innkeeper.prompt.allowance import Limits, allowed
+from innkeeper.prompt.allowance import BuildLimits, allowed
 from innkeeper.prompt.note import Note
 from tests.limits.growth import Family, fresh, held, spending, stops
 
@@ -97,7 +97,7 @@ def test_where_the_allowance_is_spent_macros_stay(pack: Any) -> None:
     notes: list[Note] = []
     text = fresh() + "a{{getvar::x}}" * 1_000
     env = MacroEnvironment(user="Ann", char="Bob", warn=notes.append)
-    with allowed(Limits(steps=90_000 if pack == "new" else 40_000)):
+    with allowed(BuildLimits(steps=90_000 if pack == "new" else 40_000)):
         made = substitute(text, env, pack=pack)
         assert substitute("{{getvar::x}}", env, pack=pack) == "{{getvar::x}}"
     assert made.endswith("a{{getvar::x}}a{{getvar::x}}")

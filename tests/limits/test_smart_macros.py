@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from innkeeper.macros.smart import SMARTTAVERN, MacroOptions, process_text, process_text_batch
-from innkeeper.prompt.allowance import AllowanceError, Limits, allowed
+from innkeeper.prompt.allowance import AllowanceError, BuildLimits, allowed
 from innkeeper.prompt.note import Note
 from tests.limits.growth import Family, fresh, held, spending, stops
 
@@ -85,7 +85,7 @@ def test_texts_are_charged_for(family: Family) -> None:
 def test_where_the_allowance_is_spent_macros_stay() -> None:
     """The text stays from there on as it is written, and a note says why."""
     notes: list[Note] = []
-    with allowed(Limits(steps=20_000)):
+    with allowed(BuildLimits(steps=20_000)):
         made = process_text("{{noop}}a" * 2_000, notes=notes)["text"]
     assert made.startswith("aaa")
     assert made.endswith("{{noop}}a{{noop}}a")

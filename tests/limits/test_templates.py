@@ -9,7 +9,7 @@ import pytest
 from innkeeper.dialects.chat_template import render_chat_template
 from innkeeper.macros.handlebars import render_handlebars
 from innkeeper.macros.liquid import render
-from innkeeper.prompt.allowance import AllowanceError, Limits, allowed
+from innkeeper.prompt.allowance import AllowanceError, BuildLimits, allowed
 from tests.limits.growth import Family, fresh, held, spending, stops
 
 
@@ -71,7 +71,7 @@ def test_templates_are_charged_for(family: Family) -> None:
 
 def test_a_template_without_an_allowance_left() -> None:
     """Liquid gives the template back with the error; the others raise it."""
-    with allowed(Limits(steps=100)):
+    with allowed(BuildLimits(steps=100)):
         result = render("{{a}}" * 100, {"a": "x"})
         assert (result.text, type(result.error)) == ("{{a}}" * 100, AllowanceError)
         with pytest.raises(AllowanceError, match="asked for by handlebars"):
@@ -83,7 +83,7 @@ def test_a_template_without_an_allowance_left() -> None:
 @pytest.mark.parametrize("trusted", [True, False], ids=["here", "apart"])
 def test_a_chat_template_is_charged_for_what_it_makes(trusted: bool) -> None:
     """More than the build may still make is refused, in this process and in one of its own."""
-    with allowed(Limits(output=1_000)) as allowance:
+    with allowed(BuildLimits(output=1_000)) as allowance:
         assert render_chat_template("{{ 'a' * 900 }}", {}, messages=1, trusted=trusted) == "a" * 900
         assert allowance.output == 100
         with pytest.raises(AllowanceError, match="characters made"):

@@ -14,7 +14,7 @@ from innkeeper.prompt.allowance import (
     MAX_BUILD_STEPS,
     Allowance,
     AllowanceError,
-    Limits,
+    BuildLimits,
     allowed,
     charge,
     current_allowance,
@@ -30,7 +30,7 @@ def _busy(seconds: float) -> None:
         pass
 
 
-def _go_on_without(limits: Limits) -> None:
+def _go_on_without(limits: BuildLimits) -> None:
     with allowed(limits):
         _busy(2 * (limits.seconds or 0))
         with suppress(AllowanceError):
@@ -39,7 +39,7 @@ def _go_on_without(limits: Limits) -> None:
 
 @dataclass(frozen=True)
 class Case:
-    limits: Limits
+    limits: BuildLimits
     steps: int
     made: int
     limit: str
@@ -48,8 +48,8 @@ class Case:
 @pytest.mark.parametrize(
     "case",
     [
-        Case(Limits(steps=100), 101, 0, "MAX_BUILD_STEPS"),
-        Case(Limits(output=100), 1, 101, "MAX_BUILD_OUTPUT"),
+        Case(BuildLimits(steps=100), 101, 0, "MAX_BUILD_STEPS"),
+        Case(BuildLimits(output=100), 1, 101, "MAX_BUILD_OUTPUT"),
     ],
 )
 def test_charging_more_than_is_left_raises_before_the_work(case: Case) -> None:
@@ -66,7 +66,7 @@ def test_charging_more_than_is_left_raises_before_the_work(case: Case) -> None:
 
 def test_what_is_refused_is_not_taken() -> None:
     """A part that asks for too much leaves the others theirs; whoever asks again and again has nothing in the end."""
-    with allowed(Limits(steps=1_000, output=50)) as allowance:
+    with allowed(BuildLimits(steps=1_000, output=50)) as allowance:
         for _ in range(3):
             with suppress(AllowanceError):
                 charge("macros", 2_000)
@@ -80,7 +80,7 @@ def test_what_is_refused_is_not_taken() -> None:
 
 def test_what_is_just_allowed_passes() -> None:
     """Spending all of it is no error."""
-    with allowed(Limits(steps=100, output=50)) as allowance:
+    with allowed(BuildLimits(steps=100, output=50)) as allowance:
         charge("lore", 100, 50)
     assert (allowance.steps, allowance.output) == (0, 0)
 
@@ -94,7 +94,7 @@ def test_without_a_build_nothing_is_charged() -> None:
 
 def test_a_door_inside_a_door_shares_its_allowance() -> None:
     """The inner limits do not give more."""
-    with allowed(Limits(steps=10)) as outer, allowed(Limits(steps=10_000)) as inner:
+    with allowed(BuildLimits(steps=10)) as outer, allowed(BuildLimits(steps=10_000)) as inner:
         assert inner is outer
         with pytest.raises(AllowanceError):
             charge("lore", 11)
@@ -103,19 +103,19 @@ def test_a_door_inside_a_door_shares_its_allowance() -> None:
 def test_seconds_fail_the_whole_block_even_where_an_engine_goes_on() -> None:
     """No result depends on how quick a machine is."""
     with pytest.raises(AllowanceError) as raised:
-        _go_on_without(Limits(seconds=0.02))
+        _go_on_without(BuildLimits(seconds=0.02))
     assert raised.value.limit == "MAX_BUILD_SECONDS"
 
 
 def test_a_search_gets_no_more_than_what_is_left() -> None:
     """Time limits of libraries are cut to the build's."""
-    with allowed(Limits(seconds=0.05)):
+    with allowed(BuildLimits(seconds=0.05)):
         assert seconds_left(1.0) <= 0.05
 
 
 def test_seconds_count_work_and_not_waiting() -> None:
     """A machine that is busy with others does not fail a build."""
-    allowance = Allowance(Limits(seconds=0.05))
+    allowance = Allowance(BuildLimits(seconds=0.05))
     time.sleep(0.1)
     allowance.check_time("lore")
 
@@ -130,8 +130,8 @@ def _step(steps: int) -> Step[NoConfig]:
 
 @dataclass(frozen=True)
 class Asked:
-    request: Limits | None
-    operator: Limits | None
+    request: BuildLimits | None
+    operator: BuildLimits | None
     steps: int
     passes: bool
 
@@ -141,11 +141,11 @@ class Asked:
     [
         Asked(None, None, MAX_BUILD_STEPS, passes=True),
         Asked(None, None, MAX_BUILD_STEPS + 1, passes=False),
-        Asked(Limits(steps=MAX_BUILD_STEPS * 2), None, MAX_BUILD_STEPS + 1, passes=True),
-        Asked(Limits(steps=10), None, 11, passes=False),
-        Asked(Limits(steps=10_000), Limits(steps=10), 11, passes=False),
-        Asked(None, Limits(steps=10), 11, passes=False),
-        Asked(Limits(steps=5), Limits(steps=10), 6, passes=False),
+        Asked(BuildLimits(steps=MAX_BUILD_STEPS * 2), None, MAX_BUILD_STEPS + 1, passes=True),
+        Asked(BuildLimits(steps=10), None, 11, passes=False),
+        Asked(BuildLimits(steps=10_000), BuildLimits(steps=10), 11, passes=False),
+        Asked(None, BuildLimits(steps=10), 11, passes=False),
+        Asked(BuildLimits(steps=5), BuildLimits(steps=10), 6, passes=False),
     ],
 )
 def test_a_request_sets_its_limits_but_never_above_the_operators(case: Asked) -> None:
@@ -162,7 +162,7 @@ def test_a_request_sets_its_limits_but_never_above_the_operators(case: Asked) ->
 def test_limits_are_data_of_the_request() -> None:
     """They come back from JSON; a wrong name or a value below 1 is refused."""
     request = BuildRequest.of({"limits": {"steps": 5, "seconds": 2}})
-    assert request.limits == Limits(steps=5, seconds=2.0)
+    assert request.limits == BuildLimits(steps=5, seconds=2.0)
     assert BuildRequest.of(request.to_dict()) == request
     for wrong in ({"steps": 0}, {"minutes": 1}, {"seconds": -1}, 7):
         with pytest.raises((FormatError, UsageError)):
@@ -173,3 +173,12 @@ def test_the_defaults_are_the_named_ones() -> None:
     """`Allowance` without limits takes the module's."""
     allowance = Allowance()
     assert (allowance.steps, allowance.limits.seconds) == (MAX_BUILD_STEPS, MAX_BUILD_SECONDS)
+
+
+def test_limits_are_read_from_texts() -> None:
+    """What a command line or a header says; wrong ones say how to write them."""
+    assert BuildLimits.read(()) == BuildLimits()
+    assert BuildLimits.read(("seconds=5", " steps = 1000")) == BuildLimits(seconds=5, steps=1000)
+    for text in ("seconds", "seconds=0", "steps=many", "memory=5"):
+        with pytest.raises(UsageError, match="limits of a build"):
+            BuildLimits.read((text,))

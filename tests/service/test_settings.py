@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from innkeeper.prompt.errors import ConfigError
+from innkeeper.prompt.allowance import BuildLimits
+from innkeeper.prompt.errors import ConfigError, UsageError
 from innkeeper.service import Keys, Settings
 from innkeeper.service.settings import is_loopback, read_keys
 
@@ -78,3 +79,16 @@ def test_no_keys(tmp_path: Path, content: bytes | None) -> None:
         path.write_bytes(content)
     with pytest.raises(ConfigError):
         read_keys(path, {})
+
+
+def test_limits_behind_a_key(tmp_path: Path) -> None:
+    """What its calls may take stands behind a key; a key with blanks in it stays one."""
+    file = tmp_path / "keys"
+    file.write_text("# keys\nfirst seconds=0.5 steps=1000\nsecond\nthird with blanks\n", encoding="utf-8")
+    keys = read_keys(file, {})
+    names = [keys.name(key) for key in (b"first", b"second", b"third with blanks")]
+    assert [keys.limits(name or "") for name in names] == [BuildLimits(seconds=0.5, steps=1000), None, None]
+    file.write_text("first seconds=none\n", encoding="utf-8")
+    with pytest.raises(UsageError) as caught:
+        read_keys(file, {})
+    assert "first" not in caught.value.render()

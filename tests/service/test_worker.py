@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import msgspec
 import pytest
 
+from innkeeper.prompt.allowance import BuildLimits
 from innkeeper.service import Gateway, Settings, worker
 from innkeeper.service.errors import WORKER_CALLS
 from innkeeper.service.exchange import Request
@@ -76,7 +77,7 @@ def test_calls() -> None:
 def test_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """A call for which there is no memory is told so, and the worker goes."""
 
-    def full(self: Gateway, request: Request) -> None:
+    def full(self: Gateway, request: Request, limits: BuildLimits | None) -> None:
         raise MemoryError
 
     monkeypatch.setattr(Gateway, "answer", full)

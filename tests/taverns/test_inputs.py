@@ -11,13 +11,13 @@ import pytest
 from innkeeper.dialects import DIALECTS
 from innkeeper.prompt import (
     Block,
+    BuildLimits,
     BuildRequest,
     Context,
     FormatError,
     InMemoryHooks,
     InMemoryInjections,
     InMemoryVariables,
-    Limits,
     NoConfig,
     NoteKind,
     Pipeline,
@@ -204,7 +204,7 @@ SAMPLES: dict[str, Any] = {
     "ports.hooks": InMemoryHooks(),
     "ports.injections": InMemoryInjections(),
     "ports.vectors": Bm25(),
-    "ports.max_limits": Limits(seconds=5),
+    "ports.max_limits": BuildLimits(seconds=5),
     "ports.media": lambda _url: None,
     "ports.dialects": DIALECTS,
     "ports.warning_handler": lambda _note: None,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from innkeeper.prompt.allowance import AllowanceError, Limits, allowed
+from innkeeper.prompt.allowance import AllowanceError, BuildLimits, allowed
 from innkeeper.text import automaton
 from innkeeper.text.automaton import LONGEST_TEXT, Automaton, is_unspaced
 
@@ -104,5 +104,5 @@ def test_work_is_charged() -> None:
             Automaton([f"{number}{each}" for number, each in enumerate(texts)] + ["abc"]).contained(text)
         spent.append(allowance.spent["automata"])
     assert spent == sorted(set(spent))
-    with pytest.raises(AllowanceError), allowed(Limits(steps=10_000)):
+    with pytest.raises(AllowanceError), allowed(BuildLimits(steps=10_000)):
         Automaton(["a" * 1000 + str(number) for number in range(100)])

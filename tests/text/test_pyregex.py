@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from innkeeper.prompt.allowance import MAX_BUILD_OUTPUT, AllowanceError, Limits, allowed
+from innkeeper.prompt.allowance import MAX_BUILD_OUTPUT, AllowanceError, BuildLimits, allowed
 from innkeeper.text.pyregex import MAX_PATTERN_CHARS, Deadline, PatternLimitError, PatternSyntaxError, compile_pattern
 
 
@@ -155,7 +155,7 @@ def test_work_is_charged() -> None:
 
 def test_a_search_ends_with_the_build() -> None:
     """A search takes no longer than the build has left, and the build fails, not the search."""
-    with pytest.raises(AllowanceError), allowed(Limits(seconds=0.01)):
+    with pytest.raises(AllowanceError), allowed(BuildLimits(seconds=0.01)):
         compile_pattern("(a|aa)+$").search("a" * 80 + "b")
 
 

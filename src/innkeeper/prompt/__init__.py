@@ -6,7 +6,7 @@ from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
     from innkeeper.prompt.allowance import AllowanceError as AllowanceError
-    from innkeeper.prompt.allowance import Limits as Limits
+    from innkeeper.prompt.allowance import BuildLimits as BuildLimits
     from innkeeper.prompt.block import Block as Block
     from innkeeper.prompt.block import BudgetGroup as BudgetGroup
     from innkeeper.prompt.block import InsertionPoint as InsertionPoint
@@ -102,7 +102,7 @@ _HOMES: Final = {
     "InsertionPoint": "block",
     "Instrumenter": "note",
     "LimitError": "errors",
-    "Limits": "allowance",
+    "BuildLimits": "allowance",
     "MaxTokensExceededError": "errors",
     "Message": "message",
     "Mulberry32": "determinism",

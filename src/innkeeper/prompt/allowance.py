@@ -15,7 +15,7 @@ quick a machine is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from time import thread_time
@@ -23,15 +23,17 @@ from typing import Annotated, Any, Final, NoReturn
 
 import msgspec
 
-from innkeeper.prompt.errors import LimitError
+from innkeeper.prompt.errors import LimitError, UsageError
+from innkeeper.prompt.once import convert
 
 __all__ = [
     "MAX_BUILD_OUTPUT",
     "MAX_BUILD_SECONDS",
     "MAX_BUILD_STEPS",
+    "USUAL",
     "Allowance",
     "AllowanceError",
-    "Limits",
+    "BuildLimits",
     "allowed",
     "charge",
     "current_allowance",
@@ -76,7 +78,7 @@ class AllowanceError(LimitError):
         self.spent = spent
 
 
-class Limits(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, kw_only=True):
+class BuildLimits(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, kw_only=True):
     """How much a build may take; a field that is ``None`` leaves the default of this module.
 
     A request asks with it, an operator (`Ports.max_limits`) sets with it what no request may exceed.
@@ -86,13 +88,27 @@ class Limits(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     output: Annotated[int, msgspec.Meta(ge=1)] | None = None
     seconds: Annotated[float, msgspec.Meta(gt=0)] | None = None
 
-    def over(self, usual: Limits) -> Limits:
-        """These limits, with those of ``usual`` where they say nothing."""
-        return Limits(**{name: _first(getattr(self, name), getattr(usual, name)) for name in self.__struct_fields__})
+    @classmethod
+    def read(cls, texts: Iterable[str]) -> BuildLimits:
+        """Limits from ``NAME=NUMBER`` texts, as a command line or a header has them. Raises `UsageError`."""
+        named = {name.strip(): value.strip() for name, _, value in (text.partition("=") for text in texts)}
+        try:
+            return convert(named, cls, strict=False)
+        except msgspec.ValidationError as error:
+            hint = "write it like seconds=5, steps=1000000 or output=1000000"
+            raise UsageError(f"not limits of a build: {error}", hint=hint) from error
 
-    def within(self, most: Limits) -> Limits:
+    def over(self, usual: BuildLimits) -> BuildLimits:
+        """These limits, with those of ``usual`` where they say nothing."""
+        return BuildLimits(
+            **{name: _first(getattr(self, name), getattr(usual, name)) for name in self.__struct_fields__}
+        )
+
+    def within(self, most: BuildLimits) -> BuildLimits:
         """These limits where they are below those of ``most``, else those; what both leave open stays open."""
-        return Limits(**{name: _lower(getattr(self, name), getattr(most, name)) for name in self.__struct_fields__})
+        return BuildLimits(
+            **{name: _lower(getattr(self, name), getattr(most, name)) for name in self.__struct_fields__}
+        )
 
 
 def _first(one: Any, other: Any) -> Any:
@@ -103,7 +119,8 @@ def _lower(one: Any, other: Any) -> Any:
     return _first(one, other) if one is None or other is None else min(one, other)
 
 
-_USUAL: Final = Limits(steps=MAX_BUILD_STEPS, output=MAX_BUILD_OUTPUT, seconds=MAX_BUILD_SECONDS)
+USUAL: Final = BuildLimits(steps=MAX_BUILD_STEPS, output=MAX_BUILD_OUTPUT, seconds=MAX_BUILD_SECONDS)
+"""What a build may take where nobody says otherwise."""
 
 
 class Allowance:
@@ -111,8 +128,8 @@ class Allowance:
 
     __slots__ = ("_look", "_until", "limits", "output", "over", "spent", "steps")
 
-    def __init__(self, limits: Limits | None = None) -> None:
-        self.limits = (limits or _USUAL).over(_USUAL)
+    def __init__(self, limits: BuildLimits | None = None) -> None:
+        self.limits = (limits or USUAL).over(USUAL)
         self.steps: int = self.limits.steps  # type: ignore[assignment]
         self.output: int = self.limits.output  # type: ignore[assignment]
         self.spent: dict[str, int] = {}
@@ -167,7 +184,7 @@ def current_allowance() -> Allowance | None:
 
 
 @contextmanager
-def allowed(limits: Limits | None = None) -> Iterator[Allowance]:
+def allowed(limits: BuildLimits | None = None) -> Iterator[Allowance]:
     """The allowance that work inside the block is charged to: the outer one where there is one, else a new one.
 
     So a door (a build, an operation of the service, a command) opens it, and doors called by doors share it. Raises at the

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from innkeeper.prompt.allowance import Limits, allowed
+from innkeeper.prompt.allowance import BuildLimits, allowed
 from innkeeper.prompt.data import FrozenDict, freeze
 from innkeeper.prompt.determinism import Clock, Randomness
 from innkeeper.prompt.dialect import Dialects, Tool
@@ -48,7 +48,7 @@ def build(
     Raises `ConfigError`, `PipelineError`, `MaxTokensExceededError`, `AllowanceError`.
     """
     ports = ports or Ports()
-    limits = (request.limits or Limits()).within(ports.max_limits or Limits())
+    limits = (request.limits or BuildLimits()).within(ports.max_limits or BuildLimits())
     with allowed(limits), watching() as watch:
         state = start(request, ports, dialects)
         pipeline.run(state, assets)

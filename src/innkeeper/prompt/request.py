@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 
-from innkeeper.prompt.allowance import Limits
+from innkeeper.prompt.allowance import BuildLimits
 from innkeeper.prompt.data import (
     EMPTY,
     MAX_DEPTH,
@@ -101,7 +101,7 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     context_window: Annotated[int, msgspec.Meta(ge=0, le=MAX_TOKENS)] | None = None
     reserved_tokens: Annotated[int, msgspec.Meta(ge=0, le=MAX_TOKENS)] = 0
     strict: bool = False
-    limits: Limits | None = None
+    limits: BuildLimits | None = None
     now: str | None = None
     locale: str = "en-US"
     seed: int = 0

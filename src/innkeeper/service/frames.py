@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from innkeeper.prompt.allowance import BuildLimits
 from innkeeper.service.exchange import JSON
 
 __all__ = ["LENGTHS", "Born", "Done", "Task", "frame"]
@@ -21,7 +22,7 @@ _LARGE: Final = 64 * 1024
 
 
 class Task(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
-    """The head of a call: its request without the body, and what the application keeps where that has changed."""
+    """The head of a call: its request without the body, what the application keeps, where changed, and what it may take."""
 
     method: str
     path: str
@@ -29,6 +30,7 @@ class Task(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     headers: dict[str, str]
     macros: dict[str, str] | None = None
     sockets: int = 0
+    limits: BuildLimits | None = None
 
 
 class Done(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):

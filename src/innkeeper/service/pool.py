@@ -186,7 +186,10 @@ class Pool:
         try:
             table = self._state.macros.table
             macros = None if worker.macros is table else table
-            task = Task(request.method, request.path, request.query, dict(request.headers), macros, self._state.sockets)
+            task = Task(
+                request.method, request.path, request.query, dict(request.headers), macros, self._state.sockets,
+                self._settings.keys.limits(caller),
+            )  # fmt: skip
             answer = await worker.call(task, request.body)
             if answer is None:
                 raise await self._reason(worker)

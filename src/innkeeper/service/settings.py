@@ -15,6 +15,7 @@ from typing import Final
 
 import msgspec
 
+from innkeeper.prompt.allowance import BuildLimits
 from innkeeper.prompt.errors import ConfigError
 from innkeeper.prompt.machine import random_bytes
 from innkeeper.service.errors import (
@@ -36,12 +37,15 @@ __all__ = ["DEFAULT_PORT", "KEY_VARIABLE", "PROFILES", "Keys", "Settings", "is_l
 
 
 class Keys:
-    """The accepted keys; false where there are none."""
+    """The accepted keys; false where there are none. ``limits`` say what the calls of a key may take at most."""
 
-    __slots__ = ("_digests",)
+    __slots__ = ("_digests", "_limits")
 
-    def __init__(self, *keys: str) -> None:
+    def __init__(self, *keys: str, limits: Mapping[str, BuildLimits] | None = None) -> None:
         self._digests = tuple(_digest(key.encode("utf-8", "surrogateescape")) for key in keys)
+        self._limits = {
+            _name(_digest(key.encode("utf-8", "surrogateescape"))): most for key, most in (limits or {}).items()
+        }
 
     def __bool__(self) -> bool:
         return bool(self._digests)
@@ -54,8 +58,12 @@ class Keys:
         digest, accepted = _digest(key), None
         for known in self._digests:
             if hmac.compare_digest(digest, known):
-                accepted = known.hex()[:16]
+                accepted = _name(known)
         return accepted
+
+    def limits(self, name: str) -> BuildLimits | None:
+        """What the calls of the key with this `name` may take at most, where that was said."""
+        return self._limits.get(name)
 
 
 def presented_key(headers: Mapping[str, str]) -> bytes:
@@ -63,6 +71,10 @@ def presented_key(headers: Mapping[str, str]) -> bytes:
     scheme, _, token = headers.get("authorization", "").partition(" ")
     key = token.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "").strip()
     return key.encode("latin-1", "replace")
+
+
+def _name(digest: bytes) -> str:
+    return digest.hex()[:16]
 
 
 def _digest(key: bytes) -> bytes:
@@ -90,7 +102,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     ``keys`` are the accepted keys; without any, a service on this machine's loopback is open and one on any other address
     does not start. ``data`` is the folder below which assets are read and conversations written; without it those
-    operations refuse. ``python`` allows the ``{{python:...}}`` macro. ``cors_origins`` are the web origins that may call.
+    operations refuse. ``python`` allows the ``{{python:...}}`` macro. ``limits`` are what the work of
+    one call may take at most, whatever the call asks for. ``cors_origins`` are the web origins that may call.
     """
 
     host: str = "127.0.0.1"
@@ -99,6 +112,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     profile: str = "fixed"
     python: bool = True
     keys: Keys = Keys()
+    limits: BuildLimits = BuildLimits()
     cors_origins: tuple[str, ...] = ()
     max_body: int = MAX_BODY
     max_bodies: int = MAX_BODIES
@@ -159,20 +173,31 @@ def is_loopback(host: str) -> bool:
 def read_keys(file: str | os.PathLike[str] | None, environment: Mapping[str, str]) -> Keys:
     """The keys of a file, one a line (blank lines and ``#`` comments do not count), and of the environment.
 
+    Behind a key may stand what its calls may take: ``KEY seconds=0.5 steps=1000000``.
+
     Raises:
         ConfigError: the file cannot be read, is too large, or has no key in it.
     """
     keys = [environment[KEY_VARIABLE].strip()] if environment.get(KEY_VARIABLE, "").strip() else []
-    return Keys(*keys, *([] if file is None else _file_keys(Path(file))))
+    limited = {} if file is None else _file_keys(Path(file))
+    return Keys(*keys, *limited, limits={key: limits for key, limits in limited.items() if limits is not None})
 
 
-def _file_keys(path: Path) -> list[str]:
+def _file_keys(path: Path) -> dict[str, BuildLimits | None]:
     try:
         with path.open("rb") as file:
             lines = file.read(MAX_KEY_FILE).decode().splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"the key file {str(path)!r} cannot be read", hint="UTF-8 text, one key a line") from error
-    keys = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    keys = dict(_limited(line.strip()) for line in lines if line.strip() and not line.lstrip().startswith("#"))
     if not keys:
         raise ConfigError(f"the key file {str(path)!r} has no key in it", hint="one key a line")
     return keys
+
+
+def _limited(line: str) -> tuple[str, BuildLimits | None]:
+    """A key and what its calls may take. Raises `UsageError` for limits that are none, without the key."""
+    key, *words = line.split()
+    if not all(word.partition("=")[0] in BuildLimits.__struct_fields__ for word in words):
+        return line, None
+    return key, BuildLimits.read(words) if words else None

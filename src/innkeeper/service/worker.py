@@ -91,7 +91,7 @@ def _answer(gateway: Gateway, head: bytes, body: bytes) -> tuple[Reply, dict[str
         if task.macros is not None:
             state.macros.replace(task.macros)
         before = state.macros.table
-        reply = gateway.answer(Request(task.method, task.path, task.query, task.headers, body))
+        reply = gateway.answer(Request(task.method, task.path, task.query, task.headers, body), task.limits)
     except MemoryError:
         return error_reply(memory_error(gateway.state.settings.worker_memory)), None, False
     return reply, None if state.macros.table is before else state.macros.table, True

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.cli.prompt.assets import Assets, build_limits, setting
+from innkeeper.cli.prompt.assets import Assets, setting
 from innkeeper.content.errors import LIMITS
-from innkeeper.prompt import BuildRequest, InnkeeperError, Limits, UsageError
+from innkeeper.prompt import BuildRequest, InnkeeperError, UsageError
 from innkeeper.prompt.errors import LimitError
 from innkeeper.taverns import assets as taverns
 from innkeeper.taverns import build
@@ -138,12 +138,3 @@ def test_settings_reach_deep() -> None:
     assert request.settings == {"power_user": {"pin_examples": True}}
     with pytest.raises(UsageError, match="no field 'nothing'"):
         Assets().request({}, ["nothing=1"])
-
-
-def test_limits_of_a_build() -> None:
-    """``--limit`` texts are what the build may take; none leave the usual ones, wrong ones say how to write them."""
-    assert build_limits(()) is None
-    assert build_limits(("seconds=5", "steps=1000")) == Limits(seconds=5, steps=1000)
-    for text in ("seconds", "seconds=0", "steps=many", "memory=5"):
-        with pytest.raises(UsageError, match="limits of a build"):
-            build_limits((text,))

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from innkeeper.prompt.allowance import BuildLimits
 from innkeeper.service import Gateway, Request, Settings
 from innkeeper.service.gateway.operations import OPERATIONS
 from tests.service.gateway.calls import get, post
@@ -268,3 +269,31 @@ def test_any_arguments(name: str, draw: st.DataObject) -> None:
     status, said = post(Gateway(), name, body)
     assert status in {200, 400, 413}
     assert isinstance(said, dict)
+
+
+@pytest.mark.parametrize(
+    ("operator", "caller", "asked", "passes"),
+    [
+        (BuildLimits(), None, None, True),
+        (BuildLimits(steps=100), None, None, False),
+        (BuildLimits(), BuildLimits(steps=100), None, False),
+        (BuildLimits(), None, "steps=100, seconds=1", False),
+        (BuildLimits(steps=100), BuildLimits(steps=10**9), "steps=100000000", False),
+        (BuildLimits(steps=10**9), None, "steps=100", False),
+    ],
+)
+def test_limits(operator: BuildLimits, caller: BuildLimits | None, asked: str | None, *, passes: bool) -> None:
+    """The operator's, the caller's and the request's limits hold together: the lowest counts, and nobody asks for more."""
+    headers = {"content-type": "application/json"} | ({} if asked is None else {"x-innkeeper-limits": asked})
+    body = json.dumps({"text": "{{upper:a}}" * 200}).encode()
+    gateway = Gateway(Settings(limits=operator))
+    reply = json.loads(gateway.answer(Request.of("POST", f"/api/{TEXT}", headers, body), caller).body)
+    assert (reply["text"] == "A" * 200) is passes
+
+
+def test_limits_that_are_none() -> None:
+    """A header that says no limits is refused, with how to write them."""
+    headers = {"content-type": "application/json", "x-innkeeper-limits": "minutes=1"}
+    reply = Gateway().answer(Request.of("POST", f"/api/{TEXT}", headers, b'{"text": "a"}'))
+    assert reply.status == 400
+    assert b"seconds=5" in reply.body

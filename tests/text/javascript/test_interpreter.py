@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from innkeeper.prompt.allowance import AllowanceError, Limits, allowed
+from innkeeper.prompt.allowance import AllowanceError, BuildLimits, allowed
 from innkeeper.text.javascript import interpreter
 from innkeeper.text.javascript.interpreter import Interpreter, compile_steps
 
@@ -40,7 +40,7 @@ def test_memory_that_runs_out_is_a_timeout(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_call_ends_with_the_build() -> None:
     """A search takes no longer than the build has left."""
     made = Interpreter(PROGRAM, "test")
-    with pytest.raises(AllowanceError), allowed(Limits(seconds=0.02)):
+    with pytest.raises(AllowanceError), allowed(BuildLimits(seconds=0.02)):
         made.call("test", "(a+)+$", "", "a" * 40 + "!", seconds=5.0)
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Limit", "limits", "markdown", "named_limits"]
 
-BUILD_LIMITS: Final = "`limits` of a request, `--limit`, `Ports.max_limits`"
+BUILD_LIMITS: Final = "`limits` of a request, `--limit`, `serve --limit`, `Ports.max_limits`"
 """How the limits of a whole build are set."""
 
 
@@ -143,7 +143,7 @@ class _Source:
                     constant = _constant(field)
                     if constant is not None and isinstance(constant[1], ast.Name) and constant[1].id in self.names:
                         yield self.names[constant[1].id], f"`{node.name}.{constant[0]}`"
-            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Limits":
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "BuildLimits":
                 for keyword in node.keywords:
                     if isinstance(keyword.value, ast.Name) and keyword.value.id in self.names:
                         yield self.names[keyword.value.id], BUILD_LIMITS

@@ -35,20 +35,31 @@ _PORT = 8050
 @click.option("--cpu-budget", type=click.FloatRange(0, min_open=True), help="Seconds that a call may keep a processor.")
 @click.option("--workers", type=click.IntRange(1), help="Processes that compute calls, at most.")
 @click.option("--worker-memory", type=click.IntRange(1), help="Bytes that one call may take.")
+@click.option(
+    "--limit",
+    "limits",
+    metavar="NAME=NUMBER",
+    multiple=True,
+    help="What one call may take at most: seconds, steps or output (characters made); repeatable.",
+)
 @json_option
-def serve(*, as_json: bool, key_file: Path | None, no_python: bool, **options: Any) -> None:
+def serve(*, as_json: bool, key_file: Path | None, no_python: bool, limits: tuple[str, ...], **options: Any) -> None:
     """Answer HTTP calls of prompt operations.
 
-    A key is read from INNKEEPER_SERVICE_KEY and --key-file. Without one the service is open, and only on this machine.
+    A key is read from INNKEEPER_SERVICE_KEY and --key-file. Without one the service is open, and only on this machine. In the
+    file, what the calls of a key may take can stand behind it, as in KEY seconds=0.5.
     """
     import json
 
+    from innkeeper.prompt.allowance import BuildLimits
     from innkeeper.service import Settings
     from innkeeper.service import serve as run
     from innkeeper.service.settings import read_keys
 
     chosen = {name: value for name, value in options.items() if value is not None}
-    settings = Settings(keys=read_keys(key_file, os.environ), python=not no_python, **chosen)
+    settings = Settings(
+        keys=read_keys(key_file, os.environ), python=not no_python, limits=BuildLimits.read(limits), **chosen
+    )
 
     def ready(address: str) -> None:
         who = "every call needs a key" if settings.keys else "open, for this machine only"

@@ -11,9 +11,8 @@ from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
 import click
 import msgspec
 
-from innkeeper.prompt import BuildRequest, InnkeeperError, Limits, UsageError, Where, deep_merge
+from innkeeper.prompt import BuildLimits, BuildRequest, InnkeeperError, UsageError, Where, deep_merge
 from innkeeper.prompt.data import MAX_DEPTH
-from innkeeper.prompt.once import convert
 
 if TYPE_CHECKING:
     from innkeeper.content.files.loading import PresetFile
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from innkeeper.content.finding import Finding
     from innkeeper.taverns.silly.install import Prepared
 
-__all__ = ["STDIN", "Assets", "asset_options", "build_limits", "install_options", "request_fields", "setting"]
+__all__ = ["STDIN", "Assets", "asset_options", "install_options", "request_fields", "setting"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -248,20 +247,11 @@ def _request(source: Source, name: str) -> BuildRequest:
 def request_fields(options: Mapping[str, Any], *more: str) -> dict[str, Any]:
     """The `asset_options` that are fields of a request, and ``more`` options that are."""
     names = ("tavern", "profile", "now", "seed", "context_window", *more)
-    told = {"reserved_tokens": options["reserve"], "limits": build_limits(options["limits"])}
+    told = {
+        "reserved_tokens": options["reserve"],
+        "limits": BuildLimits.read(options["limits"]) if options["limits"] else None,
+    }
     return {name: options[name] for name in names} | told
-
-
-def build_limits(texts: Iterable[str]) -> Limits | None:
-    """What a build may take, from ``NAME=NUMBER`` texts; ``None`` without any. Raises `UsageError`."""
-    named = {name.strip(): value for name, _, value in (text.partition("=") for text in texts)}
-    if not named:
-        return None
-    try:
-        return convert(named, Limits, strict=False)
-    except msgspec.ValidationError as error:
-        hint = "write it like seconds=5, steps=1000000 or output=1000000"
-        raise UsageError(f"not limits of a build: {error}", hint=hint) from error
 
 
 def setting(text: str) -> tuple[list[str], Any]:

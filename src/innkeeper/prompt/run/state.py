@@ -14,7 +14,7 @@ from innkeeper.prompt.errors import StrictModeError, UsageError, Where
 from innkeeper.prompt.note import Note, NoteKind
 
 if TYPE_CHECKING:
-    from innkeeper.prompt.allowance import Limits
+    from innkeeper.prompt.allowance import BuildLimits
     from innkeeper.prompt.block import Block
     from innkeeper.prompt.determinism import Clock, Randomness
     from innkeeper.prompt.dialect import Dialects
@@ -91,7 +91,7 @@ class Ports:
     random: Callable[[int], Randomness] | None = None
     media: Callable[[str], bytes | None] | None = None
     vectors: PassageSearch | None = None
-    max_limits: Limits | None = None
+    max_limits: BuildLimits | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import msgspec
 
 from innkeeper.content.errors import LIMITS, JsonError
 from innkeeper.content.json.text import decode_json
-from innkeeper.prompt.allowance import allowed
+from innkeeper.prompt.allowance import BuildLimits, allowed
 from innkeeper.prompt.errors import InnkeeperError, LimitError
 from innkeeper.prompt.text import shorten
 from innkeeper.service.errors import OriginRefusedError, RequestError, memory_error
@@ -136,12 +136,15 @@ class Gateway:
             warm()
         self.state = AppState((settings or Settings()).checked(), OPERATIONS if operations is None else operations)
 
-    def answer(self, request: Request) -> Reply:
-        """The reply to any request; an unknown path is 404, another method than GET and POST 405."""
+    def answer(self, request: Request, limits: BuildLimits | None = None) -> Reply:
+        """The reply to any request; an unknown path is 404, another method than GET and POST 405.
+
+        ``limits`` are what this caller's work may take at most, beside what the settings say.
+        """
         path = request.path
         page = SYSTEM.get(path)
         if path == MESSAGES and request.method == MESSAGE:
-            return Reply(200, converse(self, request.body))
+            return Reply(200, converse(self, request.body, limits))
         if page is not None:
             return json_reply(page(self.state)) if request.method == "GET" else _not_allowed("GET")
         operation = self.find(path)
@@ -149,11 +152,11 @@ class Gateway:
             return json_reply({"detail": "Not Found"}, 404)
         if request.method not in _METHODS:
             return _not_allowed(", ".join(_METHODS))
-        return answer(request, operation, self.state)
+        return answer(request, operation, self.state, limits)
 
-    def call(self, name: str, arguments: dict[str, Any]) -> Reply:
+    def call(self, name: str, arguments: dict[str, Any], limits: BuildLimits | None = None) -> Reply:
         """The reply of the operation ``namespace/path`` to these arguments, at this moment and by chance."""
-        return run(self.state.operations[name], Call.of(self.state, {}), arguments)
+        return run(self.state.operations[name], Call.of(self.state, {}, limits), arguments)
 
     def find(self, path: str) -> Operation | None:
         """The operation at ``/api/namespace/path``, or None."""
@@ -178,13 +181,13 @@ _ORIGINAL: Final = "smarttavern"
 """The profile whose bodies are the original's, with nothing beside them."""
 
 
-def answer(request: Request, operation: Operation, state: AppState) -> Reply:
+def answer(request: Request, operation: Operation, state: AppState, limits: BuildLimits | None = None) -> Reply:
     """The reply to a request for an operation. Raises nothing but what is meant to end the thread."""
     if request.method == "GET" and operation.effect == "writes" and state.settings.data and not state.settings.keys:
         # A page of another origin can make an old browser send a GET that does not say where it comes from.
         return error_reply(OriginRefusedError("without a key, files are changed by POST only", hint="send a POST"))
     try:
-        call = Call.of(state, request.headers)
+        call = Call.of(state, request.headers, limits)
         arguments = arguments_of(request, operation, state.settings)
     except NotJsonError as error:
         return json_reply({"error": str(error)})
@@ -231,7 +234,7 @@ def _within(reply: Reply, allowed: int) -> Reply:
 
 def _outcome(operation: Operation, call: Call, arguments: dict[str, Any]) -> Reply:
     try:
-        with allowed():
+        with allowed(call.limits):
             reply = json_reply(call.explained(operation(call, arguments)))
         return _within(reply, call.state.settings.max_reply)
     except UnwritableError as error:

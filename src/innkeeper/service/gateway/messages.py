@@ -13,6 +13,7 @@ import msgspec
 
 from innkeeper.content.errors import LIMITS
 from innkeeper.content.json.text import decode_json
+from innkeeper.prompt.allowance import BuildLimits
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.service.exchange import UnwritableError, encode, error_reply
 
@@ -36,8 +37,8 @@ _NAMESPACES: Final = ("", "modules/", "workflow/", "plugins/")
 _FAILED: Final = frozenset({"error", "problem"})
 
 
-def converse(gateway: Gateway, data: bytes) -> bytes:
-    """The answer to one message. Raises nothing."""
+def converse(gateway: Gateway, data: bytes, most: BuildLimits | None = None) -> bytes:
+    """The answer to one message, whose work may take what ``most`` says. Raises nothing."""
     settings = gateway.state.settings
     limits = msgspec.structs.replace(LIMITS, json_depth=settings.max_depth, file_bytes=settings.max_body)
     try:
@@ -49,7 +50,7 @@ def converse(gateway: Gateway, data: bytes) -> bytes:
     if message.get("type") == "ping":
         return PONG
     if message.get("type") == "function_call":
-        return _call(gateway, message.get("function"), message.get("params"))
+        return _call(gateway, message.get("function"), message.get("params"), most)
     return encode(_error("UNKNOWN_TYPE", "types are ping and function_call"))
 
 
@@ -58,7 +59,7 @@ def failed(error: InnkeeperError) -> bytes:
     return _result(None, b"false", b"error", error_reply(error).body)
 
 
-def _call(gateway: Gateway, function: Any, params: Any) -> bytes:
+def _call(gateway: Gateway, function: Any, params: Any, most: BuildLimits | None) -> bytes:
     try:
         if not isinstance(function, str) or "." in function or "\\" in function:
             return _result(function, b"false", b"error", b'"FUNCTION_PATH_FORMAT"')
@@ -68,7 +69,7 @@ def _call(gateway: Gateway, function: Any, params: Any) -> bytes:
             return _result(function, b"false", b"error", b'"NOT_FOUND"')
     except UnwritableError as error:
         return encode(_error("INVALID_MESSAGE", str(error)))
-    reply = gateway.call(path, params if isinstance(params, dict) else {})
+    reply = gateway.call(path, params if isinstance(params, dict) else {}, most)
     if reply.status == 200 and not _is_error(reply.body):  # noqa: PLR2004 - done
         return _result(function, b"true", b"result", reply.body)
     return _result(function, b"false", b"error", reply.body)

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from innkeeper.content.files.saving import save_bytes
 from innkeeper.content.json.text import decode_json, encode_json
+from innkeeper.prompt.allowance import USUAL, BuildLimits
 from innkeeper.prompt.determinism import Clock
 from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError
 from innkeeper.prompt.machine import fresh_seed
@@ -27,6 +28,7 @@ from innkeeper.service.settings import Settings
 
 __all__ = [
     "EXPLAIN_HEADER",
+    "LIMITS_HEADER",
     "MAIN_FILES",
     "NOTES_HEADER",
     "NOW_HEADER",
@@ -192,6 +194,9 @@ SEED_HEADER: Final = "x-innkeeper-seed"
 EXPLAIN_HEADER: Final = "x-innkeeper-explain"
 """With the value 1, a reply tells what was left out and why: ``notes``, and from construct ``verdicts`` on every entry."""
 
+LIMITS_HEADER: Final = "x-innkeeper-limits"
+"""What a call's work may take, as in ``seconds=0.5, steps=1000000``; never more than the service allows the caller."""
+
 NOTES_HEADER: Final = "x-innkeeper-notes"
 """How many notes there are on a reply; left out where there are none."""
 
@@ -254,17 +259,23 @@ class Call:
     now: datetime
     seed: int
     explain: bool = False
+    limits: BuildLimits | None = None
     notes: list[Note] = field(default_factory=list)
 
     @classmethod
-    def of(cls, state: AppState, headers: Mapping[str, str]) -> Call:
-        """The call that a request's headers describe.
+    def of(cls, state: AppState, headers: Mapping[str, str], limits: BuildLimits | None = None) -> Call:
+        """The call that a request's headers describe. It may take what they ask for, within ``limits`` and the settings'.
 
         Raises:
             FormatError: the moment is not a time, or the seed is not a number.
+            UsageError: the limits are none.
         """
         explain = headers.get(EXPLAIN_HEADER) == "1"
-        return cls(state, Clock.at(headers.get(NOW_HEADER)).now, _seed(headers.get(SEED_HEADER)), explain)
+        asked = BuildLimits.read(headers[LIMITS_HEADER].split(",")) if LIMITS_HEADER in headers else BuildLimits()
+        most = (limits or BuildLimits()).within(state.settings.limits).over(USUAL)
+        return cls(
+            state, Clock.at(headers.get(NOW_HEADER)).now, _seed(headers.get(SEED_HEADER)), explain, asked.within(most)
+        )
 
     def headers(self) -> dict[str, str]:
         """The headers that make the same call again, and the number of notes where there are any."""
