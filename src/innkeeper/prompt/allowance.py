@@ -158,10 +158,14 @@ class Allowance:
 
     def check_time(self, engine: str) -> None:
         """Look at the clock now. Raises `AllowanceError` when the seconds are spent."""
-        if self.over is None and thread_time() >= self._until:
+        if self.over is not None or thread_time() >= self._until:
+            self.expire(engine)
+
+    def expire(self, engine: str) -> NoReturn:
+        """Have no second left: a library has used what it was given of them, by its own clock. Raises `AllowanceError`."""
+        if self.over is None:
             self.over = self._error("seconds", "MAX_BUILD_SECONDS", self.limits.seconds, engine)
-        if self.over is not None:
-            raise self.over
+        raise self.over
 
     def _refuse(self, engine: str, steps: int) -> NoReturn:
         refused = steps > self.steps

@@ -88,14 +88,15 @@ class Interpreter:
 
         if self._context is None:
             self._begin()
-        self._context.set_time_limit(max(seconds_left(seconds), _LEAST_SECONDS))
+        left = seconds_left(seconds)
+        self._context.set_time_limit(max(left, _LEAST_SECONDS))
         try:
             return self._functions[function](*arguments)
         except quickjs.JSException as error:
             if "RangeError" not in str(error):
                 self._drop()
-            if (allowance := current_allowance()) is not None:
-                allowance.check_time("patterns")
+            if (allowance := current_allowance()) is not None and left < seconds and "interrupted" in str(error):
+                allowance.expire("patterns")
             raise TimeoutError(str(error)) from error
 
     def _begin(self) -> None:
