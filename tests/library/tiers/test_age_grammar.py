@@ -83,6 +83,18 @@ YEARS = [
     ("in the 8th grade", 13, 14),
     ("a year 9 pupil", 13, 14),
     ("born in 2012", 0, 17),
+    ("she is one-five", 15, 15),
+    ("she is about 15", 15, 15),
+    ("he could not have been more than sixteen", 16, 16),
+    ("appears to be 13", 13, 13),
+    ("twice eight years old", 16, 16),
+    ("the square of four", 16, 16),
+    ("at fifteen", 15, 15),
+    ("she turns eighteen next month", 0, 17),
+    ("yet to see her eighteenth birthday", 0, 17),
+    ("class of 2029", 17, 22),
+    ("a fifteenyearold", 15, 15),
+    ("15ish", 15, 15),
     ("fünfzehn Jahre alt", 15, 15),
     ("eine Sechzehnjährige", 16, 16),
     ("ihr fünfzehnter Geburtstag", 15, 15),
@@ -118,6 +130,8 @@ def test_an_age_has_its_years(text: str, low: int, high: int) -> None:
         "one hundred and five years old",
         "she is 15 minutes late",
         "an elf years old",
+        "class of 2019",
+        "about 15 minutes",
     ],
 )
 def test_spans_of_time_and_ages_of_things_are_none(text: str) -> None:
@@ -145,6 +159,9 @@ def test_whom_an_age_is_about(text: str, subject: str) -> None:
         ("1S years old", 15),
         ("10+5 years old", 15),
         ("3 times 5 years old", 15),
+        ("ten plus five", 15),
+        ("She is 0x0F.", 15),
+        ("1111 in binary", 15),
     ],
 )
 def test_ages_that_only_signs_tell(text: str, years: int) -> None:

@@ -151,7 +151,7 @@ def test_the_event_is_json_without_words() -> None:
         "entry": "",
         "category": "",
     }
-    assert (event["policy_version"], event["lexicon_version"]) == ("default", "detection-general@3")
+    assert (event["policy_version"], event["lexicon_version"]) == ("default", "detection-general@3+4")
 
 
 def test_without_texts_only_ceilings_count() -> None:
@@ -259,3 +259,18 @@ def test_answers_are_remembered() -> None:
 
     failing = TierGate.of(None, Detector(classifier=Failing()))
     assert failing.check(texts) is not failing.check(texts)
+
+
+@pytest.mark.parametrize(
+    ("text", "passed"),
+    [
+        ("A lewd scene. She is in pigtails.", False),
+        ("A lewd scene. Her daughter's classmate.", False),
+        ("A lewd scene. She is in pigtails, a woman of thirty.", True),
+        ("She is in pigtails, with her lunchbox.", True),
+        ("They kiss. She is in pigtails.", True),
+    ],
+)
+def test_things_of_childhood_hold(text: str, passed: bool) -> None:
+    """Weak evidence: beside what is sexual it is held, unless an adult's age is told around it; elsewhere it says nothing."""
+    assert TierGate.of().check({TextKind.USER_TEXT: text}).decision.passed is passed

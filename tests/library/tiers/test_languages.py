@@ -37,3 +37,16 @@ def test_words_have_weights(language: Language) -> None:
             assert bool(years) is (category == "age")
             assert words
     assert language.harmless
+
+
+@EACH
+def test_alternatives_are_written_out(language: Language) -> None:
+    """No phrase keeps the signs of its alternatives, and none stands twice in its list."""
+    lists = [
+        *language.forms.values(),
+        language.harmless,
+        *(each for kept in language.words.values() for each in kept.values()),
+    ]
+    for phrases in lists:
+        assert not any(set("()|") & set(phrase) for phrase in phrases)
+        assert len(phrases) == len(set(phrases))

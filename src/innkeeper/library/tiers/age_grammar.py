@@ -10,10 +10,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
+from math import isqrt
 from typing import Final, NamedTuple, TypeVar
 
 from innkeeper.library.limits import ADULT_AGE
+from innkeeper.library.tiers.languages import languages
 from innkeeper.library.tiers.vocabulary import Form, Hits, Number, Vocabulary, vocabulary_of
+from innkeeper.prompt.once import once
 from innkeeper.text.confusables import View
 
 __all__ = ["BORN_SINCE", "KINDS", "Age", "ages_in", "read_ages", "read_signs"]
@@ -54,6 +57,9 @@ _COLLEGE: Final = range(1, 7)
 _BARE: Final = (3, 120)
 _TAGGED: Final = (8, 99)
 _NEARLY: Final = 21
+_TEENS: Final = range(13, ADULT_AGE)
+_LAST_CLASS: Final = BORN_SINCE + 2 * ADULT_AGE
+"""The year in which the last of those leave school who may be minors."""
 
 _Range = tuple[float, float, float]
 
@@ -89,22 +95,30 @@ KINDS: Final[Mapping[str, Callable[[int], _Range | None]]] = {
     "under": _under,
     "over": lambda value: (value, _OPEN, 0.45) if value >= _TAGGED[0] else None,
     "half": lambda value: (value / 2, value / 2, 0.7),
+    "double": lambda value: (value * 2, value * 2, 0.7),
+    "square": lambda value: (value * value, value * value, 0.6) if value >= _BARE[0] else None,
+    "root": lambda value: (isqrt(value), isqrt(value), 0.6) if _BARE[0] ** 2 <= value else None,
     "birthday": lambda value: (value, value, 0.8) if value < _OPEN else None,
     "early birthday": lambda value: (0, value - 1, 0.9) if value <= ADULT_AGE else None,
     "french school": lambda value: (17 - value, 18 - value, 0.8) if value in _COLLEGE else None,
     "tag": _tag,
     "bare": _bare,
+    "teen": lambda value: (value, value, 0.6) if value in _TEENS else None,
     "born": _born,
+    "class of": lambda value: (
+        (ADULT_AGE - 1, ADULT_AGE + 4, 0.5) if BORN_SINCE + ADULT_AGE < value < _LAST_CLASS else None
+    ),
 }
 """What each kind of form means: the range of years and the certainty for a number, or nothing."""
 
 _LIMITS: Final = frozenset({"under", "over", "early birthday"})
 """Kinds whose cue before the number outweighs what stands behind it: ``not yet 18 years old``."""
 
-_UNSURE: Final = frozenset({"bare", "under", "years", "spell", "over"})
+_UNSURE: Final = frozenset({"bare", "teen", "under", "years", "spell", "over"})
 """Kinds that a measure behind the number ends: ``she is 15 minutes late``."""
 
-_RANGED: Final = frozenset({"years", "spell", "bare"})
+_BARE_KINDS: Final = frozenset({"bare", "teen"})
+_RANGED: Final = frozenset({"years", "spell", "bare", "teen"})
 _FIGURE: Final = re.compile("[0-9]")
 _FIGURES: Final = re.compile("[0-9]+")
 _SUFFIX: Final = re.compile(r"(?:st|nd|rd|th|er|ere|eme|e|re|o|a|de|te)(?= |$)")
@@ -167,7 +181,17 @@ _SUM: Final = re.compile(
     r"(?P<one>\d{1,3}) ?(?P<sign>[+*x×/÷−]|plus|minus|times|divided by) ?(?P<other>\d{1,3})"
     r"(?= ?(?:y\.?/?o\b|yrs?\b|years?[ -]old|years? of age|[.!?]))"
 )
+_SIGN_IN_WORDS: Final = re.compile(r" (?:plus|minus|times|divided by) ", re.IGNORECASE)
 _MARKED: Final = re.compile(r"(?P<sign>女|男|여|남|Ж|М|[fmwFMW])[,、，/|] ?(?P<age>[1-9]\d?)(?!\d|[.,]\d)")
+_BIRTH: Final = re.compile(
+    r"\b(?:born|d\.?o\.?b|birth ?da(?:y|te)|date of birth|birth ?year)\b[^.;!?\n]{0,28}?"
+    r"(?:(?<!\d)(?P<year>20\d\d)(?!\d)|['’](?P<short>[1-3]\d)\b)",
+    re.IGNORECASE,
+)
+_CODED: Final = re.compile(
+    r"\b(?:(?P<based>0x[0-9a-f]{1,2}|0b[01]{3,6})|(?P<binary>[01]{4,5})(?= (?:in )?binary))\b", re.IGNORECASE
+)
+_LESS: Final = re.compile(r"(?<![\w<=])[<＜] ?(?P<age>1\d)(?=\s*(?:[.,;)!?]|$))")
 _CALCULATED: Final[Mapping[str, Callable[[int, int], float]]] = {
     "+": lambda one, other: one + other,
     "-": lambda one, other: one - other,
@@ -186,8 +210,49 @@ def _sums(text: str) -> Iterator[Age]:
             yield Age(match.start(), match.end(), value, value, 0.6, "years")
 
 
+_WORDS: Final = re.compile(
+    r"([a-z]+(?:[ -][a-z]+)?) (plus|minus|times|divided by) ([a-z]+(?:[ -][a-z]+)?)", re.IGNORECASE
+)
+
+
+def _sums_in_words(text: str) -> Iterator[Age]:
+    """Ages that have to be worked out, of English words: ``she is ten plus five``."""
+    values = _values()
+    for match in _WORDS.finditer(text):
+        one, other = (_value(values, match[at].lower().replace("-", " ").split(), last=at == 1) for at in (1, 3))
+        if one is not None and other is not None:
+            value = _CALCULATED[_SAME_SIGN[match[2].lower()]](one, other)
+            if _BARE[0] <= value < _BARE[1]:
+                yield Age(match.start(), match.end(), value, value, 0.6, "years")
+
+
+def _value(values: Mapping[str, int], words: list[str], *, last: bool) -> int | None:
+    return values.get(" ".join(words), values.get(words[-1] if last else words[0]))
+
+
+@once
+def _values() -> dict[str, int]:
+    return {word: value for value, words in enumerate(languages()[0].numbers) for word in words.split("|")}
+
+
+def _limits(text: str) -> Iterator[Age]:
+    """Years of birth some words away from their cue, and ages that a sign says are not reached: ``born on 3/4/2012``, ``<18``."""
+    for match in _BIRTH.finditer(text):
+        if (meaning := _born(int(match["year"] or f"20{match['short']}"))) is not None and meaning[0] < ADULT_AGE:
+            yield Age(*match.span("year" if match["year"] else "short"), *meaning, "born")
+    for match in _CODED.finditer(text):
+        value = int(match["based"], 0) if match["based"] else int(match["binary"], 2)
+        if _BARE[0] <= value < _BARE[1]:
+            yield Age(*match.span(), value, value, 0.5, "years")
+    for match in _LESS.finditer(text):
+        if (meaning := _under(int(match["age"]))) is not None:
+            yield Age(*match.span(), *meaning, "under")
+
+
 def read_signs(text: str) -> Iterator[Age]:
     """The ages that only signs tell, places in the text as given: ``Anna (15)``, ``Anna, 15,``, ``f15``, ``1S years old``."""
+    if _SIGN_IN_WORDS.search(text):
+        yield from _sums_in_words(text)
     if _FIGURE.search(text) is None:
         return
     for match in _NAMED.finditer(text):
@@ -196,6 +261,7 @@ def read_signs(text: str) -> Iterator[Age]:
         if name and (match[0][0] != "," or name[0][0].isupper()) and _TAGGED[0] <= value < _TAGGED[1]:
             yield Age(match.start("age"), match.end("age"), value, value, 0.6, "named", name[0].strip())
     yield from _sums(text)
+    yield from _limits(text)
     for pattern, kind, certainty in _SIGNED:
         for match in pattern.finditer(text):
             if not text[match.start() - 1 : match.start()].isalnum():
@@ -262,9 +328,9 @@ class _Reader:
         """Whether a number with its cue counts something else than years of life."""
         if kind == "spell":
             return self._is_span(start, form.language) or self._is_measured(start, end)
-        if kind == "bare" and alone and self._is_count(end):
+        if kind in _BARE_KINDS and alone and self._is_count(end):
             return True
-        return (kind == "bare" or (kind in _UNSURE and alone)) and self._is_measured(start, end)
+        return (kind in _BARE_KINDS or (kind in _UNSURE and alone)) and self._is_measured(start, end)
 
     def _is_count(self, end: int) -> bool:
         """Whether the word behind a number is one that it counts, as far as can be told."""

@@ -1,8 +1,9 @@
 """Evidence: what stands in a text about ages and contexts, how near they are, and what the contexts are.
 
-Ages are ``minor``, ``kin`` (a number of years of somebody's child), ``family`` (a word of age that tells of a family) or
-``setting`` (a place of childhood). Contexts are ``sexual``, ``romantic`` and the absolute categories, each ``depicted``,
-``doubtful`` or ``reported`` by the words of lessons, clinics, courts and newspapers around it.
+Ages are ``minor``, ``kin`` (a number of years of somebody's child), ``family`` (a word of age that tells of a family),
+``setting`` (a place of childhood) or ``hint`` (a thing of childhood, which counts where no adult's age is told around it).
+Contexts are ``sexual``, ``romantic`` and the absolute categories, each ``depicted``, ``doubtful`` or ``reported`` by the words of
+lessons, clinics, courts and newspapers around it.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ FAMILY: Final = "age_family"
 
 REPORTED: Final = "reported"
 """The category of words of sex that are spoken about and not depicted."""
+
+_HINT: Final = "age_hint"
+"""The category of things of childhood, such as a lunchbox: weak evidence, which only holds."""
 
 _AROUND: Final = 240
 """So many characters on each side tell how a word is meant."""
@@ -91,7 +95,7 @@ class _Sums:
 
 _LOOKED_AT: Final = 64
 _JUDGED: Final = CONTEXTS | ABSOLUTE
-_AGES: Final = {"age": "minor", "age_setting": "setting", FAMILY: "family", "age_kin": "kin"}
+_AGES: Final = {"age": "minor", "age_setting": "setting", FAMILY: "family", "age_kin": "kin", _HINT: "hint"}
 
 
 def weighed(mentions: Sequence[Mention]) -> Weighed:
@@ -101,7 +105,11 @@ def weighed(mentions: Sequence[Mention]) -> Weighed:
         classes.setdefault(each.category, []).append(each)
     ages: dict[str, list[tuple[int, int]]] = {}
     for category, kind in _AGES.items():
-        if places := [(each.start, each.end) for each in classes.get(category, ()) if each.weight >= _COUNTS]:
+        mine = classes.get(category, [])
+        if category == _HINT and mine:
+            grown = _Sums(classes.get("age_adult", ()))
+            mine = [each for each in mine if not grown.best(each.start, each.end)]
+        if places := [(each.start, each.end) for each in mine if each.weight >= _COUNTS]:
             ages.setdefault(kind, []).extend(places)
     contexts, told = _contexts(classes)
     found = relations_of(ages, contexts) if ages and contexts else ()
@@ -110,7 +118,7 @@ def weighed(mentions: Sequence[Mention]) -> Weighed:
     return Weighed(kept, _extents(ages), _extents(contexts), found)
 
 
-_SILENT: Final = frozenset({"educational", "cue", "adult", "age_adult"})
+_SILENT: Final = frozenset({"educational", "cue", "adult", "age_adult", _HINT})
 """Classes that say how others are meant; they are no finds of their own."""
 
 

@@ -7,8 +7,10 @@ of a word stands for any ending.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
+from itertools import product
 from typing import Final
 
 import msgspec
@@ -31,7 +33,7 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     category and by weight, those of ages by ``low-high weight``. ``measures`` follow a number that is no age,
     ``durations`` precede years that are none, and ``objects`` are what has years and is no person. ``harmless`` phrases say
     something else than the words inside them. ``misspelt`` words are looked for with a slip of the hand, except for the
-    slips in ``not_misspelt``.
+    slips in ``not_misspelt``. In forms, words and harmless phrases ``(her|his|)`` stands for each of its alternatives.
     """
 
     language: str
@@ -74,4 +76,24 @@ def _read(name: str) -> Language:
             found=len(data),
             where=Where(asset=f"{name}.json"),
         )
-    return decode(data, Language)
+    language = decode(data, Language)
+    return msgspec.structs.replace(
+        language,
+        forms={kind: _expanded(forms) for kind, forms in language.forms.items()},
+        words={name: {key: _expanded(each) for key, each in kept.items()} for name, kept in language.words.items()},
+        harmless=_expanded(language.harmless),
+    )
+
+
+_CHOICE: Final = re.compile(r"\(([^()]*)\)")
+
+
+def _expanded(phrases: Iterable[str]) -> tuple[str, ...]:
+    """Every phrase once for each of its alternatives."""
+    return tuple(dict.fromkeys(each for phrase in phrases for each in _alternatives(phrase)))
+
+
+def _alternatives(phrase: str) -> Iterator[str]:
+    choices = [part.split("|") if at % 2 else [part] for at, part in enumerate(_CHOICE.split(phrase))]
+    for parts in product(*choices):
+        yield " ".join("".join(parts).split())

@@ -103,8 +103,8 @@ def _weighty(language: Language) -> Iterator[str]:
 
 
 def _numbers(language: Language) -> Iterator[str]:
-    """The numbers of years of a minor, in words."""
-    for word in () if language.unspaced else language.numbers[_FIRST:ADULT_AGE]:
+    """The numbers of years of a minor and of adulthood, in words."""
+    for word in () if language.unspaced else language.numbers[_FIRST : ADULT_AGE + 1]:
         yield from fold_word(word.replace("|", " ")).split()
 
 

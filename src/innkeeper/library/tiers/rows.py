@@ -35,6 +35,7 @@ class Row(NamedTuple):
 
 _MINOR, _SETTING, _FAMILY = frozenset({"minor"}), frozenset({"setting"}), frozenset({"family"})
 _KIN: Final = frozenset({"kin"})
+_HINT: Final = frozenset({"hint"})
 _DEPICTED, _DOUBTFUL, _GROWN = frozenset({"depicted"}), frozenset({"doubtful"}), frozenset({"grown"})
 _MARRIED: Final = frozenset({"married"})
 
@@ -47,6 +48,7 @@ ROWS: Final = (
     Row(_KIN | _FAMILY, "sexual", _DOUBTFUL, BESIDE, Decision.HOLD),
     Row(_SETTING, "sexual", _DEPICTED, BESIDE, Decision.BLOCK),
     Row(_SETTING, "sexual", _DEPICTED, NEAR, Decision.HOLD),
+    Row(_HINT, "sexual", _DEPICTED, BESIDE, Decision.HOLD),
     Row(_MINOR, "romantic", _DEPICTED | _GROWN, BESIDE, Decision.BLOCK),
     Row(_MINOR, "romantic", _DEPICTED | _GROWN, NEAR, Decision.HOLD),
     Row(_SETTING, "romantic", _DEPICTED, BESIDE, Decision.BLOCK),
