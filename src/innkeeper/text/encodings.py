@@ -38,6 +38,9 @@ _MORSE_SIGNS: Final = str.maketrans("·•−–", "..--")
 _ROT13: Final = str.maketrans(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "nopqrstuvwxyzabcdefghijklmNOPQRSTUVWXYZABCDEFGHIJKLM"
 )
+_LONG_WORD: Final = re.compile(r"\S{10,}")
+"""What is as long as `_SHORTEST` at least."""
+
 _FIGURE: Final = re.compile("[0-9]")
 _DOTS: Final = re.compile(r"[.\-·−–•]{1,6}[ /|]{1,3}[.\-·−–•]{1,6}[ /|]{1,3}[.\-·−–•]")
 
@@ -82,9 +85,7 @@ def decoded(text: str) -> Decoded | None:
 
 def _parts(text: str) -> Iterator[tuple[int, int, str]]:
     """Where encoded parts stand, and what they say. Cheap questions about the whole text come first."""
-    words = text.split()
-    longest = max(map(len, words), default=0)
-    if longest >= _SHORTEST and any(len(word) >= _SHORTEST and not _is_word(word) for word in words):
+    if not all(map(_is_word, _LONG_WORD.findall(text))):
         yield from _read(_LONG, text, _based)
     if _FIGURE.search(text):
         for pattern, read in _CODES:

@@ -119,7 +119,7 @@ _UNSURE: Final = frozenset({"bare", "teen", "under", "years", "spell", "over"})
 
 _BARE_KINDS: Final = frozenset({"bare", "teen"})
 _RANGED: Final = frozenset({"years", "spell", "bare", "teen"})
-_FIGURE: Final = re.compile("[0-9]")
+_DIGITS: Final = "0123456789"
 _FIGURES: Final = re.compile("[0-9]+")
 _SUFFIX: Final = re.compile(r"(?:st|nd|rd|th|er|ere|eme|e|re|o|a|de|te)(?= |$)")
 _LATIN: Final = 0x500
@@ -150,7 +150,7 @@ def read_ages(view: View, vocabulary: Vocabulary, hits: Hits, given: str = "") -
         if start not in hits.blocked and (meaning := _meaning(kind, number.value)) is not None:
             yield from reader.mention(start, end, meaning, kind, "")
     numbers: list[tuple[int, int, Number | None]] = []
-    if _FIGURE.search(text):
+    if any(map(text.__contains__, _DIGITS)):
         numbers = [(*match.span(), None) for match in _FIGURES.finditer(text) if not _ends_word(text, match.start())]
     numbers += [each for each in _longest(hits.numbers)]  # noqa: C416 - a list of the wider type
     previous: tuple[int, int] | None = None
@@ -181,7 +181,6 @@ _SUM: Final = re.compile(
     r"(?P<one>\d{1,3}) ?(?P<sign>[+*x×/÷−]|plus|minus|times|divided by) ?(?P<other>\d{1,3})"
     r"(?= ?(?:y\.?/?o\b|yrs?\b|years?[ -]old|years? of age|[.!?]))"
 )
-_SIGN_IN_WORDS: Final = re.compile(r" (?:plus|minus|times|divided by) ", re.IGNORECASE)
 _MARKED: Final = re.compile(r"(?P<sign>女|男|여|남|Ж|М|[fmwFMW])[,、，/|] ?(?P<age>[1-9]\d?)(?!\d|[.,]\d)")
 _BIRTH: Final = re.compile(
     r"\b(?:born|d\.?o\.?b|birth ?da(?:y|te)|date of birth|birth ?year)\b[^.;!?\n]{0,28}?"
@@ -210,6 +209,7 @@ def _sums(text: str) -> Iterator[Age]:
             yield Age(match.start(), match.end(), value, value, 0.6, "years")
 
 
+_SIGNS_IN_WORDS: Final = (" plus ", " minus ", " times ", " divided by ")
 _WORDS: Final = re.compile(
     r"([a-z]+(?:[ -][a-z]+)?) (plus|minus|times|divided by) ([a-z]+(?:[ -][a-z]+)?)", re.IGNORECASE
 )
@@ -251,9 +251,9 @@ def _limits(text: str) -> Iterator[Age]:
 
 def read_signs(text: str) -> Iterator[Age]:
     """The ages that only signs tell, places in the text as given: ``Anna (15)``, ``Anna, 15,``, ``f15``, ``1S years old``."""
-    if _SIGN_IN_WORDS.search(text):
+    if any(map(text.lower().__contains__, _SIGNS_IN_WORDS)):
         yield from _sums_in_words(text)
-    if _FIGURE.search(text) is None:
+    if not any(map(text.__contains__, _DIGITS)):
         return
     for match in _NAMED.finditer(text):
         value, start = int(match["age"]), match.start()
