@@ -31,7 +31,8 @@ _PHRASES: Final = (
     r"(?:high |middle |old )?school (?:reunions?|boards?|fees)\b",
 )
 _ALL: Final = re.compile(rf"\b(?:{'|'.join(_PHRASES)})")
-_GATE: Final = re.compile("child|kid|infant|toddler|school")
+_GATE: Final = re.compile("child|kid|infant|toddler|school (?:reunion|board|fees)")
+"""What every one of the phrases has in it."""
 
 
 def kin_in(text: str) -> Iterator[tuple[int, int]]:
