@@ -13,8 +13,6 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 from tests.shared import ROOT
 
 SOURCE = ROOT / "src"

@@ -17,7 +17,7 @@ KILLS = {"sqlite": 1_000, "postgresql": 100}
 """A file is ours to keep whole; a server has a process of its own, and only our side of the wire can be killed."""
 
 NURSERIES = 4
-SHORT = 20
+SHORT = 50
 """So much shorter it is where it does not stand for endurance."""
 
 

@@ -12,7 +12,7 @@ from tests.shared import ROOT
 PROGRAM = ROOT / "tests" / "library" / "starting.py"
 
 
-@pytest.mark.parametrize("starts", [5, pytest.param(500, marks=pytest.mark.endurance)])
+@pytest.mark.parametrize("starts", [2, pytest.param(500, marks=pytest.mark.endurance)])
 def test_none_fails(url: str, starts: int) -> None:
     """Whatever eight threads use first, beside each other and on one library, each of them gets what it asked for."""
 

@@ -9,7 +9,6 @@ import pytest
 @pytest.fixture(scope="module", autouse=True)
 def _heap_of_its_own() -> Iterator[None]:
     """Set aside what thousands of earlier tests have left, which each collection would otherwise go over again."""
-    gc.collect()
     gc.freeze()
     yield
     gc.unfreeze()

@@ -193,7 +193,7 @@ def test_reply_not_taken(impatient: Service) -> None:
     body = b'{"what": "large"}'
     head = HEAD.replace(CONSTRUCT.encode(), b"/api/plugins/test/odd") + b"Content-Length: %d\r\n\r\n" % len(body)
     sizes = []
-    for pause in (5, 0.3):
+    for pause in (3, 0.3):
         with socket.create_connection(("127.0.0.1", impatient.port), timeout=20) as door:
             door.sendall(head + body)
             size = 0
@@ -219,7 +219,8 @@ def test_large_bodies(impatient: Service) -> None:
 
 def test_time_budget(impatient: Service) -> None:
     """A call that never ends is stopped, and its place is free again: twice as many as there are places all end."""
-    bodies = [impatient.post("/api/plugins/test/spin", {"rounds": -1}) for _ in range(4)]
+    with ThreadPoolExecutor(6) as pool:
+        bodies = list(pool.map(lambda _: impatient.post("/api/plugins/test/spin", {"rounds": -1}), range(6)))
     assert {reply.status_code for reply in bodies} == {504}
     assert {reply.json()["error_code"] for reply in bodies} == {"TIME_BUDGET"}
     assert impatient.post("/api/plugins/test/spin", {"rounds": 10}).status_code == 200

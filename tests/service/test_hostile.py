@@ -204,14 +204,14 @@ def test_slow_readers() -> None:
     body = b'{"what": "large"}'
     head = b"POST /api/plugins/test/odd HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
     head += b"Content-Length: %d\r\n\r\n"
-    settings = {"body_seconds": 3, "max_bodies": 60_000_000, "header_seconds": 2}
+    settings = {"body_seconds": 1.5, "max_bodies": 60_000_000, "header_seconds": 2}
     with Service(json.dumps(settings), program=SLOW) as running, weighed(running) as sizes:
         with ExitStack() as doors:
             for _ in range(12):
                 door = doors.enter_context(socket.create_connection(("127.0.0.1", running.port), timeout=20))
                 door.sendall(head % len(body) + body)
             with probed(running) as times:
-                sleep(4)
+                sleep(2.5)
         replies = (running.post("/api/plugins/test/odd", {"what": "large"}).status_code for _ in range(30))
         assert 200 in replies
     assert_quick(times, alone=False)

@@ -15,17 +15,18 @@ PAGE = Path(__file__).parents[3] / "docs" / "limits.md"
 
 
 @pytest.fixture(scope="module")
-def limits() -> tuple[Limit, ...]:
+def limits() -> list[Limit]:
+    """All of them, read once."""
     return named_limits()
 
 
-def test_every_limit_says_what_it_bounds_and_what_happens(limits: tuple[Limit, ...]) -> None:
+def test_every_limit_says_what_it_bounds_and_what_happens(limits: list[Limit]) -> None:
     """Its docstring has a sentence, and in parentheses the error, or what happens instead."""
     assert [limit for limit in limits if not limit.bounds.endswith(".")] == []
     assert [limit for limit in limits if not re.search(r"`\w+Error`|a note|no error", limit.beyond)] == []
 
 
-def test_none_is_missed(limits: tuple[Limit, ...]) -> None:
+def test_none_is_missed(limits: list[Limit]) -> None:
     """Each constant of such a name is in the table, whatever its value is made of."""
     source = Path(__file__).parents[3] / "src"
     named = {
@@ -36,7 +37,7 @@ def test_none_is_missed(limits: tuple[Limit, ...]) -> None:
     assert named == {limit.name for limit in limits if limit.name.startswith("MAX_")}
 
 
-def test_it_says_how_a_limit_is_set(limits: tuple[Limit, ...]) -> None:
+def test_it_says_how_a_limit_is_set(limits: list[Limit]) -> None:
     """By a request or an operator, by a field, or not at all."""
     by_name = {(limit.module, limit.name): limit.set for limit in limits}
     assert by_name["innkeeper.prompt.allowance", "MAX_BUILD_SECONDS"] == BUILD_LIMITS
@@ -44,12 +45,12 @@ def test_it_says_how_a_limit_is_set(limits: tuple[Limit, ...]) -> None:
     assert by_name["innkeeper.lore.settings", "MAX_LOOPS"] == "fixed"
 
 
-def test_the_page_is_current(limits: tuple[Limit, ...]) -> None:
+def test_the_page_is_current(limits: list[Limit]) -> None:
     """docs/limits.md holds the table of today (`python scripts/limits.py` writes it)."""
     assert markdown(limits) in PAGE.read_text("utf-8")
 
 
-def test_the_command_lists_them(run: Run, limits: tuple[Limit, ...]) -> None:
+def test_the_command_lists_them(run: Run, limits: list[Limit]) -> None:
     """As lines, as JSON, as a table, and only those that words choose."""
     assert len(json.loads(run("limits", "--json").out)) == len(limits)
     chosen = json.loads(run("limits", "--json", "patterns", "build_seconds").out)

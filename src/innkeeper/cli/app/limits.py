@@ -78,14 +78,18 @@ def _number(value: float) -> str:
 def named_limits() -> list[Limit]:
     """All of them, by module and in the order of its source."""
     sources = [
-        _Source(module, ast.parse(text))
+        _Source(module, text)
         for module, text in _modules(files("innkeeper"), "innkeeper")
-        if "MAX_" in text or "Limits" in text
+        if _SPEAKS_OF_LIMITS.search(text)
     ]
     setters: dict[tuple[str, str], str] = {}
     for source in sources:
         setters |= dict(source.setters())
     return [limit for source in sources for limit in source.limits(setters)]
+
+
+_SPEAKS_OF_LIMITS: Final = re.compile(r"^MAX_|^class \w*Limits\b|^ +\w+: .* = MAX_|BuildLimits\(", re.MULTILINE)
+"""What names, sets or holds a limit: the other modules, which are most, are not parsed."""
 
 
 def _modules(folder: Traversable, name: str) -> Iterator[tuple[str, str]]:
@@ -100,11 +104,11 @@ def _modules(folder: Traversable, name: str) -> Iterator[tuple[str, str]]:
 class _Source:
     """One module's source: its constants, and where it sets limits of others."""
 
-    def __init__(self, module: str, tree: ast.Module) -> None:
-        self.module, self.tree = module, tree
+    def __init__(self, module: str, text: str) -> None:
+        self.module, self.tree, self.calls = module, ast.parse(text), "BuildLimits(" in text
         self.names: dict[str, tuple[str, str]] = {}
         self.values: dict[str, float] = {}
-        for node in tree.body:
+        for node in self.tree.body:
             if isinstance(node, ast.ImportFrom) and node.module is not None:
                 self.names |= {alias.asname or alias.name: (node.module, alias.name) for alias in node.names}
             elif (constant := _constant(node)) is not None:
@@ -137,13 +141,13 @@ class _Source:
 
     def setters(self) -> Iterator[tuple[tuple[str, str], str]]:
         """Which limits are the default of a field, by the limit's module and name."""
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.ClassDef):
-                for field in node.body:
-                    constant = _constant(field)
-                    if constant is not None and isinstance(constant[1], ast.Name) and constant[1].id in self.names:
-                        yield self.names[constant[1].id], f"`{node.name}.{constant[0]}`"
-            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "BuildLimits":
+        for node in self.tree.body:
+            for field in node.body if isinstance(node, ast.ClassDef) else ():
+                constant = _constant(field)
+                if constant is not None and isinstance(constant[1], ast.Name) and constant[1].id in self.names:
+                    yield self.names[constant[1].id], f"`{node.name}.{constant[0]}`"
+        for node in ast.walk(self.tree) if self.calls else ():
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "BuildLimits":
                 for keyword in node.keywords:
                     if isinstance(keyword.value, ast.Name) and keyword.value.id in self.names:
                         yield self.names[keyword.value.id], BUILD_LIMITS
