@@ -141,11 +141,11 @@ class _Source:
 
     def setters(self) -> Iterator[tuple[tuple[str, str], str]]:
         """Which limits are the default of a field, by the limit's module and name."""
-        for node in self.tree.body:
-            for field in node.body if isinstance(node, ast.ClassDef) else ():
+        for class_ in (node for node in self.tree.body if isinstance(node, ast.ClassDef)):
+            for field in class_.body:
                 constant = _constant(field)
                 if constant is not None and isinstance(constant[1], ast.Name) and constant[1].id in self.names:
-                    yield self.names[constant[1].id], f"`{node.name}.{constant[0]}`"
+                    yield self.names[constant[1].id], f"`{class_.name}.{constant[0]}`"
         for node in ast.walk(self.tree) if self.calls else ():
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "BuildLimits":
                 for keyword in node.keywords:
