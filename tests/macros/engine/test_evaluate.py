@@ -6,7 +6,8 @@ import pytest
 
 from innkeeper.macros.engine.environment import MacroEnvironment
 from innkeeper.macros.engine.errors import MAX_EXPANSIONS, MAX_NESTING, MAX_OUTPUT, MAX_REPORTS, MacroError
-from innkeeper.macros.engine.evaluate import Call, Evaluation, Macro, Pack, Trace, dedent
+from innkeeper.macros.engine.evaluate import Evaluation, Trace
+from innkeeper.macros.engine.macro import Call, Macro, Pack, dedent
 from innkeeper.macros.engine.syntax import Grammar
 from innkeeper.prompt.note import NoteKind
 from tests.macros.macro_texts import reported

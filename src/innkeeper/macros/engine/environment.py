@@ -8,12 +8,13 @@ from typing import Any
 
 import msgspec
 
+from innkeeper.macros.engine.spending import Spent
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.determinism import EPOCH, Clock, Mulberry32, Stream
 from innkeeper.prompt.note import Note
 from innkeeper.prompt.run.variables import InMemoryVariables, StagedVariables, VariablesStore
 
-__all__ = ["CardFields", "ChatLine", "Field", "MacroEnvironment", "Spent", "Voice"]
+__all__ = ["CardFields", "ChatLine", "Field", "MacroEnvironment", "Voice"]
 
 
 class ChatLine(msgspec.Struct, frozen=True):
@@ -58,22 +59,6 @@ class CardFields(msgspec.Struct, frozen=True, kw_only=True):
     depth_prompt: str = ""
     creator_notes: str = ""
     version: str = ""
-
-
-@dataclass(slots=True)
-class Spent:
-    """What the macros of one build have used up: expansions, characters, dice, reports; ``told``: a limit was reported.
-
-    ``charged`` are the characters that the build's allowance was charged for, ``look`` the expansions at which it is next.
-    """
-
-    expansions: int = 0
-    output: int = 0
-    dice: int = 0
-    reports: int = 0
-    told: bool = False
-    charged: int = field(default=0, compare=False)
-    look: int = field(default=0, compare=False)
 
 
 def _no_variables() -> StagedVariables:

@@ -1,170 +1,48 @@
 """The evaluator: walks a syntax tree and asks a pack's table what each tag stands for.
 
-A `Pack` is a language: its grammar, its table of macros, and what is done to a whole text before and after. An `Evaluation`
-is one text being evaluated. Text between tags is copied, tags that cannot be evaluated stay as they are written (with what
-is inside them evaluated) and are reported, values are never scanned again.
+An `Evaluation` is one text being evaluated. Text between tags is copied, tags that cannot be evaluated stay as they are
+written (with what is inside them evaluated) and are reported, values are never scanned again.
 """
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import msgspec
 
-from innkeeper.macros.engine.environment import MacroEnvironment, Spent
+from innkeeper.macros.engine.environment import MacroEnvironment
 from innkeeper.macros.engine.errors import (
-    MAX_EXPANSIONS,
     MAX_MARKS,
     MAX_NESTING,
-    MAX_OUTPUT,
-    MAX_REPORTS,
     MacroArgumentError,
     MacroError,
-    MacroLimitError,
     UnknownMacroError,
-    place_in,
 )
+from innkeeper.macros.engine.macro import KEEP, Call, Macro, Pack, Span, arity_error, dedent, require_arguments, whole
 from innkeeper.macros.engine.ranges import MacroRange
-from innkeeper.macros.engine.syntax import Grammar, Run, Shorthand, Tag, parse
-from innkeeper.prompt.allowance import AllowanceError, charge
-from innkeeper.prompt.data import EMPTY, FrozenDict
+from innkeeper.macros.engine.spending import limit_error, report, stop, within_limits
+from innkeeper.macros.engine.syntax import Run, Shorthand, Tag, parse
+from innkeeper.prompt.allowance import AllowanceError
+from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import InnkeeperError, LimitError
-from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.text.javascript.values import Offsets, strip
 
-__all__ = [
-    "KEEP",
-    "Call",
-    "Evaluation",
-    "Macro",
-    "Pack",
-    "Span",
-    "Trace",
-    "dedent",
-    "limit_error",
-    "look",
-    "report",
-    "stop",
-    "whole",
-    "within_limits",
-]
+__all__ = ["Evaluation", "Trace"]
 
 Trace = Callable[[str, tuple[int, int], str], None]
 """Called with a macro's name, its span in the text, and what it became."""
 
-KEEP: Final = "#"
-"""The flag that leaves the blank space around and inside a block as it is."""
-
-_LONGEST_NUMBER: Final = 19
 MAX_STEPS: Final = 100_000
 """Marks looked at in one text for the closing tags of macros that take no block (no error: then those are taken for text)."""
-_SLICE: Final = 16
-"""Expansions that are charged for at once."""
-_TAG_STEPS: Final = 40
-"""What an expansion counts."""
-_INTEGER: Final = re.compile(r"-?[0-9]+")
-_INDENT: Final = re.compile(r"[^\S\n]*")
-
-
-class Macro(msgspec.Struct, frozen=True):
-    """One macro: its name, what it does, and the arguments it takes.
-
-    It takes ``least`` to ``most`` arguments, with ``rest`` any number. Arguments numbered (from 0) in ``integers`` must be
-    whole numbers. A ``lazy`` macro gets its arguments as `Span` values, not evaluated. ``run`` returns the text it stands
-    for; a `MacroError` or `LimitError` it raises leaves the tag as written.
-    """
-
-    name: str
-    run: Callable[[Call], str]
-    least: int = 0
-    most: int = 0
-    rest: bool = False
-    integers: frozenset[int] = frozenset()
-    lazy: bool = False
-    aliases: tuple[str, ...] = ()
-
-
-class Span(msgspec.Struct, frozen=True):
-    """A piece of a run: its tags ``first`` to ``last`` (exclusive) and the source from ``start`` to ``end``."""
-
-    run: Run
-    first: int
-    last: int
-    start: int
-    end: int
-    block: bool = False
 
 
 class _Base(msgspec.Struct, frozen=True):
     tag: int
     branch: int
     outer: _Base | None
-
-
-class Call:
-    """What a macro gets: its evaluated ``arguments`` (or ``spans``, when it is lazy), and whether the last is a ``block``."""
-
-    __slots__ = ("arguments", "block", "evaluation", "spans", "tag")
-
-    def __init__(
-        self,
-        evaluation: Evaluation,
-        tag: Tag,
-        arguments: tuple[str, ...] = (),
-        spans: tuple[Span, ...] = (),
-        *,
-        block: bool = False,
-    ) -> None:
-        self.evaluation = evaluation
-        self.tag = tag
-        self.arguments = arguments
-        self.spans = spans
-        self.block = block
-
-    @property
-    def env(self) -> MacroEnvironment:
-        """The build's world."""
-        return self.evaluation.env
-
-    def warn(self, message: str) -> None:
-        """Report something about this macro that does not stop it."""
-        self.evaluation.warn(MacroError(message, macro=self.tag.name), self.tag.start)
-
-    def keep(self, message: str) -> NoReturn:
-        """Leave the tag as it is written. Raises `MacroError`."""
-        raise MacroError(message, macro=self.tag.name)
-
-    def whole_number(self, index: int, default: int) -> int:
-        """Argument ``index`` (one of ``Macro.integers``) as a number; beyond 18 digits all are alike."""
-        if index >= len(self.arguments):
-            return default
-        text = self.arguments[index]
-        return int(text[:_LONGEST_NUMBER])
-
-    def repeated(self, text: str, count: int) -> str:
-        """``text``, ``count`` times. Raises `MacroArgumentError` below 0 and `MacroLimitError` past `MAX_OUTPUT`."""
-        if count < 0:
-            msg = f"{{{{{self.tag.name}}}}} cannot repeat {count} times"
-            raise MacroArgumentError(msg, macro=self.tag.name)
-        if count * len(text) > MAX_OUTPUT:
-            raise limit_error("what macros produce", "MAX_OUTPUT", MAX_OUTPUT)
-        return text * count
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Pack:
-    """A macro language. ``table`` is keyed by lower-case name; ``variable`` evaluates shorthands, given their value's text."""
-
-    title: str
-    grammar: Grammar
-    table: Mapping[str, Macro]
-    before: Callable[[str], str]
-    after: Callable[[str], str]
-    variable: Callable[[Evaluation, Tag], str]
 
 
 @dataclass(slots=True)
@@ -195,7 +73,7 @@ class Evaluation:
 
     def run(self) -> str:
         """The whole text, evaluated; as it is where the build has had its share."""
-        if self.env.spent.told:
+        if self.env.spent.stopped:
             return self.text
         try:
             tree = parse(self.text, self.pack.grammar)
@@ -356,7 +234,7 @@ class Evaluation:
                     if known
                     else (UnknownMacroError(f"there is no macro {{{{{tag.name}}}}}", macro=tag.name))
                 )
-            _check(macro, arguments)
+            require_arguments(macro, arguments)
             return self._done(tag, macro.name, macro.run(Call(self, tag, arguments, block=body is not None)))
         except (MacroError, LimitError) as error:
             self.warn(error, tag.start)
@@ -365,7 +243,7 @@ class Evaluation:
     def _lazy(self, macro: Macro, tag: Tag, spans: tuple[Span, ...]) -> str:
         if macro.least <= len(spans) <= macro.most:
             return self._done(tag, macro.name, macro.run(Call(self, tag, spans=spans, block=spans[-1].block)))
-        self.warn(_arity(macro, len(spans)), tag.start)
+        self.warn(arity_error(macro, len(spans)), tag.start)
         return self.source(tag)
 
     def _dynamic(self, tag: Tag) -> str:
@@ -394,53 +272,6 @@ class Evaluation:
 
     def _spend(self, tag: Tag) -> bool:
         return within_limits(self.env, self.text, tag.start)
-
-
-def report(env: MacroEnvironment, error: InnkeeperError, text: str, place: int) -> None:
-    """Pass an error on to ``env.warn`` as a note that says where in ``text`` it is."""
-    if env.warn is None or env.spent.reports > MAX_REPORTS:
-        return
-    env.spent.reports += 1
-    if env.spent.reports > MAX_REPORTS:
-        env.warn(
-            Note(NoteKind.LIMIT, f"more than {MAX_REPORTS} macros could not be evaluated; the others are not listed")
-        )
-        return
-    kind = NoteKind.LIMIT if isinstance(error, LimitError) else NoteKind.MACRO
-    env.warn(Note(kind, error.message, where=place_in(text, place), hint=error.hint, data=FrozenDict(error.details)))
-
-
-def within_limits(env: MacroEnvironment, text: str, place: int) -> bool:
-    """Count one more macro of this build. False, and once a report, when the build has had its share."""
-    spent = env.spent
-    spent.expansions += 1
-    if spent.expansions < spent.look and spent.output <= MAX_OUTPUT:
-        return True
-    if spent.told:
-        return False
-    try:
-        look(spent)
-    except LimitError as error:
-        stop(env, error, text, place)
-    return not spent.told
-
-
-def look(spent: Spent) -> None:
-    """Compare with the limits, and charge the allowance for expansions since it was charged and the next. Raises `LimitError`."""
-    if spent.expansions > MAX_EXPANSIONS:
-        raise limit_error("the number of macros of this build", "MAX_EXPANSIONS", MAX_EXPANSIONS)
-    if spent.output > MAX_OUTPUT:
-        raise limit_error("what macros produced", "MAX_OUTPUT", MAX_OUTPUT)
-    due = max(spent.expansions - spent.look, 0) + _SLICE
-    charge("macros", due * _TAG_STEPS, made=spent.output - spent.charged)
-    spent.charged = spent.output
-    spent.look = min(spent.expansions + _SLICE, MAX_EXPANSIONS + 1)
-
-
-def stop(env: MacroEnvironment, error: LimitError, text: str, place: int) -> None:
-    """Have all further macros of this build stay as text, with a note that says why."""
-    env.spent.told, env.spent.look = True, 0
-    report(env, error, text, place)
 
 
 class _Taken:
@@ -473,37 +304,3 @@ class _Taken:
                 self._indexes.add(found)
                 return True, place - first
         return False, max(place - first, 0)
-
-
-def whole(run: Run) -> Span:
-    """All of a run."""
-    return Span(run, 0, len(run.tags), run.start, run.end)
-
-
-def dedent(text: str) -> str:
-    """``text`` without blank space around it and without the first line's indentation before each line."""
-    lines = text.split("\n")
-    first = next((line for line in lines if strip(line)), "")
-    indent = _INDENT.match(first).end()  # type: ignore[union-attr]  # it matches the empty text
-    if indent:
-        lines = [line[min(indent, _INDENT.match(line).end()) :] for line in lines]  # type: ignore[union-attr]
-    return strip("\n".join(lines))
-
-
-def _check(macro: Macro, arguments: tuple[str, ...]) -> None:
-    if not macro.rest and not macro.least <= len(arguments) <= macro.most:
-        raise _arity(macro, len(arguments))
-    for index in macro.integers:
-        if index < len(arguments) and not _INTEGER.fullmatch(arguments[index]):
-            msg = f"argument {index + 1} of {{{{{macro.name}}}}} must be a whole number"
-            raise MacroArgumentError(msg, macro=macro.name)
-
-
-def _arity(macro: Macro, found: int) -> MacroArgumentError:
-    takes = f"{macro.least}" if macro.least == macro.most else f"{macro.least} to {macro.most}"
-    return MacroArgumentError(f"{{{{{macro.name}}}}} takes {takes} arguments, not {found}", macro=macro.name)
-
-
-def limit_error(what: str, name: str, allowed: int) -> MacroLimitError:
-    """The error for a limit that was reached."""
-    return MacroLimitError(what, limit=name, allowed=allowed, hint="the macros beyond it stay as text")

@@ -19,7 +19,7 @@ from typing import Final
 import msgspec
 
 from innkeeper.macros.engine.environment import Field, MacroEnvironment
-from innkeeper.macros.engine.evaluate import Call, Macro
+from innkeeper.macros.engine.macro import Call, Macro
 from innkeeper.prompt.memo import Memo
 from innkeeper.text.javascript.values import strip
 

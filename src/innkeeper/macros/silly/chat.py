@@ -11,7 +11,7 @@ from datetime import UTC, timedelta, tzinfo
 
 from innkeeper.macros.engine.environment import ChatLine, MacroEnvironment
 from innkeeper.macros.engine.errors import MacroArgumentError
-from innkeeper.macros.engine.evaluate import Call, Macro
+from innkeeper.macros.engine.macro import Call, Macro
 from innkeeper.text.javascript.date_parsing import read_moment, read_send_date
 from innkeeper.text.javascript.momentjs import format_momentjs, in_words
 from innkeeper.text.javascript.values import strip

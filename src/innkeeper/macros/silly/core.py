@@ -15,7 +15,7 @@ from msgspec import structs
 
 from innkeeper.macros.engine.environment import MacroEnvironment
 from innkeeper.macros.engine.errors import MacroLimitError
-from innkeeper.macros.engine.evaluate import KEEP, Call, Macro, Span, dedent
+from innkeeper.macros.engine.macro import KEEP, Call, Macro, Span, dedent
 from innkeeper.macros.silly.variables import falsy
 from innkeeper.text.javascript.random_numbers import Dice, SeedRandom, read_dice, string_hash, throw
 from innkeeper.text.javascript.values import number_text, strip

@@ -13,8 +13,9 @@ from typing import Any, Final
 
 from innkeeper.macros.engine.environment import Field, MacroEnvironment
 from innkeeper.macros.engine.errors import MAX_NESTING, MAX_REPORTS, MacroError, UnknownMacroError
-from innkeeper.macros.engine.evaluate import Trace, limit_error, report, stop, within_limits
+from innkeeper.macros.engine.evaluate import Trace
 from innkeeper.macros.engine.ranges import Edit, MacroRange, edited
+from innkeeper.macros.engine.spending import limit_error, report, stop, within_limits
 from innkeeper.macros.silly import chat, settings
 from innkeeper.macros.silly.card import active_names, card_has_effects, examples_text, group_names, resolved_field
 from innkeeper.macros.silly.core import chat_hash, picked, roll, trimmed_spans, without_spans

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from innkeeper.macros.engine.evaluate import Macro, Pack
+from innkeeper.macros.engine.macro import Macro, Pack
 from innkeeper.macros.engine.ranges import Edit, MacroRange, edited
 from innkeeper.macros.engine.syntax import Grammar
 from innkeeper.macros.silly import card, chat, core, settings, variables

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from innkeeper.macros.engine.environment import MacroEnvironment
-from innkeeper.macros.engine.evaluate import Call, Macro
+from innkeeper.macros.engine.macro import Call, Macro
 
 __all__ = ["INSTRUCT_MACROS", "SEQUENCES", "STATE_MACROS", "context", "sequence", "system_prompt", "unquoted"]
 

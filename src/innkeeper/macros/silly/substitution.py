@@ -1,4 +1,8 @@
-"""Substitution: a text with its macros replaced, by the present engine or the one before it."""
+"""Substitution: a text with its macros replaced, by the present engine or the one before it.
+
+Texts whose only macros are ``{{user}}`` and ``{{char}}``, as those of most cards and books are, are filled without either; what
+comes out, what it costs of the build's limits and which ranges are recorded is what the present engine would give.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +11,30 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal
 
 from innkeeper.macros.engine.environment import MacroEnvironment
-from innkeeper.macros.engine.evaluate import Evaluation, Pack, Trace, stop
+from innkeeper.macros.engine.errors import CACHED_CHARS, MAX_EXPANSIONS, MAX_OUTPUT
+from innkeeper.macros.engine.evaluate import Evaluation, Trace
+from innkeeper.macros.engine.macro import Pack
 from innkeeper.macros.engine.ranges import MacroRange, made_pieces
+from innkeeper.macros.engine.spending import check_limits, stop
 from innkeeper.macros.silly.card import BARE
-from innkeeper.macros.silly.names import filled, name_parts
 from innkeeper.prompt.allowance import AllowanceError, allowed, current_allowance
 from innkeeper.prompt.block import Origin, Piece
+from innkeeper.prompt.errors import LimitError
+from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.once import once
 from innkeeper.text.javascript.values import text_of
 
-__all__ = ["expand_pieces", "is_plain", "substitute"]
+__all__ = ["expand_pieces", "is_plain", "name_parts", "substitute", "with_names"]
 
 _LONG: Final = 1_000
 """What shorter texts can take, the limits of macros end."""
 _TAG: Final = re.compile(r"<(?:user|bot|char|group|charifnotgroup)>", re.IGNORECASE)
 _ESCAPE: Final = re.compile(r"\\[{}]")
+_NAME: Final = re.compile(r"\{\{(user|char)\}\}")
+_BRACES: Final = re.compile(r"[{}\\]")
+_PARTS: Final[Memo[str, tuple[str, ...]]] = Memo(items=4_096)
+_PART_BYTES: Final = 64
+"""What a part stands for in memory beside its text."""
 
 
 def is_plain(text: str) -> bool:
@@ -102,7 +115,7 @@ def _modern(
     if pack.grammar.open not in text:
         return pack.after(text)
     if trace is None and not dynamic and not env.dynamic and (parts := name_parts(text)):
-        text_with_names = filled(parts, env, ranges)
+        text_with_names = with_names(parts, env, ranges)
         if text_with_names is not None:
             return finished(text_with_names, ranges)
     memory: dict[str, Any] = {BARE: not replace_character_card, "original": original}
@@ -110,6 +123,44 @@ def _modern(
     names = {name.lower(): _dynamic(value) for name, value in given.items()} if given else {}
     evaluation = Evaluation(raw, text, pack, env, names, trace, memory=memory, ranges=ranges)
     return finished(evaluation.run(), ranges)
+
+
+def name_parts(text: str) -> tuple[str, ...]:
+    """The text, a macro's name, text, and so on; nothing where it has other macros, braces or escapes, or is long."""
+    if len(text) > CACHED_CHARS:
+        return ()
+    parts = _PARTS.get(text)
+    if parts is None:
+        split = _NAME.split(text)
+        parts = () if any(_BRACES.search(part) for part in split[::2]) else tuple(split)
+        _PARTS.put(text, parts, 2 * len(text) + _PART_BYTES * len(parts))
+    return parts
+
+
+def with_names(parts: tuple[str, ...], env: MacroEnvironment, ranges: list[MacroRange] | None) -> str | None:
+    """The text with the names; ``None`` where the build has had its share of macros."""
+    values, spent = {"user": env.user, "char": env.char}, env.spent
+    if spent.expansions >= spent.next_check:
+        try:
+            check_limits(spent)
+        except LimitError:
+            return None  # the engine will say why
+    texts, names = parts[::2], parts[1::2]
+    pieces = list(parts)
+    pieces[1::2] = inserted = [values[name] for name in names]
+    made = sum(map(len, inserted))
+    if spent.expansions + len(parts) > MAX_EXPANSIONS or spent.output + made > MAX_OUTPUT:
+        return None
+    spent.expansions += len(parts) // 2
+    spent.output += made
+    if ranges is not None:
+        place = 0
+        for text, value, name in zip(texts, inserted, names, strict=False):
+            place += len(text)
+            if value:
+                ranges.append(MacroRange(place, place + len(value), name))
+            place += len(value)
+    return "".join(pieces)
 
 
 @once

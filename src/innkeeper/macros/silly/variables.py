@@ -12,7 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from innkeeper.macros.engine.errors import MAX_LIST_INDEX, MacroArgumentError, MacroError, MacroLimitError
-from innkeeper.macros.engine.evaluate import Call, Evaluation, Macro, whole
+from innkeeper.macros.engine.evaluate import Evaluation
+from innkeeper.macros.engine.macro import Call, Macro, whole
 from innkeeper.macros.engine.syntax import Tag
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.run.variables import VariablesStore

@@ -16,7 +16,7 @@ from innkeeper.content.entry import LorePosition
 from innkeeper.content.finding import Finding, Level, show_path
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.content.preset import Preset
-from innkeeper.macros.engine.evaluate import Macro
+from innkeeper.macros.engine.macro import Macro
 from innkeeper.macros.engine.syntax import Run, Tag, parse
 from innkeeper.macros.silly.legacy import NAMES as LEGACY
 from innkeeper.macros.silly.modern import PACK

@@ -1,4 +1,4 @@
-"""Texts with no other macros than names: the same as the engine makes of them."""
+"""Substitution: plain texts stay, and texts with no other macros than names become what the engine makes of them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.macros.engine.environment import MacroEnvironment, Spent
+from innkeeper.macros.engine.environment import MacroEnvironment
 from innkeeper.macros.engine.errors import MAX_EXPANSIONS
 from innkeeper.macros.engine.ranges import MacroRange
+from innkeeper.macros.engine.spending import Spent
 from innkeeper.macros.silly import is_plain, substitute
 from innkeeper.macros.silly.modern import PACK
-from innkeeper.macros.silly.names import filled, name_parts
+from innkeeper.macros.silly.substitution import name_parts, with_names
 
 PARTS = (
     "{{user}}",
@@ -56,7 +57,7 @@ def test_other_texts_are_for_the_engine(text: str) -> None:
 def test_limits_are_for_the_engine() -> None:
     """Where the share of a build is used up, the engine decides what stays as it is written."""
     env = MacroEnvironment(user="Ann", spent=Spent(expansions=MAX_EXPANSIONS))
-    assert filled(name_parts("{{user}}"), env, None) is None
+    assert with_names(name_parts("{{user}}"), env, None) is None
     assert substitute("{{user}}", env) == "{{user}}"
 
 
