@@ -65,7 +65,7 @@ def _lists(large: Database) -> Iterator[Case]:
 
 def _logging(library: Library) -> Callable[[], object]:
     def hand_over() -> object:
-        return library._queue({})  # noqa: SLF001 - what an answer waits for
+        return library._recorder.row({})  # noqa: SLF001 - what an answer waits for
 
     return hand_over
 

@@ -9,20 +9,18 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-import msgspec
-
-from innkeeper.library.builtins import packaged
 from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
 from innkeeper.library.catalogue.library_database import LibraryDatabase, LibrarySnapshot, snapshot_path
 from innkeeper.library.catalogue.resolver import Resolution
 from innkeeper.library.catalogue.sources import Sources, Timing
-from innkeeper.library.errors import NotFoundError, TemplateNotFoundError, TierBlockedError
+from innkeeper.library.errors import TemplateNotFoundError, TierBlockedError
+from innkeeper.library.log.enhancements import Recorder
 from innkeeper.library.log.metrics import Metrics
-from innkeeper.library.log.queue import LogQueue, LogRow
+from innkeeper.library.log.queue import LogQueue
 from innkeeper.library.models.facts import ModelFacts, NegativePrompt, ceilings_of, facts_of, require_known
 from innkeeper.library.options import Options, database_opener
 from innkeeper.library.outside import MACHINE
@@ -31,7 +29,7 @@ from innkeeper.library.prepare.preparation import (
     fitted_output,
     joined_negative,
     output_note,
-    values_for,
+    rendered_version,
     with_log,
     with_note,
 )
@@ -43,13 +41,11 @@ from innkeeper.library.prepare.request import (
     require_complete,
     texts_of,
 )
-from innkeeper.library.templates.cache import RenderedCache, key_of
-from innkeeper.library.templates.rendering import PROGRAMS, RenderedTemplate, render
+from innkeeper.library.templates.cache import RenderedCache
 from innkeeper.library.templates.template import TemplateVersion
 from innkeeper.library.tier import Ceilings, Decision, Tier, TierDecision, effective_tier
-from innkeeper.library.tiers.gate import Checked, TextKind
+from innkeeper.library.tiers.gate import TextKind
 from innkeeper.library.tiers.rules import OperatorRules
-from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.run.state import Ports
 from innkeeper.tokens import default_counter
@@ -86,8 +82,10 @@ class Library:
         self._keys = options.get("keys")
         self.metrics = Metrics()
         self.log = LogQueue(lambda: database.db, self.metrics)
+        self._recorder = Recorder(
+            database, self.log, self.metrics, self.outside, read_only=options.get("read_only", False)
+        )
         self.texts = RenderedCache(clock=self._timer)
-        self._read_only = options.get("read_only", False)
         self._follower: Follower | None = None
         self._closed = threading.Event()
 
@@ -267,7 +265,7 @@ class Library:
         work = self._begin(request, strict=False)
         tier = work.judge({})
         _refuse_above(version, tier)
-        rendered, cached = self.rendered(version, AnswerSource.DATABASE, request.values, tier.effective)
+        rendered, cached = rendered_version(self, version, AnswerSource.DATABASE, request.values, tier.effective)
         tier = work.judge({TextKind.SYSTEM_PROMPT.value: rendered.text})
         _refuse_above(version, tier)
         return RenderedAnswer(tier=tier, resolution=None, rendered=rendered, cached=cached)
@@ -287,7 +285,7 @@ class Library:
             if work.strict:
                 require_complete(done)
         except InnkeeperError as error:
-            self._log_failure(work, error)
+            self._recorder.failure(work, error)
             raise
         for stage, milliseconds in done.latency_ms.items():
             self.metrics.observe("library_latency_ms", milliseconds, stage=stage)
@@ -323,20 +321,16 @@ class Library:
         Raises `TierBlockedError` where the output does not pass: its row says so and keeps no text. With ``strict`` also what
         the database raises.
         """
-        from innkeeper.library.log.enhancements import prepared_row
-
         if done is not None and done.output is not None:
-            self._require_output(prepared, done)
-            prepared = with_note(prepared, output_note(self, prepared, done.output))
-        contents = {"input": prepared.request.text, "output": done.output if done else None}
-        row = prepared_row(prepared, done)
-        if self._strictly(strict):
             try:
-                return with_log(prepared, self._log(row, contents))
-            except InnkeeperError:
-                self.metrics.count("library_log_failures_total")
+                self.check_output(prepared, done.output)
+            except TierBlockedError as error:
+                self._recorder.blocked_output(prepared, done, error)
                 raise
-        return with_note(prepared, self._queue(row, contents))
+            prepared = with_note(prepared, output_note(self, prepared, done.output))
+        if self._strictly(strict):
+            return with_log(prepared, self._recorder.call_now(prepared, done))
+        return with_note(prepared, self._recorder.call(prepared, done))
 
     def fit_output(self, prepared: PreparedPrompt, output: str) -> Fitted:
         """What a model wrote for a target, made to fit what the target reads: cut after a sentence, or else after a word.
@@ -371,24 +365,8 @@ class Library:
         decision = checked.decision
         self.metrics.count("library_tier_total", decision=decision.decision, tier=decision.effective)
         if decision.decision is Decision.BLOCK or (texts and not decision.passed):
-            self._audit_block(checked, request_id, actor)
+            self._recorder.block(checked, request_id, actor)
         return decision
-
-    def rendered(
-        self, version: TemplateVersion, source: AnswerSource, given: Mapping[str, Any], tier: Tier
-    ) -> tuple[RenderedTemplate, bool]:
-        """A version with values, from the cache of texts where it is there; and whether it was."""
-        values = values_for(version, given, self.rules.operator_values)
-        moment = self.outside.now() if version.syntax == "liquid" else None
-        lookup = self._lookup(source)
-        key = key_of(PROGRAMS.get(version, lookup), values, tier, moment)
-        kept = None if key is None else self.texts.get(key)
-        if kept is not None:
-            return kept, True
-        made = render(version, values, lookup=lookup, counter=self.counter, clock=moment, ranges=True)
-        if key is not None:
-            self.texts.put(key, made)
-        return made, False
 
     def ceilings(self, request: PrepareRequest) -> Ceilings:
         """The ceilings of a request with those of its models, where any of them could count."""
@@ -413,96 +391,11 @@ class Library:
     def _granted(self, request: PrepareRequest) -> TierDecision:
         return effective_tier(request.content_mode, self.ceilings(request), policy=self.rules.policy)
 
-    def _lookup(self, source: AnswerSource) -> Callable[[str, int], TemplateVersion | None]:
-        """Finds parts where the template came from: a name may mean another template in what comes with Innkeeper."""
-        if source is AnswerSource.BUILTIN:
-            return packaged().version
-
-        def lookup(name: str, version: int) -> TemplateVersion | None:
-            memory = None if source is AnswerSource.DATABASE else self.catalogue.version(name, version)
-            return memory or self._stored(name, version)
-
-        return lookup
-
-    def _stored(self, name: str, version: int) -> TemplateVersion | None:
-        from innkeeper.library.templates.store import TemplateStore
-
-        try:
-            return TemplateStore(self.db).get(name, version=version)
-        except NotFoundError:
-            return None
-
     def _count_resolution(self, found: Resolution) -> None:
         level, source, execution = found.level.value, found.source.value, found.execution.value
         self.metrics.count("library_resolutions_total", level=level, source=source, execution=execution)
         if found.template is not None:
             self.metrics.count("library_templates_total", template=found.template.name, version=found.template.version)
-
-    def _audit_block(self, checked: Checked, request_id: str, actor: str) -> None:
-        """Record a block. That it cannot be recorded lets nothing pass: it is counted, and the block stands."""
-        self.metrics.count("library_blocks_total", categories=",".join(checked.decision.categories))
-        at, details = self._now(), {**checked.event, "request_id": request_id}
-
-        def write(db: Database) -> None:
-            from innkeeper.library.db.rows import AuditStore
-
-            AuditStore(db).append("tier.block", actor=actor, resource=("request", request_id), details=details, at=at)
-
-        self._put(LogRow(write, "audit"))
-
-    def _require_output(self, prepared: PreparedPrompt, done: Done) -> None:
-        from innkeeper.library.log.enhancements import prepared_row
-
-        try:
-            self.check_output(prepared, done.output or "")
-        except TierBlockedError as error:
-            row = prepared_row(prepared, msgspec.structs.replace(done, error=error))
-            self._queue({**row, "decision": error.decision})
-            raise
-
-    def _log_failure(self, work: Preparation, error: InnkeeperError) -> None:
-        from innkeeper.library.log.enhancements import failed_row
-
-        kind = "blocked" if isinstance(error, TierBlockedError) else "error"
-        self.metrics.count("library_failures_total", kind=kind, error=error.kind)
-        row = failed_row(
-            work.request,
-            work.request_id,
-            error,
-            tier=work.tier,
-            resolution=work.resolution,
-            latency_ms=work.total(),
-        )
-        self._queue(row)
-
-    def _log(self, row: Mapping[str, Any], contents: Mapping[str, str | None]) -> int:
-        from innkeeper.library.log.enhancements import EnhancementLog
-
-        texts = {kind: text for kind, text in contents.items() if text}
-        return EnhancementLog(self.db).add(row, texts, days=self.rules.store_content_days)
-
-    def _queue(self, row: Mapping[str, Any], contents: Mapping[str, str | None] = EMPTY) -> str:
-        """Have a row written soon, with the texts that the operator has stored; returns why it may not be, as `LogQueue.put`."""
-        days, dated = self.rules.store_content_days, {"created_at": self._now(), **row}
-        texts = {kind: text for kind, text in contents.items() if text} if days else {}
-
-        def write(db: Database) -> None:
-            from innkeeper.library.log.enhancements import EnhancementLog
-
-            EnhancementLog(db).add(dated, texts, days=days)
-
-        return self._put(LogRow(write, chars=sum(map(len, texts.values()))))
-
-    def _put(self, row: LogRow) -> str:
-        if self._read_only:
-            self.metrics.count(f"library_{row.kind}_failures_total")
-            return "log_failed"
-        return self.log.put(row)
-
-    def _now(self) -> str:
-        from innkeeper.library.db.columns import moment_text
-
-        return moment_text(self.outside.now().now)
 
 
 def _refuse_above(version: TemplateVersion, tier: TierDecision) -> None:

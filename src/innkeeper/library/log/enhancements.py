@@ -1,6 +1,7 @@
-"""EnhancementLog: one row for every call, with hashes and counts of its texts; the texts themselves only where they are stored.
+"""EnhancementLog and Recorder: one row for every call, with hashes and counts of its texts; and who has it written.
 
-Texts are kept, where the operator wants it, in a table of their own and until a date; what is past it goes with the next row.
+The texts themselves are kept only where the operator wants it, in a table of their own and until a date; what is past it goes
+with the next row.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from innkeeper.library.catalogue.resolver import Resolution
+from innkeeper.library.errors import TierBlockedError
+from innkeeper.library.log.queue import LogQueue, LogRow
 from innkeeper.library.prepare.request import PreparedPrompt, PrepareRequest
 from innkeeper.library.templates.template import PRODUCTION
 from innkeeper.library.tier import TierDecision
@@ -21,9 +24,14 @@ from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.text import scalar_text
 
 if TYPE_CHECKING:
+    from innkeeper.library.catalogue.library_database import LibraryDatabase
     from innkeeper.library.db.engine import Database
+    from innkeeper.library.log.metrics import Metrics
+    from innkeeper.library.outside import Outside
+    from innkeeper.library.prepare.preparation import Preparation
+    from innkeeper.library.tiers.gate import Checked
 
-__all__ = ["Done", "EnhancementLog", "failed_row", "prepared_row", "text_digest"]
+__all__ = ["Done", "EnhancementLog", "Recorder", "failed_row", "prepared_row", "text_digest"]
 
 _DETAIL: Final = 300
 
@@ -96,6 +104,85 @@ class EnhancementLog:
             for kind, content in contents.items():
                 row = {"log_id": log_id, "kind": kind, "content": scalar_text(content).replace("\0", ""), **dates}
                 connection.execute(insert(table), checked(table, row))
+
+
+class Recorder:
+    """Has rows of calls and audit events of blocks written, for one library. Nobody waits for the database but `call_now`.
+
+    A row that cannot be written changes no decision: it is counted, and a block stands.
+    """
+
+    def __init__(
+        self, database: LibraryDatabase, queue: LogQueue, metrics: Metrics, outside: Outside, *, read_only: bool
+    ) -> None:
+        self._database, self._queue, self._metrics = database, queue, metrics
+        self._outside, self._read_only = outside, read_only
+
+    def call(self, prepared: PreparedPrompt, done: Done | None) -> str:
+        """Have the row of a call written soon. Returns why it may not be, as `LogQueue.put`."""
+        return self.row(prepared_row(prepared, done), _contents(prepared, done))
+
+    def call_now(self, prepared: PreparedPrompt, done: Done | None) -> int:
+        """Write the row of a call; returns its id. Raises what the database raises."""
+        row = prepared_row(prepared, done)
+        try:
+            days = self._database.rules.store_content_days
+            return EnhancementLog(self._database.db).add(row, _contents(prepared, done), days=days)
+        except InnkeeperError:
+            self._metrics.count("library_log_failures_total")
+            raise
+
+    def blocked_output(self, prepared: PreparedPrompt, done: Done, error: TierBlockedError) -> None:
+        """The row of a call whose output does not pass. It keeps no text."""
+        row = prepared_row(prepared, msgspec.structs.replace(done, error=error))
+        self.row({**row, "decision": error.decision})
+
+    def failure(self, work: Preparation, error: InnkeeperError) -> None:
+        """The row of a call that was blocked or failed on its way, as far as it came."""
+        kind = "blocked" if isinstance(error, TierBlockedError) else "error"
+        self._metrics.count("library_failures_total", kind=kind, error=error.kind)
+        tier, resolution = work.tier, work.resolution
+        self.row(
+            failed_row(work.request, work.request_id, error, tier=tier, resolution=resolution, latency_ms=work.total())
+        )
+
+    def block(self, checked: Checked, request_id: str, actor: str) -> None:
+        """The audit event of a block."""
+        self._metrics.count("library_blocks_total", categories=",".join(checked.decision.categories))
+        at, details = self._now(), {**checked.event, "request_id": request_id}
+
+        def write(db: Database) -> None:
+            from innkeeper.library.db.rows import AuditStore
+
+            AuditStore(db).append("tier.block", actor=actor, resource=("request", request_id), details=details, at=at)
+
+        self._put(LogRow(write, "audit"))
+
+    def row(self, row: Mapping[str, Any], contents: Mapping[str, str] = EMPTY) -> str:
+        """Have a row written soon, with its texts where the operator has texts stored."""
+        days, dated = self._database.rules.store_content_days, {"created_at": self._now(), **row}
+        texts = contents if days else EMPTY
+
+        def write(db: Database) -> None:
+            EnhancementLog(db).add(dated, texts, days=days)
+
+        return self._put(LogRow(write, chars=sum(map(len, texts.values()))))
+
+    def _put(self, row: LogRow) -> str:
+        if self._read_only:
+            self._metrics.count(f"library_{row.kind}_failures_total")
+            return "log_failed"
+        return self._queue.put(row)
+
+    def _now(self) -> str:
+        from innkeeper.library.db.columns import moment_text
+
+        return moment_text(self._outside.now().now)
+
+
+def _contents(prepared: PreparedPrompt, done: Done | None) -> dict[str, str]:
+    texts = {"input": prepared.request.text, "output": done.output if done else None}
+    return {kind: text for kind, text in texts.items() if text}
 
 
 def text_digest(text: str | None) -> str | None:

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from innkeeper.budget import Costing, TrimReport, framing_of
-from innkeeper.library.catalogue.catalogue import Catalogue
+from innkeeper.library.builtins import packaged
+from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
 from innkeeper.library.catalogue.resolver import ENHANCEMENT, Resolution
+from innkeeper.library.errors import NotFoundError
 from innkeeper.library.models.facts import (
     Measure,
     ModelFacts,
@@ -28,7 +30,9 @@ from innkeeper.library.models.facts import (
 )
 from innkeeper.library.prepare.request import PreparedPrompt, PrepareRequest, texts_of
 from innkeeper.library.prepare.segments import Budget, Fitted, budget_of, chat_budget, compress, fit_text
-from innkeeper.library.templates.rendering import RenderedTemplate
+from innkeeper.library.templates.cache import key_of
+from innkeeper.library.templates.partials import Lookup
+from innkeeper.library.templates.rendering import PROGRAMS, RenderedTemplate, render
 from innkeeper.library.templates.template import TemplateVersion
 from innkeeper.library.tier import Tier, TierDecision
 from innkeeper.library.tiers.gate import TextKind
@@ -47,6 +51,7 @@ __all__ = [
     "fitted_output",
     "joined_negative",
     "output_note",
+    "rendered_version",
     "values_for",
     "with_log",
     "with_note",
@@ -65,6 +70,44 @@ def values_for(version: TemplateVersion, given: Mapping[str, Any], operator: Map
     return {name: value for name, value in given.items() if name not in own} | {
         name: operator[name] for name in sorted(own) if name in operator
     }
+
+
+def rendered_version(
+    library: Library, version: TemplateVersion, source: AnswerSource, given: Mapping[str, Any], tier: Tier
+) -> tuple[RenderedTemplate, bool]:
+    """A version with values, from the cache of texts where it is there; and whether it was."""
+    values = values_for(version, given, library.rules.operator_values)
+    moment = library.outside.now() if version.syntax == "liquid" else None
+    lookup = _lookup(library, source)
+    key = key_of(PROGRAMS.get(version, lookup), values, tier, moment)
+    kept = None if key is None else library.texts.get(key)
+    if kept is not None:
+        return kept, True
+    made = render(version, values, lookup=lookup, counter=library.counter, clock=moment, ranges=True)
+    if key is not None:
+        library.texts.put(key, made)
+    return made, False
+
+
+def _lookup(library: Library, source: AnswerSource) -> Lookup:
+    """Finds parts where the template came from: a name may mean another template in what comes with Innkeeper."""
+    if source is AnswerSource.BUILTIN:
+        return packaged().version
+
+    def lookup(name: str, version: int) -> TemplateVersion | None:
+        memory = None if source is AnswerSource.DATABASE else library.catalogue.version(name, version)
+        return memory or _stored(library, name, version)
+
+    return lookup
+
+
+def _stored(library: Library, name: str, version: int) -> TemplateVersion | None:
+    from innkeeper.library.templates.store import TemplateStore
+
+    try:
+        return TemplateStore(library.db).get(name, version=version)
+    except NotFoundError:
+        return None
 
 
 @dataclass(slots=True)
@@ -131,7 +174,7 @@ class Preparation:
         if version is None:
             return found, None, False
         with self.timed("render"):
-            rendered, cached = self.library.rendered(version, found.source, self.request.values, tier)
+            rendered, cached = rendered_version(self.library, version, found.source, self.request.values, tier)
         return found, rendered, cached
 
     def _finished(
