@@ -38,7 +38,16 @@ def imports(body: Iterable[ast.stmt], *, deep: bool = False) -> Iterator[ast.Imp
         elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             yield from imports(node.orelse, deep=deep)
         elif deep or isinstance(node, ast.If | ast.Try | ast.With | ast.ClassDef):
-            yield from imports(child for child in ast.walk(node) if child is not node and isinstance(child, ast.stmt))
+            yield from imports(statements(node), deep=deep)
+
+
+def statements(node: ast.AST) -> Iterator[ast.stmt]:
+    """The statements that stand directly in another, in the order of the text."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt):
+            yield child
+        elif isinstance(child, ast.ExceptHandler | ast.match_case):
+            yield from child.body
 
 
 @cache
