@@ -380,7 +380,7 @@ def test_any_bytes_are_a_bundle_or_a_typed_error(data: bytes) -> None:
 def test_a_file_that_cannot_be_read_or_written_is_a_typed_error(tmp_path: Path) -> None:
     """A missing file, a folder, a name that no system takes; a failed writing leaves nothing behind."""
     for path in (tmp_path / "missing.json", tmp_path, "a\0b"):
-        with pytest.raises(FormatError, match="cannot read"):
+        with pytest.raises(UnavailableError, match="cannot read"):
             ReplayBundle.read(path)
     bundle = build(BuildRequest(), PIPELINE).replay()
     (tmp_path / "folder" / "inside").mkdir(parents=True)
@@ -388,6 +388,33 @@ def test_a_file_that_cannot_be_read_or_written_is_a_typed_error(tmp_path: Path) 
         with pytest.raises(UnavailableError, match="cannot write"):
             bundle.write(path)
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "loader"),
+    [
+        ("character", "cards/wenna.png", "load_character"),
+        ("character", Path("wenna.charx"), "load_character"),
+        ("user", "ansel.persona.json", "load_persona"),
+        ("preset", Path("preset.JSON"), "load_preset"),
+        ("lorebooks", "larks.json", "load_lorebook"),
+        ("lorebooks", ["larks.json"], "load_lorebook"),
+        ("history", "chat.jsonl", "load_chat"),
+    ],
+)
+def test_the_name_of_a_file_is_no_content(field: str, value: object, loader: str) -> None:
+    """A file is read by whoever asks, and the error names what reads it."""
+    with pytest.raises(UsageError, match="is the name of a file") as caught:
+        BuildRequest.of({field: value})
+    assert caught.value.where is not None
+    assert caught.value.where.path == field
+    assert f"innkeeper.content.{loader}(" in (caught.value.hint or "")
+
+
+def test_a_name_stays_a_name() -> None:
+    """Who is called like something with a dot, or is JSON, is not taken for a file."""
+    for name in ("Dr. No", "J.P. Morgan", "v2.0", '{"name": "x.json"}', "a.png\nb"):
+        assert BuildRequest.of({"character": name}).character == name
 
 
 @pytest.mark.parametrize(

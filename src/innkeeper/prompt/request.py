@@ -7,6 +7,7 @@ A `ReplayBundle` is a request with the fingerprint its plan had, in a file that 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -222,9 +223,34 @@ def _keep_metadata(history: Any, fields: dict[str, Any]) -> None:
         fields["settings"] = freeze({"chat_metadata": metadata, **fields.get("settings", EMPTY)})
 
 
+_LOADERS: Final = {
+    "character": "load_character",
+    "user": "load_persona",
+    "preset": "load_preset",
+    "lorebooks": "load_lorebook",
+    "history": "load_chat",
+}
+"""What reads a file for a field, in `innkeeper.content`."""
+
+_FILE_NAME: Final = re.compile(r"[^\n{}]{1,4096}\.(?:png|json|jsonl|charx|byaf|webp)", re.IGNORECASE)
+
+
+def _refuse_file_names(name: str, item: Any) -> None:
+    """Refuse the name of a file where its content belongs: a character may be a mere name, and would be called that."""
+    for each in item if isinstance(item, (list, tuple)) and name != "history" else (item,):
+        if isinstance(each, os.PathLike) or (isinstance(each, str) and _FILE_NAME.fullmatch(each)):
+            shown = shorten(str(each), 60)
+            raise UsageError(
+                f"{shown!r} is the name of a file, not what is in it",
+                hint=f"read it first: innkeeper.content.{_LOADERS[name]}({shown!r})",
+            )
+
+
 def _read(name: str, item: Any, *, checked: bool) -> Any:
     reader = _FIELD_READERS.get(name)
     try:
+        if name in _LOADERS:
+            _refuse_file_names(name, item)
         if not checked and (reader is None or reader in _NOT_FREEZING):
             check_depth(item, name)
         if reader is not None:
@@ -365,11 +391,12 @@ class ReplayBundle(msgspec.Struct, frozen=True):
 
     @classmethod
     def read(cls, path: str | Path) -> ReplayBundle:
-        """The bundle in a file. Raises `FormatError`, also when the file cannot be read."""
+        """The bundle in a file. Raises `FormatError`, and `UnavailableError` when the file cannot be read."""
         try:
-            return cls.from_json(Path(path).read_bytes(), asset=str(path))
+            data = Path(path).read_bytes()
         except (OSError, ValueError) as error:
-            raise FormatError(f"cannot read: {_reason(error)}", where=Where(asset=str(path))) from error
+            raise UnavailableError(f"cannot read: {_reason(error)}", where=Where(asset=str(path))) from error
+        return cls.from_json(data, asset=str(path))
 
     def write(self, path: str | Path) -> None:
         """Write the bundle to a file, whole or not at all. Raises `UnavailableError` when it cannot be written."""

@@ -116,7 +116,7 @@ def test_settings(capsys: pytest.CaptureFixture[str]) -> None:
         ([CARD, "--dialect", "klingon"], 2, "unknown_name"),
         (["--set", "nonsense"], 2, "usage"),
         ([CARD, "--now", "tomorrow"], 65, "format"),
-        ([str(EXAMPLES / "README.md")], 2, "usage"),
+        ([str(EXAMPLES / "README.md")], 65, "wrong_kind"),
         (["--card", CHAT], 65, None),
     ],
 )
@@ -128,6 +128,43 @@ def test_errors(capsys: pytest.CaptureFixture[str], words: list[str], code: int,
     error: dict[str, Any] = json.loads(captured.err)["error"]
     assert error["exit_code"] == code
     assert kind is None or error["kind"] == kind
+
+
+def test_files_are_overwritten_with_force_alone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """What is there stays unless one says otherwise, and what was written is said."""
+    for option in ("--out", "--replay-out"):
+        path = tmp_path / f"kept{option}"
+        path.write_text("mine")
+        assert main([*ASKED, option, str(path)]) == 2
+        assert "exists already" in capsys.readouterr().err
+        assert path.read_text() == "mine"
+        assert main([*ASKED, option, str(path), "--force"]) == 0
+        assert f"wrote {path} ({path.stat().st_size:,} bytes)" in capsys.readouterr().err
+
+
+def test_a_chat_begins_with_a_greeting(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a chat the character speaks first, macros expanded, as `innkeeper chat` and SillyTavern begin one."""
+
+    def spoken(*words: str) -> list[str]:
+        messages = json.loads(out(capsys, ["build", CARD, PERSONA, "--message", "hi", "--messages", *words]))
+        return [message["content"] for message in messages if message["role"] == "assistant"]
+
+    first, second = spoken(), spoken("--greeting", "1")
+    assert "Come in, Ansel" in first[0]
+    assert spoken("--greeting", "0") == first != second
+    assert len(first) == len(second) == 1
+    assert main(["build", CARD, "--greeting", "9"]) == 2
+    assert "numbers go from 0 to 2" in capsys.readouterr().err
+    assert main([*ASKED, "--greeting", "1"]) == 2
+    assert "the chat has begun" in capsys.readouterr().err
+
+
+def test_notes_of_a_request_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    """What a provider's shape loses or mends is said beside the request, which stays whole on stdout."""
+    assert main([*ASKED, "--dialect", "anthropic"]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["messages"]
+    assert "loss: anthropic: the speaker's name is not sent" in printed.err
 
 
 def test_findings_are_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -152,16 +152,11 @@ class Assets:
     def add(self, name: str) -> None:
         """Add a file by what its content shows it to be; JSON of no known kind is read as a request.
 
-        Raises `UsageError` for a file that a build has no use for, and what the readers of content raise.
+        Raises what the readers of content raise, `WrongKindError` for a file that a build has no use for.
         """
-        from innkeeper.content.errors import WrongKindError
         from innkeeper.content.files.loading import load_asset
 
-        try:
-            value = load_asset(self._source(name), unknown=lambda source: _request(source, name))
-        except WrongKindError as error:
-            raise UsageError(error.message, where=Where(asset=name)) from error
-        self._put(value, name)
+        self._put(load_asset(self._source(name), unknown=lambda source: _request(source, name)), name)
 
     def add_as(self, kind: str, name: str) -> None:
         """Add a file as a ``card``, ``persona``, ``lorebook``, ``preset`` or ``chat``."""

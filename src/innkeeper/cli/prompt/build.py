@@ -20,7 +20,7 @@ from innkeeper.cli.prompt.assets import Assets, asset_options, install_options, 
 if TYPE_CHECKING:
     from innkeeper.content.finding import Finding
     from innkeeper.parity import Outcome
-    from innkeeper.prompt import Plan
+    from innkeeper.prompt import BuildRequest, Plan, Ports
 
 __all__ = ["build", "parity", "replay"]
 
@@ -33,12 +33,15 @@ __all__ = ["build", "parity", "replay"]
     "--chat", metavar="FILE", help="The chat so far: JSON lines or JSON. With --sillytavern, the name of a chat in it."
 )
 @click.option("--message", metavar="TEXT", help="What the user says now.")
-@click.option("--greeting", type=int, metavar="N", help="Which greeting a new chat begins with, from 0.")
+@click.option(
+    "--greeting", type=int, metavar="N", help="Which of the card's greetings a chat that is not given begins with: 0."
+)
 @click.option("--dialect", metavar="NAME", help="Print the request to a provider in this shape, as JSON.")
 @click.option("--messages", "only_messages", is_flag=True, help="Of the request, print the messages only.")
 @click.option("--explain", is_flag=True, help="Say why: each lorebook entry, each step.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write to this file instead of printing.")
 @click.option("--replay-out", type=click.Path(path_type=Path), help="Record the build for `innkeeper replay`.")
+@click.option("--force", is_flag=True, help="Overwrite files that exist.")
 @json_option
 def build(files: tuple[str, ...], **options: Any) -> None:
     """Build a prompt and show it.
@@ -59,15 +62,34 @@ def build(files: tuple[str, ...], **options: Any) -> None:
     if assets.prepared is not None and assets.prepared.request.dialect == "text":
         fields["dialect"] = None  # which is that of the folder's API: the option is for printing alone
     ports = Ports(media=None if assets.prepared is None else assets.prepared.media)
-    plan = build_plan(assets.request(fields, options["settings"]), ports)
+    plan = build_plan(_begun(assets, assets.request(fields, options["settings"]), ports, options["greeting"]), ports)
     if assets.prepared is not None:
         plan = plan.with_(notes=(*assets.prepared.notes, *plan.notes))
     if options["replay_out"] is not None:
-        plan.replay(options["dialect"]).write(options["replay_out"])
+        _deliver(plan.replay(options["dialect"]).to_json(), options["replay_out"], force=options["force"])
     shown = _shown(plan, assets.findings, options)
     if assets.prepared is not None and not (options["as_json"] or options["dialect"] or options["only_messages"]):
         shown = f"{assets.prepared}\n{shown}"
-    _deliver(shown, options["out"])
+    if options["out"] is None:
+        click.echo(shown, nl=False)
+    else:
+        _deliver(shown.encode("utf-8", "replace"), options["out"], force=options["force"])
+
+
+def _begun(assets: Assets, request: BuildRequest, ports: Ports, greeting: int | None) -> BuildRequest:
+    """The request with a chat that a greeting of the character begins, where none is given: as SillyTavern begins one.
+
+    Raises `UsageError` for a greeting that the chat is too late for.
+    """
+    from innkeeper.cli.talk.chat import greetings_of
+    from innkeeper.prompt import Message, UsageError
+
+    if greeting is not None and request.history:
+        raise UsageError("the chat has begun: no greeting is added to it", hint="leave --greeting or the chat out")
+    if request.history or request.character is None or assets.fields.keys() & {"request"}:
+        return request
+    text = greetings_of(request, ports, greeting or 0)[greeting or 0]
+    return request.with_(history=(Message("assistant", text),)) if text else request
 
 
 def _check_given(assets: Assets, options: dict[str, Any]) -> None:
@@ -80,12 +102,17 @@ def _check_given(assets: Assets, options: dict[str, Any]) -> None:
 
 
 def _shown(plan: Plan, findings: list[Finding], options: dict[str, Any]) -> str:
+    from innkeeper.cli.app.render import note_lines
+
     if options["as_json"]:
         return json.dumps(_facts(plan, findings, explain=options["explain"]), ensure_ascii=False) + "\n"
     if options["dialect"] or options["only_messages"]:
         name = options["dialect"] or plan.dialect or "openai"
-        body = plan.to_messages(name) if options["only_messages"] else plan.to_request(name).body
-        return json.dumps(body, ensure_ascii=False, indent=2) + "\n"
+        if options["only_messages"]:
+            return json.dumps(plan.to_messages(name), ensure_ascii=False, indent=2) + "\n"
+        asked = plan.to_request(name)
+        click.echo("".join(f"{line}\n" for line in note_lines(asked.notes)), err=True, nl=False)
+        return json.dumps(asked.body, ensure_ascii=False, indent=2) + "\n"
     return _for_people(plan, findings, explain=options["explain"])
 
 
@@ -118,13 +145,12 @@ def _for_people(plan: Plan, findings: list[Finding], *, explain: bool) -> str:
     return out.getvalue()
 
 
-def _deliver(text: str, out: Path | None) -> None:
+def _deliver(data: bytes, out: Path, *, force: bool) -> None:
+    """Write a file, and say so. Raises `OutputExistsError`."""
     from innkeeper.content.files.saving import save_bytes
 
-    if out is None:
-        click.echo(text, nl=False)
-    else:
-        save_bytes(out, text.encode("utf-8", "replace"), force=True)
+    save_bytes(out, data, force=force)
+    click.echo(f"wrote {out} ({len(data):,} bytes)", err=True)
 
 
 @click.command()

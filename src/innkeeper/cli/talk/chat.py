@@ -80,7 +80,7 @@ def conversation(
     """
     from innkeeper.cli.talk.conversation import Conversation, name_of
     from innkeeper.content.chat import Chat
-    from innkeeper.prompt import UsageError, utc_now
+    from innkeeper.prompt import utc_now
 
     base = request.with_(
         model=handle.model,
@@ -94,10 +94,7 @@ def conversation(
     fresh = Chat(header={**names, "create_date": utc_now().isoformat(timespec="seconds"), "chat_metadata": {}})
     talk = Conversation(base, known or fresh, handle, _noting(notes), path=path)
     if known is None and base.character is not None:
-        greetings = greetings_of(base, handle.ports)
-        if not 0 <= greeting < len(greetings):
-            raise UsageError(f"there is no greeting {greeting}", hint=f"numbers go from 0 to {len(greetings) - 1}")
-        talk.greet(greetings, greeting)
+        talk.greet(greetings_of(base, handle.ports, greeting), greeting)
     return talk
 
 
@@ -112,12 +109,19 @@ def _noting(notes: tuple[Note, ...]) -> Builder:
     return noted if notes else build
 
 
-def greetings_of(request: BuildRequest, ports: Ports) -> tuple[str, ...]:
-    """The character's greetings as the tavern says them, macros expanded; a window that is too small for it does not matter."""
-    from innkeeper.content.character import Character
-    from innkeeper.taverns import build
+def greetings_of(request: BuildRequest, ports: Ports, chosen: int) -> tuple[str, ...]:
+    """The character's greetings as the tavern says them, macros expanded; a window that is too small for it does not matter.
 
-    greetings = Character.of(thaw(request.character)).greetings()
+    Raises `UsageError` where the ``chosen`` one is not among them.
+    """
+    from innkeeper.prompt import UsageError
+    from innkeeper.taverns import build
+    from innkeeper.taverns.assets import character_of
+
+    character = character_of(thaw(request.character))
+    greetings = () if character is None else character.greetings()
+    if not 0 <= chosen < len(greetings):
+        raise UsageError(f"there is no greeting {chosen}", hint=f"numbers go from 0 to {len(greetings) - 1}")
     base = request.with_(history=(), message="", context_window=ROOM, reserved_tokens=0)
     plans = (build(base.with_(greeting=number), ports, commit=False) for number in range(len(greetings)))
     return tuple(plan.greeting or text for plan, text in zip(plans, greetings, strict=True))
