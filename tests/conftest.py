@@ -20,10 +20,12 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.enviro
 
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run each test without the settings and keys of whoever runs it."""
+    """Run each test without the settings, keys and log of whoever runs it."""
     for name in os.environ:
         if name.startswith(("INNKEEPER_", "_INNKEEPER_")) or name.endswith(("_API_KEY", "_PROXY", "_proxy")):
             monkeypatch.delenv(name)
+    monkeypatch.setenv("INNKEEPER_CONFIG", os.devnull)
+    monkeypatch.setenv("INNKEEPER_LOGGING", "off")
 
 
 @pytest.fixture(scope="session", autouse=True)

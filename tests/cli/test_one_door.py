@@ -9,8 +9,9 @@ import pytest
 
 from innkeeper.cli import main
 from innkeeper.cli.prompt.assets import Assets
-from innkeeper.cli.talk import conversation
-from innkeeper.cli.talk.conversation import Conversation, ModelHandle
+from innkeeper.cli.talk import answering
+from innkeeper.cli.talk.answering import ModelHandle
+from innkeeper.cli.talk.conversation import Conversation
 from innkeeper.cli.talk.demo import demo_request
 from innkeeper.content.chat import Chat
 from innkeeper.content.files.loading import load_chat
@@ -51,7 +52,7 @@ def test_build_and_chat_send_the_same(
     asked = [*FILES, "--tavern", tavern, "--context-window", window, *SETTLED]
     built = json.loads(run(["build", *asked, "--chat", str(chat_file), "--message", MESSAGE, "--messages"], capsys))
     model = FakeModel()
-    monkeypatch.setattr(conversation, "open_model", lambda *_: ModelHandle(model, "m"))
+    monkeypatch.setattr(answering, "open_model", lambda *_: ModelHandle(model, "m"))
     monkeypatch.setattr("sys.stdin", io.StringIO(f"{MESSAGE}\n"))
     run(["chat", *asked, "--chat", str(chat_file)], capsys)
     assert model.asked[0]["messages"] == built

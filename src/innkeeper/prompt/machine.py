@@ -1,4 +1,4 @@
-"""The machine: its time and chance, the folder where Innkeeper keeps its files, and secrets that are used but never shown.
+"""The machine: its time and chance, where Innkeeper keeps its files, and secrets that are used but never shown.
 
 Time and chance are asked here and nowhere else, by doors, which record them in the request.
 """
@@ -15,7 +15,18 @@ from typing import Final
 
 from innkeeper.prompt.errors import UsageError
 
-__all__ = ["HOME_VARIABLE", "REDACTED", "Secret", "fresh_seed", "home", "random_bytes", "redact_secrets", "utc_now"]
+__all__ = [
+    "CONFIG_VARIABLE",
+    "HOME_VARIABLE",
+    "REDACTED",
+    "Secret",
+    "config_file",
+    "fresh_seed",
+    "home",
+    "random_bytes",
+    "redact_secrets",
+    "utc_now",
+]
 
 
 def utc_now() -> datetime:
@@ -47,6 +58,24 @@ def home(environ: Mapping[str, str] = os.environ, platform: str = sys.platform) 
         return Path.home() / "Library" / "Application Support" / "innkeeper"
     data = Path(environ.get("XDG_DATA_HOME") or "")
     return (data if data.is_absolute() else Path.home() / ".local" / "share") / "innkeeper"
+
+
+CONFIG_VARIABLE: Final = "INNKEEPER_CONFIG"
+"""The environment variable that names the configuration file."""
+
+
+def config_file(environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
+    """Where settings are: ``$INNKEEPER_CONFIG``, else ``config.toml`` in ``$INNKEEPER_HOME`` or the platform's place for it."""
+    if environ.get(CONFIG_VARIABLE):
+        return Path(environ[CONFIG_VARIABLE]).expanduser()
+    if environ.get(HOME_VARIABLE) or platform == "darwin":
+        folder = home(environ, platform)
+    elif platform == "win32" and environ.get("APPDATA"):
+        folder = Path(environ["APPDATA"]) / "innkeeper"
+    else:
+        config = Path(environ.get("XDG_CONFIG_HOME") or "")
+        folder = (config if config.is_absolute() else Path.home() / ".config") / "innkeeper"
+    return folder / "config.toml"
 
 
 REDACTED: Final = "[secret]"

@@ -7,7 +7,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from innkeeper.cli.talk.conversation import Conversation, ModelHandle
+from innkeeper.cli.talk.answering import ModelHandle
+from innkeeper.cli.talk.conversation import Conversation
 from innkeeper.cli.talk.shell import Shell
 from innkeeper.content.chat import Chat
 from tests.cli.fakes import FakeModel

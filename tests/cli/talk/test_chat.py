@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from innkeeper.cli.app.root import main
-from innkeeper.cli.talk import conversation
-from innkeeper.cli.talk.conversation import ModelHandle
+from innkeeper.cli.talk import answering
+from innkeeper.cli.talk.answering import ModelHandle
 from innkeeper.tokens import default_counter
 from tests.cli.fakes import FakeModel
 from tests.shared import ROOT
@@ -28,7 +28,7 @@ class Room:
         self.model = FakeModel()
         self.opened: list[tuple[Any, ...]] = []
         self.window: int | None = 4096
-        monkeypatch.setattr(conversation, "open_model", self.open_model)
+        monkeypatch.setattr(answering, "open_model", self.open_model)
 
     def open_model(self, *asked: Any) -> ModelHandle:
         self.opened.append(asked)
@@ -152,9 +152,10 @@ def test_prompt_too_large(room: Room) -> None:
 @pytest.mark.parametrize(
     ("words", "asked"),
     [
-        ((), (None, None, None)),
-        (("--model", "local:mine", "--context-window", "2000"), ("local:mine", None, 2000)),
-        (("--model", "gpt-4o", "--base-url", "http://localhost:1"), ("gpt-4o", "http://localhost:1", None)),
+        ((), ("local", None, None, None)),
+        (("--model", "local:mine", "--context-window", "2000"), ("local:mine", None, 2000, None)),
+        (("--model", "gpt-4o", "--base-url", "http://localhost:1"), ("gpt-4o", "http://localhost:1", None, None)),
+        (("--model", "openai:gpt-4o"), ("gpt-4o", "https://api.openai.com", None, None)),
     ],
 )
 def test_who_is_asked(room: Room, words: tuple[str, ...], asked: tuple[Any, ...]) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from innkeeper.cli.talk.conversation import Conversation, ModelHandle, asked, name_of, open_model
+from innkeeper.cli.talk.answering import ModelHandle, asked, open_model
+from innkeeper.cli.talk.conversation import Conversation, name_of
 from innkeeper.content.chat import Chat
 from innkeeper.content.files.loading import load_chat
 from innkeeper.dialects import DIALECTS

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from innkeeper.cli.app.render import console
-from innkeeper.cli.talk.conversation import Conversation, ModelHandle
+from innkeeper.cli.talk.answering import ModelHandle
+from innkeeper.cli.talk.conversation import Conversation
 from innkeeper.cli.talk.shell import COMMANDS, RECENT, Shell
 from innkeeper.content.chat import Chat
 from innkeeper.content.chat_message import ChatMessage

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import click
 
-__all__ = ["COMMANDS", "CliSettings", "CommandEntry", "LazyGroup", "json_option"]
+__all__ = ["COMMANDS", "CliSettings", "CommandEntry", "LazyGroup", "examples", "json_option"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -29,6 +29,11 @@ def json_option(command: F) -> F:
     return click.option(
         "--json", "as_json", is_flag=True, callback=_or_before, help="Answer with JSON, also when it fails."
     )(command)
+
+
+def examples(*lines: str) -> str:
+    """Lines of a shell as the end of a command's help."""
+    return "\b\n" + "\n".join(("Examples:", *(f"  {line}" for line in lines)))
 
 
 def _or_before(ctx: click.Context, _param: click.Parameter, value: bool) -> bool:  # noqa: FBT001 - click's signature
@@ -57,11 +62,17 @@ COMMANDS: Final[Mapping[str, CommandEntry]] = MappingProxyType(
             "innkeeper.cli.prompt.card:card", "Look into character cards, check, convert and compare them."
         ),
         "chat": CommandEntry("innkeeper.cli.talk.chat:chat", "Chat with a card in the terminal."),
+        "config": CommandEntry(
+            "innkeeper.cli.settings.config:config", "Settle once what each command would have to be told."
+        ),
         "db": CommandEntry(
             "innkeeper.cli.keep.db:db", "Look after the database of the library: schema, backups, imports, questions."
         ),
         "demo": CommandEntry(
             "innkeeper.cli.talk.demo:demo", "Show a whole turn: a card, its prompt, the answer of a local model."
+        ),
+        "keys": CommandEntry(
+            "innkeeper.cli.settings.key_commands:keys", "Store keys of providers; no command shows one."
         ),
         "limits": CommandEntry(
             "innkeeper.cli.app.limits:limits", "List every limit: its default, its error, how it is set."

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from innkeeper.library.vault.vault import Vault
     from innkeeper.prompt.machine import Secret
 
-__all__ = ["vault"]
+__all__ = ["asked_secret", "vault"]
 
 _KINDS = click.Choice(["environment", "file", "keyring"])
 
@@ -56,14 +56,15 @@ def set_(name: str, more: tuple[str, ...], url: str | None, *, who: str, as_json
     """Set the secret NAME. Its value is asked for, or read from the input; it is never a word of the command."""
     if more:  # not quoted: it may be the secret, and other users of this machine see a command's words already
         raise click.UsageError("a secret is never a word of the command: it is asked for, or read from the input")
-    value = _asked(name)
+    value = asked_secret(name)
     with _opened(url) as secrets:
         entry = secrets.set(name, value, who=who)
     facts = {"name": entry.name, "is_set": True, "key_id": entry.key_id, "updated_at": entry.updated_at}
     print_json(facts) if as_json else click.echo(f"{name}: set.")
 
 
-def _asked(name: str) -> Secret:
+def asked_secret(name: str) -> Secret:
+    """A secret from the terminal, typed twice and not shown, or else the whole input. Raises `FormatError`."""
     from innkeeper.prompt.errors import FormatError
     from innkeeper.prompt.machine import Secret
 

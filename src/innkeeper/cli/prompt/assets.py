@@ -15,6 +15,7 @@ from innkeeper.prompt import BuildLimits, BuildRequest, InnkeeperError, UsageErr
 from innkeeper.prompt.data import MAX_DEPTH
 
 if TYPE_CHECKING:
+    from innkeeper.cli.settings.settings import Settings
     from innkeeper.content.files.loading import PresetFile
     from innkeeper.content.files.reader import Source
     from innkeeper.content.finding import Finding
@@ -67,7 +68,9 @@ _OPTIONS: Final = (
         help="A preset or a template; with --sillytavern, also by its name there.",
     ),
     click.option(
-        "--tavern", metavar="NAME", help=f"Whose rules to build by: {TAVERN}, unless a request's file says otherwise."
+        "--tavern",
+        metavar="NAME",
+        help=f"Whose rules to build by: {TAVERN}, unless a file or a setting says otherwise.",
     ),
     click.option("--profile", metavar="NAME", help="A variant of the tavern's rules."),
     click.option("--model", metavar="NAME", help="The model that the prompt is for."),
@@ -89,12 +92,16 @@ _OPTIONS: Final = (
 
 
 class Assets:
-    """The files of one command line. Add them, then ask for the request; ``findings`` say what was not right in them."""
+    """The files of one command line. Add them, then ask for the request; ``findings`` say what was not right in them.
 
-    def __init__(self, stdin: IO[bytes] | None = None) -> None:
+    What neither the command line nor a build request nor a SillyTavern folder says is taken from ``settings``, where given.
+    """
+
+    def __init__(self, stdin: IO[bytes] | None = None, settings: Settings | None = None) -> None:
         self.fields: dict[str, Any] = {}
         self.findings: list[Finding] = []
         self.prepared: Prepared | None = None
+        self.settings = settings
         self._stdin = stdin
         self._piped: bytes | None = None
 
@@ -104,7 +111,9 @@ class Assets:
 
         ``chat_only``: of a SillyTavern folder, its settings for chat completion, whichever of its APIs is on.
         """
-        assets = cls()
+        from innkeeper.cli.settings.settings import Settings
+
+        assets = cls(settings=Settings.read())
         for name in files:
             assets.add(name)
         kinds = ("card", "persona", "lorebook", "preset", *(() if options.get("sillytavern") else ("chat",)))
@@ -114,7 +123,20 @@ class Assets:
                 if not (kind == "preset" and _in_folder(name, options)):
                     assets.add_as(kind, name)
         assets.open_install(options, chat_only=chat_only)
+        assets.add_settled()
         return assets
+
+    @property
+    def settled(self) -> Settings | None:
+        """The settings, where they count for what the prompt is made of: a build request or a folder says that by itself."""
+        return None if "request" in self.fields else self.settings
+
+    def add_settled(self) -> None:
+        """Add the files that the settings name in the place of those that nobody gave."""
+        for field, name in (("user", "persona"), ("preset", "preset")):
+            path = None if self.settled is None or field in self.fields else self.settled.get(name)
+            if path is not None:
+                self.add_as(name, str(path))
 
     def open_install(self, options: Mapping[str, Any], *, chat_only: bool = False) -> None:
         """Begin with what a SillyTavern folder has selected, where `install_options` name one; files go on top of it.
@@ -170,14 +192,17 @@ class Assets:
 
         Without a request's file, the tavern is `TAVERN`: the one that cards, lorebooks and presets are made for.
         """
+        usual = {} if self.settled is None else usual_fields(self.settled)
         fields = dict(self.fields)
         base = fields.pop("request", None) or BuildRequest(tavern=TAVERN)
-        chosen = {key: value for key, value in given.items() if value is not None}
+        chosen = usual | {key: value for key, value in given.items() if value is not None}
+        if "limits" in usual and given.get("limits") is not None:
+            chosen["limits"] = given["limits"].over(usual["limits"])
         return _with_settings(base.with_(**fields, **chosen), tuple(settings))
 
     def _source(self, name: str) -> str | bytes:
         if name != STDIN:
-            return name
+            return name if self.settings is None else self.settings.card(name)
         if self._piped is None:
             from innkeeper.content.errors import LIMITS, check_limit
 
@@ -247,6 +272,16 @@ def request_fields(options: Mapping[str, Any], *more: str) -> dict[str, Any]:
         "limits": BuildLimits.read(options["limits"]) if options["limits"] else None,
     }
     return {name: options[name] for name in names} | told
+
+
+def usual_fields(settings: Settings) -> dict[str, Any]:
+    """The fields of a request that settings name, where they do."""
+    names = {name: name for name in ("tavern", "dialect", "context_window")} | {"reserve": "reserved_tokens"}
+    values = {field: settings.get(name) for name, field in names.items()}
+    limits = {name: settings.get(f"limits.{name}") for name in BuildLimits.__struct_fields__}
+    if any(value is not None for value in limits.values()):
+        values["limits"] = BuildLimits(**limits)
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def setting(text: str) -> tuple[list[str], Any]:

@@ -58,7 +58,8 @@ def build(files: tuple[str, ...], **options: Any) -> None:
 
     assets = Assets.of(files, options)
     _check_given(assets, options)
-    fields = request_fields(options, "model", "message", "greeting", "dialect")
+    fields = request_fields(options, "message", "greeting", "dialect")
+    fields["model"] = _model(assets, options["model"])
     if assets.prepared is not None and assets.prepared.request.dialect == "text":
         fields["dialect"] = None  # which is that of the folder's API: the option is for printing alone
     ports = Ports(media=None if assets.prepared is None else assets.prepared.media)
@@ -90,6 +91,14 @@ def _begun(assets: Assets, request: BuildRequest, ports: Ports, greeting: int | 
         return request
     text = greetings_of(request, ports, greeting or 0)[greeting or 0]
     return request.with_(history=(Message("assistant", text),)) if text else request
+
+
+def _model(assets: Assets, said: str | None) -> str | None:
+    """The model that the prompt is for: what is said may be an alias; without a word, the one that is settled."""
+    from innkeeper.cli.settings.model_choice import choose_model
+
+    settings = assets.settings if said else assets.settled
+    return None if settings is None else choose_model(settings, said, wanted=False).wire_name
 
 
 def _check_given(assets: Assets, options: dict[str, Any]) -> None:

@@ -13,7 +13,8 @@ from innkeeper.cli.prompt.assets import Assets, asset_options, install_options, 
 from innkeeper.prompt.data import thaw
 
 if TYPE_CHECKING:
-    from innkeeper.cli.talk.conversation import Builder, Conversation, ModelHandle
+    from innkeeper.cli.talk.answering import ModelHandle
+    from innkeeper.cli.talk.conversation import Builder, Conversation
     from innkeeper.content.chat import Chat
     from innkeeper.prompt import BuildRequest, Note, Plan, Ports
 
@@ -47,12 +48,14 @@ def chat(files: tuple[str, ...], **options: Any) -> None:
     With --sillytavern a chat of that folder goes on here. Nothing is written there: /save FILE keeps the chat, and SillyTavern
     reads that file when it lies in the character's folder below chats.
     """
-    from innkeeper.cli.talk.conversation import open_model
+    from innkeeper.cli.settings.settings import Settings
+    from innkeeper.cli.talk.answering import open_chosen
     from innkeeper.cli.talk.shell import Shell
 
     assets = Assets.of(files, {**options, "chat": options["path"] if options["sillytavern"] else None}, chat_only=True)
     request, prepared = assets.request(request_fields(options), options["settings"]), assets.prepared
-    with closing(open_model(options["model"], options["base_url"], request.context_window)) as handle:
+    settings = assets.settings or Settings.read()
+    with closing(open_chosen(settings, options["model"], options["base_url"], request.context_window)) as handle:
         if prepared is None:
             talk = conversation(request, handle, path=options["path"], greeting=options["greeting"])
         else:

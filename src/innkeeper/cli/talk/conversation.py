@@ -1,17 +1,14 @@
-"""A chat that goes on: builds a plan for each turn, asks a model, keeps what was said.
-
-`open_model` finds the model that answers by the name that a command line gives it: one in this process, or a provider's.
-"""
+"""A chat that goes on: builds a plan for each turn, asks a model, keeps what was said."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.budget import accounting
+from innkeeper.cli.talk.answering import ModelHandle, asked
 from innkeeper.content.chat import Chat
 from innkeeper.content.chat_message import ChatMessage
 from innkeeper.content.files.saving import append_to_chat, save_chat
@@ -22,10 +19,8 @@ from innkeeper.taverns import build as build_plan
 
 if TYPE_CHECKING:
     from innkeeper.budget import Accounting
-    from innkeeper.inference.client.chat import ChatReply
-    from innkeeper.prompt import TokenCounter
 
-__all__ = ["LOCAL", "Builder", "ChatClient", "Conversation", "ModelHandle", "asked", "name_of", "open_model"]
+__all__ = ["Builder", "Conversation", "name_of"]
 
 Builder = Callable[[BuildRequest, Ports], Plan]
 """What makes a plan of a request: `innkeeper.taverns.build`."""
@@ -241,88 +236,5 @@ def name_of(participant: Any, default: str) -> str:
     return str(getattr(participant, "name", None) or default)
 
 
-def asked(plan: Plan) -> tuple[str, list[dict[str, Any]], dict[str, Any]]:
-    """What a plan asks of a chat completions endpoint: the model, the messages, the options.
-
-    The reply may be as long as the tokens that were reserved for it, unless the plan's options say otherwise.
-    """
-    body = dict(plan.to_request("openai").body)
-    model, messages = body.pop("model", None), body.pop("messages")
-    reserved = plan.request.reserved_tokens if plan.request is not None else 0
-    bounded = body.keys() & {"max_tokens", "max_completion_tokens"}
-    limit = {"max_tokens": reserved} if reserved and not bounded else {}
-    return model or "local", messages, {**limit, **body}
-
-
 SILLY: Final = "silly"
 """The tavern whose chats have hidden messages and regex scripts."""
-
-LOCAL: Final = "local"
-"""The model that means: the one in this process. ``local:NAME`` is another one that is installed."""
-
-
-class ChatClient(Protocol):
-    """What answers: `innkeeper.inference.Client`, a `LocalModel`, or a stand-in."""
-
-    def chat(
-        self,
-        model: str,
-        messages: Sequence[Mapping[str, Any]],
-        *,
-        stream: bool = ...,
-        include_usage: bool = ...,
-        on_delta: Callable[[str], Any] | None = ...,
-        **options: Any,
-    ) -> ChatReply:
-        """Answer messages; call ``on_delta`` with each piece."""
-        ...
-
-    def close(self) -> None:
-        """Let go of what it holds."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class ModelHandle:
-    """A model's client, its name, and, where known, its window in tokens and its own way of counting.
-
-    ``media`` reads what the chat names, for its builds.
-    """
-
-    client: ChatClient
-    model: str
-    window: int | None = None
-    counter: TokenCounter | None = None
-    media: Callable[[str], bytes | None] | None = None
-
-    @property
-    def ports(self) -> Ports:
-        """The ports of builds for it."""
-        return Ports(token_counter=self.counter, media=self.media)
-
-    def close(self) -> None:
-        """Let the model or the connection go."""
-        self.client.close()
-
-
-def open_model(model: str | None, base_url: str | None = None, window: int | None = None) -> ModelHandle:
-    """What answers for ``model``. Without a name: the provider's at ``base_url``, or the local one where none is given.
-
-    The key of a provider comes from ``INNKEEPER_API_KEY``. Raises `UsageError`, `UnavailableError`.
-    """
-    kind, _, name = (model or LOCAL).partition(":")
-    if kind != LOCAL or base_url:
-        return _provider(model, base_url, window)
-    from innkeeper.inference.local.model import LocalModel
-    from innkeeper.inference.local.weights import DEFAULT_MODEL
-
-    opened = LocalModel.open(name or DEFAULT_MODEL, context_window=window)
-    return ModelHandle(opened, opened.name, opened.context_window, opened.counter())
-
-
-def _provider(model: str | None, base_url: str | None, window: int | None) -> ModelHandle:
-    from innkeeper.inference.client.clients import Client
-
-    if not model:
-        raise UsageError("a provider needs the name of a model", hint="--model NAME")
-    return ModelHandle(Client(base_url), model, window)

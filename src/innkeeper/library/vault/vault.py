@@ -28,9 +28,9 @@ from innkeeper.library.errors import (
 )
 from innkeeper.library.models.stores import ProviderStore, SecretStore
 from innkeeper.library.vault.keys import KeyRing, KeySource, VaultKey, find_keys
-from innkeeper.prompt.data import to_json
+from innkeeper.library.vault.sealing import seal, unseal
 from innkeeper.prompt.errors import Where
-from innkeeper.prompt.machine import Secret, random_bytes
+from innkeeper.prompt.machine import Secret
 
 __all__ = ["Rotated", "SecretEntry", "Vault", "VaultFinding", "VaultStatus", "seal", "unseal"]
 
@@ -290,34 +290,3 @@ def _checked(name: str, secret: Secret) -> Secret:
     except UnicodeEncodeError:
         raise FieldError(f"the value for {name!r} is no text") from None
     return secret
-
-
-_FORM: Final = b"IK1\0"
-_NONCE: Final = 12
-
-
-def seal(name: str, secret: Secret, key: VaultKey) -> bytes:
-    """The ciphertext of a secret under its name."""
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
-    nonce = random_bytes(_NONCE)
-    return _FORM + nonce + AESGCM(key.raw()).encrypt(nonce, secret.reveal().encode(), _bound(name, key))
-
-
-def unseal(name: str, sealed: bytes, key: VaultKey) -> Secret:
-    """The secret. Raises `TamperedSecretError` where the ciphertext is not what `seal` made for this name and key."""
-    from cryptography.exceptions import InvalidTag
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
-    where = Where(asset="secrets", path=name)
-    if not sealed.startswith(_FORM):
-        raise TamperedSecretError("the stored secret has not the form of one", where=where)
-    nonce, body = sealed[len(_FORM) : len(_FORM) + _NONCE], sealed[len(_FORM) + _NONCE :]
-    try:
-        return Secret(AESGCM(key.raw()).decrypt(nonce, body, _bound(name, key)).decode())
-    except (InvalidTag, ValueError):
-        raise TamperedSecretError("the stored secret is not what was stored under this name", where=where) from None
-
-
-def _bound(name: str, key: VaultKey) -> bytes:
-    return to_json(["innkeeper vault", _FORM.decode(), name, key.id])

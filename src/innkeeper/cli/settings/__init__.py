@@ -1,0 +1,1 @@
+"""What a user has settled once: the configuration file, stored keys, completion in the shell."""

@@ -1,0 +1,247 @@
+"""``innkeeper config``: the configuration file, read and changed from the command line; comments in it stay."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from innkeeper.cli.app.commands import examples, json_option
+from innkeeper.cli.settings.completion import setting_names, setting_values
+from innkeeper.cli.settings.settings import SETTINGS, Settings, Value, parse, reader_of
+from innkeeper.prompt.errors import ConfigError, FormatError, UnavailableError, UnknownNameError, UsageError, Where
+from innkeeper.prompt.machine import config_file
+
+if TYPE_CHECKING:
+    from tomlkit import TOMLDocument
+
+__all__ = ["config"]
+
+
+@click.group(
+    epilog=examples(
+        "innkeeper config set model openrouter:deepseek/deepseek-chat",
+        "innkeeper config set aliases.cards.wenna ~/cards/wenna.png",
+        "innkeeper config show",
+    )
+)
+def config() -> None:
+    """Settle once what each command would have to be told: the model, its address, the tavern, the persona, names of your own.
+
+    An option wins over the environment (INNKEEPER_MODEL and so on), the environment over the file, the file over the default.
+    """
+
+
+@config.command()
+@json_option
+def show(*, as_json: bool) -> None:
+    """Show every setting: its value, and where it comes from."""
+    values = list(Settings.read().values())
+    if as_json:
+        click.echo(json.dumps({"path": str(config_file()), "settings": [_facts(value) for value in values]}))
+        return
+    from rich.table import Table
+
+    from innkeeper.cli.app.render import console
+
+    table = Table(box=None, pad_edge=False)
+    for column in ("setting", "value", "from"):
+        table.add_column(column, overflow="fold")
+    for value in values:
+        table.add_row(*map(_plain, (value.name, _shown(value.value), _origin(value))))
+    console().print(table)
+
+
+@config.command()
+@click.argument("name", shell_complete=setting_names)
+@json_option
+def get(name: str, *, as_json: bool) -> None:
+    """Print the value of the setting NAME; an empty line where it has none."""
+    settings = Settings.read()
+    if name in SETTINGS:
+        value = settings.value(name)
+    else:
+        reader_of(name)  # raises for what is no name at all
+        known = {value.name: value for value in settings.values()}
+        if name not in known:
+            raise UnknownNameError("setting", name, known)
+        value = known[name]
+    click.echo(json.dumps(_facts(value)) if as_json else _shown(value.value))
+
+
+@config.command("set")
+@click.argument("name", shell_complete=setting_names)
+@click.argument("value", shell_complete=setting_values)
+@json_option
+def set_(name: str, value: str, *, as_json: bool) -> None:
+    """Write the setting NAME into the configuration file."""
+    path = config_file()
+    written = _checked(name, value)
+    document = _document(path)
+    table: Any = document
+    *tables, last = _keys(name)
+    for key in tables:
+        table = table.setdefault(key, _new_table())
+    table[last] = written
+    _save(path, document)
+    facts = {"name": name, "value": written, "path": str(path)}
+    click.echo(json.dumps(facts) if as_json else f"{name} = {_shown(written)}  ({path})")
+
+
+@config.command()
+@click.argument("name", shell_complete=setting_names)
+@json_option
+def unset(name: str, *, as_json: bool) -> None:
+    """Take the setting NAME out of the configuration file."""
+    path = config_file()
+    document = _document(path)
+    *tables, last = _keys(name)
+    table: Any = document
+    for key in tables:
+        table = table.get(key) or {}
+    if last not in table:
+        known = sorted(Settings(document.unwrap(), path).entries)
+        raise UnknownNameError("setting", name, known, where=Where(asset=str(path)))
+    del table[last]
+    _save(path, document)
+    click.echo(json.dumps({"name": name, "path": str(path)}) if as_json else f"{name}: taken out of {path}")
+
+
+@config.command()
+def edit() -> None:
+    """Open the configuration file in your editor ($VISUAL or $EDITOR); then say what in it cannot be used."""
+    path = config_file()
+    if not path.exists():
+        _write(path, _template().encode())
+    click.edit(filename=str(path))
+    settings = Settings.read()
+    for value in settings.values():
+        _check_known(value.name, value.value, settings.path)
+    click.echo(str(path))
+
+
+@config.command("path")
+def path_() -> None:
+    """Print where the configuration file is, whether it exists or not."""
+    click.echo(str(config_file()))
+
+
+# --------------------------------------------------------------------------------------------------------------- values
+
+
+def _checked(name: str, text: str) -> Any:
+    """A text from the command line as the value that is written. Raises `ConfigError`, `UnknownNameError`, `UnavailableError`."""
+    try:
+        value = reader_of(name)(text)
+    except ValueError as error:
+        raise ConfigError(f"{name} is {error}, not {text!r:.60}") from None
+    if isinstance(value, Path):
+        if not value.exists():
+            raise UnavailableError("there is no such file", where=Where(asset=text))
+        return str(value.absolute())
+    _check_known(name, value)
+    return value
+
+
+def _check_known(name: str, value: Any, path: Path | None = None) -> None:
+    setting = SETTINGS.get(name)
+    if setting is not None and setting.known is not None and value is not None:
+        names = list(setting.known())
+        if value not in names:
+            raise UnknownNameError(name, value, names, where=Where(asset=str(path)) if path else None)
+    if name == "base_url" and value is not None:
+        Settings.read().address(value)
+
+
+def _facts(value: Value) -> dict[str, Any]:
+    plain = str(value.value) if isinstance(value.value, Path) else value.value
+    return {**value._asdict(), "value": plain}
+
+
+def _shown(value: Any) -> str:
+    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _origin(value: Value) -> str:
+    return f"{value.source}: {value.place}" if value.place else value.source
+
+
+def _plain(text: str) -> Any:
+    from rich.text import Text
+
+    return Text(text)
+
+
+# ----------------------------------------------------------------------------------------------------------------- file
+
+_TABLES: Final = ("aliases.models", "aliases.cards", "providers")
+
+
+def _keys(name: str) -> list[str]:
+    """The keys that lead to a setting in the file: names in the user's own tables may have dots themselves."""
+    reader_of(name)
+    for table in _TABLES:
+        if name.startswith(f"{table}."):
+            return [*table.split("."), name.removeprefix(f"{table}.")]
+    return name.split(".")
+
+
+def _new_table() -> Any:
+    import tomlkit
+
+    return tomlkit.table()
+
+
+def _document(path: Path) -> TOMLDocument:
+    """The file with its comments; an empty one where there is none. Raises what `Settings.read` does for a broken file."""
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    from innkeeper.cli.settings.settings import content
+
+    data = content(path)
+    parse(data, path)
+    try:
+        return tomlkit.parse(data.decode("utf-8-sig"))
+    except TOMLKitError as error:
+        raise FormatError(f"not TOML: {error}", where=Where(asset=str(path)), hint="innkeeper config edit") from None
+
+
+def _save(path: Path, document: TOMLDocument) -> None:
+    data = document.as_string().encode()
+    if parse(data, path) != document.unwrap():
+        raise UsageError(
+            "the file cannot be changed from here", where=Where(asset=str(path)), hint="innkeeper config edit"
+        )
+    _write(path, data)
+
+
+def _write(path: Path, data: bytes) -> None:
+    from innkeeper.content.files.saving import save_bytes
+
+    target = path.resolve()  # where the file is a link into a folder of its owner's, it stays one
+    target.parent.mkdir(parents=True, exist_ok=True)
+    save_bytes(target, data, force=True)
+
+
+def _template() -> str:
+    lines = ["# What Innkeeper's commands need not be told each time. Take a # away to settle a line.", ""]
+    lines += _commented(setting for setting in SETTINGS.values() if "." not in setting.name)
+    for table, names in {"limits": [name for name in SETTINGS if name.startswith("limits.")]}.items():
+        lines += [f"# [{table}]", *_commented((SETTINGS[name] for name in names), table)]
+    lines += ["# [aliases.models]", '# fast = "openrouter:deepseek/deepseek-chat"', ""]
+    lines += ["# [aliases.cards]", '# wenna = "~/cards/wenna.png"', ""]
+    lines += ["# [providers]", '# mine = "https://llm.example.org"', ""]
+    return "\n".join(lines)
+
+
+def _commented(settings: Iterable[Any], table: str = "") -> list[str]:
+    lines = []
+    for setting in settings:
+        name = setting.name.removeprefix(f"{table}.") if table else setting.name
+        value = json.dumps(setting.default) if setting.default is not None else '""'
+        lines += [f"# {setting.help}", f"# {name} = {value}", ""]
+    return lines

@@ -1,0 +1,91 @@
+"""``innkeeper keys``: set a provider's key once; no command shows it."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from innkeeper.cli.app.commands import examples, json_option
+from innkeeper.cli.settings.completion import offered
+
+__all__ = ["keys"]
+
+
+def _stored() -> list[str]:
+    from innkeeper.cli.settings.keys import KeyStore
+
+    return [key.name for key in KeyStore().list()]
+
+
+def _providers() -> list[str]:
+    from innkeeper.cli.settings.settings import PROVIDERS, Settings
+
+    return [*PROVIDERS, *Settings.read().table("providers")]
+
+
+@click.group(epilog=examples("innkeeper keys set openrouter", "innkeeper keys set llm.example.org < key.txt"))
+def keys() -> None:
+    """Store keys of providers, for every command that sends.
+
+    A key lies in the keyring of the system where the library keyring reaches one, else sealed in a file that only you may read;
+    never in the configuration. INNKEEPER_API_KEY wins over all of them.
+    """
+
+
+@keys.command("set", context_settings={"ignore_unknown_options": True})
+@click.argument("name", shell_complete=offered(_providers))
+@click.argument("more", nargs=-1, type=click.UNPROCESSED, metavar="")
+@json_option
+def set_(name: str, more: tuple[str, ...], *, as_json: bool) -> None:
+    """Store the key of NAME: a provider, or the host of an address. It is asked for, or read from the input.
+
+    It is sent to that provider's address, or that host, and to no other.
+    """
+    from innkeeper.cli.keep.vault import asked_secret
+    from innkeeper.cli.settings.keys import KeyStore
+
+    if more:  # not quoted: it may be the key, and other users of this machine see a command's words already
+        raise click.UsageError("a key is never a word of the command: it is asked for, or read from the input")
+    key = KeyStore().set(name, asked_secret(name))
+    click.echo(json.dumps({**key._asdict(), "used_for": _used_for(name)}) if as_json else _told(name, key.place))
+
+
+def _told(name: str, place: str) -> str:
+    used = _used_for(name)
+    more = f"it is used for {used}"
+    if used == name and "." not in name and name != "localhost":
+        more = f"no provider is called so: innkeeper config set providers.{name} URL"
+    return f"{name}: stored in {place}; {more}"
+
+
+def _used_for(name: str) -> str:
+    """The address that a key of this name is sent to; for a host, the host."""
+    from innkeeper.cli.settings.settings import PROVIDERS, Settings
+
+    return str({**PROVIDERS, **Settings.read().table("providers")}.get(name, name))
+
+
+@keys.command("list")
+@json_option
+def list_(*, as_json: bool) -> None:
+    """List the names of the stored keys, where each is kept, and what it is used for."""
+    from innkeeper.cli.settings.keys import KeyStore
+
+    stored = KeyStore().list()
+    if as_json:
+        click.echo(json.dumps({"keys": [{**key._asdict(), "used_for": _used_for(key.name)} for key in stored]}))
+        return
+    for key in stored:
+        click.echo(f"{key.name}: in {key.place}, for {_used_for(key.name)}")
+
+
+@keys.command()
+@click.argument("name", shell_complete=offered(_stored))
+@json_option
+def remove(name: str, *, as_json: bool) -> None:
+    """Forget the key NAME."""
+    from innkeeper.cli.settings.keys import KeyStore
+
+    KeyStore().remove(name)
+    click.echo(json.dumps({"name": name, "removed": True}) if as_json else f"{name}: removed.")
