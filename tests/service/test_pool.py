@@ -13,9 +13,9 @@ import pytest
 from innkeeper.service import Reply, Request, Settings
 from innkeeper.service import pool as module
 from innkeeper.service.errors import TimeBudgetError, WorkerLostError
+from innkeeper.service.fork_server import ForkServer
 from innkeeper.service.gateway.operations import OPERATIONS
 from innkeeper.service.gateway.state import AppState
-from innkeeper.service.nursery import Nursery
 from innkeeper.service.pool import Pool
 
 SLOW = "tests.service.slow_service:MORE"
@@ -195,24 +195,24 @@ def test_spare(monkeypatch: pytest.MonkeyPatch) -> None:
     async def test(pool: Pool) -> None:
         await asyncio.gather(*(ask(pool, "plugins/test/spin", rounds=3_000_000) for _ in range(3)))
         assert len(pool._workers) > 1
-        pool._spare()
+        pool._end_spare()
         assert len(pool._workers) > 1
         monkeypatch.setattr(module, "SPARE_SECONDS", 0.0)
-        pool._spare()
+        pool._end_spare()
         assert len(pool._workers) == 1
         assert await pid(pool)
 
     run(test, workers=4)
 
 
-def test_nursery_gone() -> None:
-    """Where the process that bears the workers has died, another is started."""
+def test_fork_server_gone() -> None:
+    """Where the process that forks the workers has died, another is started."""
 
     async def test(pool: Pool) -> None:
         await pid(pool)
-        assert pool._nursery is not None
-        pool._nursery._process.kill()
-        pool._nursery._process.wait()
+        assert pool._fork_server is not None
+        pool._fork_server._process.kill()
+        pool._fork_server._process.wait()
         await asyncio.sleep(0.05)
         with pytest.raises(WorkerLostError):
             await ask(pool, "plugins/test/die", number=signal.SIGKILL)
@@ -224,7 +224,7 @@ def test_nursery_gone() -> None:
 def test_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where no process can be started, each call is told so; none waits for ever."""
 
-    def fails(self: Nursery) -> None:
+    def fails(self: ForkServer) -> None:
         raise OSError
 
     async def test(pool: Pool) -> None:
@@ -232,7 +232,7 @@ def test_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
         done = await asyncio.gather(*calls, return_exceptions=True)
         assert [type(error) for error in done] == [WorkerLostError] * 3
 
-    monkeypatch.setattr(Nursery, "bear", fails)
+    monkeypatch.setattr(ForkServer, "fork", fails)
     run(test)
 
 
@@ -266,8 +266,8 @@ def test_server_gone() -> None:
         worker = await pid(pool)
         call = asyncio.ensure_future(ask(pool, "plugins/test/spin", rounds=-1))
         await asyncio.sleep(0.1)
-        assert pool._nursery is not None
-        pool._nursery.control.close()  # as the system closes it where the server is killed
+        assert pool._fork_server is not None
+        pool._fork_server.control.close()  # as the system closes it where the server is killed
         for _ in range(200):
             await asyncio.sleep(0.05 if _is_alive(worker) else 0)
         assert not _is_alive(worker)

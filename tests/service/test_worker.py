@@ -12,8 +12,7 @@ import pytest
 from innkeeper.prompt.allowance import BuildLimits
 from innkeeper.service import Gateway, Settings, worker
 from innkeeper.service.errors import WORKER_CALLS
-from innkeeper.service.exchange import Request
-from innkeeper.service.frames import Born, Done, Task, frame
+from innkeeper.service.exchange import Done, Request, Started, Task, frame
 from innkeeper.service.worker import receive, work
 
 MACRO = "/api/modules/smarttavern/macro"
@@ -35,7 +34,7 @@ def working(settings: Settings) -> Iterator[socket.socket]:
     thread.start()
     with mine:
         head, _ = receive(mine) or (b"", b"")
-        assert msgspec.msgpack.decode(head, type=Born).pid
+        assert msgspec.msgpack.decode(head, type=Started).pid
         yield mine
     thread.join(10)
     assert not thread.is_alive()
@@ -47,18 +46,18 @@ def no_timer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(signal, "setitimer", lambda *_: None)
 
 
-def ask(door: socket.socket, path: str, body: bytes, macros: dict[str, str] | None = None) -> tuple[Done, bytes]:
+def ask(connection: socket.socket, path: str, body: bytes, macros: dict[str, str] | None = None) -> tuple[Done, bytes]:
     """One call."""
     for part in frame(Task("POST", path, "", HEADERS, macros), body):
-        door.sendall(part)
-    head, answer = receive(door) or (b"", b"")
+        connection.sendall(part)
+    head, answer = receive(connection) or (b"", b"")
     return msgspec.msgpack.decode(head, type=Done), answer
 
 
 def test_calls() -> None:
     """A call is answered as the gateway answers it, large bodies too; what it made of the custom macros comes with it."""
-    with working(Settings()) as door:
-        done, body = ask(door, f"{MACRO}/process_text", b'{"text": "{{upper:a}}"}')
+    with working(Settings()) as connection:
+        done, body = ask(connection, f"{MACRO}/process_text", b'{"text": "{{upper:a}}"}')
         assert (done.status, body, done.macros, done.last) == (
             200,
             b'{"text":"A","variables":{"initial":{},"final":{}}}',
@@ -66,11 +65,11 @@ def test_calls() -> None:
             False,
         )
         large = b'{"text": "%s"}' % (b"a" * 200_000)
-        assert len(ask(door, f"{MACRO}/process_text", large)[1]) > 200_000
+        assert len(ask(connection, f"{MACRO}/process_text", large)[1]) > 200_000
         register = b'{"macros": [{"name": "X", "handler_api": "smarttavern/macro/process_text"}]}'
-        done, _ = ask(door, f"{MACRO}/register", register, {"y": "z"})
+        done, _ = ask(connection, f"{MACRO}/register", register, {"y": "z"})
         assert done.macros == {"y": "z", "x": "smarttavern/macro/process_text"}
-        done, body = ask(door, f"{MACRO}/list", b"{}", {})
+        done, body = ask(connection, f"{MACRO}/list", b"{}", {})
         assert b'"items":{}' in body
 
 
@@ -81,11 +80,11 @@ def test_memory(monkeypatch: pytest.MonkeyPatch) -> None:
         raise MemoryError
 
     monkeypatch.setattr(Gateway, "answer", full)
-    with working(Settings()) as door:
-        done, body = ask(door, f"{MACRO}/list", b"{}")
+    with working(Settings()) as connection:
+        done, body = ask(connection, f"{MACRO}/list", b"{}")
         assert (done.status, done.last) == (413, True)
         assert b"MAX_WORKER_MEMORY" in body
-        assert receive(door) is None
+        assert receive(connection) is None
 
 
 @pytest.mark.parametrize(("name", "value"), [("WORKER_CALLS", 1), ("WORKER_GROWTH", -1), ("WORKER_SECONDS", -1.0)])
@@ -93,9 +92,9 @@ def test_last(monkeypatch: pytest.MonkeyPatch, name: str, value: float) -> None:
     """A worker that has done much, has grown or is old says that this call was its last."""
     assert WORKER_CALLS > 1
     monkeypatch.setattr(worker, name, value)
-    with working(Settings()) as door:
-        assert ask(door, f"{MACRO}/list", b"{}")[0].last
-        assert receive(door) is None
+    with working(Settings()) as connection:
+        assert ask(connection, f"{MACRO}/list", b"{}")[0].last
+        assert receive(connection) is None
 
 
 def test_half_a_frame() -> None:

@@ -1,23 +1,47 @@
 """One request and its reply as values, so that HTTP, the command line and tests ask the same surface.
 
 Values and errors are rendered here as the bodies of replies. This is the one place where an error becomes an HTTP status.
+
+Between the server and its workers both travel as frames: two lengths, a head in MessagePack (`Task`, `Done`), and the body as raw
+bytes, which is never looked into on the way.
 """
 
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 from urllib.parse import unquote
 
 import msgspec
 
+from innkeeper.prompt.allowance import BuildLimits
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.text import scalar_text
 
-__all__ = ["JSON", "Reply", "Request", "UnwritableError", "encode", "error_reply", "internal_error", "json_reply"]
+__all__ = [
+    "JSON",
+    "LENGTHS",
+    "Done",
+    "Reply",
+    "Request",
+    "Started",
+    "Task",
+    "UnwritableError",
+    "encode",
+    "error_reply",
+    "frame",
+    "internal_error",
+    "json_reply",
+]
 
 JSON = "application/json"
+
+LENGTHS: Final = struct.Struct("<II")
+"""How a frame begins: the bytes of its head and of its body."""
+
+_LARGE: Final = 64 * 1024
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -97,3 +121,38 @@ def _data(value: Any) -> Any:
         return msgspec.to_builtins(value, str_keys=True)
     except (TypeError, ValueError, RecursionError):
         return {}
+
+
+class Task(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+    """The head of a call: its request without the body, what the application keeps, where changed, and what it may take."""
+
+    method: str
+    path: str
+    query: str
+    headers: dict[str, str]
+    macros: dict[str, str] | None = None
+    sockets: int = 0
+    limits: BuildLimits | None = None
+
+
+class Done(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+    """The head of a reply. ``macros`` are what the call changed them to; ``last``: this process takes no more calls."""
+
+    status: int
+    headers: dict[str, str]
+    media_type: str = JSON
+    macros: dict[str, str] | None = None
+    last: bool = False
+
+
+class Started(msgspec.Struct, frozen=True, array_like=True):
+    """The head of a process's first frame."""
+
+    pid: int
+
+
+def frame(head: msgspec.Struct, body: bytes = b"") -> tuple[bytes, ...]:
+    """A frame as it travels: in one piece, or two where the body is too large to copy for nothing."""
+    packed = msgspec.msgpack.encode(head)
+    start = LENGTHS.pack(len(packed), len(body)) + packed
+    return (start + body,) if len(body) < _LARGE else (start, body)

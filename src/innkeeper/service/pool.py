@@ -1,8 +1,8 @@
 """Pool: the workers as the server sees them, and whose turn it is.
 
 A worker has one call at a time. A call that takes too long loses its worker, not the service: the worker is killed, the caller is
-told, and another one is born. Turns go round by caller, and nobody holds more than a share of the workers, so that one who sends
-much waits for himself.
+told, and another one is started. Turns go round by caller, and nobody holds more than a share of the workers, so that one who
+sends much waits for himself.
 
 What the application keeps (the custom macros) is the server's. A worker gets it with a call and sends back what the call made
 of it; where another call was quicker, the call is made again on the newer state.
@@ -19,10 +19,9 @@ from typing import Final
 
 from innkeeper.prompt.once import unpack
 from innkeeper.service.errors import GROW_SECONDS, SPARE_SECONDS, TimeBudgetError, WorkerLostError
-from innkeeper.service.exchange import Reply, Request
-from innkeeper.service.frames import LENGTHS, Born, Done, Task, frame
+from innkeeper.service.exchange import LENGTHS, Done, Reply, Request, Started, Task, frame
+from innkeeper.service.fork_server import ForkServer
 from innkeeper.service.gateway.state import AppState
-from innkeeper.service.nursery import Nursery
 from innkeeper.service.settings import Settings
 from innkeeper.service.work import Turns, share
 
@@ -33,7 +32,7 @@ _STATUS_SECONDS: Final = 1.0
 
 
 class Worker(asyncio.Protocol):
-    """One worker's socket. It has no ``pid`` until it is born; ``code`` is how it ended, once the nursery has said so."""
+    """One worker's socket. It has no ``pid`` until it has started; ``code`` is how it ended, once the fork server has said so."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -60,7 +59,7 @@ class Worker(asyncio.Protocol):
         self._pool.lost(self)
 
     def data_received(self, data: bytes) -> None:
-        """Collect a frame. There is never more than one: a worker speaks when it is asked, and once at its birth."""
+        """Collect a frame. There is never more than one: a worker sends one when it has started, and one for each call."""
         self._parts.append(data)
         self._size += len(data)
         if self._size < self._needed:
@@ -79,8 +78,8 @@ class Worker(asyncio.Protocol):
         if self.pid:
             self._settle((unpack(head, Done), body))
         else:
-            self.pid = unpack(head, Born).pid
-            self._pool.born(self)
+            self.pid = unpack(head, Started).pid
+            self._pool.started(self)
 
     def call(self, task: Task, body: bytes) -> asyncio.Future[tuple[Done, bytes] | None]:
         """What the worker answers; None: it ended in the middle."""
@@ -97,7 +96,7 @@ class Worker(asyncio.Protocol):
         return self._reply is not None and (self._reply.cancelled() or not self._reply.done())
 
     def close(self) -> None:
-        """Let it go home."""
+        """Close its socket, which ends it once its call is over."""
         if self._transport is not None:
             self._transport.abort()
 
@@ -107,7 +106,7 @@ class Worker(asyncio.Protocol):
 
 
 class Pool:
-    """All workers of one application. They belong to the event loop they are used in; in another one they are born anew.
+    """All workers of one application. They belong to the event loop they are used in; in another one they are started anew.
 
     Args:
         settings: how many workers, and what a call may take.
@@ -123,25 +122,25 @@ class Pool:
         self._workers: set[Worker] = set()
         self._connected: set[Worker] = set()
         self._idle: list[Worker] = []
-        self._living: dict[int, Worker] = {}
+        self._running: dict[int, Worker] = {}
         self._starts: set[asyncio.Task[None]] = set()
         self._timers: dict[str, asyncio.TimerHandle] = {}
-        self._nursery: Nursery | None = None
+        self._fork_server: ForkServer | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    def prepare(self) -> Nursery:
-        """Start the process that workers are born from, unless it runs; it gets ready by itself."""
-        if self._nursery is None:
-            self._nursery = Nursery(self._settings, self._operations)
-        return self._nursery
+    def prepare(self) -> ForkServer:
+        """Start the fork server, unless it runs; it gets ready by itself."""
+        if self._fork_server is None:
+            self._fork_server = ForkServer(self._settings, self._operations)
+        return self._fork_server
 
     def open(self) -> None:
         """Have a first worker."""
-        self._move_in()
+        self._use_running_loop()
         if not self._workers:
             self._start()
 
-    def _move_in(self) -> None:
+    def _use_running_loop(self) -> None:
         loop = asyncio.get_running_loop()
         if self._loop is not loop:
             if self._loop is not None:
@@ -149,7 +148,7 @@ class Pool:
             self._loop = loop
 
     def close(self) -> None:
-        """Send all home. Calls under way end with `WorkerLostError`."""
+        """End all workers. Calls under way end with `WorkerLostError`."""
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
@@ -160,7 +159,7 @@ class Pool:
                 worker.close()
         self._workers.clear()
         self._idle.clear()
-        self._forget_nursery()
+        self._close_fork_server()
         self._loop = None
 
     async def answer(self, request: Request, caller: str) -> Reply:
@@ -170,7 +169,7 @@ class Pool:
             TimeBudgetError: it took too long, waiting included, or too much of a processor's time.
             WorkerLostError: its worker ended in the middle, for another reason.
         """
-        self._move_in()
+        self._use_running_loop()
         seconds = self._settings.time_budget
         try:
             async with asyncio.timeout(seconds):
@@ -222,8 +221,8 @@ class Pool:
         self._turns.leave(worker.caller)
         if worker.is_busy():  # nobody waits for it
             self._workers.discard(worker)
-            if self._nursery is not None:
-                self._nursery.kill(worker.pid)
+            if self._fork_server is not None:
+                self._fork_server.kill(worker.pid)
         elif worker in self._workers:
             worker.since = monotonic()
             self._idle.append(worker)
@@ -251,15 +250,15 @@ class Pool:
     def _tick(self, name: str) -> None:
         del self._timers[name]
         if name == "spare":
-            self._spare()
+            self._end_spare()
         elif self._turns.is_waiting() and not self._idle and len(self._workers) < self._settings.workers:
             self._start()
             self._dispatch()
 
-    def _spare(self) -> None:
-        """Send home who has had nothing to do for long; the others are looked at again."""
-        late = monotonic() - SPARE_SECONDS
-        while len(self._workers) > 1 and self._idle and self._idle[0].since <= late:
+    def _end_spare(self) -> None:
+        """End workers that have had nothing to do for long; the others are looked at again."""
+        idle_since = monotonic() - SPARE_SECONDS
+        while len(self._workers) > 1 and self._idle and self._idle[0].since <= idle_since:
             worker = self._idle.pop(0)
             self._workers.discard(worker)
             worker.close()
@@ -276,41 +275,41 @@ class Pool:
 
     async def _connect(self, worker: Worker) -> None:
         try:
-            door = self._bear()
+            end = self._fork()
         except OSError:
             self.lost(worker)
             return
         try:
-            await asyncio.get_running_loop().create_connection(lambda: worker, sock=door)
+            await asyncio.get_running_loop().create_connection(lambda: worker, sock=end)
         except asyncio.CancelledError:
-            door.close()
+            end.close()
             raise
 
-    def _bear(self) -> socket.socket:
+    def _fork(self) -> socket.socket:
         for _ in range(2):
-            nursery = self.prepare()
-            asyncio.get_running_loop().add_reader(nursery.control, self._ended)
+            server = self.prepare()
+            asyncio.get_running_loop().add_reader(server.control, self._report)
             try:
-                return nursery.bear()
+                return server.fork()
             except OSError:
-                self._forget_nursery()
-        raise OSError("no worker could be born")
+                self._close_fork_server()
+        raise OSError("no worker could be started")
 
-    def _forget_nursery(self) -> None:
-        if self._nursery is None:
+    def _close_fork_server(self) -> None:
+        if self._fork_server is None:
             return
         if self._loop is not None and not self._loop.is_closed():
-            self._loop.remove_reader(self._nursery.control)
-        self._nursery.close()
-        self._nursery = None
+            self._loop.remove_reader(self._fork_server.control)
+        self._fork_server.close()
+        self._fork_server = None
 
     def connected(self, worker: Worker) -> None:
         """A worker's socket is open; it is closed with the pool at the latest."""
         self._connected.add(worker)
 
-    def born(self, worker: Worker) -> None:
-        """A worker is there."""
-        self._living[worker.pid] = worker
+    def started(self, worker: Worker) -> None:
+        """A worker is ready for calls."""
+        self._running[worker.pid] = worker
         if worker in self._workers:
             self._idle.append(worker)
             self._dispatch()
@@ -318,7 +317,7 @@ class Pool:
             worker.close()
 
     def lost(self, worker: Worker) -> None:
-        """A worker's socket is closed. Where it was never born, a call that waits is told, or we would try for ever."""
+        """A worker's socket is closed. Where it never started, a call that waits is told, or we would try for ever."""
         self._connected.discard(worker)
         self._workers.discard(worker)
         if worker in self._idle:
@@ -328,14 +327,15 @@ class Pool:
             turn.future.set_exception(WorkerLostError("no process could be started for this call"))
         self._dispatch()
 
-    def _ended(self) -> None:
-        ends = self._nursery.ends() if self._nursery is not None else None
+    def _report(self) -> None:
+        """Take in which workers have ended, and how."""
+        ends = self._fork_server.ends() if self._fork_server is not None else None
         if ends is None:
-            self._forget_nursery()
-            self._living.clear()
+            self._close_fork_server()
+            self._running.clear()
             return
         for pid, code in ends:
-            worker = self._living.pop(pid, None)
+            worker = self._running.pop(pid, None)
             if worker is not None:
                 worker.code.set_result(code)
 

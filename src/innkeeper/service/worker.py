@@ -1,6 +1,6 @@
 """Worker: a process of its own that computes one call after the other, within its memory and the processor's time.
 
-Calls come and go as frames (`innkeeper.service.frames`). What a request says is parsed here, so that the process that holds
+Calls come and go as frames (`innkeeper.service.exchange`). What a request says is parsed here, so that the process that holds
 the connections only moves bytes.
 
 The system enforces what a call may take, so it holds also while a library keeps the interpreter's lock: an address limit turns
@@ -22,29 +22,28 @@ import msgspec
 
 from innkeeper.prompt.once import unpack
 from innkeeper.service.errors import WORKER_CALLS, WORKER_GROWTH, WORKER_SECONDS, memory_error
-from innkeeper.service.exchange import Reply, Request, error_reply
-from innkeeper.service.frames import LENGTHS, Born, Done, Task, frame
+from innkeeper.service.exchange import LENGTHS, Done, Reply, Request, Started, Task, error_reply, frame
 from innkeeper.service.gateway.gateway import Gateway
 
 __all__ = ["confine", "receive", "work"]
 
 
-def receive(door: socket.socket) -> tuple[bytes, bytes] | None:
+def receive(connection: socket.socket) -> tuple[bytes, bytes] | None:
     """Head and body of the next frame; None where the other side is gone."""
-    lengths = _exactly(door, LENGTHS.size)
+    lengths = _exactly(connection, LENGTHS.size)
     if lengths is None:
         return None
     head_size, body_size = LENGTHS.unpack(lengths)
-    head = _exactly(door, head_size)
-    body = _exactly(door, body_size)
+    head = _exactly(connection, head_size)
+    body = _exactly(connection, body_size)
     return None if head is None or body is None else (bytes(head), bytes(body))
 
 
-def _exactly(door: socket.socket, size: int) -> bytearray | None:
+def _exactly(connection: socket.socket, size: int) -> bytearray | None:
     data = bytearray(size)
     rest = memoryview(data)
     while rest:
-        count = door.recv_into(rest)
+        count = connection.recv_into(rest)
         if not count:
             return None
         rest = rest[count:]
@@ -62,24 +61,24 @@ def confine(memory: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
-def work(door: socket.socket, gateway: Gateway) -> None:
+def work(connection: socket.socket, gateway: Gateway) -> None:
     """Answer calls until the other side is gone, or this process has grown, or is old."""
-    settings, calls, until, size = gateway.state.settings, 0, monotonic() + WORKER_SECONDS, _largest()
-    _send(door, Born(os.getpid()))
-    while (parts := receive(door)) is not None:
+    settings, calls, until, size = gateway.state.settings, 0, monotonic() + WORKER_SECONDS, _peak_memory()
+    _send(connection, Started(os.getpid()))
+    while (parts := receive(connection)) is not None:
         calls += 1
         signal.setitimer(signal.ITIMER_PROF, settings.cpu_budget)
         reply, macros, sound = _answer(gateway, *parts)
         signal.setitimer(signal.ITIMER_PROF, 0)
-        last = not sound or calls >= WORKER_CALLS or monotonic() > until or _largest() - size > WORKER_GROWTH
-        _send(door, Done(reply.status, dict(reply.headers), reply.media_type, macros, last), reply.body)
+        last = not sound or calls >= WORKER_CALLS or monotonic() > until or _peak_memory() - size > WORKER_GROWTH
+        _send(connection, Done(reply.status, dict(reply.headers), reply.media_type, macros, last), reply.body)
         if last:
             return
 
 
-def _send(door: socket.socket, head: msgspec.Struct, body: bytes = b"") -> None:
+def _send(connection: socket.socket, head: msgspec.Struct, body: bytes = b"") -> None:
     for part in frame(head, body):
-        door.sendall(part)
+        connection.sendall(part)
 
 
 def _answer(gateway: Gateway, head: bytes, body: bytes) -> tuple[Reply, dict[str, str] | None, bool]:
@@ -97,7 +96,7 @@ def _answer(gateway: Gateway, head: bytes, body: bytes) -> tuple[Reply, dict[str
     return reply, None if state.macros.table is before else state.macros.table, True
 
 
-def _largest() -> int:
+def _peak_memory() -> int:
     """The most memory that this process has had, in bytes."""
     size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return size if sys.platform == "darwin" else size * 1024

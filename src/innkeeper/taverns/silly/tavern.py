@@ -14,10 +14,12 @@ from innkeeper.taverns.silly.chat.plan_assembly import PLAN_ASSEMBLY
 from innkeeper.taverns.silly.chat.prompts import ENTRIES, PINNED_GROUPS
 from innkeeper.taverns.silly.chat.trimming import TRIMMING
 from innkeeper.taverns.silly.hooks import HOOKS
-from innkeeper.taverns.silly.injection import INJECTION
+from innkeeper.taverns.silly.injection import INJECTION, TEXT_INJECTION
 from innkeeper.taverns.silly.inputs import INPUTS
 from innkeeper.taverns.silly.lore import LORE
-from innkeeper.taverns.silly.text.pipeline import TEXT_PIPELINE
+from innkeeper.taverns.silly.text.chat import TEXT_ASSEMBLY, TEXT_HISTORY
+from innkeeper.taverns.silly.text.fill import TEXT_TRIMMING
+from innkeeper.taverns.silly.text.story import STORY_FIELDS, TEXT_COMPILATION, TEXT_ENTRIES
 from innkeeper.taverns.tavern import Tavern
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PIPELINE",
     "TAVERN",
+    "TEXT_PIPELINE",
     "build",
     "builder",
     "substitute",
@@ -40,6 +43,19 @@ PIPELINE: Final = Pipeline(
     HOOKS, LORE, ENTRIES, PINNED_GROUPS, INJECTION, COMPILATION, MACRO_EXPANSION, PLAN_ASSEMBLY, TRIMMING
 )
 """The nine steps of the contract (2-wave4-contracts, *Middleware Data Flow Contract*)."""
+
+TEXT_PIPELINE: Final = Pipeline(
+    HOOKS,
+    LORE,
+    TEXT_ENTRIES,
+    STORY_FIELDS,
+    TEXT_INJECTION,
+    TEXT_COMPILATION,
+    TEXT_HISTORY,
+    TEXT_ASSEMBLY,
+    TEXT_TRIMMING,
+)
+"""The nine steps for text completion (dialect ``text``)."""
 
 
 def _pipeline_for(request: BuildRequest) -> Pipeline:

@@ -1,10 +1,11 @@
-"""Nursery: the process whose children are the workers.
+"""ForkServer: the process whose children are the workers.
 
 It imports once what calls need, has no threads and holds no connection, so that a worker is a copy of it, made in
 milliseconds and sharing its memory. That makes workers cheap to lose: whatever may have harmed one, it is ended, not mended.
 
-Over its socket come orders: zero, with the socket of a worker to be born, or the number of a worker that is to be killed. Back go
-the numbers of workers that ended, with how. When the socket closes, the server being gone, it ends its workers and itself.
+Over its socket come orders: zero, with the socket of a worker to be started, or the number of a worker that is to be killed.
+Back go the numbers of workers that ended, with how. When the socket closes, the server being gone, it ends its workers and
+itself.
 """
 
 from __future__ import annotations
@@ -24,17 +25,17 @@ from typing import Any, Final, NoReturn
 from innkeeper.prompt.errors import UnavailableError
 from innkeeper.service.settings import KEY_VARIABLE, Settings
 
-__all__ = ["Nursery", "main"]
+__all__ = ["ForkServer", "main"]
 
 _ORDER: Final = struct.Struct("<q")
 _END: Final = struct.Struct("<qi")
 _LAST_SECONDS: Final = 2.0
-"""How long the nursery has to end its workers and itself."""
+"""How long the fork server has to end its workers and itself."""
 
 _SECRETS: Final = frozenset({KEY_VARIABLE, "INNKEEPER_API_KEY"})
 
 
-class Nursery:
+class ForkServer:
     """The server's side of it: a process that is started now, orders to it, and its reports.
 
     ``operations`` is the table of operations, written ``module:name``; the process imports it under that name.
@@ -47,7 +48,7 @@ class Nursery:
         if not hasattr(os, "fork"):
             hint = "use a system such as Linux or macOS, or innkeeper.service.Gateway in your own process"
             raise UnavailableError("the service needs a system that can copy processes", hint=hint)
-        code = f"import sys; sys.path[:] = {sys.path!r}; from innkeeper.service.nursery import main; main(int(sys.argv[1]))"
+        code = f"import sys; sys.path[:] = {sys.path!r}; from innkeeper.service.fork_server import main; main(int(sys.argv[1]))"
         environment = {name: value for name, value in os.environ.items() if name not in _SECRETS}
         self.control, theirs = socket.socketpair()
         with theirs:
@@ -62,8 +63,8 @@ class Nursery:
         self.control.sendall(_ORDER.pack(len(setup)) + setup)
         self.control.settimeout(0)
 
-    def bear(self) -> socket.socket:
-        """The server's end of a new worker's socket. Raises `OSError` where the nursery is gone."""
+    def fork(self) -> socket.socket:
+        """The server's end of a new worker's socket. Raises `OSError` where the fork server is gone."""
         mine, theirs = socket.socketpair()
         with theirs:
             try:
@@ -79,7 +80,7 @@ class Nursery:
             self.control.send(_ORDER.pack(pid))
 
     def ends(self) -> list[tuple[int, int]] | None:
-        """Workers that have ended, each with its exit code, or its signal as a negative number; None: the nursery has."""
+        """Workers that have ended, each with its exit code, or its signal as a negative number; None: the fork server has."""
         try:
             data = self.control.recv(_END.size * 256)
         except BlockingIOError:
@@ -118,7 +119,7 @@ def main(descriptor: int) -> None:
                 os.kill(pid, signal.SIGKILL)
             return
         if descriptors:
-            children.add(_bear(control, descriptors[0], gateway))
+            children.add(_fork(control, descriptors[0], gateway))
         elif (pid := _ORDER.unpack(order)[0]) in children:
             os.kill(pid, signal.SIGKILL)
 
@@ -131,14 +132,14 @@ def _gateway(settings: Settings, operations: str) -> Any:
 
 
 def _report(control: socket.socket, children: set[int]) -> None:
-    """Tell the server who has ended. Runs between two steps of the loop."""
+    """Tell the server which have ended. Runs between two steps of the loop."""
     with suppress(ChildProcessError, OSError):
         while (end := os.waitpid(-1, os.WNOHANG))[0]:
             children.discard(end[0])
             control.sendall(_END.pack(end[0], os.waitstatus_to_exitcode(end[1])))
 
 
-def _bear(control: socket.socket, descriptor: int, gateway: Any) -> int:
+def _fork(control: socket.socket, descriptor: int, gateway: Any) -> int:
     """The number of a new worker, which works on the socket ``descriptor``; in the worker this does not return."""
     try:
         pid = os.fork()
@@ -147,12 +148,12 @@ def _bear(control: socket.socket, descriptor: int, gateway: Any) -> int:
         os.close(descriptor)
         return pid
     if pid == 0:
-        _live(control, descriptor, gateway)
+        _run(control, descriptor, gateway)
     os.close(descriptor)
     return pid
 
 
-def _live(control: socket.socket, descriptor: int, gateway: Any) -> NoReturn:
+def _run(control: socket.socket, descriptor: int, gateway: Any) -> NoReturn:
     from innkeeper.service.worker import confine, work
 
     code = 1
@@ -160,8 +161,8 @@ def _live(control: socket.socket, descriptor: int, gateway: Any) -> NoReturn:
         control.close()
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         confine(gateway.state.settings.worker_memory)
-        with socket.socket(fileno=descriptor) as door, suppress(ConnectionError):
-            work(door, gateway)
+        with socket.socket(fileno=descriptor) as connection, suppress(ConnectionError):
+            work(connection, gateway)
         code = 0
     finally:
         os._exit(code)  # without a traceback, which could quote a prompt
