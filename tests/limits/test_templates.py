@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from innkeeper.dialects.chat_template import render_chat_template
+from innkeeper.dialects.report import Report
+from innkeeper.dialects.sillytavern.bodies.custom import read_yaml
 from innkeeper.macros.handlebars import render_handlebars
 from innkeeper.macros.liquid import render
 from innkeeper.prompt.allowance import AllowanceError, BuildLimits, allowed
@@ -47,6 +49,8 @@ FAMILIES = (
         40,
         "handlebars",
     ),
+    Family("fields of a preset", lambda n: read_yaml("a: 1\n" * n, "x", Report("test")), 1_500, "dialects"),
+    Family("fields that nest", lambda n: read_yaml("[" * n, "x", Report("test")), 10_000, "dialects"),
     Family(
         "chat templates",
         lambda n: render_chat_template("{{ x }}" * n, {"x": "a" * 500}, messages=1, trusted=True),

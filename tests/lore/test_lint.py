@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -94,3 +95,11 @@ def test_any_entry_can_be_linted(keys: list[str], content: str, constant: bool) 
     """No key and no content stops the lint, and every finding names the entry."""
     found = lint_book(book(entry(1, *keys, content=content, constant=constant)))
     assert all(item.path.startswith("entries") for item in found)
+
+
+def test_expressions_are_tried_for_a_time() -> None:
+    """Of hundreds that run away the first are told, and that the others were not tried."""
+    many = book(*(entry(number, f"/(a+)+{number}$/m") for number in range(200)))
+    rules = Counter(finding.rule for finding in lint_book(many))
+    assert 1 <= rules["slow-regex"] < 200
+    assert rules["untimed-regex"] == 1

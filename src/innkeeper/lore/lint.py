@@ -39,11 +39,12 @@ def lint_book(
     """
     rules = settings or LoreSettings()
     found = [finding for finding in book.findings if finding.rule not in RESTATED]
-    runner = RegexRunner(lambda _what, _why: None)
+    trial = _Trial()
     for entry in book.entries:
         if entry.enabled:
             found += _entry(entry, rules)
-            found += _keys(entry, runner, rules)
+            found += _keys(entry, trial, rules)
+    found += trial.remarks()
     found += _groups(book.entries)
     found += _constants(book.entries, budget, count)
     return tuple(found)
@@ -88,13 +89,13 @@ def _logic(entry: LorebookEntry) -> Iterator[Finding]:
         yield _found(entry, "dead-entry", "an empty secondary key is never found, and all must be", "keysecondary")
 
 
-def _keys(entry: LorebookEntry, runner: RegexRunner, rules: LoreSettings) -> Iterator[Finding]:
+def _keys(entry: LorebookEntry, trial: _Trial, rules: LoreSettings) -> Iterator[Finding]:
     whole = rules.match_whole_words if entry.match_whole_words is None else entry.match_whole_words
     seen: set[str] = set()
     for index, text in enumerate(entry.keys):
         key = parse_key(text)
         if key.regex is not None:
-            yield from _regex(entry, key.regex, index, runner)
+            yield from _regex(entry, key.regex, index, trial)
         elif text.strip().startswith("/") and text.strip().count("/") > 1:
             yield _found(
                 entry, "plain-regex", f"{text!r} is no regular expression: it is searched as text", "key", index
@@ -108,27 +109,46 @@ def _keys(entry: LorebookEntry, runner: RegexRunner, rules: LoreSettings) -> Ite
         seen.add(text.strip().lower())
 
 
-def _regex(entry: LorebookEntry, key: RegexKey, index: int, runner: RegexRunner) -> Iterator[Finding]:
-    if not runner.valid(key):
+def _regex(entry: LorebookEntry, key: RegexKey, index: int, trial: _Trial) -> Iterator[Finding]:
+    is_valid = trial.runner.valid(key)
+    if not is_valid:
         yield _found(entry, "plain-regex", f"/{key.pattern}/ is not valid: it is searched as text", "key", index)
     elif "m" not in key.flags and (key.pattern.startswith("^") or key.pattern.endswith("$")):
         message = f"/{key.pattern}/ is anchored: it meets the ends of the whole scanned text, not of a message"
         yield _found(entry, "anchored-regex", message, "key", index, level=Level.INFO)
-    if runner.valid(key) and _runs_away(key):
+    if is_valid and trial.runs_away(key):
         message = f"/{key.pattern}/ can take unbounded time; it is stopped after a while and does not match"
         yield _found(entry, "slow-regex", message, "key", index)
 
 
-def _runs_away(key: RegexKey) -> bool:
-    """Whether the expression runs out of time on a short text made to be hard."""
-    trips: list[str] = []
-    letters = [char for char in dict.fromkeys(key.pattern) if char.isalnum()]
-    for piece in (*_ATTACKS, *letters[:6]):
-        runner = RegexRunner(lambda what, _why: trips.append(what))
-        runner.matches(key, piece * _ATTACK_LENGTH + "\x00!\n\x00!")
-        if trips:
-            return True
-    return False
+class _Trial:
+    """The expressions of one book on texts made to be hard, within the time that a runner has for all of them."""
+
+    def __init__(self) -> None:
+        self._reasons: list[str] = []
+        self._untried = 0
+        self.runner = RegexRunner(lambda _what, why: self._reasons.append(why))
+
+    def runs_away(self, key: RegexKey) -> bool:
+        """Whether the expression runs out of time on a short text."""
+        self._reasons.clear()
+        letters = [char for char in dict.fromkeys(key.pattern) if char.isalnum()]
+        for piece in (*_ATTACKS, *letters[:6]):
+            if self.runner.is_spent:
+                self._untried += 1
+                return False
+            self.runner.matches(key, piece * _ATTACK_LENGTH + "\x00!\n\x00!")
+            if self._reasons:
+                return True
+        return False
+
+    def remarks(self) -> Iterator[Finding]:
+        """What there is to say of those that the time did not reach for."""
+        if self._untried:
+            message = (
+                f"{self._untried:,} regular expressions were not tried on hard texts: the time for that is used up"
+            )
+            yield Finding("untimed-regex", message, "entries", Level.INFO)
 
 
 def _groups(entries: Iterable[LorebookEntry]) -> Iterator[Finding]:

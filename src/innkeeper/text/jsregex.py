@@ -66,6 +66,11 @@ class RegexRunner:
         self._valid: dict[tuple[str, str], bool] = {}
         self._given_up: set[tuple[str, str]] = set()
 
+    @property
+    def is_spent(self) -> bool:
+        """Whether the time for all of them is used up: what comes now is not run."""
+        return self._left <= 0
+
     def valid(self, key: JsPattern) -> bool:
         """Whether JavaScript accepts the pattern. An invalid one is matched as plain text by the caller.
 
@@ -80,7 +85,7 @@ class RegexRunner:
 
     def _accepts(self, name: tuple[str, str]) -> bool:
         charge("patterns", compile_steps(*name))
-        if self._left <= 0:
+        if self.is_spent:
             return not self._give_up(name, _SPENT)
         started = time.perf_counter()
         try:
@@ -99,7 +104,7 @@ class RegexRunner:
             return self._give_up(name, f"longer than {MAX_PATTERN} characters")
         if not self.valid(key) or name in self._given_up:
             return False
-        if self._left <= 0:
+        if self.is_spent:
             return self._give_up(name, _SPENT)
         charge("patterns", 1 + min(len(text), _MAX_TEXT) // _CHARACTERS_A_STEP)
         started = time.perf_counter()

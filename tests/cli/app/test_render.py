@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from innkeeper.budget import Accounting, AccountLine, accounting
 from innkeeper.cli.app.render import (
+    MOST_ROWS,
     bar,
     console,
     dropped_lines,
@@ -239,3 +241,20 @@ def test_dropped() -> None:
     assert dropped_lines(Plan(blocks=(Block(role="user", content="x", enabled=False),))) == [
         "left out (not sent): user: x"
     ]
+
+
+def test_long_lists_are_cut() -> None:
+    """Of thousands of blocks, notes and verdicts the first are shown, and the others counted."""
+    many, out = MOST_ROWS + 234, io.StringIO()
+    plan = Plan(
+        blocks=(Block(role="user", content="x"),) * many,
+        notes=(Note(NoteKind.LIMIT, "too long"),) * many,
+        lore=SimpleNamespace(verdicts=(Lore.verdicts[0],) * many),
+    )
+    explain_plan(console(out), plan, figures(*(1,) * many))
+    explain_entries(console(out), plan)
+    text = out.getvalue()
+    assert text.count("… and 234 more; --json has them all") == 3
+    assert text.count("too long") == MOST_ROWS
+    assert f"\n{MOST_ROWS} " in text
+    assert f"\n{MOST_ROWS + 1} " not in text

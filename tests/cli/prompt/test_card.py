@@ -228,3 +228,13 @@ def test_show_lists_regex_scripts(run: Run, tmp_path: Path) -> None:
     assert "Bows (off)" in out
     [first, _] = json.loads(run("show", path, "--json")[1])["regex_scripts"]
     assert (first["name"], first["placement"]) == ("Bows", [1, 2])
+
+
+def test_a_huge_card_is_cut(run: Run, tmp_path: Path) -> None:
+    """Of a text of megabytes the beginning is shown, of thousands of greetings the first; what is missing is said."""
+    data = {"name": "A", "description": "a" * 1_000_000, "alternate_greetings": ["Hi"] * 1_500}
+    path = tmp_path / "huge.json"
+    path.write_text(json.dumps({"spec": "chara_card_v2", "spec_version": "2.0", "data": data}))
+    out = run("show", "--full", path)[1]
+    assert 100_000 <= out.count("a") < 101_000
+    assert "more; --json has them all" in out

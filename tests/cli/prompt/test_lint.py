@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from innkeeper.cli.app.render import MOST_ROWS
 from innkeeper.cli.app.root import main
 from tests.lore.books import entry
 from tests.shared import ROOT
@@ -244,3 +245,19 @@ def test_a_bad_chat(lore_run: LoreRun, book: Path, tmp_path: Path) -> None:
     code, _, err = lore_run(book, "--chat", path)
     assert code != 0
     assert "chat.jsonl" in err
+
+
+def test_a_long_table_is_cut(lore_run: LoreRun, tmp_path: Path) -> None:
+    """Of thousands of entries the first are shown, those that fired among them, and the others counted."""
+    path = book_file(tmp_path, *(entry(number, "ferry") for number in range(MOST_ROWS + 5)), entry(9999, "dawn"))
+    out = lore_run(path, "--message", "dawn")[1]
+    assert len(rows(out)) == MOST_ROWS
+    assert rows(out)[0][0] == "in"
+    assert "… and 6 more; --json has them all" in out
+
+
+def test_a_file_that_takes_too_much_work(run: Run, tmp_path: Path) -> None:
+    """One with more patterns than a build could compile ends in the error of the allowance."""
+    code, _, err = run(book_file(tmp_path, *(entry(number, f"/{number}{'a' * 1800}/") for number in range(1500))))
+    assert code == 65
+    assert "MAX_BUILD_STEPS" in err

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from innkeeper.prompt import Block, Note, Plan
 
 __all__ = [
+    "MOST_ROWS",
     "bar",
     "console",
     "explain_block",
@@ -30,6 +31,7 @@ __all__ = [
     "explain_entry",
     "explain_plan",
     "first_words",
+    "more_line",
     "note_lines",
     "plan_table",
     "source_of",
@@ -39,6 +41,9 @@ __all__ = [
 
 PLAIN_WIDTH: Final = 100
 """Columns where the output is not a terminal."""
+
+MOST_ROWS: Final = 1_000
+"""Rows of a table, and lines of a list, that people are shown (no error: the last line counts the others, ``--json`` has all)."""
 
 BAR_CELLS: Final = 40
 SHARE_CELLS: Final = 10
@@ -57,7 +62,7 @@ def console(file: IO[str] | None = None, *, err: bool = False) -> Console:
 
 
 def plan_table(blocks: Sequence[Block], figures: Accounting, *, ascii_only: bool = False) -> Table:
-    """One row a block: number, role, where it comes from, tokens, its share, how it begins."""
+    """One row a block, up to `MOST_ROWS`: number, role, where it comes from, tokens, its share, how it begins."""
     from rich import box
     from rich.table import Table
 
@@ -70,7 +75,7 @@ def plan_table(blocks: Sequence[Block], figures: Accounting, *, ascii_only: bool
     table.add_column("begins", no_wrap=True, overflow="ellipsis", ratio=1)
     counts = [line.tokens for line in figures.lines]
     largest = max(counts, default=0) or 1
-    for number, (block, tokens) in enumerate(zip(blocks, counts, strict=True), start=1):
+    for number, (block, tokens) in enumerate(zip(blocks[:MOST_ROWS], counts, strict=False), start=1):
         share = bar([tokens], largest, SHARE_CELLS, ascii_only=ascii_only, rest=" ")
         cells = (
             str(number),
@@ -82,6 +87,11 @@ def plan_table(blocks: Sequence[Block], figures: Accounting, *, ascii_only: bool
         )
         table.add_row(*cells)
     return table
+
+
+def more_line(items: Sequence[Any]) -> list[str]:
+    """What is said after the first `MOST_ROWS` of these, where there are more."""
+    return [f"… and {len(items) - MOST_ROWS:,} more; --json has them all"] if len(items) > MOST_ROWS else []
 
 
 def window_line(figures: Accounting, *, ascii_only: bool = False) -> str:
@@ -153,8 +163,9 @@ def explain_plan(console: Console, plan: Plan, figures: Accounting) -> None:
     """The blocks that are sent, the window, what was dropped, and what is to be said about the build."""
     plain = console.options.ascii_only
     console.print(plan_title(plan), style="bold", markup=False)
-    console.print(plan_table(plan.sent_blocks(), figures, ascii_only=plain))
-    _lines(console, [window_line(figures, ascii_only=plain)])
+    blocks = plan.sent_blocks()
+    console.print(plan_table(blocks, figures, ascii_only=plain))
+    _lines(console, [*more_line(blocks), window_line(figures, ascii_only=plain)])
     _lines(console, dropped_lines(plan), style="yellow")
     _lines(console, note_lines((*plan.warnings, *plan.notes)), style="yellow")
 
@@ -164,9 +175,10 @@ def explain_entries(console: Console, plan: Plan) -> None:
     verdicts = sorted(verdicts_of(plan), key=lambda verdict: not verdict.fired)
     if not verdicts:
         _lines(console, ["no lorebook took part in this prompt"])
-    for verdict in verdicts:
+    for verdict in verdicts[:MOST_ROWS]:
         mark = "in " if verdict.fired else "out"
         _lines(console, [printable(f"{mark} {_name(verdict)}: {verdict}")], style="green" if verdict.fired else "")
+    _lines(console, more_line(verdicts))
     _lines(console, dropped_lines(plan), style="yellow")
 
 
@@ -177,7 +189,7 @@ def explain_entry(console: Console, plan: Plan, name: str) -> None:
     chosen = exact or [v for v in verdicts if wanted in v.title.casefold()]
     if not chosen:
         raise UnknownNameError("lorebook entry or message", name, sorted({_name(verdict) for verdict in verdicts}))
-    for verdict in chosen:
+    for verdict in chosen[:MOST_ROWS]:
         _lines(console, [printable(f"{'in' if verdict.fired else 'out'}: {_name(verdict)}: {verdict}")])
         _lines(console, [printable(f"  {key}: {value}") for key, value in verdict.facts.items()], style="dim")
 
@@ -217,6 +229,6 @@ def _name(verdict: Any) -> str:
     return f"{title} [{verdict.book}]" if verdict.book else title
 
 
-def _lines(console: Console, lines: Iterable[str], *, style: str = "") -> None:
-    for line in lines:
+def _lines(console: Console, lines: Sequence[str], *, style: str = "") -> None:
+    for line in [*lines[:MOST_ROWS], *more_line(lines)]:
         console.print(line, style=style, markup=False, emoji=False, highlight=False, soft_wrap=True)

@@ -30,6 +30,9 @@ BROKEN: Final = 65
 SHOWN_CHARS: Final = 60
 """How much of a text the table shows."""
 
+FULL_CHARS: Final = 100_000
+"""How much of all texts the table shows with ``--full`` (no error: further ones are as short as without it)."""
+
 TEXTS: Final = (
     *("description", "personality", "scenario", "first_mes", "mes_example", "creator_notes", "system_prompt"),
     "post_history_instructions",
@@ -52,7 +55,7 @@ def card() -> None:
 
 @card.command()
 @click.argument("file")
-@click.option("--full", is_flag=True, help="Show texts in full.")
+@click.option("--full", is_flag=True, help="Show texts in full, up to 100,000 characters.")
 @lenient_option
 @json_option
 def show(file: str, *, full: bool, lenient: bool, as_json: bool) -> None:
@@ -210,6 +213,9 @@ def _print_card(opened: CardFile, *, full: bool) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from innkeeper.cli.app.render import MOST_ROWS, more_line
+    from innkeeper.prompt.text import shorten
+
     character = opened.character
     table = Table(
         title=_plain(f"{character.name} ({opened.kind}, {character.version.value.upper()})"), title_justify="left"
@@ -217,9 +223,14 @@ def _print_card(opened: CardFile, *, full: bool) -> None:
     table.add_column("field")
     table.add_column("characters", justify="right")
     table.add_column("text", overflow="fold")
-    for name, size, text in _rows(character, full=full):
-        table.add_row(name, size, _plain(text))
+    rows, left = list(_rows(character, full=full)), FULL_CHARS
+    for name, size, text in rows[:MOST_ROWS]:
+        cell = shorten(text, max(left, SHOWN_CHARS))
+        left -= len(cell)
+        table.add_row(name, size, _plain(cell))
     Console().print(table, markup=False)
+    for line in more_line(rows):
+        click.echo(line)
     for line in _finding_lines(opened.findings):
         click.echo(line)
 

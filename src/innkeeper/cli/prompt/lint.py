@@ -13,6 +13,7 @@ import click
 
 from innkeeper.cli.app.commands import json_option
 from innkeeper.cli.prompt.assets import Assets
+from innkeeper.prompt.allowance import BuildLimits, allowed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 __all__ = ["lint", "lore"]
 
+_LIMITS: Final = BuildLimits(seconds=1.75)
+"""More than a build's, of which patterns get most: they are tried on texts made to be hard for them."""
+
 CONTEXT: Final = 8192
 """The window lore budgets are a share of where no preset says one."""
 
@@ -40,9 +44,11 @@ CONTEXT: Final = 8192
 def lint(files: tuple[str, ...], *, model: str | None, strict: bool, as_json: bool) -> int:
     """Look for dead entries, unreachable or too short keys, shadowed groups, runaway regular expressions, dead scripts.
 
-    FILES are cards, lorebooks, presets, personas and chats, told apart by their content. Exits with 1 when a warning is found.
+    FILES are cards, lorebooks, presets, personas and chats, told apart by their content. Exits with 1 when a warning is found,
+    with 65 where they take more work than a build may.
     """
-    located = [(name, finding) for name, findings in _linted(files, model) for finding in findings]
+    with allowed(_LIMITS):
+        located = [(name, finding) for name, findings in _linted(files, model) for finding in findings]
     if as_json:
         click.echo(json.dumps([{"file": name, **finding.to_dict()} for name, finding in located]))
     else:
@@ -172,10 +178,13 @@ def _scanned(request: BuildRequest) -> LoreResult:
 
 
 def _show(result: LoreResult, verdicts: list[Verdict]) -> None:
-    from innkeeper.cli.app.render import console
+    from innkeeper.cli.app.render import MOST_ROWS, console, more_line
 
     out = console()
-    out.print(_table(verdicts))
+    verdicts = sorted(verdicts, key=lambda item: not item.fired)
+    out.print(_table(verdicts[:MOST_ROWS]))
+    for line in more_line(verdicts):
+        out.print(line)
     full = " (used up)" if result.overflowed else ""
     out.print(f"{len(result.activated)} fired in {result.loops} passes; lore budget {result.budget:,} tokens{full}")
 
@@ -192,7 +201,7 @@ def _table(verdicts: list[Verdict]) -> Table:
     table.add_column("book", no_wrap=True, max_width=20)
     table.add_column("entry", max_width=30)
     table.add_column("why", ratio=1)
-    for verdict in sorted(verdicts, key=lambda item: not item.fired):
+    for verdict in verdicts:
         style = "green" if verdict.fired else "dim"
         cells = ("in" if verdict.fired else "out", verdict.book, f"{verdict.uid} {verdict.title}", str(verdict))
         table.add_row(*(Text(printable(cell)) for cell in cells), style=style)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, islice
 from typing import Any, Final
 
 from innkeeper.content.character import Character
@@ -62,20 +63,20 @@ def lint_preset(preset: Preset) -> Iterator[Finding]:
     """Prompts that no order names, orders that name no prompt, prompts that are on and empty."""
     order = preset.order_for()
     listed = {item.identifier for item in order} if order is not None else set(DEFAULT_ORDER)
-    known = {item.identifier for item in preset.prompts}
+    known, on = {item.identifier for item in preset.prompts}, _on(preset)
     for index, item in enumerate(preset.prompts):
         path = show_path(("prompts", index))
         if item.identifier and item.identifier not in listed:
             yield Finding(
                 "unlisted-prompt", f"the prompt {item.identifier!r} is in no order: it is never sent", path, Level.INFO
             )
-        elif not item.marker and not item.content.strip() and item.identifier in _on(preset):
+        elif not item.marker and not item.content.strip() and item.identifier in on:
             yield Finding("empty-prompt", f"the prompt {item.identifier!r} is on and empty", path, Level.INFO)
     for name in sorted(listed - known - set(MARKERS) - set(DEFAULT_ORDER)):
         yield Finding(
             "unknown-prompt", f"the order names {name!r}, which is not a prompt of the preset", "prompt_order"
         )
-    if "chatHistory" not in _on(preset):
+    if "chatHistory" not in on:
         yield Finding(
             "no-history", "the chat history is off: neither messages nor texts at depths are sent", "prompt_order"
         )
@@ -157,8 +158,7 @@ def macro_findings(text: str, path: str, *, also: frozenset[str] = frozenset()) 
         return []
     text = PACK.before(text)
     tree = parse(text, PACK.grammar)
-    findings = [*_run(tree.run, text, path, also), *_openers(text, {tag.start for tag in _tags(tree.run)}, path)]
-    return findings[:MOST]
+    return list(islice(chain(_run(tree.run, text, path, also), _openers(text, tree.run, path)), MOST))
 
 
 def story_findings(text: str, path: str) -> list[Finding]:
@@ -219,10 +219,11 @@ def _wanted(macro: Macro) -> str:
     return f"{macro.least} to {macro.most} arguments"
 
 
-def _openers(text: str, starts: set[int], path: str) -> Iterator[Finding]:
+def _openers(text: str, run: Run, path: str) -> Iterator[Finding]:
     """Braces that are opened and begin no tag: it is not closed, or has no name."""
+    starts = {tag.start for tag in _tags(run)}
     for match in _OPENER.finditer(text):
-        if not starts & set(range(match.start(), match.end())):
+        if not any(start in starts for start in range(match.start(), match.end())):
             excerpt = shorten(text[match.start() :].split("\n", 1)[0], _EXCERPT)
             yield _finding("malformed-macro", f"{excerpt!r} opens braces and is not a macro", text, match.start(), path)
 

@@ -8,11 +8,13 @@ pairs have the lowest ranks and are made first.
 
 from __future__ import annotations
 
-import unicodedata
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from innkeeper.prompt.allowance import charge
+from innkeeper.text.composed import composed, with_marks_in_order
 from innkeeper.tokens.engines.engine import (
     Tokenization,
     TokenizerUnavailableError,
@@ -69,7 +71,7 @@ class BytePair:
         )
 
     def _cut(self, text: str) -> list[str]:
-        return chunks(unicodedata.normalize("NFC", text) if self.nfc else text)
+        return chunks(composed(text) if self.nfc else text)
 
     def _measure(self, pieces: list[str]) -> list[int]:
         threads = threads_for(pieces)
@@ -85,6 +87,10 @@ _END: Final = b"\x00"
 _SUFFIX: Final = "</w>"
 _MARKERS: Final = ("<|startoftext|>", "<|endoftext|>")
 """In the order of their numbers, which are the highest; a text that spells one holds it, as one token."""
+
+_EMPTY_LINES: Final = re.compile(r"\n{2,}")
+_STEPS_A_LINE: Final = 120
+"""What mending a line takes: they are mended one by one."""
 
 _WORDS: Final = r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
 
@@ -151,5 +157,7 @@ def _cleaned(text: str) -> str:
 
     import ftfy
 
-    plain = html.unescape(html.unescape(ftfy.fix_text(text))).replace("\0", "")
+    lines = _EMPTY_LINES.sub("\n", with_marks_in_order(text))
+    charge("tokens", _STEPS_A_LINE * lines.count("\n"))
+    plain = html.unescape(html.unescape(ftfy.fix_text(lines))).replace("\0", "")
     return " ".join(plain.split()).lower()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from innkeeper.dialects.report import Report
-from innkeeper.dialects.sillytavern.bodies.custom import MAX_YAML_CHARS, read_yaml
+from innkeeper.dialects.sillytavern.bodies.custom import MAX_YAML_CHARS, MAX_YAML_DEPTH, read_yaml
 from innkeeper.prompt.note import NoteKind
 from tests.dialects.sillytavern.requests import TOOL, body_of, kinds
 
@@ -58,12 +58,19 @@ def test_yaml_is_that_of_today(text: str, data: Any) -> None:
         ("a: &b [1]\nc: *b", NoteKind.IGNORED),
         ("a: !!python/object:os.system x", NoteKind.IGNORED),
         ("a" * (MAX_YAML_CHARS + 1), NoteKind.LIMIT),
-        ("[" * 5000, NoteKind.IGNORED),
+        ("[" * 5000, NoteKind.LIMIT),
+        ("{a: " * 5000, NoteKind.LIMIT),
+        ("- " * (MAX_YAML_DEPTH + 1) + "a", NoteKind.LIMIT),
     ],
-    ids=["broken", "aliases", "tags", "long", "deep"],
+    ids=["broken", "aliases", "tags", "long", "deep lists", "deep maps", "deep blocks"],
 )
 def test_what_is_not_read_is_said(text: str, kind: NoteKind) -> None:
     """Broken, looping, executable, endless: nothing of it is read, and a note says so."""
     report = Report("test")
     assert read_yaml(text, "x", report) is None
     assert kinds(report) == [kind]
+
+
+def test_data_may_nest_up_to_the_limit() -> None:
+    """The deepest that is read."""
+    assert read_yaml("- " * MAX_YAML_DEPTH + "a", "x", Report("test")) is not None

@@ -12,12 +12,19 @@ from typing import Any, Final
 
 from innkeeper.dialects.report import Report, jsonable
 from innkeeper.dialects.sillytavern.request import ProviderRequest
+from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.note import NoteKind
 
 __all__ = ["included", "read_yaml", "without_excluded"]
 
-MAX_YAML_CHARS: Final = 100_000
+MAX_YAML_CHARS: Final = 32_768
 """Characters of a preset's text of fields (a note; it is not read)."""
+
+MAX_YAML_DEPTH: Final = 32
+"""Lists and maps inside one another in a preset's text of fields (a note; it is not read)."""
+
+_STEPS_A_CHAR: Final = 50
+"""What reading a character of YAML takes, at the most."""
 
 _CORE: Final = (
     ("tag:yaml.org,2002:null", r"~|null|Null|NULL|", "~nN\0"),
@@ -48,7 +55,10 @@ def without_excluded(request: ProviderRequest, body: Mapping[str, Any]) -> dict[
 
 
 def read_yaml(text: str, name: str, report: Report) -> Any:
-    """What the text says as plain data; ``None`` for nothing, and with a note for what cannot be read."""
+    """What the text says as plain data; ``None`` for nothing, and with a note for what cannot be read.
+
+    Raises `AllowanceError`.
+    """
     if not text.strip():
         return None
     try:
@@ -59,18 +69,36 @@ def read_yaml(text: str, name: str, report: Report) -> Any:
     if len(text) > MAX_YAML_CHARS:
         report.add(NoteKind.LIMIT, f"{name} is longer than MAX_YAML_CHARS = {MAX_YAML_CHARS} and is not read")
         return None
+    charge("dialects", _STEPS_A_CHAR * len(text))
     try:
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, yaml.SafeLoader)):
-            report.add(NoteKind.IGNORED, f"{name} is not read: it has aliases")
+        if problem := _problem(text, yaml):
+            report.add(problem[0], f"{name} is not read: {problem[1]}")
             return None
         return jsonable(yaml.load(text, _loader(yaml)))  # noqa: S506 - a SafeLoader with fewer words
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError) as error:
         report.add(NoteKind.IGNORED, f"{name} is not read: it is not YAML ({type(error).__name__})")
         return None
 
 
+def _problem(text: str, yaml: Any) -> tuple[NoteKind, str] | None:
+    """Why a text is not to be loaded. It is gone through event by event, up to the first that is too deep or an alias."""
+    depth = 0
+    for event in yaml.parse(text, _base(yaml)):
+        if isinstance(event, yaml.AliasEvent):
+            return NoteKind.IGNORED, "it has aliases"
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_YAML_DEPTH:
+            return NoteKind.LIMIT, f"it nests deeper than MAX_YAML_DEPTH = {MAX_YAML_DEPTH}"
+    return None
+
+
+def _base(yaml: Any) -> Any:
+    """The loader written in C where there is one."""
+    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
 def _loader(yaml: Any) -> Any:
-    class Core(yaml.SafeLoader):  # type: ignore[misc]
+    class Core(_base(yaml)):  # type: ignore[misc]
         """YAML 1.2's core schema."""
 
         yaml_implicit_resolvers: Mapping[str, Any] = {}

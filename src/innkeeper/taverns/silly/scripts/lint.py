@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator
+from time import thread_time
 from typing import Final
 
 from innkeeper.content.finding import Finding, Level
@@ -19,20 +19,20 @@ def lint_scripts(scripts: RegexScripts, path: str) -> Iterator[Finding]:
     """Findings about the scripts that are on. ``path`` is where the list stands, as ``data.extensions.regex_scripts``."""
     for finding in scripts.findings:
         yield Finding(finding.rule, finding.message, f"{path}{finding.path}", finding.level)
-    until, untimed = time.perf_counter() + MAX_SECONDS, 0
+    until, untimed = thread_time() + MAX_SECONDS, 0
     for script in scripts.scripts:
         if not script.disabled:
-            timed = time.perf_counter() < until
-            untimed += not timed
-            for rule, message, level in (*_never(script), *_pattern(script, timed=timed)):
+            remarks = [*_never(script), *_pattern(script, until)]
+            for rule, message, level in remarks:
                 yield Finding(rule, f"{script.title}: {message}", f"{path}[{script.index}]", level)
+            untimed += thread_time() >= until and "slow-script" not in {rule for rule, *_ in remarks}
     if untimed:
         message = f"{untimed:,} scripts were not tried on hard texts: the {MAX_SECONDS:g} s for that are used up"
         yield Finding("untimed-scripts", message, path, Level.INFO)
 
 
-MAX_SECONDS: Final = 10.0
-"""Seconds that the scripts of one list may take on texts made to be hard for them (no error: further ones are not tried)."""
+MAX_SECONDS: Final = 0.75
+"""Seconds of the processor that scripts of one list may take on texts made to be hard (no error: others are not tried)."""
 
 Remark = tuple[str, str, Level]
 
@@ -53,8 +53,8 @@ def _never(script: RegexScript) -> Iterator[Remark]:
         yield "dead-script", f"no message is at least {low:g} and at most {high:g} deep", Level.WARNING
 
 
-def _pattern(script: RegexScript, *, timed: bool) -> Iterator[Remark]:
-    """What is wrong with a pattern that no macro decides."""
+def _pattern(script: RegexScript, until: float) -> Iterator[Remark]:
+    """What is wrong with a pattern that no macro decides; it is timed before ``until``."""
     text = script.find
     if "{{" in text and script.pattern_macros is not PatternMacros.NONE:
         return
@@ -75,7 +75,7 @@ def _pattern(script: RegexScript, *, timed: bool) -> Iterator[Remark]:
         yield "bad-flags", message, Level.WARNING
     if len(find.pattern) > MAX_PATTERN or not valid(find):
         yield "dead-script", "JavaScript does not accept its pattern: it does nothing", Level.WARNING
-    elif timed and (pace := _pace(find)):
+    elif pace := _pace(find, until):
         yield pace
 
 
@@ -89,20 +89,22 @@ _PREFIX: Final = re.compile(r"[^\\\[\](){}.*+?|^$]+")
 _LETTERS: Final = 6
 
 
-def _pace(find: Find) -> Remark | None:
-    """What to say of a pattern that takes very long on a text made to be hard for it."""
+def _pace(find: Find, until: float) -> Remark | None:
+    """What to say of a pattern that takes very long on a text made to be hard for it; ``None`` also where the time is over."""
     prefix = _PREFIX.match(find.pattern)
     letters = [char for char in dict.fromkeys(find.pattern) if char.isalnum()][:_LETTERS]
     pieces = list(dict.fromkeys((*_ATTACKS, *letters, *([prefix[0]] if prefix else []))))
-    if any(_runs_out(find, piece * _SHORT + "\x00!") for piece in pieces):
+    if any(_runs_out(find, piece * _SHORT + "\x00!", until) for piece in pieces):
         return "slow-script", "its pattern can take unbounded time: it is stopped and changes nothing", Level.WARNING
-    if any(_runs_out(find, piece * (_LONG // len(piece)) + "\x00!") for piece in pieces):
+    if any(_runs_out(find, piece * (_LONG // len(piece)) + "\x00!", until) for piece in pieces):
         return "slow-script", "on long texts the time of its pattern grows with the square of their length", Level.INFO
     return None
 
 
-def _runs_out(find: Find, text: str) -> bool:
-    """Whether a search for the pattern is stopped because of the time it takes."""
+def _runs_out(find: Find, text: str, until: float) -> bool:
+    """Whether a search for the pattern is stopped because of the time it takes. None is begun after ``until``."""
+    if thread_time() >= until:
+        return False
     trips: list[str] = []
     runner = ReplaceRunner(lambda _what, why: trips.append(why))
     runner.split(Find(find.pattern, find.flags.replace("g", "")), text)
