@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from innkeeper.library.models.facts import Measure as Measure
     from innkeeper.library.models.facts import TokenizerSpec as TokenizerSpec
     from innkeeper.library.options import Options as Options
+    from innkeeper.library.prepare.budget import Budget as Budget
+    from innkeeper.library.prepare.budget import budget_of as budget_of
     from innkeeper.library.prepare.conversation import template_values as template_values
     from innkeeper.library.prepare.conversation import use_case_for as use_case_for
     from innkeeper.library.prepare.request import PreparedPrompt as PreparedPrompt
     from innkeeper.library.prepare.request import PrepareRequest as PrepareRequest
     from innkeeper.library.prepare.request import RenderedAnswer as RenderedAnswer
     from innkeeper.library.prepare.request import Resolved as Resolved
-    from innkeeper.library.prepare.segments import Budget as Budget
     from innkeeper.library.prepare.segments import Role as Role
     from innkeeper.library.prepare.segments import Segment as Segment
-    from innkeeper.library.prepare.segments import budget_of as budget_of
     from innkeeper.library.prepare.segments import compress as compress
     from innkeeper.library.templates.partials import compose as compose
     from innkeeper.library.templates.partials import impact as impact
@@ -80,7 +80,7 @@ _HOMES: Final = {
     "AgeVerification": "tiers.gate",
     "AnswerSource": "catalogue.catalogue",
     "Authoring": "authoring",
-    "Budget": "prepare.segments",
+    "Budget": "prepare.budget",
     "CLIP": "models.facts",
     "Catalogue": "catalogue.catalogue",
     "Ceilings": "tier",
@@ -127,7 +127,7 @@ _HOMES: Final = {
     "Variable": "templates.template",
     "Vault": "vault.vault",
     "account_ceiling": "tiers.gate",
-    "budget_of": "prepare.segments",
+    "budget_of": "prepare.budget",
     "character_ceiling": "tiers.gate",
     "compose": "templates.partials",
     "compress": "prepare.segments",

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from innkeeper.library.db.engine import Database
     from innkeeper.library.log.conversations import ConversationStore
     from innkeeper.library.log.enhancements import Done
-    from innkeeper.library.prepare.segments import Fitted
+    from innkeeper.library.prepare.budget import Fitted
     from innkeeper.library.vault.vault import Vault
     from innkeeper.prompt.run.state import TokenCounter
 
@@ -102,8 +102,8 @@ class Library:
             DatabaseError: with ``strict``, where the database does not open.
         """
         timer, watch = options.get("timer", time.monotonic), options.get("watch", True)
-        given = options.get("snapshot")
-        path = snapshot_path(url) if given is None else Path(given)
+        snapshot = options.get("snapshot")
+        path = snapshot_path(url) if snapshot is None else Path(snapshot)
         database = LibraryDatabase(
             database_opener(url, options), {"policy": options.get("policy"), "detector": options.get("detector")}, timer
         )
@@ -208,10 +208,10 @@ class Library:
 
     def refresh(self) -> Catalogue:
         """Fetch the catalogue and the rules now. Never raises for a database that fails: what stands in is flagged."""
-        found = self.sources.refresh()
-        self.metrics.count("library_refreshes_total", degraded=bool(found.degraded))
-        self.metrics.gauge("library_revision", found.revision)
-        return found
+        catalogue = self.sources.refresh()
+        self.metrics.count("library_refreshes_total", degraded=bool(catalogue.degraded))
+        self.metrics.gauge("library_revision", catalogue.revision)
+        return catalogue
 
     # ---------------------------------------------------------------------------------------------------------- answering
 
@@ -230,11 +230,11 @@ class Library:
         if self._strictly(strict):
             self._require_models(request)
         tier = self._granted(request)
-        found = self.sources.resolve(request.asked(tier.effective))
-        self._count_resolution(found)
-        answer = Resolved(tier, found)
+        resolution = self.sources.resolve(request.asked(tier.effective))
+        self._count_resolution(resolution)
+        answer = Resolved(tier, resolution)
         if self._strictly(strict):
-            found.require(strict=True)
+            resolution.require(strict=True)
             require_complete(answer)
         return answer
 
@@ -391,11 +391,13 @@ class Library:
     def _granted(self, request: PrepareRequest) -> TierDecision:
         return effective_tier(request.content_mode, self.ceilings(request), policy=self.rules.policy)
 
-    def _count_resolution(self, found: Resolution) -> None:
-        level, source, execution = found.level.value, found.source.value, found.execution.value
+    def _count_resolution(self, resolution: Resolution) -> None:
+        level, source, execution = resolution.level.value, resolution.source.value, resolution.execution.value
         self.metrics.count("library_resolutions_total", level=level, source=source, execution=execution)
-        if found.template is not None:
-            self.metrics.count("library_templates_total", template=found.template.name, version=found.template.version)
+        if resolution.template is not None:
+            self.metrics.count(
+                "library_templates_total", template=resolution.template.name, version=resolution.template.version
+            )
 
 
 def _refuse_above(version: TemplateVersion, tier: TierDecision) -> None:

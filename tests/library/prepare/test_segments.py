@@ -1,4 +1,4 @@
-"""Budgets: limit less reserve, apart from what a model may write; and texts cut after sentences and words only."""
+"""Segments: made to fit by their roles, nothing lost unsaid; an enhancer is asked once to be shorter."""
 
 import contextlib
 import re
@@ -8,119 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.library.errors import OverBudgetError
-from innkeeper.library.models.facts import CLIP, Measure, TokenizerSpec
-from innkeeper.library.prepare.segments import (
-    Budget,
-    Repair,
-    Role,
-    Segment,
-    budget_of,
-    chat_budget,
-    compress,
-    cut_text,
-    fit_segments,
-    fit_text,
-)
-from innkeeper.prompt.errors import ConfigError, ProviderError
+from innkeeper.library.models.facts import CLIP, Measure
+from innkeeper.library.prepare.budget import Budget
+from innkeeper.library.prepare.segments import Repair, Role, Segment, compress, fit_segments
+from innkeeper.prompt.errors import ProviderError
 
 WORDS = Measure("words", lambda text: len(text.split()))
-SPEC = TokenizerSpec("clip", "clip", 20, reserve=2)
-
-
-def test_a_budget_is_the_limit_less_what_is_reserved() -> None:
-    """The spec's reserve and every overlay are taken off, and listed."""
-    budget = budget_of(SPEC, overlays={"ui": "wide shot", "suffix": ""}, measure=WORDS)
-    assert (budget.target, budget.limit, dict(budget.reserved)) == (16, 20, {"spec": 2, "ui": 2})
-    assert budget_of(CLIP, measure=WORDS).target == 75
-
-
-def test_target_and_output_are_two_numbers() -> None:
-    """What a prompt may take and what a model may write are never taken for one another."""
-    budget = budget_of(SPEC, target_budget=10, max_output_tokens=200, measure=WORDS)
-    assert (budget.target, budget.max_output_tokens) == (10, 200)
-    assert budget_of(SPEC, target_budget=1000, measure=WORDS).target == 18
-    assert budget_of(SPEC, measure=WORDS).max_output_tokens is None
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{"overlays": {"ui": "x " * 18}}, {"target_budget": 0}, {"max_output_tokens": 0}, {"char_limit": -1}],
-    ids=str,
-)
-def test_budgets_leave_room(options: dict[str, object]) -> None:
-    """A budget of nothing is an error, not a prompt of nothing."""
-    with pytest.raises(ConfigError):
-        budget_of(SPEC, measure=WORDS, **options)  # type: ignore[arg-type]
-
-
-def test_characters_are_a_limit_beside() -> None:
-    """A text must fit both the tokens and the characters."""
-    budget = budget_of(TokenizerSpec("chars", limit_usable=100), char_limit=10)
-    assert (budget.unit, budget.fits("x" * 10, WORDS), budget.fits("x" * 11, WORDS)) == ("chars", True, False)
-
-
-def test_chat_budgets() -> None:
-    """The window less the reply and a margin."""
-    assert chat_budget(8192, 1024, 100) == 7068
-    for window, reply, safety in ((1000, 1000, 0), (1000, -1, 0), (1000, 0, -1)):
-        with pytest.raises(ConfigError):
-            chat_budget(window, reply, safety)
-
-
-TEXT = "A lamp is lit. The door stands open, the fire is low. Nobody is there at all tonight."
-
-CUTS = {
-    "all of it": (99, TEXT),
-    "a sentence": (12, "A lamp is lit. The door stands open, the fire is low."),
-    "a clause": (10, "A lamp is lit. The door stands open"),
-    "a short sentence": (5, "A lamp is lit."),
-    "words": (3, "A lamp is"),
-    "nothing": (0, ""),
-}
-
-
-@pytest.mark.parametrize(("room", "kept"), CUTS.values(), ids=CUTS)
-def test_cuts(room: int, kept: str) -> None:
-    """After a sentence where that keeps enough, else after a clause, else after a word."""
-    assert cut_text(TEXT, lambda part: len(part.split()) <= room) == kept
-
-
-@given(st.text(alphabet="ab .,!\n", max_size=60), st.integers(0, 12))
-def test_no_cut_is_inside_a_word(text: str, room: int) -> None:
-    """What is kept is a beginning that fits, and its words are whole words of the text."""
-    kept = cut_text(text, lambda part: len(part) <= room)
-    assert len(kept) <= room or kept == text
-    assert text.startswith(kept)
-    rest = text[len(kept) :]
-    assert not (re.search(r"\w$", kept) and re.match(r"\w", rest))
-
-
-def test_scripts_without_spaces_are_cut_between_characters() -> None:
-    """A Chinese text has no spaces; it ends after a sentence or a character."""
-    assert cut_text("灯亮了。门开着，火很小", lambda part: len(part) <= 5) == "灯亮了。"
-
-
-@given(st.sets(st.integers(0, 5)))
-def test_an_unsteady_measure_still_fits(sizes: set[int]) -> None:
-    """Where a longer text may measure less, what is kept fits all the same."""
-    kept = cut_text("a b c d e", lambda part: len(part.split()) in sizes)
-    assert not kept or len(kept.split()) in sizes
-
-
-def test_overflow() -> None:
-    """``truncate`` cuts, ``error`` refuses, and what does not fit at all is refused by both."""
-    budget = Budget(3, 3)
-    assert fit_text("A lamp", budget, WORDS, "error").cut == ""
-    fitted = fit_text(TEXT, budget, WORDS, "truncate")
-    assert (fitted.text, fitted.size, fitted.text + fitted.cut) == ("A lamp is", 3, TEXT)
-    with pytest.raises(OverBudgetError) as caught:
-        fit_text(TEXT, budget, WORDS, "error")
-    assert caught.value.to_dict()["details"] == {"size": 18, "target": 3, "unit": "tokens"}
-    with pytest.raises(OverBudgetError):
-        fit_text("x" * 50, Budget(3, 3), Measure("chars", len), "truncate")
-
-
-SEGMENTS_WORDS = Measure("words", lambda text: len(text.split()))
 
 PROMPT = (
     Segment("Wenna Skerrow, grey braid", Role.IDENTITY),
@@ -150,7 +43,7 @@ STEPS = {
 @pytest.mark.parametrize(("room", "roles", "reasons"), STEPS.values(), ids=STEPS)
 def test_roles_go_in_their_order(room: int, roles: list[Role], reasons: list[str]) -> None:
     """Quality and technical first, then mood, style, the end of the setting."""
-    done = compress(PROMPT, room, SEGMENTS_WORDS)
+    done = compress(PROMPT, room, WORDS)
     assert [dropped.role for dropped in done.dropped] == roles
     assert [dropped.reason for dropped in done.dropped] == reasons
     assert done.compressed is bool(roles)
@@ -159,7 +52,7 @@ def test_roles_go_in_their_order(room: int, roles: list[Role], reasons: list[str
 
 def test_a_setting_loses_its_last_sentence_first() -> None:
     """A tail is cut after a sentence, and what went is told."""
-    done = compress(PROMPT, 23, SEGMENTS_WORDS)
+    done = compress(PROMPT, 23, WORDS)
     tail = done.dropped[-1]
     assert "in a harbour inn. Nets hang on the wall." in done.text
     assert (tail.place, tail.text, tail.tokens) == (3, "Rain falls outside.", 3)
@@ -172,23 +65,23 @@ def test_identity_and_action_stay_whatever_they_say() -> None:
         Segment("sings", Role.ACTION, 0.0),
         Segment("good", Role.QUALITY, 9),
     ]
-    assert compress(segments, 2, SEGMENTS_WORDS).text == "Wenna, sings"
+    assert compress(segments, 2, WORDS).text == "Wenna, sings"
 
 
 def test_what_must_stay_is_cut_after_words_at_last() -> None:
     """Only when nothing else is left, the action loses its end, then the identity."""
-    done = compress(PROMPT[:2], 6, SEGMENTS_WORDS)
+    done = compress(PROMPT[:2], 6, WORDS)
     assert done.text == "Wenna Skerrow, grey braid, pours a"
     assert [(dropped.role, dropped.text, dropped.reason) for dropped in done.dropped] == [
         (Role.ACTION, "cup of tea", "cut")
     ]
-    assert compress(PROMPT[:2], 2, SEGMENTS_WORDS).text == "Wenna, pours"
+    assert compress(PROMPT[:2], 2, WORDS).text == "Wenna, pours"
 
 
 def test_too_little_room_is_an_error() -> None:
     """A prompt whose identity does not fit is refused, not emptied."""
     with pytest.raises(OverBudgetError):
-        compress(PROMPT, 1, SEGMENTS_WORDS)
+        compress(PROMPT, 1, WORDS)
     with pytest.raises(OverBudgetError):
         compress([Segment("x" * 20, Role.IDENTITY)], 5, Measure("chars", len))
 
@@ -196,10 +89,10 @@ def test_too_little_room_is_an_error() -> None:
 def test_a_minimum_is_kept() -> None:
     """A segment with a minimum is shortened to it, not dropped."""
     segments = [Segment("Wenna", Role.IDENTITY), Segment("a b c d e f", Role.STYLE, min=2), Segment("q", Role.QUALITY)]
-    assert compress(segments, 4, SEGMENTS_WORDS).text == "Wenna, a b c"
-    assert compress(segments, 3, SEGMENTS_WORDS).text == "Wenna, a b"
+    assert compress(segments, 4, WORDS).text == "Wenna, a b c"
+    assert compress(segments, 3, WORDS).text == "Wenna, a b"
     with pytest.raises(OverBudgetError):
-        compress(segments, 2, SEGMENTS_WORDS)
+        compress(segments, 2, WORDS)
 
 
 def test_a_segment_that_may_not_go_is_cut_before_actions() -> None:
@@ -209,13 +102,13 @@ def test_a_segment_that_may_not_go_is_cut_before_actions() -> None:
         Segment("sings a song", Role.ACTION),
         Segment("a b c", Role.MOOD, droppable=False),
     ]
-    assert compress(segments, 5, SEGMENTS_WORDS).text == "Wenna, sings a song, a"
+    assert compress(segments, 5, WORDS).text == "Wenna, sings a song, a"
 
 
 def test_empty_and_repeated_segments_are_listed() -> None:
     """Nothing goes without a reason."""
     segments = [Segment(" ", Role.MOOD), Segment("Wenna", Role.IDENTITY), Segment("wenna", Role.STYLE)]
-    assert [dropped.reason for dropped in compress(segments, 9, SEGMENTS_WORDS).dropped] == ["empty", "duplicate"]
+    assert [dropped.reason for dropped in compress(segments, 9, WORDS).dropped] == ["empty", "duplicate"]
 
 
 words = st.lists(st.sampled_from(["amber", "lamp", "harbour.", "rope,", "tide"]), min_size=1, max_size=8).map(" ".join)
@@ -229,10 +122,10 @@ segments = st.lists(
 def test_what_is_compressed_fits_and_nothing_is_lost(parts: list[Segment], room: int) -> None:
     """It fits; words are whole; of identity and action a beginning stays; what is left and what went is all there was."""
     try:
-        done = compress(parts, room, SEGMENTS_WORDS)
+        done = compress(parts, room, WORDS)
     except OverBudgetError:
         return
-    assert SEGMENTS_WORDS.count(done.text) == done.tokens <= room
+    assert WORDS.count(done.text) == done.tokens <= room
     gone = {place: [d.text for d in done.dropped if d.place == place] for place in range(len(parts))}
     left = list(done.segments)
     for place, part in enumerate(parts):
@@ -280,7 +173,7 @@ def test_one_round_of_repair(answer: str | None, text: str, repaired: bool, note
         return answer or ""
 
     long = "one two three four five six"
-    done = fit_segments(long, Budget(4, 4), SEGMENTS_WORDS, segments_of=whole, ask=None if answer is None else ask)
+    done = fit_segments(long, Budget(4, 4), WORDS, segments_of=whole, ask=None if answer is None else ask)
     assert (done.text, done.repaired, done.notes) == (text, repaired, notes)
     assert asked == ([] if answer is None else [Repair(long, 6, 4)])
 
@@ -291,29 +184,14 @@ def test_a_failed_repair_is_noted() -> None:
     def fail(repair: Repair) -> str:
         raise ProviderError("down")
 
-    done = fit_segments("one two three", Budget(2, 2), SEGMENTS_WORDS, segments_of=whole, ask=fail)
+    done = fit_segments("one two three", Budget(2, 2), WORDS, segments_of=whole, ask=fail)
     assert (done.text, done.notes) == ("one two", ("repair:provider",))
 
 
 def test_what_fits_is_not_touched() -> None:
     """A text within its budget is returned as it is; nobody is asked."""
-    done = fit_segments("one  two", Budget(2, 2), SEGMENTS_WORDS, segments_of=whole, ask=lambda _: "never")
+    done = fit_segments("one  two", Budget(2, 2), WORDS, segments_of=whole, ask=lambda _: "never")
     assert (done.text, done.compressed, done.repaired) == ("one  two", False, False)
-
-
-GROUPED = {
-    "weights": ("fox (long golden hair:1.2), lamp", 3, "fox"),
-    "a group first": ("(long golden hair:1.2), lamp", 2, ""),
-    "references": ("fox <lora:my own style:0.8> lamp", 2, "fox"),
-    "macros": ("the {{ character name }} sings", 3, "the"),
-    "a smile is no group": ("fox :( and lamp", 3, "fox :( and"),
-}
-
-
-@pytest.mark.parametrize(("text", "room", "kept"), GROUPED.values(), ids=GROUPED)
-def test_no_cut_is_inside_a_group(text: str, room: int, kept: str) -> None:
-    """A weighted group, a macro or a reference is kept whole or goes whole."""
-    assert cut_text(text, lambda part: len(part.split()) <= room) == kept
 
 
 @given(
@@ -324,7 +202,7 @@ def test_no_cut_is_inside_a_group(text: str, room: int, kept: str) -> None:
 def test_compression_keeps_groups_whole(parts: list[str], role: Role, room: int) -> None:
     """Whatever is compressed, what is left are whole words and groups."""
     try:
-        done = compress([Segment(" ".join(parts), role), Segment("Wenna", Role.IDENTITY)], room, SEGMENTS_WORDS)
+        done = compress([Segment(" ".join(parts), role), Segment("Wenna", Role.IDENTITY)], room, WORDS)
     except OverBudgetError:
         return
     for opens, closes in ("()", "{}", "<>"):

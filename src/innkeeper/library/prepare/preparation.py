@@ -28,8 +28,9 @@ from innkeeper.library.models.facts import (
     join_negatives,
     negative_rows,
 )
+from innkeeper.library.prepare.budget import Budget, Fitted, budget_of, chat_budget, fit_text
 from innkeeper.library.prepare.request import PreparedPrompt, PrepareRequest, texts_of
-from innkeeper.library.prepare.segments import Budget, Fitted, budget_of, chat_budget, compress, fit_text
+from innkeeper.library.prepare.segments import compress
 from innkeeper.library.templates.cache import key_of
 from innkeeper.library.templates.partials import Lookup
 from innkeeper.library.templates.rendering import PROGRAMS, RenderedTemplate, render
@@ -161,39 +162,41 @@ class Preparation:
     def judge(self, more: Mapping[str, str]) -> TierDecision:
         """The decision about all texts of the request. Raises `TierBlockedError`, after the block was recorded."""
         with self.timed("tier"):
-            given, texts = self.request, {**texts_of(self.request), **more}
-            ceilings = self.library.ceilings(given)
-            who = given.user_id or ""
-            self.tier = self.library.judged(texts, given.content_mode, ceilings, request_id=self.request_id, actor=who)
+            request, texts = self.request, {**texts_of(self.request), **more}
+            ceilings = self.library.ceilings(request)
+            who = request.user_id or ""
+            self.tier = self.library.judged(
+                texts, request.content_mode, ceilings, request_id=self.request_id, actor=who
+            )
             return self.tier.require() if texts else self.tier
 
     def _template(self, tier: Tier) -> tuple[Resolution, RenderedTemplate | None, bool]:
         with self.timed("resolve"):
-            self.resolution = found = self.library.sources.resolve(self.request.asked(tier))
-            version = found.require(strict=self.strict)
+            self.resolution = resolution = self.library.sources.resolve(self.request.asked(tier))
+            version = resolution.require(strict=self.strict)
         if version is None:
-            return found, None, False
+            return resolution, None, False
         with self.timed("render"):
-            rendered, cached = rendered_version(self.library, version, found.source, self.request.values, tier)
-        return found, rendered, cached
+            rendered, cached = rendered_version(self.library, version, resolution.source, self.request.values, tier)
+        return resolution, rendered, cached
 
     def _finished(
         self, tier: TierDecision, resolution: Resolution, rendered: RenderedTemplate | None, *, cached: bool
     ) -> PreparedPrompt:
         with self.timed("budget"):
             catalogue = self.library.sources.current()
-            given, template = self.request, resolution.template
-            target = facts_of(catalogue, given.target_model, given.target_family, given.job_type)
-            reader = facts_of(catalogue, given.enhancer_model or given.target_model, job_type=given.job_type)
+            request, template = self.request, resolution.template
+            target = facts_of(catalogue, request.target_model, request.target_family, request.job_type)
+            reader = facts_of(catalogue, request.enhancer_model or request.target_model, job_type=request.job_type)
             budget, fitted = self._fitted(target, template)
             limit = None
             if template is not None and reader.window is not None:
                 limit = chat_budget(reader.window, _answer_tokens(template))
-            unknown = template is not None and bool(given.history) and reader.window is None
+            unknown = template is not None and bool(request.history) and reader.window is None
             plan = self._plan(reader, template, rendered, fitted)
             negative = self._negative(target, tier.effective) if target.visual else None
         return PreparedPrompt(
-            request=given,
+            request=request,
             request_id=self.request_id,
             tier=tier,
             resolution=resolution,
@@ -212,25 +215,25 @@ class Preparation:
 
     def _fitted(self, target: ModelFacts, template: TemplateVersion | None) -> tuple[Budget | None, Fitted | None]:
         """The room of what the target reads, where anybody knows it; where no template stands between, the text made to fit."""
-        given = self.request
-        limits = (template.token_limit if template else target.window, given.target_budget)
+        request = self.request
+        limits = (template.token_limit if template else target.window, request.target_budget)
         spec = target.measured(max((limit for limit in limits if limit is not None), default=None))
         if spec is None:
-            return None, None if template is not None else _whole(given, self.library.counter)
+            return None, None if template is not None else _whole(request, self.library.counter)
         measure = spec.measure(self.library.counter)
         budget = budget_of(
             spec,
-            overlays=given.overlays,
-            target_budget=given.target_budget or (template.token_limit if template else None),
+            overlays=request.overlays,
+            target_budget=request.target_budget or (template.token_limit if template else None),
             max_output_tokens=_answer_tokens(template) if template else None,
             char_limit=target.char_limit,
             measure=measure,
         )
         if template is not None:
             return budget, None
-        if not given.segments:
-            return budget, fit_text(given.text, budget, measure, spec.overflow)
-        done = compress(given.segments, budget, measure)
+        if not request.segments:
+            return budget, fit_text(request.text, budget, measure, spec.overflow)
+        done = compress(request.segments, budget, measure)
         return budget, Fitted(done.text, done.tokens, dropped=done.dropped)
 
     def _plan(
@@ -244,24 +247,24 @@ class Preparation:
 
         Where no template stands between, it is the text for the target, as it was made to fit.
         """
-        given, ports = self.request, self.library.ports
+        request, ports = self.request, self.library.ports
         now = self.library.outside.now().now.isoformat()
         if template is None or rendered is None:
-            text = given.text if fitted is None else fitted.text
-            request = BuildRequest(message=text, model=given.target_model, dialect=given.dialect, now=now)
-            return TAVERN.build(request, ports)
-        request = BuildRequest(
+            text = request.text if fitted is None else fitted.text
+            build = BuildRequest(message=text, model=request.target_model, dialect=request.dialect, now=now)
+            return TAVERN.build(build, ports)
+        build = BuildRequest(
             system=rendered.text,
-            history=given.history,
-            message=given.text,
-            settings=freeze({"ranges": rendered.ranges, "client_msg_id": given.client_msg_id or ""}),
+            history=request.history,
+            message=request.text,
+            settings=freeze({"ranges": rendered.ranges, "client_msg_id": request.client_msg_id or ""}),
             model=reader.key,
-            dialect=given.dialect,
+            dialect=request.dialect,
             context_window=reader.window,
             reserved_tokens=0 if reader.window is None else _answer_tokens(template),
             now=now,
         )
-        return TAVERN.build(request, ports)
+        return TAVERN.build(build, ports)
 
     def _tokens(self, plan: Plan) -> int:
         """What the prompt costs, with the framing of its dialect; as the trimming counted it, where there is a window."""
@@ -272,8 +275,8 @@ class Preparation:
         return costing.total(plan.enabled_blocks)
 
     def _negative(self, target: ModelFacts, tier: Tier) -> NegativePrompt:
-        given = self.request
-        return self.library.negatives("", tier, given.generation_mode, facts=target, user_text=given.negative)
+        request = self.request
+        return self.library.negatives("", tier, request.generation_mode, facts=target, user_text=request.negative)
 
 
 def _whole(request: PrepareRequest, counter: TokenCounter) -> Fitted:
@@ -287,17 +290,17 @@ def _whole(request: PrepareRequest, counter: TokenCounter) -> Fitted:
 
 def output_note(library: Library, prepared: PreparedPrompt, output: str) -> str:
     """``output_over_budget`` for an output that is longer than its target reads, else nothing."""
-    found = _output_room(library, prepared)
-    return "" if found is None or found[0].fits(output, found[1]) else "output_over_budget"
+    room = _output_room(library, prepared)
+    return "" if room is None or room[0].fits(output, room[1]) else "output_over_budget"
 
 
 def fitted_output(library: Library, prepared: PreparedPrompt, output: str) -> Fitted:
     """An output made to fit what its target reads. Raises `OverBudgetError`."""
-    found = _output_room(library, prepared)
-    if found is None:
+    room = _output_room(library, prepared)
+    if room is None:
         measure = TokenizerSpec("bpe", prepared.request.target_model or "", _UNBOUNDED).measure(library.counter)
         return Fitted(output, measure.count(output))
-    return fit_text(output, found[0], found[1], "truncate")
+    return fit_text(output, *room, "truncate")
 
 
 def _output_room(library: Library, prepared: PreparedPrompt) -> tuple[Budget, Measure] | None:

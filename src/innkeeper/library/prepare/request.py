@@ -16,7 +16,8 @@ from innkeeper.budget.window import evicted_of
 from innkeeper.library.catalogue.resolver import Resolution, ResolveRequest
 from innkeeper.library.errors import need, need_texts
 from innkeeper.library.models.facts import NegativePrompt
-from innkeeper.library.prepare.segments import Budget, Fitted, Segment
+from innkeeper.library.prepare.budget import Budget, Fitted
+from innkeeper.library.prepare.segments import Segment
 from innkeeper.library.templates.rendering import RenderedTemplate
 from innkeeper.library.templates.template import PRODUCTION
 from innkeeper.library.tier import Ceilings, Decision, Tier, TierDecision
