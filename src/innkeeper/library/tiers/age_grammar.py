@@ -19,11 +19,13 @@ from innkeeper.library.tiers.vocabulary import Form, Hits, Number, Vocabulary, v
 from innkeeper.prompt.once import once
 from innkeeper.text.confusables import View
 
-__all__ = ["BORN_SINCE", "KINDS", "Age", "ages_in", "read_ages", "read_signs"]
+__all__ = ["BORN_SINCE", "KINDS", "PERHAPS", "Age", "ages_in", "read_ages", "read_signs"]
 
 BORN_SINCE: Final = 2010
 """A year of birth from which on a person is taken for a minor: a detector has no clock, and errs on this side."""
 
+PERHAPS: Final = "perhaps"
+"""The kind of a number without a cue, beside a word for a person: weak evidence."""
 
 T = TypeVar("T")
 
@@ -108,6 +110,7 @@ KINDS: Final[Mapping[str, Callable[[int], _Range | None]]] = {
     "class of": lambda value: (
         (ADULT_AGE - 1, ADULT_AGE + 4, 0.5) if BORN_SINCE + ADULT_AGE < value < _LAST_CLASS else None
     ),
+    PERHAPS: lambda value: (value, value, 0.5) if _TAGGED[0] <= value < ADULT_AGE else None,
 }
 """What each kind of form means: the range of years and the certainty for a number, or nothing."""
 
@@ -129,6 +132,15 @@ _AFTER_KIN: Final = 24
 _VERB: Final = 12
 """Characters that a verb between a thing and its years takes at most."""
 
+_NONE: Final = 1_000
+_NAME_IS: Final = re.compile(r"(?:^|[\s\"'(])([^\W\d_a-zа-я][^\W\d_]+) [^\W\d_]+(?: [^\W\d_]+)?$")
+"""A name and the verb that leads to a number, with one small word between them at most."""
+
+_BEFORE_PERSON: Final = 80
+"""So many characters before a number a person may be spoken of."""
+
+_LEADING_SIGNS: Final = frozenset(",;:(—–=→>，：（、")
+_STOP: Final = re.compile(r"[.!?。！？\n]")
 _BREAK: Final = re.compile(r"[.!?;,:。！？；，\n]")
 _MUCH_LESS: Final = frozenset("<＜")
 _DASHES: Final = frozenset("-–—~〜/&")
@@ -168,7 +180,9 @@ def _ends_word(text: str, at: int) -> bool:
     return before.isalpha() and ord(before) <= _LATIN
 
 
-_NAMED: Final = re.compile(r"(?:[(（]|, ?)(?P<age>[1-9]\d?)(?: ?(?:f|m|w|yo))?(?:[)）]|[,;]|[.!?](?!\d)|$)")
+_NAMED: Final = re.compile(
+    r"(?:[(（\[]|, ?|(?<= )[-–—|/] )(?P<age>[1-9]\d?)(?: ?(?:f|m|w|yo))?(?:[)）\]]|[,;]| [-–—|/] |[.!?](?!\d)|$)"
+)
 _NAME: Final = re.compile(r"(?<![^\W\d_])[^\W\d_]{2,24} ?\Z")
 _GLUED: Final = re.compile(r"[fmuFMUw](?P<age>1[0-7])(?:s\b|(?![^\W_]))")
 _HALVES: Final = re.compile(r"(?<!\d)(?P<age>[1-9]\d?) ?[½¼¾](?=\s*(?:[.,;!?)]|$|y))")
@@ -258,7 +272,7 @@ def read_signs(text: str) -> Iterator[Age]:
     for match in _NAMED.finditer(text):
         value, start = int(match["age"]), match.start()
         name = _NAME.search(text[max(0, start - _NAME_LENGTH) : start])
-        if name and (match[0][0] != "," or name[0][0].isupper()) and _TAGGED[0] <= value < _TAGGED[1]:
+        if name and (match[0][0] in "(（" or name[0][0].isupper()) and _is_named(name[0], value):
             yield Age(match.start("age"), match.end("age"), value, value, 0.6, "named", name[0].strip())
     yield from _sums(text)
     yield from _limits(text)
@@ -267,6 +281,16 @@ def read_signs(text: str) -> Iterator[Age]:
             if not text[match.start() - 1 : match.start()].isalnum():
                 value = int(match["age"].translate(_FIGURE_OF))
                 yield Age(match.start(), match.end(), value, value, certainty, kind)
+
+
+def _is_named(name: str, value: int) -> bool:
+    return _TAGGED[0] <= value < _TAGGED[1] and name.strip().lower() not in _labels()
+
+
+@once
+def _labels() -> frozenset[str]:
+    """Words before a number that name a thing by it, of all languages."""
+    return frozenset(label for language in languages() for label in language.labels)
 
 
 _SIGNED: Final = ((_GLUED, "tag", 0.5), (_MARKED, "tag", 0.6), (_HALVES, "bare", 0.7), (_AS_LETTERS, "years", 0.7))
@@ -304,12 +328,13 @@ class _Reader:
         """The age that a number is, by its cues; none where it has none."""
         stop, rights = self._rights(end, number)
         lefts = [*self.hits.lefts.get(start, ()), *self.hits.lefts.get(start - 1, ())]
-        if not (rights or lefts) or self.hits.blocked.intersection((start, start - 1)):
+        if self.hits.blocked.intersection((start, start - 1)):
             return
         lefts = [form for form in lefts if _fits(form, number) and (not form.right or form in rights)]
         rights = [form for form in rights if not form.left]
         kind, form = _strongest(lefts, rights)
         if form is None or (kind == "tag" and number is not None):
+            yield from self._perhaps(start, end, value, number)
             return
         if rights or form.right:
             end = stop
@@ -323,6 +348,33 @@ class _Reader:
             meaning = (low, meaning[1], meaning[2])
         if meaning is not None:
             yield from self.mention(start, end, meaning, kind, form.left)
+
+    def _perhaps(self, start: int, end: int, value: int, number: Number | None) -> Iterator[Age]:
+        """The age that a number without a cue may be: it counts nothing, and it is said of a person or says all there is."""
+        meaning = KINDS[PERHAPS](value)
+        if meaning is None or self.view.loose or not self.given or (number is not None and number.ordinal):
+            return
+        if self._is_count(end) or self._is_measured(start, end):
+            return
+        far = max(0, start - _BEFORE_PERSON)
+        first = self.view.place(start, start + 1)[0]
+        sentence = _STOP.split(self.given[self.view.place(far, far + 1)[0] : first])[-1].rstrip()
+        before = self.text[far:start].split()[-len(sentence.split()) or _NONE :]
+        if self._leads(before, sentence, spelled=number is not None) and self._is_of_person(before, sentence):
+            yield from self.mention(start, end, meaning, PERHAPS, " ".join(before[-1:]))
+
+    def _leads(self, before: list[str], sentence: str, *, spelled: bool) -> bool:
+        """Whether what stands before a number may lead to an age: a small word, a break, or nothing."""
+        if not before:
+            return spelled
+        return before[-1] in self.vocabulary.leads or sentence[-1:] in _LEADING_SIGNS
+
+    def _is_of_person(self, before: list[str], sentence: str) -> bool:
+        """Whether the words before a number have one for a person or a name, or lead to the number and do nothing else."""
+        words = self.vocabulary
+        if not words.persons.isdisjoint(before) or words.leads.issuperset(before):
+            return True
+        return (named := _NAME_IS.search(sentence)) is not None and named[1].lower() not in words.labels
 
     def _is_measure(self, kind: str, form: Form, start: int, end: int, *, alone: bool) -> bool:
         """Whether a number with its cue counts something else than years of life."""

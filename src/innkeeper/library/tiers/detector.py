@@ -20,9 +20,9 @@ from typing import Final
 
 from innkeeper.library.limits import CLASSIFIER_SECONDS, MAX_SCAN_CHARS, MAX_SPANS
 from innkeeper.library.tier import Extent, Relation, ScanFindings, Span
-from innkeeper.library.tiers.age_grammar import Age, read_ages, read_signs
+from innkeeper.library.tiers.age_grammar import PERHAPS, Age, read_ages, read_signs
 from innkeeper.library.tiers.classifier import EMBEDDED, Classifier, ClassifierFailure, ImageClassifier, Waiter
-from innkeeper.library.tiers.evidence import FAMILY, Mention, Weighed, weighed
+from innkeeper.library.tiers.evidence import FAMILY, HINT, Mention, Weighed, weighed
 from innkeeper.library.tiers.family import kin_in
 from innkeeper.library.tiers.lexicon import Lexicon, LexiconEntry, Matcher, builtin_lexicon
 from innkeeper.library.tiers.misspelling import put_right
@@ -255,7 +255,8 @@ def _read(view: View, text: str, found: set[Mention], seen: Counter[Term]) -> se
 
 
 def _mention(age: Age, start: int, end: int) -> Mention:
-    category = _ADULT if not age.minor else _KIN if age.subject == "kin" else "age"
+    weak = age.kind == PERHAPS
+    category = HINT if weak else _ADULT if not age.minor else _KIN if age.subject == "kin" else "age"
     entry = f"age.{age.kind.partition('+')[0].replace(' ', '_')}"
     return Mention(start, end, category, entry, age.certainty, age.low, age.high, age.subject)
 

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from innkeeper.library.tier import Extent, Relation
 from innkeeper.library.tiers.classifier import depiction
 
-__all__ = ["ABSOLUTE", "CONTEXTS", "FAMILY", "REPORTED", "Mention", "Weighed", "relations_of", "weighed"]
+__all__ = ["ABSOLUTE", "CONTEXTS", "FAMILY", "HINT", "REPORTED", "Mention", "Weighed", "relations_of", "weighed"]
 
 ABSOLUTE: Final = frozenset({"age_ambiguous", "minor_sexual", "non_consent", "real_person_sexual", "trafficking"})
 """Categories that block whatever the tier, the account or the settings. A policy adds to them and takes none away."""
@@ -30,7 +30,7 @@ FAMILY: Final = "age_family"
 REPORTED: Final = "reported"
 """The category of words of sex that are spoken about and not depicted."""
 
-_HINT: Final = "age_hint"
+HINT: Final = "age_hint"
 """The category of things of childhood, such as a lunchbox: weak evidence, which only holds."""
 
 _AROUND: Final = 240
@@ -95,7 +95,7 @@ class _Sums:
 
 _LOOKED_AT: Final = 64
 _JUDGED: Final = CONTEXTS | ABSOLUTE
-_AGES: Final = {"age": "minor", "age_setting": "setting", FAMILY: "family", "age_kin": "kin", _HINT: "hint"}
+_AGES: Final = {"age": "minor", "age_setting": "setting", FAMILY: "family", "age_kin": "kin", HINT: "hint"}
 
 
 def weighed(mentions: Sequence[Mention]) -> Weighed:
@@ -106,7 +106,7 @@ def weighed(mentions: Sequence[Mention]) -> Weighed:
     ages: dict[str, list[tuple[int, int]]] = {}
     for category, kind in _AGES.items():
         mine = classes.get(category, [])
-        if category == _HINT and mine:
+        if category == HINT and mine:
             grown = _Sums(classes.get("age_adult", ()))
             mine = [each for each in mine if not grown.best(each.start, each.end)]
         if places := [(each.start, each.end) for each in mine if each.weight >= _COUNTS]:
@@ -118,7 +118,7 @@ def weighed(mentions: Sequence[Mention]) -> Weighed:
     return Weighed(kept, _extents(ages), _extents(contexts), found)
 
 
-_SILENT: Final = frozenset({"educational", "cue", "adult", "age_adult", _HINT})
+_SILENT: Final = frozenset({"educational", "cue", "adult", "age_adult", HINT})
 """Classes that say how others are meant; they are no finds of their own."""
 
 

@@ -53,6 +53,11 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     measures: tuple[str, ...] = ()
     objects: tuple[str, ...] = ()
     kin: tuple[str, ...] = ()
+    leads: tuple[str, ...] = ()
+    """Small words after which a number that counts nothing may be an age, where one of ``persons`` stands before it."""
+    persons: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    """Words before a number that name a thing by it, as ``chapter`` does, and such as begin a sentence without being a name."""
     harmless: tuple[str, ...] = ()
     misspelt: tuple[str, ...] = ()
     not_misspelt: tuple[str, ...] = ()

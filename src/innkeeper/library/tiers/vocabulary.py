@@ -88,6 +88,9 @@ class Vocabulary:
         self.objects: Beginnings[None] = Beginnings(loose=loose)
         self.followers: Beginnings[None] = Beginnings(loose=loose)
         self.connectors: set[str] = set()
+        self.leads: set[str] = set()
+        self.persons: set[str] = set()
+        self.labels: set[str] = set()
         for language in languages():
             self._add(language)
         self._keys = list(self._owners)
@@ -149,6 +152,9 @@ class Vocabulary:
             for word in words:
                 kept.add(self.fold(word), None, is_open=word.endswith("*"))
         self.connectors.update(map(self.fold, language.ranges))
+        self.leads.update(map(self.fold, language.leads))
+        self.persons.update(map(self.fold, language.persons))
+        self.labels.update(map(self.fold, language.labels))
 
     def _add_numbers(self, language: Language, forms: list[Form]) -> None:
         for value, spellings in enumerate(language.numbers):
