@@ -29,7 +29,21 @@ _CYRILLIC: Final = "аa вb сc ԁd еe єe һh нh іi јj кk ӏl мm оo пn 
 _GREEK: Final = "αa βb ϲc δd εe γy ηn ιi κk μu νv οo ρp σo ςs τt υu ωw χx ζz"
 _SMALL_CAPITALS: Final = "ᴀa ʙb ᴄc ᴅd ᴇe ꜰf ɢg ʜh ɪi ᴊj ᴋk ʟl ᴍm ɴn ᴏo ᴘp ʀr ꜱs ᴛt ᴜu ᴠv ᴡw ʏy ᴢz"
 _OTHER_LATIN: Final = "ıi łl øo đd ħh ŧt ɑa ɡg ɩi ʃs ɛe ɔo ƅb ƙk ɾr ʋv ǝe €e £l"
-_LOOKALIKES: Final = {pair[0]: pair[1] for pair in f"{_CYRILLIC} {_GREEK} {_SMALL_CAPITALS} {_OTHER_LATIN}".split(" ")}
+_ARMENIAN: Final = "աw գq զq հh ղn ոn ռn սu օo ցg յj քf"
+_CHEROKEE: Final = "Ꭺa Ᏼb Ꮯc Ꭰd Ꭼe Ꮐg Ꮋh Ꭵi Ꭻj Ꮶk Ꮮl Ꮇm Ꮲp Ꭱr Ꮪs Ꭲt Ꮩv Ꮃw Ꮍy Ꮓz Ꮤw Ꮢr"
+_LOOKALIKES: Final = {
+    pair[0]: pair[1]
+    for pair in f"{_CYRILLIC} {_GREEK} {_SMALL_CAPITALS} {_OTHER_LATIN} {_ARMENIAN} {_CHEROKEE}".split(" ")
+}
+_CAPITALS: Final = str.maketrans("ΗΜΝΥ", "hmny")
+"""Great letters that look like other letters than their small ones do."""
+
+_TURNED_LETTERS: Final = "ɐqɔpǝɟƃɥᴉɾʞlɯuodbɹsʇnʌʍxʎz"
+_UPSIDE_DOWN: Final = str.maketrans(_TURNED_LETTERS, "abcdefghijklmnopqrstuvwxyz")
+_ON_ITS_HEAD: Final = re.compile("[ɐɔǝɟƃɥᴉɾʞɯɹʇʌʍʎ]")
+_FEW: Final = 3
+"""From so many letters that stand on their heads on, the text does."""
+
 _STYLED: Final = (0x1F150, 0x1F170, 0x1F1E6)
 """Alphabets drawn as signs that compatibility forms leave: white on black circles and squares, and the letters of flags."""
 
@@ -58,6 +72,8 @@ _LATIN: Final = re.compile(r"[a-z@$]")
 _DRAWN_OUT: Final = re.compile(r"([^\W\d_])\1\1+")
 _ROW: Final = re.compile(r"(?:(?<= )|^)[^\W_](?: [^\W_](?= |$)){2,}")
 _WORD: Final = re.compile(r"\S+")
+_GAP: Final = re.compile(r"\s{2,}")
+_REFERENCE_SIGNS: Final = ("&", "%", "\\")
 _MAYBE_REFERENCE: Final = re.compile(r"&#|%[2-7]|\\[ux]")
 _REFERENCE: Final = re.compile(
     r"&\#(?:0*(?P<decimal>\d{1,7})|[xX]0*(?P<hex>[0-9a-fA-F]{1,6}));?"
@@ -77,12 +93,19 @@ class View:
     """A folded form of a text.
 
     ``loose``: its words run together, so that a find needs no borders. ``merged``: ``l`` is written ``i`` in it.
+    ``shortened``: drawn-out letters are not in it.
     """
 
     text: str
     _starts: _Places
     loose: bool = False
     merged: bool = False
+    shortened: bool = False
+
+    @cached_property
+    def words(self) -> list[str]:
+        """The words of the view."""
+        return self.text.split(" ")
 
     def place(self, start: int, end: int) -> tuple[int, int]:
         """Where in the text as given a part of the view lies."""
@@ -146,19 +169,26 @@ class _Words(_Places):
         return self._before.back(len(self._spaced) - len(rest) + place - begin)
 
     def _table(self) -> _Kept:
-        words = [match.span() for match in _WORD.finditer(self._spaced)]
-        starts = list(accumulate((end - start + 1 for start, end in words), initial=0))
-        return _Kept(starts[:-1], [start for start, _ in words], self._before)
+        """A run for every gap of more than one separator."""
+        less = len(self._spaced) - len(self._spaced.lstrip())
+        starts, olds = [0], [less]
+        for match in _GAP.finditer(self._spaced, less):
+            start, end = match.span()
+            less += end - start - 1
+            starts.append(end - less)
+            olds.append(end)
+        return _Kept(starts, olds, self._before)
 
 
 @dataclass(frozen=True)
-class _Reversed(_Places):
+class _Turned(_Places):
     """From a text written from its end to its beginning to the text."""
 
+    before: _Places
     length: int
 
     def back(self, place: int) -> int:
-        return self.length - 1 - place
+        return self.before.back(self.length - 1 - place)
 
 
 _SAME: Final = _Places()
@@ -176,6 +206,8 @@ def views_of(text: str) -> Iterator[View]:
     if (read := _unescaped(text)) is not None:
         yield from _views(*read)
         text, before = read
+    if not text.isascii() and len(_ON_ITS_HEAD.findall(text)) >= _FEW:
+        yield from _views(text.translate(_UPSIDE_DOWN)[::-1], _Turned(before, len(text)))
     for _ in range(_NESTED):
         if (plain := decoded(text)) is None:
             break
@@ -186,7 +218,7 @@ def views_of(text: str) -> Iterator[View]:
 
 def turned_views(text: str, *, back: bool = False) -> Iterator[View]:
     """The forms of a text with each letter thirteen further on, or written from its end to its beginning."""
-    yield from _views(text[::-1], _Reversed(len(text))) if back else _views(rot13(text), _SAME)
+    yield from _views(text[::-1], _Turned(_SAME, len(text))) if back else _views(rot13(text), _SAME)
 
 
 def _views(text: str, before: _Places) -> Iterator[View]:
@@ -200,7 +232,7 @@ def _views(text: str, before: _Places) -> Iterator[View]:
     for length in (1, 2) if _is_drawn_out(plain.text) else ():
         short = _shortened(folded, (match.span() for match in _DRAWN_OUT.finditer(folded)), places, keep=length)
         if short is not None:
-            yield _words(*short, merged=merged)
+            yield replace(_words(*short, merged=merged), shortened=True)
 
 
 def _forms(base: str, places: _Places, plain: View) -> Iterator[View]:
@@ -257,7 +289,7 @@ _PASSAGE: Final = 8
 
 def _is_plain(text: str) -> bool:
     """Whether lower case is all that folding does."""
-    return text.isascii() and _CONTROL.search(text) is None
+    return text.isascii() and (text.isprintable() or _CONTROL.search(text) is None)
 
 
 def _unescaped(text: str) -> tuple[str, _Places] | None:
@@ -266,7 +298,8 @@ def _unescaped(text: str) -> tuple[str, _Places] | None:
     starts: list[int] = []
     olds: list[int] = []
     at = length = 0
-    for match in _REFERENCE.finditer(text) if _MAYBE_REFERENCE.search(text) else ():
+    maybe = any(map(text.__contains__, _REFERENCE_SIGNS)) and _MAYBE_REFERENCE.search(text)
+    for match in _REFERENCE.finditer(text) if maybe else ():
         starts += [length, length + match.start() - at]
         olds += [at, match.start()]
         pieces += [text[at : match.start()], _referred(match)]
@@ -296,7 +329,7 @@ def _fold_char(char: str) -> str:
     for first in _STYLED:
         if first <= code < first + 26:
             return chr(ord("a") + code - first)
-    parts = unicodedata.normalize("NFKD", char).casefold()
+    parts = unicodedata.normalize("NFKD", char).translate(_CAPITALS).casefold()
     return "".join(_LOOKALIKES.get(part, part) for part in map(_shown, unicodedata.normalize("NFKD", parts)))
 
 
@@ -307,6 +340,8 @@ def _shown(char: str) -> str:
     if char.isspace():
         return " "
     category, code = unicodedata.category(char), ord(char)
+    if category == "Nd":
+        return str(unicodedata.decimal(char))
     if category in _HIDDEN or any(first <= code <= last for first, last in _MARKS):
         return ""
     return "'" if category[0] in "PS" else char
@@ -315,8 +350,11 @@ def _shown(char: str) -> str:
 def _words(text: str, places: _Places, *, merged: bool = False) -> View:
     """The words of a text with single spaces between them."""
     spaced = text.translate(_SEPARATORS)
-    joined = " ".join(spaced.split())
-    return View(joined, _Words(joined, spaced, places), merged=merged)
+    words = spaced.split()
+    joined = " ".join(words)
+    view = View(joined, _Words(joined, spaced, places), merged=merged)
+    view.__dict__["words"] = words or [""]  # known already: `View.words` need not split again
+    return view
 
 
 def _has_signs(text: str) -> bool:
@@ -371,8 +409,59 @@ def _inside(text: str) -> Iterator[tuple[int, int]]:
     """Where one or two separators stand inside a word."""
     for match in (_PUNCTUATION if text.isascii() else _ANY_PUNCTUATION).finditer(text):
         start = match.start()
-        if text[start - 1 : start].isalnum():
+        if text[start - 1 : start].isalnum() and not (match[0] == "'" and _is_contracted(text, start)):
             yield start, match.end()
+
+
+_CONTRACTION: Final = re.compile(r"'(?:s|t|ll|re|ve|d|m)(?![^\W_])")
+_CONTRACTED: Final = frozenset(
+    [
+        "aren",
+        "can",
+        "couldn",
+        "didn",
+        "doesn",
+        "don",
+        "hadn",
+        "hasn",
+        "haven",
+        "isn",
+        "mustn",
+        "needn",
+        "shouldn",
+        "wasn",
+        "weren",
+        "won",
+        "wouldn",
+        "i",
+        "you",
+        "he",
+        "she",
+        "we",
+        "they",
+        "it",
+        "who",
+        "that",
+        "there",
+        "what",
+        "where",
+        "how",
+        "let",
+    ]
+)
+_LONGEST_CONTRACTED: Final = 8
+
+
+def _is_contracted(text: str, at: int) -> bool:
+    """Whether an apostrophe in English stands where it always does: ``didn't``, ``she's``."""
+    end = _CONTRACTION.match(text, at)
+    if end is None:
+        return False
+    stem = _STEM.search(text, max(0, at - _LONGEST_CONTRACTED), at)
+    return end[0] == "'s" or (stem is not None and stem[0] in _CONTRACTED)
+
+
+_STEM: Final = re.compile(r"(?<![a-z0-9])[a-z]+\Z")
 
 
 def _shortened(
@@ -398,7 +487,7 @@ def _shortened(
 
 def _spelled_out(plain: View) -> View | None:
     """The single letters of a view that stand in a row, joined; rows are parted by a space."""
-    words = plain.text.split(" ")
+    words = plain.words
     if not _has_rows(words):
         return None
     row: list[int] = []

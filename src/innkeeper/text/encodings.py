@@ -28,6 +28,9 @@ _BINARY: Final = re.compile(r"(?:[01]{7,8}[\s,;\-]{0,2}){4,}")
 _BINARY_BYTE: Final = re.compile(r"[01]{7,8}")
 _DECIMAL: Final = re.compile(r"(?:\d{2,3}[\s,;\-]{1,2}){3,}\d{2,3}")
 _DECIMAL_CODE: Final = re.compile(r"\d{2,3}")
+_ALPHABET: Final = re.compile(r"(?<![\d-])\d{1,2}(?:-\d{1,2}){2,}(?: \d{1,2}(?:-\d{1,2})*)*(?![\d-])")
+_EIGHT: Final = frozenset("89")
+_LETTERS: Final = 26
 _MORSE: Final = re.compile(r"(?:[.\-·−–•]{1,6}(?:[ /|]{1,3}|\s)){3,}[.\-·−–•]{1,6}")
 _MORSE_LETTERS: Final = (
     ".- -... -.-. -.. . ..-. --. .... .. .--- -.- .-.. -- -. --- .--. --.- .-. ... - ..- ...- .-- -..- -.-- --.."
@@ -38,10 +41,16 @@ _MORSE_SIGNS: Final = str.maketrans("·•−–", "..--")
 _ROT13: Final = str.maketrans(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "nopqrstuvwxyzabcdefghijklmNOPQRSTUVWXYZABCDEFGHIJKLM"
 )
+_HUMP: Final = re.compile(r"[A-Z][a-z]*|[a-z]+|[0-9]+")
+_BUMP: Final = re.compile("[a-z][A-Z]")
+_HUMPS: Final = 3
+"""So many words at least, so many letters each."""
+
 _LONG_WORD: Final = re.compile(r"\S{10,}")
 """What is as long as `_SHORTEST` at least."""
 
-_FIGURE: Final = re.compile("[0-9]")
+_FIGURES: Final = "0123456789"
+_DOTTED: Final = tuple(f"{space}{sign}" for space in " /|" for sign in ".-·−–•")
 _DOTS: Final = re.compile(r"[.\-·−–•]{1,6}[ /|]{1,3}[.\-·−–•]{1,6}[ /|]{1,3}[.\-·−–•]")
 
 
@@ -87,12 +96,12 @@ def _parts(text: str) -> Iterator[tuple[int, int, str]]:
     """Where encoded parts stand, and what they say. Cheap questions about the whole text come first."""
     if not all(map(_is_word, _LONG_WORD.findall(text))):
         yield from _read(_LONG, text, _based)
-    if _FIGURE.search(text):
+    if any(map(text.__contains__, _FIGURES)):
         for pattern, read in _CODES:
             yield from _read(pattern, text, lambda part, read=read: _printable(read(part)))  # type: ignore[misc]
     if "%" in text:
         yield from _read(_PERCENT, text, lambda part: _shown(bytes.fromhex(part.replace("%", ""))))
-    if _DOTS.search(text):
+    if any(map(text.__contains__, _DOTTED)) and _DOTS.search(text):
         yield from _read(_MORSE, text, _morse)
 
 
@@ -122,7 +131,14 @@ def _based(word: str) -> str | None:
                 continue
             if plain is not None:
                 return plain
-    return None
+    return _apart(word)
+
+
+def _apart(word: str) -> str | None:
+    """The words of one that is written ``LikeThisOne``, figures among them."""
+    words = _HUMP.findall(word)
+    are_words = _HUMPS <= len(words) <= len(word) // _HUMPS and len("".join(words)) == len(word)
+    return " ".join(words) if are_words and len(_BUMP.findall(word)) > 1 else None
 
 
 def _base64(text: str) -> bytes:
@@ -145,10 +161,24 @@ def _decimal(text: str) -> bytes:
     return bytes(min(int(code), 255) for code in _DECIMAL_CODE.findall(text))
 
 
+def _octal(text: str) -> bytes:
+    codes = _DECIMAL_CODE.findall(text)
+    return bytes(min(int(code, 8), 255) for code in codes) if _EIGHT.isdisjoint(text) else b""
+
+
+def _places(text: str) -> bytes:
+    """Places in the alphabet: ``8-5-12-12-15``."""
+    codes = [word.split("-") for word in text.split()]
+    letters = (bytes(96 + int(code) for code in word if 0 < int(code) <= _LETTERS) for word in codes)
+    return b" ".join(letters)
+
+
 _CODES: Final[tuple[tuple[re.Pattern[str], Callable[[str], bytes]], ...]] = (
     (_BINARY, _binary),
     (_HEX, _hex),
     (_DECIMAL, _decimal),
+    (_DECIMAL, _octal),
+    (_ALPHABET, _places),
 )
 
 
@@ -159,7 +189,7 @@ def _printable(data: bytes) -> str | None:
 
 def _shown(data: bytes) -> str | None:
     try:
-        text = data.decode("utf-8")
+        text = data.decode("utf-16-le" if data[1:2] == b"\0" else "utf-8")
     except UnicodeDecodeError:
         return None
     return text if all(char.isprintable() or char in "\t\n\r" for char in text) else None

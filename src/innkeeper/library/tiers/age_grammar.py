@@ -133,6 +133,7 @@ _VERB: Final = 12
 """Characters that a verb between a thing and its years takes at most."""
 
 _NONE: Final = 1_000
+_NAME_AND_VERB: Final = 2
 _NAME_IS: Final = re.compile(r"(?:^|[\s\"'(])([^\W\d_a-zа-я][^\W\d_]+) [^\W\d_]+(?: [^\W\d_]+)?$")
 """A name and the verb that leads to a number, with one small word between them at most."""
 
@@ -144,7 +145,8 @@ _STOP: Final = re.compile(r"[.!?。！？\n]")
 _BREAK: Final = re.compile(r"[.!?;,:。！？；，\n]")
 _MUCH_LESS: Final = frozenset("<＜")
 _DASHES: Final = frozenset("-–—~〜/&")
-_NO_AGE_SIGNS: Final = frozenset("%€$£¥°:₽₩")
+_NO_AGE_SIGNS: Final = frozenset("%€$£¥°₽₩")
+_OF_A_CLOCK: Final = re.compile(r"\d:\d|.{2,4}:\d", re.DOTALL)
 
 
 def _meaning(kind: str, value: int) -> _Range | None:
@@ -354,12 +356,13 @@ class _Reader:
         meaning = KINDS[PERHAPS](value)
         if meaning is None or self.view.loose or not self.given or (number is not None and number.ordinal):
             return
-        if self._is_count(end) or self._is_measured(start, end):
-            return
         far = max(0, start - _BEFORE_PERSON)
+        before = self.text[far:start].split()
+        if not self._may_be_of_person(before) or self._is_count(end) or self._is_measured(start, end):
+            return
         first = self.view.place(start, start + 1)[0]
         sentence = _STOP.split(self.given[self.view.place(far, far + 1)[0] : first])[-1].rstrip()
-        before = self.text[far:start].split()[-len(sentence.split()) or _NONE :]
+        before = before[-len(sentence.split()) or _NONE :]
         if self._leads(before, sentence, spelled=number is not None) and self._is_of_person(before, sentence):
             yield from self.mention(start, end, meaning, PERHAPS, " ".join(before[-1:]))
 
@@ -368,6 +371,13 @@ class _Reader:
         if not before:
             return spelled
         return before[-1] in self.vocabulary.leads or sentence[-1:] in _LEADING_SIGNS
+
+    def _may_be_of_person(self, before: list[str]) -> bool:
+        """What is asked first, since it asks for no places: whether the answer of `_is_of_person` may be yes."""
+        words = self.vocabulary
+        if not words.persons.isdisjoint(before):
+            return True
+        return all(word in words.leads or word.capitalize() in self.given for word in before[-_NAME_AND_VERB:])
 
     def _is_of_person(self, before: list[str], sentence: str) -> bool:
         """Whether the words before a number have one for a person or a name, or lead to the number and do nothing else."""
@@ -393,10 +403,17 @@ class _Reader:
 
     def mention(self, start: int, end: int, meaning: _Range, kind: str, cue: str) -> Iterator[Age]:
         """The age, with whom it is about; none where that is a thing."""
-        if self.vocabulary.objects.at(self.text, end)[1] or self._is_of_thing(start):
+        if (self.vocabulary.objects.at(self.text, end)[1] and not self._is_broken(end)) or self._is_of_thing(start):
             return
         low, high, certainty = meaning
         yield Age(start, end, low, high, certainty, kind, "kin" if self._is_kin(start, end) else cue)
+
+    def _is_broken(self, end: int) -> bool:
+        """Whether a sentence or a part of one ends behind a number."""
+        if not self.given or self.view.loose:
+            return False
+        last = self.view.place(end - 1, end)[1]
+        return _BREAK.match(self.given[last : last + 2].lstrip()) is not None
 
     def _is_of_thing(self, start: int) -> bool:
         """Whether the sentence is about a thing: one stands before the number, with a verb between them at most."""
@@ -424,12 +441,16 @@ class _Reader:
 
     def _is_measured(self, start: int, end: int) -> bool:
         """Whether what follows a number makes it a measure, or a sign beside it does."""
-        if self.vocabulary.measures.at(self.text, end)[1]:
+        if self.vocabulary.measures.at(self.text, end)[1] and not self._is_broken(end):
             return True
         if not self.given or self.view.loose:
             return False
         first, last = self.view.place(start, end)
-        return self.given[last : last + 1] in _NO_AGE_SIGNS or self.given[max(0, first - 1) : first] in _NO_AGE_SIGNS
+        signs = {self.given[last : last + 1], self.given[max(0, first - 1) : first]}
+        return (
+            not signs.isdisjoint(_NO_AGE_SIGNS)
+            or _OF_A_CLOCK.match(self.given, max(0, first - 2), last + 2) is not None
+        )
 
     def _is_below(self, start: int) -> bool:
         """Whether the sign before a number says that it is less."""

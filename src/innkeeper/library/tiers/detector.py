@@ -25,7 +25,7 @@ from innkeeper.library.tiers.classifier import EMBEDDED, Classifier, ClassifierF
 from innkeeper.library.tiers.evidence import FAMILY, HINT, Mention, Weighed, weighed
 from innkeeper.library.tiers.family import kin_in
 from innkeeper.library.tiers.lexicon import Lexicon, LexiconEntry, Matcher, builtin_lexicon
-from innkeeper.library.tiers.misspelling import put_right
+from innkeeper.library.tiers.misspelling import put_right, unmasked
 from innkeeper.library.tiers.vocabulary import Term, vocabulary_of
 from innkeeper.prompt.allowance import allowed, charge
 from innkeeper.prompt.data import FrozenDict
@@ -156,10 +156,13 @@ class Detector:
             turned |= _read(view, text, found, seen)
             if self._matcher is not None:
                 found.update(self._listed(view, failed, first=plain is None))
-            if plain is None:
-                plain = view
+            if plain is None or view.shortened:
+                plain = plain or view
                 if (right := put_right(view)) is not None:
                     _read(right, text, found, seen)
+        if (shown := unmasked(text)) is not None:
+            for view in views_of(shown):
+                _read(view, shown, found, seen)
         for way in sorted(turned):
             for view in turned_views(text, back=way == "back"):
                 _read(view, "", found, seen)

@@ -1,11 +1,12 @@
 """Misspelling: words with a slip of the hand in them, and a text with such words put right.
 
-Slips are those that leave a word readable: a letter doubled, left out or changed places, in long words another vowel. Only words
-that weigh much are looked for, and no slip counts that is a word of its own: the data of a language lists those.
+Slips are those that leave a word readable: a letter doubled, left out or changed places, in long words another vowel, letters
+of the same sound, the word backwards, and signs in the place of letters (``n*ked``). Only words that weigh much are looked for, and no slip counts that is a word of its own: the data of a language lists those.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -15,13 +16,20 @@ from innkeeper.library.tiers.vocabulary import terms_of
 from innkeeper.prompt.once import once
 from innkeeper.text.confusables import View, fold_word, respelled
 
-__all__ = ["misspellings", "put_right"]
+__all__ = ["misspellings", "put_right", "unmasked"]
 
 _DOUBLED: Final = 4
 _SWAPPED: Final = 5
 _LEFT_OUT: Final = 6
 _OTHER_VOWEL: Final = 7
 """From so many letters on a word is looked for with each of these slips."""
+
+_SOUNDS: Final = (
+    *(("sch", "sk"), ("c", "k"), ("ck", "k"), ("k", "c"), ("ph", "f"), ("x", "ks"), ("x", "cks"), ("y", "i")),
+    *(("ee", "ea"), ("ea", "ee"), ("s", "z"), ("z", "s"), ("ch", "tch"), ("ou", "u"), ("ie", "ei"), ("ei", "ie")),
+    *(("i", "y"), ("th", "f"), ("ll", "l"), ("tt", "t"), ("nn", "n"), ("rr", "r"), ("ss", "s"), ("u", "oo")),
+)
+"""Letters that are taken for one another by their sound."""
 
 _FIRST: Final = 3
 _VOWELS: Final = "aeiou"
@@ -34,6 +42,9 @@ def misspellings(word: str, *, short: bool = False) -> Iterator[str]:
     size = len(word) + short
     if size < _DOUBLED:
         return
+    yield word[::-1]
+    if size >= _SWAPPED:
+        yield from (word.replace(sound, other) for sound, other in _SOUNDS if sound in word)
     for at, letter in enumerate(word):
         before, after = word[:at], word[at + 1 :]
         yield before + letter * 2 + after
@@ -108,9 +119,49 @@ def _numbers(language: Language) -> Iterator[str]:
         yield from fold_word(word.replace("|", " ")).split()
 
 
+_MASKS: Final = "*#_%+~?^•●×&="
+_MASKED: Final = re.compile(rf"[^\W\d_]+(?:[{re.escape(_MASKS)}]{{1,4}}[^\W\d_]+)+")
+_AS_STARS: Final = str.maketrans(dict.fromkeys(_MASKS, "*"))
+_LONGEST: Final = 14
+_SHORTEST: Final = 3
+
+
+@once
+def _hidden() -> dict[str, str]:
+    """The word for each way to put stars into it: for one or two letters inside it, and for all its vowels."""
+    words = [word for language in languages() for word in (*_numbers(language), *_weighty(language))]
+    return {
+        masked: word
+        for word in words
+        if _SHORTEST <= len(word) <= _LONGEST and word.isalpha()
+        for masked in _masks(word)
+    }
+
+
+def _masks(word: str) -> Iterator[str]:
+    for at in range(1, len(word) - 1):
+        yield f"{word[:at]}*{word[at + 1 :]}"
+        if at < len(word) - 2:
+            yield f"{word[:at]}**{word[at + 2 :]}"
+    inside = "".join("*" if letter in _VOWELS else letter for letter in word[1:-1])
+    yield f"{word[0]}{inside}{word[-1]}"
+
+
+def unmasked(text: str) -> str | None:
+    """A text with the letters in their place that signs stand for, as long as before; None where there are no such words."""
+    if not any(map(text.__contains__, _MASKS)):
+        return None
+    right = _MASKED.sub(_shown, text)
+    return None if right == text else right
+
+
+def _shown(match: re.Match[str]) -> str:
+    return _hidden().get(match[0].lower().translate(_AS_STARS), match[0])
+
+
 def put_right(view: View) -> View | None:
     """A view with its misspelt words put right, or None where it has none."""
     slips = _slips()
-    words = view.text.split(" ")
+    words = view.words
     wrong = slips.keys() & set(words)
     return respelled(view, words, {word: slips[word] for word in wrong}) if wrong else None
