@@ -414,41 +414,9 @@ def _inside(text: str) -> Iterator[tuple[int, int]]:
 
 
 _CONTRACTION: Final = re.compile(r"'(?:s|t|ll|re|ve|d|m)(?![^\W_])")
-_CONTRACTED: Final = frozenset(
-    [
-        "aren",
-        "can",
-        "couldn",
-        "didn",
-        "doesn",
-        "don",
-        "hadn",
-        "hasn",
-        "haven",
-        "isn",
-        "mustn",
-        "needn",
-        "shouldn",
-        "wasn",
-        "weren",
-        "won",
-        "wouldn",
-        "i",
-        "you",
-        "he",
-        "she",
-        "we",
-        "they",
-        "it",
-        "who",
-        "that",
-        "there",
-        "what",
-        "where",
-        "how",
-        "let",
-    ]
-)
+_NEGATED: Final = "aren can couldn didn doesn don hadn hasn haven isn mustn needn shouldn wasn weren won wouldn"
+_SUBJECTS: Final = "i you he she we they it who that there what where how let"
+_CONTRACTED: Final = frozenset(f"{_NEGATED} {_SUBJECTS}".split(" "))
 _LONGEST_CONTRACTED: Final = 8
 
 

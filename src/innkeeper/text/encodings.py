@@ -50,7 +50,7 @@ _LONG_WORD: Final = re.compile(r"\S{10,}")
 """What is as long as `_SHORTEST` at least."""
 
 _FIGURES: Final = "0123456789"
-_DOTTED: Final = tuple(f"{space}{sign}" for space in " /|" for sign in ".-·−–•")
+_DOTTED: Final = (" .", " -", "/.", "/-", "|.", "|-", *"·−–•")
 _DOTS: Final = re.compile(r"[.\-·−–•]{1,6}[ /|]{1,3}[.\-·−–•]{1,6}[ /|]{1,3}[.\-·−–•]")
 
 

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.library.limits import ADULT_AGE
-from innkeeper.library.tiers.age_grammar import Age, ages_in, read_signs
+from innkeeper.library.tiers.age_grammar import PERHAPS, Age, ages_in, read_ages, read_signs
+from innkeeper.library.tiers.vocabulary import vocabulary_of
 from innkeeper.text.confusables import views_of
 
 
@@ -181,3 +182,60 @@ def test_signs_of_other_numbers(text: str) -> None:
 def test_any_signs_are_read(text: str) -> None:
     """Whatever the text: places within it."""
     assert all(0 <= age.start < age.end <= len(text) for age in read_signs(text))
+
+
+def perhaps(text: str) -> list[float]:
+    """The numbers in a text that are read as perhaps an age."""
+    view = next(views_of(text))
+    words = vocabulary_of(view)
+    return [age.low for age in read_ages(view, words, words.hits(view), text) if age.kind == PERHAPS]
+
+
+@pytest.mark.parametrize(
+    ("text", "years"),
+    [
+        ("My neighbour is somewhere around thirteen.", [13]),
+        ("Ada is fourteen.", [14]),
+        ("Around fourteen.", [14]),
+        ("The girl next door, fifteen, waves.", [15]),
+        ("Ella, no llega a catorce.", [14]),
+        ("Das Mädchen, kaum vierzehn.", [14]),
+    ],
+)
+def test_a_number_without_a_cue_may_be_an_age(text: str, years: list[float]) -> None:
+    """Where a person or a name stands before it, or nothing but small words, and it counts nothing."""
+    assert perhaps(text) == years
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "She bought around thirteen lamps.",
+        "The bill is fourteen.",
+        "Chapter 14.",
+        "She is in room 15.",
+        "She waited about 15 minutes.",
+        "She is somewhere around thirty.",
+        "12. Roses.",
+        "They met her. It cost around fifteen.",
+    ],
+)
+def test_a_number_of_something_else_is_none(text: str) -> None:
+    """What is counted, named by its number or said of no person is no age."""
+    assert perhaps(text) == []
+
+
+@pytest.mark.parametrize("text", ["She is fifteen years old. Bottle in hand.", "She's 15. Minutes later"])
+def test_what_follows_a_stop_says_nothing_of_a_number(text: str) -> None:
+    """A word for a thing or a measure counts only in the sentence of the number."""
+    view = next(views_of(text))
+    words = vocabulary_of(view)
+    assert list(read_ages(view, words, words.hits(view), text))
+
+
+@pytest.mark.parametrize(("text", "is_age"), [('{"age":15,"x":1}', True), ("she is on at 15:30", False)])
+def test_a_colon_is_a_clock_only_between_figures(text: str, is_age: bool) -> None:
+    """Behind a word it leads to a value."""
+    view = next(views_of(text))
+    words = vocabulary_of(view)
+    assert bool(list(read_ages(view, words, words.hits(view), text))) is is_age

@@ -2,7 +2,7 @@
 
 import pytest
 
-from innkeeper.library.tiers.misspelling import misspellings, put_right
+from innkeeper.library.tiers.misspelling import misspellings, put_right, unmasked
 from innkeeper.text.confusables import views_of
 
 
@@ -39,3 +39,27 @@ def test_short_words_have_no_slips() -> None:
     """A word of three letters is another word with one letter changed; a number of three is doubled only."""
     assert list(misspellings("kid")) == []
     assert set(misspellings("ten", short=True)) == {"tten", "teen", "tenn"}
+
+
+@pytest.mark.parametrize(("slip", "word"), [("neetxis", "sixteen"), ("skoolgirl", "schoolgirl"), ("aderault", None)])
+def test_words_backwards_and_by_their_sound(slip: str, word: str | None) -> None:
+    """A word written from its end, and one written as it sounds, are put right."""
+    view = put_right(next(views_of(f"here is {slip} now")))
+    assert (view.text if view else None) == (f"here is {word} now" if word else None)
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("a n*ked study", "a naked study"),
+        ("s#xteen", "sixteen"),
+        ("She is f**teen.", "She is fifteen."),
+        ("2 * 3 * 4", None),
+        ("snake_case and a+b", None),
+        ("nothing", None),
+    ],
+)
+def test_letters_behind_signs(text: str, right: str | None) -> None:
+    """Signs in the place of letters are read as the letters, and the text stays as long as it was."""
+    assert unmasked(text) == right
+    assert right is None or len(right) == len(text)

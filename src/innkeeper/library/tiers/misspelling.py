@@ -1,7 +1,8 @@
 """Misspelling: words with a slip of the hand in them, and a text with such words put right.
 
 Slips are those that leave a word readable: a letter doubled, left out or changed places, in long words another vowel, letters
-of the same sound, the word backwards, and signs in the place of letters (``n*ked``). Only words that weigh much are looked for, and no slip counts that is a word of its own: the data of a language lists those.
+of the same sound, the word backwards, and signs in the place of letters (``n*ked``). Only words that weigh much are looked
+for, and no slip counts that is a word of its own: the data of a language lists those.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ def misspellings(word: str, *, short: bool = False) -> Iterator[str]:
     size = len(word) + short
     if size < _DOUBLED:
         return
-    yield word[::-1]
+    if not short or size > _SWAPPED:
+        yield word[::-1]
     if size >= _SWAPPED:
         yield from (word.replace(sound, other) for sound, other in _SOUNDS if sound in word)
     for at, letter in enumerate(word):
@@ -129,13 +131,12 @@ _SHORTEST: Final = 3
 @once
 def _hidden() -> dict[str, str]:
     """The word for each way to put stars into it: for one or two letters inside it, and for all its vowels."""
-    words = [word for language in languages() for word in (*_numbers(language), *_weighty(language))]
-    return {
-        masked: word
-        for word in words
-        if _SHORTEST <= len(word) <= _LONGEST and word.isalpha()
-        for masked in _masks(word)
-    }
+    found: dict[str, str] = {}
+    for word in (word for language in languages() for word in _weighty(language)):
+        if _SHORTEST <= len(word) <= _LONGEST and word.isalpha():
+            for masked in _masks(word):
+                found.setdefault(masked, word)
+    return found
 
 
 def _masks(word: str) -> Iterator[str]:
