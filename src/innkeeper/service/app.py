@@ -96,9 +96,9 @@ def _no_door(settings: Settings, error: Exception) -> ConfigError:
 
 
 def _config(uvicorn: Any, app: Any, settings: Settings) -> Any:
-    from innkeeper.service.protocol import Patience, protocols
+    from innkeeper.service.protocol import ConnectionLimits, protocols
 
-    http, sockets = protocols(Patience(settings.header_seconds, settings.body_seconds, MAX_CONNECTIONS))
+    http, sockets = protocols(ConnectionLimits(settings.header_seconds, settings.body_seconds, MAX_CONNECTIONS))
     return uvicorn.Config(
         app,
         http=http,

@@ -1,7 +1,7 @@
-"""Protocol: HTTP and WebSockets as the server speaks them, with the patience that uvicorn has not.
+"""Protocol: HTTP and WebSockets as the server speaks them, with the limits that uvicorn does not have.
 
 A client may not hold what others need by being slow: headers, bodies and the taking of replies have their times, and where there
-are too many connections, the one that has owed us bytes for the longest makes room for the next.
+are too many connections, the one whose request has been waited for the longest makes room for the next.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 
 from innkeeper.service.errors import MAX_HEADERS
 
-__all__ = ["Debtors", "IdleTimer", "Patience", "protocols"]
+__all__ = ["ConnectionLimits", "IdleTimer", "PendingRequests", "protocols"]
 
 _SLICE = MAX_HEADERS // 2
 
 
-class Patience(NamedTuple):
+class ConnectionLimits(NamedTuple):
     """Seconds until headers must be there, and until a reply must be taken; how many connections there may be."""
 
     header_seconds: float
@@ -27,8 +27,8 @@ class Patience(NamedTuple):
     connections: int
 
 
-class Debtors:
-    """The connections that owe us bytes of a request, in the order in which they began to."""
+class PendingRequests:
+    """The connections whose requests are not there in full, in the order in which they began to be waited for."""
 
     def __init__(self) -> None:
         self._since: dict[Any, asyncio.Transport] = {}
@@ -43,51 +43,51 @@ class Debtors:
         self._since.pop(connection, None)
 
     def evict(self) -> None:
-        """Hang up on the one that has owed for the longest."""
+        """Hang up on the one that has been waited for the longest."""
         if self._since:
             self._since.pop(next(iter(self._since))).abort()
 
 
-class _Taken:
+class _WriteTimeout:
     """Hangs up on a client that does not take what was written, within the time for a reply."""
 
-    patience: Patience
+    limits: ConnectionLimits
     transport: asyncio.Transport
     _timer: asyncio.TimerHandle | None = None
 
     def pause_writing(self) -> None:
         super().pause_writing()  # type: ignore[misc]  # mixed into protocols
-        self._timer = asyncio.get_running_loop().call_later(self.patience.reply_seconds, self.transport.abort)
+        self._timer = asyncio.get_running_loop().call_later(self.limits.reply_seconds, self.transport.abort)
 
     def resume_writing(self) -> None:
-        self._forget()
+        self._cancel_timer()
         super().resume_writing()  # type: ignore[misc]
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._forget()
+        self._cancel_timer()
         super().connection_lost(exc)  # type: ignore[misc]
 
-    def _forget(self) -> None:
+    def _cancel_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
 
-class _Http(_Taken, H11Protocol):
+class _Http(_WriteTimeout, H11Protocol):
     """Counts the time from a connection's beginning, or the end of a reply, to the end of the next headers."""
 
-    debtors: Debtors
+    pending: PendingRequests
     idle: IdleTimer
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        if len(self.connections) > self.patience.connections:
-            self.debtors.evict()
-        self.idle = IdleTimer(transport, self.patience.header_seconds)
+        if len(self.connections) > self.limits.connections:
+            self.pending.evict()
+        self.idle = IdleTimer(transport, self.limits.header_seconds)
         self._expect()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.debtors.remove(self)
+        self.pending.remove(self)
         self.idle.stop()
         super().connection_lost(exc)
 
@@ -104,7 +104,7 @@ class _Http(_Taken, H11Protocol):
         if self.cycle is not before or self.transport.get_protocol() is not self:
             self.idle.stop()
         if self.cycle is not None and not (self.cycle.more_body or self.cycle.response_complete):
-            self.debtors.remove(self)
+            self.pending.remove(self)
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
@@ -113,21 +113,21 @@ class _Http(_Taken, H11Protocol):
 
     def _expect(self) -> None:
         self.idle.wait()
-        self.debtors.add(self, self.transport)
+        self.pending.add(self, self.transport)
 
 
-class _Socket(_Taken, WebSocketsSansIOProtocol):
+class _Socket(_WriteTimeout, WebSocketsSansIOProtocol):
     """Ends in time also where the other side takes nothing."""
 
     async def run_asgi(self) -> None:
         await super().run_asgi()
-        self.loop.call_later(self.patience.header_seconds, self.transport.abort)
+        self.loop.call_later(self.limits.header_seconds, self.transport.abort)
 
 
-def protocols(patience: Patience) -> tuple[type[asyncio.Protocol], type[asyncio.Protocol]]:
+def protocols(limits: ConnectionLimits) -> tuple[type[asyncio.Protocol], type[asyncio.Protocol]]:
     """The classes of connections, for HTTP and for WebSockets, of one server."""
-    http = type("Http", (_Http,), {"patience": patience, "debtors": Debtors()})
-    return http, type("Socket", (_Socket,), {"patience": patience})
+    http = type("Http", (_Http,), {"limits": limits, "pending": PendingRequests()})
+    return http, type("Socket", (_Socket,), {"limits": limits})
 
 
 class IdleTimer:
@@ -143,7 +143,7 @@ class IdleTimer:
         """Hang up in so many seconds, unless stopped."""
         self.stop()
         self._unsent = self._transport.get_write_buffer_size()
-        self._timer = asyncio.get_running_loop().call_later(self._seconds, self._late)
+        self._timer = asyncio.get_running_loop().call_later(self._seconds, self._expire)
 
     def stop(self) -> None:
         """Count no more."""
@@ -151,7 +151,7 @@ class IdleTimer:
             self._timer.cancel()
             self._timer = None
 
-    def _late(self) -> None:
+    def _expire(self) -> None:
         left = self._transport.get_write_buffer_size()
         if not left:
             self._transport.close()
