@@ -97,26 +97,26 @@ class Evaluation:
         self.depth += 1
         ranges = self.ranges if self.depth == 1 else None
         tags, partners, taken = run.tags, run.partners, _Taken(span.last) if run.spare or run.marks else None
-        pieces, place, index, length = [], span.start, span.first, 0
+        pieces, copied, index, length = [], span.start, span.first, 0
         while index < span.last:
             tag = tags[index]
-            pieces.append(text[place : tag.start])
+            pieces.append(text[copied : tag.start])
             closer = partners.get(index, span.last)
             if closer < span.last:
                 body = Span(run, index + 1, closer, tag.end, tags[closer].start, block=True)
                 pieces.append(self._block(tag, body, tags[closer]))
-                index, place = closer + 1, tags[closer].end
+                index, copied = closer + 1, tags[closer].end
             else:
                 # A closing tag that fits a macro which takes no block leaves both as they are written.
                 raw = taken is not None and self._closed(run, index, tag, taken)
                 pieces.append(self.source(tag) if raw else self._tag(tag))
-                index, place = index + 1, tag.end
+                index, copied = index + 1, tag.end
             if ranges is not None:
                 start = length + len(pieces[-2])
                 length = start + len(pieces[-1])
                 if self.evaluated is tag and start < length:
                     ranges.append(MacroRange(start, length, self.macro))
-        pieces.append(text[place : span.end])
+        pieces.append(text[copied : span.end])
         self.depth -= 1
         return "".join(pieces)
 
@@ -124,11 +124,11 @@ class Evaluation:
         """Where a tag stands, in UTF-16 units."""
         if self.offsets is None:
             self.offsets = Offsets(self.text)
-        place, base = self.offsets.at(tag.start), self.base
+        offset, base = self.offsets.at(tag.start), self.base
         while base is not None:
-            place += self.offsets.at(base.tag) - self.offsets.at(base.branch)
+            offset += self.offsets.at(base.tag) - self.offsets.at(base.branch)
             base = base.outer
-        return place
+        return offset
 
     def branch(self, tag: Tag, span: Span) -> str:
         """A lazy argument of ``tag``, as a finished text whose offsets count from the tag: so SillyTavern has it."""
@@ -169,17 +169,17 @@ class Evaluation:
         marks = run.marks.get(tag.key)
         if marks is None or self.steps > MAX_STEPS or self.pack.grammar.takes_block(tag.key, len(tag.arguments)):
             return False
-        found, steps = taken.among(marks, index)
+        closes, steps = taken.among(marks, index)
         self.steps += steps
-        return found
+        return closes
 
     def source(self, tag: Tag) -> str:
         """A tag as it is written."""
         return self.text[tag.start : tag.end]
 
-    def warn(self, error: InnkeeperError, place: int) -> None:
+    def warn(self, error: InnkeeperError, position: int) -> None:
         """Report an error that leaves text as written; in a strict build this raises."""
-        report(self.env, error, self.text, place)
+        report(self.env, error, self.text, position)
 
     def _tag(self, tag: Tag) -> str:
         if tag.closing or not self._spend(tag):
@@ -206,9 +206,9 @@ class Evaluation:
         macro = None if tag.key in self.dynamic else self.pack.table.get(tag.key)
         if macro is not None and macro.lazy:
             return self._lazy(macro, tag, (*(whole(run) for run in tag.arguments), body))
-        found = self._arguments(tag)
+        arguments = self._arguments(tag)
         content = self.span(body)
-        return self._call(macro, tag, found, body, content if KEEP in tag.flags else dedent(content))
+        return self._call(macro, tag, arguments, body, content if KEEP in tag.flags else dedent(content))
 
     def _arguments(self, tag: Tag) -> list[tuple[Span, str]]:
         """A tag's arguments: each without the blank space written around it, and what it evaluates to."""
@@ -221,11 +221,11 @@ class Evaluation:
         self,
         macro: Macro | None,
         tag: Tag,
-        found: list[tuple[Span, str]],
+        arguments: list[tuple[Span, str]],
         body: Span | None = None,
         content: str = "",
     ) -> str:
-        arguments = tuple(text for _, text in found) + (() if body is None else (content,))
+        values = tuple(text for _, text in arguments) + (() if body is None else (content,))
         try:
             if macro is None:
                 known = tag.key in self.dynamic
@@ -234,11 +234,11 @@ class Evaluation:
                     if known
                     else (UnknownMacroError(f"there is no macro {{{{{tag.name}}}}}", macro=tag.name))
                 )
-            require_arguments(macro, arguments)
-            return self._done(tag, macro.name, macro.run(Call(self, tag, arguments, block=body is not None)))
+            require_arguments(macro, values)
+            return self._done(tag, macro.name, macro.run(Call(self, tag, values, block=body is not None)))
         except (MacroError, LimitError) as error:
             self.warn(error, tag.start)
-            return self._kept(tag, found, body, content)
+            return self._kept(tag, arguments, body, content)
 
     def _lazy(self, macro: Macro, tag: Tag, spans: tuple[Span, ...]) -> str:
         if macro.least <= len(spans) <= macro.most:
@@ -252,13 +252,13 @@ class Evaluation:
             return self._done(tag, tag.name, value)
         return self._call(None, tag, self._arguments(tag))
 
-    def _kept(self, tag: Tag, found: list[tuple[Span, str]], body: Span | None, content: str) -> str:
+    def _kept(self, tag: Tag, arguments: list[tuple[Span, str]], body: Span | None, content: str) -> str:
         """A tag as it is written, its arguments evaluated; of a block also the content, and the braces of its end."""
-        pieces, place = [], tag.start
-        for span, text in found:
-            pieces += [self.text[place : span.start], text]
-            place = span.end
-        pieces.append(self.text[place : tag.end])
+        pieces, copied = [], tag.start
+        for span, text in arguments:
+            pieces += [self.text[copied : span.start], text]
+            copied = span.end
+        pieces.append(self.text[copied : tag.end])
         if body is not None and body.end > body.start:
             pieces += [content, self.pack.grammar.close]
         return "".join(pieces)
@@ -294,13 +294,13 @@ class _Taken:
 
     def among(self, marks: list[tuple[int, int]], index: int) -> tuple[bool, int]:
         """Take the closing tag on the level of ``index``, and say how many marks were looked at."""
-        first, level, place = bisect_right(marks, (index, 1)), 1, 0
-        for place in range(first, len(marks)):
-            found, step = marks[place]
-            if found >= self._last:
+        first, level, number = bisect_right(marks, (index, 1)), 1, 0
+        for number in range(first, len(marks)):
+            closer, step = marks[number]
+            if closer >= self._last:
                 break
-            level += 0 if found in self._indexes else step
+            level += 0 if closer in self._indexes else step
             if level == 0:
-                self._indexes.add(found)
-                return True, place - first
-        return False, max(place - first, 0)
+                self._indexes.add(closer)
+                return True, number - first
+        return False, max(number - first, 0)

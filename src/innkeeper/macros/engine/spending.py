@@ -39,7 +39,7 @@ class Spent:
     next_check: int = field(default=0, compare=False)
 
 
-def report(env: MacroEnvironment, error: InnkeeperError, text: str, place: int) -> None:
+def report(env: MacroEnvironment, error: InnkeeperError, text: str, position: int) -> None:
     """Pass an error on to ``env.warn`` as a note that says where in ``text`` it is."""
     if env.warn is None or env.spent.reports > MAX_REPORTS:
         return
@@ -50,10 +50,10 @@ def report(env: MacroEnvironment, error: InnkeeperError, text: str, place: int) 
         )
         return
     kind = NoteKind.LIMIT if isinstance(error, LimitError) else NoteKind.MACRO
-    env.warn(Note(kind, error.message, where=place_in(text, place), hint=error.hint, data=FrozenDict(error.details)))
+    env.warn(Note(kind, error.message, where=place_in(text, position), hint=error.hint, data=FrozenDict(error.details)))
 
 
-def within_limits(env: MacroEnvironment, text: str, place: int) -> bool:
+def within_limits(env: MacroEnvironment, text: str, position: int) -> bool:
     """Count one more macro of this build. False, and once a report, when the build has had its share."""
     spent = env.spent
     spent.expansions += 1
@@ -64,7 +64,7 @@ def within_limits(env: MacroEnvironment, text: str, place: int) -> bool:
     try:
         check_limits(spent)
     except LimitError as error:
-        stop(env, error, text, place)
+        stop(env, error, text, position)
     return not spent.stopped
 
 
@@ -80,10 +80,10 @@ def check_limits(spent: Spent) -> None:
     spent.next_check = min(spent.expansions + _SLICE, MAX_EXPANSIONS + 1)
 
 
-def stop(env: MacroEnvironment, error: LimitError, text: str, place: int) -> None:
+def stop(env: MacroEnvironment, error: LimitError, text: str, position: int) -> None:
     """Have all further macros of this build stay as text, with a note that says why."""
     env.spent.stopped, env.spent.next_check = True, 0
-    report(env, error, text, place)
+    report(env, error, text, position)
 
 
 def limit_error(what: str, name: str, allowed: int) -> MacroLimitError:

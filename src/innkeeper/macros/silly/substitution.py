@@ -119,9 +119,9 @@ def _modern(
         if text_with_names is not None:
             return finished(text_with_names, ranges)
     memory: dict[str, Any] = {BARE: not replace_character_card, "original": original}
-    given = {**env.dynamic, **dynamic} if dynamic else env.dynamic
-    names = {name.lower(): _dynamic(value) for name, value in given.items()} if given else {}
-    evaluation = Evaluation(raw, text, pack, env, names, trace, memory=memory, ranges=ranges)
+    named = {**env.dynamic, **dynamic} if dynamic else env.dynamic
+    values = {name.lower(): _dynamic(value) for name, value in named.items()} if named else {}
+    evaluation = Evaluation(raw, text, pack, env, values, trace, memory=memory, ranges=ranges)
     return finished(evaluation.run(), ranges)
 
 
@@ -154,12 +154,12 @@ def with_names(parts: tuple[str, ...], env: MacroEnvironment, ranges: list[Macro
     spent.expansions += len(parts) // 2
     spent.output += made
     if ranges is not None:
-        place = 0
+        position = 0
         for text, value, name in zip(texts, inserted, names, strict=False):
-            place += len(text)
+            position += len(text)
             if value:
-                ranges.append(MacroRange(place, place + len(value), name))
-            place += len(value)
+                ranges.append(MacroRange(position, position + len(value), name))
+            position += len(value)
     return "".join(pieces)
 
 
