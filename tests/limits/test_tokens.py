@@ -11,16 +11,12 @@ MODELS = ("gpt-4o", "qwen3-32b", "llama-3.3-70b-instruct", "claude-2.1", "clip-v
 
 TEXTS = {"letters": "a", "digits": "7", "blanks": " ", "lines": "a\n", "marks": "\u0301\u0323", "ideographs": "中文"}
 
-FAMILIES = tuple(
-    Family(
-        f"{model}: {name}",
-        lambda n, model=model, text=text: Counter().count(fresh() + text * n, model),
-        5_000,
-        "tokens",
-    )
-    for model in MODELS
-    for name, text in TEXTS.items()
-)
+
+def _family(model: str, name: str, text: str) -> Family:
+    return Family(f"{model}: {name}", lambda n: Counter().count(fresh() + text * n, model), 5_000, "tokens")
+
+
+FAMILIES = tuple(_family(model, name, text) for model in MODELS for name, text in TEXTS.items())
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
