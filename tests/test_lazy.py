@@ -8,6 +8,8 @@ import pytest
 import innkeeper
 import innkeeper.content
 import innkeeper.inference
+from innkeeper.lazy import missing_library, require
+from innkeeper.prompt import UnavailableError
 
 
 @pytest.mark.parametrize("package", [innkeeper, innkeeper.content, innkeeper.inference])
@@ -28,3 +30,27 @@ def test_homes_are_imported_when_asked() -> None:
     )
     done = subprocess.run([sys.executable, "-I", "-c", script], check=True, capture_output=True, text=True)
     assert done.stdout.split() == ["False", "True", "True"]
+
+
+def test_what_an_extra_brings_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a library of an extra is missing, the error names both, for whoever asked for a name and for who requires it."""
+    monkeypatch.setattr("innkeeper.lazy.find_spec", lambda _name: None)
+    monkeypatch.delitem(sys.modules, "sqlalchemy", raising=False)
+    with pytest.raises(UnavailableError, match="needs the library sqlalchemy") as caught:
+        require("sqlalchemy")
+    assert caught.value.hint == "pip install 'innkeeper[library]'"
+    script = (
+        "import sys; sys.modules['sqlalchemy'] = None; import innkeeper.library\n"
+        "try: innkeeper.library.TemplateStore\n"
+        "except innkeeper.prompt.UnavailableError as error: print(error.hint)"
+    )
+    done = subprocess.run([sys.executable, "-I", "-c", script], check=True, capture_output=True, text=True)
+    assert done.stdout == "pip install 'innkeeper[library]'\n"
+
+
+def test_a_library_of_no_extra() -> None:
+    """What no extra brings is named by itself."""
+    assert missing_library("nothing.here") == (
+        "this needs the library nothing, which is not installed",
+        "pip install 'nothing'",
+    )

@@ -10,19 +10,54 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from types import ModuleType
+from importlib.util import find_spec
+from types import MappingProxyType, ModuleType
 from typing import Any, Final
 
-__all__ = ["lazy_names"]
+__all__ = ["EXTRAS", "lazy_names", "missing_library", "require"]
 
 _ROOT: Final = "innkeeper."
+
+EXTRAS: Final = MappingProxyType(
+    {
+        "alembic": "library",
+        "anthropic_tokenizer": "vocab",
+        "cryptography": "library",
+        "dbos": "jobs",
+        "pydantic_monty": "python",
+        "ray": "ray",
+        "sqlalchemy": "library",
+        "starlette": "serve",
+        "tokenizers": "vocab",
+        "uvicorn": "serve",
+        "websockets": "serve",
+        "xllamacpp": "local",
+        "yaml": "library",
+    }
+)
+"""Which extra brings a library that is not always installed."""
+
+
+def missing_library(module: str) -> tuple[str, str]:
+    """What is missing where ``module`` cannot be imported, and how to get it."""
+    library = module.partition(".")[0]
+    extra = EXTRAS.get(library)
+    wanted = f"innkeeper[{extra}]" if extra else library
+    return f"this needs the library {library}, which is not installed", f"pip install '{wanted}'"
+
+
+def require(module: str) -> None:
+    """Raise `UnavailableError` where a library is not installed; it is not imported."""
+    if module not in sys.modules and find_spec(module) is None:
+        raise _for_users(ModuleNotFoundError(name=module))
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The ``__getattr__`` and ``__dir__`` of a package whose names live in the modules ``homes`` gives.
 
     A home is a module below the package, or one of another package by its whole name, ``innkeeper.…``. The first function
-    remembers what it imports, and raises `AttributeError` for a name that has no home. A package without ``__all__`` of its own
+    remembers what it imports, and raises `AttributeError` for a name that has no home, `UnavailableError` for one that needs a
+    library of an extra which is not installed. A package without ``__all__`` of its own
     gets one: all names that have a home.
     """
     module = sys.modules[package]
@@ -35,10 +70,23 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], 
         home = homes.get(name)
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=None)
-        names[name] = value = getattr(import_module(home if home.startswith(_ROOT) else f"{package}.{home}"), name)
+        try:
+            names[name] = value = getattr(import_module(home if home.startswith(_ROOT) else f"{package}.{home}"), name)
+        except ModuleNotFoundError as error:
+            raise _for_users(error) from error
         return value
 
     return find, lambda: sorted(names["__all__"])
+
+
+def _for_users(error: ModuleNotFoundError) -> Exception:
+    """The error as one of ours where an extra brings what is missing."""
+    if (error.name or "").partition(".")[0] not in EXTRAS:
+        return error
+    from innkeeper.prompt.errors import UnavailableError
+
+    message, hint = missing_library(error.name or "")
+    return UnavailableError(message, hint=hint)
 
 
 class _Package(ModuleType):

@@ -95,9 +95,27 @@ def test_tools_may_come_as_extra() -> None:
     assert made == {"tool_choice": "auto", "tools": [{"type": "web_search"}]}
 
 
-def test_numbers_that_json_has_not() -> None:
-    """Infinities and not-a-numbers are null."""
-    assert body(temperature=float("inf"), top_p=float("nan")) == {"temperature": None, "top_p": None}
+@pytest.mark.parametrize(
+    ("value", "sent", "told"),
+    [
+        (0.5, 0.5, None),
+        ("0.5", 0.5, "was a text and is a number now"),
+        (" 3 ", 3, "was a text and is a number now"),
+        ("hot", None, "is not sent: 'hot' is not a number"),
+        (True, None, "is not sent: True is not a number"),
+        ([1], None, "is not sent: [1] is not a number"),
+        ("inf", None, "is not sent: 'inf' is not a number"),
+        ("1" * 400, None, "is not a number"),
+        (float("inf"), None, "is not sent: that is not a number"),
+        (float("nan"), None, "is not sent: that is not a number"),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_numbers(value: Any, sent: float | None, told: str | None) -> None:
+    """Where a provider takes a number it gets one; a text that is none, or a number that JSON has not, is left out."""
+    made = OPENAI.request([message()], model=None, options={"temperature": value})
+    assert made.body.get("temperature") == sent
+    assert (told is None and not made.notes) or any(told in str(note) for note in made.notes if told)
 
 
 SCHEMA = {"type": "object", "properties": {}}

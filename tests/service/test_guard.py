@@ -144,6 +144,7 @@ def test_missing(method: str, path: str, status: int) -> None:
 def test_docs_page() -> None:
     """The page of operations has no script and lists them."""
     reply = ask(OPEN, "GET", "/docs")
+    assert ask(OPEN, "GET", "/").text == reply.text
     assert CONSTRUCT in reply.text
     assert "<script" not in reply.text
     assert "default-src 'none'" in reply.headers["content-security-policy"]

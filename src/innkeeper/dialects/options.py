@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import isfinite
 from typing import Any, Final
 
 import msgspec
@@ -114,11 +115,41 @@ def apply(
         if name in _ABOUT_TOOLS and not tools:
             report.add(NoteKind.IGNORED, f"option {name!r} has no effect without tools")
             continue
-        write(body, jsonable(given[name]), report)
+        value = _sound(name, jsonable(given[name]), report)
+        if value is not None:
+            write(body, value, report)
     for name in sorted(set(given) - set(table) - set(others)):
         hint = "what only this provider has goes under 'extra'"
         report.loss(f"option {jsonable(name)[:60]!r} is not sent", hint=hint)
     return deep_merge(body, jsonable(extra)) if extra else body
+
+
+_NUMBERS: Final = frozenset(
+    {
+        "frequency_penalty", "max_tokens", "min_p", "n", "presence_penalty", "repetition_penalty", "seed", "temperature",
+        "top_k", "top_p",
+    }
+)  # fmt: skip
+
+
+def _sound(name: str, value: Any, report: Report) -> Any:
+    """The value of an option; a number that is written as text becomes one. ``None`` for what can be none, which is reported."""
+    if name not in _NUMBERS or (isinstance(value, (int, float)) and not isinstance(value, bool)):
+        return value
+    number = _number(value) if isinstance(value, str) else None
+    if number is None:
+        report.loss(f"option {name!r} is not sent: {'that' if value is None else f'{value!r:.60}'} is not a number")
+        return None
+    report.repair(f"option {name!r} was a text and is a number now")
+    return number
+
+
+def _number(text: str) -> int | float | None:
+    try:
+        number: int | float = int(text) if text.strip().lstrip("+-").isdecimal() else float(text)
+        return number if isfinite(number) else None
+    except (ValueError, OverflowError):
+        return None
 
 
 def report_unknown(options: Mapping[str, Any], table: Table, known: Sequence[str], report: Report) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
+from innkeeper.lazy import require
 from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
 from innkeeper.library.catalogue.library_database import LibraryDatabase, LibrarySnapshot, snapshot_path
 from innkeeper.library.catalogue.resolver import Resolution
@@ -99,8 +100,10 @@ class Library:
 
         Raises:
             ConfigError: a URL that is not understood.
+            UnavailableError: the extra ``library`` is not installed.
             DatabaseError: with ``strict``, where the database does not open.
         """
+        require("sqlalchemy")
         timer, watch = options.get("timer", time.monotonic), options.get("watch", True)
         snapshot = options.get("snapshot")
         path = snapshot_path(url) if snapshot is None else Path(snapshot)

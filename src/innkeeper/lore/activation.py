@@ -25,6 +25,7 @@ from innkeeper.macros.engine.ranges import MacroRange, made_pieces
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.block import Origin, OriginAsset, Piece
 from innkeeper.prompt.determinism import Stream
+from innkeeper.prompt.text import shorten
 
 __all__ = ["Activated", "LoreInput", "LoreResult", "scan"]
 
@@ -394,6 +395,8 @@ class _Scan:
         if reason is None:
             reason = self._stopped(entry) or self._silent(entry)
         facts = self._for_people(entry, self.facts.get(entry.place, _NOTHING))
+        if reason is Reason.NO_MATCH:
+            facts = {**facts, **self._unmatched(entry, facts["depth"])}
         return Verdict(entry.book, entry.uid, entry.entry.title, reason, facts)
 
     def _silent(self, entry: CompiledEntry) -> Reason:
@@ -412,5 +415,18 @@ class _Scan:
         seen = {key: value for key, value in facts.items() if key != "window"} | {"place": place}
         return seen if span is None else seen | {"span": list(span)}
 
+    def _unmatched(self, entry: CompiledEntry, depth: int) -> dict[str, Any]:
+        """For an entry whose keys were not seen: which they are, and how much there was to search."""
+        count = min(depth, len(self.text.messages))
+        keys = ", ".join(repr(test.text) for test in entry.primary[:_KEYS_SHOWN])
+        return {
+            "searched": "1 message" if count == 1 else f"{count} messages",
+            "keys": shorten(keys, _KEYS_LENGTH) + (" …" if len(entry.primary) > _KEYS_SHOWN else ""),
+        }
 
+
+_KEYS_SHOWN: Final = 6
+"""How many keys of an entry that did not fire are named."""
+
+_KEYS_LENGTH: Final = 120
 _CERTAIN: Final = 100

@@ -56,7 +56,7 @@ class Reason(BaseReason):
     RECURSION_LEVEL = "recursion_level", "waits for recursion level {level}; {reached} was reached"
     NO_RECURSION = "no_recursion", "not in recursion passes, and no key matched before"
     NO_KEYS = "no_keys", "it has no keys and is not constant"
-    NO_MATCH = "no_match", "no key matched in {depth} messages"
+    NO_MATCH = "no_match", "no key matched in {searched}: {keys}"
     SECONDARY = "secondary", "{key!r} matched, but the secondary keys ({logic}) did not agree"
     NO_DEPTH = "no_depth", "its scan depth is {depth}: nothing to search"
     GROUP_LOST = "group_lost", "lost group {group!r} to {winner} ({how})"

@@ -251,6 +251,11 @@ class PipelineError(InnkeeperError):
         if step:
             self.details["step"] = step
 
+    def render(self) -> str:
+        """As the error that the step failed with tells it: people need no names of steps and classes."""
+        cause = self.__cause__
+        return cause.render() if isinstance(cause, InnkeeperError) else super().render()
+
 
 class MaxTokensExceededError(PipelineError):
     """What may not be dropped does not fit: ``estimated_tokens`` > ``max_tokens`` - ``reserve_tokens``.

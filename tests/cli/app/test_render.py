@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from innkeeper.budget import Accounting, AccountLine, accounting
 from innkeeper.cli.app.render import (
@@ -23,6 +24,7 @@ from innkeeper.cli.app.render import (
     note_lines,
     plan_table,
     plan_title,
+    recorded,
     source_of,
     window_line,
 )
@@ -158,7 +160,7 @@ class Lore:
     """Decisions about three entries, two of one title."""
 
     verdicts = (
-        Verdict("Skerrow", 6, "Alderman", Reason.NO_MATCH, {"depth": 4}),
+        Verdict("Skerrow", 6, "Alderman", Reason.NO_MATCH, {"searched": "4 messages", "keys": "'gull'"}),
         Verdict("Skerrow", 3, "The Bell Reef", Reason.CONSTANT, {"loop": 1}),
         Verdict("Larks", 0, "alderman", Reason.DISABLED),
     )
@@ -207,7 +209,7 @@ def test_entries() -> None:
     """Entries that are in come first; each has its reason."""
     lines = shown(explain_entries).splitlines()
     assert lines[0] == "in  The Bell Reef [Skerrow]: fired: constant (pass 1)"
-    assert lines[1] == "out Alderman [Skerrow]: no key matched in 4 messages"
+    assert lines[1] == "out Alderman [Skerrow]: no key matched in 4 messages: 'gull'"
 
 
 @pytest.mark.parametrize(
@@ -258,3 +260,19 @@ def test_long_lists_are_cut() -> None:
     assert text.count("too long") == MOST_ROWS
     assert f"\n{MOST_ROWS} " in text
     assert f"\n{MOST_ROWS + 1} " not in text
+
+
+@pytest.mark.parametrize("width", [40, 80, 160])
+def test_recorded_for_a_terminal(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is collected before it is printed has the width and colours of the terminal that it goes to."""
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+    def show(console: Console) -> None:
+        console.print("x" * 200, style="red")
+
+    lines = recorded(show, for_terminal=True).splitlines()
+    assert lines[0] == f"\x1b[31m{'x' * width}\x1b[0m"
+    assert recorded(show, for_terminal=False).splitlines()[0] == "x" * 100

@@ -344,3 +344,18 @@ def test_a_disagreement_exits_with_1(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "smart/macro.process_text: 0/1 agreed (1 different)" in out
     assert '- "b"' in out
     assert '+ "a"' in out
+
+
+def test_a_preset_of_the_other_tavern(capsys: pytest.CaptureFixture[str]) -> None:
+    """What SmartTavern's presets alone have is noted where SillyTavern's rules hold, with the way out."""
+    preset = str(EXAMPLES / "smart" / "preset.json")
+    assert "preset.api_config has no effect in this tavern" in out(capsys, ["build", CARD, preset, "--message", "hi"])
+    assert "api_config" not in out(capsys, ["build", CARD, preset, "--message", "hi", "--tavern", "smart"])
+
+
+def test_an_error_of_a_step_is_told_without_the_step(capsys: pytest.CaptureFixture[str]) -> None:
+    """People read what is wrong; the step is for programs."""
+    assert main(["build", CARD, "--profile", "xx"]) == 2
+    assert capsys.readouterr().err.startswith("innkeeper: unknown profile 'xx'\nhint: known: ")
+    assert main(["build", CARD, "--profile", "xx", "--json"]) == 2
+    assert json.loads(capsys.readouterr().err)["error"]["details"]["step"]

@@ -96,3 +96,15 @@ def test_what_is_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     file.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(20))
     assert main(["tokens", str(file)]) == 65
     assert "not UTF-8: byte 0x89" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "warned"),
+    [("nofile.txt", True), ("folder/no_such", False), ("C:\\x\\no.png", True), ("Stop. Go", False), ("etc...", False)],
+)
+def test_a_file_that_is_not_there(text: str, warned: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    """Words that look like a file's name are counted, and that is said, unless one says that they are meant."""
+    assert main(["tokens", text]) == 0
+    assert ("there is no file" in capsys.readouterr().err) is warned
+    assert main(["tokens", text, "--text"]) == 0
+    assert capsys.readouterr().err == ""

@@ -27,7 +27,7 @@ class Lore:
 
     verdicts = (
         Verdict("Skerrow", 3, "The Bell Reef", Reason.KEY, {"key": "reef", "place": "message 1", "loop": 1}),
-        Verdict("Skerrow", 6, "Alderman", Reason.NO_MATCH, {"depth": 4}),
+        Verdict("Skerrow", 6, "Alderman", Reason.NO_MATCH, {"searched": "4 messages", "keys": "'gull'"}),
     )
 
 
@@ -111,7 +111,7 @@ def test_why(run: Callable[..., str]) -> None:
     """``/why`` says why entries are in or out, all of them or one, and where a message's text came from."""
     out = run("Hello", "/why", "/why alderman", "/why 2", "/why 1", "/why nothing like it")
     assert "in  The Bell Reef [Skerrow]: fired by 'reef' in message 1 (pass 1)" in out
-    assert "out: Alderman [Skerrow]: no key matched in 4 messages" in out
+    assert "out: Alderman [Skerrow]: no key matched in 4 messages: 'gull'" in out
     assert "history" in out.split("Ansel> /why 2")[1].split("Ansel>")[0]
     assert "message 1: system, main" in out
     assert "unknown lorebook entry or message 'nothing like it'" in out

@@ -6,7 +6,7 @@ control characters are shown as pictures, markup is plain.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from msgspec import structs
@@ -34,6 +34,7 @@ __all__ = [
     "more_line",
     "note_lines",
     "plan_table",
+    "recorded",
     "source_of",
     "verdicts_of",
     "window_line",
@@ -59,6 +60,20 @@ def console(file: IO[str] | None = None, *, err: bool = False) -> Console:
 
     plain = Console(file=file, stderr=err, highlight=False)
     return plain if plain.is_terminal else Console(file=file, stderr=err, highlight=False, width=PLAIN_WIDTH)
+
+
+def recorded(show: Callable[[Console], None], *, for_terminal: bool) -> str:
+    """What ``show`` prints, as text: of the terminal's width and colours where it is meant for stdout and that is one."""
+    import io
+
+    out, there = io.StringIO(), console()
+    if for_terminal and there.is_terminal:
+        from rich.console import Console
+
+        show(Console(file=out, highlight=False, width=there.width, force_terminal=True))
+    else:
+        show(console(out))
+    return out.getvalue()
 
 
 def plan_table(blocks: Sequence[Block], figures: Accounting, *, ascii_only: bool = False) -> Table:

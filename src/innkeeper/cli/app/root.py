@@ -7,13 +7,13 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import click
 
 from innkeeper import __version__
 from innkeeper.cli.app.commands import COMMANDS, CliSettings, LazyGroup
+from innkeeper.lazy import missing_library
 
 __all__ = ["BROKEN_PIPE", "INTERNAL", "INTERRUPTED", "UNAVAILABLE", "Failure", "describe", "main", "report", "root"]
 
@@ -93,25 +93,6 @@ BROKEN_PIPE: Final = 141
 MESSAGE_CHARS: Final = 500
 """How much of an unexpected exception's text is shown, in characters."""
 
-_EXTRAS: Final = MappingProxyType(
-    {
-        "alembic": "library",
-        "anthropic_tokenizer": "vocab",
-        "cryptography": "library",
-        "dbos": "jobs",
-        "pydantic_monty": "python",
-        "ray": "ray",
-        "sqlalchemy": "library",
-        "starlette": "serve",
-        "tokenizers": "vocab",
-        "uvicorn": "serve",
-        "websockets": "serve",
-        "xllamacpp": "local",
-        "yaml": "library",
-    }
-)
-"""Which extra brings a library that is not always installed."""
-
 
 class Failure(NamedTuple):
     """A failed run: its exit code, the text for people and the facts for machines."""
@@ -174,10 +155,7 @@ def _usage(error: click.ClickException) -> Failure:
 
 
 def _missing(module: str) -> Failure:
-    library = module.partition(".")[0]
-    extra = _EXTRAS.get(library)
-    message = f"this needs the library {library}, which is not installed"
-    hint = f"pip install '{f'innkeeper[{extra}]' if extra else library}'"
+    message, hint = missing_library(module)
     facts = {"kind": "unavailable", "message": message, "hint": hint}
     return Failure(UNAVAILABLE, f"{message}\nhint: {hint}", facts)
 

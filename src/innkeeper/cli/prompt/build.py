@@ -18,6 +18,8 @@ from innkeeper.cli.app.commands import json_option
 from innkeeper.cli.prompt.assets import Assets, asset_options, install_options, request_fields
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from innkeeper.content.finding import Finding
     from innkeeper.parity import Outcome
     from innkeeper.prompt import BuildRequest, Plan, Ports
@@ -122,7 +124,7 @@ def _shown(plan: Plan, findings: list[Finding], options: dict[str, Any]) -> str:
         asked = plan.to_request(name)
         click.echo("".join(f"{line}\n" for line in note_lines(asked.notes)), err=True, nl=False)
         return json.dumps(asked.body, ensure_ascii=False, indent=2) + "\n"
-    return _for_people(plan, findings, explain=options["explain"])
+    return _for_people(plan, findings, options)
 
 
 def _facts(plan: Plan, findings: list[Finding], *, explain: bool) -> dict[str, Any]:
@@ -138,20 +140,18 @@ def _facts(plan: Plan, findings: list[Finding], *, explain: bool) -> dict[str, A
     }
 
 
-def _for_people(plan: Plan, findings: list[Finding], *, explain: bool) -> str:
-    import io
-
+def _for_people(plan: Plan, findings: list[Finding], options: dict[str, Any]) -> str:
     from innkeeper.budget import accounting
-    from innkeeper.cli.app.render import console, explain_entries, explain_plan
+    from innkeeper.cli.app.render import explain_entries, explain_plan, recorded
 
-    out = io.StringIO()
-    shown = console(out)
-    explain_plan(shown, plan, accounting(plan))
-    if explain:
-        explain_entries(shown, plan)
-    for finding in findings:
-        shown.print(f"finding: {finding}", markup=False)
-    return out.getvalue()
+    def show(console: Console) -> None:
+        explain_plan(console, plan, accounting(plan))
+        if options["explain"]:
+            explain_entries(console, plan)
+        for finding in findings:
+            console.print(f"finding: {finding}", markup=False)
+
+    return recorded(show, for_terminal=options["out"] is None)
 
 
 def _deliver(data: bytes, out: Path, *, force: bool) -> None:

@@ -1,6 +1,7 @@
 """``innkeeper tokens``: how many tokens a text has, for one model or many, and how sure that is."""
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any, Final
@@ -74,9 +75,17 @@ def _content(text: str | None, *, as_text: bool) -> str:
         return _decoded("standard input", sys.stdin.buffer.read(FILE_BYTES + 1))
     path = None if as_text else _file(text)
     if path is None:
+        if not as_text and _NAME.fullmatch(text):
+            click.echo(
+                f"there is no file {text!r}: these words are counted (--text says that they are meant)", err=True
+            )
         return text
     with path.open("rb") as file:
         return _decoded(text, file.read(FILE_BYTES + 1))
+
+
+_NAME: Final = re.compile(r"(?:\S*[/\\])?[^\s/\\]+\.[A-Za-z0-9]{1,5}")
+"""What looks like the name of a file."""
 
 
 def _file(name: str) -> Path | None:

@@ -206,6 +206,9 @@ _PRESET: Final[Mapping[str, str]] = {
     "max_context_unlocked": "windows are never capped",
     "enable_web_search": "give the provider's own option",
 }
+_SMART: Final = ("api_config", "regex_rules")
+"""What only presets of SmartTavern have."""
+
 _POWER: Final[Mapping[str, str]] = {
     "trim_sentences": "it cuts replies, not prompts",
     "encode_tags": "it is for display",
@@ -223,6 +226,8 @@ def note_unused(state: State, inputs: SillyInputs) -> None:
     ):
         for field in _changed(value, reasons):
             _ignored(state, f"{name}.{field}", reasons[field])
+    for field in [field for field in _SMART if inputs.preset.raw.get(field)]:
+        _ignored(state, f"preset.{field}", "the preset is one of SmartTavern's; the tavern smart builds by it")
     if listed(inputs.power.custom_stopping_strings) is None:
         where = Where(asset="settings", path="power_user.custom_stopping_strings")
         state.warn(
