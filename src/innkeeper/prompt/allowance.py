@@ -27,10 +27,10 @@ from innkeeper.prompt.errors import LimitError, UsageError
 from innkeeper.prompt.once import convert
 
 __all__ = [
+    "DEFAULT_LIMITS",
     "MAX_BUILD_OUTPUT",
     "MAX_BUILD_SECONDS",
     "MAX_BUILD_STEPS",
-    "USUAL",
     "Allowance",
     "AllowanceError",
     "BuildLimits",
@@ -49,9 +49,8 @@ MAX_BUILD_OUTPUT: Final = 32 * 1024 * 1024
 MAX_BUILD_SECONDS: Final = 1.25
 """Seconds that one build may keep the processor busy (`AllowanceError`): time of its thread, not of the clock on the wall."""
 
-_LOOK_EVERY: Final = 20_000
-"""Steps between two looks at the clock: about 2 ms."""
-
+_CHECK_EVERY: Final = 20_000
+"""Steps between two comparisons with the clock: about 2 ms."""
 
 _REFUSAL: Final = 100
 """Steps that a refused charge costs: about what raising and catching its error takes."""
@@ -98,10 +97,10 @@ class BuildLimits(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknow
             hint = "write it like seconds=5, steps=1000000 or output=1000000"
             raise UsageError(f"not limits of a build: {error}", hint=hint) from error
 
-    def over(self, usual: BuildLimits) -> BuildLimits:
-        """These limits, with those of ``usual`` where they say nothing."""
+    def with_defaults(self, defaults: BuildLimits) -> BuildLimits:
+        """These limits, with those of ``defaults`` where they say nothing."""
         return BuildLimits(
-            **{name: _first(getattr(self, name), getattr(usual, name)) for name in self.__struct_fields__}
+            **{name: _first(getattr(self, name), getattr(defaults, name)) for name in self.__struct_fields__}
         )
 
     def within(self, most: BuildLimits) -> BuildLimits:
@@ -119,24 +118,24 @@ def _lower(one: Any, other: Any) -> Any:
     return _first(one, other) if one is None or other is None else min(one, other)
 
 
-USUAL: Final = BuildLimits(steps=MAX_BUILD_STEPS, output=MAX_BUILD_OUTPUT, seconds=MAX_BUILD_SECONDS)
+DEFAULT_LIMITS: Final = BuildLimits(steps=MAX_BUILD_STEPS, output=MAX_BUILD_OUTPUT, seconds=MAX_BUILD_SECONDS)
 """What a build may take where nobody says otherwise."""
 
 
 class Allowance:
     """What is left to one build. It has state and belongs to one thread; `spent` lists the steps by engine."""
 
-    __slots__ = ("_look", "_until", "limits", "output", "over", "spent", "steps")
+    __slots__ = ("_next_check", "_until", "expired", "limits", "output", "spent", "steps")
 
     def __init__(self, limits: BuildLimits | None = None) -> None:
-        self.limits = (limits or USUAL).over(USUAL)
+        self.limits = (limits or DEFAULT_LIMITS).with_defaults(DEFAULT_LIMITS)
         self.steps: int = self.limits.steps  # type: ignore[assignment]
         self.output: int = self.limits.output  # type: ignore[assignment]
         self.spent: dict[str, int] = {}
-        self.over: AllowanceError | None = None
-        """The error of the first charge that came after the last second: the whole build fails with it."""
+        self.expired: AllowanceError | None = None
+        """The error of seconds that are spent: the whole build fails with it, whatever went on without a part."""
         self._until = thread_time() + self.limits.seconds  # type: ignore[operator]
-        self._look = max(self.steps - _LOOK_EVERY, 0)
+        self._next_check = max(self.steps - _CHECK_EVERY, 0)
 
     def charge(self, engine: str, steps: int = 1, made: int = 0) -> None:
         """Take ``steps`` of work and ``made`` characters for an engine. Raises `AllowanceError` where less is left.
@@ -148,8 +147,8 @@ class Allowance:
         self.spent[engine] = self.spent.get(engine, 0) + steps
         self.steps -= steps
         self.output -= made
-        if self.steps < self._look:
-            self._look = max(self.steps - _LOOK_EVERY, 0)
+        if self.steps < self._next_check:
+            self._next_check = max(self.steps - _CHECK_EVERY, 0)
             self.check_time(engine)
 
     def seconds_left(self) -> float:
@@ -158,14 +157,14 @@ class Allowance:
 
     def check_time(self, engine: str) -> None:
         """Look at the clock now. Raises `AllowanceError` when the seconds are spent."""
-        if self.over is not None or thread_time() >= self._until:
+        if self.expired is not None or thread_time() >= self._until:
             self.expire(engine)
 
     def expire(self, engine: str) -> NoReturn:
         """Have no second left: a library has used what it was given of them, by its own clock. Raises `AllowanceError`."""
-        if self.over is None:
-            self.over = self._error("seconds", "MAX_BUILD_SECONDS", self.limits.seconds, engine)
-        raise self.over
+        if self.expired is None:
+            self.expired = self._error("seconds", "MAX_BUILD_SECONDS", self.limits.seconds, engine)
+        raise self.expired
 
     def _refuse(self, engine: str, steps: int) -> NoReturn:
         refused = steps > self.steps
@@ -204,8 +203,8 @@ def allowed(limits: BuildLimits | None = None) -> Iterator[Allowance]:
         yield allowance
     finally:
         _CURRENT.reset(token)
-    if allowance.over is not None:
-        raise allowance.over
+    if allowance.expired is not None:
+        raise allowance.expired
 
 
 def charge(engine: str, steps: int = 1, made: int = 0) -> None:

@@ -141,7 +141,7 @@ class ReplaceRunner:
         started = time.perf_counter()
         if (engine := self._engine(quick, text)) is not None:
             try:
-                return _found(engine, text, quick.seconds(text), once="g" not in name[1])
+                return _matches(engine, text, quick.seconds(text), once="g" not in name[1])
             except TimeoutError:  # of the wall's clock: JavaScript has as much of the processor's
                 pass
             finally:
@@ -244,16 +244,16 @@ def _untimed(pattern: str) -> float:
     return _SHORT_TEXT if repetitions <= 1 and choices <= _FEW_CHOICES and not _REPEATED_GROUP.search(bare) else 0
 
 
-def _found(engine: regex.Pattern[str], text: str, seconds: float | None, *, once: bool) -> Split | None:
-    """What it finds. Raises `TimeoutError`, also where there are too many matches for here."""
+def _matches(engine: regex.Pattern[str], text: str, seconds: float | None, *, once: bool) -> Split | None:
+    """The texts around its matches, and the matches; ``None`` where there is none. Raises `TimeoutError`, also for too many."""
     texts: list[str] = []
     matches: list[JsMatch] = []
     end, named = 0, bool(engine.groupindex)
-    for found in engine.finditer(text, timeout=seconds):
-        start = found.start()
+    for match in engine.finditer(text, timeout=seconds):
+        start = match.start()
         texts.append(text[end:start])
-        matches.append(JsMatch([found[0], *found.groups()], start, found.groupdict() if named else None))
-        end = found.end()
+        matches.append(JsMatch([match[0], *match.groups()], start, match.groupdict() if named else None))
+        end = match.end()
         if once:
             break
         if len(matches) > MAX_MATCHES:

@@ -197,7 +197,7 @@ class Assets:
         base = fields.pop("request", None) or BuildRequest(tavern=TAVERN)
         chosen = usual | {key: value for key, value in given.items() if value is not None}
         if "limits" in usual and given.get("limits") is not None:
-            chosen["limits"] = given["limits"].over(usual["limits"])
+            chosen["limits"] = given["limits"].with_defaults(usual["limits"])
         return _with_settings(base.with_(**fields, **chosen), tuple(settings))
 
     def _source(self, name: str) -> str | bytes:

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from innkeeper.content.files.saving import save_bytes
 from innkeeper.content.json.text import decode_json, encode_json
-from innkeeper.prompt.allowance import USUAL, BuildLimits
+from innkeeper.prompt.allowance import DEFAULT_LIMITS, BuildLimits
 from innkeeper.prompt.determinism import Clock
 from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError
 from innkeeper.prompt.machine import fresh_seed
@@ -272,7 +272,7 @@ class Call:
         """
         explain = headers.get(EXPLAIN_HEADER) == "1"
         asked = BuildLimits.read(headers[LIMITS_HEADER].split(",")) if LIMITS_HEADER in headers else BuildLimits()
-        most = (limits or BuildLimits()).within(state.settings.limits).over(USUAL)
+        most = (limits or BuildLimits()).within(state.settings.limits).with_defaults(DEFAULT_LIMITS)
         return cls(
             state, Clock.at(headers.get(NOW_HEADER)).now, _seed(headers.get(SEED_HEADER)), explain, asked.within(most)
         )
