@@ -51,6 +51,7 @@ class CommandEntry(NamedTuple):
 COMMANDS: Final[Mapping[str, CommandEntry]] = MappingProxyType(
     {
         # name: CommandEntry("innkeeper.cli.room.name:name", "What it does, in a line."), sorted by name.
+        "ask": CommandEntry("innkeeper.cli.talk.ask:ask", "Say something to a card and print the reply."),
         "build": CommandEntry(
             "innkeeper.cli.prompt.build:build", "Build a prompt from a card, a chat, lore, and show why it is as it is."
         ),
@@ -80,6 +81,7 @@ COMMANDS: Final[Mapping[str, CommandEntry]] = MappingProxyType(
         "lint": CommandEntry(
             "innkeeper.cli.prompt.lint:lint", "Find what in cards, lorebooks and presets can never have an effect."
         ),
+        "log": CommandEntry("innkeeper.cli.talk.log_commands:log", "Read what was said in ask and chat."),
         "logs": CommandEntry("innkeeper.cli.keep.db:logs", "Read the log of the library: calls, times, percentiles."),
         "lore": CommandEntry(
             "innkeeper.cli.prompt.lint:lore", "Try lorebooks against a chat, with a reason for every entry."
@@ -112,6 +114,7 @@ COMMANDS: Final[Mapping[str, CommandEntry]] = MappingProxyType(
         ),
         "tool": CommandEntry("innkeeper.cli.keep.catalogue:tool", "Keep the tools that models may call."),
         "vault": CommandEntry("innkeeper.cli.keep.vault:vault", "Keep secrets, encrypted; no command shows one."),
+        "why": CommandEntry("innkeeper.cli.talk.log_commands:why", "Explain the prompt of a line of the log."),
     }
 )
 

@@ -29,6 +29,7 @@ __all__ = [
     "explain_block",
     "explain_entries",
     "explain_entry",
+    "explain_part",
     "explain_plan",
     "first_words",
     "more_line",
@@ -207,6 +208,14 @@ def explain_entry(console: Console, plan: Plan, name: str) -> None:
     for verdict in chosen[:MOST_ROWS]:
         _lines(console, [printable(f"{'in' if verdict.fired else 'out'}: {_name(verdict)}: {verdict}")])
         _lines(console, [printable(f"  {key}: {value}") for key, value in verdict.facts.items()], style="dim")
+
+
+def explain_part(console: Console, plan: Plan, what: str) -> None:
+    """One thing of a plan: the sent message of this number, else the lorebook entry of this name. Raises `UnknownNameError`."""
+    if what.isdecimal() and 1 <= int(what) <= len(plan.sent_blocks()):
+        explain_block(console, plan, int(what))
+    else:
+        explain_entry(console, plan, what)
 
 
 def explain_block(console: Console, plan: Plan, number: int) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from innkeeper.cli.app.commands import json_option
+from innkeeper.cli.app.commands import examples, json_option
 from innkeeper.cli.prompt.assets import Assets, asset_options, install_options, request_fields
 
 if TYPE_CHECKING:
@@ -162,10 +162,13 @@ def _deliver(data: bytes, out: Path, *, force: bool) -> None:
     click.echo(f"wrote {out} ({len(data):,} bytes)", err=True)
 
 
-@click.command()
-@click.argument("files", nargs=-1, required=True, type=click.Path())
+@click.command(epilog=examples("innkeeper replay turn.json", "innkeeper replay --log 31"))
+@click.argument("files", nargs=-1, type=click.Path())
+@click.option(
+    "--log", "lines", type=int, multiple=True, metavar="NUMBER", help="A line of `innkeeper log`; repeatable."
+)
 @json_option
-def replay(files: tuple[str, ...], *, as_json: bool) -> None:
+def replay(files: tuple[str, ...], lines: tuple[int, ...], *, as_json: bool) -> None:
     """Build recorded prompts again and compare the bytes.
 
     FILES are what `innkeeper build --replay-out` wrote. Exits with 65 at the first that gives another prompt than it recorded.
@@ -173,8 +176,14 @@ def replay(files: tuple[str, ...], *, as_json: bool) -> None:
     from innkeeper.prompt import ReplayBundle
     from innkeeper.taverns import replay as replay_bundle
 
-    for name in files:
-        bundle = ReplayBundle.read(name)
+    if not files and not lines:
+        raise click.UsageError("name a recorded build, or a line of the log with --log")
+    bundles = [(name, ReplayBundle.read(name)) for name in files]
+    if lines:
+        from innkeeper.cli.talk.log import TalkLog
+
+        bundles += [(f"line {number}", TalkLog().bundle(number)) for number in lines]
+    for name, bundle in bundles:
         plan = replay_bundle(bundle)
         facts = {"file": name, "same": True, "fingerprint": bundle.fingerprint, "dialect": bundle.dialect}
         words = f"{name}: same bytes, {len(plan.sent_blocks())} messages, {bundle.fingerprint[:16]}…"

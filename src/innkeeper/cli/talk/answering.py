@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from innkeeper.cli.settings.keys import key_for
-from innkeeper.cli.settings.model_choice import LOCAL, choose_model
+from innkeeper.cli.settings.model_choice import LOCAL, ModelChoice
 from innkeeper.prompt import Plan, Ports, UsageError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from innkeeper.prompt import TokenCounter
     from innkeeper.prompt.machine import Secret
 
-__all__ = ["ChatClient", "ModelHandle", "asked", "open_chosen", "open_model"]
+__all__ = ["ChatClient", "ModelHandle", "Nobody", "asked", "open_choice", "open_model"]
 
 
 def asked(plan: Plan) -> tuple[str, list[dict[str, Any]], dict[str, Any]]:
@@ -79,9 +79,19 @@ class ModelHandle:
         self.client.close()
 
 
-def open_chosen(settings: Settings, model: str | None, base_url: str | None, window: int | None) -> ModelHandle:
-    """What answers for the model that options and settings name. Raises what `choose_model` and `open_model` do."""
-    choice = choose_model(settings, model, base_url)
+class Nobody:
+    """A client for looking only: it is never asked."""
+
+    def chat(self, *_: Any, **__: Any) -> ChatReply:
+        """There is nobody. Raises `UsageError`."""
+        raise UsageError("nobody is there to answer")
+
+    def close(self) -> None:
+        """There is nothing to let go."""
+
+
+def open_choice(choice: ModelChoice, settings: Settings, window: int | None) -> ModelHandle:
+    """What answers for a model that is chosen, with its stored key. Raises what `open_model` does."""
     key = None if choice.address is None else key_for(choice.address, settings)
     return open_model(choice.name, choice.address, window, key)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from innkeeper.cli.prompt.assets import Assets, asset_options, install_options, request_fields
+from innkeeper.cli.app.commands import examples
+from innkeeper.cli.prompt.assets import asset_options, install_options
+from innkeeper.cli.talk.opening import Opening, log_options, talk_options
 from innkeeper.prompt.data import thaw
 
 if TYPE_CHECKING:
@@ -27,7 +28,13 @@ RESERVE: Final = 256
 """Tokens kept free for a reply, unless the command line says otherwise."""
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "innkeeper chat wenna.png --chat evening.jsonl",
+        "innkeeper chat wenna.png --model openrouter:deepseek/deepseek-chat",
+        "innkeeper chat -c",
+    )
+)
 @click.argument("files", nargs=-1)
 @asset_options
 @install_options
@@ -38,31 +45,24 @@ RESERVE: Final = 256
     help="Keep the chat in this file, as JSON lines; go on with it. With --sillytavern, the name of a chat in it.",
 )
 @click.option("--greeting", type=int, default=0, metavar="N", help="Which greeting a new chat begins with, from 0.")
-@click.option("--base-url", metavar="URL", help="The provider's address; its key is taken from INNKEEPER_API_KEY.")
+@talk_options
+@log_options
 def chat(files: tuple[str, ...], **options: Any) -> None:
     """Chat with a character.
 
-    FILES are a card, a persona, lorebooks, presets, in any order. The model is the local one, unless --model and --base-url
-    name another; `innkeeper models install` brings it. /help lists what can be done beside talking.
+    FILES are a card, a persona, lorebooks, presets, in any order. The model is the local one, unless --model or a setting names
+    another; `innkeeper models install` brings it. /help lists what can be done beside talking. -c goes on with the last
+    conversation of the log, whether it was a chat or an ask.
 
     With --sillytavern a chat of that folder goes on here. Nothing is written there: /save FILE keeps the chat, and SillyTavern
     reads that file when it lies in the character's folder below chats.
     """
-    from innkeeper.cli.settings.settings import Settings
-    from innkeeper.cli.talk.answering import open_chosen
     from innkeeper.cli.talk.shell import Shell
 
-    assets = Assets.of(files, {**options, "chat": options["path"] if options["sillytavern"] else None}, chat_only=True)
-    request, prepared = assets.request(request_fields(options), options["settings"]), assets.prepared
-    settings = assets.settings or Settings.read()
-    with closing(open_chosen(settings, options["model"], options["base_url"], request.context_window)) as handle:
-        if prepared is None:
-            talk = conversation(request, handle, path=options["path"], greeting=options["greeting"])
-        else:
-            handle = replace(handle, media=prepared.media)  # noqa: PLW2901 - the same model
-            known = None if prepared.is_new and request.group is None else prepared.chat
-            talk = conversation(request, handle, greeting=options["greeting"], known=known, notes=prepared.notes)
-            click.echo(f"{prepared}. The folder is only read; /save FILE keeps this chat.", err=True)
+    opening = Opening.of(files, options, kind="chat")
+    with closing(opening.conversation()) as talk:
+        if opening.assets is not None and opening.assets.prepared is not None:
+            click.echo(f"{opening.assets.prepared}. The folder is only read; /save FILE keeps this chat.", err=True)
         shell = Shell(talk)
         shell.run()
     click.get_current_context().exit(shell.exit_code)
@@ -76,10 +76,12 @@ def conversation(
     greeting: int = 0,
     known: Chat | None = None,
     notes: tuple[Note, ...] = (),
+    alone: bool = False,
 ) -> Conversation:
     """The conversation of a request with what answers it; a new one begins with a greeting of the character.
 
-    ``known`` is the chat that goes on, where it is not in the file ``path``. ``notes`` come first in each plan.
+    ``known`` is the chat that goes on, where it is not in the file ``path``. ``notes`` come first in each plan. With ``alone`` a
+    greeting has no alternatives beside it, which are a build each.
     """
     from innkeeper.cli.talk.conversation import Conversation, name_of
     from innkeeper.content.chat import Chat
@@ -97,7 +99,8 @@ def conversation(
     fresh = Chat(header={**names, "create_date": utc_now().isoformat(timespec="seconds"), "chat_metadata": {}})
     talk = Conversation(base, known or fresh, handle, _noting(notes), path=path)
     if known is None and base.character is not None:
-        talk.greet(greetings_of(base, handle.ports, greeting), greeting)
+        greetings = greetings_of(base, handle.ports, greeting, alone=alone)
+        talk.greet(greetings, 0 if alone else greeting)
     return talk
 
 
@@ -112,10 +115,10 @@ def _noting(notes: tuple[Note, ...]) -> Builder:
     return noted if notes else build
 
 
-def greetings_of(request: BuildRequest, ports: Ports, chosen: int) -> tuple[str, ...]:
+def greetings_of(request: BuildRequest, ports: Ports, chosen: int, *, alone: bool = False) -> tuple[str, ...]:
     """The character's greetings as the tavern says them, macros expanded; a window that is too small for it does not matter.
 
-    Raises `UsageError` where the ``chosen`` one is not among them.
+    ``alone`` asks for the ``chosen`` one alone. Raises `UsageError` where the ``chosen`` one is not among them.
     """
     from innkeeper.prompt import UsageError
     from innkeeper.taverns import build
@@ -126,8 +129,9 @@ def greetings_of(request: BuildRequest, ports: Ports, chosen: int) -> tuple[str,
     if not 0 <= chosen < len(greetings):
         raise UsageError(f"there is no greeting {chosen}", hint=f"numbers go from 0 to {len(greetings) - 1}")
     base = request.with_(history=(), message="", context_window=ROOM, reserved_tokens=0)
-    plans = (build(base.with_(greeting=number), ports, commit=False) for number in range(len(greetings)))
-    return tuple(plan.greeting or text for plan, text in zip(plans, greetings, strict=True))
+    numbers = (chosen,) if alone else range(len(greetings))
+    plans = ((number, build(base.with_(greeting=number), ports, commit=False)) for number in numbers)
+    return tuple(plan.greeting or greetings[number] for number, plan in plans)
 
 
 def _stored(path: Path | None) -> Any:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from innkeeper.budget import accounting
 from innkeeper.cli.talk.answering import ModelHandle, asked
 from innkeeper.content.chat import Chat
 from innkeeper.content.chat_message import ChatMessage
 from innkeeper.content.files.saving import append_to_chat, save_chat
-from innkeeper.prompt import BuildRequest, Plan, Ports, UsageError, utc_now
+from innkeeper.prompt import BuildRequest, InnkeeperError, Plan, Ports, UsageError, utc_now
 from innkeeper.prompt.data import EMPTY
 from innkeeper.taverns import TAVERNS
 from innkeeper.taverns import build as build_plan
@@ -20,14 +20,40 @@ from innkeeper.taverns import build as build_plan
 if TYPE_CHECKING:
     from innkeeper.budget import Accounting
 
-__all__ = ["Builder", "Conversation", "name_of"]
+__all__ = ["Builder", "Conversation", "Listener", "Turn", "name_of"]
 
 Builder = Callable[[BuildRequest, Ports], Plan]
 """What makes a plan of a request: `innkeeper.taverns.build`."""
 
 
+class Turn(NamedTuple):
+    """One call of a model: what the user said (nothing where it was asked again), what came, and what it took.
+
+    ``end`` is the provider's reason, ``stopped`` after Ctrl-C, else the kind of the error.
+    """
+
+    plan: Plan
+    said: str
+    reply: str
+    end: str | None
+    usage: Mapping[str, Any] | None
+    speaker: str
+
+
+class Listener(Protocol):
+    """Who is told of a conversation: the log."""
+
+    def turn(self, talk: Conversation, turn: Turn) -> None:
+        """A model was asked."""
+        ...
+
+    def changed(self, talk: Conversation) -> None:
+        """The chat is another one than before."""
+        ...
+
+
 class Conversation:
-    """One chat with one character, in memory and, with ``path``, on disk after each message.
+    """One chat with one character, or with a group, in memory and, with ``path``, on disk after each message.
 
     ``base`` is the request all turns have in common. ``plan`` is that of the last turn. A reply that is interrupted keeps
     what had come; one that fails before its first word leaves the user's message there, for `retry`.
@@ -42,13 +68,16 @@ class Conversation:
         *,
         path: Path | None = None,
         now: Callable[[], datetime] = utc_now,
+        listener: Listener | None = None,
     ) -> None:
         self.base = base
+        self.listener = listener
+        self.last: Turn | None = None
         self.chat = chat
         self.plan: Plan | None = None
         self.path = path
         self._header_is_new = False
-        self._handle = handle
+        self.handle = handle
         self._build = build
         self._now = now
 
@@ -67,7 +96,7 @@ class Conversation:
         stored = plan.stored or EMPTY
         bias = {"bias": stored["message_bias"]} if "message_bias" in stored else None
         self._add(self._message("user", stored.get("message", text), bias))
-        return self._answer(plan, on_delta)
+        return self._answer(plan, on_delta, said=text)
 
     def retry(self, on_delta: Callable[[str], Any]) -> str:
         """The last turn again; the old reply is gone once the first word of the new one is there."""
@@ -121,12 +150,16 @@ class Conversation:
 
     def figures(self, plan: Plan) -> Accounting:
         """The tokens of a plan, as the model of this conversation counts them."""
-        return accounting(plan, self._handle.counter)
+        return accounting(plan, self.handle.counter)
 
     def save(self, path: Path) -> None:
         """Write the chat to a new file, and keep it there from now on. Raises `OutputExistsError`."""
         save_chat(path, self.chat)
         self.path = path
+
+    def close(self) -> None:
+        """Let go of what answers."""
+        self.handle.close()
 
     def _planned(self, chat: Chat, text: str, generation: str) -> Plan:
         request = self.base.with_(
@@ -135,10 +168,10 @@ class Conversation:
             generation=generation,
             now=self.base.now or self._now(),
         )
-        return self._build(request, self._handle.ports)
+        return self._build(request, self.handle.ports)
 
-    def _answer(self, plan: Plan, on_delta: Callable[[str], Any], *, instead: bool = False) -> str:
-        reply = self._heard(plan, on_delta)
+    def _answer(self, plan: Plan, on_delta: Callable[[str], Any], *, instead: bool = False, said: str = "") -> str:
+        reply = self._heard(plan, on_delta, said)
         message = self._message("assistant", reply)
         if instead:
             self._amend(message)
@@ -146,7 +179,7 @@ class Conversation:
             self._add(message)
         return reply
 
-    def _heard(self, plan: Plan, on_delta: Callable[[str], Any]) -> str:
+    def _heard(self, plan: Plan, on_delta: Callable[[str], Any], said: str = "") -> str:
         """The reply. Ctrl-C ends it where it is; with nothing heard yet it comes through."""
         self.plan = plan
         heard: list[str] = []
@@ -156,16 +189,27 @@ class Conversation:
             on_delta(piece)
 
         model, messages, options = asked(plan)
+        end, usage = None, None
         try:
-            reply = self._handle.client.chat(
-                model, messages, stream=True, include_usage=True, on_delta=hear, **options
-            ).content
+            answer = self.handle.client.chat(model, messages, stream=True, include_usage=True, on_delta=hear, **options)
+            reply, end, usage = answer.content, answer.finish_reason, answer.usage
         except KeyboardInterrupt:
             if not "".join(heard).strip():
                 raise
-            reply = "".join(heard)
+            reply, end = "".join(heard), "stopped"
+        except InnkeeperError as error:
+            self._told(Turn(plan, said, "".join(heard), error.kind, None, self.character_name))
+            raise
         self._remember(plan)
-        return self._scripted(plan, reply.strip())
+        continues = plan.request is not None and plan.request.generation == "continue"
+        reply = self._scripted(plan, reply if continues else reply.strip())  # a continuation may begin with a space
+        self._told(Turn(plan, said, reply.strip(), end, usage, self.character_name))
+        return reply
+
+    def _told(self, turn: Turn) -> None:
+        self.last = turn
+        if self.listener is not None:
+            self.listener.turn(self, turn)
 
     def _scripted(self, plan: Plan, reply: str) -> str:
         """A reply as it is kept: after the regex scripts that the request allows."""
@@ -213,13 +257,18 @@ class Conversation:
             self._rewrite(chat)
         elif self.path is not None:
             append_to_chat(self.path, message, chat=self.chat)
-        self.chat = chat
+        self._now_is(chat)
 
     def _amend(self, message: ChatMessage) -> None:
         """Another last message; the file is written anew and takes the old one's place in one step."""
         chat = self.chat.replace_message(-1, message)
         self._rewrite(chat)
+        self._now_is(chat)
+
+    def _now_is(self, chat: Chat) -> None:
         self.chat = chat
+        if self.listener is not None:
+            self.listener.changed(self)
 
     def _rewrite(self, chat: Chat) -> None:
         if self.path is not None:

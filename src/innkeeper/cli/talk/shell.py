@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from innkeeper.cli.app.render import console as new_console
-from innkeeper.cli.app.render import explain_block, explain_entries, explain_entry, explain_plan
+from innkeeper.cli.app.render import explain_entries, explain_part, explain_plan
 from innkeeper.cli.talk.conversation import Conversation
 from innkeeper.prompt import InnkeeperError, UnknownNameError, UsageError
 from innkeeper.prompt.text import printable
@@ -112,10 +112,8 @@ class Shell:
         plan = self.talk.plan or self.talk.preview()
         if not what:
             explain_entries(self.console, plan)
-        elif what.isdigit() and 1 <= int(what) <= len(plan.sent_blocks()):
-            explain_block(self.console, plan, int(what))
         else:
-            explain_entry(self.console, plan, what)
+            explain_part(self.console, plan, what)
 
     def retry(self, _: str) -> None:
         """Ask again."""

@@ -1,0 +1,120 @@
+"""``innkeeper ask``: one message to a character, and the reply."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from innkeeper.cli.app.commands import examples, json_option
+from innkeeper.cli.prompt.assets import STDIN, asset_options, install_options
+from innkeeper.cli.talk.opening import Opening, log_options, talk_options
+
+if TYPE_CHECKING:
+    from innkeeper.cli.talk.conversation import Conversation, Turn
+
+__all__ = ["ask"]
+
+
+@click.command(
+    epilog=examples(
+        'innkeeper ask wenna.png "Is the reef safe tonight?"',
+        'innkeeper ask -c "And at low water?"',
+        'git diff | innkeeper ask critic.json "Say what is wrong with this:" - --model openrouter:z-ai/glm-4.6',
+    )
+)
+@click.argument("words", nargs=-1)
+@asset_options
+@install_options
+@talk_options
+@log_options
+@click.option("--greeting", type=int, default=0, metavar="N", help="Which greeting the chat begins with, from 0.")
+@click.option("--dry-run", is_flag=True, help="Show the request and where its settings come from; send nothing.")
+@json_option
+def ask(words: tuple[str, ...], *, dry_run: bool, as_json: bool, **options: Any) -> None:
+    """Say something to a character and print the reply as it comes.
+
+    WORDS are a card and the text; with -c the text alone, and the last conversation goes on. The text is the standard input
+    where there is none, or at the place of a "-".
+
+    What is said is kept in the log: `innkeeper log`, `innkeeper why` and `innkeeper ask -c` know it.
+    """
+    has_card = not (options["resume"] or options["conversation"] or options["card"] or options["sillytavern"])
+    cards, text = (words[:1], words[1:]) if has_card else ((), words)
+    if has_card and not cards:
+        raise click.UsageError("say whom to ask: a card, or -c to go on with the last conversation")
+    said = _text(text)
+    opening = Opening.of(cards, options, kind="ask")
+    if dry_run:
+        _show(opening.dry(), said, opening)
+        return
+    with closing(opening.conversation()) as talk:
+        on_delta = (lambda _: None) if as_json else _write
+        talk.say(said, on_delta)
+        turn = talk.last
+        if as_json and turn is not None:
+            click.echo(json.dumps(_facts(talk, turn), ensure_ascii=False))
+        elif not as_json:
+            click.echo()
+
+
+def _text(words: tuple[str, ...]) -> str:
+    """What is said: the words, with the standard input in the place of a ``-`` or of nothing. Raises `UsageError`."""
+    if not words and sys.stdin.isatty():
+        raise click.UsageError("say something: a text after the card, or the standard input")
+    parts = [_input() if word == STDIN else word for word in words or (STDIN,)]
+    text = "\n\n".join(parts) if STDIN in words else " ".join(parts)
+    if not text.strip():
+        raise click.UsageError("there is nothing to say: the text is empty")
+    return text.strip()
+
+
+def _input() -> str:
+    from innkeeper.cli.keep.library import read_text
+
+    return read_text(STDIN)
+
+
+def _write(piece: str) -> None:
+    """A piece of the reply: as it is into a file or a pipe, without control characters on a terminal."""
+    from innkeeper.prompt.text import printable
+
+    sys.stdout.write(printable(piece) if sys.stdout.isatty() else piece)
+    sys.stdout.flush()
+
+
+def _facts(talk: Conversation, turn: Turn) -> dict[str, Any]:
+    kept, figures = talk.listener, talk.figures(turn.plan)
+    return {
+        "reply": turn.reply,
+        "speaker": turn.speaker,
+        "model": talk.handle.model,
+        "finish_reason": turn.end,
+        "usage": dict(turn.usage or {}),
+        "tokens": {
+            "used": figures.total,
+            "reserved": figures.reserve,
+            "window": figures.window,
+            "exact": figures.exact,
+        },
+        "fingerprint": turn.plan.fingerprint(),
+        "conversation": getattr(kept, "chat", None),
+        "line": getattr(kept, "line", None),
+    }
+
+
+def _show(talk: Conversation, said: str, opening: Opening) -> None:
+    """The request that would go out, with the address but without the key, and where the settings come from."""
+    from innkeeper.cli.talk.answering import asked
+
+    model, messages, options = asked(talk.preview(said))
+    facts = {
+        "url": opening.url(),
+        "key": opening.key_place(),
+        "settings": [value._asdict() for value in opening.values()],
+        "body": {"model": model, "messages": messages, **options},
+    }
+    click.echo(json.dumps(facts, ensure_ascii=False, indent=2, default=str))

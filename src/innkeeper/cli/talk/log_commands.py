@@ -1,0 +1,173 @@
+"""``innkeeper log`` and ``innkeeper why``: what was said, and why each prompt was as it was."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from innkeeper.cli.app.commands import examples, json_option
+
+if TYPE_CHECKING:
+    from innkeeper.cli.talk.log import Line, LoggedChat
+    from innkeeper.prompt import Plan, ReplayBundle
+
+__all__ = ["log", "replayed", "why"]
+
+
+@click.group(
+    epilog=examples(
+        "innkeeper log list",
+        "innkeeper log show",
+        "innkeeper log search reef bell",
+        "innkeeper why",
+        "innkeeper ask -c TEXT",
+    )
+)
+def log() -> None:
+    """Read what was said in `ask` and `chat`. It is kept in a file that only you may read.
+
+    A line of it is one call of a model, with its number in front: `innkeeper why NUMBER` explains its prompt, `innkeeper replay
+    --log NUMBER` builds it again and compares the bytes. `innkeeper config set logging false` keeps nothing more.
+    """
+
+
+@log.command("list")
+@click.option("-n", "--limit", type=click.IntRange(1), default=20, show_default=True, help="How many, newest first.")
+@json_option
+def list_(*, limit: int, as_json: bool) -> None:
+    """List the conversations: number, time, who spoke, how many lines, which model."""
+    from innkeeper.cli.talk.log import TalkLog
+
+    chats = TalkLog().chats(limit)
+    if as_json:
+        click.echo(json.dumps({"conversations": [chat._asdict() for chat in chats]}, ensure_ascii=False))
+        return
+    for chat in chats:
+        click.echo(_plain(f"{chat.id:>4}  {_when(chat.updated)}  {_about(chat)}"))
+
+
+def _about(chat: LoggedChat) -> str:
+    lines = "1 line" if chat.lines == 1 else f"{chat.lines} lines"
+    file = f", in {chat.path}" if chat.path else ""
+    return f"{chat.character} and {chat.user}, {lines}, {chat.model}{file}"
+
+
+@log.command()
+@click.argument("number", type=int, required=False)
+@json_option
+def show(number: int | None, *, as_json: bool) -> None:
+    """Show the conversation NUMBER, or the last one: each line with its number."""
+    from innkeeper.cli.talk.log import TalkLog
+
+    kept = TalkLog()
+    chat = kept.chat(number)
+    lines = kept.lines(chat.id)
+    if as_json:
+        facts = {**chat._asdict(), "lines": [line._asdict() for line in lines]}
+        click.echo(json.dumps(facts, ensure_ascii=False))
+        return
+    click.echo(_plain(f"conversation {chat.id}, {_when(chat.begun)}: {_about(chat)}"))
+    _print_lines(lines, chat.user)
+
+
+@log.command()
+@click.argument("words", nargs=-1, required=True)
+@click.option("-n", "--limit", type=click.IntRange(1), default=20, show_default=True, help="How many, newest first.")
+@json_option
+def search(words: tuple[str, ...], *, limit: int, as_json: bool) -> None:
+    """Find the lines that have all WORDS, in what was said or in the reply."""
+    from innkeeper.cli.talk.log import TalkLog
+
+    lines = TalkLog().search(words, limit)
+    if as_json:
+        click.echo(json.dumps({"lines": [line._asdict() for line in lines]}, ensure_ascii=False))
+    else:
+        _print_lines(lines, "you")
+
+
+@log.command()
+@click.argument("numbers", type=int, nargs=-1, required=True)
+@json_option
+def remove(numbers: tuple[int, ...], *, as_json: bool) -> None:
+    """Take conversations out of the log, with all that only they held."""
+    from innkeeper.cli.talk.log import TalkLog
+
+    for number in numbers:
+        TalkLog().forget(number)
+    words = "removed: " + ", ".join(map(str, numbers))
+    click.echo(json.dumps({"removed": list(numbers)}) if as_json else words)
+
+
+@log.command()
+def path() -> None:
+    """Print where the log is, whether it exists or not."""
+    from innkeeper.cli.talk.log import log_path
+
+    click.echo(str(log_path()))
+
+
+def _print_lines(lines: Iterable[Line], user: str) -> None:
+    for line in lines:
+        end = "" if line.ended in (None, "stop") else f"  ({line.ended})"
+        click.echo()
+        click.echo(click.style(_plain(f"{line.id}  {_when(line.at)}  {line.model}{end}"), dim=True))
+        if line.said:
+            click.echo(_plain(f"{user}: {line.said}"))
+        click.echo(_plain(f"{line.speaker}: {line.reply}"))
+
+
+def _when(moment: str) -> str:
+    """A moment of the log in this machine's time, to the minute."""
+    from datetime import datetime
+
+    return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def _plain(text: str) -> str:
+    from innkeeper.prompt.text import printable
+
+    return printable(text)
+
+
+@click.command(
+    epilog=examples("innkeeper why", "innkeeper why 31", 'innkeeper why 31 "The Bell Reef"', "innkeeper why 31 4")
+)
+@click.argument("number", type=int, required=False)
+@click.argument("what", required=False)
+@json_option
+def why(number: int | None, what: str | None, *, as_json: bool) -> None:
+    """Explain the prompt of line NUMBER of the log, or of the last: its messages, the window, each lorebook entry.
+
+    WHAT is one thing of it: a lorebook entry, or the number of a message.
+    """
+    from innkeeper.budget import accounting
+    from innkeeper.cli.app.render import console, explain_entries, explain_part, explain_plan
+    from innkeeper.cli.talk.log import TalkLog
+
+    kept = TalkLog()
+    line = kept.line(number)
+    plan, same = replayed(kept.bundle(line.id))
+    if as_json:
+        facts = {"line": line._asdict(), "same": same, "tokens": accounting(plan).to_dict(), **plan.to_dict()}
+        click.echo(json.dumps(facts, ensure_ascii=False))
+        return
+    shown = console()
+    if not same:
+        click.echo("This version, or the tokens as they are counted here, give other bytes than were sent.", err=True)
+    if what is not None:
+        explain_part(shown, plan, what)
+        return
+    click.echo(_plain(f"line {line.id} of conversation {line.chat}, {_when(line.at)}: {line.said[:60]}"))
+    explain_plan(shown, plan, accounting(plan))
+    explain_entries(shown, plan)
+
+
+def replayed(bundle: ReplayBundle) -> tuple[Plan, bool]:
+    """The plan of a line built again, and whether it gives the bytes that were recorded."""
+    from innkeeper.taverns import build
+
+    plan: Any = build(bundle.request)
+    return plan, plan.fingerprint(bundle.dialect) == bundle.fingerprint

@@ -1,0 +1,170 @@
+"""Opening: how a conversation begins or goes on, by the words of a command line, for ``ask`` and ``chat`` alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from innkeeper.cli.prompt.assets import Assets, request_fields
+from innkeeper.cli.settings.model_choice import ModelChoice, choose_model
+from innkeeper.cli.settings.settings import SETTINGS, Settings, Value
+from innkeeper.prompt.errors import UsageError
+
+if TYPE_CHECKING:
+    from innkeeper.cli.talk.answering import ModelHandle
+    from innkeeper.cli.talk.conversation import Conversation
+    from innkeeper.cli.talk.log import Kept
+    from innkeeper.content.chat import Chat
+    from innkeeper.prompt import BuildRequest
+
+__all__ = ["Opening", "log_options", "talk_options"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def talk_options(command: F) -> F:
+    """Give a command the options that say who answers."""
+    return click.option(
+        "--base-url", metavar="URL|NAME", help="Where the model is: an address, or the name of a provider."
+    )(command)
+
+
+def log_options(command: F) -> F:
+    """Give a command the options of the log: going on with what is in it (``resume``, ``conversation``), staying out of it."""
+    for option in reversed(
+        (
+            click.option("-c", "--continue", "resume", is_flag=True, help="Go on with the last conversation."),
+            click.option(
+                "--conversation", type=int, metavar="NUMBER", help="Go on with this one of `innkeeper log list`."
+            ),
+            click.option("--no-log", is_flag=True, help="Keep nothing of this in the log."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What a command line asks for: a request with its assets, or a conversation of the log that goes on."""
+
+    settings: Settings
+    options: Mapping[str, Any]
+    kind: str
+    assets: Assets | None = None
+    kept: Kept | None = None
+
+    @classmethod
+    def of(cls, files: tuple[str, ...], options: Mapping[str, Any], *, kind: str) -> Opening:
+        """The opening of these files and options. Raises what `Assets.of` and the log do, and `UsageError`."""
+        if not (options["resume"] or options["conversation"]):
+            folder = options["sillytavern"]
+            chat = options.get("path") if folder else None
+            assets = Assets.of(files, {**options, "chat": chat}, chat_only=True)
+            return cls(assets.settings or Settings.read(), options, kind, assets=assets)
+        given = [
+            *files,
+            *(f"--{name}" for name in ("card", "persona", "lorebook", "preset", "sillytavern") if options[name]),
+        ]
+        if given:
+            hint = "leave out -c to begin a new conversation with it"
+            raise UsageError(f"a conversation that goes on has its files already: {given[0]}", hint=hint)
+        from innkeeper.cli.talk.log import TalkLog
+
+        return cls(Settings.read(), options, kind, kept=TalkLog().kept(options["conversation"]))
+
+    @cached_property
+    def choice(self) -> ModelChoice:
+        """The model that answers: what is said, else the one that the conversation had, else what is settled."""
+        model, base_url = self.options["model"], self.options["base_url"]
+        if self.kept is None or model is not None or base_url is not None:
+            return choose_model(self.settings, model, base_url)
+        chat = self.kept.chat
+        name = chat.model if chat.address else f"local:{chat.model}"
+        return ModelChoice(name, chat.address, Value("model", name, "option"))
+
+    @cached_property
+    def request(self) -> BuildRequest:
+        """The request that all turns have in common."""
+        assets = self.assets or Assets()
+        if self.kept is not None:
+            assets.fields["request"] = self.kept.base
+        return assets.request(request_fields(self.options), self.options["settings"])
+
+    def conversation(self) -> Conversation:
+        """The conversation, with what answers it; close it. Raises what opening a model and a chat do."""
+        from innkeeper.cli.talk.answering import open_choice
+        from innkeeper.cli.talk.recorder import recorder
+
+        handle = open_choice(self.choice, self.settings, self.request.context_window)
+        talk = self._talk(handle)
+        chat = None if self.kept is None else self.kept.chat.id
+        address = self.choice.address
+        talk.listener = recorder(self.settings, self.kind, address, off=self.options["no_log"], chat=chat)
+        return talk
+
+    def dry(self) -> Conversation:
+        """The conversation with nobody to answer it."""
+        from innkeeper.cli.talk.answering import ModelHandle, Nobody
+
+        return self._talk(ModelHandle(Nobody(), self.choice.wire_name or self.choice.name, self.request.context_window))
+
+    def _talk(self, handle: ModelHandle) -> Conversation:
+        from innkeeper.cli.talk.chat import conversation
+
+        greeting = self.options["greeting"]
+        if self.kept is not None:
+            path = self._path()
+            known = None if path is not None and path.exists() else self._known()
+            return conversation(self.request, handle, path=path, known=known)
+        prepared = None if self.assets is None else self.assets.prepared
+        if prepared is None:
+            path = self.options.get("path")
+            return conversation(self.request, handle, path=path, greeting=greeting, alone=self.kind == "ask")
+        handle = replace(handle, media=prepared.media)
+        known = None if prepared.is_new and self.request.group is None else prepared.chat
+        return conversation(self.request, handle, greeting=greeting, known=known, notes=prepared.notes)
+
+    def _path(self) -> Path | None:
+        """The file of a conversation that goes on: the one that it had, or the one that is named now."""
+        said = self.options.get("path")
+        kept = None if self.kept is None else self.kept.chat.path
+        return said or (None if kept is None else Path(kept))
+
+    def _known(self) -> Chat | None:
+        from innkeeper.content.files.loading import load_chat
+
+        return None if self.kept is None else load_chat(self.kept.messages, lenient=True)
+
+    # ---------------------------------------------------------------------------------------------------- for the curious
+
+    def url(self) -> str | None:
+        """Where the request goes; None for the model in this process."""
+        from innkeeper.inference.client.endpoint import Endpoint
+
+        address = self.choice.address
+        return None if address is None else Endpoint.of({"base_url": address}, None).url("/chat/completions")
+
+    def key_place(self) -> str | None:
+        """Where the key comes from; nothing of the key."""
+        from innkeeper.cli.settings.keys import KeyStore, key_names
+
+        if self.choice.address is None:
+            return None
+        if self.settings.environ.get("INNKEEPER_API_KEY"):
+            return "environment: INNKEEPER_API_KEY"
+        stored = {key.name: key.place for key in KeyStore().list()}
+        return next((f"{n}: {stored[n]}" for n in key_names(self.choice.address, self.settings) if n in stored), None)
+
+    def values(self) -> Iterator[Value]:
+        """The settings as this command line has them, with where each comes from."""
+        limits = {
+            f"limits.{name}": value for name, _, value in (text.partition("=") for text in self.options["limits"])
+        }
+        for name in SETTINGS:
+            yield self.settings.value(name, limits.get(name, self.options.get(name)))

@@ -1,0 +1,61 @@
+"""Recorder: writes a conversation into the log while it goes on. A log that fails is told of once, and the talk goes on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from innkeeper.prompt.errors import InnkeeperError
+
+if TYPE_CHECKING:
+    from innkeeper.cli.settings.settings import Settings
+    from innkeeper.cli.talk.conversation import Conversation, Turn
+    from innkeeper.cli.talk.log import TalkLog
+
+__all__ = ["Recorder", "recorder"]
+
+
+class Recorder:
+    """Keeps turns, and what the conversation goes on from. A conversation is in the log from its first turn on."""
+
+    def __init__(self, log: TalkLog, kind: str, address: str | None, chat: int | None = None) -> None:
+        self.log = log
+        self.kind = kind
+        self.address = address
+        self.chat = chat
+        self.line: int | None = None
+        self._failed = False
+
+    def turn(self, talk: Conversation, turn: Turn) -> None:
+        """Keep a turn."""
+        if self._failed:
+            return
+        try:
+            if self.chat is None:
+                self.chat = self.log.begin(self.kind, talk, self.address)
+            self.line = self.log.keep(self.chat, talk, turn, self.address)
+        except InnkeeperError as error:
+            self._give_up(error)
+
+    def changed(self, talk: Conversation) -> None:
+        """Keep what the conversation goes on from, once it is in the log."""
+        if self._failed or self.chat is None:
+            return
+        try:
+            self.log.update(self.chat, talk, self.address)
+        except InnkeeperError as error:
+            self._give_up(error)
+
+    def _give_up(self, error: InnkeeperError) -> None:
+        self._failed = True
+        click.echo(f"innkeeper: nothing more is kept: {error.render()}", err=True)
+
+
+def recorder(
+    settings: Settings, kind: str, address: str | None, *, off: bool = False, chat: int | None = None
+) -> Recorder | None:
+    """What keeps a conversation in the log; None where the settings or the command line say not to."""
+    from innkeeper.cli.talk.log import TalkLog
+
+    return None if off or not settings.get("logging") else Recorder(TalkLog(), kind, address, chat)
