@@ -45,6 +45,8 @@ def request_of(given: Mapping[str, Any], generation: Mapping[str, Any] | None = 
     schema = step.pop("json_schema", None)
     api = given.get("api", "chat")
     settings = {key: given[key] for key in _SETTINGS if key in given}
+    if (given.get("group") or {}).get("speaker"):
+        settings.pop("character_note", None)  # it is the first member's
     settings["power_user"] = {"reasoning": _REASONING, **(settings.get("power_user") or {})}
     return BuildRequest.of(
         {
@@ -253,9 +255,9 @@ def _left(chat: list[Any], plan: Plan) -> list[Any]:
     for index, text in stored.get("messages", EMPTY).items():
         chat[int(index)] = {**chat[int(index)], "mes": text}
     if "message" in stored:
-        text, bias = stored["message"], stored.get("message_bias")
-        alone = bool(bias) and not text.strip()  # it is kept with a line that nobody says
-        line = {"is_user": not alone, "is_system": alone, "mes": text, "extra": {"bias": bias} if bias else {}}
+        bias, hidden = stored.get("message_bias"), stored.get("message_hidden", False)
+        extra = {"bias": bias} if bias else {}
+        line = {"is_user": not hidden, "is_system": hidden, "mes": stored["message"], "extra": extra}
         chat = [*chat, line]
     return chat
 

@@ -43,7 +43,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     ``variables`` the chat's variables after the build, ``carry`` what the next build of this chat wants as ``lore_state``.
     ``stored`` is what the tavern's original would keep in the chat's file after this build, for `Chat.with_`: ``chat_metadata``,
     ``messages`` by index, and ``message``, the user's words as they are kept, with ``message_bias``, how they ask a reply to
-    begin (``extra.bias``); ``None`` where nobody knows.
+    begin (``extra.bias``), and ``message_hidden`` where they do nothing else; ``None`` where nobody knows.
     ``dialect_options`` are what a dialect is always given, by its name. ``unreplayable`` names inputs that were not data.
     ``dialects`` (the registry it is rendered by), ``explainer`` (what `explain` asks) and ``guard`` (what refuses a rendering
     that is larger than the window) are filled in by the tavern; a plan made by hand wants

@@ -392,3 +392,6 @@ def test_how_a_reply_is_asked_to_begin_is_kept(tmp_path: Path) -> None:
     chat = Conversation(base, Chat(header=HEADER), ModelHandle(FakeModel(), "m"), path=path, now=lambda: NOW)
     chat.say('Go on. {{bias "Well,"}}', hear)
     assert (stored(path)[1]["mes"], stored(path)[1]["extra"]) == ("Go on.", {"bias": " Well,"})
+    chat.say('{{bias "So,"}}', hear)
+    alone = stored(path)[3]
+    assert (alone["mes"], alone["is_system"], alone["extra"]) == (" ", True, {"bias": " So,"})

@@ -42,6 +42,25 @@ def test_how_a_reply_is_asked_to_begin() -> None:
     assert "message_bias" not in stored(message="Go on.")
 
 
+def test_a_beginning_of_the_reply_alone() -> None:
+    """Nobody says it: it is kept with a blank message that no prompt shows."""
+    kept = stored(message='{{bias "Well,"}}')
+    assert (kept["message"], kept["message_bias"], kept["message_hidden"]) == (" ", " Well,", True)
+    assert "message_hidden" not in stored(message='Go on. {{bias "Well,"}}')
+
+
+def test_a_beginning_with_macros() -> None:
+    """It is expanded to be kept, once more to be sent, and with the message that it stands in."""
+    kept = stored(message='Go on. {{bias "Well{{incvar::n}},"}}')
+    assert (kept["message_bias"], kept["chat_metadata"]["variables"]) == (" Well1,", {"n": 3})
+
+
+def test_what_is_sent_where_nothing_is_said() -> None:
+    """It is kept as the user's words, its macros replaced."""
+    assert stored(preset={"send_if_empty": "({{user}} waits)"})["message"] == "(Sam waits)"
+    assert "message" not in stored(preset={"send_if_empty": "x"}, generation="swipe")
+
+
 @dataclass(frozen=True)
 class Case:
     """A generation and the number of the first message that SillyTavern says is sent."""

@@ -95,7 +95,8 @@ class Conversation:
         plan = self._planned(self.chat, text, "normal")
         stored = plan.stored or EMPTY
         bias = {"bias": stored["message_bias"]} if "message_bias" in stored else None
-        self._add(self._message("user", stored.get("message", text), bias))
+        message = self._message("user", stored.get("message", text), bias)
+        self._add(message.replace(hidden=True) if stored.get("message_hidden") else message)
         return self._answer(plan, on_delta, said=text)
 
     def retry(self, on_delta: Callable[[str], Any]) -> str:

@@ -28,7 +28,8 @@ _NOTE: Final[Mapping[str, str]] = {
 def stored_by(state: State, scene: Scene, plan: Plan) -> dict[str, Any]:
     """``chat_metadata``: keys and their values; ``messages``: texts by index; ``message``: what the user says, as it is kept.
 
-    ``message_bias`` is the beginning of the reply that it asks for, which is kept in its ``extra.bias``.
+    ``message_bias`` is the beginning of the reply that it asks for, which is kept in its ``extra.bias``; ``message_hidden`` says
+    that it does nothing else, and is in no prompt. Where nothing is said, ``message`` is what the preset sends in its place.
 
     What has not changed is left out. A dry run stores nothing but the first message.
     """
@@ -37,10 +38,11 @@ def stored_by(state: State, scene: Scene, plan: Plan) -> dict[str, Any]:
     lines, before = scene.all_lines, state.request.history
     if lines and before and not lines[0].is_new and lines[0].text != before[0].content:
         stored["messages"] = {"0": lines[0].text}
-    if lines and lines[-1].is_new:
-        stored["message"] = lines[-1].text
-        if lines[-1].bias:
-            stored["message_bias"] = lines[-1].bias
+    if len(lines) > len(scene.inputs.lines):
+        said = lines[-1]
+        stored["message"] = said.text
+        stored |= {"message_bias": said.bias} if said.bias else {}
+        stored |= {"message_hidden": True} if said.hidden else {}
     return stored
 
 
