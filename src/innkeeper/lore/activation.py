@@ -60,8 +60,8 @@ class LoreInput(msgspec.Struct, frozen=True, kw_only=True):
     searched: frozenset[str] = frozenset()
     state: Any = None
     live: bool = True
-    each_key: bool = False
-    """Whether keys without macros are expanded too, since expanding any text has effects."""
+    each_text: bool = False
+    """Whether keys and contents without macros are expanded too, since expanding any text has effects."""
     double_removal: bool = True
 
 
@@ -146,7 +146,7 @@ class _Scan:
         self.lore, self.given, self.settings = lore, given, given.settings
         self.text = ScanText(given.messages[:MAX_SCAN_DEPTH], given.sources)
         self.timed = TimedEffects(given.state, given.length, map(lore.entries.__getitem__, lore.timed), live=given.live)
-        self.keys = KeySearch(lore, self.text, self.settings, given.substitute, given.report, each=given.each_key)
+        self.keys = KeySearch(lore, self.text, self.settings, given.substitute, given.report, each=given.each_text)
         self.budget = LoreBudget(given.budget, given.count, given.count_part, given.count_overhead)
         self.reasons: dict[int, Reason] = {}
         self.facts: dict[int, dict[str, Any]] = {}
@@ -211,7 +211,7 @@ class _Scan:
 
     def _always_tried(self) -> list[int]:
         """Places that every pass looks at, whatever the hits: constants, decorated, slow keys, sticky, forced."""
-        if self.given.each_key:
+        if self.given.each_text:
             return list(range(len(self.lore.entries)))
         named = self.timed.running | self.given.forced | self.given.searched
         return [*self.lore.always, *self.lore.places(named)]
@@ -372,7 +372,7 @@ class _Scan:
 
     def _activated(self, entry: CompiledEntry) -> Activated:
         """The entry with its text, which is expanded once a scan."""
-        if entry.plain:
+        if entry.plain and not (self.given.each_text and entry.content):
             return Activated(entry, entry.content)
         if entry.place not in self.contents:
             expand = self.given.expand

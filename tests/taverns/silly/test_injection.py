@@ -44,16 +44,17 @@ def test_beyond_the_chat() -> None:
 
 
 def test_beside_the_main_prompt() -> None:
-    """Before and after it; blank ones and those that are only scanned are not sent."""
+    """Before and after it, blank ones too; empty ones and those that are only scanned are not sent."""
     prompts = [{"identifier": "main", "content": "MAIN", "system_prompt": True}]
     given = [
         {"id": "a", "content": "AFTER", "position": "after"},
         {"id": "b", "content": "BEFORE", "position": "before"},
         {"id": "c", "content": " ", "position": "before"},
         {"id": "d", "content": "SCANNED", "position": "none", "scan": True},
+        {"id": "e", "content": "{{noop}}", "position": "before"},
     ]
     texts = contents(build(preset={"prompts": prompts}, injections=given, message="hi"))
-    assert texts[:3] == ["BEFORE", "MAIN", "AFTER"]
+    assert texts[:4] == [" ", "BEFORE", "MAIN", "AFTER"]
     assert "SCANNED" not in texts
 
 

@@ -180,12 +180,14 @@ def example_blocks(raw: str) -> list[str]:
 def examples_text(raw: str, env: MacroEnvironment, resolve: Callable[[str], str]) -> str:
     """What ``{{mesExamples}}`` stands for, given the resolved dialogue and how macros of the settings are resolved."""
     blocks = example_blocks(raw)
-    separator = _separator(env, resolve) if blocks else ""
-    if env.main_api != "openai" and env.instruct.get("enabled"):
-        told = _instructed(blocks, env, resolve)
+    heading = _separator(env, resolve) if blocks else ""
+    if env.main_api == "openai":
+        heading = f"{START}\n"
+    elif env.instruct.get("enabled"):
+        heading = _separator(env, resolve)
+        told = _instructed(blocks, env, resolve, heading)
         if told:
             return told
-    heading = f"{START}\n" if env.main_api == "openai" else separator
     return "".join(f"{heading}{block}\n" for block in blocks)
 
 
@@ -194,9 +196,8 @@ def _separator(env: MacroEnvironment, resolve: Callable[[str], str]) -> str:
     return f"{resolve(separator)}\n" if separator else ""
 
 
-def _instructed(blocks: list[str], env: MacroEnvironment, resolve: Callable[[str], str]) -> str:
+def _instructed(blocks: list[str], env: MacroEnvironment, resolve: Callable[[str], str], heading: str) -> str:
     """The blocks as turns; empty when nobody known speaks in them. Settings are resolved even where there are none."""
-    heading = _separator(env, resolve)
     if env.instruct.get("skip_examples"):
         return ""
     sequences = _sequences(env, resolve)

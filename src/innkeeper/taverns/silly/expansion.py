@@ -72,9 +72,14 @@ class Expander:
     card_effects: bool = False
     report: Callable[[str], None] | None = None
 
+    @property
+    def counts_plain(self) -> bool:
+        """Whether expanding a text without macros changes something too."""
+        return self.card_effects and self.pack == "legacy"
+
     def is_settled(self, text: str) -> bool:
         """Whether the text is what it would be expanded to, and expanding it would change nothing."""
-        return is_plain(text) and not (self.card_effects and self.pack == "legacy" and text)
+        return is_plain(text) and not (text and self.counts_plain)
 
     def __call__(self, text: str, *, original: str | None = None, bare: bool = False) -> str:
         """The text with its macros replaced; in a ``bare`` one the card's fields are empty."""

@@ -68,7 +68,8 @@ class Opening:
         self.texts = CardTexts()
         self.depth_prompts: dict[int, Pieces] = {}
         self.reasoning: dict[int, ReasoningFrame] = {}
-        self.bias = ""
+        self.bias = self.kept_bias = ""
+        self.bias_is_own = False
         self.separator = ""
         self.guidance_tokens = 0
         self.recall = NOTHING
@@ -113,6 +114,7 @@ class Opening:
             reasoning=self.reasoning,
             separator=self.separator,
             bias=self.bias,
+            bias_is_own=self.bias_is_own,
             count=counting.message,
             counted_by=counting.name,
             scripts=self.scripts,
@@ -170,21 +172,23 @@ class Opening:
         self.inputs = self.inputs.replace(generation=generation)
 
     def _bias(self) -> None:
-        text, setting = bias_text(self.inputs, self.lines), self.inputs.power.user_prompt_bias
-        self.bias = self.expand(text) if text else ""
-        if self.is_sent and text and text != setting and self.inputs.compat.repeated_effects:
-            self.expand.again(setting)
+        """The beginning of the reply; one that is typed is expanded twice: to be kept with the message, then to be sent."""
+        typed = self.lines[-1] if self.is_sent and self.lines[-1].is_new else None
+        text, self.bias_is_own = bias_text(self.inputs, typed)
+        self.bias = self.kept_bias = self.expand(text) if text else ""
+        if typed is not None and self.bias_is_own and self.inputs.compat.repeated_effects:
+            self.bias = self.expand.silently(text)
 
     def _message(self) -> None:
         """What the user says now: scripts for what is stored, then macros. The chat that macros see has it from here on."""
         if self.is_sent:
             written = self.lines[-1]
             if written.bias and not untagged(written.text):  # nothing is said besides: nobody expands it
-                line = msgspec.structs.replace(written, text=" ", is_user=False, bias=self.bias, hidden=True)
+                line = msgspec.structs.replace(written, text=" ", is_user=False, bias=self.kept_bias, hidden=True)
             else:
                 line = expanded(written if self.scripts is None else self.scripts.typed(written), self.expand)
             if line.bias and not line.hidden:
-                line = msgspec.structs.replace(line, text=untagged(line.text), pieces=(), bias=self.bias)
+                line = msgspec.structs.replace(line, text=untagged(line.text), pieces=(), bias=self.kept_bias)
             self.lines = (*self.lines[:-1], line)
             self._see_lines()
             if self.scripts is not None:
@@ -197,8 +201,11 @@ class Opening:
         self.expand = replace(self.expand, env=replace(self.expand.env, chat=chat_of(self.lines)))
 
     def _bias_again(self) -> None:
-        if self.is_sent:
-            self.expand.again(self.inputs.power.user_prompt_bias)
+        """The setting, when the message is shown, and once more when what it asks for is."""
+        line = self.lines[-1] if self.is_sent else None
+        if line is not None and line.text:
+            for _ in range(2 if line.bias else 1):
+                self.expand.again(self.inputs.power.user_prompt_bias)
 
     def _card(self) -> None:
         fields = next(stage.texts for stage in self.order.stages if stage.name == "card")

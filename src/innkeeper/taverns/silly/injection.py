@@ -260,7 +260,8 @@ def run_text(state: State, _config: NoConfig) -> None:
 
 def _joined(expand: Expander, texts: list[InjectedText]) -> Iterator[InjectedText]:
     """Texts as one, with its macros replaced; none where there is no text."""
-    pieces = strip_pieces(expand.pieces(in_lines(*(strip_pieces(text.pieces) for text in texts))))
+    joined = in_lines(*(strip_pieces(text.pieces) for text in texts))
+    pieces = strip_pieces(expand.pieces((LINE_BREAK, *joined, LINE_BREAK))) if joined else ()
     if pieces:
         yield msgspec.structs.replace(texts[0], pieces=pieces)
 

@@ -196,7 +196,7 @@ def read_inputs(state: State) -> SillyInputs:
         books=tuple(_books(state, assets, character)),
         power=_settings(state, PowerUser, settings.get("power_user"), "power_user"),
         note=_note(state, assets),
-        generation=_settings(state, Generation, settings.get("generation"), "generation"),
+        generation=_generation(state, group),
         type=_type(request.generation, group),
         message=request.message,
         group=group,
@@ -280,6 +280,12 @@ def _settings(state: State, kind: type[T], raw: Any, name: str) -> T:
     for field in unknown:
         state.note(NoteKind.IGNORED, f"{name}.{field} has no effect in this tavern", data={"input": f"{name}.{field}"})
     return value
+
+
+def _generation(state: State, group: Group | None) -> Generation:
+    """What is particular to this generation. A group does not pass on that an answer is said aloud, or what is left out."""
+    generation = _settings(state, Generation, state.request.settings.get("generation"), "generation")
+    return generation if group is None else msgspec.structs.replace(generation, quiet_to_loud=False, skip_wian=False)
 
 
 def _lore(settings: Mapping[str, Any], compat: Quirks) -> LoreSettings:

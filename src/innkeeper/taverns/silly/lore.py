@@ -23,7 +23,7 @@ from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import State
 from innkeeper.taverns.assets import assets_of
-from innkeeper.taverns.silly.card_texts import ANY_TEXT, separator_of
+from innkeeper.taverns.silly.card_texts import separator_of
 from innkeeper.taverns.silly.chat.room import Counting
 from innkeeper.taverns.silly.expansion import Pieces, text_of
 from innkeeper.taverns.silly.extensions.recall import searched_lore
@@ -246,7 +246,7 @@ def _input(state: State, scene: Scene, lore: CompiledLore, injections: tuple[str
         searched=searched_lore(scene.recall, lore.entries),
         state=read_carry(assets_of(state).lore_state).timed,
         live=not inputs.generation.dry_run,
-        each_key=not scene.expand.is_settled(ANY_TEXT),
+        each_text=scene.expand.counts_plain,
         double_removal=inputs.compat.double_removal,
     )
 
@@ -292,8 +292,8 @@ def _injections(state: State, scene: Scene) -> list[str]:
     texts |= {item.id: item.content for item in (port.active(state) if port is not None else ()) if item.scan}
     texts |= {item.id: item.content for item in scene.recall.injections if item.scan}
     if scene.inputs.note.allow_wi_scan:
-        texts["2_floating_prompt"] = note_text(scene)
         texts |= {key: text_of(pieces) for key, _, pieces in depth_prompts(scene)}
+        texts["2_floating_prompt"] = note_text(scene)
     texts |= {"QUIET_PROMPT": scene.inputs.generation.quiet_prompt} if scene.inputs.generation.quiet_prompt else {}
     texts |= {key: text for key, text in read_carry(assets_of(state).lore_state).scans.items() if key not in texts}
     return [text for value in texts.values() if (text := scene.expand(value))]

@@ -33,9 +33,9 @@ class Stage(msgspec.Struct, frozen=True):
 
 _OPENING: Final = (
     Stage("quiet_prompt", "hooks", ("generation.quiet_prompt",)),
-    Stage("bias", "hooks", ("the bias in what is typed, else the one kept with the last message, else user_prompt_bias",)),
+    Stage("bias", "hooks", ("the bias in what is typed, twice, else the one kept with the last message, else user_prompt_bias",)),
     Stage("message", "hooks", ("what is typed, or send_if_empty; the chat macros do not see it yet",)),
-    Stage("bias_again", "hooks", ("user_prompt_bias, where something was typed",), again=True),
+    Stage("bias_again", "hooks", ("user_prompt_bias, where the chat has a new message, twice for one with a bias",), again=True),
     Stage(
         "card",
         "hooks",

@@ -56,6 +56,8 @@ class Scene:
     """The line that text completion puts before the card's examples."""
     bias: str = ""
     """The beginning of the reply that the user wants."""
+    bias_is_own: bool = False
+    """Whether a message asks for it, and not a setting."""
     counted_by: str = ""
     """What ``count`` counts by, when that is the same in every build."""
     guidance_tokens: int = 0

@@ -7,7 +7,7 @@ import pytest
 from innkeeper.prompt import NoConfig, PipelineError, Ports, Step, TraceCollector
 from innkeeper.taverns import silly
 from innkeeper.taverns.silly.scene import Scene
-from tests.taverns.silly.builds import book, build, contents, order, request, turns
+from tests.taverns.silly.builds import book, build, card, contents, order, request, turns
 
 MEMBERS = [{"card": {"name": name, "description": name}} for name in ("Mira", "Bram")]
 
@@ -112,3 +112,12 @@ def test_impersonate_and_quiet() -> None:
     assert contents(build(history=turns("a", "b"), generation="impersonate", preset=preset))[-1] == "Write as Sam."
     quiet = {"generation": {"quiet_prompt": "Sum up."}}
     assert contents(build(history=turns("a", "b"), generation="quiet", settings=quiet))[-1] == "Sum up."
+
+
+def test_engines_share_no_blocks() -> None:
+    """The former engine resolves the card for every line, also for one that a build with the new engine has kept as plain."""
+    given = request(character=card(description="{{incvar::n}}"), history=turns("same line"))
+    former = given.with_(settings={"power_user": {"experimental_macro_engine": False}})
+    alone = silly.build(former.with_(history=turns("another line"))).variables["local"]["n"]
+    silly.build(given)
+    assert silly.build(former).variables["local"]["n"] == alone

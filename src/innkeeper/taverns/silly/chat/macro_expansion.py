@@ -154,7 +154,7 @@ def _blocks(scene: Scene, line: Line, *, voice: tuple[Any, ...] = (), expand: bo
         written = pieces_of(line.text, line.origin)
         return _tool_blocks(line, scene.expand.pieces(written) if expand else written)
     text = reasoned(scene, line)
-    as_written = bool(voice) and text is line.text and not line.attachments
+    as_written = bool(voice) and text is line.text and not line.attachments and not scene.expand.counts_plain
     known = _PLAIN.get((id(line), voice)) if as_written else None
     if known is not None:
         return known

@@ -23,7 +23,6 @@ from innkeeper.prompt.run.state import State
 from innkeeper.taverns.silly.expansion import Pieces, in_lines, pieces_of, text_of
 from innkeeper.taverns.silly.injection import (
     KNOWN_FIRST,
-    NOTE_KEY,
     Placed,
     known_rank,
     persona_pieces,
@@ -294,7 +293,7 @@ class _Making:
                 self._persona()
             if position in places:
                 pieces = expand.pieces(text.pieces)
-                if text_of(pieces).strip() or (pieces and text.key == NOTE_KEY):  # a blank note is sent
+                if pieces:
                     self.beside.append((position, msgspec.structs.replace(text, pieces=pieces)))
             elif known_rank(text.key) < len(KNOWN_FIRST):
                 self._again(text.text)

@@ -6,7 +6,6 @@ New input is appended, a reply to regenerate or to swipe is left out (`sillytave
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -40,8 +39,8 @@ def chat_lines(inputs: SillyInputs) -> tuple[Line, ...]:
         text = inputs.preset.send_if_empty.strip() if not inputs.is_text else ""
     if not text or inputs.type not in ("normal", "continue"):
         return lines
-    bias = typed_bias(text) if inputs.type == "normal" else None
     new = bool(inputs.message)
+    bias = typed_bias(text) if new and inputs.type == "normal" else None
     return (*lines, Line(index=len(lines), name=inputs.user, text=text, is_user=True, is_new=new, bias=bias or ""))
 
 
@@ -94,18 +93,22 @@ def untagged(text: str) -> str:
     return _TAG.sub("", text).strip()
 
 
-def bias_text(inputs: SillyInputs, lines: Sequence[Line]) -> str:
-    """The beginning of the reply that the user wants, as it is written; none where the user speaks or a message is continued.
+def bias_text(inputs: SillyInputs, typed: Line | None) -> tuple[str, bool]:
+    """The beginning of the reply that the user wants, as it is written, and whether it is a message's own.
 
-    It is the one kept with the newest line that is the user's, the narrator's or hidden, unless something is said now; else
-    the setting. The line that a swipe replaces does not count.
+    It is the one that is ``typed`` now or, where nothing is typed, the one kept with the chat's newest line that is the user's,
+    the narrator's or hidden; else the setting. There is none where the user speaks or a message is continued. The line that a
+    swipe replaces does not count.
     """
     if inputs.type in ("continue", "impersonate"):
-        return ""
-    earlier = lines[:-1] if inputs.type == "swipe" else lines
-    line = next((line for line in reversed(earlier) if line.is_user or line.narrator or line.hidden), None)
-    own = line.bias if line is not None and (line.is_new or not inputs.message) else ""
-    return own if own.strip() or (line is not None and line.is_new and own) else inputs.power.user_prompt_bias
+        return "", False
+    line = typed
+    if typed is None:
+        earlier = inputs.lines[:-1] if inputs.type == "swipe" else inputs.lines
+        line = next((line for line in reversed(earlier) if line.is_user or line.narrator or line.hidden), None)
+    if line is not None and (line.bias.strip() or (typed is not None and line.bias)):
+        return line.bias, True
+    return inputs.power.user_prompt_bias, False
 
 
 def expanded(line: Line, expand: Expander) -> Line:

@@ -270,7 +270,7 @@ def _run_plan_assembly(state: State, _config: NoConfig) -> None:
     start, expand = text.context.chat_start, scene.expand
     made: dict[str, Any] = {}
     work: dict[str, Callable[[], None]] = {
-        "chat_start_again": lambda: _again(expand, start, 2 if scene.type == "continue" else 1),
+        "chat_start_again": lambda: _again(expand, f"{start}\n" if start else "", 2 if scene.type == "continue" else 1),
         "reply_again": lambda: _reply_again(scene, instruct),
         "reply": lambda: made.update(reply=_reply(scene, instruct)),
         "chat_start": lambda: made.update(start=_started(expand, start)),
@@ -281,8 +281,8 @@ def _run_plan_assembly(state: State, _config: NoConfig) -> None:
         "stop_strings_again": lambda: _stop_again(scene, text),
     }
     if not scene.inputs.generation.dry_run:
-        resolved = scene.inputs.power.prefer_character_prompt
-        system = state.made_by("pinned_groups").fields["system"] if resolved else text.sysprompt.content
+        resolved = scene.inputs.power.prefer_character_prompt and state.made_by("pinned_groups").fields["system"]
+        system = resolved or text.sysprompt.content
         work["injections_again"] = lambda: expand.again("\n".join(injections.written))
         work["system_again"] = lambda: expand.again("" if text.sysprompt.enabled is False else system)
     guidance = scene.inputs.guidance
@@ -322,7 +322,7 @@ def _own_guidance(expand: Expander, textgen: Mapping[str, Any]) -> dict[str, Any
 
 
 def _started(expand: Expander, start: str) -> str:
-    return expand(start) + "\n" if start else ""
+    return expand(f"{start}\n") if start else ""
 
 
 def _again(expand: Expander, text: str, times: int) -> None:
@@ -353,7 +353,7 @@ def _instructed(scene: Scene, instruct: InstructMode, quiet: str, bias: str) -> 
     if scene.type == "continue":
         return TextAssembly(quiet=written)
     impersonates = scene.type == "impersonate"
-    alone = bool(quiet) and not _is_loud(scene) and not impersonates
+    alone = bool(quiet) and not scene.inputs.generation.quiet_to_loud and not impersonates
     name = scene.inputs.user if impersonates else scene.inputs.char
     if alone:
         name = scene.inputs.generation.quiet_name or NOBODY
@@ -363,14 +363,9 @@ def _instructed(scene: Scene, instruct: InstructMode, quiet: str, bias: str) -> 
     return TextAssembly(quiet=written, opening=opening, breaks=instruct.template.wrap and not asked, role=role)
 
 
-def _is_loud(scene: Scene) -> bool:
-    """Whether the character answers a quiet prompt aloud; never in a group."""
-    return scene.inputs.generation.quiet_to_loud and scene.inputs.group is None
-
-
 def _plain(scene: Scene, quiet: str, bias: str) -> TextAssembly:
     written, drops = f"\n{quiet}" if quiet else "", scene.type != "continue"
-    name = "" if quiet and not _is_loud(scene) else _speaker(scene)
+    name = "" if quiet and not scene.inputs.generation.quiet_to_loud else _speaker(scene)
     role = "user" if scene.type == "impersonate" else "assistant"
     breaks = bool(name) or (not quiet and _forces_name(scene))
     opening = f"{name}:" if name else ""
@@ -387,8 +382,9 @@ def _speaker(scene: Scene) -> str:
 
 
 def _forces_name(scene: Scene) -> bool:
-    forced = scene.inputs.power.always_force_name2 is not False or bool(scene.inputs.generation.force_name2)
-    return forced and not (scene.type == "continue" and len(scene.all_lines) == 1)
+    power, generation = scene.inputs.power, scene.inputs.generation
+    forced = power.always_force_name2 is not False or generation.force_name2 or scene.bias_is_own
+    return bool(forced) and not (scene.type == "continue" and len(scene.all_lines) == 1)
 
 
 _SAMPLING: Final = (

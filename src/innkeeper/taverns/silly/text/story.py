@@ -176,19 +176,22 @@ class Example(msgspec.Struct, frozen=True):
 def text_examples(state: State, scene: Scene) -> tuple[list[Example], str]:
     """The pieces in order, and the examples as ``mesExamplesRaw`` has them."""
     dialogues, instruct = example_dialogues(scene, state.made_by("lore")), instruct_of(scene)
-    blocks = [block for block, _ in dialogues]
-    plain = [
-        Example(place, f"{separator}{block.text}\n", origin=block.origin)
-        for place, (block, separator) in enumerate(dialogues)
-    ]
     if instruct is None:
+        plain = [_plain(place, block, separator) for place, (block, separator) in enumerate(dialogues)]
         return plain, "".join(piece.text for piece in plain)
+    blocks = [block for block, _ in dialogues]
     raw = "".join(f"<START>\n{block.text}\n" for block in blocks)
-    if instruct.template.skip_examples:
-        separator_of(scene.inputs, scene.expand)
-        return plain, raw
     heading = separator_of(scene.inputs, scene.expand)
-    return list(_instructed(scene, instruct.with_example_sequences(), blocks, heading)) or plain, raw
+    if not instruct.template.skip_examples:
+        lines = list(_instructed(scene, instruct.with_example_sequences(), blocks, heading))
+        if lines:
+            return lines, raw
+    return [_plain(place, block, heading) for place, block in enumerate(blocks)], raw
+
+
+def _plain(place: int, block: Piece, heading: str) -> Example:
+    """A block as it is written, under its heading."""
+    return Example(place, f"{heading}{block.text}\n", origin=block.origin)
 
 
 def _instructed(scene: Scene, instruct: InstructMode, blocks: list[Piece], heading: str) -> Iterator[Example]:
@@ -422,8 +425,7 @@ class InstructMode(msgspec.Struct, frozen=True):
     def _suffix(self, role: str) -> str:
         form = self.template
         as_user = role == "user" or (role == "system" and form.system_same_as_user)
-        suffix = form.input_suffix if as_user else form.output_suffix if role == "assistant" else form.system_suffix
-        return suffix or self.joint
+        return form.input_suffix if as_user else form.output_suffix if role == "assistant" else form.system_suffix
 
     def _around(self, prefix: str, text: str, suffix: str, name: str, joint: str = "") -> str:
         parts: Iterable[str] = (self._filled(prefix, name), text + (self._filled(suffix, name) or joint))
