@@ -145,7 +145,8 @@ class _Kept(_Places):
 
     def back(self, place: int) -> int:
         run = bisect_right(self.starts, place) - 1
-        return self.before.back(self.olds[run] + place - self.starts[run])
+        old = self.olds[run] + place - self.starts[run]
+        return old if self.before is _SAME else self.before.back(old)
 
 
 class _Words(_Places):

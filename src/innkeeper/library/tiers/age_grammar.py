@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import isqrt
 from typing import Final, NamedTuple, TypeVar
 
 from innkeeper.library.limits import ADULT_AGE
 from innkeeper.library.tiers.languages import languages
-from innkeeper.library.tiers.vocabulary import Form, Hits, Number, Vocabulary, vocabulary_of
+from innkeeper.library.tiers.vocabulary import Form, Hits, Number, Rights, Vocabulary, fits, vocabulary_of
 from innkeeper.prompt.once import once
 from innkeeper.text.confusables import View
 
@@ -127,6 +127,9 @@ _FIGURES: Final = re.compile("[0-9]+")
 _SUFFIX: Final = re.compile(r"(?:st|nd|rd|th|er|ere|eme|e|re|o|a|de|te)(?= |$)")
 _LATIN: Final = 0x500
 _LONGEST: Final = 4
+_FOREIGN: Final = 5
+"""From so many letters on, a number in words is one beside years in another language too: ``quinze years old``."""
+
 _BEFORE_KIN: Final = 40
 _AFTER_KIN: Final = 24
 _VERB: Final = 12
@@ -328,19 +331,20 @@ class _Reader:
         self, start: int, end: int, value: int, number: Number | None, previous: tuple[int, int] | None
     ) -> Iterator[Age]:
         """The age that a number is, by its cues; none where it has none."""
-        stop, rights = self._rights(end, number)
-        lefts = [*self.hits.lefts.get(start, ()), *self.hits.lefts.get(start - 1, ())]
+        stop, rights = self._rights(start, end, number)
         if self.hits.blocked.intersection((start, start - 1)):
             return
-        lefts = [form for form in lefts if _fits(form, number) and (not form.right or form in rights)]
-        rights = [form for form in rights if not form.left]
-        kind, form = _strongest(lefts, rights)
+        lefts = [*self.hits.lefts.get(start, ()), *self.hits.lefts.get(start - 1, ())]
+        lefts = [
+            form for form in lefts if (number is None or fits(form, number)) and (not form.right or form in rights.all)
+        ]
+        kind, form = _strongest(lefts, rights.alone)
         if form is None or (kind == "tag" and number is not None):
             yield from self._perhaps(start, end, value, number)
             return
-        if rights or form.right:
+        if rights.alone or form.right:
             end = stop
-        if self._is_measure(kind, form, start, end, alone=not rights):
+        if self._is_measure(kind, form, start, end, alone=not rights.alone):
             return
         if kind == "years" and self._is_below(start):
             kind = "under"
@@ -426,18 +430,18 @@ class _Reader:
         """The text as given between two places of the view."""
         return self.given[self.view.place(max(0, start - 1), start)[1] : self.view.place(end, end + 1)[0]]
 
-    def _rights(self, end: int, number: Number | None) -> tuple[int, list[Form]]:
-        stop, forms = self.vocabulary.rights.at(self.text, end)
-        forms = [form for form in forms if _fits(form, number)]
+    def _rights(self, start: int, end: int, number: Number | None) -> tuple[int, Rights]:
+        stop, rights = self.vocabulary.behind(self.text, end, number, foreign=end - start >= _FOREIGN)
         if (
             number is None
-            and not forms
+            and not rights.all
             and self.text[end : end + 1].isalpha()
             and (suffix := _SUFFIX.match(self.text, end))
         ):
             stop, found = self.vocabulary.rights.at(self.text, suffix.end())
             forms = [form for form in found if form.ordinal or form.kind.startswith(("school", "french"))]
-        return stop, forms
+            rights = Rights(tuple(form for form in forms if not form.left), frozenset(forms))
+        return stop, rights
 
     def _is_measured(self, start: int, end: int) -> bool:
         """Whether what follows a number makes it a measure, or a sign beside it does."""
@@ -483,13 +487,7 @@ class _Reader:
         return at < len(self.kin) and self.kin[at][0] <= end + _AFTER_KIN
 
 
-def _fits(form: Form, number: Number | None) -> bool:
-    if number is None:
-        return True
-    return form.language == number.language and form.ordinal == number.ordinal
-
-
-def _strongest(lefts: list[Form], rights: list[Form]) -> tuple[str, Form | None]:
+def _strongest(lefts: list[Form], rights: Sequence[Form]) -> tuple[str, Form | None]:
     """The form that counts: a limit before the number, then what stands behind it, then any other cue before it."""
     for form in lefts:
         if form.kind in _LIMITS:

@@ -134,7 +134,7 @@ def _contexts(classes: Mapping[str, list[Mention]]) -> tuple[dict[str, list[tupl
     for each in judged:
         start, end = each.start, each.end
         chance = 1.0
-        if each.own:
+        if each.own and educational.starts:
             around = (sums.around(start, end) for sums in (judged_sums, cue, educational))
             chance = depiction(*around, strong=each.category == "sexual" and each.weight >= _STRONG)
         state = "depicted" if chance >= _DEPICTED else "doubtful" if chance >= _DOUBTFUL else REPORTED

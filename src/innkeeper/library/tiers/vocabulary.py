@@ -17,7 +17,7 @@ from innkeeper.prompt.once import once
 from innkeeper.text.confusables import View, fold_word
 from innkeeper.text.encodings import rot13
 
-__all__ = ["Form", "Hits", "Number", "Term", "Vocabulary", "terms_of", "vocabulary_of"]
+__all__ = ["Form", "Hits", "Number", "Rights", "Term", "Vocabulary", "fits", "terms_of", "vocabulary_of"]
 
 
 class Term(NamedTuple):
@@ -46,6 +46,13 @@ class Form(NamedTuple):
     right: str
     language: str
     ordinal: bool = False
+
+
+class Rights(NamedTuple):
+    """The forms that what stands behind a number may be of: those without a left side, and all of them."""
+
+    alone: tuple[Form, ...] = ()
+    all: frozenset[Form] = frozenset()
 
 
 class Hits(NamedTuple):
@@ -83,6 +90,7 @@ class Vocabulary:
     def __init__(self, *, loose: bool, merged: bool) -> None:
         self.loose, self.merged = loose, merged
         self._owners: dict[tuple[str, int, int], dict[tuple[int, Any], None]] = {}
+        self._fitting: dict[tuple[int, str, bool, bool], Rights] = {}
         self.rights: Beginnings[Form] = Beginnings(loose=loose)
         self.measures: Beginnings[None] = Beginnings(loose=loose)
         self.objects: Beginnings[None] = Beginnings(loose=loose)
@@ -122,6 +130,20 @@ class Vocabulary:
                 else:
                     _keep(found, role, start, end, what)
         return found._replace(terms=_outermost(found.terms, harmless)) if found.terms else found
+
+    def behind(self, text: str, end: int, number: Number | None, *, foreign: bool) -> tuple[int, Rights]:
+        """What stands behind a number, and where it ends; ``foreign``: years may be those of another language."""
+        stop, forms = self.rights.at(text, end)
+        if not forms:
+            return stop, _NO_RIGHTS
+        language, ordinal = (number.language, number.ordinal) if number else ("", False)
+        key = (id(forms), language, ordinal, foreign)  # the lists of forms live as long as the vocabulary
+        known = self._fitting.get(key)
+        if known is None:
+            fitting = [form for form in forms if number is None or fits(form, number, foreign=foreign)]
+            known = Rights(tuple(form for form in fitting if not form.left), frozenset(fitting))
+            self._fitting[key] = known
+        return stop, known
 
     def _add(self, language: Language) -> None:
         self._add_terms(language)
@@ -195,6 +217,19 @@ class Vocabulary:
             open_end = word.endswith("*")
             key = (f" {folded}" if open_end else f" {folded} ", 1, 0 if open_end else 1)
         self._owners.setdefault(key, {})[role, what] = None
+
+
+_NO_RIGHTS: Final = Rights()
+
+
+def fits(form: Form, number: Number, *, foreign: bool = False) -> bool:
+    """Whether a form takes a number in words: of its own language, or plain years of any."""
+    if form.ordinal != number.ordinal:
+        return False
+    return form.language == number.language or (foreign and form.kind in _PLAIN_YEARS and not form.left)
+
+
+_PLAIN_YEARS: Final = frozenset({"years", "spell"})
 
 
 def _end_of_word(text: str, at: int) -> int:
