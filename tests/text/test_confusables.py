@@ -87,9 +87,9 @@ def test_ordinary_prose_has_few_views() -> None:
     assert len(list(views_of(""))) == 1
 
 
-@pytest.mark.parametrize("text", ["lan't", "la'ntern", "l'd", "tra'd"])
+@pytest.mark.parametrize("text", ["lant't", "la'ntern", "lanter'n"])
 def test_an_apostrophe_inside_another_word_is_looked_through(text: str) -> None:
-    """Only after words that are contracted does it stand where it always does."""
+    """What is no ending that English contracts may be one word."""
     assert text.replace("'", "") in {view.text for view in views_of(text)}
 
 

@@ -62,9 +62,15 @@ _MARKS: Final = (
 """Marks that decorate a letter of any script. Vowel signs, which change a word, are none of these."""
 
 _SEPARATORS: Final = {code: " " for code in range(128) if not chr(code).isalnum()}
+_TYPOGRAPHIC: Final = (("’", "'"), ("‘", "'"), ("“", '"'), ("”", '"'), ("…", "."), ("–", "-"), ("—", "-"))
+"""What is printed for plain signs: a text with these alone needs no folding."""
+
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
-_PUNCTUATION: Final = re.compile(r"[!-/:-@\[-`{-~]{1,2}(?=[a-z0-9])")
-_ANY_PUNCTUATION: Final = re.compile(r"(?:[^\w\s]|_){1,2}(?=[^\W_])")
+_NO_CONTRACTION: Final = r"(?!(?<=n')t(?![^\W_])|(?<=')(?:s|ll|re|ve)(?![^\W_]))"
+"""No such joint is looked through: ``didn't``, ``she's``, ``they'll``."""
+
+_PUNCTUATION: Final = re.compile(r"[!-/:-@\[-`{-~]{1,2}(?=[a-z0-9])" + _NO_CONTRACTION)
+_ANY_PUNCTUATION: Final = re.compile(r"(?:[^\w\s]|_){1,2}(?=[^\W_])" + _NO_CONTRACTION)
 _SIGN_INSIDE: Final = re.compile(r"(?<=\w)[!|](?=\w)")
 _SIGN: Final = re.compile(r"[0-9@$!|]+")
 _SIGNS: Final = "0123456789@$!|"
@@ -223,6 +229,9 @@ def turned_views(text: str, *, back: bool = False) -> Iterator[View]:
 
 
 def _views(text: str, before: _Places) -> Iterator[View]:
+    if not text.isascii():
+        for sign, plain_sign in _TYPOGRAPHIC:
+            text = text.replace(sign, plain_sign)
     folded, places = (text.lower(), before) if _is_plain(text) else _fold(text, before)
     charge("views", 1 + _STEPS_A_CHARACTER * len(folded))
     plain = _words(folded, places)
@@ -410,27 +419,8 @@ def _inside(text: str) -> Iterator[tuple[int, int]]:
     """Where one or two separators stand inside a word."""
     for match in (_PUNCTUATION if text.isascii() else _ANY_PUNCTUATION).finditer(text):
         start = match.start()
-        if text[start - 1 : start].isalnum() and not (match[0] == "'" and _is_contracted(text, start)):
+        if text[start - 1 : start].isalnum():
             yield start, match.end()
-
-
-_CONTRACTION: Final = re.compile(r"'(?:s|t|ll|re|ve|d|m)(?![^\W_])")
-_NEGATED: Final = "aren can couldn didn doesn don hadn hasn haven isn mustn needn shouldn wasn weren won wouldn"
-_SUBJECTS: Final = "i you he she we they it who that there what where how let"
-_CONTRACTED: Final = frozenset(f"{_NEGATED} {_SUBJECTS}".split(" "))
-_LONGEST_CONTRACTED: Final = 8
-
-
-def _is_contracted(text: str, at: int) -> bool:
-    """Whether an apostrophe in English stands where it always does: ``didn't``, ``she's``."""
-    end = _CONTRACTION.match(text, at)
-    if end is None:
-        return False
-    stem = _STEM.search(text, max(0, at - _LONGEST_CONTRACTED), at)
-    return end[0] == "'s" or (stem is not None and stem[0] in _CONTRACTED)
-
-
-_STEM: Final = re.compile(r"(?<![a-z0-9])[a-z]+\Z")
 
 
 def _shortened(

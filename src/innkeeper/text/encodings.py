@@ -46,6 +46,9 @@ _BUMP: Final = re.compile("[a-z][A-Z]")
 _HUMPS: Final = 3
 """So many words at least, so many letters each."""
 
+_GREAT: Final = re.compile(r"[A-Z0-9][A-Za-z0-9+/_\-]*[A-Z0-9]")
+"""What base64 and base32 always have: two great letters or figures in a word."""
+
 _LONG_WORD: Final = re.compile(r"\S{10,}")
 """What is as long as `_SHORTEST` at least."""
 
@@ -94,7 +97,7 @@ def decoded(text: str) -> Decoded | None:
 
 def _parts(text: str) -> Iterator[tuple[int, int, str]]:
     """Where encoded parts stand, and what they say. Cheap questions about the whole text come first."""
-    if not all(map(_is_word, _LONG_WORD.findall(text))):
+    if _GREAT.search(text) and not all(map(_is_word, _LONG_WORD.findall(text))):
         yield from _read(_LONG, text, _based)
     if any(map(text.__contains__, _FIGURES)):
         for pattern, read in _CODES:

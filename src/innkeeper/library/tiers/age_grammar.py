@@ -324,7 +324,7 @@ class _Reader:
     def __init__(self, view: View, vocabulary: Vocabulary, hits: Hits, given: str) -> None:
         self.view, self.text, self.vocabulary, self.hits, self.given = view, view.text, vocabulary, hits, given
         self.kin = sorted(hits.kin)
-        self.less = not _MUCH_LESS.isdisjoint(given)
+        self.less = any(map(given.__contains__, _MUCH_LESS))
         self.objects = {end for _, end in hits.objects}
 
     def read(

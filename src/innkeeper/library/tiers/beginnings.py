@@ -39,10 +39,10 @@ class Beginnings(Generic[T]):
             place += 1
         for first in (text[place : place + 2], text[place : place + 1]):
             for length in self._lengths.get(first, ()):
-                end = min(place + length, len(text))
-                word = self._words.get(text[place:end])
-                if word is not None and (word[0] or _is_border(text, end)):
-                    return end, word[1]
+                part = text[place : place + length]
+                word = self._words.get(part)
+                if word is not None and (word[0] or _is_border(text, place + len(part))):
+                    return place + len(part), word[1]
         return _NOTHING
 
 
