@@ -33,7 +33,7 @@ from innkeeper.taverns.silly.install.chats import (
 from innkeeper.taverns.silly.install.files import SETTINGS, UserFolder, list_of, mapping_of, text_of, user_folder
 from innkeeper.taverns.silly.install.groups import OpenGroup, greet, open_group
 from innkeeper.taverns.silly.install.names import CardFile, card_of, cards, find_card, find_group, groups
-from innkeeper.taverns.silly.install.persona import active_persona
+from innkeeper.taverns.silly.install.persona import ActivePersona, active_persona
 from innkeeper.taverns.silly.install.selected import CHAT_API, Selected, selecting
 
 if TYPE_CHECKING:
@@ -222,26 +222,10 @@ def _prepared(
 ) -> Prepared:
     kind, identity = ("group", group.id) if group is not None else ("character", card.avatar if card else "")
     persona = active_persona(folder, selected, opened.metadata, kind, identity)
-    seed = fields.get("seed") or 0
-    base: dict[str, Any] = {
-        "tavern": "silly",
-        "user": persona.fields,
-        "dialect": "text" if selected.is_text else "openai",
-        "authors_note": note_fields(mapping_of(selected.extensions, "note"), opened.metadata),
-        "preset": None if selected.is_text else selected.chat_settings,
-        "model": None if selected.is_text else selected.model,
-        "variables": selected.variables(opened.metadata),
-    }
-    settings = selected.settings() | selected.tokenizer(folder)
-    settings |= {"chat_id": opened.name, "chat_metadata": opened.metadata, "extensions": selected.enabled(folder)}
-    request = BuildRequest.of(base | {"settings": settings, "history": opened.chat.to_messages(hidden=True), **fields})
+    request = _base_request(folder, selected, opened, persona, fields)
     if group is not None:
-        if opened.is_new:
-            opened = greet(folder, opened, group, request, Randomness(seed).stream("greetings"))
-            request = request.with_(history=opened.chat.to_messages(hidden=True))
-        group = group.speaking(folder, request, Randomness(seed).stream("speakers"))
+        opened, group, request = _group_turn(folder, opened, group, request, fields.get("seed") or 0)
         card = group.card
-        request = request.with_(group=group.request_fields())
     else:
         own = {**request.settings, **selected.of_character(card)}
         request = request.with_(character=card.card if card is not None else None, settings=own)
@@ -268,6 +252,35 @@ def _prepared(
         notes=(*folder.notes, *notes),
         media=folder.media,
     )
+
+
+def _base_request(
+    folder: UserFolder, selected: Selected, opened: OpenChat, persona: ActivePersona, fields: Mapping[str, Any]
+) -> BuildRequest:
+    """What the settings, the persona and the chat say, whoever answers; ``fields`` count before it."""
+    base: dict[str, Any] = {
+        "tavern": "silly",
+        "user": persona.fields,
+        "dialect": "text" if selected.is_text else "openai",
+        "authors_note": note_fields(mapping_of(selected.extensions, "note"), opened.metadata),
+        "preset": None if selected.is_text else selected.chat_settings,
+        "model": None if selected.is_text else selected.model,
+        "variables": selected.variables(opened.metadata),
+    }
+    settings = selected.settings() | selected.tokenizer(folder)
+    settings |= {"chat_id": opened.name, "chat_metadata": opened.metadata, "extensions": selected.enabled(folder)}
+    return BuildRequest.of(base | {"settings": settings, "history": opened.chat.to_messages(hidden=True), **fields})
+
+
+def _group_turn(
+    folder: UserFolder, opened: OpenChat, group: OpenGroup, request: BuildRequest, seed: Any
+) -> tuple[OpenChat, OpenGroup, BuildRequest]:
+    """The chat, with the members' greetings where it is new, and who of the group answers."""
+    if opened.is_new:
+        opened = greet(folder, opened, group, request, Randomness(seed).stream("greetings"))
+        request = request.with_(history=opened.chat.to_messages(hidden=True))
+    group = group.speaking(folder, request, Randomness(seed).stream("speakers"))
+    return opened, group, request.with_(group=group.request_fields())
 
 
 def data_bank(
