@@ -237,6 +237,10 @@ def _is_v1(tree: Mapping[str, Any]) -> bool:
     return "name" in present and len(present) > 1
 
 
+_ANYBODYS: Final = ("name", "description")
+"""Fields that much else has too: a persona, a package."""
+
+
 def _refusal(tree: dict[str, Any], spec: Any) -> AssetError | WrongKindError:
     where = Where(path="spec")
     if isinstance(spec, str) and spec.startswith("chara_card"):
@@ -257,6 +261,8 @@ def _read_v1(document: Document, findings: FindingCollector) -> Character:
     record = Record(document.tree, (), findings)
     texts: dict[str, Any] = {name: record.text(*names) for name, names in V1_NAMES.items()}
     _demand_name(texts["name"], ("name",))
+    if not any(text for name, text in texts.items() if name not in _ANYBODYS):
+        findings.add("bare-card", "it has no more than a name and a description: is it a card?", (), level=Level.INFO)
     tags = document.tree.get("tags")
     return Character(
         **texts,

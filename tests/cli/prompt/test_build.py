@@ -359,3 +359,9 @@ def test_an_error_of_a_step_is_told_without_the_step(capsys: pytest.CaptureFixtu
     assert capsys.readouterr().err.startswith("innkeeper: unknown profile 'xx'\nhint: known: ")
     assert main(["build", CARD, "--profile", "xx", "--json"]) == 2
     assert json.loads(capsys.readouterr().err)["error"]["details"]["step"]
+
+
+def test_a_card_with_nothing_but_a_name_and_a_description(capsys: pytest.CaptureFixture[str]) -> None:
+    """It is used, and what it may be instead is said."""
+    assert "is it a card?" in out(capsys, ["build", "--card", PERSONA, "--message", "hi"])
+    assert "is it a card?" not in out(capsys, ["build", CARD, "--message", "hi"])

@@ -54,6 +54,13 @@ def test_warnings_fail(run: Run, tmp_path: Path) -> None:
     assert out.endswith("1 findings in 1 files\n")
 
 
+def test_a_mend_is_said(run: Run, tmp_path: Path) -> None:
+    """What is probably meant stands with the finding, for people as for programs."""
+    card = write(tmp_path / "c.json", {"name": "Mira", "description": "{{chra}} waits.", "first_mes": "Hi."})
+    assert "did you mean {{char}}?" in run(card)[1]
+    assert "did you mean {{char}}?" in run(card, "--json")[1]
+
+
 def test_facts_fail_only_when_strict(run: Run, tmp_path: Path) -> None:
     """A finding that is only worth knowing passes, unless asked for."""
     path = book_file(tmp_path, entry(1, "ferry", "ferry"))

@@ -101,6 +101,20 @@ def test_examples_chat(room: Room, tmp_path: Path) -> None:
     assert after[0] == header.removesuffix(b"}}") + stored
 
 
+def test_a_chat_among_the_files_goes_on(room: Room, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A chat needs no option: it is told by its content, goes on and is kept in its file; a second one is refused."""
+    path = tmp_path / "evening.jsonl"
+    path.write_bytes((EXAMPLES / "wenna.chat.jsonl").read_bytes())
+    before = len(path.read_text("utf-8").splitlines())
+    room.run(CARD, PERSONA, str(path), lines=("And tonight?",))
+    sent = [message["content"] for message in room.model.asked[0]["messages"]]
+    assert "And tonight?" in sent[-1] + sent[-2]
+    assert sum(1 for line in path.read_text("utf-8").splitlines()[1:before] if json.loads(line)["mes"] in sent) > 1
+    assert len(path.read_text("utf-8").splitlines()) == before + 2
+    capsys.readouterr()
+    room.run(CARD, str(path), "--chat", str(tmp_path / "other.jsonl"), code=2)
+
+
 def test_a_sillytavern_folder(room: Room, tmp_path: Path) -> None:
     """A chat of an install goes on here; the folder stays as it is, and what is saved has what SillyTavern would store."""
     before = {path: path.read_bytes() for path in RECORDED.rglob("*") if path.is_file()}

@@ -94,6 +94,8 @@ _OPTIONS: Final = (
 class Assets:
     """The files of one command line. Add them, then ask for the request; ``findings`` say what was not right in them.
 
+    ``chat_file`` is the name of the file with the chat, where there is one.
+
     What neither the command line nor a build request nor a SillyTavern folder says is taken from ``settings``, where given.
     """
 
@@ -101,6 +103,7 @@ class Assets:
         self.fields: dict[str, Any] = {}
         self.findings: list[Finding] = []
         self.prepared: Prepared | None = None
+        self.chat_file: str | None = None
         self.settings = settings
         self._stdin = stdin
         self._piped: bytes | None = None
@@ -222,7 +225,9 @@ class Assets:
         elif isinstance(value, PresetFile):
             self._put_presets(value, name)
         else:
-            self._set(_FIELDS[type(value).__name__], value, name)
+            field = _FIELDS[type(value).__name__]
+            self._set(field, value, name)
+            self.chat_file = name if field == "history" else self.chat_file
 
     def _put_presets(self, file: PresetFile, name: str) -> None:
         """A preset, and templates of text completion, which are settings."""

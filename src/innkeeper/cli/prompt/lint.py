@@ -53,7 +53,8 @@ def lint(files: tuple[str, ...], *, model: str | None, strict: bool, as_json: bo
         click.echo(json.dumps([{"file": name, **finding.to_dict()} for name, finding in located]))
     else:
         for name, finding in located:
-            click.echo(f"{name}: {finding.level}: {finding} ({finding.rule})")
+            hint = f"; {finding.hint}" if finding.hint else ""
+            click.echo(f"{name}: {finding.level}: {finding}{hint} ({finding.rule})")
         click.echo(f"{len(located)} findings in {len(files)} files")
     return int(any(strict or finding.level != "info" for _, finding in located))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from innkeeper.cli.prompt.assets import Assets, request_fields
+from innkeeper.cli.prompt.assets import STDIN, Assets, request_fields
 from innkeeper.cli.settings.model_choice import ModelChoice, choose_model
 from innkeeper.cli.settings.settings import SETTINGS, Settings, Value
 from innkeeper.prompt.errors import UsageError
@@ -124,11 +124,24 @@ class Opening:
             return conversation(self.request, handle, path=path, known=known)
         prepared = None if self.assets is None else self.assets.prepared
         if prepared is None:
-            path = self.options.get("path")
-            return conversation(self.request, handle, path=path, greeting=greeting, alone=self.kind == "ask")
+            path, known = self._begun()
+            return conversation(
+                self.request, handle, path=path, greeting=greeting, known=known, alone=self.kind == "ask"
+            )
         handle = replace(handle, media=prepared.media)
         known = None if prepared.is_new and self.request.group is None else prepared.chat
         return conversation(self.request, handle, greeting=greeting, known=known, notes=prepared.notes)
+
+    def _begun(self) -> tuple[Path | None, Chat | None]:
+        """The file that a chat is kept in, and a chat that goes on but is not kept there. Raises `UsageError` for two."""
+        path: Path | None = self.options.get("path")
+        named = None if self.assets is None else self.assets.chat_file
+        if self.assets is None or named is None:
+            return path, None
+        if path is not None:
+            raise UsageError(f"two chats are given: {named} and {path}", hint="leave one of them out")
+        kept = self.kind == "chat" and named != STDIN
+        return (Path(named), None) if kept else (None, self.assets.fields["history"])
 
     def _path(self) -> Path | None:
         """The file of a conversation that goes on: the one that it had, or the one that is named now."""
