@@ -210,9 +210,9 @@ def test_fork_server_gone() -> None:
 
     async def test(pool: Pool) -> None:
         await pid(pool)
-        assert pool._fork_server is not None
-        pool._fork_server._process.kill()
-        pool._fork_server._process.wait()
+        assert isinstance(pool._source, ForkServer)
+        pool._source._process.kill()
+        pool._source._process.wait()
         await asyncio.sleep(0.05)
         with pytest.raises(WorkerLostError):
             await ask(pool, "plugins/test/die", number=signal.SIGKILL)
@@ -266,8 +266,8 @@ def test_server_gone() -> None:
         worker = await pid(pool)
         call = asyncio.ensure_future(ask(pool, "plugins/test/spin", rounds=-1))
         await asyncio.sleep(0.1)
-        assert pool._fork_server is not None
-        pool._fork_server.control.close()  # as the system closes it where the server is killed
+        assert isinstance(pool._source, ForkServer)
+        pool._source.control.close()  # as the system closes it where the server is killed
         for _ in range(200):
             await asyncio.sleep(0.05 if _is_alive(worker) else 0)
         assert not _is_alive(worker)

@@ -104,3 +104,11 @@ def test_half_a_frame() -> None:
         mine.sendall(frame(Task("GET", "/", "", {}), b"x" * 100_000)[0])
         mine.shutdown(socket.SHUT_WR)
         assert receive(theirs) is None
+
+
+def test_a_system_that_enforces_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without limits of the system a worker answers all the same."""
+    monkeypatch.setattr(worker, "resource", None)
+    worker.confine(1)
+    with working(Settings()) as connection:
+        assert ask(connection, f"{MACRO}/process_text", b'{"text": "a"}')[0].status == 200

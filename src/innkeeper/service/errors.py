@@ -34,6 +34,7 @@ __all__ = [
     "RETRY_SECONDS",
     "SHARE",
     "SPARE_SECONDS",
+    "START_SECONDS",
     "STOP_SECONDS",
     "TIME_BUDGET",
     "WORKER_CALLS",
@@ -195,6 +196,9 @@ WORKER_CALLS: Final = 10_000
 
 WORKER_SECONDS: Final = 3600.0
 """Seconds after which a worker is replaced, between two calls."""
+
+START_SECONDS: Final = 20.0
+"""Seconds in which a worker that is started from nothing must be there (`WorkerLostError`)."""
 
 SPARE_SECONDS: Final = 30.0
 """Seconds after which a worker that nobody needs is sent home. One stays."""

@@ -20,10 +20,13 @@ import subprocess
 import sys
 from contextlib import suppress
 from importlib import import_module
-from typing import Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from innkeeper.prompt.errors import UnavailableError
-from innkeeper.service.settings import KEY_VARIABLE, Settings
+from innkeeper.service.settings import SECRETS, Settings
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable
 
 __all__ = ["ForkServer", "main"]
 
@@ -32,24 +35,16 @@ _END: Final = struct.Struct("<qi")
 _LAST_SECONDS: Final = 2.0
 """How long the fork server has to end its workers and itself."""
 
-_SECRETS: Final = frozenset({KEY_VARIABLE, "INNKEEPER_API_KEY"})
-
 
 class ForkServer:
     """The server's side of it: a process that is started now, orders to it, and its reports.
 
     ``operations`` is the table of operations, written ``module:name``; the process imports it under that name.
-
-    Raises:
-        UnavailableError: this system cannot copy processes.
     """
 
     def __init__(self, settings: Settings, operations: str) -> None:
-        if not hasattr(os, "fork"):
-            hint = "use a system such as Linux or macOS, or innkeeper.service.Gateway in your own process"
-            raise UnavailableError("the service needs a system that can copy processes", hint=hint)
         code = f"import sys; sys.path[:] = {sys.path!r}; from innkeeper.service.fork_server import main; main(int(sys.argv[1]))"
-        environment = {name: value for name, value in os.environ.items() if name not in _SECRETS}
+        environment = {name: value for name, value in os.environ.items() if name not in SECRETS}
         self.control, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603 - this interpreter and our own module
@@ -62,6 +57,18 @@ class ForkServer:
         setup = pickle.dumps((settings.without_keys(), operations))
         self.control.sendall(_ORDER.pack(len(setup)) + setup)
         self.control.settimeout(0)
+
+    def watch(self, loop: asyncio.AbstractEventLoop, report: Callable[[], object]) -> None:
+        """Have ``report`` called in the loop when a worker has ended, or the fork server has."""
+        loop.add_reader(self.control, report)
+
+    def unwatch(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Call nothing any more."""
+        loop.remove_reader(self.control)
+
+    async def start(self) -> socket.socket:
+        """As `fork`."""
+        return self.fork()
 
     def fork(self) -> socket.socket:
         """The server's end of a new worker's socket. Raises `OSError` where the fork server is gone."""

@@ -22,10 +22,14 @@ from innkeeper.service.errors import GROW_SECONDS, SPARE_SECONDS, TimeBudgetErro
 from innkeeper.service.exchange import LENGTHS, Done, Reply, Request, Started, Task, frame
 from innkeeper.service.fork_server import ForkServer
 from innkeeper.service.gateway.state import AppState
-from innkeeper.service.settings import Settings
+from innkeeper.service.settings import Settings, default_start_method
+from innkeeper.service.spawner import Spawner
 from innkeeper.service.work import Turns, share
 
 __all__ = ["Pool"]
+
+_OUT_OF_TIME: Final = -getattr(signal, "SIGPROF", 0) or None
+"""The code of a worker that the timer of the processor's time has ended, where the system has one."""
 
 _STATUS_SECONDS: Final = 1.0
 """How long the report of a worker's end may take."""
@@ -125,14 +129,15 @@ class Pool:
         self._running: dict[int, Worker] = {}
         self._starts: set[asyncio.Task[None]] = set()
         self._timers: dict[str, asyncio.TimerHandle] = {}
-        self._fork_server: ForkServer | None = None
+        self._source: ForkServer | Spawner | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    def prepare(self) -> ForkServer:
-        """Start the fork server, unless it runs; it gets ready by itself."""
-        if self._fork_server is None:
-            self._fork_server = ForkServer(self._settings, self._operations)
-        return self._fork_server
+    def prepare(self) -> ForkServer | Spawner:
+        """What starts the workers; a fork server is started now, unless it runs, and gets ready by itself."""
+        if self._source is None:
+            method = self._settings.start_method or default_start_method()
+            self._source = (Spawner if method == "spawn" else ForkServer)(self._settings, self._operations)
+        return self._source
 
     def open(self) -> None:
         """Have a first worker."""
@@ -159,7 +164,7 @@ class Pool:
                 worker.close()
         self._workers.clear()
         self._idle.clear()
-        self._close_fork_server()
+        self._close_source()
         self._loop = None
 
     async def answer(self, request: Request, caller: str) -> Reply:
@@ -221,8 +226,8 @@ class Pool:
         self._turns.leave(worker.caller)
         if worker.is_busy():  # nobody waits for it
             self._workers.discard(worker)
-            if self._fork_server is not None:
-                self._fork_server.kill(worker.pid)
+            if self._source is not None:
+                self._source.kill(worker.pid)
         elif worker in self._workers:
             worker.since = monotonic()
             self._idle.append(worker)
@@ -275,7 +280,7 @@ class Pool:
 
     async def _connect(self, worker: Worker) -> None:
         try:
-            end = self._fork()
+            end = await self._started_worker()
         except OSError:
             self.lost(worker)
             return
@@ -285,23 +290,26 @@ class Pool:
             end.close()
             raise
 
-    def _fork(self) -> socket.socket:
+    async def _started_worker(self) -> socket.socket:
+        """The server's end of a new worker's socket; a fork server that is gone is started once more. Raises `OSError`."""
         for _ in range(2):
-            server = self.prepare()
-            asyncio.get_running_loop().add_reader(server.control, self._report)
+            source = self.prepare()
+            source.watch(asyncio.get_running_loop(), self._report)
             try:
-                return server.fork()
+                return await source.start()
             except OSError:
-                self._close_fork_server()
+                if isinstance(source, Spawner):
+                    raise
+                self._close_source()
         raise OSError("no worker could be started")
 
-    def _close_fork_server(self) -> None:
-        if self._fork_server is None:
+    def _close_source(self) -> None:
+        if self._source is None:
             return
         if self._loop is not None and not self._loop.is_closed():
-            self._loop.remove_reader(self._fork_server.control)
-        self._fork_server.close()
-        self._fork_server = None
+            self._source.unwatch(self._loop)
+        self._source.close()
+        self._source = None
 
     def connected(self, worker: Worker) -> None:
         """A worker's socket is open; it is closed with the pool at the latest."""
@@ -329,9 +337,9 @@ class Pool:
 
     def _report(self) -> None:
         """Take in which workers have ended, and how."""
-        ends = self._fork_server.ends() if self._fork_server is not None else None
+        ends = self._source.ends() if self._source is not None else None
         if ends is None:
-            self._close_fork_server()
+            self._close_source()
             self._running.clear()
             return
         for pid, code in ends:
@@ -345,7 +353,7 @@ class Pool:
             code = await asyncio.wait_for(worker.code, _STATUS_SECONDS)
         except TimeoutError:
             code = 0
-        if code == -signal.SIGPROF:
+        if code == _OUT_OF_TIME:
             allowed = self._settings.cpu_budget
             return TimeBudgetError("the processor's time of one call", limit="MAX_CPU_BUDGET", allowed=allowed)
         return WorkerLostError("the process that computed this call ended in the middle of it", code=code)

@@ -9,6 +9,7 @@ import hashlib
 import hmac
 import ipaddress
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -33,7 +34,19 @@ from innkeeper.service.errors import (
     TIME_BUDGET,
 )
 
-__all__ = ["DEFAULT_PORT", "KEY_VARIABLE", "PROFILES", "Keys", "Settings", "is_loopback", "presented_key", "read_keys"]
+__all__ = [
+    "DEFAULT_PORT",
+    "KEY_VARIABLE",
+    "PROFILES",
+    "SECRETS",
+    "START_METHODS",
+    "Keys",
+    "Settings",
+    "default_start_method",
+    "is_loopback",
+    "presented_key",
+    "read_keys",
+]
 
 
 class Keys:
@@ -87,6 +100,18 @@ DEFAULT_PORT: Final = 8050
 KEY_VARIABLE: Final = "INNKEEPER_SERVICE_KEY"
 """The environment variable that holds a key."""
 
+SECRETS: Final = frozenset({KEY_VARIABLE, "INNKEEPER_API_KEY"})
+"""Environment variables that processes which compute calls do not get."""
+
+START_METHODS: Final = ("fork", "spawn")
+"""How workers are started: as copies of one process that has imported everything, or each from nothing."""
+
+
+def default_start_method() -> str:
+    """``fork``, except where a system has none (Windows) or its libraries do not stand it (macOS)."""
+    return "fork" if hasattr(os, "fork") and sys.platform != "darwin" else "spawn"
+
+
 PROFILES: Final = ("fixed", "smarttavern")
 """``fixed``: the values that macros produce are not scanned again. ``smarttavern``: as the original, defects included."""
 
@@ -104,6 +129,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     does not start. ``data`` is the folder below which assets are read and conversations written; without it those
     operations refuse. ``python`` allows the ``{{python:...}}`` macro. ``limits`` are what the work of
     one call may take at most, whatever the call asks for. ``cors_origins`` are the web origins that may call.
+    ``start_method`` is one of `START_METHODS`; empty: what suits this system.
     """
 
     host: str = "127.0.0.1"
@@ -120,6 +146,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     max_reply: int = MAX_REPLY
     max_calls: int = MAX_CALLS
     workers: int = MAX_WORKERS
+    start_method: str = ""
     worker_memory: int = MAX_WORKER_MEMORY
     cpu_budget: float = MAX_CPU_BUDGET
     time_budget: float = TIME_BUDGET
@@ -130,7 +157,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         """These settings, once they are known to go together.
 
         Raises:
-            ConfigError: an unknown profile, a limit of nothing, a port out of range, a data folder that is not
+            ConfigError: an unknown profile or start method, a limit of nothing, a port out of range, a data folder that is not
                 there, an origin that is not one, or an address others can reach and no key.
         """
         for name in _POSITIVE:
@@ -138,6 +165,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
                 raise ConfigError(f"{name} must be more than 0", hint="leave it out for the default")
         if self.profile not in PROFILES:
             raise ConfigError(f"unknown profile {self.profile!r}", hint=f"profiles: {', '.join(PROFILES)}")
+        if self.start_method not in {"", *START_METHODS} or (self.start_method == "fork" and not hasattr(os, "fork")):
+            message = f"workers cannot be started by {self.start_method!r} here"
+            raise ConfigError(message, hint=f"leave it out for {default_start_method()!r}")
         if not 0 <= self.port <= _PORTS:
             raise ConfigError(f"port {self.port} is out of range", hint=f"0 (any free one) to {_PORTS}")
         if self.data is not None and not self.data.is_dir():

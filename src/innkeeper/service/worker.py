@@ -11,7 +11,6 @@ end of the socket then tells the caller so.
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import socket
 import sys
@@ -24,6 +23,11 @@ from innkeeper.prompt.once import unpack
 from innkeeper.service.errors import WORKER_CALLS, WORKER_GROWTH, WORKER_SECONDS, memory_error
 from innkeeper.service.exchange import LENGTHS, Done, Reply, Request, Started, Task, error_reply, frame
 from innkeeper.service.gateway.gateway import Gateway
+
+try:
+    import resource
+except ImportError:  # Windows: the system enforces neither limit, and a call ends with its time on the wall
+    resource = None  # type: ignore[assignment]
 
 __all__ = ["confine", "receive", "work"]
 
@@ -52,6 +56,8 @@ def _exactly(connection: socket.socket, size: int) -> bytearray | None:
 
 def confine(memory: int) -> None:
     """Let this process have ``memory`` bytes more than it has, leave no core of its prompts, and give way to the server."""
+    if resource is None:
+        return
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
         pages = int(Path("/proc/self/statm").read_bytes().split()[0])
@@ -61,19 +67,28 @@ def confine(memory: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
-def work(connection: socket.socket, gateway: Gateway) -> None:
-    """Answer calls until the other side is gone, or this process has grown, or is old."""
+def work(connection: socket.socket, gateway: Gateway, number: int | None = None) -> None:
+    """Answer calls until the other side is gone, or this process has grown, or is old.
+
+    ``number`` is what the other side calls this process: its own number of processes, unless it says another.
+    """
     settings, calls, until, size = gateway.state.settings, 0, monotonic() + WORKER_SECONDS, _peak_memory()
-    _send(connection, Started(os.getpid()))
+    _send(connection, Started(number or os.getpid()))
     while (parts := receive(connection)) is not None:
         calls += 1
-        signal.setitimer(signal.ITIMER_PROF, settings.cpu_budget)
+        _end_after(settings.cpu_budget)
         reply, macros, sound = _answer(gateway, *parts)
-        signal.setitimer(signal.ITIMER_PROF, 0)
+        _end_after(0)
         last = not sound or calls >= WORKER_CALLS or monotonic() > until or _peak_memory() - size > WORKER_GROWTH
         _send(connection, Done(reply.status, dict(reply.headers), reply.media_type, macros, last), reply.body)
         if last:
             return
+
+
+def _end_after(seconds: float) -> None:
+    """Have the system end this process once it has kept the processor busy for so long; 0 takes that back."""
+    if sys.platform != "win32":
+        signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
 def _send(connection: socket.socket, head: msgspec.Struct, body: bytes = b"") -> None:
@@ -98,5 +113,7 @@ def _answer(gateway: Gateway, head: bytes, body: bytes) -> tuple[Reply, dict[str
 
 def _peak_memory() -> int:
     """The most memory that this process has had, in bytes."""
+    if resource is None:
+        return 0
     size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return size if sys.platform == "darwin" else size * 1024

@@ -34,6 +34,11 @@ _PORT = 8050
 @click.option("--time-budget", type=click.FloatRange(0, min_open=True), help="Seconds of one call, waiting included.")
 @click.option("--cpu-budget", type=click.FloatRange(0, min_open=True), help="Seconds that a call may keep a processor.")
 @click.option("--workers", type=click.IntRange(1), help="Processes that compute calls, at most.")
+@click.option(
+    "--start-method",
+    type=click.Choice(["fork", "spawn"]),
+    help="How those processes start: as copies, or each from nothing; what suits the system where left out.",
+)
 @click.option("--worker-memory", type=click.IntRange(1), help="Bytes that one call may take.")
 @click.option(
     "--limit",

@@ -1,0 +1,157 @@
+"""Spawner: workers that are started from nothing, for systems that cannot copy processes, or had better not.
+
+Each is a Python of its own, which imports what calls need (a third of a second, 30 MB), connects back over this machine's
+loopback, and shows by a token from its standard input that it is the one. It ends when its socket is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
+from itertools import count
+from typing import Final
+
+from innkeeper.prompt.machine import random_bytes
+from innkeeper.service.errors import START_SECONDS
+from innkeeper.service.settings import SECRETS, Settings
+
+__all__ = ["Spawner", "main"]
+
+_TOKEN_SECONDS: Final = 1.0
+_TOKEN_BYTES: Final = 32
+_LOOPBACK: Final = "127.0.0.1"
+
+
+class Spawner:
+    """Starts workers and ends them. It numbers them itself, since a launcher may stand before a process.
+
+    ``operations`` is the table of operations, written ``module:name``; the processes import it under that name.
+    """
+
+    def __init__(self, settings: Settings, operations: str) -> None:
+        self._setup = (settings.without_keys(), operations)
+        self._processes: dict[int, subprocess.Popen[bytes]] = {}
+        self._ends: deque[tuple[int, int]] = deque()
+        self._numbers = count(1)
+        self._report: Callable[[], object] = lambda: None
+
+    def watch(self, loop: asyncio.AbstractEventLoop, report: Callable[[], object]) -> None:
+        """Have ``report`` called in the loop when a worker has ended."""
+        self._report = lambda: loop.call_soon_threadsafe(report)
+
+    def unwatch(self, _loop: asyncio.AbstractEventLoop) -> None:
+        """Call nothing any more."""
+        self._report = lambda: None
+
+    async def start(self) -> socket.socket:
+        """The server's end of a new worker's socket. Raises `OSError` where none can be started."""
+        token, number = random_bytes(_TOKEN_BYTES), next(self._numbers)
+        with socket.create_server((_LOOPBACK, 0)) as listener:
+            listener.settimeout(0)
+            process = self._process(pickle.dumps((*self._setup, listener.getsockname()[1], token, number)))
+            self._processes[number] = process
+            ended = asyncio.get_running_loop().create_future()
+            wait = (number, process, asyncio.get_running_loop(), ended)
+            threading.Thread(target=self._wait, args=wait, daemon=True).start()
+            accepting = asyncio.ensure_future(_accepted(listener, token))
+            try:
+                await asyncio.wait({accepting, ended}, timeout=START_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+                if accepting.done():
+                    return accepting.result()
+                raise OSError("the worker did not start")  # noqa: TRY301 - ended like any other failure
+            except BaseException:
+                accepting.cancel()
+                process.kill()
+                raise
+
+    def _process(self, setup: bytes) -> subprocess.Popen[bytes]:
+        code = f"import sys; sys.path[:] = {sys.path!r}; from innkeeper.service.spawner import main; main()"
+        process = subprocess.Popen(  # noqa: S603 - this interpreter and our own module
+            [sys.executable, "-c", code],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            env={name: value for name, value in os.environ.items() if name not in SECRETS},
+        )
+        with suppress(OSError), process.stdin as stdin:  # type: ignore[union-attr]  # it is a pipe, and has room for this
+            stdin.write(setup)
+        return process
+
+    def _wait(
+        self,
+        number: int,
+        process: subprocess.Popen[bytes],
+        loop: asyncio.AbstractEventLoop,
+        ended: asyncio.Future[None],
+    ) -> None:
+        """In a thread: take in how a worker ends."""
+        code = process.wait()
+        self._processes.pop(number, None)
+        self._ends.append((number, code))
+        with suppress(RuntimeError):  # the loop is closed, and nobody waits
+            loop.call_soon_threadsafe(ended.cancel)
+            self._report()
+
+    def kill(self, number: int) -> None:
+        """End a worker, whatever it is doing, unless it has ended."""
+        if (process := self._processes.get(number)) is not None:
+            process.kill()
+
+    def ends(self) -> list[tuple[int, int]]:
+        """Workers that have ended, each with its exit code, or its signal as a negative number."""
+        return [self._ends.popleft() for _ in range(len(self._ends))]
+
+    def close(self) -> None:
+        """End all workers."""
+        for process in list(self._processes.values()):
+            process.kill()
+
+
+async def _accepted(listener: socket.socket, token: bytes) -> socket.socket:
+    """The connection that shows the token; others are closed."""
+    loop = asyncio.get_running_loop()
+    while True:
+        connection, _ = await loop.sock_accept(listener)
+        shown = b""
+        with suppress(OSError, TimeoutError):
+            async with asyncio.timeout(_TOKEN_SECONDS):
+                while len(shown) < len(token) and (part := await loop.sock_recv(connection, len(token) - len(shown))):
+                    shown += part
+        if hmac.compare_digest(shown, token):
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return connection
+        connection.close()
+
+
+def main() -> None:
+    """The process itself, whose standard input says what it is to be."""
+    # A terminal's Ctrl-C and a service manager's SIGTERM go to all processes; the server decides when these end.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    settings, operations, port, token, name = pickle.loads(sys.stdin.buffer.read())  # noqa: S301 - from who started it
+    from innkeeper.service.gateway.gateway import Gateway
+    from innkeeper.service.worker import confine, work
+
+    module, _, table = operations.partition(":")
+    code = 1
+    try:
+        gateway = Gateway(settings, getattr(import_module(module), table))
+        confine(settings.worker_memory)
+        with socket.create_connection((_LOOPBACK, port), START_SECONDS) as connection, suppress(ConnectionError):
+            connection.settimeout(None)
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            connection.sendall(token)
+            work(connection, gateway, name)
+        code = 0
+    finally:
+        os._exit(code)  # without a traceback, which could quote a prompt
