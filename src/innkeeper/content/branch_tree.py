@@ -140,7 +140,7 @@ class BranchTree:
         below = self._below(path)
         rows = [self.roots, *(below[parent] for parent in path[:-1])]
         return [
-            {"depth": depth, "node_id": name, "j": _place(name, row), "n": len(row)}
+            {"depth": depth, "node_id": name, "j": _row_number(name, row), "n": len(row)}
             for depth, (name, row) in enumerate(zip(path, rows, strict=True), 1)
         ]
 
@@ -234,5 +234,5 @@ def _check_parents(nodes: Mapping[str, Mapping[str, Any]]) -> None:
         ends.update(walked)
 
 
-def _place(name: str, row: list[str]) -> int | None:
+def _row_number(name: str, row: list[str]) -> int | None:
     return row.index(name) + 1 if name in row else None

@@ -103,7 +103,7 @@ class Chat(msgspec.Struct, frozen=True, kw_only=True):
 
     def replace_message(self, index: int, message: ChatMessage) -> Chat:
         """The chat with another message at a place. Raises `UsageError` where there is none."""
-        place = self._place(index)
+        place = self._message_index(index)
         messages = (*self.messages[:place], message, *self.messages[place + 1 :])
         return msgspec.structs.replace(self, messages=messages, data=None)
 
@@ -140,7 +140,7 @@ class Chat(msgspec.Struct, frozen=True, kw_only=True):
 
     def without(self, index: int) -> Chat:
         """The chat without one message. Raises `UsageError` where there is none."""
-        place = self._place(index)
+        place = self._message_index(index)
         bad = tuple(BadLine(b.line, b.before - (b.before > place), b.data) for b in self.bad_lines)
         messages = (*self.messages[:place], *self.messages[place + 1 :])
         return msgspec.structs.replace(self, messages=messages, bad_lines=bad, data=None)
@@ -163,7 +163,7 @@ class Chat(msgspec.Struct, frozen=True, kw_only=True):
             lines.append(encode_json(message.raw) if b"\n" in line else line.rstrip(b"\r"))
         return b"".join(line + b"\n" for line in [*lines, *(item.data for item in bad)])
 
-    def _place(self, index: int) -> int:
+    def _message_index(self, index: int) -> int:
         if not -len(self.messages) <= index < len(self.messages):
             raise UsageError(f"the chat has no message {index}", hint=f"it has {len(self.messages)} messages")
         return index % len(self.messages)

@@ -40,7 +40,7 @@ def paired(turns: list[Turn], report: Report, *, repair: bool, functions: bool =
         elif place not in matched:
             kept.append(_orphan(turn, report, repair=repair, functions=functions))
         elif not repair:
-            kept.append(_told(turn, _call(turns, matched[place]), report))
+            kept.append(_as_result(turn, _call(turns, matched[place]), report))
     return kept
 
 
@@ -77,14 +77,14 @@ def _matched(turns: list[Turn]) -> dict[int, _Key]:
         for offset, call in enumerate(turn.calls):
             opened[place, offset] = call
             by_id.setdefault(call.renamed or call.id, []).append((place, offset))
-        key = _asked(turn, opened, by_id) if turn.role in RESULTS else None
+        key = _answered_call(turn, opened, by_id) if turn.role in RESULTS else None
         if key is not None:
             del opened[key]
             matched[place] = key
     return matched
 
 
-def _asked(turn: Turn, opened: dict[_Key, ToolCall], by_id: dict[str, list[_Key]]) -> _Key | None:
+def _answered_call(turn: Turn, opened: dict[_Key, ToolCall], by_id: dict[str, list[_Key]]) -> _Key | None:
     if turn.call_id is None:
         return next((key for key, call in opened.items() if not turn.name or call.name == turn.name), None)
     keys = by_id.get(turn.call_id, [])
@@ -100,7 +100,7 @@ def _call(turns: list[Turn], key: _Key) -> ToolCall:
     return turns[key[0]].calls[key[1]]
 
 
-def _told(turn: Turn, call: ToolCall, report: Report) -> Turn:
+def _as_result(turn: Turn, call: ToolCall, report: Report) -> Turn:
     if turn.call_id is None:
         report.repair("a tool result without an id was taken for that of the oldest open call", turn.index)
     return replace(turn, role=TOOL, call_id=call.id, tool=call.name, rich=True)
@@ -116,7 +116,7 @@ def _answers(
         if there is None:
             missing += _missing(turn, call, report, repair=repair)
         elif repair:
-            found.append((there, _told(turns[there], call, report)))
+            found.append((there, _as_result(turns[there], call, report)))
             if others[there] > others[place + 1]:
                 report.repair("a tool result was moved next to its call", turns[there].index)
     return [answer for _, answer in sorted(found, key=lambda pair: pair[0])] + missing

@@ -165,10 +165,10 @@ def apply_rule(text: str, rule: TagRule) -> str:
     pieces = scan(text, {rule.tag.lower()})
     if rule.action == "strip":
         return "".join(piece for piece in pieces if isinstance(piece, str))
-    return "".join(_kept(pieces) if rule.action == "drop" else _renamed(pieces, rule.to or rule.tag, rule.attrs))
+    return "".join(_outside(pieces) if rule.action == "drop" else _renamed(pieces, rule.to or rule.tag, rule.attrs))
 
 
-def _kept(pieces: Iterable[str | Tag]) -> Iterable[str]:
+def _outside(pieces: Iterable[str | Tag]) -> Iterable[str]:
     """The text outside all spans; a span that is not closed reaches to the end, a stray closer is nothing."""
     depth = 0
     for piece in pieces:

@@ -44,7 +44,7 @@ class Authoring:
 
     def validate(self, version: TemplateVersion, label: str = PRODUCTION) -> tuple[TemplateProblem, ...]:
         """Everything that is wrong with a version, were it to hold a label; errors stop a publication."""
-        given = {**self._given(version, label), "holders": self.store.holders(version, label)}
+        given = {**self._check_inputs(version, label), "holders": self.store.holders(version, label)}
         return (*problems_of(version, **given), *self._judged(version))
 
     # --------------------------------------------------------------------------------------------------------- changing
@@ -73,7 +73,7 @@ class Authoring:
 
         def check(target: TemplateVersion) -> None:
             self._admit(target, who)
-            require_publishable(target, **self._given(target, label))
+            require_publishable(target, **self._check_inputs(target, label))
 
         moved = self.store.move_label(name, label, chosen, who=who, why=why, validate=check)
         self._changed()
@@ -136,7 +136,7 @@ class Authoring:
             f"no version of {name!r} held {label!r} before version {held}", hint="name the version: --to"
         )
 
-    def _given(self, version: TemplateVersion, label: str) -> dict[str, Any]:
+    def _check_inputs(self, version: TemplateVersion, label: str) -> dict[str, Any]:
         """What a check is given; whether another template has the key is for the store to say, by its index."""
         window, counter = self._window(_reader(version)), self._library.counter
         return {"lookup": self._lookup, "label": label, "window": window, "counter": counter}

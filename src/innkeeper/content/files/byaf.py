@@ -119,7 +119,7 @@ def _card(
         "creator": author.text("name"),
         "character_version": "",
         "group_only_greetings": [],
-        "extensions": {"byaf": _kept(manifest, character, scenarios)},
+        "extensions": {"byaf": _source_records(manifest, character, scenarios)},
         "assets": _assets(archive, character, scenarios, folder, findings),
     }
     data |= _dates(character)
@@ -127,7 +127,7 @@ def _card(
     return {"spec": "chara_card_v3", "spec_version": "3.0", "data": data | ({"character_book": book} if book else {})}
 
 
-def _kept(manifest: Record, character: Record, scenarios: list[Record]) -> dict[str, Any]:
+def _source_records(manifest: Record, character: Record, scenarios: list[Record]) -> dict[str, Any]:
     for scenario in scenarios:
         if scenario.items("messages"):
             count = len(scenario.items("messages"))
@@ -178,7 +178,7 @@ def _assets(
     images += [(scene.text("backgroundImage"), scene.text("title"), "background") for scene in scenarios]
     assets: list[dict[str, str]] = []
     for path, label, type_ in images:
-        place = _place(archive, path, folder)
+        place = _image_path(archive, path, folder)
         if path and place is None:
             findings.add("missing-asset", f"the image {path!r} is not in the archive", character.path)
         elif place is not None:
@@ -189,7 +189,7 @@ def _assets(
     return assets
 
 
-def _place(archive: Archive, path: str, folder: str) -> str | None:
+def _image_path(archive: Archive, path: str, folder: str) -> str | None:
     """Where an image stands: paths are relative to the character, to the scenarios, or to the root."""
     candidates = (path, posixpath.join(folder, path), posixpath.join("scenarios", path))
     return next((name for name in candidates if name in archive.names), None)

@@ -174,7 +174,7 @@ def _encoding_error(data: bytes, error: UnicodeDecodeError, name: str | None) ->
     start = before.rfind(b"\n") + 1
     line = data[start:].partition(b"\n")[0].decode(errors="replace")
     column = len(before[start:].decode(errors="replace")) + 1
-    where = _place(line, before.count(b"\n") + 1, column, name)
+    where = _where(line, before.count(b"\n") + 1, column, name)
     message = f"not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start:,}"
     return JsonError(message, where=where, hint=UTF8_HINT)
 
@@ -282,7 +282,7 @@ def _json_error(reason: str, text: str, offset: int, name: str | None) -> JsonEr
     start = text.rfind("\n", 0, offset) + 1
     end = text.find("\n", offset)
     line = text[start : end if end >= 0 else len(text)]
-    where = _place(line, text.count("\n", 0, offset) + 1, offset - start + 1, name)
+    where = _where(line, text.count("\n", 0, offset) + 1, offset - start + 1, name)
     return JsonError(f"not JSON: {reason}", where=where, hint=_hint(text, offset))
 
 
@@ -296,7 +296,7 @@ def _hint(text: str, offset: int) -> str | None:
     return None
 
 
-def _place(line: str, number: int, column: int, name: str | None) -> Where:
+def _where(line: str, number: int, column: int, name: str | None) -> Where:
     """Where ``column`` of line ``number`` is; of a long line only the part around it is shown."""
     cut = max(0, column - 1 - EXCERPT_CHARS // 2) if len(line) > EXCERPT_CHARS else 0
     excerpt = line[cut : cut + EXCERPT_CHARS]

@@ -49,7 +49,7 @@ def entry_edits(book: Lorebook, entry: LorebookEntry, fields: Mapping[str, Any])
     if entry.spelling not in {Spelling.WORLD, Spelling.CARD}:
         hint = "write the book with to_world() or to_card_book() first"
         raise UsageError(f"entries of a {entry.spelling.value} book cannot be edited", hint=hint)
-    place = _place(book, entry)
+    place = _entry_path(book, entry)
     write = _world_edits if entry.spelling is Spelling.WORLD else _card_edits
     edits: dict[Path, Any] = {}
     for name, value in fields.items():
@@ -148,7 +148,7 @@ def _name(field: EntryField, raw: Mapping[str, Any]) -> str:
     return field.snake if field.snake in raw and field.camel not in raw else field.camel
 
 
-def _place(book: Lorebook, entry: LorebookEntry) -> Path:
+def _entry_path(book: Lorebook, entry: LorebookEntry) -> Path:
     entries = book.raw["entries"] if isinstance(book.raw, dict) else book.raw
     pairs = entries.items() if isinstance(entries, dict) else enumerate(entries)
     key = next((key for key, raw in pairs if raw is entry.raw), ABSENT)

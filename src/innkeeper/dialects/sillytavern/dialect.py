@@ -87,33 +87,33 @@ class SillyTavern:
         Raises `FormatError` for messages that the source's rules cannot carry, `ConfigError` for ``speakers`` and ``server``,
         `UnavailableError` for a source that SillyTavern sends nothing to.
         """
-        asked = self._asked(messages, model, options, tools)
-        given, request, body, report = asked.given, asked.request, asked.body, asked.request.report
+        prepared = self._prepared(messages, model, options, tools)
+        given, request, body, report = prepared.given, prepared.request, prepared.body, prepared.request.report
         _note_losses(given, body, request, report)
         chats = request.source not in SOURCES or SOURCES[request.source].whole is None
         more = {name: write for name, write in _MORE.items() if name not in body}
         others = (*STYLE_OPTIONS, *_OWN, *PAGE_OPTIONS, *PLACES, "response_format", *(given.get("settings") or ()))
         body = apply(body, given, more if chats and not request.schema else {}, report, others=others)
-        return Payload(body, (*asked.notes, *report.notes()))
+        return Payload(body, (*prepared.notes, *report.notes()))
 
     def endpoint(
         self, messages: Sequence[Message], *, model: str | None, options: Mapping[str, Any], tools: Sequence[Tool] = ()
     ) -> Endpoint:
         """Where SillyTavern sends that body, without secrets. Raises as `request`, and `ConfigError` where nothing says where."""
-        asked = self._asked(messages, model, options, tools)
-        return endpoint_of(asked.request, asked.body)
+        prepared = self._prepared(messages, model, options, tools)
+        return endpoint_of(prepared.request, prepared.body)
 
-    def _asked(
+    def _prepared(
         self, messages: Sequence[Message], model: str | None, options: Mapping[str, Any], tools: Sequence[Tool]
-    ) -> _Asked:
+    ) -> _Prepared:
         given = {**SAMPLING, **neutral(options)}
         given = {**(given.get("settings") or {}), **given}
         chat = _OPENAI.messages(messages, {name: given[name] for name in STYLE_OPTIONS if name in given})
         request = _request(chat.body, model, given, tools, Report(self.name))
-        return _Asked(given, request, _body(request), chat.notes)
+        return _Prepared(given, request, _body(request), chat.notes)
 
 
-class _Asked(msgspec.Struct, frozen=True):
+class _Prepared(msgspec.Struct, frozen=True):
     """The options that count, the page's request, the body, and the notes of the messages."""
 
     given: Mapping[str, Any]

@@ -87,7 +87,7 @@ def endpoint_of(request: ProviderRequest, body: Mapping[str, Any]) -> Endpoint:
     return Endpoint(_base(request) + path, headers, _KEYS.get(source, _BEARER))
 
 
-def _said(request: ProviderRequest, name: str) -> str:
+def _required(request: ProviderRequest, name: str) -> str:
     value = str(request.options.get(name) or "")
     if not value:
         raise ConfigError(f"{request.source}: {name} is empty", hint="it says where the request goes")
@@ -103,9 +103,9 @@ def _base(request: ProviderRequest) -> str:
     if proxy := _proxy(request):
         return _joinable(proxy)
     if source == "workers_ai":
-        return f"https://api.cloudflare.com/client/v4/accounts/{_said(request, 'workers_ai_account_id')}/ai/v1"
+        return f"https://api.cloudflare.com/client/v4/accounts/{_required(request, 'workers_ai_account_id')}/ai/v1"
     other = _OTHER_BASES.get((source, str(request.options.get(f"{source}_endpoint") or "")))
-    return other or _BASES.get(source) or _joinable(_said(request, "custom_url"))
+    return other or _BASES.get(source) or _joinable(_required(request, "custom_url"))
 
 
 def _joinable(url: str) -> str:
@@ -135,7 +135,7 @@ def _vertex(request: ProviderRequest) -> Endpoint:
     if proxy := _proxy(request):
         return Endpoint(f"{proxy.rstrip('/')}/v1/{model}")
     if options.get("vertexai_auth_mode") == "full":
-        return Endpoint(f"{host}/projects/{_said(request, 'vertexai_project')}/locations/{region}/{model}")
+        return Endpoint(f"{host}/projects/{_required(request, 'vertexai_project')}/locations/{region}/{model}")
     if project := options.get("vertexai_express_project_id"):
         world = "https://aiplatform.googleapis.com/v1"
         return Endpoint(f"{world}/projects/{project}/locations/{region}/{model}", key="?key=")
@@ -143,8 +143,8 @@ def _vertex(request: ProviderRequest) -> Endpoint:
 
 
 def _azure(request: ProviderRequest) -> str:
-    base = urlsplit(_said(request, "azure_base_url"))
-    deployment, version = _said(request, "azure_deployment_name"), _said(request, "azure_api_version")
+    base = urlsplit(_required(request, "azure_base_url"))
+    deployment, version = _required(request, "azure_deployment_name"), _required(request, "azure_api_version")
     return f"{base.scheme}://{base.netloc}/openai/deployments/{deployment}/chat/completions?api-version={version}"
 
 

@@ -61,7 +61,7 @@ class LocalTransport(httpx.BaseTransport):
     def _chat(self, request: dict[str, Any]) -> httpx.Response:
         if self._engine is None:
             return _failure(503, "the local model is closed")
-        run = _Run(self._engine, _asked(request), self._turn)
+        run = _Run(self._engine, _engine_request(request), self._turn)
         first = run.wait()
         if isinstance(first, Exception) or first is _END:
             return _failure(400, str(first) if isinstance(first, Exception) else "the engine gave no answer")
@@ -73,7 +73,7 @@ class LocalTransport(httpx.BaseTransport):
         return httpx.Response(200, headers={"content-type": "text/event-stream"}, stream=_Stream(run, first))
 
 
-def _asked(request: Mapping[str, Any]) -> dict[str, Any]:
+def _engine_request(request: Mapping[str, Any]) -> dict[str, Any]:
     """The request as the engine gets it: always as a stream, so that it can be stopped while it reads the prompt, too.
 
     What the engine remembers of the prompt before is used only by requests without a seed: it may shift the last digits

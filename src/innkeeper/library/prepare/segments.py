@@ -128,7 +128,7 @@ def fit_segments(
     """
     if budget.fits(text, measure):
         return Compressed(text, measure.count(text))
-    again, notes = _asked(ask, Repair(text, measure.count(text), budget.target, budget.unit))
+    again, notes = _repaired(ask, Repair(text, measure.count(text), budget.target, budget.unit))
     if again and budget.fits(again, measure):
         return Compressed(again, measure.count(again), repaired=True)
     shorter = again if again and measure.count(again) < measure.count(text) else text
@@ -136,7 +136,7 @@ def fit_segments(
     return msgspec.structs.replace(done, repaired=shorter is not text, notes=notes)
 
 
-def _asked(ask: Callable[[Repair], str] | None, repair: Repair) -> tuple[str, tuple[str, ...]]:
+def _repaired(ask: Callable[[Repair], str] | None, repair: Repair) -> tuple[str, tuple[str, ...]]:
     if ask is None:
         return "", ()
     try:

@@ -149,7 +149,7 @@ class TemplateStore:
             target = self.get(name, version=version)
             if validate is not None:
                 validate(target)
-            before = _held(connection, target.template_id, label)
+            before = _labelled_version(connection, target.template_id, label)
             self._refuse_ambiguous(connection, target, label)
             values = label_values(target, label, who=who, at=self.db.now())
             connection.execute(_put_label(self.db.dialect, checked(template_labels, values)))
@@ -425,7 +425,7 @@ def _template_id(connection: Connection, name: str) -> str | None:
     return found
 
 
-def _held(connection: Connection, template_id: str, label: str) -> int | None:
+def _labelled_version(connection: Connection, template_id: str, label: str) -> int | None:
     here = (template_labels.c.template_id == template_id) & (template_labels.c.label == label)
     found: int | None = connection.execute(select(template_labels.c.version).where(here)).scalar()
     return found

@@ -224,14 +224,14 @@ def _chain(inverse: Program | None) -> tuple[Program | None, Program | None]:
     """The first and the last program of an ``{{else}}``, which may be a chain of ``{{else if}}``."""
     begin = end = inverse
     if inverse is not None and inverse.chained:
-        begin = _held(inverse)
+        begin = _first_program(inverse)
         while end is not None and end.chained and end.body:
             block = end.body[-1]
             end = (block.inverse or block.program) if isinstance(block, BlockStatement) else None
     return begin, end
 
 
-def _held(chain: Program) -> Program | None:
+def _first_program(chain: Program) -> Program | None:
     block = chain.body[0] if chain.body else None
     return block.program if isinstance(block, BlockStatement) else None
 

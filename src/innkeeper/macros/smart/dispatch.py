@@ -111,7 +111,7 @@ def _thrown(env: SmartEnvironment, inner: Inner) -> str:
     return helpers.roll(_params(inner).text.strip() or _DEFAULT_DICE, env.chance)
 
 
-def _found(env: SmartEnvironment, inner: Inner) -> str:
+def _keywords_match(env: SmartEnvironment, inner: Inner) -> str:
     return "true" if keywords.parse(_params(inner).text).matches(env.has) else "false"
 
 
@@ -167,7 +167,7 @@ BUILTINS: Final[Mapping[str, Builtin]] = MappingProxyType(
         "weekday": lambda env, _inner: helpers.weekday_cn(env.options.now),
         "datetimeformat": _formatted,
         TIME_UTC: _shifted,
-        "keywords": _found,
+        "keywords": _keywords_match,
         "getglobalvar": _get,
         "setglobalvar": _set,
         "addvar": _added,

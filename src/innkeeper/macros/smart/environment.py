@@ -388,7 +388,7 @@ class SmartEnvironment:
                 self.notes.append(Note(NoteKind.LIMIT, f"more than {MAX_REPORTS} reports; the others are not listed"))
             return
         kind = NoteKind.LIMIT if isinstance(error, LimitError) else NoteKind.MACRO
-        place, data = _place(error, where)
+        place, data = _note_place(error, where)
         self.notes.append(Note(kind, error.message, where=place, hint=error.hint, data=data))
 
     def settle(self) -> None:
@@ -434,7 +434,7 @@ def _count(value: Any) -> int:
     return len(value) + sum(_count(item) for item in inner if isinstance(item, (Mapping, list, tuple)))
 
 
-def _place(error: InnkeeperError, where: Callable[[], Where | None] | None) -> tuple[Where | None, FrozenDict]:
+def _note_place(error: InnkeeperError, where: Callable[[], Where | None] | None) -> tuple[Where | None, FrozenDict]:
     """The place of a note about an error, and its data."""
     data, own = {"kind": error.kind, **error.details}, error.where
     if where is None or own is None:

@@ -128,11 +128,11 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in sorted(((str(k), v) for k, v in value.items()), key=_place)}
+        return {key: _plain(item) for key, item in sorted(((str(k), v) for k, v in value.items()), key=_key_order)}
     return value
 
 
-def _place(item: tuple[str, Any]) -> float:
+def _key_order(item: tuple[str, Any]) -> float:
     """Where an object's key stands: whole numbers first, by size, then the others as they were added."""
     key = item[0]
     whole = key.isascii() and key.isdigit() and (key == "0" or key[0] != "0") and len(key) <= _LONGEST_INDEX

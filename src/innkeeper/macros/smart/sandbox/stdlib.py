@@ -155,7 +155,7 @@ def _engine(frame: Frame, pattern: Any, text: Any, flags: Any) -> Any:
     return compiled.engine
 
 
-def _found(frame: Frame, engine: Any, text: str) -> Iterator[Any]:
+def _found_matches(frame: Frame, engine: Any, text: str) -> Iterator[Any]:
     """The matches, each within the time that is left."""
     try:
         for found in engine.finditer(text, timeout=frame.seconds(), concurrent=True):
@@ -194,7 +194,7 @@ def findall(frame: Frame, /, pattern: Any, string: Any, flags: Any = 0) -> list[
     """All matches: their texts, their one group, or tuples of their groups."""
     engine = _engine(frame, pattern, string, flags)
     results: list[Any] = []
-    for found in _found(frame, engine, string):
+    for found in _found_matches(frame, engine, string):
         frame.charge(_EACH_GROUP * engine.groups)
         groups = found.groups("")
         frame.charge(sum(map(len, groups)))
@@ -211,7 +211,7 @@ def sub(frame: Frame, /, pattern: Any, repl: Any, string: Any, count: Any = 0, f
         raise SandboxRuntimeError("count is a whole number")
     pieces = _template(frame, repl, engine)
     parts, end, length = [], 0, 0
-    for number, found in enumerate(_found(frame, engine, string), 1):
+    for number, found in enumerate(_found_matches(frame, engine, string), 1):
         parts += [string[end : found.start()], _replacement(frame, repl, pieces, found)]
         end = found.end()
         length += len(parts[-2]) + len(parts[-1])
