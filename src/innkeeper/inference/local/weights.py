@@ -50,14 +50,19 @@ _SHOWN_LINES: Final = 3
 def download(requirement: str, folder: Path) -> Path:
     """Download the wheel of ``requirement``, and nothing that it asks for, into ``folder``; returns its path.
 
-    A wheel that is there already is not fetched again. Nothing of the package is run. Raises `UnavailableError`.
+    A wheel that is there already is not fetched again. Nothing of the package is run. On a terminal pip's own bar and rate are
+    seen, on stderr. Raises `UnavailableError`.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for stale in folder.glob("*.part"):
         stale.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--no-input"]
-    command += ["--disable-pip-version-check", "--quiet", "--dest", str(folder), requirement]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)  # noqa: S603
+    shown = sys.stderr is not None and sys.stderr.isatty()
+    command += ["--disable-pip-version-check", *([] if shown else ["--quiet"]), "--dest", str(folder), requirement]
+    out = sys.stderr if shown else subprocess.PIPE
+    done = subprocess.run(  # noqa: S603
+        command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE, text=True, check=False
+    )
     if done.returncode:
         raise _failure(requirement, done.stderr)
     return _wheel(requirement, folder)
