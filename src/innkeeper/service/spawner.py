@@ -71,6 +71,7 @@ class Spawner:
                     return accepting.result()
                 raise OSError("the worker did not start")  # noqa: TRY301 - ended like any other failure
             except BaseException:
+                accepting.add_done_callback(_close)
                 accepting.cancel()
                 process.kill()
                 raise
@@ -119,18 +120,34 @@ class Spawner:
 
 async def _accepted(listener: socket.socket, token: bytes) -> socket.socket:
     """The connection that shows the token; others are closed."""
-    loop = asyncio.get_running_loop()
     while True:
-        connection, _ = await loop.sock_accept(listener)
-        shown = b""
-        with suppress(OSError, TimeoutError):
-            async with asyncio.timeout(_TOKEN_SECONDS):
-                while len(shown) < len(token) and (part := await loop.sock_recv(connection, len(token) - len(shown))):
-                    shown += part
-        if hmac.compare_digest(shown, token):
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            return connection
+        connection, _ = await asyncio.get_running_loop().sock_accept(listener)
+        try:
+            if hmac.compare_digest(await _shown(connection, len(token)), token):
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                return connection
+        except BaseException:
+            connection.close()
+            raise
         connection.close()
+
+
+def _close(accepted: asyncio.Future[socket.socket]) -> None:
+    """Close a connection that nobody waits for any more."""
+    if not accepted.cancelled() and accepted.exception() is None:
+        accepted.result().close()
+
+
+async def _shown(connection: socket.socket, size: int) -> bytes:
+    """What a connection begins with: as many bytes, or fewer where no more come in time."""
+    shown = b""
+    with suppress(OSError, TimeoutError):
+        async with asyncio.timeout(_TOKEN_SECONDS):
+            while len(shown) < size and (
+                part := await asyncio.get_running_loop().sock_recv(connection, size - len(shown))
+            ):
+                shown += part
+    return shown
 
 
 def main() -> None:
