@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
 from typing import Final, TypeVar
 
 import msgspec
@@ -17,7 +18,7 @@ __all__ = ["LoreScope", "ScopedBook", "descending", "scan_order"]
 T = TypeVar("T")
 
 
-class LoreScope(msgspec.Struct, frozen=True):
+class LoreScope(StrEnum):
     """The scopes a book can hold for, in SillyTavern's words."""
 
     CHAT = "chat"
