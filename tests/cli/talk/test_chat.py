@@ -202,3 +202,71 @@ def test_failures_by_pipe(room: Room, line: str, code: int) -> None:
 def test_windows_below_nothing(room: Room) -> None:
     """A negative window is wrong usage."""
     room.run(CARD, "--context-window", "-5", code=2)
+
+
+def second_card(folder: Path) -> str:
+    """Another card."""
+    path = folder / "bram.json"
+    data = {"name": "Bram", "description": "A ferryman.", "first_mes": "Evening.", "extensions": {"talkativeness": "0"}}
+    path.write_text(json.dumps({"spec": "chara_card_v2", "spec_version": "2.0", "data": data}))
+    return str(path)
+
+
+def test_a_group(room: Room, tmp_path: Path) -> None:
+    """Two cards are a group: both greet, who is spoken to replies under the own name, and one can be let speak."""
+    path = tmp_path / "c.jsonl"
+    out = room.run(
+        CARD, second_card(tmp_path), "--chat", str(path), lines=("Bram, are you there?", "/turn wenna", "/turn")
+    )
+    assert "Bram: Evening." in out
+    assert "Bram: Reply 1." in out
+    assert "Wenna Carrow: Reply" in out
+    assert "here are Wenna Carrow, Bram; the last to speak was Wenna Carrow" in out
+    names = [json.loads(line)["name"] for line in path.read_text("utf-8").splitlines()[1:]]
+    assert names[:4] == ["Wenna Carrow", "Bram", "User", "Bram"]
+    assert names[-1] == "Wenna Carrow"
+
+
+def test_all_of_a_group_reply(room: Room, tmp_path: Path) -> None:
+    """Who is spoken to replies, one after the other; each one's card is in the own prompt."""
+    out = room.run(
+        CARD, second_card(tmp_path), lines=("Bram and Wenna, what do you say?", "/retry", "/turn nobody"), code=2
+    )
+    assert "Bram: Reply 1." in out
+    assert "Wenna Carrow: Reply 2." in out
+    sent = ["\n".join(m["content"] for m in asked["messages"]) for asked in room.model.asked]
+    assert "A ferryman." in sent[0]
+    assert "A ferryman." not in sent[1]
+    assert "unknown member of the group 'nobody'" in out
+
+
+def test_other_commands_take_one_card(room: Room, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A prompt has one card: a second one is refused, not dropped."""
+    assert main(["build", CARD, second_card(tmp_path), "--message", "Hi"]) == 2
+    assert "second character" in capsys.readouterr().err
+
+
+def test_continue(room: Room) -> None:
+    """A reply grows by what comes, with a space where neither has one."""
+    room.model.lines = ["The bell", "rings.", " Twice.", ", then not."]
+    room.run(CARD, lines=("Hello", "/continue", "/continue", "/continue", "Go on"))
+    texts = [message["content"] for message in room.model.asked[-1]["messages"]]
+    assert "The bell rings. Twice., then not." in texts
+
+
+def test_impersonate(room: Room) -> None:
+    """What the model writes in the user's place waits, and is said when it is sent; it can be another text by then."""
+    room.model.lines = ["I am cold.", "Come in.", "And you?", "Sit."]
+    out = room.run(CARD, PERSONA, lines=("/impersonate", "/send", "/impersonate", "/send No."))
+    assert "Ansel? I am cold." in out
+    assert "Wenna Carrow: Come in." in out
+    texts = [message["content"] for message in room.model.asked[-1]["messages"]]
+    assert "I am cold." in texts
+    assert "No." in texts
+    assert "And you?" not in texts
+
+
+def test_note_is_in_the_prompt(room: Room) -> None:
+    """An author's note that is set in the chat is in the next prompt."""
+    room.run(CARD, lines=("/note Speak of the tide.", "Hello"))
+    assert any("Speak of the tide." in message["content"] for message in room.model.asked[-1]["messages"])

@@ -11,7 +11,7 @@ import pytest
 from innkeeper.cli.app.render import console
 from innkeeper.cli.talk.answering import ModelHandle
 from innkeeper.cli.talk.conversation import Conversation
-from innkeeper.cli.talk.shell import COMMANDS, RECENT, Shell
+from innkeeper.cli.talk.shell import COMMANDS, RECENT, Shell, offered
 from innkeeper.content.chat import Chat
 from innkeeper.content.chat_message import ChatMessage
 from innkeeper.dialects import DIALECTS
@@ -212,3 +212,105 @@ def test_on_a_terminal(tmp_path: Path) -> None:
         terminal.wait_for("saved in")
         assert terminal.end() == 0
     assert [line["mes"] for line in map(json.loads, path.read_text().splitlines()[1:])] == ["Hello", "Yes."]
+
+
+def test_edit_and_delete(run: Callable[..., str]) -> None:
+    """A message is changed or taken out by its number, or the last; the next prompt has it so."""
+    speaker = FakeModel("One.", "Two.", "Three.")
+    out = run("Hello", "/list", "/edit 1 Good day", "/edit Tea, first.", "/delete", "/list 1", "More", speaker=speaker)
+    assert "   1  Ansel: Hello" in out
+    assert "   2  Wenna: One." in out
+    assert "message 1 is changed" in out
+    assert "gone: Wenna: Tea, first." in out
+    assert [message["content"] for message in speaker.asked[1]["messages"]] == ["Be Wenna.", "Good day", "More"]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("/edit", "say the new text"),
+        ("/edit 9 x", "there is no message 9"),
+        ("/delete 9", "they go from 1 to 2"),
+        ("/delete all", "named by its number"),
+        ("/send", "nothing to send"),
+        ("/turn", "there is no group"),
+        ("/turn Bram", "there is no group"),
+    ],
+)
+def test_what_cannot_be(run: Callable[..., str], line: str, words: str) -> None:
+    """What cannot be done is refused in a line, and the chat goes on."""
+    assert words in run("Hello", line)
+
+
+def test_nothing_to_change(run: Callable[..., str]) -> None:
+    """In an empty chat there is no message to change."""
+    assert "nothing has been said yet" in run("/delete")
+
+
+def test_only_some_taverns(run: Callable[..., str]) -> None:
+    """A tavern that knows no such generation refuses it, and says which does."""
+    out = run("Hello", "/continue", "/impersonate")
+    assert out.count("the tavern vibe has no generation") == 2
+    assert "--tavern silly can" in out
+
+
+def test_several_lines(run: Callable[..., str]) -> None:
+    """Between two fences a message has several lines, empty ones too."""
+    speaker = FakeModel()
+    run('"""', "One", "", '  Two"""', '"""Three"""', '"""', "Four", speaker=speaker)
+    assert speaker.said() == ["One\n\n  Two", "Three", "Four"]
+
+
+def test_note(run: Callable[..., str], tmp_path: Path) -> None:
+    """The author's note is shown, set and taken out; it is stored with the chat as SillyTavern stores it."""
+    path = tmp_path / "c.jsonl"
+    out = run("Hello", "/note", "/note Be brief.", "/note", path=path)
+    assert "there is no author's note" in out
+    assert out.count("author's note: Be brief.") == 2
+    stored = json.loads(path.read_text().splitlines()[0])["chat_metadata"]
+    assert (stored["note_prompt"], stored["note_depth"], stored["note_interval"]) == ("Be brief.", 4, 1)
+    assert "there is no author's note" in run("Hello", "/note x", "/note -").splitlines()[-2]
+
+
+def test_lore(run: Callable[..., str], tmp_path: Path) -> None:
+    """Alone it says of each entry why it is in or out; with a file there is one more lorebook."""
+    path = tmp_path / "book.json"
+    path.write_text(json.dumps({"name": "Bells", "entries": [{"keys": ["bell"], "content": "It rings."}]}))
+    out = run("/lore", f"/lore {path}", "/lore nowhere.json")
+    assert "The Bell Reef" in out
+    assert "Bells: 1 entries, from now on" in out
+    assert "nowhere.json" in out
+
+
+def test_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says which model answers, and lets another one answer from then on; the former one is let go."""
+    first, second = FakeModel("One."), FakeModel("Two.")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("Hello\n/model\n/model big\nAgain\n"))
+    out = io.StringIO()
+    talk = Conversation(BASE, Chat(header={}), ModelHandle(first, "small", 1000), build)
+    opened: list[str] = []
+
+    def open_model(name: str) -> ModelHandle:
+        opened.append(name)
+        return ModelHandle(second, name, 2000, address="https://provider.example")
+
+    Shell(talk, open_model, console=console(out)).run()
+    assert opened == ["big"]
+    assert first.closed
+    assert second.asked[0]["model"] == "m"  # the stand-in for a build names its own
+    assert talk.base.model == "big"
+    assert talk.base.context_window == 2000
+    assert "small, window 1,000" in out.getvalue()
+    assert "big at https://provider.example, window 2,000" in out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("line", "offer"),
+    [("/sw", "/swipe"), ("/model o", "openai:"), ("/why The", "The Bell Reef"), ("/lore /", "/usr"), ("hello", None)],
+)
+def test_completion(line: str, offer: str | None) -> None:
+    """Commands are completed, and what stands behind them; talk is not."""
+    talk = Conversation(BASE, Chat(header={}), ModelHandle(FakeModel(), "m"), build)
+    talk.plan = talk.preview("Hello")
+    words = list(offered(Shell(talk, console=console(io.StringIO())), line))
+    assert (offer in words) if offer is not None else not words

@@ -105,18 +105,23 @@ class Assets:
         self.prepared: Prepared | None = None
         self.chat_file: str | None = None
         self.settings = settings
+        self.several = False
         self._stdin = stdin
         self._piped: bytes | None = None
 
     @classmethod
-    def of(cls, files: Iterable[str], options: Mapping[str, Any], *, chat_only: bool = False) -> Assets:
+    def of(
+        cls, files: Iterable[str], options: Mapping[str, Any], *, chat_only: bool = False, several: bool = False
+    ) -> Assets:
         """The files of a command line, and after them those that its options name, as `asset_options` call them.
 
-        ``chat_only``: of a SillyTavern folder, its settings for chat completion, whichever of its APIs is on.
+        ``chat_only``: of a SillyTavern folder, its settings for chat completion, whichever of its APIs is on. ``several`` cards
+        are a group.
         """
         from innkeeper.cli.settings.settings import Settings
 
         assets = cls(settings=Settings.read())
+        assets.several = several
         for name in files:
             assets.add(name)
         kinds = ("card", "persona", "lorebook", "preset", *(() if options.get("sillytavern") else ("chat",)))
@@ -224,10 +229,18 @@ class Assets:
             self.fields["lorebooks"] = (*self.fields.get("lorebooks", ()), value)
         elif isinstance(value, PresetFile):
             self._put_presets(value, name)
+        elif self.several and type(value).__name__ == "Character" and {"character", "group"} & self.fields.keys():
+            self._join(value)
         else:
             field = _FIELDS[type(value).__name__]
             self._set(field, value, name)
             self.chat_file = name if field == "history" else self.chat_file
+
+    def _join(self, card: Any) -> None:
+        """One more card: with those before it, a group."""
+        first = self.fields.pop("character", None)
+        before = self.fields["group"]["members"] if first is None else (first,)
+        self.fields["group"] = {"members": (*before, card)}
 
     def _put_presets(self, file: PresetFile, name: str) -> None:
         """A preset, and templates of text completion, which are settings."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from click.shell_completion import CompletionItem
 
-__all__ = ["offered", "setting_names", "setting_values"]
+__all__ = ["model_names", "offered", "setting_names", "setting_values"]
 
 Complete = Callable[[Any, Any, str], list[CompletionItem]]
 
@@ -54,3 +54,14 @@ def setting_values(ctx: Any, _param: Any, incomplete: str) -> list[CompletionIte
             wants_file = False
         return [CompletionItem(incomplete, type="file")] if wants_file else []
     return [CompletionItem(value) for value in names if value.startswith(incomplete)]
+
+
+def model_names() -> list[str]:
+    """What may be said for a model: aliases, ``local``, providers, and the models that are installed."""
+    from innkeeper.cli.settings.settings import PROVIDERS, Settings
+    from innkeeper.prompt.machine import home
+
+    settings = Settings.read()
+    installed = [f"local:{path.stem}" for path in (home() / "models").glob("*.gguf")]
+    providers = {**PROVIDERS, **settings.table("providers")}
+    return [*settings.table("aliases.models"), "local", *installed, *(f"{name}:" for name in providers)]

@@ -60,7 +60,7 @@ class ChatClient(Protocol):
 class ModelHandle:
     """A model's client, its name, and, where known, its window in tokens and its own way of counting.
 
-    ``media`` reads what the chat names, for its builds.
+    ``media`` reads what the chat names, for its builds. ``address`` is the provider's, None for a model in this process.
     """
 
     client: ChatClient
@@ -68,6 +68,7 @@ class ModelHandle:
     window: int | None = None
     counter: TokenCounter | None = None
     media: Callable[[str], bytes | None] | None = None
+    address: str | None = None
 
     @property
     def ports(self) -> Ports:
@@ -118,4 +119,4 @@ def _provider(model: str | None, base_url: str | None, window: int | None, key: 
 
     if not model:
         raise UsageError("a provider needs the name of a model", hint="--model NAME")
-    return ModelHandle(Client(base_url, api_key=key.reveal() if key else None), model, window)
+    return ModelHandle(Client(base_url, api_key=key.reveal() if key else None), model, window, address=base_url)

@@ -14,7 +14,8 @@ from innkeeper.cli.prompt.assets import STDIN, asset_options, install_options
 from innkeeper.cli.talk.opening import Opening, log_options, talk_options
 
 if TYPE_CHECKING:
-    from innkeeper.cli.talk.conversation import Conversation, Turn
+    from innkeeper.cli.talk.conversation import Conversation
+    from innkeeper.cli.talk.recorder import Turn
 
 __all__ = ["ask"]
 
@@ -54,6 +55,9 @@ def ask(words: tuple[str, ...], *, dry_run: bool, as_json: bool, **options: Any)
     with closing(opening.conversation()) as talk:
         on_delta = (lambda _: None) if as_json else _write
         talk.say(said, on_delta)
+        while talk.waiting:
+            on_delta("\n\n")
+            talk.turn(on_delta)
         turn = talk.last
         if as_json and turn is not None:
             click.echo(json.dumps(_facts(talk, turn), ensure_ascii=False))

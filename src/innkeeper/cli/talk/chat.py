@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -48,7 +49,7 @@ RESERVE: Final = 256
 @talk_options
 @log_options
 def chat(files: tuple[str, ...], **options: Any) -> None:
-    """Chat with a character.
+    """Chat with a character, or with several: two cards or more are a group.
 
     FILES are a card, a persona, lorebooks, presets, in any order. The model is the local one, unless --model or a setting names
     another; `innkeeper models install` brings it. /help lists what can be done beside talking. -c goes on with the last
@@ -63,7 +64,7 @@ def chat(files: tuple[str, ...], **options: Any) -> None:
     with closing(opening.conversation()) as talk:
         if opening.assets is not None and opening.assets.prepared is not None:
             click.echo(f"{opening.assets.prepared}. The folder is only read; /save FILE keeps this chat.", err=True)
-        shell = Shell(talk)
+        shell = Shell(talk, opening.other, history=not options["no_log"] and opening.settings.get("logging"))
         shell.run()
     click.get_current_context().exit(shell.exit_code)
 
@@ -98,10 +99,21 @@ def conversation(
     names = {"user_name": name_of(base.user, "User"), "character_name": name_of(base.character, "Assistant")}
     fresh = Chat(header={**names, "create_date": utc_now().isoformat(timespec="seconds"), "chat_metadata": {}})
     talk = Conversation(base, known or fresh, handle, _noting(notes), path=path)
-    if known is None and base.character is not None:
+    if known is None and talk.members:
+        _greet_by_all(talk)
+    elif known is None and base.character is not None:
         greetings = greetings_of(base, handle.ports, greeting, alone=alone)
         talk.greet(greetings, 0 if alone else greeting)
     return talk
+
+
+def _greet_by_all(talk: Conversation) -> None:
+    """A new group begins with a greeting of each member."""
+    group = talk.base.group
+    for place, member in enumerate(group["members"] if isinstance(group, Mapping) else group.members):
+        card = member["card"] if isinstance(member, Mapping) and "card" in member else member
+        talk.speaker = place
+        talk.greet(greetings_of(talk.base.with_(group=None, character=card), talk.handle.ports, 0, alone=True))
 
 
 def _noting(notes: tuple[Note, ...]) -> Builder:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.budget import accounting
 from innkeeper.cli.talk.answering import ModelHandle, asked
+from innkeeper.cli.talk.recorder import Listener, Turn
 from innkeeper.content.chat import Chat
 from innkeeper.content.chat_message import ChatMessage
 from innkeeper.content.files.saving import append_to_chat, save_chat
-from innkeeper.prompt import BuildRequest, InnkeeperError, Plan, Ports, UsageError, utc_now
+from innkeeper.prompt import BuildRequest, InnkeeperError, Plan, Ports, UnknownNameError, UsageError, utc_now
 from innkeeper.prompt.data import EMPTY
 from innkeeper.taverns import TAVERNS
 from innkeeper.taverns import build as build_plan
@@ -20,36 +22,10 @@ from innkeeper.taverns import build as build_plan
 if TYPE_CHECKING:
     from innkeeper.budget import Accounting
 
-__all__ = ["Builder", "Conversation", "Listener", "Turn", "name_of"]
+__all__ = ["Builder", "Conversation", "name_of"]
 
 Builder = Callable[[BuildRequest, Ports], Plan]
 """What makes a plan of a request: `innkeeper.taverns.build`."""
-
-
-class Turn(NamedTuple):
-    """One call of a model: what the user said (nothing where it was asked again), what came, and what it took.
-
-    ``end`` is the provider's reason, ``stopped`` after Ctrl-C, else the kind of the error.
-    """
-
-    plan: Plan
-    said: str
-    reply: str
-    end: str | None
-    usage: Mapping[str, Any] | None
-    speaker: str
-
-
-class Listener(Protocol):
-    """Who is told of a conversation: the log."""
-
-    def turn(self, talk: Conversation, turn: Turn) -> None:
-        """A model was asked."""
-        ...
-
-    def changed(self, talk: Conversation) -> None:
-        """The chat is another one than before."""
-        ...
 
 
 class Conversation:
@@ -75,6 +51,9 @@ class Conversation:
         self.last: Turn | None = None
         self.chat = chat
         self.plan: Plan | None = None
+        self.members = members_of(base.group)
+        self.speaker: int | None = None
+        self.waiting: list[int] = []
         self.path = path
         self._header_is_new = False
         self.handle = handle
@@ -91,13 +70,80 @@ class Conversation:
         self._add(message.replace(swipes=tuple(greetings), swipe_id=shown) if len(greetings) > 1 else message)
 
     def say(self, text: str, on_delta: Callable[[str], Any]) -> str:
-        """A turn: the user's words, the plan, the reply, which is returned. Nothing is kept when no plan can be made."""
+        """A turn: the user's words, the plan, the reply, which is returned. Nothing is kept when no plan can be made.
+
+        In a group the first of those who reply does so; the others are then `waiting`, for `turn`.
+        """
         plan = self._planned(self.chat, text, "normal")
+        self.speaker, *self.waiting = speakers_of(plan) or (None,)
         stored = plan.stored or EMPTY
         bias = {"bias": stored["message_bias"]} if "message_bias" in stored else None
         message = self._message("user", stored.get("message", text), bias)
         self._add(message.replace(hidden=True) if stored.get("message_hidden") else message)
         return self._answer(plan, on_delta, said=text)
+
+    def turn(self, on_delta: Callable[[str], Any], member: str | None = None) -> str:
+        """One more reply in a group: of this member, else of the first that waits, else of whom the group's strategy chooses.
+
+        Raises `UsageError` where there is no group, `UnknownNameError` for somebody who is not in it.
+        """
+        if not self.members:
+            raise UsageError("there is no group: only one character is here")
+        if member is not None:
+            self.speaker = member_of(self.members, member)
+        elif self.waiting:
+            self.speaker = self.waiting.pop(0)
+        else:
+            self.speaker = None
+        plan = self._planned(self.chat, "", "normal", self.speaker)
+        if self.speaker is None:
+            self.speaker, *self.waiting = speakers_of(plan) or (0,)
+        return self._answer(plan, on_delta)
+
+    def carry_on(self, on_delta: Callable[[str], Any]) -> str:
+        """More of the last reply, which grows by it; what came is returned. Raises `UsageError`."""
+        if not self._has_reply():
+            raise UsageError("there is no reply yet to go on with")
+        more = self._heard(self._of_kind("continue"), on_delta).rstrip()
+        last = self.chat.messages[-1]
+        self._amend(last.replace(text=last.text + _joint(self.base.preset, last.text, more) + more))
+        return more
+
+    def impersonate(self, on_delta: Callable[[str], Any]) -> str:
+        """What the model would say in the user's place; it is said by nobody yet. Raises `UsageError`."""
+        return self._heard(self._of_kind("impersonate"), on_delta)
+
+    def edit(self, text: str, number: int | None = None) -> None:
+        """Give a message (from 1, the last where left out) another text. Raises `UsageError`."""
+        place = self._place(number)
+        self._change(self.chat.replace_message(place, self.chat.messages[place].replace(text=text)))
+
+    def delete(self, number: int | None = None) -> ChatMessage:
+        """Take a message (from 1, the last where left out) out of the chat; it is returned. Raises `UsageError`."""
+        place = self._place(number)
+        gone = self.chat.messages[place]
+        self._change(self.chat.without(place))
+        return gone
+
+    def note(self, text: str | None) -> None:
+        """Set the author's note of this chat, or take it out; its depth and its interval stay what they are."""
+        usual = {"note_interval": 1, "note_position": 1, "note_depth": 4, "note_role": 0}
+        missing = {name: value for name, value in usual.items() if not self.chat.metadata.get(name)} if text else {}
+        chat = self.chat.with_metadata({"note_prompt": text or None, **missing})
+        self.base = self.base.with_(settings={**self.base.settings, "chat_metadata": chat.metadata})
+        self._change(chat)
+
+    def add_lore(self, book: Any) -> None:
+        """One more lorebook from now on."""
+        self.base = self.base.with_(lorebooks=(*self.base.lorebooks, book))
+
+    def use(self, handle: ModelHandle) -> None:
+        """Let another model answer from now on; a window that was the former model's becomes its own."""
+        window = self.base.context_window
+        window = handle.window if window == self.handle.window else window
+        self.base = self.base.with_(model=handle.model, context_window=window or handle.window)
+        before, self.handle = self.handle, replace(handle, media=self.handle.media)
+        before.close()
 
     def retry(self, on_delta: Callable[[str], Any]) -> str:
         """The last turn again; the old reply is gone once the first word of the new one is there."""
@@ -131,7 +177,9 @@ class Conversation:
 
     @property
     def character_name(self) -> str:
-        """What the character is called."""
+        """What the character is called; in a group, who speaks."""
+        if self.members:
+            return self.members[self.speaker or 0]
         return name_of(self.base.character, "Assistant")
 
     @property
@@ -162,8 +210,9 @@ class Conversation:
         """Let go of what answers."""
         self.handle.close()
 
-    def _planned(self, chat: Chat, text: str, generation: str) -> Plan:
-        request = self.base.with_(
+    def _planned(self, chat: Chat, text: str, generation: str, speaker: int | None = None) -> Plan:
+        base = self.base if speaker is None else self.base.with_(group={**self.base.group, "speaker": speaker})
+        request = base.with_(
             history=chat.to_messages(hidden=self.base.tavern == SILLY),
             message=text,
             generation=generation,
@@ -214,7 +263,7 @@ class Conversation:
 
     def _scripted(self, plan: Plan, reply: str) -> str:
         """A reply as it is kept: after the regex scripts that the request allows."""
-        if plan.tavern != SILLY:
+        if plan.tavern != SILLY or (plan.request is not None and plan.request.generation == "impersonate"):
             return reply
         from innkeeper.taverns.silly import stored_text
 
@@ -233,13 +282,28 @@ class Conversation:
 
     def _again(self, generation: str) -> Plan:
         """The plan of the last turn, as ``generation`` makes it."""
+        speaker = self.speaker if self.members else None
         chat = self.chat.without(-1) if self._has_reply() else self.chat
         if not chat.messages or chat.messages[-1].role != "user":
             raise UsageError("there is no message of yours yet to answer")
         if TAVERNS[self.base.tavern].inputs.reason("generation") is None:
             # The tavern takes an old reply out of the chat by itself; what was typed was rewritten when it was said.
-            return self._planned(self.chat, "", generation)
-        return self._planned(chat.without(-1), chat.messages[-1].text, "normal")
+            return self._planned(self.chat, "", generation, speaker)
+        return self._planned(chat.without(-1), chat.messages[-1].text, "normal", speaker)
+
+    def _of_kind(self, generation: str) -> Plan:
+        """The plan of a generation that only some taverns know. Raises `UsageError`."""
+        if TAVERNS[self.base.tavern].inputs.reason("generation") is not None:
+            hint = "--tavern silly can"
+            raise UsageError(f"the tavern {self.base.tavern} has no generation {generation!r}", hint=hint)
+        return self._planned(self.chat, "", generation, self.speaker if self.members else None)
+
+    def _place(self, number: int | None) -> int:
+        count = len(self.chat.messages)
+        if not count or not 1 <= (number or count) <= count:
+            hint = f"they go from 1 to {count}" if count else "nothing has been said yet"
+            raise UsageError(f"there is no message {number or 'yet'}", hint=hint)
+        return (number or count) - 1
 
     def _has_reply(self) -> bool:
         return bool(self.chat.messages) and self.chat.messages[-1].role == "assistant"
@@ -261,8 +325,11 @@ class Conversation:
         self._now_is(chat)
 
     def _amend(self, message: ChatMessage) -> None:
-        """Another last message; the file is written anew and takes the old one's place in one step."""
-        chat = self.chat.replace_message(-1, message)
+        """Another last message."""
+        self._change(self.chat.replace_message(-1, message))
+
+    def _change(self, chat: Chat) -> None:
+        """Another chat; the file is written anew and takes the old one's place in one step."""
         self._rewrite(chat)
         self._now_is(chat)
 
@@ -275,6 +342,36 @@ class Conversation:
         if self.path is not None:
             save_chat(self.path, chat, force=True)
         self._header_is_new = False
+
+
+def members_of(group: Any) -> tuple[str, ...]:
+    """The names of a group's members, none where there is no group."""
+    listed = group.get("members") if isinstance(group, Mapping) else getattr(group, "members", None)
+    cards = (item["card"] if isinstance(item, Mapping) and "card" in item else item for item in listed or ())
+    return tuple(name_of(card, "Assistant") for card in cards)
+
+
+def member_of(members: Sequence[str], name: str) -> int:
+    """The place of a member by its name or the beginning of it. Raises `UnknownNameError`."""
+    wanted = name.casefold()
+    for fits in (str.__eq__, str.startswith):
+        for place, member in enumerate(members):
+            if fits(member.casefold(), wanted):
+                return place
+    raise UnknownNameError("member of the group", name, members)
+
+
+def speakers_of(plan: Plan) -> tuple[int, ...]:
+    """Who replies in a group, in their order: places of members. Nothing where the plan says nothing of them."""
+    chosen = (note.data.get("speakers") for note in plan.notes if note.data)
+    return next((tuple(places) for places in chosen if places), ())
+
+
+def _joint(preset: Any, before: str, more: str) -> str:
+    """What stands between a reply and its continuation: what the preset says, unless one of them has a space or mark there."""
+    if not before or not more or before[-1].isspace() or more[0].isspace() or more[0] in ".,;:!?…)]}\"'»”’*":
+        return ""
+    return str(getattr(preset, "continue_postfix", " "))
 
 
 def name_of(participant: Any, default: str) -> str:

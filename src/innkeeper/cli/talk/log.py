@@ -21,7 +21,8 @@ from innkeeper.prompt.errors import FormatError, UnavailableError, UnknownNameEr
 from innkeeper.prompt.machine import home, utc_now
 
 if TYPE_CHECKING:
-    from innkeeper.cli.talk.conversation import Conversation, Turn
+    from innkeeper.cli.talk.conversation import Conversation
+    from innkeeper.cli.talk.recorder import Turn
     from innkeeper.prompt import BuildRequest, ReplayBundle
 
 __all__ = ["Kept", "Line", "LoggedChat", "TalkLog", "log_path"]
@@ -102,22 +103,32 @@ class TalkLog:
 
     # ---------------------------------------------------------------------------------------------------------- keeping
 
-    def begin(self, kind: str, talk: Conversation, address: str | None) -> int:
+    def begin(self, kind: str, talk: Conversation) -> int:
         """A new conversation; returns its number."""
         now = _now()
-        row = (now, now, kind, talk.character_name, talk.user_name, talk.handle.model, address)
+        row = (now, now, kind, talk.character_name, talk.user_name, talk.handle.model, talk.handle.address)
         with self._open(write=True) as db:
             values = (*row, *self._state(db, talk))
             query = "INSERT INTO chats (begun, updated, kind, character, user, model, address, path, base, messages)"
             return int(db.execute(f"{query} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values).lastrowid or 0)
 
-    def keep(self, chat: int, talk: Conversation, turn: Turn, address: str | None) -> int:
+    def keep(self, chat: int, talk: Conversation, turn: Turn) -> int:
         """One more line of a conversation; returns its number."""
         from innkeeper.version import VERSION
 
         plan, dialect = turn.plan, turn.plan.dialect or "openai"
         usage = msgspec.json.encode(dict(turn.usage or {})).decode()
-        told = (chat, _now(), talk.handle.model, address, turn.speaker, turn.said, turn.reply, turn.end, usage)
+        told = (
+            chat,
+            _now(),
+            talk.handle.model,
+            talk.handle.address,
+            turn.speaker,
+            turn.said,
+            turn.reply,
+            turn.end,
+            usage,
+        )
         with self._open(write=True) as db:
             request = b"{}" if plan.request is None else _put_request(db, plan.request)
             columns = (
@@ -127,10 +138,10 @@ class TalkLog:
             row = (*told, request, plan.fingerprint(dialect), dialect, VERSION)
             return int(db.execute(f"{query} VALUES ({', '.join('?' * len(row))})", row).lastrowid or 0)
 
-    def update(self, chat: int, talk: Conversation, address: str | None) -> None:
+    def update(self, chat: int, talk: Conversation) -> None:
         """What a conversation goes on from is this now."""
         with self._open(write=True) as db:
-            values = (_now(), talk.handle.model, address, *self._state(db, talk), chat)
+            values = (_now(), talk.handle.model, talk.handle.address, *self._state(db, talk), chat)
             db.execute(
                 "UPDATE chats SET updated = ?, model = ?, address = ?, path = ?, base = ?, messages = ? WHERE id = ?",
                 values,

@@ -65,7 +65,7 @@ class Opening:
         if not (options["resume"] or options["conversation"]):
             folder = options["sillytavern"]
             chat = options.get("path") if folder else None
-            assets = Assets.of(files, {**options, "chat": chat}, chat_only=True)
+            assets = Assets.of(files, {**options, "chat": chat}, chat_only=True, several=kind == "chat")
             return cls(assets.settings or Settings.read(), options, kind, assets=assets)
         given = [
             *files,
@@ -104,9 +104,17 @@ class Opening:
         handle = open_choice(self.choice, self.settings, self.request.context_window)
         talk = self._talk(handle)
         chat = None if self.kept is None else self.kept.chat.id
-        address = self.choice.address
-        talk.listener = recorder(self.settings, self.kind, address, off=self.options["no_log"], chat=chat)
+        talk.listener = recorder(self.settings, self.kind, off=self.options["no_log"], chat=chat)
         return talk
+
+    def other(self, model: str) -> ModelHandle:
+        """What answers for another model, named as ``--model`` names one. Raises what opening a model does."""
+        from innkeeper.cli.talk.answering import open_choice
+
+        place = None if self.choice.is_local else self.choice.address
+        named = choose_model(self.settings, model, wanted=place is None)
+        choice = named._replace(address=named.address or (None if named.is_local else place))
+        return open_choice(choice, self.settings, self.options["context_window"])
 
     def dry(self) -> Conversation:
         """The conversation with nobody to answer it."""

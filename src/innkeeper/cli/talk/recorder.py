@@ -1,8 +1,12 @@
-"""Recorder: writes a conversation into the log while it goes on. A log that fails is told of once, and the talk goes on."""
+"""Recorder: writes the turns of a conversation into the log while it goes on.
+
+A log that fails is told of once, and the talk goes on.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import click
 
@@ -10,19 +14,45 @@ from innkeeper.prompt.errors import InnkeeperError
 
 if TYPE_CHECKING:
     from innkeeper.cli.settings.settings import Settings
-    from innkeeper.cli.talk.conversation import Conversation, Turn
+    from innkeeper.cli.talk.conversation import Conversation
     from innkeeper.cli.talk.log import TalkLog
+    from innkeeper.prompt import Plan
 
-__all__ = ["Recorder", "recorder"]
+__all__ = ["Listener", "Recorder", "Turn", "recorder"]
+
+
+class Turn(NamedTuple):
+    """One call of a model: what the user said (nothing where it was asked again), what came, and what it took.
+
+    ``end`` is the provider's reason, ``stopped`` after Ctrl-C, else the kind of the error.
+    """
+
+    plan: Plan
+    said: str
+    reply: str
+    end: str | None
+    usage: Mapping[str, Any] | None
+    speaker: str
+
+
+class Listener(Protocol):
+    """Who is told of a conversation: the log."""
+
+    def turn(self, talk: Conversation, turn: Turn) -> None:
+        """A model was asked."""
+        ...
+
+    def changed(self, talk: Conversation) -> None:
+        """The chat is another one than before."""
+        ...
 
 
 class Recorder:
     """Keeps turns, and what the conversation goes on from. A conversation is in the log from its first turn on."""
 
-    def __init__(self, log: TalkLog, kind: str, address: str | None, chat: int | None = None) -> None:
+    def __init__(self, log: TalkLog, kind: str, chat: int | None = None) -> None:
         self.log = log
         self.kind = kind
-        self.address = address
         self.chat = chat
         self.line: int | None = None
         self._failed = False
@@ -33,8 +63,8 @@ class Recorder:
             return
         try:
             if self.chat is None:
-                self.chat = self.log.begin(self.kind, talk, self.address)
-            self.line = self.log.keep(self.chat, talk, turn, self.address)
+                self.chat = self.log.begin(self.kind, talk)
+            self.line = self.log.keep(self.chat, talk, turn)
         except InnkeeperError as error:
             self._give_up(error)
 
@@ -43,7 +73,7 @@ class Recorder:
         if self._failed or self.chat is None:
             return
         try:
-            self.log.update(self.chat, talk, self.address)
+            self.log.update(self.chat, talk)
         except InnkeeperError as error:
             self._give_up(error)
 
@@ -52,10 +82,8 @@ class Recorder:
         click.echo(f"innkeeper: nothing more is kept: {error.render()}", err=True)
 
 
-def recorder(
-    settings: Settings, kind: str, address: str | None, *, off: bool = False, chat: int | None = None
-) -> Recorder | None:
+def recorder(settings: Settings, kind: str, *, off: bool = False, chat: int | None = None) -> Recorder | None:
     """What keeps a conversation in the log; None where the settings or the command line say not to."""
     from innkeeper.cli.talk.log import TalkLog
 
-    return None if off or not settings.get("logging") else Recorder(TalkLog(), kind, address, chat)
+    return None if off or not settings.get("logging") else Recorder(TalkLog(), kind, chat)

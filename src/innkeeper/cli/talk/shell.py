@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from innkeeper.cli.app.render import console as new_console
-from innkeeper.cli.app.render import explain_entries, explain_part, explain_plan
+from innkeeper.cli.app.render import explain_entries, explain_part, explain_plan, verdicts_of
 from innkeeper.cli.talk.conversation import Conversation
+from innkeeper.cli.talk.lines import FENCE, Lines
 from innkeeper.prompt import InnkeeperError, UnknownNameError, UsageError
-from innkeeper.prompt.text import printable
+from innkeeper.prompt.text import printable, shorten
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from innkeeper.cli.talk.answering import ModelHandle
 
 __all__ = ["Shell"]
 
 RECENT: Final = 6
 """How many messages of a chat are shown when it is opened."""
+
+LISTED: Final = 20
+EXCERPT: Final = 70
 
 
 class _Command(NamedTuple):
@@ -36,12 +41,21 @@ class Shell:
     wrong is said in a line, and the chat goes on. Without a terminal the same lines come by a pipe, and are echoed.
     """
 
-    def __init__(self, talk: Conversation, *, console: Console | None = None) -> None:
+    def __init__(
+        self,
+        talk: Conversation,
+        open_model: Callable[[str], ModelHandle] | None = None,
+        *,
+        console: Console | None = None,
+        history: bool = False,
+    ) -> None:
         self.talk = talk
         self.console = console or new_console()
         self.going = True
         self.exit_code = 0
-        self._live = sys.stdin.isatty()
+        self.draft = ""
+        self._open_model = open_model
+        self._lines = Lines(lambda line: offered(self, line), self._echo, history=history)
 
     def run(self) -> None:
         """Talk until the end of the input. ``exit_code`` is then that of the first failure, if nobody sat there to see it."""
@@ -51,40 +65,39 @@ class Shell:
         for message in messages[-RECENT:]:
             self._shown(message.name or message.role, message.text, message.role)
         self._say("Type a message, or /help. Ctrl-C stops a reply, Ctrl-D leaves.")
-        while self.going:
-            line = self._line()
-            if line is None:
-                break
-            if line.strip():
-                self._guarded(line.strip())
+        try:
+            while self.going:
+                line = self._line()
+                if line is None:
+                    break
+                if line.strip():
+                    self._guarded(line.strip())
+        finally:
+            self._lines.close()
         self._farewell()
 
     def _line(self) -> str | None:
         """The next line, or None at the end of the input."""
-        prompt = f"{printable(self.talk.user_name)}> "
+        draft, self.draft = (self.draft, "") if self._lines.live else ("", self.draft)
         try:
-            if self._live:
-                import readline  # noqa: F401 - gives `input` a line that can be edited, and a history
-
-                return input(prompt)
-            line = sys.stdin.readline()
-            if line:
-                self._print(f"{prompt}{printable(line.rstrip())}")
-        except EOFError:
-            self._print()
-            return None
+            line = self._lines.read(f"{printable(self.talk.user_name)}> ", draft)
         except KeyboardInterrupt:
             self._print()
             self._say("/quit or Ctrl-D leaves")
             return ""
-        return line or None
+        if line is None and self._lines.live:
+            self._print()
+        return line
+
+    def _echo(self, prompt: str, line: str) -> None:
+        self._print(f"{prompt}{printable(line)}")
 
     def _guarded(self, line: str) -> None:
         try:
             self._take(line)
         except InnkeeperError as error:
             self._print(printable(error.render()), style="red")
-            if not self._live:
+            if not self._lines.live:
                 self.exit_code = self.exit_code or error.exit_code
         except KeyboardInterrupt:
             self._print()
@@ -92,13 +105,18 @@ class Shell:
 
     def _take(self, line: str) -> None:
         if not line.startswith("/") or line.startswith("//"):
-            self._reply(lambda hear: self.talk.say(line.removeprefix("/") if line.startswith("//") else line, hear))
+            self._said(line.removeprefix("/") if line.startswith("//") else line)
             return
         name, _, rest = line[1:].partition(" ")
         command = COMMANDS.get(name.lower())
         if command is None:
             raise UnknownNameError("command", f"/{name}", (f"/{known}" for known in COMMANDS))
         command.run(self, rest.strip())
+
+    def _said(self, text: str) -> None:
+        self._reply(lambda hear: self.talk.say(text, hear))
+        while self.talk.waiting:
+            self._reply(self.talk.turn)
 
     # ------------------------------------------------------------------------------------------------------ commands
 
@@ -130,6 +148,99 @@ class Shell:
             raise UsageError("an alternative is a number", hint=COMMANDS["swipe"].usage)
         self._shown(self.talk.character_name, self.talk.choose(int(number)), "assistant")
 
+    def turn(self, name: str) -> None:
+        """Let a member of the group speak, or say who is there."""
+        if name:
+            self._reply(lambda hear: self.talk.turn(hear, name))
+            return
+        if not self.talk.members:
+            raise UsageError("there is no group: only one character is here", hint="innkeeper chat CARD CARD")
+        self._say(f"here are {', '.join(self.talk.members)}; the last to speak was {self.talk.character_name}")
+
+    def go_on(self, _: str) -> None:
+        """Let the last reply grow."""
+        self._reply(self.talk.carry_on)
+
+    def impersonate(self, _: str) -> None:
+        """Let the model write in the user's place."""
+        with self._waiting(f"{self.talk.user_name}? ", "green") as begin:
+
+            def hear(piece: str) -> None:
+                begin()
+                self._write(piece)
+
+            self.draft = self.talk.impersonate(hear)
+        self._print()
+        self._say("change it and press Enter to say it" if self._lines.live else "/send says it")
+
+    def send(self, text: str) -> None:
+        """Say what was written in the user's place."""
+        if not (text or self.draft):
+            raise UsageError("there is nothing to send", hint="/impersonate writes something")
+        said, self.draft = text or self.draft, ""
+        self._said(said)
+
+    def list(self, count: str) -> None:
+        """Show the last messages with their numbers."""
+        messages = self.talk.chat.messages
+        first = max(len(messages) - (int(count) if count.isdecimal() else LISTED), 0)
+        for number, message in enumerate(messages[first:], first + 1):
+            name = message.name or message.role
+            self._print(
+                f"{number:>4}  {printable(name)}: {printable(shorten(' '.join(message.text.split()), EXCERPT))}"
+            )
+
+    def edit(self, words: str) -> None:
+        """Change a message: by a text, or in the editor."""
+        number, text = _numbered(words)
+        messages = self.talk.chat.messages
+        if not text and messages and 1 <= (number or len(messages)) <= len(messages):
+            import click
+
+            before = messages[(number or len(messages)) - 1].text
+            text = (click.edit(before) or before).strip() if self._lines.live else ""
+            if self._lines.live and text == before.strip():
+                self._say("nothing was changed")
+                return
+        if not text:
+            raise UsageError("say the new text", hint=COMMANDS["edit"].usage)
+        self.talk.edit(text, number)
+        self._say(f"message {number or len(messages)} is changed")
+
+    def delete(self, words: str) -> None:
+        """Take a message out."""
+        number, rest = _numbered(words)
+        if rest:
+            raise UsageError("a message is named by its number", hint=COMMANDS["delete"].usage)
+        gone = self.talk.delete(number)
+        self._say(f"gone: {gone.name or gone.role}: {shorten(' '.join(gone.text.split()), EXCERPT)}")
+
+    def model(self, name: str) -> None:
+        """Say which model answers, or let another one."""
+        if name and self._open_model is not None:
+            self.talk.use(self._open_model(name))
+        handle = self.talk.handle
+        window = f", window {handle.window:,}" if handle.window else ""
+        self._say(f"{handle.model}{f' at {handle.address}' if handle.address else ''}{window}")
+
+    def note(self, text: str) -> None:
+        """Show, set or take out the author's note of this chat."""
+        if text:
+            self.talk.note(None if text == "-" else text)
+        note = self.talk.chat.metadata.get("note_prompt")
+        self._say(f"author's note: {note}" if note else "there is no author's note")
+
+    def lore(self, path: str) -> None:
+        """Show what lore says of the next turn, or add a lorebook."""
+        if not path:
+            explain_entries(self.console, self.talk.preview())
+            return
+        from innkeeper.content.files.loading import load_lorebook
+
+        book = load_lorebook(Path(path).expanduser())
+        self.talk.add_lore(book)
+        self._say(f"{book.name or path}: {len(book.entries)} entries, from now on")
+
     def save(self, path: str) -> None:
         """Say where the chat is, or write it somewhere."""
         if path:
@@ -144,6 +255,7 @@ class Shell:
         for command in COMMANDS.values():
             self._print(f"{command.usage:<{width}}  {command.help}")
         self._print(f"{'//text':<{width}}  a message that begins with a slash")
+        self._print(f"{FENCE:<{width}}  begins and ends a message of several lines")
 
     def quit(self, _: str) -> None:
         """Leave."""
@@ -166,7 +278,7 @@ class Shell:
             self._say("the model said nothing; /retry asks again")
 
     @contextmanager
-    def _waiting(self) -> Iterator[Callable[[], None]]:
+    def _waiting(self, name: str = "", style: str = "magenta") -> Iterator[Callable[[], None]]:
         """A sign that something happens, until the first word; then the name of who speaks."""
         status = self.console.status("reading the prompt ...") if self.console.is_terminal else None
         begun = False
@@ -177,7 +289,7 @@ class Shell:
                 begun = True
                 if status is not None:
                     status.stop()
-                self._print(f"{printable(self.talk.character_name)}: ", style="magenta", end="")
+                self._print(printable(name or f"{self.talk.character_name}: "), style=style, end="")
 
         if status is not None:
             status.start()
@@ -204,22 +316,53 @@ class Shell:
     def _farewell(self) -> None:
         if self.talk.path is not None:
             self._say(f"saved in {self.talk.path}")
+        elif getattr(self.talk.listener, "chat", None) is not None:
+            self._say("innkeeper chat -c goes on with this")
         elif len(self.talk.chat.messages) > 1:
             self._say("this chat was not saved; give --chat FILE.jsonl to keep the next one")
 
 
+def _numbered(words: str) -> tuple[int | None, str]:
+    """The number of a message, where words begin with one, and the rest."""
+    first, _, rest = words.partition(" ")
+    return (int(first), rest.strip()) if first.isdecimal() else (None, words)
+
+
+def offered(shell: Shell, line: str) -> Iterable[str]:
+    """What may stand at the end of a line that is being typed: a command; behind one, a file, a model, an entry, a member."""
+    command, space, rest = line.partition(" ")
+    if not space:
+        return [f"/{name}" for name in COMMANDS] if line.startswith("/") else []
+    if command in ("/lore", "/save"):
+        folder, stem = Path(rest).expanduser().parent, rest.rpartition("/")[0]
+        return [f"{stem}/{path.name}" if stem or rest.startswith("/") else path.name for path in folder.iterdir()]
+    if command == "/model":
+        from innkeeper.cli.settings.completion import model_names
+
+        return model_names()
+    if command == "/why":
+        return [verdict.title for verdict in verdicts_of(shell.talk.plan)] if shell.talk.plan is not None else []
+    return shell.talk.members if command == "/turn" else []
+
+
 COMMANDS: Final[dict[str, _Command]] = {
     "plan": _Command("/plan [TEXT]", "the prompt of the last turn, or the one that TEXT would get", Shell.plan),
-    "why": _Command(
-        "/why [ENTRY|NUMBER]", "why a lorebook entry, or a message of the prompt, is there or not", Shell.why
-    ),
+    "why": _Command("/why [ENTRY|NUMBER]", "why an entry, or a message of the prompt, is there or not", Shell.why),
     "retry": _Command("/retry", "ask again, in place of the last reply", Shell.retry),
-    "swipe": _Command(
-        "/swipe [NUMBER]", "an alternative to the last reply or greeting, or the one of this number", Shell.swipe
+    "swipe": _Command("/swipe [NUMBER]", "an alternative to the last reply or greeting, or that one", Shell.swipe),
+    "continue": _Command("/continue", "more of the last reply", Shell.go_on),
+    "impersonate": _Command("/impersonate", "let the model write what you say; it waits for you", Shell.impersonate),
+    "send": _Command("/send [TEXT]", "say what /impersonate wrote", Shell.send),
+    "turn": _Command("/turn [NAME]", "in a group: let NAME speak; alone: who is here", Shell.turn),
+    "list": _Command("/list [COUNT]", "the last messages with their numbers", Shell.list),
+    "edit": _Command(
+        "/edit [NUMBER] [TEXT]", "another text for a message; alone: the last, in your editor", Shell.edit
     ),
-    "save": _Command(
-        "/save [FILE]", "write the chat to a new file and keep it there; alone: say where it is", Shell.save
-    ),
+    "delete": _Command("/delete [NUMBER]", "take a message out; alone: the last", Shell.delete),
+    "model": _Command("/model [NAME]", "which model answers, or another one", Shell.model),
+    "note": _Command("/note [TEXT|-]", "the author's note of this chat: show, set, take out", Shell.note),
+    "lore": _Command("/lore [FILE]", "each lorebook entry and why it is in or out; or one more lorebook", Shell.lore),
+    "save": _Command("/save [FILE]", "write the chat to a new file and keep it there; alone: where it is", Shell.save),
     "help": _Command("/help", "this list", Shell.help),
     "quit": _Command("/quit", "leave", Shell.quit),
 }
