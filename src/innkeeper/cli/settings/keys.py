@@ -20,6 +20,7 @@ import msgspec
 
 from innkeeper.prompt.errors import FormatError, UnavailableError, UnknownNameError, UsageError, Where
 from innkeeper.prompt.machine import Secret, home
+from innkeeper.prompt.once import decode
 
 if TYPE_CHECKING:
     from innkeeper.cli.settings.settings import Settings
@@ -192,7 +193,7 @@ class KeyStore:
         try:
             if len(data) > MAX_KEYS_BYTES:
                 raise FormatError(f"longer than {MAX_KEYS_BYTES:,} bytes: no file of keys", where=where)
-            return msgspec.json.decode(data, type=_Keys).keys
+            return decode(data, _Keys).keys
         except (msgspec.DecodeError, RecursionError):
             hint = "take the file away, and set the keys again"
             raise FormatError("not a file of stored keys", where=where, hint=hint) from None
