@@ -201,11 +201,11 @@ class Opening:
         self.expand = replace(self.expand, env=replace(self.expand.env, chat=chat_of(self.lines)))
 
     def _bias_again(self) -> None:
-        """The setting, when the message is shown, and once more when what it asks for is."""
-        line = self.lines[-1] if self.is_sent else None
-        if line is not None and line.text:
-            for _ in range(2 if line.bias else 1):
-                self.expand.again(self.inputs.power.user_prompt_bias)
+        """The setting, when the message's text is shown, and when what it asks for is."""
+        if self.is_sent:
+            for shown in (self.lines[-1].text, self.lines[-1].bias):
+                if shown:
+                    self.expand.again(self.inputs.power.user_prompt_bias)
 
     def _card(self) -> None:
         fields = next(stage.texts for stage in self.order.stages if stage.name == "card")

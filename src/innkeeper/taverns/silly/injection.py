@@ -112,9 +112,14 @@ def run(state: State, _config: NoConfig) -> None:
         after=tuple(text for position, text in pinned.beside if position is InjectionPosition.AFTER),
         depth=tuple(text for text in depths if text.pieces),
         prefill="".join(prefill),
-        written=tuple(text.text for text in (*written, *notes, *depth_lore, *persona)),
+        written=_written(state, (*written, *notes, *depth_lore), persona),
         carried={text.key: text.text for text in persona},  # written after the scan: for the next one
     )
+
+
+def _written(state: State, texts: Iterable[InjectedText], persona: Iterable[InjectedText]) -> tuple[str, ...]:
+    """All texts as they were made, with the outlets of lore among them."""
+    return (*[text.text for text in texts], *state.result.outlets.values(), *[text.text for text in persona])
 
 
 def _prefill(scene: Scene) -> str:
@@ -253,7 +258,7 @@ def run_text(state: State, _config: NoConfig) -> None:
         before=beside[InjectionPosition.BEFORE],
         after=beside[InjectionPosition.AFTER],
         depth=(*in_chat, *depth_prompts, *depth_lore, *persona),
-        written=tuple(text.text for text in (*written, *notes, *depth_lore, *persona)),
+        written=_written(state, (*written, *notes, *depth_lore), persona),
         carried={text.key: text.text for text in persona},
     )
 

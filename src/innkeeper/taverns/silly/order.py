@@ -35,7 +35,7 @@ _OPENING: Final = (
     Stage("quiet_prompt", "hooks", ("generation.quiet_prompt",)),
     Stage("bias", "hooks", ("the bias in what is typed, twice, else the one kept with the last message, else user_prompt_bias",)),
     Stage("message", "hooks", ("what is typed, or send_if_empty; the chat macros do not see it yet",)),
-    Stage("bias_again", "hooks", ("user_prompt_bias, where the chat has a new message, twice for one with a bias",), again=True),
+    Stage("bias_again", "hooks", ("user_prompt_bias, for the text and for the bias of a new message",), again=True),
     Stage(
         "card",
         "hooks",
@@ -90,7 +90,12 @@ CHAT_ORDER: Final = (
     Stage("continued", "trimming", ("continue_nudge_prompt", "the message to continue", "the same for the nudge")),
     Stage("history", "trimming", ("the chat from its newest message to the oldest that fits, but the first",)),
     Stage("examples", "trimming", ("new_example_chat_prompt",)),
-    Stage("injections_again", "plan_assembly", ("all injections and the note, as they were made",), again=True),
+    Stage(
+        "injections_again",
+        "plan_assembly",
+        ("injections, note, lore at depths and outlets, as they were made",),
+        again=True,
+    ),
     Stage("stop_strings", "plan_assembly", ("custom_stopping_strings",)),
     Stage(
         "stop_strings_again", "plan_assembly", ("custom_stopping_strings, for sources that have their own",), again=True
@@ -124,12 +129,17 @@ TEXT_ORDER: Final = (
     Stage("guided", "plan_assembly", ("the positive text of guidance",)),
     Stage("chat_start", "plan_assembly", ("context.chat_start",)),
     Stage("guided_against", "plan_assembly", ("the negative text of guidance", "context.chat_start for its prompt")),
-    Stage("banned_strings", "plan_assembly", ("banned_tokens and global_banned_tokens, as one text",)),
+    Stage("banned_strings", "plan_assembly", ("banned_tokens", "global_banned_tokens")),
     Stage("stop_strings_first", "plan_assembly", ("as below",), again=True),
     Stage("stop_strings", "plan_assembly", ("instruct sequences", "separators", "custom_stopping_strings")),
-    Stage("negative_prompt_again", "plan_assembly", ("the sampler's negative_prompt",), again=True),
+    Stage("negative_prompt", "plan_assembly", ("the sampler's negative_prompt",)),
     Stage("stop_strings_again", "plan_assembly", ("as above",), again=True),
-    Stage("injections_again", "plan_assembly", ("all injections and the note, as they were made",), again=True),
+    Stage(
+        "injections_again",
+        "plan_assembly",
+        ("injections, note, lore at depths and outlets, as they were made", "a story string in the chat"),
+        again=True,
+    ),
     Stage("system_again", "plan_assembly", ("the system prompt as it was resolved, or the setting",), again=True),
 )
 """Text completion, where lines of the chat are sent as they are. What a dry run leaves out is the last two."""

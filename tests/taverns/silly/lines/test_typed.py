@@ -26,6 +26,13 @@ def test_what_is_sent(fields: dict[str, Any], sent: list[str]) -> None:
     assert contents(build(history=turns("a", "b"), **fields))[-len(sent) :] == sent
 
 
+@pytest.mark.parametrize(("is_dry", "said"), [(False, ["a", "b", "c", "go on"]), (True, ["a", "b", "c"])])
+def test_a_dry_run_says_nothing(is_dry: bool, said: list[str]) -> None:
+    """Where the user says nothing, a dry run puts nothing into the chat; only a reply is followed by a filler."""
+    fields: dict[str, Any] = {"preset": {"send_if_empty": "go on"}, "settings": {"generation": {"dry_run": is_dry}}}
+    assert contents(build(history=turns("a", "b", "c"), **fields))[-len(said) :] == said
+
+
 def test_a_swipe_is_still_seen_by_macros() -> None:
     """It is only left out of the prompt; a reply to regenerate is gone."""
     prompts = [{"identifier": "main", "content": "{{lastMessage}}", "system_prompt": True}]

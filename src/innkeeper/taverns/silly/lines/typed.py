@@ -6,6 +6,7 @@ New input is appended, a reply to regenerate or to swipe is left out (`sillytave
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -29,13 +30,13 @@ def as_typed(text: str) -> str:
 def chat_lines(inputs: SillyInputs) -> tuple[Line, ...]:
     """The chat as this generation finds it: new input appended, a reply to regenerate taken away (`sillytavern.md` 2, 53).
 
-    A dry run takes nothing away.
+    A dry run takes nothing away, and says nothing where the user says nothing.
     """
     lines = inputs.lines
     if inputs.type == "regenerate" and lines and not lines[-1].is_user and not inputs.generation.dry_run:
         lines = lines[:-1]
     text = as_typed(inputs.message)
-    if not text and inputs.type == "normal":
+    if not text and inputs.type == "normal" and not inputs.generation.dry_run:
         text = inputs.preset.send_if_empty.strip() if not inputs.is_text else ""
     if not text or inputs.type not in ("normal", "continue"):
         return lines
@@ -80,12 +81,15 @@ def typed_bias(text: str) -> str | None:
     names = [(".".join(call.path.parts), call) for call in calls]
     if any(call.params and name not in _HELPERS for name, call in names):
         return None
-    wanted = [call.params[0] if call.params else None for name, call in names if name == "bias"]
-    return f" {' '.join(map(_shown, wanted))}" if wanted else None
+    wanted = [_shown(call.params) for name, call in names if name == "bias"]
+    return f" {' '.join(wanted)}" if wanted else None
 
 
-def _shown(value: object) -> str:
-    return text_of_value(value.value) if isinstance(value, Literal) else ""
+def _shown(params: Sequence[object]) -> str:
+    """What a helper is called with first: without parameters, that is the object of its options."""
+    if not params:
+        return "[object Object]"
+    return text_of_value(params[0].value) if isinstance(params[0], Literal) else ""
 
 
 def untagged(text: str) -> str:

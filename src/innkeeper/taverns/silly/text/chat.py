@@ -275,7 +275,7 @@ def _run_plan_assembly(state: State, _config: NoConfig) -> None:
         "reply": lambda: made.update(reply=_reply(scene, instruct)),
         "chat_start": lambda: made.update(start=_started(expand, start)),
         "banned_strings": lambda: made.update(banned=_banned(scene, text)),
-        "negative_prompt_again": lambda: expand.again(str(text.textgen.get("negative_prompt") or "")),
+        "negative_prompt": lambda: made.update(negative=_negative_prompt(expand, text.textgen)),
         "stop_strings_first": lambda: _stop_again(scene, text),
         "stop_strings": lambda: made.update(stop=stop_strings(scene, text)),
         "stop_strings_again": lambda: _stop_again(scene, text),
@@ -283,7 +283,9 @@ def _run_plan_assembly(state: State, _config: NoConfig) -> None:
     if not scene.inputs.generation.dry_run:
         resolved = scene.inputs.power.prefer_character_prompt and state.made_by("pinned_groups").fields["system"]
         system = resolved or text.sysprompt.content
-        work["injections_again"] = lambda: expand.again("\n".join(injections.written))
+        placed = state.made_by("compilation").placed
+        written = (*injections.written, *([placed.text] if placed else []))
+        work["injections_again"] = lambda: expand.again("\n".join(written))
         work["system_again"] = lambda: expand.again("" if text.sysprompt.enabled is False else system)
     guidance = scene.inputs.guidance
     if guidance is not None:
@@ -302,7 +304,7 @@ def _run_plan_assembly(state: State, _config: NoConfig) -> None:
     state.scratch["plan_assembly"] = msgspec.structs.replace(made["reply"], start=made["start"], guided=guided)
     state.result.stop = made["stop"]
     more = {"max_tokens": text.amount_gen, "banned_strings": made["banned"]}
-    more |= {} if guided is not None else _own_guidance(expand, text.textgen)
+    more |= {} if guided is not None else _own_guidance(text.textgen, made["negative"])
     set_options(state, TextPreset.of(thaw(text.textgen)), _SAMPLING, more)
     state.result.dialect_options["sillytavern"] = provider_options(state, scene)
 
@@ -314,11 +316,15 @@ def _banned(scene: Scene, text: TextSettings) -> list[str]:
     return banned
 
 
-def _own_guidance(expand: Expander, textgen: Mapping[str, Any]) -> dict[str, Any]:
+def _negative_prompt(expand: Expander, textgen: Mapping[str, Any]) -> str:
+    against = textgen.get("negative_prompt")
+    return expand(against) if isinstance(against, str) else ""
+
+
+def _own_guidance(textgen: Mapping[str, Any], negative: str) -> dict[str, Any]:
     """The sampler settings' own scale and negative text, which hold where nothing else guides."""
-    scale, against = textgen.get("guidance_scale"), textgen.get("negative_prompt")
-    text = expand(against) if isinstance(against, str) else ""
-    return {"guidance_scale": None if scale == 1 else scale, "negative_prompt": text or None}
+    scale = textgen.get("guidance_scale")
+    return {"guidance_scale": None if scale == 1 else scale, "negative_prompt": negative or None}
 
 
 def _started(expand: Expander, start: str) -> str:
@@ -445,7 +451,7 @@ def banned_strings(scene: Scene, textgen: Mapping[str, Any]) -> list[str]:
     """The strings, their macros resolved; none when ``send_banned_tokens`` is off."""
     if textgen.get("send_banned_tokens") is False:
         return []
-    text = "\n".join(str(textgen[name]) for name in _LISTS if textgen.get(name))
-    lines = [line.strip() for line in scene.expand(text).split("\n")]
+    texts = [scene.expand(str(textgen[name])) for name in _LISTS if textgen.get(name)]
+    lines = [line.strip() for text in texts for line in text.split("\n")]
     quoted = [line[1:-1] for line in lines if len(line) > _LEAST and line.startswith('"') and line.endswith('"')]
     return list(dict.fromkeys(quoted))
