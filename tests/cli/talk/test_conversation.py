@@ -307,6 +307,12 @@ def test_names(participant: Any, name: str) -> None:
     assert name_of(participant, "X") == name
 
 
+class NoEngine:
+    """Nothing is asked of it."""
+
+    handle_chat_completions = post = close = staticmethod(lambda *_: None)
+
+
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
     """Instead of loading a model, note which one was wanted."""
@@ -314,7 +320,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
 
     def open_model(name: str, *, context_window: int | None = None) -> LocalModel:
         asked.append((name, context_window))
-        return LocalModel(object(), name=name, context_window=context_window or 4096)
+        return LocalModel(NoEngine(), name=name, context_window=context_window or 4096)
 
     monkeypatch.setattr(local.LocalModel, "open", open_model)
     return asked

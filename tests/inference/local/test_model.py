@@ -1,6 +1,10 @@
 """The embedded model: how it is loaded, and, where its weights are installed, that it answers."""
 
+import os
+import signal
+import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
@@ -8,7 +12,9 @@ from typing import Any, NoReturn
 import pytest
 
 from innkeeper.inference.errors import HttpError
+from innkeeper.inference.local import engine
 from innkeeper.inference.local import model as local
+from innkeeper.inference.local.engine import LocalEngine
 from innkeeper.inference.local.model import LocalModel, default_threads
 from innkeeper.inference.local.weights import DEFAULT_MODEL, list_models
 from innkeeper.prompt import UsageError
@@ -25,7 +31,7 @@ MESSAGES = [{"role": "user", "content": "Say hello."}]
 @pytest.fixture(scope="module")
 def model() -> Iterator[LocalModel]:
     """The real model, once for all tests here."""
-    with LocalModel(local._engine(WEIGHTS.path, 512, 1, "key"), context_window=512, key="key") as opened:
+    with LocalModel(LocalEngine.start(WEIGHTS.path, 512, 1, "key"), context_window=512) as opened:
         yield opened
 
 
@@ -116,7 +122,7 @@ def test_library_missing(monkeypatch: pytest.MonkeyPatch, error: ImportError, hi
     monkeypatch.delitem(sys.modules, "xllamacpp", raising=False)
     monkeypatch.setattr(sys, "meta_path", [Broken(error), *sys.meta_path])
     with pytest.raises(UnavailableError) as caught:
-        local._library()
+        engine._library()
     assert hint is None if caught.value.hint is None else hint and hint in caught.value.hint
 
 
@@ -125,7 +131,7 @@ def test_not_a_model(tmp_path: Path) -> None:
     """A file that the engine cannot load is a typed error."""
     (tmp_path / "x.gguf").write_bytes(b"GGUFnonsense")
     with pytest.raises(UnavailableError, match="cannot be loaded"):
-        local._engine(tmp_path / "x.gguf", 256, 1, "key")
+        LocalEngine.start(tmp_path / "x.gguf", 256, 1, "key")
 
 
 @pytest.mark.parametrize(
@@ -152,5 +158,58 @@ def test_cores(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, quota: str, core
 
 def test_tokenizer_silent() -> None:
     """A tokenizer that does not answer is a typed error, not a number."""
+    process = subprocess.Popen([sys.executable, "-c", ""], text=True)
+    process.wait()
     with pytest.raises(UnavailableError, match="does not answer"):
-        local._post("http://127.0.0.1:1", "/tokenize", "key", {}, 1.0)
+        LocalEngine(process, "http://127.0.0.1:1", "key").post("/tokenize", {}, 1.0)
+
+
+@installed
+def test_the_engine_dies() -> None:
+    """Where the other process is killed, a request is a typed error, and nothing waits."""
+    opened = LocalEngine.start(WEIGHTS.path, 512, 1, "key")
+    with LocalModel(opened, context_window=512) as model:
+        opened._process.kill()
+        opened._process.wait()
+        with pytest.raises(HttpError, match="does not answer"):
+            model.chat("any", MESSAGES)
+        with pytest.raises(UnavailableError):
+            opened.post("/tokenize", {"content": "x"}, 5.0)
+
+
+@installed
+@pytest.mark.parametrize("tries", [3, pytest.param(40, marks=pytest.mark.endurance)])
+def test_interrupted_while_it_loads(tries: int) -> None:
+    """Ctrl-C ends a command at once, whenever it comes, and leaves no process behind."""
+    code = (
+        "import sys; from pathlib import Path; from innkeeper.inference.local.engine import LocalEngine\n"
+        "print('x', flush=True); engine = LocalEngine.start(Path(sys.argv[1]), 512, 1, 'key'); "
+        "print(engine._process.pid, flush=True); sys.stdin.read()"
+    )
+    for number in range(tries):
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, str(WEIGHTS.path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(number / tries)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=10)
+        assert "KeyboardInterrupt" in err
+        if out.strip():
+            assert not _lives(int(out))
+
+
+def _lives(pid: int) -> bool:
+    """Whether a process is there, a while after its input has ended."""
+    for _ in range(100):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return False
+        time.sleep(0.05)
+    return True

@@ -1,7 +1,7 @@
 """The embedded engine behind the client: the client's whole face, and an engine that stops when nobody listens."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -9,7 +9,7 @@ import pytest
 from innkeeper.inference.client.watch import cancelled_by
 from innkeeper.inference.errors import DecodeError, HttpError, ReplyError, RequestCancelledError, StreamCutError
 from innkeeper.inference.local.model import LocalModel
-from innkeeper.prompt import ProviderError
+from innkeeper.prompt import ProviderError, UnavailableError
 
 MESSAGES = [{"role": "user", "content": "hi"}]
 USAGE = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
@@ -39,6 +39,13 @@ class FakeEngine:
             if on_chunk(chunk):
                 self.stopped_at = place
                 return
+
+    def post(self, path: str, body: Mapping[str, Any], seconds: float) -> Any:
+        """It has no tokenizer."""
+        raise UnavailableError(path)
+
+    def close(self) -> None:
+        """It is no process."""
 
 
 class EndlessEngine(FakeEngine):

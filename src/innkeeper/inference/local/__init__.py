@@ -1,1 +1,1 @@
-"""Models that run in this process: their weights on this machine, and a client with the face of any provider's."""
+"""Models that run on this machine, in processes of their own: their weights, and a client with the face of any provider's."""

@@ -1,4 +1,4 @@
-"""LocalTransport: an `httpx` transport that ends in this process, at a llama.cpp server object, instead of on the wire.
+"""LocalTransport: an `httpx` transport that ends at the engine of a model on this machine.
 
 With it a local model has the very face, the decoder and the errors of any other provider.
 """
@@ -24,10 +24,18 @@ _LOOK_SECONDS: Final = 60.0
 
 
 class Engine(Protocol):
-    """The one method of a llama.cpp server that is used."""
+    """What is used of an engine."""
 
     def handle_chat_completions(self, request: dict[str, Any], on_chunk: Callable[[dict[str, Any]], bool], /) -> Any:
         """Answer ``request``; call ``on_chunk`` with each piece, in this thread, until it returns true."""
+        ...
+
+    def post(self, path: str, body: Mapping[str, Any], seconds: float) -> Any:
+        """What another address of it answers, as data. Raises `UnavailableError`."""
+        ...
+
+    def close(self) -> None:
+        """End it, whatever it does."""
         ...
 
 

@@ -1,0 +1,175 @@
+"""LocalEngine: llama.cpp in a process of its own, which can be stopped at every moment, loading included.
+
+The library keeps the interpreter's lock while it loads a model, waits for ever where a signal comes meanwhile, and takes its
+process down with it where it fails. So the process is another one: `LocalEngine` starts it, asks it over a port of this machine
+that it opens anyway, behind a key, and kills it. Run as a program, this module is that process: it reads what to load as a line
+of JSON, says where it listens, or what went wrong, as another, and ends when its input does.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from innkeeper.prompt.errors import UnavailableError, Where
+
+__all__ = ["PROMPT_BATCH", "LocalEngine"]
+
+PROMPT_BATCH: Final = 128
+"""Tokens of a prompt that are read between two looks at whether to stop."""
+
+SPARE: Final = 64
+"""Tokens the engine has beyond the window: a template may add a system message of its own."""
+
+_ANSWER_SECONDS: Final = 86_400.0
+_LINE_BYTES: Final = 16 * 1024 * 1024
+
+
+class LocalEngine:
+    """A model that is loaded in another process. `close` ends the process."""
+
+    def __init__(self, process: subprocess.Popen[str], address: str, key: str) -> None:
+        self._process, self._key = process, key
+        self.address = address
+
+    @classmethod
+    def start(cls, path: Path, window: int, threads: int, key: str) -> LocalEngine:
+        """Load the model in the file ``path``, with a window in tokens. Raises `UnavailableError`."""
+        process = subprocess.Popen(  # noqa: S603 - this module
+            [sys.executable, "-m", __name__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            start_new_session=True,  # Ctrl-C is for us, and we say what becomes of it
+        )
+        said: dict[str, Any] = {}
+        try:
+            said = _asked(process, [str(path), window, threads, key])
+        finally:
+            if "address" not in said:
+                _end(process)
+        if "address" not in said:
+            message = said.get("error") or f"the process of the model ended with {process.returncode}"
+            raise UnavailableError(message, where=Where(asset=str(path)), hint=said.get("hint"))
+        return cls(process, said["address"], key)
+
+    def handle_chat_completions(self, request: dict[str, Any], on_chunk: Callable[[dict[str, Any]], bool], /) -> None:
+        """Answer a request that asks for a stream; ``on_chunk`` gets each piece, in this thread, until it returns true."""
+        line = self._line(_ANSWER_SECONDS)
+        try:
+            reply = self._sent(line, "/v1/chat/completions", request)
+            if reply.status != http.client.OK:
+                on_chunk(json.loads(reply.read()))
+                return
+            while raw := reply.readline(_LINE_BYTES):
+                name, _, data = raw.partition(b":")
+                if name in (b"data", b"error") and data.strip() not in (b"", b"[DONE]"):
+                    chunk = json.loads(data)
+                    if on_chunk(chunk if name == b"data" else {"error": chunk}):
+                        return
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            message = f"the process of the local model does not answer: {type(error).__name__}"
+            on_chunk({"error": {"code": 503, "message": message}})
+        finally:
+            line.close()
+
+    def post(self, path: str, body: Mapping[str, Any], seconds: float) -> Any:
+        """What another address of the engine answers, as data. Raises `UnavailableError`."""
+        line = self._line(seconds)
+        try:
+            return json.loads(self._sent(line, path, body).read())
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise UnavailableError(f"the model's tokenizer does not answer: {type(error).__name__}") from error
+        finally:
+            line.close()
+
+    def close(self) -> None:
+        """End the process, whatever it does."""
+        _end(self._process)
+
+    def _line(self, seconds: float) -> http.client.HTTPConnection:
+        """Not through `httpx`, so that no proxy of the environment comes between."""
+        place = urlsplit(self.address)
+        return http.client.HTTPConnection(place.hostname or "", place.port, timeout=seconds)
+
+    def _sent(self, line: http.client.HTTPConnection, path: str, body: Mapping[str, Any]) -> http.client.HTTPResponse:
+        headers = {"content-type": "application/json", "authorization": f"Bearer {self._key}"}
+        line.request("POST", path, json.dumps(body), headers)
+        return line.getresponse()
+
+
+def _asked(process: subprocess.Popen[str], words: list[Any]) -> dict[str, Any]:
+    """What the process says to what it is to load; nothing where it ended before."""
+    if process.stdin is None or process.stdout is None:
+        return {}
+    with suppress(OSError):
+        process.stdin.write(json.dumps(words) + "\n")
+        process.stdin.flush()
+    said: dict[str, Any] = json.loads(process.stdout.readline() or "{}")
+    return said
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    process.kill()
+    process.wait()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with suppress(OSError):
+                pipe.close()
+
+
+def main() -> None:
+    """The other process."""
+    path, window, threads, key = json.loads(sys.stdin.readline())
+    out = os.fdopen(os.dup(sys.stdout.fileno()), "w")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what the library prints is not our answer
+    try:
+        server = _server(Path(path), window, threads, key)
+        said = {"address": server.listening_address}
+    except UnavailableError as error:
+        said = {"error": error.message, "hint": error.hint}
+    out.write(json.dumps(said) + "\n")
+    out.flush()
+    sys.stdin.read()
+    os._exit(0)  # nothing is left to tidy up, and the library takes its time
+
+
+def _server(path: Path, window: int, threads: int, key: str) -> Any:
+    xllamacpp = _library()
+    params = xllamacpp.CommonParams()
+    params.model.path, params.model_alias = str(path), {path.stem}
+    params.n_ctx, params.n_batch, params.n_parallel = window + SPARE, PROMPT_BATCH, 1
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
+    params.warmup, params.verbosity = False, -1
+    params.ui, params.endpoint_slots, params.api_keys = False, False, [key]  # no pages, no listing of prompts
+    try:
+        return xllamacpp.Server(params)
+    except RuntimeError as error:
+        hint = "check that there is memory enough, and that llama.cpp knows this kind of model"
+        raise UnavailableError(f"the model cannot be loaded: {error}", hint=hint) from error
+
+
+def _library() -> Any:
+    try:
+        import xllamacpp
+    except ModuleNotFoundError as error:
+        message = "local models need the library xllamacpp, which is not installed"
+        raise UnavailableError(message, hint="pip install 'innkeeper[local]'") from error
+    except ImportError as error:
+        gomp = "libgomp" in str(error)
+        hint = "install the system's OpenMP library (on Debian: apt-get install libgomp1)" if gomp else None
+        raise UnavailableError(f"the library xllamacpp cannot be loaded: {error}", hint=hint) from error
+    return xllamacpp
+
+
+if __name__ == "__main__":
+    main()
