@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import random
 import shutil
 import sqlite3
@@ -310,6 +311,33 @@ def test_who_may_only_read_writes_nothing(closed_folder: Path, *, only: bool) ->
     with unwritable(closed_folder):
         assert run_unprivileged(code, str(path)).split() == ["1", DatabaseReadOnlyError("").kind]
     assert [one.name for one in closed_folder.iterdir()] == ["x.db"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere root cannot give up its rights this way")
+def test_a_log_that_cannot_be_read(closed_folder: Path) -> None:
+    """Where the last changes are in a log that one may not read, no older state passes for the newest.
+
+    What reads the database fails with its reason, and requests are answered from the snapshot, flagged.
+    """
+    path, resolved = closed_folder / "x.db", ["template", "resolve", "--use-case", "enhancement", "--json"]
+    with opened(str(path)) as library:
+        TemplateStore(library.db).create(draft("newest"))
+        library.refresh()
+        logged = Path(f"{path}-wal").read_bytes()
+    assert logged
+    Path(f"{path}-wal").write_bytes(logged)
+    code = (
+        "import json, sys; from innkeeper.cli import main; sys.stderr = sys.stdout\n"
+        "print(main(['template', 'list', '--database', sys.argv[1]]))\n"
+        "print(main([*json.loads(sys.argv[2]), '--database', sys.argv[1]]))\n"
+    )
+    with unwritable(closed_folder):
+        said = run_unprivileged(code, str(path), json.dumps(resolved)).splitlines()
+    assert "its last changes are in x.db-wal" in said[0]
+    assert said[-1] == "0"
+    answer = json.loads(said[-2])
+    assert (answer["source"], answer["degraded"]) == ("snapshot", True)
+    assert "database_unreachable" in answer["reasons"]
 
 
 def test_what_is_made_is_private(tmp_path: Path) -> None:

@@ -211,9 +211,12 @@ def _opened_to_read(path: Path, address: str, timeout: float) -> sqlite3.Connect
     """The file as whoever may not write it can read it: beside those who do, or else as one that nobody writes now."""
     try:
         return _opened(f"{address}?mode=ro", timeout, read_only=True)
-    except sqlite3.Error:
-        if _has_log(path):
-            raise
+    except sqlite3.Error as error:
+        if _has_log(path):  # without it the file is of an earlier moment, or of none
+            message = f"its last changes are in {path.name}-wal, which only who may write in its folder can read"
+            unread = sqlite3.OperationalError(message)
+            unread.sqlite_errorcode = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CANTOPEN)
+            raise unread from error
         return _opened(f"{address}?mode=ro&immutable=1", timeout, read_only=True, factory=_Unlocked)
 
 
