@@ -13,7 +13,7 @@ import click
 import pytest
 
 from innkeeper import __version__
-from innkeeper.cli.app.commands import COMMANDS
+from innkeeper.cli.app.commands import COMMANDS, SECTIONS
 from innkeeper.cli.app.root import main, root
 from innkeeper.prompt.errors import InnkeeperError, InputError, Where
 
@@ -232,9 +232,9 @@ def test_shell_completion_lists_commands(monkeypatch: pytest.MonkeyPatch, capsys
 
 
 def test_the_table_cannot_be_changed() -> None:
-    """The table of commands is a constant, sorted by name, each with a help line that fits."""
+    """The table of commands is a constant, in the order of the help's sections, each with a help line that fits."""
     assert isinstance(COMMANDS, MappingProxyType)
-    assert list(COMMANDS) == sorted(COMMANDS)
+    assert list(COMMANDS) == [name for section in SECTIONS.values() for name in section]
     assert all(entry.help.endswith(".") and len(entry.help) <= 80 for entry in COMMANDS.values())
 
 

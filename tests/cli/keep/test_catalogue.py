@@ -1,4 +1,4 @@
-"""``innkeeper negative``, ``model``, ``provider`` and ``tool``: rows are kept, shown and taken out; mistakes change nothing."""
+"""``innkeeper library negative``, ``model``, ``provider`` and ``tool``: rows come, are shown and go; mistakes change nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``innkeeper db``: what it makes, shows, moves and refuses."""
+"""``innkeeper library db``: what it makes, shows, moves and refuses."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_upgrade_makes_and_upgrades(capsys: pytest.CaptureFixture[str], home: Pa
     with Database.open(tmp_path / "old.db", check=False) as old:
         old.upgrade("0001")
     assert main(["db", "status", "--database", str(tmp_path / "old.db")]) == 0
-    assert "0001 (upgrade to 0003: innkeeper db upgrade)" in capsys.readouterr().out
+    assert "0001 (upgrade to 0003: innkeeper library db upgrade)" in capsys.readouterr().out
     assert main(["db", "upgrade", "--database", str(tmp_path / "old.db")]) == 0
     assert "upgraded from 0001, revision 0003" in capsys.readouterr().out
     assert answer(capsys, "upgrade") == {

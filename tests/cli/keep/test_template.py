@@ -1,4 +1,4 @@
-"""``innkeeper template``: what is stored is listed, shown, compared, checked, resolved, rendered; mistakes say where."""
+"""``innkeeper library template``: what is stored is listed, shown, compared, checked, resolved, rendered; mistakes say where."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``innkeeper template`` where it changes something: versions are added, labels move, files come in and go out, whole or not."""
+"""``innkeeper library template`` where it changes something: versions come, labels move, files come and go, whole or not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``innkeeper tier check``: the decision, its reasons and its places, and never the text."""
+"""``innkeeper library tier check``: the decision, its reasons and its places, and never the text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``innkeeper vault``: secrets go in and never come out, whatever is asked, whatever fails."""
+"""``innkeeper library vault``: secrets go in and never come out, whatever is asked, whatever fails."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_keys(kept: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "kind", "told"),
     [
-        ("gone", "vault_key_missing", "innkeeper vault init"),
+        ("gone", "vault_key_missing", "innkeeper library vault init"),
         ("open", "vault_key", "chmod 600"),
         ("other", "vault_key", "sealed with the key"),
     ],

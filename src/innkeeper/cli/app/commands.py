@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import click
 
-__all__ = ["COMMANDS", "CliSettings", "CommandEntry", "LazyGroup", "examples", "json_option"]
+__all__ = ["COMMANDS", "MOVED", "SECTIONS", "CliSettings", "CommandEntry", "LazyGroup", "examples", "json_option"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -48,75 +48,61 @@ class CommandEntry(NamedTuple):
     help: str
 
 
-COMMANDS: Final[Mapping[str, CommandEntry]] = MappingProxyType(
+SECTIONS: Final[Mapping[str, Mapping[str, CommandEntry]]] = MappingProxyType(
     {
-        # name: CommandEntry("innkeeper.cli.room.name:name", "What it does, in a line."), sorted by name.
-        "ask": CommandEntry("innkeeper.cli.talk.ask:ask", "Say something to a card and print the reply."),
-        "build": CommandEntry(
-            "innkeeper.cli.prompt.build:build", "Build a prompt from a card, a chat, lore, and show why it is as it is."
-        ),
-        "cache": CommandEntry("innkeeper.cli.keep.db:cache", "See what requests are answered from, and build it anew."),
-        "call": CommandEntry(
-            "innkeeper.cli.app.service:call", "Run one operation of the gateway, here or in a running service."
-        ),
-        "card": CommandEntry(
-            "innkeeper.cli.prompt.card:card", "Look into character cards, check, convert and compare them."
-        ),
-        "chat": CommandEntry("innkeeper.cli.talk.chat:chat", "Chat with a card in the terminal."),
-        "config": CommandEntry(
-            "innkeeper.cli.settings.config:config", "Settle once what each command would have to be told."
-        ),
-        "db": CommandEntry(
-            "innkeeper.cli.keep.db:db", "Look after the database of the library: schema, backups, imports, questions."
-        ),
-        "demo": CommandEntry(
-            "innkeeper.cli.talk.demo:demo", "Show a whole turn: a card, its prompt, the answer of a local model."
-        ),
-        "keys": CommandEntry(
-            "innkeeper.cli.settings.key_commands:keys", "Store keys of providers; no command shows one."
-        ),
-        "limits": CommandEntry(
-            "innkeeper.cli.app.limits:limits", "List every limit: its default, its error, how it is set."
-        ),
-        "lint": CommandEntry(
-            "innkeeper.cli.prompt.lint:lint", "Find what in cards, lorebooks and presets can never have an effect."
-        ),
-        "log": CommandEntry("innkeeper.cli.talk.log_commands:log", "Read what was said in ask and chat."),
-        "logs": CommandEntry("innkeeper.cli.keep.db:logs", "Read the log of the library: calls, times, percentiles."),
-        "lore": CommandEntry(
-            "innkeeper.cli.prompt.lint:lore", "Try lorebooks against a chat, with a reason for every entry."
-        ),
-        "model": CommandEntry(
-            "innkeeper.cli.keep.catalogue:model", "Keep the catalogue of models that the library answers for."
-        ),
-        "models": CommandEntry(
-            "innkeeper.cli.talk.weights:models", "Install and list models that run on this machine."
-        ),
-        "negative": CommandEntry(
-            "innkeeper.cli.keep.catalogue:negative", "Keep fragments of negative prompts, and see them joined."
-        ),
-        "parity": CommandEntry(
-            "innkeeper.cli.prompt.build:parity", "Run golden cases of the originals and show where we differ."
-        ),
-        "provider": CommandEntry("innkeeper.cli.keep.catalogue:provider", "Keep the providers of models."),
-        "replay": CommandEntry(
-            "innkeeper.cli.prompt.build:replay", "Build a recorded prompt again and compare the bytes."
-        ),
-        "serve": CommandEntry("innkeeper.cli.app.service:serve", "Answer HTTP calls of prompt operations."),
-        "template": CommandEntry(
-            "innkeeper.cli.keep.template:template", "Keep prompt templates: versions, labels, which answers and why."
-        ),
-        "tier": CommandEntry(
-            "innkeeper.cli.keep.tier:tier", "Decide which audience a text may be served for, and why."
-        ),
-        "tokens": CommandEntry(
-            "innkeeper.cli.prompt.tokens:tokens", "Count the tokens of a text for one model or many."
-        ),
-        "tool": CommandEntry("innkeeper.cli.keep.catalogue:tool", "Keep the tools that models may call."),
-        "vault": CommandEntry("innkeeper.cli.keep.vault:vault", "Keep secrets, encrypted; no command shows one."),
-        "why": CommandEntry("innkeeper.cli.talk.log_commands:why", "Explain the prompt of a line of the log."),
+        # heading: name: CommandEntry("innkeeper.cli.room.name:name", "What it does, in a line."), in the order of need.
+        "Begin here": {
+            "demo": CommandEntry("innkeeper.cli.talk.demo:demo", "Show a whole turn, with a model on this machine."),
+            "ask": CommandEntry("innkeeper.cli.talk.ask:ask", "Say something to a card and print the reply."),
+            "chat": CommandEntry("innkeeper.cli.talk.chat:chat", "Chat with a card, or with several."),
+            "build": CommandEntry("innkeeper.cli.prompt.build:build", "Build a prompt and show why it is as it is."),
+            "why": CommandEntry(
+                "innkeeper.cli.talk.log_commands:why", "Explain the prompt of something that was said."
+            ),
+            "log": CommandEntry("innkeeper.cli.talk.log_commands:log", "Read and search what was said."),
+            "config": CommandEntry(
+                "innkeeper.cli.settings.config:config", "Settle what commands would have to be told."
+            ),
+            "keys": CommandEntry(
+                "innkeeper.cli.settings.key_commands:keys", "Store keys of providers; nothing shows one."
+            ),
+            "models": CommandEntry("innkeeper.cli.talk.weights:models", "Install models that run on this machine."),
+        },
+        "Cards, lore, tokens": {
+            "card": CommandEntry("innkeeper.cli.prompt.card:card", "Look into cards, check, convert and compare them."),
+            "lint": CommandEntry("innkeeper.cli.prompt.lint:lint", "Find what can never have an effect."),
+            "lore": CommandEntry("innkeeper.cli.prompt.lint:lore", "Try lorebooks against a chat, with reasons."),
+            "tokens": CommandEntry("innkeeper.cli.prompt.tokens:tokens", "Count tokens for one model or many."),
+            "replay": CommandEntry(
+                "innkeeper.cli.prompt.build:replay", "Build a recorded prompt again and compare the bytes."
+            ),
+            "parity": CommandEntry("innkeeper.cli.prompt.build:parity", "Run golden cases of the originals."),
+        },
+        "Operation": {
+            "serve": CommandEntry("innkeeper.cli.app.service:serve", "Answer HTTP calls of prompt operations."),
+            "call": CommandEntry(
+                "innkeeper.cli.app.service:call", "Run one operation of the gateway, here or in a service."
+            ),
+            "library": CommandEntry("innkeeper.cli.keep.group:library", "Administer the database of applications."),
+            "limits": CommandEntry("innkeeper.cli.app.limits:limits", "List every limit, and how it is set."),
+            "completion": CommandEntry("innkeeper.cli.settings.completion:completion", "Let a shell complete words."),
+        },
     }
 )
+"""The commands by section, in the order of the help."""
+
+COMMANDS: Final[Mapping[str, CommandEntry]] = MappingProxyType(
+    {name: entry for section in SECTIONS.values() for name, entry in section.items()}
+)
+"""All commands by name."""
+
+MOVED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        name: ("library", name)
+        for name in ("cache", "db", "logs", "model", "negative", "provider", "template", "tier", "tool", "vault")
+    }
+)
+"""Names that commands had before, and what they are now."""
 
 
 class LazyGroup(click.Group):
@@ -124,12 +110,23 @@ class LazyGroup(click.Group):
 
     Args:
         entries: the table, name -> entry.
+        sections: the same by headings for the help, where there are several.
+        moved: former names and the words that they stand for now: they go on working, with a hint.
         **options: what `click.Group` takes.
     """
 
-    def __init__(self, *args: Any, entries: Mapping[str, CommandEntry], **options: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        entries: Mapping[str, CommandEntry],
+        sections: Mapping[str, Mapping[str, CommandEntry]] = MappingProxyType({}),
+        moved: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+        **options: Any,
+    ) -> None:
         super().__init__(*args, **options)
         self.entries = entries
+        self.sections = sections
+        self.moved = moved
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of all commands, sorted."""
@@ -149,19 +146,28 @@ class LazyGroup(click.Group):
             click.UsageError: no such command.
         """
         name = args[0]
-        if not (name.startswith("-") or name in self.list_commands(ctx)):
+        known = self.list_commands(ctx)
+        if name in self.moved and name not in known:
+            now = self.moved[name]
+            if not (ctx.resilient_parsing or "--json" in args or (ctx.obj and ctx.obj.as_json)):
+                click.echo(f"innkeeper: {name} is called {' '.join(now)} now", err=True)
+            return super().resolve_command(ctx, [*now, *args[1:]])
+        if not (name.startswith("-") or name in known):
             import difflib  # here, since a name is rarely wrong
 
-            near = difflib.get_close_matches(name, self.list_commands(ctx), n=1)
+            near = difflib.get_close_matches(name, [*known, *self.moved], n=1)
             ctx.fail(f"No such command {name!r}." + (f" Did you mean {near[0]!r}?" if near else ""))
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands from the table, importing none."""
-        rows = [(name, self._help(ctx, name)) for name in self.list_commands(ctx)]
-        if rows:
-            with formatter.section("Commands"):
-                formatter.write_dl(rows)
+        sections = {heading: list(names) for heading, names in self.sections.items()}
+        listed = {name for names in sections.values() for name in names}
+        if rest := [name for name in self.list_commands(ctx) if name not in listed]:
+            sections["Commands"] = rest
+        for heading, names in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name, self._help(ctx, name)) for name in names])
 
     def _help(self, ctx: click.Context, name: str) -> str:
         if name in self.entries:

@@ -5,6 +5,7 @@ Every exception that ends a run becomes words on stderr and an exit code here, a
 
 import io
 import os
+import shutil
 import sys
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
@@ -12,16 +13,47 @@ from typing import Any, Final, NamedTuple
 import click
 
 from innkeeper import __version__
-from innkeeper.cli.app.commands import COMMANDS, CliSettings, LazyGroup
+from innkeeper.cli.app.commands import COMMANDS, MOVED, SECTIONS, CliSettings, LazyGroup, examples
 from innkeeper.lazy import missing_library
 
-__all__ = ["BROKEN_PIPE", "INTERNAL", "INTERRUPTED", "UNAVAILABLE", "Failure", "describe", "main", "report", "root"]
+__all__ = [
+    "BROKEN_PIPE",
+    "COMPLETE",
+    "INTERNAL",
+    "INTERRUPTED",
+    "UNAVAILABLE",
+    "Failure",
+    "describe",
+    "main",
+    "report",
+    "root",
+]
 
 _DEBUG = "INNKEEPER_DEBUG"
-_COMPLETE = "_INNKEEPER_COMPLETE"
+COMPLETE: Final = "_INNKEEPER_COMPLETE"
+"""The environment variable by which a shell asks for completions."""
+WIDEST: Final = 120
+"""Columns of help at most; fewer where the terminal has fewer."""
 
 
-@click.group(cls=LazyGroup, entries=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup,
+    entries=COMMANDS,
+    sections=SECTIONS,
+    moved=MOVED,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=examples(
+        "innkeeper demo",
+        'innkeeper ask wenna.png "Is the reef safe?"',
+        "innkeeper chat wenna.png --chat evening.jsonl",
+        "innkeeper build wenna.png evening.jsonl --explain",
+        "innkeeper why",
+        "innkeeper log search reef",
+        "innkeeper config set model ollama:llama3.2:3b",
+        "innkeeper keys set openrouter",
+        "innkeeper models install",
+    ),
+)
 @click.option("--json", "as_json", is_flag=True, help="Answer with JSON, also when a command fails.")
 @click.option("--debug", is_flag=True, envvar=_DEBUG, help="Show the traceback of an unexpected error.")
 @click.version_option(__version__, "-V", "--version", prog_name="innkeeper")
@@ -52,10 +84,11 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
-    if _COMPLETE in os.environ:
-        root.main(words, prog_name="innkeeper", complete_var=_COMPLETE)
+    if COMPLETE in os.environ:
+        root.main(words, prog_name="innkeeper", complete_var=COMPLETE)
     try:
-        with root.make_context("innkeeper", words) as ctx:
+        width = min(shutil.get_terminal_size().columns, WIDEST) - 2
+        with root.make_context("innkeeper", words, terminal_width=width) as ctx:
             result = root.invoke(ctx)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.ctx.get_help(), err=True)

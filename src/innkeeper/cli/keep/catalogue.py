@@ -1,4 +1,4 @@
-"""``innkeeper model``, ``negative``, ``provider`` and ``tool``: the catalogue that the library answers from."""
+"""``innkeeper library model``, ``negative``, ``provider`` and ``tool``: the catalogue that the library answers from."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _TIERS: Final = click.Choice(["sfw", "nsfw"])
 
 @click.group()
 def provider() -> None:
-    """Keep the providers of models: addresses, authentication, limits. A key is set with `innkeeper vault set`."""
+    """Keep the providers of models: addresses, authentication, limits. A key is set with `innkeeper library vault set`."""
 
 
 PROVIDERS: Final = RowKind(

@@ -1,4 +1,4 @@
-"""``innkeeper db``, ``innkeeper cache`` and ``innkeeper logs``: where the library is kept, and what requests were answered from.
+"""``innkeeper library db``, ``cache`` and ``logs``: where the library is kept, and what requests were answered from.
 
 The database: its state, its schema, backups, exports and imports, and questions to it. The cache: the catalogue that requests are
 answered from, and the snapshot that stands in for the database. The logs: what was asked and answered, in hashes, counts and
@@ -70,7 +70,7 @@ def status(url: str | None, *, as_json: bool) -> None:
         return
     click.echo(f"database  {state.place}")
     click.echo(
-        f"schema    {state.schema}{'' if state.up_to_date else f' (upgrade to {state.head}: innkeeper db upgrade)'}"
+        f"schema    {state.schema}{'' if state.up_to_date else f' (upgrade to {state.head}: innkeeper library db upgrade)'}"
     )
     click.echo(f"revision  {state.revision}")
     print_table(("table", "rows"), [(name, count) for name, count in state.rows.items() if count])
@@ -123,7 +123,7 @@ def _tell_backup(backup: Any, done: str, *, as_json: bool) -> None:
 def export(path: Path, form: str | None, url: str | None, *, force: bool, as_json: bool) -> None:
     """Write templates, negative prompts, providers, models, tools, policies, lists and settings to PATH, or to the output.
 
-    Equal libraries give equal bytes. Secrets, people's data and logs are not part of it: see `innkeeper db backup`.
+    Equal libraries give equal bytes. Secrets, people's data and logs are not part of it: see `innkeeper library db backup`.
     """
     from innkeeper.content.files.saving import save_bytes
     from innkeeper.library.transfer.exporting import export_library
@@ -253,7 +253,7 @@ def rebuild(url: str | None, *, as_json: bool) -> None:
 
 @click.group()
 def logs() -> None:
-    """Read the log: one row for every call. For other questions there is `innkeeper db query`."""
+    """Read the log: one row for every call. For other questions there is `innkeeper library db query`."""
 
 
 @logs.command("show")

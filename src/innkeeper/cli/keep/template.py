@@ -1,4 +1,4 @@
-"""``innkeeper template``: the stored templates - what there is, what answers a request, and what it renders to."""
+"""``innkeeper library template``: the stored templates - what there is, what answers a request, and what it renders to."""
 
 from __future__ import annotations
 

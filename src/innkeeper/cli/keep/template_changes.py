@@ -1,4 +1,4 @@
-"""The commands of ``innkeeper template`` that change something: versions are only ever added, labels move and leave a history."""
+"""Commands of ``innkeeper library template`` that change something: versions are only added, labels move and leave a history."""
 
 from __future__ import annotations
 

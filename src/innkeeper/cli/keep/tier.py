@@ -1,4 +1,4 @@
-"""``innkeeper tier``: which audience a text may be served for, and why."""
+"""``innkeeper library tier``: which audience a text may be served for, and why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``innkeeper vault``: secrets that can be set and used, and never shown."""
+"""``innkeeper library vault``: secrets that can be set and used, and never shown."""
 
 from __future__ import annotations
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Final
 
-import click
 import msgspec
 
+from innkeeper.cli.prompt.asset_options import STDIN, TAVERN
 from innkeeper.prompt import BuildLimits, BuildRequest, InnkeeperError, UsageError, Where, deep_merge
 from innkeeper.prompt.data import MAX_DEPTH
 
@@ -21,74 +21,7 @@ if TYPE_CHECKING:
     from innkeeper.content.finding import Finding
     from innkeeper.taverns.silly.install import Prepared
 
-__all__ = ["STDIN", "Assets", "asset_options", "install_options", "request_fields", "setting"]
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-TAVERN: Final = "silly"
-"""Whose rules hold for files that name no tavern."""
-
-STDIN: Final = "-"
-"""The name of a file that stands for the standard input."""
-
-
-def asset_options(command: F) -> F:
-    """Give a command the options that name assets and settle a build."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
-
-def install_options(command: F) -> F:
-    """Give a command the options that name a SillyTavern folder and what to open in it."""
-    for option in reversed(_INSTALL_OPTIONS):
-        command = option(command)
-    return command
-
-
-_INSTALL_OPTIONS: Final = (
-    click.option(
-        "--sillytavern",
-        metavar="FOLDER",
-        help="A SillyTavern user's folder, the data folder, or the install: what is selected there. It is only read.",
-    ),
-    click.option("--character", metavar="NAME", help="Whose chat to open in that folder; in a group, who speaks."),
-    click.option("--group", metavar="NAME", help="Which group's chat to open in that folder."),
-    click.option("--user", metavar="HANDLE", help="Which user of that install, where there are several."),
-)
-
-_OPTIONS: Final = (
-    click.option("--card", metavar="FILE", help="The character: PNG, JSON, CHARX or BYAF."),
-    click.option("--persona", metavar="FILE", help="Who the user is."),
-    click.option("--lorebook", metavar="FILE", multiple=True, help="A lorebook beside the card's own; repeatable."),
-    click.option(
-        "--preset",
-        metavar="FILE",
-        multiple=True,
-        help="A preset or a template; with --sillytavern, also by its name there.",
-    ),
-    click.option(
-        "--tavern",
-        metavar="NAME",
-        help=f"Whose rules to build by: {TAVERN}, unless a file or a setting says otherwise.",
-    ),
-    click.option("--profile", metavar="NAME", help="A variant of the tavern's rules."),
-    click.option("--model", metavar="NAME", help="The model that the prompt is for."),
-    click.option("--now", metavar="TIME", help="The time of the build, as in 2026-01-15T12:34:56Z."),
-    click.option("--seed", type=int, help="What all chance is drawn from."),
-    click.option("--context-window", type=click.IntRange(min=0), metavar="TOKENS", help="The model's window."),
-    click.option("--reserve", type=click.IntRange(min=0), metavar="TOKENS", help="What is kept free for the reply."),
-    click.option(
-        "--limit",
-        "limits",
-        metavar="NAME=NUMBER",
-        multiple=True,
-        help="What the build may take: seconds, steps or output (characters made), as in seconds=5; repeatable.",
-    ),
-    click.option(
-        "--set", "settings", metavar="FIELD=JSON", multiple=True, help="Any field of the request, as options.top_p=0.9."
-    ),
-)
+__all__ = ["Assets", "request_fields", "setting"]
 
 
 class Assets:

@@ -12,14 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 
 from innkeeper.cli.app.commands import examples, json_option
-from innkeeper.cli.prompt.assets import Assets, asset_options, install_options, request_fields
+from innkeeper.cli.prompt.asset_options import asset_options, install_options
+from innkeeper.cli.settings import completion
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from innkeeper.cli.prompt.assets import Assets
     from innkeeper.content.finding import Finding
     from innkeeper.parity import Outcome
     from innkeeper.prompt import BuildRequest, Plan, Ports
@@ -28,17 +29,25 @@ __all__ = ["build", "parity", "replay"]
 
 
 @click.command()
-@click.argument("files", nargs=-1)
+@click.argument("files", nargs=-1, shell_complete=completion.cards)
 @asset_options
 @install_options
 @click.option(
-    "--chat", metavar="FILE", help="The chat so far: JSON lines or JSON. With --sillytavern, the name of a chat in it."
+    "--chat",
+    metavar="FILE",
+    shell_complete=completion.files,
+    help="The chat so far: JSON lines or JSON. With --sillytavern, the name of a chat in it.",
 )
 @click.option("--message", metavar="TEXT", help="What the user says now.")
 @click.option(
     "--greeting", type=int, metavar="N", help="Which of the card's greetings a chat that is not given begins with: 0."
 )
-@click.option("--dialect", metavar="NAME", help="Print the request to a provider in this shape, as JSON.")
+@click.option(
+    "--dialect",
+    metavar="NAME",
+    shell_complete=completion.offered(lambda: completion.DIALECT_NAMES),
+    help="Print the request to a provider in this shape, as JSON.",
+)
 @click.option("--messages", "only_messages", is_flag=True, help="Of the request, print the messages only.")
 @click.option("--explain", is_flag=True, help="Say why: each lorebook entry, each step.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write to this file instead of printing.")
@@ -55,6 +64,7 @@ def build(files: tuple[str, ...], **options: Any) -> None:
     With --sillytavern the prompt is the one that SillyTavern would send next from that folder, with what is selected there;
     without --character and --group, in the chat that was open last.
     """
+    from innkeeper.cli.prompt.assets import Assets, request_fields
     from innkeeper.prompt import Ports
     from innkeeper.taverns import build as build_plan
 
@@ -244,6 +254,8 @@ def _lines(outcomes: list[Outcome], limit: int) -> list[str]:
 
 
 def _json(outcomes: list[Outcome]) -> str:
+    import msgspec
+
     totals = {area: dict(counts) for area, counts in sorted(_totals(outcomes).items())}
     cases: list[dict[str, Any]] = [
         {

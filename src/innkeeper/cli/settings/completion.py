@@ -2,12 +2,46 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Final
 
+import click
 from click.shell_completion import CompletionItem
 
-__all__ = ["model_names", "offered", "setting_names", "setting_values"]
+from innkeeper.cli.app.commands import examples
+
+__all__ = [
+    "DIALECT_NAMES",
+    "TAVERN_NAMES",
+    "cards",
+    "completion",
+    "files",
+    "folders",
+    "model_names",
+    "offered",
+    "provider_names",
+    "setting_names",
+    "setting_values",
+]
+
+TAVERN_NAMES: Final = ("silly", "smart", "template", "vibe")
+DIALECT_NAMES: Final = (
+    "ai21",
+    "anthropic",
+    "cohere",
+    "gemini",
+    "google",
+    "mistral",
+    "openai",
+    "openai-compatible",
+    "openrouter",
+    "responses",
+    "sillytavern",
+    "text",
+    "xai",
+)
+"""Named here too, so that a word is completed without loading them."""
 
 Complete = Callable[[Any, Any, str], list[CompletionItem]]
 
@@ -37,23 +71,23 @@ def setting_values(ctx: Any, _param: Any, incomplete: str) -> list[CompletionIte
     """The values that the setting named before may have."""
     from pathlib import Path
 
-    from innkeeper.cli.settings.settings import PROVIDERS, SETTINGS, reader_of
+    from innkeeper.cli.settings.settings import reader_of
 
     name = ctx.params.get("name") or ""
-    setting = SETTINGS.get(name)
-    if setting is not None and setting.known is not None:
-        names: Iterable[str] = setting.known()
-    elif name == "base_url":
-        names = PROVIDERS
-    elif name == "logging":
-        names = ("true", "false")
-    else:
+    lists: dict[str, Callable[[], Iterable[str]]] = {
+        "tavern": lambda: TAVERN_NAMES,
+        "dialect": lambda: DIALECT_NAMES,
+        "model": model_names,
+        "base_url": provider_names,
+        "logging": lambda: ("true", "false"),
+    }
+    if name not in lists:
         try:
             wants_file = isinstance(reader_of(name)("."), Path)
         except Exception:  # noqa: BLE001 - as above
             wants_file = False
         return [CompletionItem(incomplete, type="file")] if wants_file else []
-    return [CompletionItem(value) for value in names if value.startswith(incomplete)]
+    return offered(lists[name])(ctx, _param, incomplete)
 
 
 def model_names() -> list[str]:
@@ -65,3 +99,55 @@ def model_names() -> list[str]:
     installed = [f"local:{path.stem}" for path in (home() / "models").glob("*.gguf")]
     providers = {**PROVIDERS, **settings.table("providers")}
     return [*settings.table("aliases.models"), "local", *installed, *(f"{name}:" for name in providers)]
+
+
+def provider_names() -> list[str]:
+    """The names of providers."""
+    from innkeeper.cli.settings.settings import PROVIDERS, Settings
+
+    return [*PROVIDERS, *Settings.read().table("providers")]
+
+
+def files(_ctx: Any, _param: Any, incomplete: str) -> list[CompletionItem]:
+    """A file."""
+    return [CompletionItem(incomplete, type="file")]
+
+
+def folders(_ctx: Any, _param: Any, incomplete: str) -> list[CompletionItem]:
+    """A folder."""
+    return [CompletionItem(incomplete, type="dir")]
+
+
+def cards(ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
+    """A file, or the alias of a card."""
+    return [*files(ctx, param, incomplete), *offered(_cards)(ctx, param, incomplete)]
+
+
+def _cards() -> Iterable[str]:
+    from innkeeper.cli.settings.settings import Settings
+
+    return Settings.read().table("aliases.cards")
+
+
+@click.command(
+    epilog=examples(
+        'eval "$(innkeeper completion bash)"     # in ~/.bashrc',
+        'eval "$(innkeeper completion zsh)"      # in ~/.zshrc',
+        "innkeeper completion fish | source      # in ~/.config/fish/config.fish",
+    )
+)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]), required=False)
+def completion(shell: str | None) -> None:
+    """Print what lets SHELL complete commands, options, files, taverns, models, dialects, settings and aliases.
+
+    Without a name it is the shell that you are in.
+    """
+    from click.shell_completion import get_completion_class
+
+    from innkeeper.cli.app.root import COMPLETE, root
+
+    name = shell or os.path.basename(os.environ.get("SHELL", ""))  # noqa: PTH119 - a word, not a file
+    found = get_completion_class(name)
+    if found is None or name not in ("bash", "zsh", "fish"):
+        raise click.UsageError("say which shell it is: bash, zsh or fish")
+    click.echo(found(root, {}, "innkeeper", COMPLETE).source())

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from innkeeper.cli.app.commands import examples, json_option
-from innkeeper.cli.prompt.assets import STDIN, asset_options, install_options
-from innkeeper.cli.talk.opening import Opening, log_options, talk_options
+from innkeeper.cli.prompt.asset_options import STDIN, asset_options, install_options
+from innkeeper.cli.settings.completion import cards
+from innkeeper.cli.talk.options import log_options, talk_options
 
 if TYPE_CHECKING:
     from innkeeper.cli.talk.conversation import Conversation
+    from innkeeper.cli.talk.opening import Opening
     from innkeeper.cli.talk.recorder import Turn
 
 __all__ = ["ask"]
@@ -27,7 +29,7 @@ __all__ = ["ask"]
         'git diff | innkeeper ask critic.json "Say what is wrong with this:" - --model openrouter:z-ai/glm-4.6',
     )
 )
-@click.argument("words", nargs=-1)
+@click.argument("words", nargs=-1, shell_complete=cards)
 @asset_options
 @install_options
 @talk_options
@@ -43,6 +45,8 @@ def ask(words: tuple[str, ...], *, dry_run: bool, as_json: bool, **options: Any)
 
     What is said is kept in the log: `innkeeper log`, `innkeeper why` and `innkeeper ask -c` know it.
     """
+    from innkeeper.cli.talk.opening import Opening
+
     has_card = not (options["resume"] or options["conversation"] or options["card"] or options["sillytavern"])
     cards, text = (words[:1], words[1:]) if has_card else ((), words)
     if has_card and not cards:

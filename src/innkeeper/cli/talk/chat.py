@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from innkeeper.cli.app.commands import examples
-from innkeeper.cli.prompt.assets import asset_options, install_options
-from innkeeper.cli.talk.opening import Opening, log_options, talk_options
-from innkeeper.prompt.data import thaw
+from innkeeper.cli.prompt.asset_options import asset_options, install_options
+from innkeeper.cli.settings.completion import cards
+from innkeeper.cli.talk.options import log_options, talk_options
 
 if TYPE_CHECKING:
     from innkeeper.cli.talk.answering import ModelHandle
@@ -36,7 +36,7 @@ RESERVE: Final = 256
         "innkeeper chat -c",
     )
 )
-@click.argument("files", nargs=-1)
+@click.argument("files", nargs=-1, shell_complete=cards)
 @asset_options
 @install_options
 @click.option(
@@ -58,6 +58,7 @@ def chat(files: tuple[str, ...], **options: Any) -> None:
     With --sillytavern a chat of that folder goes on here. Nothing is written there: /save FILE keeps the chat, and SillyTavern
     reads that file when it lies in the character's folder below chats.
     """
+    from innkeeper.cli.talk.opening import Opening
     from innkeeper.cli.talk.shell import Shell
 
     opening = Opening.of(files, options, kind="chat")
@@ -133,6 +134,7 @@ def greetings_of(request: BuildRequest, ports: Ports, chosen: int, *, alone: boo
     ``alone`` asks for the ``chosen`` one alone. Raises `UsageError` where the ``chosen`` one is not among them.
     """
     from innkeeper.prompt import UsageError
+    from innkeeper.prompt.data import thaw
     from innkeeper.taverns import build
     from innkeeper.taverns.assets import character_of
 

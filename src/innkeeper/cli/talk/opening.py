@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-import click
-
-from innkeeper.cli.prompt.assets import STDIN, Assets, request_fields
+from innkeeper.cli.prompt.asset_options import STDIN
+from innkeeper.cli.prompt.assets import Assets, request_fields
 from innkeeper.cli.settings.model_choice import ModelChoice, choose_model
 from innkeeper.cli.settings.settings import SETTINGS, Settings, Value
 from innkeeper.prompt.errors import UsageError
@@ -22,31 +21,7 @@ if TYPE_CHECKING:
     from innkeeper.content.chat import Chat
     from innkeeper.prompt import BuildRequest
 
-__all__ = ["Opening", "log_options", "talk_options"]
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def talk_options(command: F) -> F:
-    """Give a command the options that say who answers."""
-    return click.option(
-        "--base-url", metavar="URL|NAME", help="Where the model is: an address, or the name of a provider."
-    )(command)
-
-
-def log_options(command: F) -> F:
-    """Give a command the options of the log: going on with what is in it (``resume``, ``conversation``), staying out of it."""
-    for option in reversed(
-        (
-            click.option("-c", "--continue", "resume", is_flag=True, help="Go on with the last conversation."),
-            click.option(
-                "--conversation", type=int, metavar="NUMBER", help="Go on with this one of `innkeeper log list`."
-            ),
-            click.option("--no-log", is_flag=True, help="Keep nothing of this in the log."),
-        )
-    ):
-        command = option(command)
-    return command
+__all__ = ["Opening"]
 
 
 @dataclass(frozen=True)

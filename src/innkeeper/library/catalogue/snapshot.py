@@ -71,7 +71,9 @@ def catalogue_of(snapshot: Snapshot, *, ceiling: Tier | None = None, asset: str 
 def damaged(message: str, asset: str | None = None) -> FormatError:
     """The error of a snapshot that cannot be used, or that is not there."""
     return FormatError(
-        message, where=None if asset is None else Where(asset), hint="`innkeeper cache rebuild` writes a new one"
+        message,
+        where=None if asset is None else Where(asset),
+        hint="`innkeeper library cache rebuild` writes a new one",
     )
 
 

@@ -90,7 +90,9 @@ def verify(path: str | os.PathLike[str]) -> Backup:
     """
     found, place = Path(path), Where(asset=os.fspath(path))
     if not found.is_file():
-        raise FormatError("there is no such file", where=place, hint="name the file that `innkeeper db backup` wrote")
+        raise FormatError(
+            "there is no such file", where=place, hint="name the file that `innkeeper library db backup` wrote"
+        )
     with translated(str(found)), found.open("rb") as file:
         head = file.read(len(_MAGIC))
     if head == _MAGIC:

@@ -323,7 +323,9 @@ class TemplateStore:
     def _id(self, connection: Connection, name: str) -> str:
         found = _template_id(connection, name)
         if found is None:
-            raise NotFoundError(f"there is no template {name!r}", hint="`innkeeper template list` shows what there is")
+            raise NotFoundError(
+                f"there is no template {name!r}", hint="`innkeeper library template list` shows what there is"
+            )
         return found
 
     def _labelled(self, connection: Connection, name: str, label: str) -> TemplateVersion:

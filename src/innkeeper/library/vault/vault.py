@@ -104,7 +104,7 @@ class Vault:
                 fresh = KeyRing([VaultKey.fresh()])
                 self.keys.store(fresh)
                 return fresh.primary.id
-        hint = "`innkeeper vault rotate` makes a new key and seals everything anew"
+        hint = "`innkeeper library vault rotate` makes a new key and seals everything anew"
         raise VaultError("there is a key of the vault already", where=Where(asset=self.keys.place), hint=hint)
 
     def set(self, name: str, value: Secret | str, *, who: str = "") -> SecretEntry:
@@ -235,7 +235,7 @@ class Vault:
         except VaultError as error:
             return VaultFinding(error.kind, name, error.message, hint=error.hint or "")
         if key_id != ring.primary.id:
-            hint = "`innkeeper vault rotate` seals everything with the newest key"
+            hint = "`innkeeper library vault rotate` seals everything with the newest key"
             return VaultFinding("older_key", name, f"opens with the older key {key_id}", ok=True, hint=hint)
         return VaultFinding("opens", name, "opens", ok=True)
 
@@ -262,7 +262,7 @@ class _Known:
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         if isinstance(error, NotFoundError):
             names = (entry.name for entry in self._vault.list() if entry.is_set)
-            hint = "`innkeeper vault list` shows what is set"
+            hint = "`innkeeper library vault list` shows what is set"
             missing = NotFoundError(f"there is no secret {self._name[:128]!r}", hint=hint)
             raise with_near(missing, self._name, names) from None
 
@@ -274,7 +274,7 @@ def _entry(name: str, row: object, providers: tuple[str, ...]) -> SecretEntry:
 
 
 def _set_hint(name: str) -> str:
-    return f"`innkeeper vault set {name}` reads it from the terminal or from its input"
+    return f"`innkeeper library vault set {name}` reads it from the terminal or from its input"
 
 
 def _checked(name: str, secret: Secret) -> Secret:

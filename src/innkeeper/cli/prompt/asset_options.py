@@ -1,0 +1,93 @@
+"""The options that name assets and settle a build, the same for all commands that have them; they load nothing heavy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+import click
+
+from innkeeper.cli.settings.completion import TAVERN_NAMES, cards, files, folders, model_names, offered
+
+__all__ = ["STDIN", "TAVERN", "asset_options", "install_options"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+TAVERN: Final = "silly"
+"""Whose rules hold for files that name no tavern."""
+
+STDIN: Final = "-"
+"""The name of a file that stands for the standard input."""
+
+
+def asset_options(command: F) -> F:
+    """Give a command the options that name assets and settle a build."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def install_options(command: F) -> F:
+    """Give a command the options that name a SillyTavern folder and what to open in it."""
+    for option in reversed(_INSTALL_OPTIONS):
+        command = option(command)
+    return command
+
+
+_INSTALL_OPTIONS: Final = (
+    click.option(
+        "--sillytavern",
+        metavar="FOLDER",
+        shell_complete=folders,
+        help="A SillyTavern user's folder, the data folder, or the install: what is selected there. It is only read.",
+    ),
+    click.option("--character", metavar="NAME", help="Whose chat to open in that folder; in a group, who speaks."),
+    click.option("--group", metavar="NAME", help="Which group's chat to open in that folder."),
+    click.option("--user", metavar="HANDLE", help="Which user of that install, where there are several."),
+)
+
+_OPTIONS: Final = (
+    click.option("--card", metavar="FILE", shell_complete=cards, help="The character: PNG, JSON, CHARX or BYAF."),
+    click.option("--persona", metavar="FILE", shell_complete=files, help="Who the user is."),
+    click.option(
+        "--lorebook",
+        metavar="FILE",
+        shell_complete=files,
+        multiple=True,
+        help="A lorebook beside the card's own; repeatable.",
+    ),
+    click.option(
+        "--preset",
+        metavar="FILE",
+        shell_complete=files,
+        multiple=True,
+        help="A preset or a template; with --sillytavern, also by its name there.",
+    ),
+    click.option(
+        "--tavern",
+        metavar="NAME",
+        shell_complete=offered(lambda: TAVERN_NAMES),
+        help=f"Whose rules to build by: {TAVERN}, unless a file or a setting says otherwise.",
+    ),
+    click.option("--profile", metavar="NAME", help="A variant of the tavern's rules."),
+    click.option(
+        "--model",
+        metavar="NAME",
+        shell_complete=offered(model_names),
+        help="The model: its name, an alias, PROVIDER:NAME, or local.",
+    ),
+    click.option("--now", metavar="TIME", help="The time of the build, as in 2026-01-15T12:34:56Z."),
+    click.option("--seed", type=int, help="What all chance is drawn from."),
+    click.option("--context-window", type=click.IntRange(min=0), metavar="TOKENS", help="The model's window."),
+    click.option("--reserve", type=click.IntRange(min=0), metavar="TOKENS", help="What is kept free for the reply."),
+    click.option(
+        "--limit",
+        "limits",
+        metavar="NAME=NUMBER",
+        multiple=True,
+        help="What the build may take: seconds, steps or output (characters made), as in seconds=5; repeatable.",
+    ),
+    click.option(
+        "--set", "settings", metavar="FIELD=JSON", multiple=True, help="Any field of the request, as options.top_p=0.9."
+    ),
+)
