@@ -42,7 +42,9 @@ def cases() -> Iterator[Case]:
     vault = Vault(library.db, EnvironmentKeys({"INNKEEPER_VAULT_KEY": VaultKey.fresh().text()}))
     vault.set("A", "x" * 64)
     yield Case("reveal a secret", partial(vault.reveal, "A", who="bench", why="bench"), note="one durable audit event")
-    yield Case("innkeeper library template resolve, empty folder", _resolve_as_a_process, note="the first start of a machine")
+    yield Case(
+        "innkeeper library template resolve, empty folder", _resolve_as_a_process, note="the first start of a machine"
+    )
 
 
 def _resolve_as_a_process() -> None:
