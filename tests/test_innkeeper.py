@@ -10,6 +10,8 @@ import pytest
 import innkeeper
 
 PUBLIC = [
+    "AsyncClient",
+    "AsyncPromptRunner",
     "Block",
     "BuildRequest",
     "Client",

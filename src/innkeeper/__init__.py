@@ -11,6 +11,8 @@ from innkeeper.lazy import lazy_names
 from innkeeper.version import VERSION
 
 if TYPE_CHECKING:
+    from innkeeper.inference import AsyncClient as AsyncClient
+    from innkeeper.inference import AsyncPromptRunner as AsyncPromptRunner
     from innkeeper.inference import Client as Client
     from innkeeper.inference import PromptRunner as PromptRunner
     from innkeeper.inference import RunnerConfig as RunnerConfig
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 __version__: Final = VERSION
 
 _HOMES: Final = {
+    "AsyncClient": "inference",
+    "AsyncPromptRunner": "inference",
     "Block": "prompt",
     "BuildRequest": "prompt",
     "Client": "inference",
@@ -35,6 +39,8 @@ _HOMES: Final = {
 """Where each public name lives: name -> module. To publish a name, add it here, above and in ``__all__``."""
 
 __all__ = [
+    "AsyncClient",
+    "AsyncPromptRunner",
     "Block",
     "BuildRequest",
     "Client",

@@ -237,7 +237,7 @@ class Case:
 
 
 def _build(**fields: Any) -> Plan:
-    counted = {"context_window": BUDGET + 20, "reserved_tokens": 20, "token_counter": Characters()}
+    counted: dict[str, Any] = {"context_window": BUDGET + 20, "reserved_tokens": 20, "token_counter": Characters()}
     return vibe.build(history=HISTORY, message="hi", **counted, **fields)
 
 

@@ -64,7 +64,7 @@ def test_unknown_setters() -> None:
     with pytest.raises(AttributeError, match=r"histroy.*history"):
         vibe.builder().histroy([])
     with pytest.raises(UsageError, match="histroy"):
-        vibe.builder(histroy=[])
+        vibe.builder(histroy=[])  # type: ignore[call-arg] # type checkers know the keywords, too
     assert not hasattr(vibe.builder(), "_secret")
 
 
@@ -198,7 +198,7 @@ def test_builds_from_keywords_and_requests() -> None:
 
 def test_unused_fields_are_noted() -> None:
     """A field that is set without effect is noted with the reason; one at its default is not."""
-    plan = ECHO.build(message="a", preset={"name": "p"}, expander=object())
+    plan = ECHO.build(message="a", preset={"name": "p"}, expander=object())  # type: ignore[call-arg] # nothing new is to be written so
     assert [note.message for note in plan.notes] == [
         "expander has no effect: macros are expanded by the tavern itself",
         "preset has no effect: there is no order to set",

@@ -18,6 +18,7 @@ from innkeeper.content.chat import OURS
 from innkeeper.prompt import BuildRequest, Context, FrozenDict, Note, NoteKind, Ports, UsageError
 from innkeeper.prompt.data import EMPTY
 from innkeeper.taverns.assets import Assets
+from innkeeper.taverns.keywords import ALIASES, descriptions
 
 if TYPE_CHECKING:
     from innkeeper.content.finding import Finding
@@ -41,20 +42,6 @@ __all__ = [
 _FIELDS: Final = frozenset(BuildRequest.__struct_fields__)
 _PORTS: Final = frozenset(field.name for field in dataclasses.fields(Ports))
 
-_ALIASES: Final[Mapping[str, str]] = {
-    "user_message": "message",
-    "lore_book": "lorebooks",
-    "lore_books": "lorebooks",
-    "generation_type": "generation",
-    "llm_options": "options",
-    "greeting_index": "greeting",
-    "force_world_info": "force_lore",
-    "token_estimator": "token_counter",
-    "variables_store": "variables",
-    "injection_registry": "injections",
-    "hook_registry": "hooks",
-}
-
 _REPLACED: Final[Mapping[str, str]] = {
     "expander": "macros are expanded by the tavern itself",
     "lore_engine": "lore is activated by the tavern itself; its settings are in the request",
@@ -65,7 +52,7 @@ _REPLACED: Final[Mapping[str, str]] = {
 _MARKS: Final[Mapping[str, str]] = {"variables": "set", "injections": "active"}
 """Keywords that are a field or a port: the method that tells the port from data."""
 
-KEYWORDS: Final = _FIELDS | _PORTS | frozenset(_ALIASES) | frozenset(_REPLACED) | {"configs"}
+KEYWORDS: Final = _FIELDS | _PORTS | frozenset(ALIASES) | frozenset(_REPLACED) | {"configs"}
 """Every keyword that a build accepts."""
 
 
@@ -83,7 +70,7 @@ def canonical_name(keyword: str) -> str:
         near = difflib.get_close_matches(keyword, KEYWORDS, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"inputs: {', '.join(sorted(KEYWORDS))}"
         raise UsageError(f"unknown input {keyword!r}", hint=hint)
-    return _ALIASES.get(keyword, keyword)
+    return ALIASES.get(keyword, keyword)
 
 
 def read_keywords(request: Any, ports: Ports | None, keywords: Mapping[str, Any]) -> BuildArguments:
@@ -328,53 +315,13 @@ def _ignored(state: State, name: str, reason: str) -> None:
     state.note(NoteKind.IGNORED, f"{shown} has no effect: {reason}", data={"input": name})
 
 
-_DESCRIPTIONS: Final[Mapping[str, str]] = {
-    "profile": "a variant of the tavern's rules",
-    "character": "who the model plays: a card, JSON, an object or a name",
-    "user": "who the user is: a persona, a card, JSON, an object or a name",
-    "group": "several characters and how they take turns",
-    "history": "the chat, oldest first: messages, mappings, or a stored chat with its metadata",
-    "message": "what the user says now",
-    "system": "a system text of the application",
-    "generation": "what is being generated: a reply, a continuation, a swipe",
-    "greeting": "which of the card's greetings the chat begins with",
-    "preset": "prompts, their order, sampling",
-    "lorebooks": "books beside the card's own, each with its scope",
-    "force_lore": "entries that fire without a key",
-    "injections": "texts of the application at a position",
-    "authors_note": "a text, or its fields",
-    "macro_vars": "macros of the application",
-    "variables": "the chat's variables before the build, or the store that holds them",
-    "context": "the application's snapshot, beside its `module_configs`",
+_BELOW: Final[Mapping[str, str]] = {
+    "ports.variables": "the store of variables",
+    "ports.injections": "injections that change while the application runs",
     "meta.system_template": "a system text of this build",
     "meta.post_history_template": "a text after the history of this build",
     "meta.model_hint": "what tokens are counted for",
     "settings.anything": "a setting that no tavern knows",
-    "lore_state": "`carry` of the chat's last plan",
-    "options": "request options such as temperature",
-    "tools": "tools that the model may call",
-    "step_options": "configurations of steps",
-    "provider": "who answers",
-    "model": "what answers",
-    "dialect": "the shape of the messages",
-    "context_window": "tokens",
-    "reserved_tokens": "tokens kept for the reply",
-    "strict": "warnings are errors",
-    "limits": "what the build may take: steps of work, characters made, seconds",
-    "now": "the time",
-    "locale": "how dates are written",
-    "seed": "what all chance is drawn from",
-    "ports.token_counter": "an object that counts",
-    "ports.variables": "the store of variables",
-    "ports.instrumenter": "is called with each event of a step",
-    "ports.hooks": "functions before and after a build",
-    "ports.injections": "injections that change while the application runs",
-    "ports.vectors": "a search for passages that the chat is about",
-    "ports.max_limits": "what no request may take more than",
-    "ports.media": "reads pictures and files behind the addresses in a chat",
-    "ports.dialects": "dialects of your own",
-    "ports.warning_handler": "is called with each warning",
-    "ports.random": "another source of chance",
     "chat_metadata.note_prompt": "the note of a stored chat, with its interval, depth, position and role",
     "chat_metadata.variables": "the variables of a stored chat",
     "chat_metadata.timedWorldInfo": "lasting effects of lore, as SillyTavern stores them",
@@ -399,12 +346,23 @@ _DESCRIPTIONS: Final[Mapping[str, str]] = {
     "chat_metadata.attachments": "the data bank's files for this chat",
     "chat_metadata.anything": "a key that no tavern knows",
 }
-"""Every input of a build and what it is. A port is an object that is not data; keys of a mapping stand after a point."""
+"""What stands in the table beside the keywords: keys of mappings, after a point, and keywords that are an object or data."""
+
+_NOT_LISTED: Final = frozenset({"configs", "meta", "settings"})
+"""Keywords of which the table has what is in them."""
+
+
+def _described() -> Iterator[tuple[str, str]]:
+    """Every input of a build and what it is; a port is an object that is not data, and stands after ``ports.``."""
+    for name, description in descriptions().items():
+        if name not in _NOT_LISTED:
+            yield name if name in _FIELDS else f"ports.{name}", description
+    yield from _BELOW.items()
 
 
 def inputs() -> tuple[str, ...]:
     """The names of all inputs."""
-    return tuple(_DESCRIPTIONS)
+    return tuple(name for name, _ in _described())
 
 
 def table() -> str:
@@ -418,7 +376,7 @@ def table() -> str:
 def _rows(rules: list[tuple[str, InputRules]]) -> Iterator[str]:
     yield f"| input | what it is | {' | '.join(name for name, _ in rules)} |"
     yield "|---|---|" + "---|" * len(rules)
-    for name, description in _DESCRIPTIONS.items():
+    for name, description in _described():
         cells = (_cell(name, one) for _, one in rules)
         yield f"| `{name}` | {description} | {' | '.join(cells)} |"
 

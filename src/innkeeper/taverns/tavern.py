@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 from innkeeper.budget import FIT, explain
 from innkeeper.dialects import DIALECTS
@@ -16,6 +16,7 @@ from innkeeper.prompt import BuildRequest, Context, Pipeline, Plan, Ports, Step,
 from innkeeper.prompt import build as run_build
 from innkeeper.taverns.assets import Assets
 from innkeeper.taverns.inputs import UNDECLARED, InputRules, canonical_name, note_unused, read_inputs, read_keywords
+from innkeeper.taverns.keywords import BuildInputs, lists_inputs
 
 __all__ = ["Builder", "InputRules", "Tavern", "note_unused"]
 
@@ -30,7 +31,7 @@ class Builder:
     tavern's own pipeline stays as it is. A builder builds once.
     """
 
-    def __init__(self, tavern: Tavern, **inputs: Any) -> None:
+    def __init__(self, tavern: Tavern, **inputs: Unpack[BuildInputs]) -> None:
         self._tavern = tavern
         self._inputs: dict[str, Any] = {}
         self._changes: list[Callable[[Pipeline], Pipeline]] = []
@@ -48,10 +49,11 @@ class Builder:
             raise AttributeError(f"{error.message}; {error.hint}") from None
         return lambda value: self.set(**{name: value})
 
-    def set(self, **inputs: Any) -> Builder:
+    def set(self, **inputs: Unpack[BuildInputs]) -> Builder:
         """Set inputs by keyword. ``meta``, ``macro_vars`` and ``configs`` add to what is there. Raises `UsageError`."""
         self._check_open()
-        for keyword, value in inputs.items():
+        given: Mapping[str, Any] = inputs
+        for keyword, value in given.items():
             name = canonical_name(keyword)
             present = self._inputs.get(name)
             merges = name in _MERGED and isinstance(present, Mapping) and isinstance(value, Mapping)
@@ -178,6 +180,7 @@ class Tavern:
         """The steps that a request is built with."""
         return self.pipeline if self.choose is None else self.choose(request)
 
+    @lists_inputs
     def build(
         self,
         request: BuildRequest | Mapping[str, Any] | None = None,
@@ -186,7 +189,7 @@ class Tavern:
         *,
         pipeline: Pipeline | None = None,
         commit: bool = True,
-        **inputs: Any,
+        **inputs: Unpack[BuildInputs],
     ) -> Plan:
         """The plan for a request, for keywords, or for a request with keywords over it.
 
@@ -197,7 +200,7 @@ class Tavern:
             ports: objects that are not data; each can be given as a keyword as well.
             pipeline: other steps than the tavern's own; such a plan cannot be replayed, and says so.
             commit: whether variables that templates set are written to the caller's store.
-            inputs: see `innkeeper.taverns.inputs`.
+            inputs: every keyword of `BuildInputs`.
 
         Raises:
             UsageError: an unknown keyword.
@@ -226,14 +229,23 @@ class Tavern:
             unreplayable=(*plan.unreplayable, *custom),
         )
 
-    def builder(self, **inputs: Any) -> Builder:
-        """A fluent builder with this tavern's steps."""
+    @lists_inputs
+    def builder(self, **inputs: Unpack[BuildInputs]) -> Builder:
+        """A fluent builder with this tavern's steps. The inputs are those of `build`; each is a method of the builder, too."""
         return Builder(self, **inputs)
 
+    @lists_inputs
     def to_messages(
-        self, request: BuildRequest | Mapping[str, Any] | None = None, ports: Ports | None = None, /, **inputs: Any
+        self,
+        request: BuildRequest | Mapping[str, Any] | None = None,
+        ports: Ports | None = None,
+        /,
+        **inputs: Unpack[BuildInputs],
     ) -> Any:
-        """`build`, then the messages in the shape of ``dialect`` (``openai`` where none is given)."""
+        """`build`, then the messages in the shape of ``dialect`` (``openai`` where none is given).
+
+        The inputs are those of `build`.
+        """
         return self.build(request, ports, **inputs).to_messages()
 
 

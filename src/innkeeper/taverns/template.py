@@ -35,7 +35,7 @@ from innkeeper.prompt.once import convert
 from innkeeper.taverns.inputs import InputRules
 from innkeeper.taverns.tavern import Tavern
 
-__all__ = ["HISTORY_ID", "INPUTS", "PIPELINE", "TAVERN"]
+__all__ = ["HISTORY_ID", "INPUTS", "PIPELINE", "TAVERN", "build", "builder", "to_messages"]
 
 HISTORY_ID: Final = "history-"
 """The id of the block of a message of the history begins so; its place follows, from 0."""
@@ -163,3 +163,7 @@ TAVERN: Final = Tavern(
     summary="the text of a rendered template, the newest turns that fit, what the user says",
 )
 """The tavern as the registry has it."""
+
+build = TAVERN.build
+builder = TAVERN.builder
+to_messages = TAVERN.to_messages
