@@ -15,6 +15,7 @@ quick a machine is.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -125,31 +126,18 @@ DEFAULT_LIMITS: Final = BuildLimits(steps=MAX_BUILD_STEPS, output=MAX_BUILD_OUTP
 class Allowance:
     """What is left to one build. It has state and belongs to one thread; `spent` lists the steps by engine."""
 
-    __slots__ = ("_next_check", "_until", "expired", "limits", "output", "spent", "steps")
+    __slots__ = ("_until", "expired", "limits", "next_check", "output", "spent", "steps")
 
     def __init__(self, limits: BuildLimits | None = None) -> None:
         self.limits = (limits or DEFAULT_LIMITS).with_defaults(DEFAULT_LIMITS)
         self.steps: int = self.limits.steps  # type: ignore[assignment]
         self.output: int = self.limits.output  # type: ignore[assignment]
-        self.spent: dict[str, int] = {}
+        self.spent: dict[str, int] = defaultdict(int)
         self.expired: AllowanceError | None = None
         """The error of seconds that are spent: the whole build fails with it, whatever went on without a part."""
         self._until = thread_time() + self.limits.seconds  # type: ignore[operator]
-        self._next_check = max(self.steps - _CHECK_EVERY, 0)
-
-    def charge(self, engine: str, steps: int = 1, made: int = 0) -> None:
-        """Take ``steps`` of work and ``made`` characters for an engine. Raises `AllowanceError` where less is left.
-
-        What is refused is not taken, so that a part that asked for too much leaves the others theirs; asking costs a little.
-        """
-        if steps > self.steps or made > self.output:
-            self._refuse(engine, steps)
-        self.spent[engine] = self.spent.get(engine, 0) + steps
-        self.steps -= steps
-        self.output -= made
-        if self.steps < self._next_check:
-            self._next_check = max(self.steps - _CHECK_EVERY, 0)
-            self.check_time(engine)
+        self.next_check = max(self.steps - _CHECK_EVERY, 0)
+        """The steps left at which the clock is looked at next."""
 
     def seconds_left(self) -> float:
         """Seconds of the processor that are left; never below 0."""
@@ -166,7 +154,8 @@ class Allowance:
             self.expired = self._error("seconds", "MAX_BUILD_SECONDS", self.limits.seconds, engine)
         raise self.expired
 
-    def _refuse(self, engine: str, steps: int) -> NoReturn:
+    def refuse(self, engine: str, steps: int) -> NoReturn:
+        """Raise the `AllowanceError` of a charge for which less is left. Asking costs a little."""
         refused = steps > self.steps
         self.steps = max(self.steps - _REFUSAL, 0)
         self.check_time(engine)
@@ -179,6 +168,7 @@ class Allowance:
 
 
 _CURRENT: Final[ContextVar[Allowance | None]] = ContextVar("innkeeper_allowance", default=None)
+_current: Final = _CURRENT.get
 
 
 def current_allowance() -> Allowance | None:
@@ -208,10 +198,23 @@ def allowed(limits: BuildLimits | None = None) -> Iterator[Allowance]:
 
 
 def charge(engine: str, steps: int = 1, made: int = 0) -> None:
-    """Charge the current allowance, if there is one. Raises `AllowanceError` where less is left."""
-    allowance = _CURRENT.get()
-    if allowance is not None:
-        allowance.charge(engine, steps, made)
+    """Take ``steps`` of work and ``made`` characters for an engine from the current allowance, if there is one.
+
+    What is refused is not taken, so that a part that asked for too much leaves the others theirs. Raises `AllowanceError`.
+    """
+    allowance = _current()
+    if allowance is None:
+        return
+    left = allowance.steps - steps
+    if left < 0 or made > allowance.output:
+        allowance.refuse(engine, steps)
+    allowance.spent[engine] += steps
+    allowance.steps = left
+    if made:
+        allowance.output -= made
+    if left < allowance.next_check:
+        allowance.next_check = max(left - _CHECK_EVERY, 0)
+        allowance.check_time(engine)
 
 
 def seconds_left(most: float) -> float:

@@ -12,7 +12,7 @@ has no keyword in it, and what is malformed never matches.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -21,7 +21,7 @@ from innkeeper.macros.smart.options import CACHED_KEYWORD_CHARS, CACHED_KEYWORDS
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.memo import Memo
 
-__all__ = ["Keywords", "parse"]
+__all__ = ["Keywords", "parse", "tokens_of"]
 
 Contains = Callable[[str], bool]
 
@@ -45,6 +45,16 @@ class Keywords(msgspec.Struct, frozen=True):
 def parse(params: str) -> Keywords:
     """The test that is written; never raises. Shared between calls for texts of up to `CACHED_KEYWORD_CHARS` characters."""
     charge("keywords", len(params) * _READING_STEPS)
+    return _read(params)
+
+
+def tokens_of(tests: Sequence[str]) -> list[str]:
+    """The keywords of several tests, which are charged for at once."""
+    charge("keywords", sum(map(len, tests)) * _READING_STEPS)
+    return [token for params in tests for token in _read(params).tokens]
+
+
+def _read(params: str) -> Keywords:
     if len(params) > CACHED_KEYWORD_CHARS:
         return _parsed(params)
     return _TESTS.get_or_make(params, lambda: _parsed(params), _TREE_BYTES * len(params))

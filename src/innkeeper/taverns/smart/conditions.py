@@ -143,14 +143,10 @@ class Conditions:
 
 def _tokens(conditions: Iterable[Any]) -> list[str]:
     """The keywords of all keywords macros in the conditions."""
-    from innkeeper.macros.smart import keywords
+    from innkeeper.macros.smart.keywords import tokens_of
 
-    found: list[str] = []
-    for condition in conditions:
-        if isinstance(condition, str):
-            for params in _KEYWORDS.findall(condition):
-                found += keywords.parse(params).tokens
-    return found
+    texts = (condition for condition in conditions if isinstance(condition, str))
+    return tokens_of([params for text in texts for params in _KEYWORDS.findall(text)])
 
 
 class KeywordSearch:
