@@ -1,6 +1,7 @@
 """Responses: what a status and a body come to, and what errors say of them."""
 
 import json
+import ssl
 from dataclasses import dataclass, field
 from datetime import timedelta
 from email.utils import format_datetime
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.inference.client.endpoint import Endpoint
-from innkeeper.inference.client.wire import Response, decoded, sample
+from innkeeper.inference.client.wire import Response, decoded, sample, trust
 from innkeeper.inference.errors import SAMPLE_CHARACTERS, DecodeError, HttpError, ReplyError
 from innkeeper.prompt import InnkeeperError, utc_now
 
@@ -125,3 +126,27 @@ def test_sample_of_a_key_behind_spaces() -> None:
     """A key that begins just where a sample is cut does not show its first half."""
     shown = sample(" " * (64 * SAMPLE_CHARACTERS - 8) + KEY, ENDPOINT)
     assert "sk-test" not in shown
+
+
+@pytest.mark.parametrize(
+    ("base_url", "proxy", "reads"),
+    [
+        ("http://localhost:1", None, False),
+        ("https://api.example", None, True),
+        ("http://localhost:1", "https://p.example", True),
+    ],
+)
+def test_certificates_are_read_where_they_are_needed(
+    base_url: str, proxy: str | None, reads: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An address with TLS is checked by the machine's certificates; without it nobody is trusted at all."""
+    if proxy is not None:
+        monkeypatch.setenv("HTTP_PROXY", proxy)
+    checked = trust(Endpoint.of({"base_url": base_url}, None))
+    if reads:
+        assert checked is True
+    else:
+        assert isinstance(checked, ssl.SSLContext)
+        assert checked.verify_mode is ssl.CERT_REQUIRED
+        assert checked.check_hostname
+        assert checked.get_ca_certs() == []

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from innkeeper.inference.client.chat import ChatReply, ChatStream, Progress
 from innkeeper.inference.client.exchange import BaseClient, Exchange, Head, Send, Talk, is_wish
-from innkeeper.inference.client.wire import Response, times
+from innkeeper.inference.client.wire import Response, times, trust
 
 if TYPE_CHECKING:
     import httpx
@@ -126,7 +126,9 @@ class Client(BaseClient):
 
         with self._lock:
             if self._opened is None:
-                self._opened = watch_connections(httpx.Client(transport=self._transport, timeout=times(self.endpoint)))
+                self._opened = watch_connections(
+                    httpx.Client(transport=self._transport, timeout=times(self.endpoint), verify=trust(self.endpoint))
+                )
             return self._opened
 
     def _result(self, exchange: Exchange) -> Any:
@@ -260,7 +262,9 @@ class AsyncClient(BaseClient):
         import httpx
 
         if self._opened is None:
-            self._opened = httpx.AsyncClient(transport=self._transport, timeout=times(self.endpoint))
+            self._opened = httpx.AsyncClient(
+                transport=self._transport, timeout=times(self.endpoint), verify=trust(self.endpoint)
+            )
         return self._opened
 
     async def _result(self, exchange: Exchange) -> Any:

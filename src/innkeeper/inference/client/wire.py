@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -25,6 +25,9 @@ from innkeeper.inference.errors import (
 from innkeeper.prompt import ProviderError, UsageError
 from innkeeper.prompt.text import scalar_text
 
+if TYPE_CHECKING:
+    import ssl
+
 __all__ = [
     "CHAT",
     "Response",
@@ -38,6 +41,7 @@ __all__ = [
     "sample",
     "times",
     "transport_errors",
+    "trust",
     "unstreamed",
 ]
 
@@ -177,6 +181,19 @@ def times(endpoint: Endpoint) -> Any:
 
     total = endpoint.total_timeout
     return httpx.Timeout(min(endpoint.timeout, total), connect=min(endpoint.open_timeout, total))
+
+
+def trust(endpoint: Endpoint) -> ssl.SSLContext | bool:
+    """What TLS connections to an endpoint are checked by, as the transport takes it.
+
+    An address without TLS has none to check, and reading the machine's certificates takes longer than all else before the first
+    request: there a context that trusts nobody does. With a proxy, which may be reached by TLS itself, they are read.
+    """
+    import ssl
+    from urllib.request import getproxies
+
+    plain = endpoint.base_url.startswith("http://") and not getproxies()
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain else True
 
 
 def transport_errors() -> tuple[type[Exception], ...]:
