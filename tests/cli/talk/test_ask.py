@@ -249,3 +249,44 @@ def test_growth(run: Run, server: EchoServer) -> None:
             counts.append(db.execute("SELECT count(*) FROM parts").fetchone()[0])
     growth = {after - before for before, after in pairwise(counts)}
     assert max(growth) <= 5
+
+
+def test_stopped(run: Run, server: EchoServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C ends the reply where it is: what had come is printed and kept, and the exit code says so."""
+    heard: list[str] = []
+
+    def write(piece: str) -> None:
+        heard.append(piece)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("innkeeper.cli.talk.ask._write", write)
+    assert run("ask", CARD, "Hello").code == 130
+    line = run("log", "show", "--json").data["lines"][0]
+    assert (line["ended"], line["reply"]) == ("stopped", "".join(heard).strip())
+
+
+def test_a_file_that_is_gone(run: Run, server: EchoServer, tmp_path: Path) -> None:
+    """A chat whose file is gone goes on by the log, and says so; a file that is named then gets the whole chat, once."""
+    file, other = tmp_path / "evening.jsonl", tmp_path / "other.jsonl"
+    run("chat", CARD, "--chat", file, input="One\n")
+    file.unlink()
+    ran = run("ask", "-c", "Two")
+    assert "is gone" in ran.err
+    assert {"One", "Two"} <= set(texts(server))
+    assert not file.exists()
+    assert run("chat", "-c", "--chat", other, input="Three\n").code == 0
+    said = [json.loads(line).get("mes") for line in other.read_text().splitlines()]
+    assert {"One", "Two", "Three"} <= set(said)
+    before = other.read_bytes()
+    assert run("chat", "-c", "--chat", other, input="Four\n").code != 0
+    assert other.read_bytes() == before
+
+
+def test_dry_run_of_what_goes_on(run: Run, server: EchoServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dry run of a conversation that goes on names its own model and address, not those that are settled now."""
+    run("ask", CARD, "One")
+    monkeypatch.setenv("INNKEEPER_MODEL", "another")
+    facts = run("ask", "-c", "Two", "--dry-run").data
+    settings = {value["name"]: (value["value"], value["source"]) for value in facts["settings"]}
+    assert (settings["model"], settings["base_url"]) == (("m", "log"), (server.base_url, "log"))
+    assert facts["body"]["model"] == "m"

@@ -37,8 +37,8 @@ __all__ = [
 MAX_CONFIG_BYTES: Final = 1_000_000
 """The longest configuration file, in bytes (`LimitError`)."""
 
-Source: TypeAlias = Literal["option", "environment", "file", "default"]
-"""Where a value comes from, the strongest first."""
+Source: TypeAlias = Literal["option", "log", "environment", "file", "default"]
+"""Where a value comes from, the strongest first; the log has model and address of a conversation that goes on."""
 
 PROVIDERS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -256,9 +256,13 @@ class Settings:
         try:
             return read(value)
         except ValueError as error:
-            raise ConfigError(
-                f"not {error}: {value!r:.60}", where=Where(asset=asset, path=path or None), hint="innkeeper config show"
-            ) from None
+            hint = (
+                f"innkeeper config set {path} VALUE, or innkeeper config edit"
+                if path
+                else f"set it anew, or unset {asset}"
+            )
+            where = Where(asset=asset, path=path or None)
+            raise ConfigError(f"not {error}: {value!r:.60}", where=where, hint=hint) from None
 
     def _checked(self, document: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         for name, value in _flat(document):

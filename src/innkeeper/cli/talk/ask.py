@@ -37,7 +37,7 @@ __all__ = ["ask"]
 @click.option("--greeting", type=int, default=0, metavar="N", help="Which greeting the chat begins with, from 0.")
 @click.option("--dry-run", is_flag=True, help="Show the request and where its settings come from; send nothing.")
 @json_option
-def ask(words: tuple[str, ...], *, dry_run: bool, as_json: bool, **options: Any) -> None:
+def ask(words: tuple[str, ...], *, dry_run: bool, as_json: bool, **options: Any) -> int:
     """Say something to a character and print the reply as it comes.
 
     WORDS are a card and the text; with -c the text alone, and the last conversation goes on. The text is the standard input
@@ -55,7 +55,7 @@ def ask(words: tuple[str, ...], *, dry_run: bool, as_json: bool, **options: Any)
     opening = Opening.of(cards, options, kind="ask")
     if dry_run:
         _show(opening.dry(), said, opening)
-        return
+        return 0
     with closing(opening.conversation()) as talk:
         on_delta = (lambda _: None) if as_json else _write
         talk.say(said, on_delta)
@@ -67,6 +67,9 @@ def ask(words: tuple[str, ...], *, dry_run: bool, as_json: bool, **options: Any)
             click.echo(json.dumps(_facts(talk, turn), ensure_ascii=False))
         elif not as_json:
             click.echo()
+    from innkeeper.cli.app.root import INTERRUPTED
+
+    return INTERRUPTED if turn is not None and turn.end == "stopped" else 0
 
 
 def _text(words: tuple[str, ...]) -> str:

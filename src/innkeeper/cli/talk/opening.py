@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from innkeeper.cli.prompt.asset_options import STDIN
 from innkeeper.cli.prompt.assets import Assets, request_fields
 from innkeeper.cli.settings.model_choice import ModelChoice, choose_model
@@ -102,9 +104,7 @@ class Opening:
 
         greeting = self.options["greeting"]
         if self.kept is not None:
-            path = self._path()
-            known = None if path is not None and path.exists() else self._known()
-            return conversation(self.request, handle, path=path, known=known)
+            return self._gone_on(handle)
         prepared = None if self.assets is None else self.assets.prepared
         if prepared is None:
             path, known = self._begun()
@@ -126,16 +126,25 @@ class Opening:
         kept = self.kind == "chat" and named != STDIN
         return (Path(named), None) if kept else (None, self.assets.fields["history"])
 
-    def _path(self) -> Path | None:
-        """The file of a conversation that goes on: the one that it had, or the one that is named now."""
-        said = self.options.get("path")
-        kept = None if self.kept is None else self.kept.chat.path
-        return said or (None if kept is None else Path(kept))
+    def _gone_on(self, handle: ModelHandle) -> Conversation:
+        """A conversation of the log: in its file, where it has one that is still there, else by what the log has of it.
 
-    def _known(self) -> Chat | None:
+        A file that is named now gets the whole chat. Raises `OutputExistsError`.
+        """
+        from innkeeper.cli.talk.chat import conversation
         from innkeeper.content.files.loading import load_chat
 
-        return None if self.kept is None else load_chat(self.kept.messages, lenient=True)
+        kept = Path(self.kept.chat.path) if self.kept is not None and self.kept.chat.path else None
+        if kept is not None and kept.exists():
+            talk = conversation(self.request, handle, path=kept)
+        else:
+            known = load_chat(b"" if self.kept is None else self.kept.messages, lenient=True)
+            talk = conversation(self.request, handle, known=known)
+            if kept is not None:
+                click.echo(f"innkeeper: {kept} is gone; the chat goes on by what the log has of it", err=True)
+        if self.options.get("path") is not None:
+            talk.save(self.options["path"])
+        return talk
 
     # ---------------------------------------------------------------------------------------------------- for the curious
 
@@ -162,5 +171,9 @@ class Opening:
         limits = {
             f"limits.{name}": value for name, _, value in (text.partition("=") for text in self.options["limits"])
         }
+        choice = {"model": self.choice.name, "base_url": self.choice.address}
         for name in SETTINGS:
-            yield self.settings.value(name, limits.get(name, self.options.get(name)))
+            if self.kept is not None and name in choice and self.options[name] is None:
+                yield Value(name, choice[name], "log", f"conversation {self.kept.chat.id}")
+            else:
+                yield self.settings.value(name, limits.get(name, self.options.get(name)))
