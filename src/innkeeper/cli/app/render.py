@@ -35,6 +35,7 @@ __all__ = [
     "more_line",
     "note_lines",
     "plan_table",
+    "print_table",
     "recorded",
     "source_of",
     "verdicts_of",
@@ -46,6 +47,9 @@ PLAIN_WIDTH: Final = 100
 
 MOST_ROWS: Final = 1_000
 """Rows of a table, and lines of a list, that people are shown (no error: the last line counts the others, ``--json`` has all)."""
+
+NARROW: Final = 70
+"""Columns below which a table is written row by row."""
 
 BAR_CELLS: Final = 40
 SHARE_CELLS: Final = 10
@@ -77,8 +81,28 @@ def recorded(show: Callable[[Console], None], *, for_terminal: bool) -> str:
     return out.getvalue()
 
 
-def plan_table(blocks: Sequence[Block], figures: Accounting, *, ascii_only: bool = False) -> Table:
-    """One row a block, up to `MOST_ROWS`: number, role, where it comes from, tokens, its share, how it begins."""
+def print_table(console: Console, table: Table) -> None:
+    """A table; where it would lose columns, each row as a paragraph of names and values."""
+    if console.width >= NARROW:
+        console.print(table)
+        return
+    from rich.text import Text
+
+    names = [str(column.header) for column in table.columns]
+    if table.title:
+        console.print(table.title)
+    for cells in zip(*(column.cells for column in table.columns), strict=True):
+        texts = [cell if isinstance(cell, Text) else Text.from_markup(str(cell)) for cell in cells]
+        parts = [
+            Text.assemble((f"{name} ", "dim"), text) for name, text in zip(names, texts, strict=True) if text.plain
+        ]
+        console.print(Text(" · ").join(parts), overflow="fold")
+
+
+def plan_table(
+    blocks: Sequence[Block], figures: Accounting, *, ascii_only: bool = False, with_share: bool = True
+) -> Table:
+    """One row a block, up to `MOST_ROWS`: number, role, where it comes from, tokens, perhaps its share, how it begins."""
     from rich import box
     from rich.table import Table
 
@@ -87,18 +111,19 @@ def plan_table(blocks: Sequence[Block], figures: Accounting, *, ascii_only: bool
     table.add_column("role", no_wrap=True)
     table.add_column("from", no_wrap=True, max_width=30)
     table.add_column("tokens", justify="right", no_wrap=True)
-    table.add_column("share", no_wrap=True)
+    if with_share:
+        table.add_column("share", no_wrap=True)
     table.add_column("begins", no_wrap=True, overflow="ellipsis", ratio=1)
     counts = [line.tokens for line in figures.lines]
     largest = max(counts, default=0) or 1
     for number, (block, tokens) in enumerate(zip(blocks[:MOST_ROWS], counts, strict=False), start=1):
         share = bar([tokens], largest, SHARE_CELLS, ascii_only=ascii_only, rest=" ")
-        cells = (
+        cells: tuple[Any, ...] = (
             str(number),
             _text(_one_line(block.role), _STYLES.get(block.role, "")),
             _text(source_of(block)),
             str(tokens),
-            _text(share),
+            *([_text(share)] if with_share else []),
             _text(first_words(block)),
         )
         table.add_row(*cells)
@@ -180,7 +205,8 @@ def explain_plan(console: Console, plan: Plan, figures: Accounting) -> None:
     plain = console.options.ascii_only
     console.print(plan_title(plan), style="bold", markup=False)
     blocks = plan.sent_blocks()
-    console.print(plan_table(blocks, figures, ascii_only=plain))
+    share = console.width >= PLAIN_WIDTH  # else how a text begins is worth more
+    print_table(console, plan_table(blocks, figures, ascii_only=plain, with_share=share))
     _lines(console, [*more_line(blocks), window_line(figures, ascii_only=plain)])
     _lines(console, dropped_lines(plan), style="yellow")
     _lines(console, note_lines((*plan.warnings, *plan.notes)), style="yellow")

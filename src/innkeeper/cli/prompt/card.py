@@ -213,7 +213,7 @@ def _print_card(opened: CardFile, *, full: bool) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from innkeeper.cli.app.render import MOST_ROWS, more_line
+    from innkeeper.cli.app.render import MOST_ROWS, more_line, print_table
     from innkeeper.prompt.text import shorten
 
     character = opened.character
@@ -228,7 +228,7 @@ def _print_card(opened: CardFile, *, full: bool) -> None:
         cell = shorten(text, max(left, SHOWN_CHARS))
         left -= len(cell)
         table.add_row(name, size, _plain(cell))
-    Console().print(table, markup=False)
+    print_table(Console(), table)
     for line in more_line(rows):
         click.echo(line)
     for line in _finding_lines(opened.findings):

@@ -179,11 +179,11 @@ def _scanned(request: BuildRequest) -> LoreResult:
 
 
 def _show(result: LoreResult, verdicts: list[Verdict]) -> None:
-    from innkeeper.cli.app.render import MOST_ROWS, console, more_line
+    from innkeeper.cli.app.render import MOST_ROWS, console, more_line, print_table
 
     out = console()
     verdicts = sorted(verdicts, key=lambda item: not item.fired)
-    out.print(_table(verdicts[:MOST_ROWS]))
+    print_table(out, _table(verdicts[:MOST_ROWS]))
     for line in more_line(verdicts):
         out.print(line)
     full = " (used up)" if result.overflowed else ""

@@ -117,7 +117,7 @@ def _table(rows: list[dict[str, Any]], size: dict[str, int]) -> None:
     from rich import box
     from rich.table import Table
 
-    from innkeeper.cli.app.render import console
+    from innkeeper.cli.app.render import console, print_table
     from innkeeper.prompt.text import printable
 
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
@@ -130,4 +130,4 @@ def _table(rows: list[dict[str, Any]], size: dict[str, int]) -> None:
         each = f"{size['characters'] / row['tokens']:.2f}" if row["tokens"] else "-"
         cells = (row["model"] or "(none)", f"{row['tokens']:,}", each, row["tokenizer"], _sure(row))
         table.add_row(*(printable(cell).replace("[", r"\[") for cell in cells))
-    console().print(table)
+    print_table(console(), table)

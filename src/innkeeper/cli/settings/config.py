@@ -45,14 +45,14 @@ def show(*, as_json: bool) -> None:
         return
     from rich.table import Table
 
-    from innkeeper.cli.app.render import console
+    from innkeeper.cli.app.render import console, print_table
 
     table = Table(box=None, pad_edge=False)
     for column in ("setting", "value", "from"):
         table.add_column(column, overflow="fold")
     for value in values:
         table.add_row(*map(_plain, (value.name, _shown(value.value), _origin(value))))
-    console().print(table)
+    print_table(console(), table)
 
 
 @config.command()

@@ -277,7 +277,9 @@ class Conversation:
         chat = self.chat.with_(plan)
         self._header_is_new = self._header_is_new or chat is not self.chat
         self.chat = chat
-        settings = {**self.base.settings, "chat_metadata": chat.metadata}
+        carried = ("timedWorldInfo", "innkeeper") if plan.carry else ()  # what the state below says already
+        metadata = {name: value for name, value in chat.metadata.items() if name not in carried}
+        settings = {**self.base.settings, "chat_metadata": metadata}
         self.base = self.base.with_(variables=plan.variables, lore_state=plan.carry, settings=settings)
 
     def _again(self, generation: str) -> Plan:
