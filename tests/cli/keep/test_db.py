@@ -193,7 +193,7 @@ def test_a_table_that_takes_none(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
         raise DatabaseReadOnlyError("no")
 
     monkeypatch.setattr(DatabaseSnapshots, "store", refuse)
-    found = run("cache", "rebuild")
+    found = run("library", "cache", "rebuild")
     assert (found.code, found.err) == (0, "not kept in the database: database_read_only\n")
 
 

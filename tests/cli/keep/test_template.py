@@ -17,7 +17,7 @@ from tests.cli.running import Run
 
 MAKE = ("template", "create", "hello", "--use-case", "chat", "--text", "Hello {{name}}, {{mood}}.")
 VARIABLES = ("--variable", "name", "--variable", "mood=calm")
-RESOLVE = ("template", "resolve", "--use-case", "enhancement", "--job-type", "image", "--target", "sdxl")
+RESOLVE = ("library", "template", "resolve", "--use-case", "enhancement", "--job-type", "image", "--target", "sdxl")
 ADULT = {"use_case": "chat", "content_mode": "nsfw", "system_prompt": "Adult frame."}
 
 
