@@ -19,13 +19,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from innkeeper.cli.app.root import INTERNAL
 from innkeeper.cli.app.root import main as command_line
 from innkeeper.prompt import BuildRequest, InnkeeperError, PipelineError
 from innkeeper.service import Gateway, Request
 from innkeeper.taverns import TAVERNS
 from tests.limits.hostile import Hostile, hostile_requests
 
-__all__ = ["DOORS", "Outcome", "run_apart", "warm"]
+__all__ = ["DOORS", "Outcome", "apart", "command", "run_apart", "warm"]
 
 ADDRESS_SPACE: Final = 1536 * 1024 * 1024
 """Bytes of addresses a process may have over those of the one it was forked from; what it uses is measured apart."""
@@ -56,9 +57,15 @@ def _command_line(body: bytes, _path: str) -> str:
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
         file.write(body)
         file.flush()
-        out = io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
-            code = command_line(["build", file.name, "--json"])
+        return command("build", file.name, "--json")
+
+
+def command(*words: str) -> str:
+    """What a command line comes to. Raises `AssertionError` where it is a defect that no error foresees."""
+    out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+        code = command_line(words)
+    assert code != INTERNAL, words
     return "built" if code == 0 else f"exit {code}"
 
 
@@ -78,11 +85,16 @@ GATEWAY: Final = Gateway()
 def run_apart(hostile: Hostile, door: str) -> Outcome:
     """The outcome of one input at one door."""
     body = hostile.body()
+    return apart(lambda: DOORS[door](body, hostile.path))
+
+
+def apart(work: Callable[[], str]) -> Outcome:
+    """The outcome of work in a process of its own."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(reading)
-        _child(lambda: DOORS[door](body, hostile.path), writing)
+        _child(work, writing)
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
         said = pipe.read()

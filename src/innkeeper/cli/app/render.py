@@ -176,8 +176,10 @@ def first_words(block: Block, length: int = 200) -> str:
 
 
 def note_lines(notes: Iterable[Note]) -> list[str]:
-    """Notes and warnings, a line each."""
-    return [printable(f"{note.kind.value}: {note}" + (f" ({note.hint})" if note.hint else "")) for note in notes]
+    """Notes and warnings, a line each, up to `MOST_ROWS`."""
+    all_ = tuple(notes)
+    shown = [f"{note.kind.value}: {note}" + (f" ({note.hint})" if note.hint else "") for note in all_[:MOST_ROWS]]
+    return [*map(printable, shown), *more_line(all_)]
 
 
 def plan_title(plan: Plan) -> str:
@@ -260,13 +262,12 @@ def explain_block(console: Console, plan: Plan, number: int) -> None:
 
 
 def dropped_lines(plan: Plan) -> list[str]:
-    """What is in the plan but not sent, a line each, with the reason where one is recorded."""
-    lines = []
-    for block in plan.blocks:
-        if not block.enabled:
-            reason = block.metadata.get("evicted") or block.metadata.get("reason") or "not sent"
-            lines.append(printable(f"left out ({reason}): {block.role}: {first_words(block, EXCERPT)}"))
-    return lines
+    """What is in the plan but not sent, a line each, up to `MOST_ROWS`, with the reason where one is recorded."""
+    lines, dropped = [], [block for block in plan.blocks if not block.enabled]
+    for block in dropped[:MOST_ROWS]:
+        reason = block.metadata.get("evicted") or block.metadata.get("reason") or "not sent"
+        lines.append(printable(f"left out ({reason}): {block.role}: {first_words(block, EXCERPT)}"))
+    return [*lines, *more_line(dropped)]
 
 
 def verdicts_of(plan: Plan) -> tuple[Any, ...]:
@@ -280,5 +281,5 @@ def _name(verdict: Any) -> str:
 
 
 def _lines(console: Console, lines: Sequence[str], *, style: str = "") -> None:
-    for line in [*lines[:MOST_ROWS], *more_line(lines)]:
+    for line in lines:
         console.print(line, style=style, markup=False, emoji=False, highlight=False, soft_wrap=True)
