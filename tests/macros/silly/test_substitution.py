@@ -14,7 +14,7 @@ from innkeeper.macros.engine.ranges import MacroRange
 from innkeeper.macros.engine.spending import Spent
 from innkeeper.macros.silly import is_plain, substitute
 from innkeeper.macros.silly.modern import PACK
-from innkeeper.macros.silly.substitution import name_parts, with_names
+from innkeeper.macros.silly.substitution import with_names, within_limits
 
 PARTS = (
     "{{user}}",
@@ -51,13 +51,15 @@ def test_names_are_filled_as_by_the_engine(text: str, user: str) -> None:
 @pytest.mark.parametrize("text", ["{{user}}s {{if}}", "a } {{char}}", "\\{{user}}", "{{ user }}"])
 def test_other_texts_are_for_the_engine(text: str) -> None:
     """Nothing is filled in beside other macros, braces or escapes."""
-    assert name_parts(text) == ()
+    assert with_names(text, "Ann", "Bob") is None
 
 
 def test_limits_are_for_the_engine() -> None:
     """Where the share of a build is used up, the engine decides what stays as it is written."""
     env = MacroEnvironment(user="Ann", spent=Spent(expansions=MAX_EXPANSIONS))
-    assert with_names(name_parts("{{user}}"), env, None) is None
+    named = with_names("{{user}}", "Ann", "")
+    assert named is not None
+    assert not within_limits(named, env.spent)
     assert substitute("{{user}}", env) == "{{user}}"
 
 

@@ -10,12 +10,14 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal
 
+import msgspec
+
 from innkeeper.macros.engine.environment import MacroEnvironment
 from innkeeper.macros.engine.errors import CACHED_CHARS, MAX_EXPANSIONS, MAX_OUTPUT
 from innkeeper.macros.engine.evaluate import Evaluation, Trace
 from innkeeper.macros.engine.macro import Pack
 from innkeeper.macros.engine.ranges import MacroRange, made_pieces
-from innkeeper.macros.engine.spending import check_limits, stop
+from innkeeper.macros.engine.spending import Spent, check_limits, stop
 from innkeeper.macros.silly.card import BARE
 from innkeeper.prompt.allowance import AllowanceError, allowed, current_allowance
 from innkeeper.prompt.block import Origin, Piece
@@ -24,7 +26,7 @@ from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.once import once
 from innkeeper.text.javascript.values import text_of
 
-__all__ = ["expand_pieces", "is_plain", "name_parts", "substitute", "with_names"]
+__all__ = ["expand_pieces", "is_plain", "substitute", "with_names"]
 
 _LONG: Final = 1_000
 """What shorter texts can take, the limits of macros end."""
@@ -32,9 +34,22 @@ _TAG: Final = re.compile(r"<(?:user|bot|char|group|charifnotgroup)>", re.IGNOREC
 _ESCAPE: Final = re.compile(r"\\[{}]")
 _NAME: Final = re.compile(r"\{\{(user|char)\}\}")
 _BRACES: Final = re.compile(r"[{}\\]")
-_PARTS: Final[Memo[str, tuple[str, ...]]] = Memo(items=4_096)
-_PART_BYTES: Final = 64
-"""What a part stands for in memory beside its text."""
+_RANGE_BYTES: Final = 64
+"""What a range stands for in memory."""
+
+
+class NamedText(msgspec.Struct, frozen=True):
+    """A text with the names in it, and the ``ranges`` that they fill; of ``tags``, ``made`` characters came."""
+
+    text: str
+    ranges: tuple[MacroRange, ...] = ()
+    tags: int = 0
+    made: int = 0
+
+
+_OTHER: Final = NamedText("")
+"""What stands for a text that has other macros, braces or escapes."""
+_NAMED: Final[Memo[tuple[str, str, str], NamedText]] = Memo(items=4_096)
 
 
 def is_plain(text: str) -> bool:
@@ -114,10 +129,12 @@ def _modern(
         return text
     if pack.grammar.open not in text:
         return pack.after(text)
-    if trace is None and not dynamic and not env.dynamic and (parts := name_parts(text)):
-        text_with_names = with_names(parts, env, ranges)
-        if text_with_names is not None:
-            return finished(text_with_names, ranges)
+    if trace is None and not dynamic and not env.dynamic:
+        named_text = with_names(text, env.user, env.char)
+        if named_text is not None and within_limits(named_text, env.spent):
+            if ranges is not None:
+                ranges.extend(named_text.ranges)
+            return finished(named_text.text, ranges)
     memory: dict[str, Any] = {BARE: not replace_character_card, "original": original}
     named = {**env.dynamic, **dynamic} if dynamic else env.dynamic
     values = {name.lower(): _dynamic(value) for name, value in named.items()} if named else {}
@@ -125,42 +142,45 @@ def _modern(
     return finished(evaluation.run(), ranges)
 
 
-def name_parts(text: str) -> tuple[str, ...]:
-    """The text, a macro's name, text, and so on; nothing where it has other macros, braces or escapes, or is long."""
+def with_names(text: str, user: str, char: str) -> NamedText | None:
+    """The text with these names; ``None`` for one that has other macros, braces or escapes, or is long."""
     if len(text) > CACHED_CHARS:
-        return ()
-    parts = _PARTS.get(text)
-    if parts is None:
-        split = _NAME.split(text)
-        parts = () if any(_BRACES.search(part) for part in split[::2]) else tuple(split)
-        _PARTS.put(text, parts, 2 * len(text) + _PART_BYTES * len(parts))
-    return parts
+        return None
+    key = (text, user, char)
+    known = _NAMED.get(key)
+    if known is None:
+        known = _filled(_NAME.split(text), {"user": user, "char": char})
+        _NAMED.put(key, known, 2 * (len(text) + len(known.text)) + _RANGE_BYTES * len(known.ranges))
+    return None if known is _OTHER else known
 
 
-def with_names(parts: tuple[str, ...], env: MacroEnvironment, ranges: list[MacroRange] | None) -> str | None:
-    """The text with the names; ``None`` where the build has had its share of macros."""
-    values, spent = {"user": env.user, "char": env.char}, env.spent
+def _filled(parts: list[str], values: Mapping[str, str]) -> NamedText:
+    """A text, a macro's name, text, and so on, with the names' values."""
+    if any(_BRACES.search(part) for part in parts[::2]):
+        return _OTHER
+    ranges, position, made = [], 0, 0
+    names, parts[1::2] = parts[1::2], [values[name] for name in parts[1::2]]
+    for text, value, name in zip(parts[::2], parts[1::2], names, strict=False):
+        position += len(text)
+        if value:
+            ranges.append(MacroRange(position, position + len(value), name))
+        position += len(value)
+        made += len(value)
+    return NamedText("".join(parts), tuple(ranges), len(names), made)
+
+
+def within_limits(named_text: NamedText, spent: Spent) -> bool:
+    """Whether a build may still fill these names, which are counted then; where it may not, the engine says why."""
     if spent.expansions >= spent.next_check:
         try:
             check_limits(spent)
         except LimitError:
-            return None  # the engine will say why
-    texts, names = parts[::2], parts[1::2]
-    pieces = list(parts)
-    pieces[1::2] = inserted = [values[name] for name in names]
-    made = sum(map(len, inserted))
-    if spent.expansions + len(parts) > MAX_EXPANSIONS or spent.output + made > MAX_OUTPUT:
-        return None
-    spent.expansions += len(parts) // 2
-    spent.output += made
-    if ranges is not None:
-        position = 0
-        for text, value, name in zip(texts, inserted, names, strict=False):
-            position += len(text)
-            if value:
-                ranges.append(MacroRange(position, position + len(value), name))
-            position += len(value)
-    return "".join(pieces)
+            return False
+    if spent.expansions + 2 * named_text.tags >= MAX_EXPANSIONS or spent.output + named_text.made > MAX_OUTPUT:
+        return False
+    spent.expansions += named_text.tags
+    spent.output += named_text.made
+    return True
 
 
 @once

@@ -79,7 +79,7 @@ class Expander:
 
     def is_settled(self, text: str) -> bool:
         """Whether the text is what it would be expanded to, and expanding it would change nothing."""
-        return is_plain(text) and not (text and self.counts_plain)
+        return is_plain(text) and not (self.card_effects and text and self.counts_plain)
 
     def __call__(self, text: str, *, original: str | None = None, bare: bool = False) -> str:
         """The text with its macros replaced; in a ``bare`` one the card's fields are empty."""

@@ -69,8 +69,9 @@ class History:
         out is recorded as it is written. An empty one is not sent, but counts for depths.
         """
         taken: list[Block] = []
-        for unit in self._units():
-            charge("trimming", _LINE_STEPS)
+        for place, unit in enumerate(self._units()):
+            if not place % _SLICE:
+                charge("trimming", _SLICE * _LINE_STEPS)
             if not room.take(unit):
                 room.omit([*(block for block in unit if block.source == "injection"), *self.rest()])
                 break
@@ -90,7 +91,8 @@ class History:
         yield from units
 
     def _lined_up(self) -> Iterator[list[Block]]:
-        depth, voice = 0, self._scene.voice
+        depth = 0
+        voice = () if self._scene.expand.counts_plain else self._scene.voice  # no line is plain that changes something
         for skipped in range(self._skipped):
             yield from self._at(skipped)
             depth = skipped + 1
@@ -154,7 +156,7 @@ def _blocks(scene: Scene, line: Line, *, voice: tuple[Any, ...] = (), expand: bo
         written = pieces_of(line.text, line.origin)
         return _tool_blocks(line, scene.expand.pieces(written) if expand else written)
     text = reasoned(scene, line)
-    as_written = bool(voice) and text is line.text and not line.attachments and not scene.expand.counts_plain
+    as_written = bool(voice) and text is line.text and not line.attachments
     known = _PLAIN.get((id(line), voice)) if as_written else None
     if known is not None:
         return known
@@ -271,6 +273,8 @@ _NOT_ALLOWED: Final = re.compile(r"[^a-zA-Z0-9_]")
 LONGEST_NAME: Final = 64
 _LINE_STEPS: Final = 60
 """What it takes to place one message, however short it is."""
+_SLICE: Final = 16
+"""Messages that are charged for at once."""
 
 
 def named_text(inputs: SillyInputs, line: Line, text: str) -> str:

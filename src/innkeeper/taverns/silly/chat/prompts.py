@@ -15,6 +15,7 @@ import msgspec
 
 from innkeeper.content.persona import PersonaPosition
 from innkeeper.content.preset import PromptItem, PromptPosition
+from innkeeper.macros.silly.substitution import with_names
 from innkeeper.prompt.block import Origin, OriginAsset, Piece
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.run.extensions import InjectionPosition
@@ -30,6 +31,7 @@ from innkeeper.taverns.silly.injection import (
 )
 from innkeeper.taverns.silly.lore import LoreTexts
 from innkeeper.taverns.silly.scene import Scene, scene_of
+from innkeeper.text.javascript.values import strip
 
 __all__ = [
     "DEFAULT_ORDER",
@@ -235,7 +237,7 @@ class _Making:
             ("scenario", preset.scenario_format, "scenario_format"),
             ("charPersonality", preset.personality_format, "personality_format"),
         ):
-            if formatted[name] and form:
+            if formatted[name] and form and not self._is_the_field(form, formatted[name]):
                 parts = self.scene.expand.written(form, Origin(OriginAsset.PRESET, field))
                 formatted[name] = tuple(piece for part in parts for piece in _inserted(part, formatted[name]))
         self.marked = {
@@ -246,6 +248,15 @@ class _Making:
         }
         if self._tells_persona() and self.scene.inputs.persona.description:
             self.marked["personaDescription"] = persona_pieces(self.scene)
+
+    def _is_the_field(self, form: str, text: Pieces) -> bool:
+        """Whether a format is one macro for a field of the card that comes to this text, so that nothing needs to be expanded."""
+        expand = self.scene.expand
+        written = getattr(expand.env.card, form[2:-2]) if form in _FIELD_FORMATS else None
+        if not isinstance(written, str) or expand.pack != "new" or expand.report is not None or expand.env.dynamic:
+            return False
+        named = with_names(strip(written), expand.env.user, expand.env.char)
+        return named is not None and named.text == text_of(text)
 
     def _tells_persona(self) -> bool:
         return self.scene.inputs.persona.position in IN_PROMPT
@@ -337,6 +348,8 @@ class _Making:
 
 _OVERRIDES: Final = {"main": "system", "jailbreak": "jailbreak"}
 
+
+_FIELD_FORMATS: Final = frozenset({"{{scenario}}", "{{personality}}"})
 
 IN_PROMPT: Final = (PersonaPosition.IN_PROMPT, PersonaPosition.AFTER_CHAR)
 """Where the persona's description is among the prompts."""
