@@ -253,10 +253,14 @@ HISTORY: Final = "chat_history_text"
 class SmartSpent:
     """What a run has used up: characters produced, the work and time of Python, reports; and unknown macros that were told.
 
-    ``over``: the build's allowance is spent, so that all further macros stay as text.
+    ``over``: the build's allowance is spent, so that all further macros stay as text. ``marks`` are those to come that it was
+    charged for already, ``charged`` the characters that it was, ``slice`` how many marks it is charged for next.
     """
 
     output: int = 0
+    charged: int = 0
+    marks: int = 0
+    slice: int = 4
     work: int = 0
     seconds: float = 0.0
     reports: int = 0

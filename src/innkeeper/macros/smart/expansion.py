@@ -63,9 +63,8 @@ _HALVES: Final = frozenset("{}<>")
 _NOBODY: Final = ("", 0)
 _LONG: Final = 1_000
 """A text from here on has an allowance of its own where there is none; what a shorter one can take, other limits end."""
-_FIRST: Final = 4
 _SLICE: Final = 32
-"""Marks that are charged for at once; fewer at first, since most texts have few."""
+"""Marks of a run that are charged for at once; fewer at first, since most runs have few."""
 _MARK_STEPS: Final = 30
 """What a mark counts, with the macro that ends there."""
 
@@ -118,8 +117,8 @@ class _Opener:
 
 class _Expansion:
     __slots__ = (
-        "begun", "by", "charged", "count", "env", "free", "full", "half", "longest", "most", "output", "pending", "pieces",
-        "recording", "rescan", "text", "waiting", "word",
+        "by", "count", "env", "full", "half", "longest", "most", "output", "pending", "pieces", "recording", "rescan", "spent",
+        "text", "waiting", "word",
     )  # fmt: skip
 
     def __init__(self, text: str, env: SmartEnvironment, *, recording: bool) -> None:
@@ -138,9 +137,7 @@ class _Expansion:
         self.count = 0
         self.output = 0
         self.full = False
-        self.begun = False
-        self.free = self.charged = 0
-        """Marks to come that the allowance was charged for already, and the characters produced that it was."""
+        self.spent = env.spent
 
     def run(self) -> list[str]:
         """The whole text, in pieces."""
@@ -210,8 +207,8 @@ class _Expansion:
         """What the macro that ends with this mark stands for, or ``None`` when none does."""
         value = None
         try:
-            self.free -= 1
-            if self.free < 0:
+            self.spent.marks -= 1
+            if self.spent.marks < 0:
                 self._charge()
             kind = _KINDS[mark]
             if mark in _OPENERS:
@@ -228,9 +225,10 @@ class _Expansion:
         return value
 
     def _charge(self) -> None:
-        due = _SLICE if self.begun else _FIRST
-        charge("macros", due * _MARK_STEPS, made=self.output - self.charged)
-        self.free, self.charged, self.begun = due - 1, self.output, True
+        spent, due = self.spent, self.spent.slice
+        spent.marks = 0
+        charge("macros", due * _MARK_STEPS, made=spent.output - spent.charged)
+        spent.marks, spent.charged, spent.slice = due - 1, spent.output, _SLICE
 
     def _close(self, kind: int) -> Value | None:
         opener = self.waiting[kind]
