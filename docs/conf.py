@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from innkeeper.cli.app.root import root
+from innkeeper.prompt import Trace, plan
 
 project = "Innkeeper"
 author = "The Innkeeper authors"
@@ -47,6 +48,9 @@ def _below(group: click.Group, context: click.Context, level: int) -> Iterator[s
             yield from ("", f"{'#' * level} {child.command_path}", "", "```text", command.get_help(child), "```")
             if isinstance(command, click.Group):
                 yield from _below(command, child, level + 1)
+
+
+plan.Trace = Trace  # type: ignore[attr-defined] # what signatures name has to be there, not only for type checkers
 
 
 def setup(_app: Any) -> None:

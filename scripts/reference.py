@@ -1,0 +1,122 @@
+"""Write the pages of the reference that are made from the source: docs/reference/errors.md and docs/reference/environment.md."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import innkeeper
+from innkeeper.cli.settings.settings import SETTINGS
+from innkeeper.prompt.errors import InnkeeperError
+
+REFERENCE: Final = Path(__file__).parents[1] / "docs" / "reference"
+WRITTEN: Final = "<!-- Written by `python scripts/reference.py`; change the source, not this page. -->\n"
+
+ENVIRONMENT: Final = {
+    "INNKEEPER_HOME": "where Innkeeper keeps its files: weights, the log of conversations, the database, keys",
+    "INNKEEPER_CONFIG": "the configuration file",
+    "INNKEEPER_API_KEY": "the key of the provider; it wins over stored keys",
+    "INNKEEPER_BASE_URL": "the provider's address, `http://localhost:8000` where nothing says another",
+    "INNKEEPER_API_PREFIX": "what stands between the address and the path of a call, `/v1`",
+    "INNKEEPER_TIMEOUT": "seconds of silence of a provider, 120",
+    "INNKEEPER_OPEN_TIMEOUT": "seconds until a provider must be connected, 10",
+    "INNKEEPER_TOTAL_TIMEOUT": "seconds that a whole answer may take, 900",
+    "INNKEEPER_DATABASE_URL": "the library's database: an address or the path of a SQLite file",
+    "INNKEEPER_VAULT_KEY": "the keys of the vault, the newest first",
+    "INNKEEPER_VAULT_KEY_FILE": "the path of a file with the keys of the vault, or `keyring:`",
+    "INNKEEPER_URL": "where a service answers, for `innkeeper call` and the client of the service",
+    "INNKEEPER_SERVICE_KEY": "the key of the service, for the service and for those who call it",
+    "INNKEEPER_DEBUG": "`1` shows the traceback of an unexpected error",
+    "_INNKEEPER_COMPLETE": "set by a shell that asks for completions; see `innkeeper completion`",
+    "XDG_DATA_HOME": "on Linux, where programs keep their files: `INNKEEPER_HOME` goes before it",
+    "XDG_CONFIG_HOME": "on Linux, where settings are: `INNKEEPER_CONFIG` goes before it",
+    "LOCALAPPDATA": "on Windows, what `XDG_DATA_HOME` is on Linux",
+    "APPDATA": "on Windows, what `XDG_CONFIG_HOME` is on Linux",
+    "COLUMNS": "how wide tables are that go to a file or another program",
+    "SHELL": "which shell `innkeeper completion` writes for where none is named",
+    "CI": "where it is set, a model in this process computes with one thread",
+}
+"""The variables that are read beside those of settings, and what each says."""
+
+MENDS: Final = {
+    "InnkeeperError": "the message says what; `hint` says how",
+    "UsageError": "change the call: the message names the argument, the hint the nearest that exists",
+    "ConfigError": "correct the key that the message names; the hint lists those that exist",
+    "InputError": "mend the file or the request at the place that the error names",
+    "UnsupportedError": "convert the data to a version that is read; the message names them",
+    "LimitError": "make the input smaller, or raise the limit that the message names, where the [table](../limits.md) says how",
+    "StrictModeError": "mend what the warning names, or build without `strict`",
+    "PipelineError": "mend the cause, which is shown; the step is in `step`",
+    "MaxTokensExceededError": "shorten the protected blocks, raise the context window or lower the reserve",
+    "ReplayError": "build again with the version that the bundle names, or record a new one",
+    "UnavailableError": "get what is missing: the hint says the command that installs or starts it",
+    "ProviderConnectionError": "see that the server runs and that the address is right; then ask again",
+    "ProviderTimeoutError": "ask again, or allow more time (`INNKEEPER_TIMEOUT`, `INNKEEPER_TOTAL_TIMEOUT`)",
+    "StreamCutError": "ask again from the beginning; `partial` is the text so far",
+    "DecodeError": "see that the address is that of an OpenAI-compatible API; `sample` is how the answer began",
+    "RequestCancelledError": "nothing is to be mended: it was asked for",
+    "ProviderError": "see `status`: 401 and 403 want another key, 404 another model or address, 429 and 5xx some patience",
+}
+"""How errors of a branch are mended, where a class does not say it better itself (`HINT`)."""
+
+
+def environment() -> str:
+    """The page of all environment variables."""
+    rows = dict(ENVIRONMENT)
+    for setting in SETTINGS.values():
+        rows.setdefault(setting.variable, f"the setting `{setting.name}`: {setting.help.rstrip('.')}")
+    lines = [f"| `{name}` | {what} |" for name, what in sorted(rows.items())]
+    return "\n".join([WRITTEN + _ENVIRONMENT, "| variable | what it says |", "|---|---|", *lines, ""])
+
+
+_ENVIRONMENT: Final = """\
+# Environment variables
+
+Every variable that is read. What a command is told wins over the environment, the environment over the configuration file
+(`innkeeper config show` says where each value comes from). No other variable changes what a build gives, and none of a
+provider's own (`OPENAI_API_KEY` and so on) is read: `innkeeper keys set openai` stores a key once.
+"""
+
+
+def errors() -> str:
+    """The page of all errors, as a tree."""
+    for module in pkgutil.walk_packages(innkeeper.__path__, "innkeeper."):
+        if "migrations.versions" not in module.name and not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    rows = (_row(kind, level) for kind, level in _tree(InnkeeperError, 0))
+    head = ["| error | when | how to mend it | exit code | HTTP |", "|---|---|---|---|---|"]
+    return "\n".join([WRITTEN + _ERRORS, *head, *rows, ""])
+
+
+_ERRORS: Final = """\
+# Errors
+
+Every error that is raised on purpose, each below the one it is a kind of: who catches a class catches those below it. What an
+error knows, and how it is shown, is in [the contract](../contracts/errors.md). An error may bring a `hint` of its own, which fits
+the case better than this table.
+"""
+
+
+def _tree(kind: type[InnkeeperError], level: int) -> Iterator[tuple[type[InnkeeperError], int]]:
+    yield kind, level
+    for below in sorted(kind.__subclasses__(), key=lambda one: one.__name__):
+        if below.__module__.startswith("innkeeper."):
+            yield from _tree(below, level + 1)
+
+
+def _row(kind: type[InnkeeperError], level: int) -> str:
+    when = (kind.__doc__ or "").strip().partition("\n")[0].replace("|", "\\|")
+    mend = next(hint for one in kind.__mro__ if (hint := vars(one).get("HINT") or MENDS.get(one.__name__)))
+    name = f"{'· ' * level}`{kind.__name__}`"
+    return f"| {name} <br> {kind.__module__} | {when} | {mend} | {kind.exit_code} | {kind.http_status} |"
+
+
+PAGES: Final = {"environment.md": environment, "errors.md": errors}
+"""The pages, and what writes each."""
+
+if __name__ == "__main__":
+    for name, page in PAGES.items():
+        (REFERENCE / name).write_text(page(), encoding="utf-8")
