@@ -53,6 +53,9 @@ SECTIONS: Final[Mapping[str, Mapping[str, CommandEntry]]] = MappingProxyType(
         # heading: name: CommandEntry("innkeeper.cli.room.name:name", "What it does, in a line."), in the order of need.
         "Begin here": {
             "demo": CommandEntry("innkeeper.cli.talk.demo:demo", "Show a whole turn, with a model on this machine."),
+            "examples": CommandEntry(
+                "innkeeper.cli.talk.examples:examples", "Write the example cards and chats into a folder."
+            ),
             "ask": CommandEntry("innkeeper.cli.talk.ask:ask", "Say something to a card and print the reply."),
             "chat": CommandEntry("innkeeper.cli.talk.chat:chat", "Chat with a card, or with several."),
             "build": CommandEntry("innkeeper.cli.prompt.build:build", "Build a prompt and show why it is as it is."),

@@ -1,0 +1,40 @@
+"""The pictures of the terminal in the documentation are what the commands print today."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from types import ModuleType
+
+import pytest
+
+from tests.shared import ROOT
+
+PICTURES = sorted((ROOT / "docs" / "pictures").glob("*.svg"))
+
+
+@pytest.fixture(scope="module")
+def pictures() -> ModuleType:
+    """The script that draws them."""
+    spec = importlib.util.spec_from_file_location("pictures", ROOT / "scripts" / "pictures.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_picture_is_drawn(pictures: ModuleType) -> None:
+    """The folder has the pictures that the script draws, each small and without an address to fetch from."""
+    assert [one.stem for one in PICTURES] == sorted(pictures.COMMANDS)
+    for one in PICTURES:
+        text = one.read_text(encoding="utf-8")
+        assert len(text) < 60_000
+        assert not re.search(r"url\((?!#)|@import|<script|xlink:href", text)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [one.stem for one in PICTURES])
+def test_pictures_are_of_today(pictures: ModuleType, name: str) -> None:
+    """``python scripts/pictures.py`` draws each as it is."""
+    assert (ROOT / "docs" / "pictures" / f"{name}.svg").read_text(encoding="utf-8") == pictures.picture(name) + "\n"
