@@ -36,11 +36,14 @@ def picture(name: str) -> str:
     """What a command prints, as SVG; the same for the same output."""
     words = COMMANDS[name]
     program = [sys.executable, "-m", "innkeeper", *words]
-    environment = {"COLUMNS": str(WIDTH), "PATH": "", "HOME": "/nowhere", "INNKEEPER_HOME": "/nowhere", "PYTHONUTF8": "1", "FORCE_COLOR": "1"}
+    environment = {"COLUMNS": str(WIDTH), "HOME": "/nowhere", "INNKEEPER_HOME": "/nowhere", "PYTHONUTF8": "1"}
+    environment["FORCE_COLOR"] = "1"
     done = subprocess.run(program, cwd=ROOT / "examples", env=environment, capture_output=True, text=True, check=True)
     console = Console(record=True, width=WIDTH, file=io.StringIO(), legacy_windows=False)
     shown = [word for word in words if word not in _SAME]
-    console.print(Text(f"$ innkeeper {' '.join(repr(word) if ' ' in word else word for word in shown)}\n", style="bold"))
+    console.print(
+        Text(f"$ innkeeper {' '.join(repr(word) if ' ' in word else word for word in shown)}\n", style="bold")
+    )
     console.print(Text.from_ansi(done.stdout.rstrip()))
     return _FONTS.sub("", console.export_svg(title="innkeeper", theme=MONOKAI, unique_id=name))
 

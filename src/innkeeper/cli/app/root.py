@@ -44,6 +44,7 @@ WIDEST: Final = 120
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=examples(
         "innkeeper demo",
+        "innkeeper examples inn",
         'innkeeper ask wenna.png "Is the reef safe?"',
         "innkeeper chat wenna.png --chat evening.jsonl",
         "innkeeper build wenna.png evening.jsonl --explain",
