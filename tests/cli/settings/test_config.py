@@ -176,3 +176,18 @@ def test_every_command_has_help() -> None:
     """Each of the commands says what it does, and the group has examples."""
     assert all(command.help for command in config.commands.values())
     assert "innkeeper config set" in str(config.epilog)
+
+
+def test_aliases_are_known_everywhere(run: Run, file: Path) -> None:
+    """Aliases of cards and models, and the model that is settled, count for commands that look at cards and tokens too."""
+    for name, value in [
+        ("aliases.cards.wenna", CARD),
+        ("aliases.models.big", "openai:gpt-4o"),
+        ("model", "openai:gpt-3.5-turbo"),
+    ]:
+        assert run("config", "set", name, value).code == 0
+    assert "Wenna Carrow" in run("card", "show", "wenna").out
+    assert run("lint", "wenna").code in (0, 65)
+    assert "wenna" not in run("lint", "wenna").err
+    assert run("tokens", "--text", "The lamp is lit.", "--json").data["counts"][0]["model"] == "gpt-3.5-turbo"
+    assert run("tokens", "--text", "The lamp is lit.", "-m", "big", "--json").data["counts"][0]["model"] == "gpt-4o"

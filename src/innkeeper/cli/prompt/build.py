@@ -107,10 +107,10 @@ def _begun(assets: Assets, request: BuildRequest, ports: Ports, greeting: int | 
 
 def _model(assets: Assets, said: str | None) -> str | None:
     """The model that the prompt is for: what is said may be an alias; without a word, the one that is settled."""
-    from innkeeper.cli.settings.model_choice import choose_model
+    from innkeeper.cli.settings.model_choice import named_model
 
     settings = assets.settings if said else assets.settled
-    return None if settings is None else choose_model(settings, said, wanted=False).wire_name
+    return None if settings is None else named_model(settings, said)
 
 
 def _check_given(assets: Assets, options: dict[str, Any]) -> None:

@@ -12,6 +12,7 @@ import click
 import msgspec
 
 from innkeeper.cli.app.commands import json_option
+from innkeeper.cli.settings.completion import cards
 
 if TYPE_CHECKING:
     from innkeeper.content import CardFile, Character, Difference, Finding, RegexScript
@@ -49,12 +50,12 @@ lenient_option = click.option(
 def card() -> None:
     """Look into character cards (JSON, PNG, APNG, CHARX, BYAF), check, convert and compare them.
 
-    A FILE may be - for standard input.
+    A FILE may be - for standard input, or an alias of `innkeeper config set aliases.cards.NAME FILE`.
     """
 
 
 @card.command()
-@click.argument("file")
+@click.argument("file", shell_complete=cards)
 @click.option("--full", is_flag=True, help="Show texts in full, up to 100,000 characters.")
 @lenient_option
 @json_option
@@ -68,7 +69,7 @@ def show(file: str, *, full: bool, lenient: bool, as_json: bool) -> None:
 
 
 @card.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=cards)
 @click.option("--strict", is_flag=True, help="Count warnings as errors.")
 @lenient_option
 @json_option
@@ -84,7 +85,7 @@ def validate(files: tuple[str, ...], *, strict: bool, lenient: bool, as_json: bo
 
 
 @card.command()
-@click.argument("file")
+@click.argument("file", shell_complete=cards)
 @out_option
 @click.option("--assets", "folder", type=click.Path(path_type=Path), help="A folder to write the files inside to.")
 @force_option
@@ -109,7 +110,7 @@ def extract(file: str, out: Path | None, folder: Path | None, *, force: bool, le
 
 
 @card.command()
-@click.argument("file")
+@click.argument("file", shell_complete=cards)
 @click.argument("image")
 @click.option("--out", "-o", type=click.Path(path_type=Path), required=True, help="The PNG to write.")
 @click.option(
@@ -129,7 +130,7 @@ def embed(file: str, image: str, out: Path, form: str, *, force: bool, lenient: 
 
 
 @card.command()
-@click.argument("file")
+@click.argument("file", shell_complete=cards)
 @click.option("--out", "-o", type=click.Path(path_type=Path), required=True, help="The .json, .png or .charx to write.")
 @click.option("--to", "version", type=click.Choice(("v2", "v3")), help="The version of the specification.")
 @force_option
@@ -147,8 +148,8 @@ def convert(file: str, out: Path, version: str | None, *, force: bool, lenient: 
 
 
 @card.command("diff")
-@click.argument("before")
-@click.argument("after")
+@click.argument("before", shell_complete=cards)
+@click.argument("after", shell_complete=cards)
 @lenient_option
 @json_option
 def diff_cards(before: str, after: str, *, lenient: bool, as_json: bool) -> int:
@@ -172,9 +173,10 @@ def _source(file: str) -> str | bytes:
 
 
 def _open(file: str, *, lenient: bool) -> CardFile:
+    from innkeeper.cli.settings.settings import Settings
     from innkeeper.content import open_card
 
-    return open_card(_source(file), lenient=lenient)
+    return open_card(_source(file if file == "-" else Settings.read().card(file)), lenient=lenient)
 
 
 def _print_json(value: Any) -> None:

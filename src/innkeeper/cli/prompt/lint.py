@@ -61,11 +61,12 @@ def lint(files: tuple[str, ...], *, model: str | None, strict: bool, as_json: bo
 
 def _linted(files: tuple[str, ...], model: str | None) -> Iterable[tuple[str, list[Finding]]]:
     """Each file with its findings; lore is judged by the preset among the files, if there is one."""
+    from innkeeper.cli.settings.settings import Settings
     from innkeeper.lore.lint import RESTATED
 
-    read = []
+    read, settings = [], Settings.read()
     for name in files:
-        assets = Assets()
+        assets = Assets(settings=settings)
         assets.add(name)
         read.append((name, assets))
     preset = next((assets.fields["preset"] for _, assets in read if "preset" in assets.fields), None)

@@ -9,6 +9,7 @@ from typing import Any, Final
 import click
 
 from innkeeper.cli.app.commands import json_option
+from innkeeper.cli.settings.completion import files, model_names, offered
 
 __all__ = ["tokens"]
 
@@ -41,22 +42,35 @@ FILE_BYTES: Final = 32 * 1024 * 1024
 
 
 @click.command()
-@click.argument("text", metavar="[TEXT|FILE|-]", required=False)
-@click.option("--model", "-m", "models", multiple=True, help="A model's id; may be given several times.")
+@click.argument("text", metavar="[TEXT|FILE|-]", required=False, shell_complete=files)
+@click.option(
+    "--model",
+    "-m",
+    "models",
+    multiple=True,
+    shell_complete=offered(model_names),
+    help="A model's id or an alias; may be given several times.",
+)
 @click.option("--all", "compare", is_flag=True, help="Compare one model of each family.")
 @click.option("--text", "as_text", is_flag=True, help="Count the words given, even if a file has that name.")
 @json_option
 def tokens(text: str | None, models: tuple[str, ...], *, compare: bool, as_text: bool, as_json: bool) -> None:
-    """Count the tokens of a text, a file, or what comes in on standard input (-, or nothing)."""
+    """Count the tokens of a text, a file, or what comes in on standard input (-, or nothing).
+
+    Without --model it is for the model that is settled, where one is.
+    """
+    from innkeeper.cli.settings.model_choice import named_model
+    from innkeeper.cli.settings.settings import Settings
     from innkeeper.prompt.text import scalar_text
     from innkeeper.tokens.counter import Counter
 
+    settings = Settings.read()
     content = scalar_text(_content(text, as_text=as_text))
     counter = Counter()
-    asked: list[str | None] = [*models, *(COMPARED if compare else ())]
-    rows = [
-        {"tokens": counter.count(content, model), **counter.describe(model)} for model in dict.fromkeys(asked or [None])
-    ]
+    asked: list[str | None] = [named_model(settings, model) or model for model in models]
+    asked += COMPARED if compare else ()
+    chosen = dict.fromkeys(asked or [named_model(settings)])
+    rows = [{"tokens": counter.count(content, model), **counter.describe(model)} for model in chosen]
     size = {"characters": len(content), "bytes": len(content.encode())}
     if as_json:
         click.echo(json.dumps({**size, "counts": rows}, ensure_ascii=False))

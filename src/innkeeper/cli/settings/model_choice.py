@@ -10,7 +10,7 @@ from innkeeper.prompt.errors import UsageError
 if TYPE_CHECKING:
     from innkeeper.cli.settings.settings import Settings, Value
 
-__all__ = ["LOCAL", "ModelChoice", "choose_model"]
+__all__ = ["LOCAL", "ModelChoice", "choose_model", "named_model"]
 
 LOCAL: Final = "local"
 """The model that means: the one in this process. ``local:NAME`` is another one that is installed."""
@@ -67,6 +67,11 @@ def choose_model(
         hint = f"--base-url URL, or --model PROVIDER:{name}, or `innkeeper config set base_url URL`"
         raise UsageError(f"where the model {name!r} is, nobody has said", hint=f"{hint}; providers: {_names()}")
     return ModelChoice(name, settings.address(place.value), said)
+
+
+def named_model(settings: Settings, said: str | None = None) -> str | None:
+    """The name that tokens are counted for, of what is said, else of what is settled; None where neither names one."""
+    return choose_model(settings, said, wanted=False).wire_name
 
 
 def _names() -> str:

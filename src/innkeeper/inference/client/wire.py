@@ -106,7 +106,7 @@ _HINTS: Final = {
     302: "redirects are not followed; use the address it points to as base_url",
     307: "redirects are not followed; use the address it points to as base_url",
     308: "redirects are not followed; use the address it points to as base_url",
-    401: "check api_key (INNKEEPER_API_KEY)",
+    401: "check the key: INNKEEPER_API_KEY, api_key, or `innkeeper keys set` with the name of the provider or host",
     403: "the key may not do this",
     404: "check base_url, api_prefix and the model's name",
     413: "the request is too large; shorten the prompt",
