@@ -221,8 +221,9 @@ class Opening:
         self.depth_prompts = member_depth_prompts(self.inputs, self.expand)
 
     def _first_message(self) -> None:
-        if self.lines:
-            self.lines = (expanded(self.lines[0], self.expand), *self.lines[1:])
+        first = expanded(self.lines[0], self.expand) if self.lines else None
+        if first is not None and first is not self.lines[0]:
+            self.lines = (first, *self.lines[1:])
             self._see_lines()
 
 
