@@ -1,8 +1,8 @@
 """The labelled texts that the tier gate is measured by, and the measuring, through the public door.
 
 Three files in ``tests/vectors/tiers``: what is grown by rule (``grow.py`` makes it), what is written by hand to work with, and
-``held_out.jsonl``, the other half of what is written by hand. Nobody mends the gate by looking at that half; it tells whether the
-rest was learnt by heart.
+``held_out.jsonl``, also written by hand. Nobody mends the gate by looking at that one; it tells whether the rest was learnt by
+heart. Once it has been looked at, it moves to the others, and new ones are written.
 
 An evasion is caught where neither tier lets the request pass. An innocent text is a false alarm where a tier to which it belongs
 stops it.

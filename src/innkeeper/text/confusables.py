@@ -34,7 +34,7 @@ _CHEROKEE: Final = "Ꭺa Ᏼb Ꮯc Ꭰd Ꭼe Ꮐg Ꮋh Ꭵi Ꭻj Ꮶk Ꮮl Ꮇm 
 _LOOKALIKES: Final = {
     pair[0]: pair[1]
     for pair in f"{_CYRILLIC} {_GREEK} {_SMALL_CAPITALS} {_OTHER_LATIN} {_ARMENIAN} {_CHEROKEE}".split(" ")
-}
+} | {"œ": "oe", "æ": "ae"}
 _CAPITALS: Final = str.maketrans("ΗΜΝΥ", "hmny")
 """Great letters that look like other letters than their small ones do."""
 

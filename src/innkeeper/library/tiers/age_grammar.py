@@ -120,6 +120,9 @@ _LIMITS: Final = frozenset({"under", "over", "early birthday"})
 _UNSURE: Final = frozenset({"bare", "teen", "under", "years", "spell", "over"})
 """Kinds that a measure behind the number ends: ``she is 15 minutes late``."""
 
+_FRENCH_CLASS: Final = " en"
+"""The end of a cue before an ordinal that is one of a class only where nothing is counted: ``est en troisième``."""
+
 _BARE_KINDS: Final = frozenset({"bare", "teen"})
 _RANGED: Final = frozenset({"years", "spell", "bare", "teen"})
 _DIGITS: Final = "0123456789"
@@ -137,6 +140,7 @@ _VERB: Final = 12
 
 _NONE: Final = 1_000
 _NAME_AND_VERB: Final = 2
+_WORD_AHEAD: Final = 12
 _NAME_IS: Final = re.compile(r"(?:^|[\s\"'(])([^\W\d_a-zа-я][^\W\d_]+) [^\W\d_]+(?: [^\W\d_]+)?$")
 """A name and the verb that leads to a number, with one small word between them at most."""
 
@@ -145,7 +149,7 @@ _BEFORE_PERSON: Final = 80
 
 _LEADING_SIGNS: Final = frozenset(",;:(—–=→>，：（、")
 _STOP: Final = re.compile(r"[.!?。！？\n]")
-_BREAK: Final = re.compile(r"[.!?;,:。！？；，\n]")
+_BREAK: Final = re.compile(r"[.!?;,:。！？；，、\n]")
 _MUCH_LESS: Final = frozenset("<＜")
 _DASHES: Final = frozenset("-–—~〜/&")
 _NO_AGE_SIGNS: Final = frozenset("%€$£¥°₽₩")
@@ -189,7 +193,7 @@ _NAMED: Final = re.compile(
     r"(?:[(（\[]|, ?|(?<= )[-–—|/] )(?P<age>[1-9]\d?)(?: ?(?:f|m|w|yo))?(?:[)）\]]|[,;]| [-–—|/] |[.!?](?!\d)|$)"
 )
 _NAME: Final = re.compile(r"(?<![^\W\d_])[^\W\d_]{2,24} ?\Z")
-_GLUED: Final = re.compile(r"[fmuFMUw](?P<age>1[0-7])(?:s\b|(?![^\W_]))")
+_GLUED: Final = re.compile(r"[fmuFMUwжЖ](?P<age>1[0-7])(?:s\b|(?![^\W_]))")
 _HALVES: Final = re.compile(r"(?<!\d)(?P<age>[1-9]\d?) ?[½¼¾](?=\s*(?:[.,;!?)]|$|y))")
 _AS_LETTERS: Final = re.compile(r"(?P<age>1[sSobgB]|[lI][0-9])(?= ?(?:y\.?o|y/o|yrs?|years?|f|m)\b)")
 _NAME_LENGTH: Final = 26
@@ -324,6 +328,7 @@ class _Reader:
     def __init__(self, view: View, vocabulary: Vocabulary, hits: Hits, given: str) -> None:
         self.view, self.text, self.vocabulary, self.hits, self.given = view, view.text, vocabulary, hits, given
         self.kin = sorted(hits.kin)
+        self.lowered = given.lower()
         self.less = any(map(given.__contains__, _MUCH_LESS))
         self.objects = {end for _, end in hits.objects}
 
@@ -341,6 +346,10 @@ class _Reader:
         kind, form = _strongest(lefts, rights.alone)
         if form is None or (kind == "tag" and number is not None):
             yield from self._perhaps(start, end, value, number)
+            return
+        if kind == "spell" and lefts and self._is_span(start, form.language):
+            kind, form = _strongest(lefts, ())  # a cue that has the same word in it: ``looks in her thirteen years``
+        if form is None:
             return
         if rights.alone or form.right:
             end = stop
@@ -362,7 +371,9 @@ class _Reader:
             return
         far = max(0, start - _BEFORE_PERSON)
         before = self.text[far:start].split()
-        if not self._may_be_of_person(before) or self._is_count(end) or self._is_measured(start, end):
+        if self._counts_next(start, end) or not self._may_be_of_person(before):
+            return
+        if self._is_count(end) or self._is_measured(start, end):
             return
         first = self.view.place(start, start + 1)[0]
         sentence = _STOP.split(self.given[self.view.place(far, far + 1)[0] : first])[-1].rstrip()
@@ -376,12 +387,20 @@ class _Reader:
             return spelled
         return before[-1] in self.vocabulary.leads or sentence[-1:] in _LEADING_SIGNS
 
+    def _counts_next(self, start: int, end: int) -> bool:
+        """What is asked before `_is_count`, since it asks for no places: whether the next word stands right behind a number."""
+        word = self.text[end : end + _WORD_AHEAD].split(" ", 2)[1:2]
+        if not word or self.vocabulary.followers.at(self.text, end)[1]:
+            return False
+        return f"{self.text[start:end]} {word[0]}" in self.lowered
+
     def _may_be_of_person(self, before: list[str]) -> bool:
         """What is asked first, since it asks for no places: whether the answer of `_is_of_person` may be yes."""
         words = self.vocabulary
         if not words.persons.isdisjoint(before):
             return True
-        return all(word in words.leads or word.capitalize() in self.given for word in before[-_NAME_AND_VERB:])
+        last = before[-_NAME_AND_VERB:]
+        return before[-1:] == last or before[-1] in words.leads or any(word.capitalize() in self.given for word in last)
 
     def _is_of_person(self, before: list[str], sentence: str) -> bool:
         """Whether the words before a number have one for a person or a name, or lead to the number and do nothing else."""
@@ -394,9 +413,10 @@ class _Reader:
         """Whether a number with its cue counts something else than years of life."""
         if kind == "spell":
             return self._is_span(start, form.language) or self._is_measured(start, end)
-        if kind in _BARE_KINDS and alone and self._is_count(end):
+        if (kind in _BARE_KINDS or form.left.endswith(_FRENCH_CLASS)) and alone and self._is_count(end):
             return True
-        return (kind in _BARE_KINDS or (kind in _UNSURE and alone)) and self._is_measured(start, end)
+        unsure = kind in _BARE_KINDS or (alone and (kind in _UNSURE or kind == "tag"))
+        return unsure and self._is_measured(start, end)
 
     def _is_count(self, end: int) -> bool:
         """Whether the word behind a number is one that it counts, as far as can be told."""

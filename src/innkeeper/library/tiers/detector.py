@@ -36,7 +36,7 @@ from innkeeper.text.pyregex import PatternLimitError
 
 __all__ = ["DETECTOR_VERSION", "Detector", "default_detector"]
 
-DETECTOR_VERSION: Final = "4"
+DETECTOR_VERSION: Final = "5"
 """Raised whenever folding, matching or the reading of ages changes what is found."""
 
 _REMEMBERED: Final = 4_096

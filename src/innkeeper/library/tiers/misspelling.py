@@ -22,6 +22,7 @@ __all__ = ["misspellings", "put_right", "unmasked"]
 _DOUBLED: Final = 4
 _SWAPPED: Final = 5
 _LEFT_OUT: Final = 6
+_BACKWARDS: Final = 6
 _OTHER_VOWEL: Final = 7
 """From so many letters on a word is looked for with each of these slips."""
 
@@ -43,7 +44,7 @@ def misspellings(word: str, *, short: bool = False) -> Iterator[str]:
     size = len(word) + short
     if size < _DOUBLED:
         return
-    if not short or size > _SWAPPED:
+    if len(word) >= _BACKWARDS:
         yield word[::-1]
     if size >= _SWAPPED:
         yield from (word.replace(sound, other) for sound, other in _SOUNDS if sound in word)

@@ -79,6 +79,9 @@ _TERM, _NUMBER, _CLOSED, _LEFT, _KIN, _BLOCKER, _DURATION, _HARMLESS, _TURNED, _
 _FEWEST_LOOSE: Final = 4
 """From so many letters on, a word counts where its borders cannot be seen."""
 
+_SPACED: Final = "ko"
+"""The language without borders of words that parts numbers from what belongs to them by spaces."""
+
 _ABOUT_ADULTHOOD: Final = frozenset({"under", "over"})
 _ABOUT: Final = 5
 """How far from adulthood a limit still says something of it, in years."""
@@ -198,8 +201,9 @@ class Vocabulary:
         for form in forms:
             plain = form.kind == "years" and not form.left
             if plain or (near if form.left or form.kind in _ABOUT_ADULTHOOD else number.value < ADULT_AGE):
-                for space in {"", " "} if plain else {""}:
-                    self._own(f"{form.left}{word}{space}{form.right}", _CLOSED, (form.kind, number))
+                for space in {"", " "} if plain or form.language == _SPACED else {""}:
+                    before = f"{form.left}{space if form.left else ''}"
+                    self._own(f"{before}{word}{space}{form.right}", _CLOSED, (form.kind, number))
 
     def _own(self, word: str, role: int, what: Any) -> None:
         folded = self.fold(word.rstrip("*"))
