@@ -126,6 +126,9 @@ _FRENCH_CLASS: Final = " en"
 _BARE_KINDS: Final = frozenset({"bare", "teen"})
 _RANGED: Final = frozenset({"years", "spell", "bare", "teen"})
 _DIGITS: Final = "0123456789"
+_NUMERALS: Final = frozenset("一二三四五六七八九十百")
+"""What stands before a number in words that is the end of a larger one."""
+
 _FIGURES: Final = re.compile("[0-9]+")
 _SUFFIX: Final = re.compile(r"(?:st|nd|rd|th|er|ere|eme|e|re|o|a|de|te)(?= |$)")
 _LATIN: Final = 0x500
@@ -168,7 +171,11 @@ def read_ages(view: View, vocabulary: Vocabulary, hits: Hits, given: str = "") -
     text = view.text
     reader = _Reader(view, vocabulary, hits, given)
     for start, end, (kind, number) in _longest(hits.closed):
-        if start not in hits.blocked and (meaning := _meaning(kind, number.value)) is not None:
+        if (
+            start not in hits.blocked
+            and text[start - 1 : start] not in _NUMERALS
+            and (meaning := _meaning(kind, number.value)) is not None
+        ):
             yield from reader.mention(start, end, meaning, kind, "")
     numbers: list[tuple[int, int, Number | None]] = []
     if any(map(text.__contains__, _DIGITS)):
@@ -443,8 +450,14 @@ class _Reader:
         """Whether the sentence is about a thing: one stands before the number, with a verb between them at most."""
         for end in range(start, max(0, start - _VERB) - 1, -1) if self.objects else ():
             if end in self.objects:
-                return _BREAK.search(self._given(end, start)) is None
+                between = self._given(end, start)
+                return _BREAK.search(between) is None or (between == ", " and not self._has_person(start))
         return False
+
+    def _has_person(self, start: int) -> bool:
+        """Whether one of the words before a number is of a person."""
+        before = self.text[max(0, start - _BEFORE_PERSON) : start].split()
+        return not self.vocabulary.persons.isdisjoint(before)
 
     def _given(self, start: int, end: int) -> str:
         """The text as given between two places of the view."""
