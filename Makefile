@@ -33,7 +33,7 @@ SIDE_BY_SIDE := -n auto --dist loadfile
 PEERS := fast-tavern==0.1.8
 PEERS_IN := $(VENV)/.installed-$(PEERS)
 
-.PHONY: help demo test quick coverage endurance check format types layers tests weights docs bench clean
+.PHONY: help demo test test-all release quick coverage endurance check format types layers tests weights docs bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' Makefile
@@ -43,6 +43,23 @@ demo: $(RUN) ## show a whole turn, from card to answer, on this machine
 
 test: $(READY) ## everything a change must pass: checks and tests, side by side
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target check tests
+
+# Pythons to test with: those of them that are here, as pythonX.Y or kept by pyenv.
+PYTHONS ?= 3.11 3.12 3.13 3.14
+
+test-all: ## the tests under every Python from 3.11 that is here, each in an environment of its own
+	@for version in $(PYTHONS); do \
+	  python=; \
+	  for one in "python$$version" "$${PYENV_ROOT:-$$HOME/.pyenv}/versions/$$version".*/bin/python; do \
+	    if "$$one" -c '' 2>/dev/null; then python=$$one; break; fi; \
+	  done; \
+	  if [ -z "$$python" ]; then echo "Python $$version: not here"; continue; fi; \
+	  echo "Python $$version: $$python"; \
+	  $(MAKE) --no-print-directory VENV=".venv-$$version" PYTHON="$$python" tests; \
+	done
+
+release: $(DEV) ## build twice, compare, write checksums and a list of parts into dist; nothing is published
+	@$(BIN)/python scripts/release.py
 
 quick: $(DEV) ## what a change touches: style, types, its tests; for the loop while working
 	@$(BIN)/python scripts/quick.py
@@ -79,7 +96,7 @@ bench: $(DEV) $(PEERS_IN) ## measure speed; prints a table
 	@$(BIN)/python -m benchmarks.run
 
 clean: ## remove what the other targets made here; the weights stay, `innkeeper models list` says where
-	rm -rf $(VENV) build dist docs/_build .coverage .coverage.* htmlcov
+	rm -rf $(VENV) .venv-* build dist docs/_build .coverage .coverage.* htmlcov
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
