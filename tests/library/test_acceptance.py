@@ -160,7 +160,7 @@ def test_2_input(library: Library, given: dict[str, Any], asked: str, monkeypatc
     """Wherever it comes in, it is blocked: nothing is looked up or rendered, one audit event and one row tell of it."""
     published(library)
     enable_adults(library)
-    monkeypatch.setattr(Library, "rendered", lambda *_: pytest.fail("rendered"))
+    monkeypatch.setattr("innkeeper.library.prepare.preparation.rendered_version", lambda *_: pytest.fail("rendered"))
     request = ask(**{"values": {"subject": "x"}, **given}, request_id="r1", content_mode=asked)
     with pytest.raises(TierBlockedError):
         library.prepare(request)

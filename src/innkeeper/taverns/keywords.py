@@ -7,7 +7,6 @@ for ``help`` and `inspect.signature`; the table of all inputs in the documentati
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from functools import cache
 from typing import Annotated, Any, Final, Protocol, TypeAlias, TypedDict, TypeVar
 
 from innkeeper.content.character import Character
@@ -19,6 +18,7 @@ from innkeeper.prompt.allowance import BuildLimits
 from innkeeper.prompt.determinism import Randomness
 from innkeeper.prompt.dialect import Dialects
 from innkeeper.prompt.note import Instrumenter, Note
+from innkeeper.prompt.once import once
 from innkeeper.prompt.run.context import Context
 from innkeeper.prompt.run.extensions import HookRegistry, Injection, InjectionRegistry
 from innkeeper.prompt.run.state import PassageSearch, TokenCounter
@@ -178,7 +178,7 @@ def lists_inputs(method: F) -> F:
     return method
 
 
-@cache
+@once
 def _parameters() -> tuple[inspect.Parameter, ...]:
     nothing = BuildRequest()
     kind: Final = inspect.Parameter.KEYWORD_ONLY
