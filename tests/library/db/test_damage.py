@@ -328,7 +328,7 @@ def test_a_log_that_cannot_be_read(closed_folder: Path) -> None:
     Path(f"{path}-wal").write_bytes(logged)
     code = (
         "import json, sys; from innkeeper.cli import main; sys.stderr = sys.stdout\n"
-        "print(main(['template', 'list', '--database', sys.argv[1]]))\n"
+        "print(main(['library', 'template', 'list', '--database', sys.argv[1]]))\n"
         "print(main([*json.loads(sys.argv[2]), '--database', sys.argv[1]]))\n"
     )
     with unwritable(closed_folder):
