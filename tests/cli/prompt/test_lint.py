@@ -267,4 +267,4 @@ def test_a_file_that_takes_too_much_work(run: Run, tmp_path: Path) -> None:
     """One with more patterns than a build could compile ends in the error of the allowance."""
     code, _, err = run(book_file(tmp_path, *(entry(number, f"/{number}{'a' * 1800}/") for number in range(1500))))
     assert code == 65
-    assert "MAX_BUILD_STEPS" in err
+    assert "MAX_BUILD_" in err  # steps, or seconds on a slow machine
