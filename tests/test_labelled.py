@@ -26,11 +26,13 @@ def test_every_language_has_both_sides(lang: str) -> None:
     assert min(groups[name] for name in ("evasion", "plain", "hard")) >= 20
 
 
-def test_half_of_what_is_written_by_hand_is_held_out() -> None:
-    """Nobody can mend the gate by looking at one half, and it is as mixed as the other."""
+def test_a_good_part_of_what_is_written_by_hand_is_held_out() -> None:
+    """What was looked at has moved to the others; the newest set stands apart, and is as mixed."""
     by_source = Counter((text.source, text.group) for text in TEXTS)
     for group in ("evasion", "plain", "hard"):
-        assert abs(by_source["hand", group] - by_source[labelled.HELD_OUT, group]) <= len(LANGUAGES)
+        apart = by_source[labelled.HELD_OUT, group]
+        assert apart >= max(20, (by_source["hand", group] + apart) // 5)
+    assert {text.lang for text in TEXTS if text.source == labelled.HELD_OUT} == set(LANGUAGES)
 
 
 def test_grown_again() -> None:

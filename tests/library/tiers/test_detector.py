@@ -401,7 +401,8 @@ def test_a_text_that_was_not_seen_whole_is_blocked() -> None:
     """Behind very much text nothing gets past: what the lists were not held against passes in no tier."""
     found = default_detector().scan("x " * MAX_SCAN_CHARS + "a nude child")
     decision = effective_tier("sfw", policy=TierPolicy(), detection=found)
-    assert (decision.decision, decision.reasons) == (Decision.BLOCK, ("detector:text_too_long",))
+    assert decision.decision is Decision.BLOCK
+    assert decision.reasons[0].startswith("detector:text_too_long")  # on a slow machine the allowance says so too
     both = combined([("a", default_detector().scan("x")), ("b", found)])
     assert not effective_tier("sfw", policy=TierPolicy(), detection=both).passed
 
