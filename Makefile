@@ -27,7 +27,8 @@ CLIP := $(VENV)/.installed-$(CLIP_PACKAGE)
 # What the tests need besides the project.
 READY := $(DEV) $(LLAMA3) $(CLIP) weights
 PYTEST := $(BIN)/python -m pytest
-SIDE_BY_SIDE := -n auto --dist loadfile
+# One more than there are cores: some tests wait, for a database, a clock, another process.
+SIDE_BY_SIDE := -n $$(($$(getconf _NPROCESSORS_ONLN) + 1)) --dist loadfile
 
 # What the benchmarks run beside us.
 PEERS := fast-tavern==0.1.8

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.prompt.errors import InnkeeperError, LimitError
@@ -415,7 +415,6 @@ DOCS = objects(
 )
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.one_of(DOCS, VALUES), IDS, IDS, st.sampled_from(["doc", "node", "path", "none"]))
 def test_anything_goes_in(doc: Any, one: str, other: str, mode: str) -> None:
     """Whatever comes in, there is an answer or a typed error, and the caller's document stays."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from innkeeper.content import Asset, AssetError, CardVersion, Character, DepthPrompt, Document, Lorebook, WrongKindError
 from innkeeper.content.character import read_character
@@ -244,7 +244,6 @@ def test_a_character_can_be_played() -> None:
     assert of(description="D", personality=" ").persona_text == "D"
 
 
-@settings(max_examples=100)
 @given(tree=cards())
 def test_any_card_is_read_and_written_back(tree: dict[str, Any]) -> None:
     """Any values in any fields, unknown ones included, give a character whose card is byte for byte as it was."""
@@ -256,7 +255,6 @@ def test_any_card_is_read_and_written_back(tree: dict[str, Any]) -> None:
             assert character.to_dict() == tree
 
 
-@settings(max_examples=60)
 @given(tree=cards(), description=values.map(str))
 def test_an_edit_changes_one_field_only(tree: dict[str, Any], description: str) -> None:
     """After `replace` the card differs in that field and nowhere else."""
@@ -273,7 +271,6 @@ def test_an_edit_changes_one_field_only(tree: dict[str, Any], description: str) 
     assert edited.description == description
 
 
-@settings(max_examples=40)
 @given(tree=cards())
 def test_there_and_back_between_versions(tree: dict[str, Any]) -> None:
     """A card taken to the other version and back has lost nothing."""

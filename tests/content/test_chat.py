@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.content import LIMITS, AssetError, Chat, ChatMessage, ToolInvocation, WrongKindError, read_chat
@@ -310,7 +310,6 @@ def test_new_messages() -> None:
 message_objects = st.fixed_dictionaries({"mes": values, "extra": values, "is_user": values})
 
 
-@settings(max_examples=80)
 @given(
     header=objects,
     messages=st.lists(objects | message_objects, max_size=4),
@@ -328,7 +327,6 @@ def test_any_values(header: Any, messages: Any) -> None:
                 assert isinstance(attempt(item.to_messages), (tuple, FormatError))
 
 
-@settings(max_examples=100)
 @given(data=st.binary(max_size=80), start=st.sampled_from([b"", lines(HEADER, end="\n"), b"["]), lenient=st.booleans())
 def test_any_bytes(data: bytes, start: bytes, lenient: bool) -> None:
     """Whatever the bytes are, the answer is a chat or an error of ours."""
@@ -337,7 +335,6 @@ def test_any_bytes(data: bytes, start: bytes, lenient: bool) -> None:
     )
 
 
-@settings(max_examples=60)
 @given(text=texts)
 def test_what_is_created_is_read(text: str) -> None:
     """Any text survives being written to a line."""

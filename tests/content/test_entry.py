@@ -1,7 +1,7 @@
 """Decorators at the head of an entry, as the V3 specification reads them."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from innkeeper.content import Decorator, LorebookEntry, split_decorators
 from tests.content.builders import texts
@@ -44,7 +44,6 @@ def test_groups(written: str, groups: tuple[str, ...]) -> None:
     assert LorebookEntry(id=0, index=0, group=written).groups == groups
 
 
-@settings(max_examples=60)
 @given(content=texts)
 def test_any_text_is_split(content: str) -> None:
     """What is left is part of the text, and nothing is left to split once it is not at the head."""

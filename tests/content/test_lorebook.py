@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from innkeeper.content import (
     LIMITS,
@@ -256,7 +256,6 @@ def test_a_book_on_its_own_in_v3() -> None:
     assert len(Lorebook.of([CARD, WORLD]).entries) == 2
 
 
-@settings(max_examples=60)
 @given(raw=books())
 def test_any_book_is_read_and_written_back(raw: dict[str, Any]) -> None:
     """Any values in any fields give a book or a typed error; the book is written byte for byte as it was."""
@@ -270,7 +269,6 @@ def test_any_book_is_read_and_written_back(raw: dict[str, Any]) -> None:
         assert isinstance(book, (FormatError, LimitError))
 
 
-@settings(max_examples=40)
 @given(raw=books())
 def test_telling_a_book_in_the_other_spelling_keeps_what_is_said(raw: dict[str, Any]) -> None:
     """As world info and as a card book an entry means the same."""

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from innkeeper.content import AssetError, Persona, PersonaPosition, load_persona, load_personas
 from innkeeper.prompt.errors import FormatError, LimitError
@@ -61,7 +61,6 @@ def test_what_is_no_persona(text: str) -> None:
         load_personas(text.encode())
 
 
-@settings(max_examples=60)
 @given(other=objects, position=values, described=values)
 def test_any_values(other: Any, position: Any, described: Any) -> None:
     """Whatever stands in the fields, the answer is personas or an error of ours."""

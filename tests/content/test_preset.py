@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.content import (
@@ -126,7 +126,6 @@ def test_prompts_that_cannot_be_used_are_said() -> None:
     assert [finding.rule for finding in preset.findings] == ["wrong-type", "no-identifier", "duplicate-id"]
 
 
-@settings(max_examples=60)
 @given(
     known=st.dictionaries(
         st.sampled_from([*Preset.__struct_fields__, "prompt_order", "names_in_completion"]), values, max_size=6

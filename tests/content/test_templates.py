@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.content import (
@@ -84,7 +84,6 @@ def test_system_prompt_and_reasoning() -> None:
     )
 
 
-@settings(max_examples=60)
 @given(kind=st.sampled_from(KINDS), other=objects, data=st.data())
 def test_any_template(kind: type[JsonAsset], other: Any, data: st.DataObject) -> None:
     """Any values in any fields give a template that is written as it was."""
@@ -150,7 +149,6 @@ def test_what_is_no_preset() -> None:
         load_preset(json.dumps(CONTEXT).encode())
 
 
-@settings(max_examples=60)
 @given(tree=values)
 def test_any_file(tree: Any) -> None:
     """Whatever the JSON is, the answer is a file or an error of ours."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from innkeeper.content import ABSENT, Character, Difference, Level, diff, diff_trees, validate
 from innkeeper.prompt.errors import InnkeeperError
@@ -122,7 +122,6 @@ def test_a_v1_card_with_a_specification() -> None:
     assert [finding.path for finding in findings] == ["data"]
 
 
-@settings(max_examples=80)
 @given(tree=cards())
 def test_any_card(tree: dict[str, Any]) -> None:
     """Any card that can be read can be checked."""
@@ -162,7 +161,6 @@ def test_types_count() -> None:
     assert len(diff_trees({"a": 1, "b": 1}, {"a": True, "b": 1.0})) == 2
 
 
-@settings(max_examples=80)
 @given(one=values, two=values)
 def test_no_difference_means_equal(one: Any, two: Any) -> None:
     """There is no difference exactly where the JSON is the same."""

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.dialects import chat_template, convert
@@ -194,7 +194,6 @@ WORDS = [
 SNIPPETS = st.sampled_from([*OPENINGS, *WORDS, " ", "\n"])
 
 
-@settings(max_examples=100)
 @given(pieces=st.lists(SNIPPETS, max_size=14))
 def test_any_template_ends_in_a_prompt_or_a_typed_error(pieces: list[str]) -> None:
     """Whatever a template says, the outcome is text or one of the two errors."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.dialects import DIALECTS, convert
@@ -36,7 +36,6 @@ OPTIONS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=60)
 @given(talk=TALKS, options=OPTIONS)
 def test_any_messages_give_json(talk: tuple[Message, ...], options: dict[str, Any]) -> None:
     """Whatever comes in, a request body is plain data that encodes as UTF-8 JSON and reads back equal."""
@@ -47,7 +46,6 @@ def test_any_messages_give_json(talk: tuple[Message, ...], options: dict[str, An
         msgspec.json.encode([note.to_dict() for note in payload.notes])
 
 
-@settings(max_examples=60)
 @given(talk=TALKS, options=OPTIONS)
 def test_nothing_is_changed_and_nothing_is_random(talk: tuple[Message, ...], options: dict[str, Any]) -> None:
     """A conversion leaves messages and options as they were, and a second one gives the same bytes and notes."""
@@ -70,7 +68,6 @@ def _scribble(value: Any) -> None:
         value.clear()
 
 
-@settings(max_examples=60)
 @given(talk=TALKS, options=OPTIONS)
 def test_the_order_of_options_does_not_matter(talk: tuple[Message, ...], options: dict[str, Any]) -> None:
     """Options in another order give the same bytes."""
@@ -82,7 +79,6 @@ def test_the_order_of_options_does_not_matter(talk: tuple[Message, ...], options
         assert spelt(one.body) == spelt(other.body)
 
 
-@settings(max_examples=60)
 @given(talk=TALKS)
 def test_no_text_is_dropped(talk: tuple[Message, ...]) -> None:
     """The text of every message is in the payload, white space at its ends aside, unless it is an object that Gemini unfolds."""
@@ -94,7 +90,6 @@ def test_no_text_is_dropped(talk: tuple[Message, ...]) -> None:
             assert text in found or (text.startswith("{") and dialect in ("gemini", "google"))
 
 
-@settings(max_examples=60)
 @given(talk=TALKS)
 def test_no_attachment_is_dropped_in_silence(talk: tuple[Message, ...]) -> None:
     """As many attachments as there are go into the payload or into a note of loss that names message and kind."""
@@ -113,7 +108,6 @@ def test_no_attachment_is_dropped_in_silence(talk: tuple[Message, ...]) -> None:
                 assert index in lost or spelt(re.sub("^data:[^,]*,", "", there))[1:-1] in found
 
 
-@settings(max_examples=60)
 @given(talk=TALKS)
 def test_no_metadata_is_dropped_in_silence(talk: tuple[Message, ...]) -> None:
     """A metadata key that no provider has is reported, once, with the messages that have it."""
@@ -124,7 +118,6 @@ def test_no_metadata_is_dropped_in_silence(talk: tuple[Message, ...]) -> None:
         assert noted == ([having] if having else [])
 
 
-@settings(max_examples=60)
 @given(talk=TALKS, mode=st.sampled_from(["keep", "hoist", "leading", "inline_user"]))
 def test_no_text_gains_trust(talk: tuple[Message, ...], mode: str) -> None:
     """System text of a payload is made of system messages only, whatever roles and repairs there are."""
@@ -149,7 +142,6 @@ def _system_texts(body: Any) -> list[str]:
     return [*leaves(top), *(text for each in listed if each.get("role") == "system" for text in leaves(each))]
 
 
-@settings(max_examples=60)
 @given(talk=orderly())
 def test_orderly_talk_needs_no_repair_of_tools(talk: tuple[Message, ...]) -> None:
     """Where each call is answered at once, no dialect moves, adds or turns a message; ids may be rewritten."""

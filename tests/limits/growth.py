@@ -29,7 +29,7 @@ MOST: Final = 2.5
 _MUCH: Final = BuildLimits(steps=10**9, output=10**9, seconds=60.0)
 _STEEP: Final = 3
 _ROUNDS: Final = 3
-_MOST_ROUNDS: Final = 20
+_MOST_ROUNDS: Final = 60
 _SMALL_SECONDS: Final = 0.001
 _SMALL_BYTES: Final = 256 * 1024
 _NUMBERS: Final = itertools.count()

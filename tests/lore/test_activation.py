@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.lore import LoreSettings, Reason, ScanSources
@@ -208,7 +208,6 @@ ENTRIES = st.lists(
 )
 
 
-@settings(max_examples=60)
 @given(ENTRIES, st.lists(st.lists(WORDS, max_size=4).map(" ".join), max_size=5), st.booleans(), st.integers(0, 60))
 def test_every_entry_has_one_verdict(drawn: Any, messages: list[str], recursive: bool, budget: int) -> None:
     """Fired entries and fired verdicts are the same, each entry has exactly one verdict, and the same input gives it again."""
@@ -221,7 +220,6 @@ def test_every_entry_has_one_verdict(drawn: Any, messages: list[str], recursive:
     assert result.to_dict() == again.to_dict()
 
 
-@settings(max_examples=60)
 @given(st.lists(WORDS.filter(str.strip), min_size=1, max_size=4), st.lists(st.text(max_size=30), max_size=6))
 def test_automaton_agrees_with_plain_search(keys: list[str], messages: list[str]) -> None:
     """An entry fires exactly when one of its keys is in one of the messages, in lower case."""

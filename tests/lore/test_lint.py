@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.content.finding import Level
@@ -89,7 +89,6 @@ def test_facts_are_no_faults() -> None:
     assert levels == {"double-key": Level.INFO}
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.text(max_size=12), max_size=3), st.text(max_size=20), st.booleans())
 def test_any_entry_can_be_linted(keys: list[str], content: str, constant: bool) -> None:
     """No key and no content stops the lint, and every finding names the entry."""

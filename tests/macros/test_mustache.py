@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.macros import mustache
@@ -120,7 +120,6 @@ def test_uses_are_in_the_order_of_the_text() -> None:
     assert [use.name for use in uses(tree)] == ["a", "b", "c", "e", "f"]
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.text(alphabet="ab {}#^/$>!&=\\\n.", max_size=80))
 def test_any_text_parses_or_fails_with_a_place(text: str) -> None:
     """Whatever the text, it is a tree or a located error; text without openers stays as it is."""

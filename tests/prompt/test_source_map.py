@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.dialects import DIALECTS
@@ -346,7 +346,6 @@ def blocks(draw: st.DrawFn) -> Block:
     )
 
 
-@settings(max_examples=60)
 @given(
     made_of=st.lists(blocks(), max_size=6).map(tuple),
     options=st.sampled_from(

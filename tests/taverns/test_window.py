@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.budget import accounting
@@ -29,7 +29,6 @@ def request(messages: int, window: int | None, **fields: Any) -> BuildRequest:
 
 @pytest.mark.parametrize("tavern", ["vibe", "silly", "smart"])
 @pytest.mark.parametrize("counter", [CHEAP, COSTLY], ids=["the provider's rule", "the model's own rule"])
-@settings(max_examples=20)
 @given(messages=st.integers(0, 40), window=st.integers(1, 1500), reserve=st.integers(0, 200))
 def test_fits(tavern: str, counter: Counter, messages: int, window: int, reserve: int) -> None:
     """Every plan fits, or is refused; the newest message is always in it."""

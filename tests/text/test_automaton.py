@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.prompt.allowance import AllowanceError, BuildLimits, allowed
@@ -24,7 +24,6 @@ def occurrences(texts: list[str], text: str) -> set[tuple[int, int, int]]:
     }
 
 
-@settings(max_examples=100)
 @given(TEXTS, st.text(ALPHABET, max_size=60))
 def test_it_finds_what_is_there(texts: list[str], text: str) -> None:
     """Each occurrence once, overlapping ones too, of empty texts, halves of characters, few texts and many."""
@@ -35,7 +34,6 @@ def test_it_finds_what_is_there(texts: list[str], text: str) -> None:
     assert machine.contained(text) == {number for number, wanted in enumerate(texts) if wanted in text}
 
 
-@settings(max_examples=100)
 @given(st.lists(st.text("ab", max_size=6), max_size=20, unique=True), st.text("ab", max_size=200))
 def test_across_segments(texts: list[str], text: str) -> None:
     """Texts that lie across segments are found, with a rule of what counts, and rebuilding loses none."""

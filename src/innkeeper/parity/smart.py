@@ -16,6 +16,7 @@ import weakref
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from typing import Any, Final
 
 import msgspec
@@ -234,7 +235,9 @@ class GatewayCases:
 
 def _close(app: Any, runner: asyncio.Runner, folder: str) -> None:
     app.state.pool.close()
-    runner.close()
+    closing = Thread(target=runner.close)  # a loop may be running in this one, whenever this is collected
+    closing.start()
+    closing.join()
     shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.content import LIMITS, DamagedFileError, Limits, Reader
@@ -206,7 +206,6 @@ def test_a_file_that_is_not_there() -> None:
         opened(SOUND).read("nowhere")
 
 
-@settings(max_examples=60)
 @given(
     files=st.dictionaries(
         st.from_regex(r"[a-z]{1,8}(/[a-z]{1,8})?\.txt", fullmatch=True), st.binary(max_size=300), max_size=5
@@ -218,7 +217,6 @@ def test_what_was_packed_is_read(files: dict[str, bytes]) -> None:
     assert found == files or (isinstance(found, DamagedFileError) and found.rule == "no-nesting")
 
 
-@settings(max_examples=100)
 @given(data=st.binary(max_size=120), sound=st.booleans())
 def test_any_bytes(data: bytes, sound: bool) -> None:
     """Whatever the bytes are, the answer is files or an error of ours."""
@@ -226,7 +224,6 @@ def test_any_bytes(data: bytes, sound: bool) -> None:
     assert isinstance(found, (dict, FormatError, LimitError))
 
 
-@settings(max_examples=100)
 @given(position=st.integers(0, len(SOUND) - 1), value=st.integers(0, 255))
 def test_any_changed_byte(position: int, value: int) -> None:
     """A sound archive with one byte changed is read or refused with a typed error."""

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from innkeeper.content import AssetError, Character, DamagedFileError, Document, Level, open_card
 from innkeeper.prompt.errors import FormatError, LimitError
@@ -138,7 +138,6 @@ def test_archives_that_are_refused(changes: dict[str, Any], error: type[Exceptio
         open_card(byaf(**changes))
 
 
-@settings(max_examples=60)
 @given(manifest=objects, character=objects, first=values)
 def test_any_values(manifest: Any, character: Any, first: Any) -> None:
     """Whatever stands in the JSON, the answer is a card or an error of ours."""

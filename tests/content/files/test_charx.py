@@ -5,7 +5,7 @@ import json
 import zipfile
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from innkeeper.content import AssetError, CardFile, Character, JsonError, Level, card_bytes, open_card
 from innkeeper.content.card_versions import asset_folder
@@ -110,7 +110,6 @@ def test_files_that_are_elsewhere_stay_there() -> None:
     assert (made.character.assets[0].uri, made.names) == ("https://example.com/a.png", ())
 
 
-@settings(max_examples=40)
 @given(tree=cards())
 def test_a_card_survives_an_archive(tree: dict[str, object]) -> None:
     """Any V3 card is in the archive byte for byte; any V2 card as V3."""

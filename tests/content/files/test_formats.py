@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.content import LIMITS, AssetError, CardFile, Character, Sniffed, card_bytes, open_card, save_card, sniff
@@ -88,14 +88,12 @@ def test_kinds(tree: Any, kind: str) -> None:
     assert kind_of_json(tree) == kind
 
 
-@settings(max_examples=60)
 @given(tree=values)
 def test_any_json(tree: Any) -> None:
     """Every JSON value has a kind."""
     assert isinstance(kind_of_json(tree), str)
 
 
-@settings(max_examples=100)
 @given(data=st.binary(max_size=100), start=st.sampled_from([b"", b"PK\3\4", b"{", png(end=False), b"\xff\xd8\xff"]))
 def test_any_bytes(data: bytes, start: bytes) -> None:
     """Looking at bytes never fails."""

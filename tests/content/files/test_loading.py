@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.content import (
@@ -65,7 +65,6 @@ def test_errors_name_the_file(load: Callable[[Any], Any], tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("load", LOADERS, ids=lambda load: load.__name__)
-@settings(max_examples=40)
 @given(data=st.binary(max_size=80))
 def test_any_bytes(load: Callable[[Any], Any], data: bytes) -> None:
     """Whatever the bytes are, the answer is a value or an error of ours."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.content import (
@@ -175,14 +175,12 @@ def test_the_default_limit_on_chunks() -> None:
         read(png(*[text_chunk("a", b"x")] * 65))
 
 
-@settings(max_examples=100)
 @given(data=st.binary(max_size=200), lenient=st.booleans(), start=st.sampled_from([b"", SIGNATURE, png(end=False)]))
 def test_any_bytes(data: bytes, lenient: bool, start: bytes) -> None:
     """Whatever the bytes are, the answer is a value or an error of ours."""
     assert isinstance(attempt(lambda: read(start + data, lenient=lenient)), (PngFile, FormatError, LimitError))
 
 
-@settings(max_examples=100)
 @given(position=st.integers(0, len(FULL) - 1), value=st.integers(0, 255), lenient=st.booleans())
 def test_any_changed_byte(position: int, value: int, lenient: bool) -> None:
     """A sound image with one byte changed is read or refused with a typed error."""
@@ -289,7 +287,6 @@ def test_errors_name_the_chunk() -> None:
     assert (caught.value.where.asset, caught.value.where.column) == ("image (ccv3)", 7)
 
 
-@settings(max_examples=40)
 @given(tree=cards())
 def test_a_card_survives_an_image(tree: dict[str, object]) -> None:
     """Any card that is embedded is read back: its own version byte for byte, the other one for other readers."""

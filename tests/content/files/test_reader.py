@@ -7,7 +7,7 @@ from threading import Thread
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.content import LIMITS, DamagedFileError, MissingFileError, Reader
@@ -85,7 +85,6 @@ def test_charges_add_up() -> None:
         reader.charge("png_text_chunks", 1, "chunks")
 
 
-@settings(max_examples=50)
 @given(data=st.binary(max_size=5_000), times=st.integers(1, 13))
 def test_inflate_gives_back_what_was_compressed(data: bytes, times: int) -> None:
     """Any bytes within the limit come out as they went in."""
@@ -101,7 +100,6 @@ def test_inflate_stops_at_its_limit() -> None:
     assert caught.value.limit == "png_text_bytes"
 
 
-@settings(max_examples=50)
 @given(data=st.binary(max_size=200))
 def test_inflate_of_anything_is_typed(data: bytes) -> None:
     """Whatever the bytes are, the answer is bytes or an error of ours."""

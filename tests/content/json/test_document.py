@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.content import ABSENT, Document, JsonError
@@ -45,7 +45,6 @@ def changed(tree: Any, path: tuple[Any, ...], value: Any) -> Any:
     return copy
 
 
-@settings(max_examples=100)
 @given(tree=objects, value=values, style=st.sampled_from(STYLES), data=st.data())
 def test_an_edit_equals_the_same_edit_of_the_data(
     tree: Any, value: Any, style: dict[str, Any], data: st.DataObject
@@ -59,7 +58,6 @@ def test_an_edit_equals_the_same_edit_of_the_data(
     assert json.loads(splice(text, ("a new key",), value)) == changed(tree, ("a new key",), value)
 
 
-@settings(max_examples=60)
 @given(tree=objects, style=st.sampled_from(STYLES), data=st.data())
 def test_writing_what_is_there_changes_nothing(tree: Any, style: dict[str, Any], data: st.DataObject) -> None:
     """A scalar written again in its own place leaves every byte as it was."""
@@ -136,7 +134,6 @@ def test_a_path_through_a_value_leads_nowhere() -> None:
     assert locate('{"a": 1}', ("x", "b")) is None
 
 
-@settings(max_examples=60)
 @given(tree=objects, indent=st.sampled_from([None, 1, 4]), lead=st.sampled_from(["", " ", "\r\n"]))
 def test_what_was_not_edited_is_written_as_it_was_read(tree: Any, indent: int | None, lead: str) -> None:
     """Bytes in, the same bytes out, whatever the formatting."""
@@ -146,7 +143,6 @@ def test_what_was_not_edited_is_written_as_it_was_read(tree: Any, indent: int | 
     assert document.tree == tree
 
 
-@settings(max_examples=60)
 @given(tree=objects, value=values, from_text=st.booleans())
 def test_an_edit_leaves_the_old_document_alone(tree: Any, value: Any, from_text: bool) -> None:
     """The new document has the edit, in its data and in its text; the old one has not changed."""

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from innkeeper.content.json.record import FindingCollector, Record, as_flag, as_integer, as_number, as_role, as_text
 from tests.content.builders import values
@@ -83,7 +83,6 @@ def test_roles(value: Any, role: str | None) -> None:
     assert as_role(value) == role
 
 
-@settings(max_examples=100)
 @given(value=values)
 def test_every_getter_takes_any_value(value: Any) -> None:
     """Whatever stands in a field, each getter gives a value of its type, and a finding unless the type was right."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.content import LIMITS, Finding, JsonError, decode_json, encode_json
@@ -13,7 +13,6 @@ from innkeeper.prompt.errors import InnkeeperError, LimitError, Where
 from tests.content.builders import attempt, values
 
 
-@settings(max_examples=100)
 @given(value=values)
 def test_what_is_written_is_read(value: object) -> None:
     """Any JSON value survives writing and reading, in every style."""
@@ -21,7 +20,6 @@ def test_what_is_written_is_read(value: object) -> None:
         assert decode_json(encode_json(value, indent=indent, ascii_only=ascii_only)) == value
 
 
-@settings(max_examples=100)
 @given(data=st.binary(max_size=60) | st.text(max_size=40))
 def test_any_input_is_a_value_or_a_typed_error(data: bytes | str) -> None:
     """No input gets out another exception, and ours agrees with the standard library on what is JSON."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from innkeeper.content import Lorebook, LorePosition
 from innkeeper.content.entry import CharacterFilter
@@ -112,7 +112,6 @@ def test_world_info_writes_null_only_where_it_means_unset() -> None:
     }
 
 
-@settings(max_examples=25)
 @given(books())
 def test_what_is_written_is_read_again(raw: dict[str, Any]) -> None:
     """A book written as world info has the same texts, keys and positions when it is read."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from innkeeper.dialects import DIALECTS
 from innkeeper.dialects.providers.anthropic import DEFAULT_MAX_TOKENS, MAX_CACHE_MARKS
@@ -407,7 +407,6 @@ def test_what_there_is_no_field_for() -> None:
     assert said(payload.notes, "json_object").kind == "loss"
 
 
-@settings(max_examples=100)
 @given(talk=TALKS)
 def test_what_the_provider_insists_on(talk: tuple[Message, ...]) -> None:
     """Roles alternate; no content is empty, no text blank; calls are answered at once, their results first."""

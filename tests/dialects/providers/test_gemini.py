@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from innkeeper.dialects import DIALECTS
 from innkeeper.dialects.providers.gemini import MAX_STOPS
@@ -226,7 +226,6 @@ def test_google_is_gemini() -> None:
     assert google.notes[0].message.startswith("google: ")
 
 
-@settings(max_examples=100)
 @given(talk=TALKS)
 def test_what_the_provider_insists_on(talk: tuple[Message, ...]) -> None:
     """Roles alternate, parts are there, arguments and responses are objects, calls follow a user and are answered at once."""

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from innkeeper.dialects import DIALECTS
 from innkeeper.prompt import Attachment, FrozenDict, Message, Tool
@@ -16,7 +16,6 @@ VALIDATORS = ("V5", "V11", "V13", "V15")
 """The provider's own validators, by the version of the tokenizer whose models they guard. V3 refuses words beside tool calls."""
 
 
-@settings(max_examples=60)
 @given(talk=TALKS)
 def test_the_provider_accepts_it(talk: tuple[Message, ...]) -> None:
     """Whatever text and tool messages come in, the provider's published validators accept what goes out."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.dialects.report import Report
@@ -84,7 +84,6 @@ KINDS = st.sampled_from(
 )
 
 
-@settings(max_examples=100, deadline=None)
 @given(MESSAGES | JSON, KINDS)
 def test_is_data_or_a_typed_error(messages: Any, kind: Mapping[str, Any]) -> None:
     """Whatever the messages: JSON comes out, or an error of this project's; and the input is as it was."""
@@ -98,7 +97,6 @@ def test_is_data_or_a_typed_error(messages: Any, kind: Mapping[str, Any]) -> Non
     assert isinstance(json.loads(json.dumps(made)), dict)
 
 
-@settings(max_examples=100, deadline=None)
 @given(PLAIN, st.sampled_from(["strict", "strict_tools"]))
 def test_strict_alternates(messages: list[dict[str, Any]], mode: str) -> None:
     """After at most one system message at the top, user and assistant take turns, and the user begins."""
@@ -110,7 +108,6 @@ def test_strict_alternates(messages: list[dict[str, Any]], mode: str) -> None:
     assert set(spoken) <= {"user", "assistant"}
 
 
-@settings(max_examples=100, deadline=None)
 @given(MESSAGES, st.sampled_from(sorted(MODES)))
 def test_merging_loses_no_text(messages: list[dict[str, Any]], mode: str) -> None:
     """Every text is in the result, in order, and so is every picture."""
@@ -133,7 +130,6 @@ def _pictures(messages: list[dict[str, Any]]) -> int:
     return sum(part == PICTURE for content in contents for part in content)
 
 
-@settings(max_examples=100, deadline=None)
 @given(PLAIN)
 def test_single_is_one_message(messages: list[dict[str, Any]]) -> None:
     """One user message, whoever spoke."""
@@ -141,7 +137,6 @@ def test_single_is_one_message(messages: list[dict[str, Any]]) -> None:
     assert [message["role"] for message in made] == ["user"]
 
 
-@settings(max_examples=100, deadline=None)
 @given(PLAIN, st.sampled_from(sorted(set(MODES) - {"single"})))
 def test_twice_is_once(messages: list[dict[str, Any]], mode: str) -> None:
     """What is in order already stays as it is."""

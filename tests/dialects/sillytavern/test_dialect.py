@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.dialects import DIALECTS
@@ -195,7 +195,6 @@ MODELS = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.sampled_from([*sorted(SOURCES.keys() - {"cometapi"}), "somebody"]), MODELS, SAMPLING)
 def test_every_source_gives_json(source: str, model: str, preset: dict[str, Any]) -> None:
     """Whatever the preset says: a body that is JSON, with the last text of the chat in it."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
 from innkeeper.library.catalogue.resolver import Execution, Outcome, Resolution, ResolveRequest, resolve
@@ -128,7 +128,6 @@ def test_packaged_templates_answer_by_default() -> None:
     assert (found.template.name, found.level) == ("enhancement.sdxl.qwen_instruct.sfw", MatchLevel.BUILTIN)
 
 
-@settings(max_examples=100, deadline=None)
 @given(drawing.rows, drawing.requests, drawing.models)
 def test_never_a_higher_tier(rows: list[Labelled], request: ResolveRequest, models: list[dict[str, Any]]) -> None:
     """No request gets a template of a higher tier than its own, whatever rows there are or are not."""
@@ -142,7 +141,6 @@ def test_never_a_higher_tier(rows: list[Labelled], request: ResolveRequest, mode
                 assert found.tier_lowered is (tier is not request.content_mode)
 
 
-@settings(max_examples=100, deadline=None)
 @given(drawing.rows, drawing.requests, drawing.models)
 def test_agrees_with_a_plain_search(
     rows: list[Labelled], request: ResolveRequest, models: list[dict[str, Any]]

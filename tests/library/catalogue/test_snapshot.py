@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.content.errors import MissingFileError
@@ -30,7 +30,6 @@ WHOLE = catalogue(
 )
 
 
-@settings(max_examples=50, deadline=None)
 @given(drawing.rows, drawing.models)
 def test_round_trip(rows: list[Labelled], models: list[dict[str, object]]) -> None:
     """A catalogue comes back from its snapshot with all its rows; the order in which it was built leaves no mark."""
@@ -55,7 +54,6 @@ def test_ceiling_only_lowers() -> None:
     assert len(catalogue_of(snapshot_of(low), ceiling=Tier.NSFW)) == 1
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(min_value=0), st.integers(min_value=1, max_value=255))
 def test_one_changed_byte_is_refused(place: int, change: int) -> None:
     """Whichever byte is changed, the snapshot is refused."""

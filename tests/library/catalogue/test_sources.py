@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
 from innkeeper.library.catalogue.resolver import Resolution, ResolveRequest, resolve
@@ -270,7 +270,6 @@ def _plain(answer: Resolution) -> Resolution:
     return msgspec.structs.replace(answer, source=AnswerSource.MEMORY)
 
 
-@settings(max_examples=60, deadline=None)
 @given(drawing.rows, drawing.requests, drawing.models)
 def test_all_sources_agree(rows: list[Labelled], request: ResolveRequest, models: list[dict[str, Any]]) -> None:
     """Memory, snapshot and point query give the same answer with the same trace; only the source differs."""

@@ -6,7 +6,7 @@ import math
 import threading
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.library.log.metrics import EDGES, MOST_SERIES, Histogram, Metrics, nearest_rank, percentiles
@@ -15,7 +15,6 @@ VALUES = st.lists(st.floats(min_value=0.001, max_value=1e7), min_size=1, max_siz
 
 
 @given(VALUES, st.integers(min_value=1, max_value=100))
-@settings(max_examples=80)
 def test_nearest_rank(values: list[float], percent: int) -> None:
     """It is the smallest value that at least p percent of the values do not exceed."""
     ordered = sorted(values)
@@ -27,7 +26,6 @@ def test_nearest_rank(values: list[float], percent: int) -> None:
 
 
 @given(VALUES)
-@settings(max_examples=80)
 def test_histogram_is_near_the_truth(values: list[float]) -> None:
     """A histogram's percentile is never below the true one, and at most a bucket above it."""
     histogram = Histogram()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.library.builtins import packaged_versions
@@ -94,7 +94,6 @@ def test_names_are_those_of_the_templates() -> None:
     assert used - set(NAMES) == {"content_policy"}
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.text(alphabet="aB:-* \n\tGoalsBackground", max_size=200))
 def test_any_traits(text: str) -> None:
     """Whatever the texts, every value is a text that is not blank."""

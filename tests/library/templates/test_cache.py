@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.library.prepare.conversation import template_values
@@ -120,7 +120,6 @@ def test_forgetting(given: dict[str, str], gone: int) -> None:
     assert cache.figures().entries == 2 - gone
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.text(max_size=20)), max_size=40))
 def test_bounds_hold(puts: list[tuple[str, str]]) -> None:
     """Whatever is put in, entries and characters stay within bounds, and the size is that of what is kept."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.library import limits
@@ -41,7 +41,6 @@ def test_values_are_literal(syntax: str, value: str) -> None:
     assert render(version, {"a": value, "b": "B"}).text == f"<{value}>B"
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_any_value_is_literal(one: str, other: str) -> None:
     """For any two values, in either syntax, the result is the texts around them and nothing else."""
@@ -174,7 +173,6 @@ def test_programs_are_kept_and_checked() -> None:
     assert programs.get(version, lookup_of(part)) is not again
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.text(alphabet="ab{}#^/$>!% \n|if", max_size=60), st.dictionaries(st.sampled_from("ab"), st.text(max_size=9)))
 def test_any_template_renders_or_fails_with_a_type(text: str, values: dict[str, str]) -> None:
     """Whatever template and values, the end is a text or an error of the tree, in either syntax."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.library import limits
@@ -146,7 +146,6 @@ def test_cap_of_a_long_value_looks_at_its_beginning() -> None:
     )
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.text(max_size=200), st.integers(min_value=1, max_value=20))
 def test_cap_holds(text: str, cap: int) -> None:
     """Whatever the text, what is kept is its beginning, within the cap; what fits stays as it is."""
@@ -164,7 +163,6 @@ def test_counting_on_request() -> None:
     assert filled.reports[0].tokens == 2
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.text(alphabet="<>am\n x", max_size=60))
 def test_fence_cannot_be_broken(text: str) -> None:
     """The marks around a value do not occur in it, so it ends where it ends; the value itself is unchanged."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.library.limits import MAX_SCAN_CHARS, MAX_SPANS
@@ -255,7 +255,6 @@ def test_what_is_no_text_fails() -> None:
     assert default_detector().scan(None).failed == "AttributeError"  # type: ignore[arg-type]
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.text(max_size=200))
 def test_any_text_is_scanned(text: str) -> None:
     """Whatever the text: no failure, and places within it."""

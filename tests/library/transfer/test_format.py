@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.library.errors import TransferError
@@ -157,7 +157,6 @@ def test_a_version_comes_back(form: str) -> None:
 
 
 @given(text=WORDS, name=WORDS)
-@settings(max_examples=60)
 def test_any_text_comes_back(text: str, name: str) -> None:
     """Whatever a text holds, both forms give it back."""
     file = DraftFile(use_case="chat", system_prompt=text, variables=[Variable(name="a", description=name)])
@@ -186,7 +185,6 @@ def test_what_cannot_be_read_says_where(data: bytes, place: str) -> None:
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=100)
 def test_no_bytes_bring_it_down(data: bytes) -> None:
     """Any bytes are a draft or an error of the tree."""
     with suppress(TransferError, LimitError):

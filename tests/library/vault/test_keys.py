@@ -7,7 +7,7 @@ from pathlib import Path
 from string import ascii_letters
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.library.errors import VaultKeyError, VaultKeyMissingError
@@ -49,7 +49,6 @@ def test_rings() -> None:
 
 
 @given(st.text(max_size=120) | st.text(ascii_letters, min_size=30, max_size=120))
-@settings(max_examples=100)
 def test_no_text_brings_it_down(text: str) -> None:
     """Any text is keys or an error of the vault that does not quote it."""
     message = ""

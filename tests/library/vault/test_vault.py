@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import select, update
 
@@ -247,7 +247,6 @@ TEXTS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=80)
 
 
 @given(name=TEXTS, text=TEXTS)
-@settings(max_examples=60)
 def test_round_trip(name: str, text: str) -> None:
     """Any text comes back under its name; the same text is never sealed to the same bytes."""
     sealed = seal(name, Secret(text), KEY)
@@ -256,7 +255,6 @@ def test_round_trip(name: str, text: str) -> None:
 
 
 @given(name=TEXTS, other=TEXTS, place=st.integers(min_value=0), turn=st.integers(min_value=1, max_value=255))
-@settings(max_examples=80)
 def test_nothing_else_opens(name: str, other: str, place: int, turn: int) -> None:
     """Another name, another key, any byte changed, and anything cut off: none of them opens."""
     sealed = seal(name, Secret("a secret"), KEY)
@@ -270,7 +268,6 @@ def test_nothing_else_opens(name: str, other: str, place: int, turn: int) -> Non
 
 
 @given(st.binary(max_size=120))
-@settings(max_examples=80)
 def test_no_bytes_bring_it_down(data: bytes) -> None:
     """Bytes that nobody sealed are an error of the vault."""
     with pytest.raises(TamperedSecretError):

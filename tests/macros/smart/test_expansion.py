@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from innkeeper.macros.engine.errors import MAX_OUTPUT, MAX_REPORTS, MacroArgumentError, MacroLimitError
 from innkeeper.macros.smart import (
@@ -114,7 +114,6 @@ def restarting(text: str, env: SmartEnvironment, most: int) -> str:
     return text
 
 
-@settings(max_examples=100)
 @given(HOSTILE, TABLES)
 def test_one_pass_is_starting_over(text: str, table: dict[str, Any]) -> None:
     """Going on at the replaced span gives the same text and variables as starting over."""
@@ -125,7 +124,6 @@ def test_one_pass_is_starting_over(text: str, table: dict[str, Any]) -> None:
     assert ours.table == theirs.table
 
 
-@settings(max_examples=100)
 @given(HOSTILE, TABLES)
 def test_values_are_never_scanned(text: str, table: dict[str, str]) -> None:
     """What values say decides nothing: with signs in their place the text comes out the same, signs replaced by values."""
@@ -139,7 +137,6 @@ def test_values_are_never_scanned(text: str, table: dict[str, str]) -> None:
 
 
 @BOTH
-@settings(max_examples=60)
 @given(HOSTILE)
 def test_any_text_comes_out(compat: MacroCompat, text: str) -> None:
     """No text raises, unless a path cannot be written; what has no mark stays."""

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.prompt.allowance import BuildLimits
@@ -85,7 +85,6 @@ def test_deep_and_large_bodies() -> None:
         assert (status, said["problem"]["details"]["limit"]) == (413, limit)
 
 
-@settings(max_examples=100)
 @given(
     body=st.binary(max_size=60),
     kind=st.sampled_from(["application/json", "text/plain", "multipart/form-data; boundary=a"]),
@@ -260,7 +259,6 @@ PLAIN = st.recursive(
 SAFE = sorted(name for name, operation in OPERATIONS.items() if operation.effect == "pure")
 
 
-@settings(max_examples=100)
 @given(name=st.sampled_from(SAFE), draw=st.data())
 def test_any_arguments(name: str, draw: st.DataObject) -> None:
     """Any JSON as any argument gets an answer that is no defect."""

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.service import Gateway
@@ -70,7 +70,6 @@ def test_garbage(message: bytes, code: str) -> None:
     assert said(message)["error_code"] == code
 
 
-@settings(max_examples=50)
 @given(st.binary(max_size=40))
 def test_any_bytes(message: bytes) -> None:
     """Any bytes get an answer with a type."""

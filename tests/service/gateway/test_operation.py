@@ -5,7 +5,7 @@ from typing import Any, Literal
 import jsonschema
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.service.gateway.operation import Operation, takes
@@ -43,7 +43,6 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=100)
 @given(arguments=st.dictionaries(st.sampled_from(sorted(OPERATION.types)), VALUES, max_size=4))
 def test_agrees(arguments: dict[str, Any]) -> None:
     """Arguments have no problem exactly where a full validator finds none in their schema."""

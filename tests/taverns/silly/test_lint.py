@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.content.character import Character
@@ -79,7 +79,6 @@ def test_findings_of_one_text_are_bounded() -> None:
     assert len(macro_findings("{{nobody}}" * 500, "x")) == MOST
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.text(alphabet="{}:/#.!ifcharuse \\\n<>", max_size=60))
 def test_any_text_can_be_linted(text: str) -> None:
     """No text stops the lint."""

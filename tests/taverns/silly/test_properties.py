@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.prompt import MaxTokensExceededError, StrictModeError
@@ -24,7 +24,6 @@ BOOK = book(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(TEXTS, st.integers(120, 600), st.integers(0, 100))
 def test_the_budget_is_never_exceeded(texts: list[str], window: int, reply: int) -> None:
     """Used and reserved tokens fit the window, whatever is said; or the build says why not."""
@@ -41,7 +40,6 @@ def test_the_budget_is_never_exceeded(texts: list[str], window: int, reply: int)
     assert report.final_tokens <= report.budget_tokens
 
 
-@settings(max_examples=60, deadline=None)
 @given(HISTORIES, st.booleans())
 def test_the_map_covers_the_text(texts: list[str], squash: bool) -> None:
     """Every character that is sent has an origin, and every range says its own text."""
@@ -52,7 +50,6 @@ def test_the_map_covers_the_text(texts: list[str], squash: bool) -> None:
     assert plan.source_map("openai").exact
 
 
-@settings(max_examples=40, deadline=None)
 @given(HISTORIES, st.integers(0, 5))
 def test_the_same_request_gives_the_same_bytes(texts: list[str], seed: int) -> None:
     """Also when other builds came between, and from a request that was written down and read again."""
@@ -64,7 +61,6 @@ def test_the_same_request_gives_the_same_bytes(texts: list[str], seed: int) -> N
     assert again.fingerprint() == plan.fingerprint()
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.permutations(["a", "b", "c", "d"]))
 def test_the_order_of_independent_inputs_does_not_matter(names: list[str]) -> None:
     """Injections at depths are sorted by their ids, options by nobody: their order in the request is not seen."""
@@ -74,7 +70,6 @@ def test_the_order_of_independent_inputs_does_not_matter(names: list[str]) -> No
     assert "A\nB\nC\nD" in contents(plan)
 
 
-@settings(max_examples=40, deadline=None)
 @given(HISTORIES.filter(bool), st.sampled_from(["rain", "lamp oil", "quiet"]))
 def test_a_new_message_changes_nothing_before_it(texts: list[str], new: str) -> None:
     """With nothing at depths and no lore that fires, the old prompt is the beginning of the new one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.budget.report import EvictionReason, TrimReport
@@ -166,7 +166,6 @@ def test_stop_strings_are_public() -> None:
 _LINES = st.lists(st.text(max_size=40), max_size=8)
 
 
-@settings(max_examples=50)
 @given(
     _LINES,
     st.sampled_from(["normal", "continue", "impersonate", "quiet", "swipe", "regenerate"]),

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.taverns.smart import (
@@ -129,7 +129,6 @@ def test_extracts_nothing(asset: Any) -> None:
     assert extract_character_world_book(asset)["entries"] == []
 
 
-@settings(max_examples=100, deadline=None)
 @given(VALUES, VALUES, VALUES, VALUES)
 def test_anything_goes_in(preset: Any, books: Any, character: Any, files: Any) -> None:
     """Whatever comes in, there is an answer or a typed error, and nothing of the caller's is changed."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.lore import Verdict
@@ -58,7 +58,6 @@ def test_shown(value: Any, text: str) -> None:
 WORDS = st.text("ab艾\n\ud800\ufffd", max_size=4)
 
 
-@settings(max_examples=100)
 @given(st.text("ab艾\n\ud800\ufffd", max_size=60), st.lists(WORDS, max_size=30), st.lists(WORDS, max_size=5))
 def test_as_looking_for_each(text: str, told: list[str], others: list[str]) -> None:
     """For keywords that were told and others, empty ones and halves of surrogate pairs included."""
@@ -83,7 +82,6 @@ CONDITIONS = st.one_of(
 )
 
 
-@settings(max_examples=100)
 @given(st.text("ab 艾\n", max_size=30), st.lists(CONDITIONS, min_size=1, max_size=15))
 def test_conditions_judge_the_same_without_it(text: str, conditions: list[str]) -> None:
     """Told of all conditions or of none, with the search or without, each condition has the same answer."""

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.prompt.errors import InnkeeperError, LimitError
@@ -298,7 +298,6 @@ MESSAGES = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=80)
 @given(
     st.lists(MESSAGES, max_size=4),
     st.lists(st.one_of(ITEMS, VALUES), max_size=5),
@@ -316,7 +315,6 @@ def test_any_entries(history: Any, presets: Any, books: Any, profile: str) -> No
     assert [index for index in own if isinstance(index, int)] == list(range(len(history)))
 
 
-@settings(max_examples=80)
 @given(ANY, ANY, ANY, ANY)
 def test_any_arguments(history: Any, presets: Any, books: Any, variables: Any) -> None:
     """Whatever is given, there is an answer or an error of the tree."""

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.content.json.values import ShapeError, text_of
@@ -127,7 +127,6 @@ ANY = st.recursive(
 )
 
 
-@settings(max_examples=100)
 @given(st.tuples(ANY, ANY, ANY, ANY, ANY, ANY))
 def test_any_arguments(arguments: tuple[Any, ...]) -> None:
     """Whatever is given, there are messages or an error of the tree, from both operations."""

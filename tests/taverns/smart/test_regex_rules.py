@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.prompt.errors import InnkeeperError
@@ -230,7 +230,6 @@ RULES = st.lists(
 )
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.one_of(RULES, VALUES), st.one_of(st.lists(objects(role=VALUES, content=VALUES, source=VALUES)), VALUES))
 def test_anything_goes_in(rules: Any, messages: Any) -> None:
     """Whatever comes in, there is an answer or a typed error, and nothing of the caller's is changed."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.prompt.errors import InnkeeperError, LimitError
@@ -121,7 +121,6 @@ def test_too_deep() -> None:
         apply_operation({}, circle)
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     VALUES,
     VALUES,
