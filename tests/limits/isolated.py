@@ -110,7 +110,7 @@ def _child(work: Callable[[], str], writing: int) -> None:
     """Never returns."""
     before = _resident()
     _limit()
-    sys.stdout = sys.stderr = io.StringIO()
+    sys.stdin, sys.stdout, sys.stderr = io.StringIO(), io.StringIO(), io.StringIO()
     try:
         facts: dict[str, Any] = {"result": work(), "typed": True}
     except PipelineError as error:  # of a step; what it stems from says whether anybody has foreseen it
