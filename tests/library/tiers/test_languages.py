@@ -2,7 +2,7 @@
 
 import pytest
 
-from innkeeper.library.tiers.age_grammar import KINDS
+from innkeeper.library.tiers.ages.age import KINDS
 from innkeeper.library.tiers.evidence import ABSOLUTE
 from innkeeper.library.tiers.languages import LANGUAGES, Language, languages
 

@@ -6,7 +6,7 @@ It changes nothing and decides nothing: `TierPolicy.judge` says what its finding
 block.
 
 It reads a text in every form that hides a word from a comparison but not from a reader (`innkeeper.text.confusables`), for ages
-(`innkeeper.library.tiers.age_grammar`) and for words of classes in ten languages, and weighs what stands near what
+(`innkeeper.library.tiers.ages`) and for words of classes in ten languages, and weighs what stands near what
 (`innkeeper.library.tiers.evidence`). What it found in a text is remembered by content.
 """
 
@@ -20,7 +20,9 @@ from typing import Final
 
 from innkeeper.library.limits import CLASSIFIER_SECONDS, MAX_SCAN_CHARS, MAX_SPANS
 from innkeeper.library.tier import Extent, Relation, ScanFindings, Span
-from innkeeper.library.tiers.age_grammar import PERHAPS, Age, read_ages, read_signs
+from innkeeper.library.tiers.ages.age import PERHAPS, Age
+from innkeeper.library.tiers.ages.grammar import read_ages
+from innkeeper.library.tiers.ages.signs import read_signs
 from innkeeper.library.tiers.classifier import EMBEDDED, Classifier, ClassifierFailure, ImageClassifier, Waiter
 from innkeeper.library.tiers.evidence import FAMILY, HINT, Mention, Weighed, weighed
 from innkeeper.library.tiers.family import kin_in

@@ -29,7 +29,7 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The data of one language.
 
     ``numbers`` are the words of 0 to 99 and ``ordinals`` those from the first on, other spellings after ``|``. ``forms`` are by
-    what they mean (`innkeeper.library.tiers.age_grammar`), with ``{n}`` for a number and ``{o}`` for an ordinal. ``words`` are by
+    what they mean (`innkeeper.library.tiers.ages.age`), with ``{n}`` for a number and ``{o}`` for an ordinal. ``words`` are by
     category and by weight, those of ages by ``low-high weight``. ``measures`` follow a number that is no age,
     ``durations`` precede years that are none, and ``objects`` are what has years and is no person. ``harmless`` phrases say
     something else than the words inside them. ``misspelt`` words are looked for with a slip of the hand, except for the

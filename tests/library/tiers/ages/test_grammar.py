@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.library.limits import ADULT_AGE
-from innkeeper.library.tiers.age_grammar import PERHAPS, Age, ages_in, read_ages, read_signs
+from innkeeper.library.tiers.ages.age import PERHAPS, Age
+from innkeeper.library.tiers.ages.grammar import ages_in, read_ages
 from innkeeper.library.tiers.vocabulary import vocabulary_of
 from innkeeper.text.confusables import views_of
 
@@ -15,6 +16,13 @@ from innkeeper.text.confusables import views_of
 def young(text: str) -> list[Age]:
     """The ages below adulthood in the plain form of a text."""
     return [age for age in ages_in(next(views_of(text))) if age.minor]
+
+
+def perhaps(text: str) -> list[float]:
+    """The numbers in a text that are read as perhaps an age."""
+    view = next(views_of(text))
+    words = vocabulary_of(view)
+    return [age.low for age in read_ages(view, words, words.hits(view), text) if age.kind == PERHAPS]
 
 
 YOUNG = [
@@ -146,49 +154,6 @@ def test_spans_of_time_and_ages_of_things_are_none(text: str) -> None:
 def test_whom_an_age_is_about(text: str, subject: str) -> None:
     """A child of somebody's, or the words before it."""
     assert {age.subject for age in young(text)} == {subject}
-
-
-@pytest.mark.parametrize(
-    ("text", "years"),
-    [
-        ("Anna (15)", 15),
-        ("Anna, 15, waits.", 15),
-        ("f15", 15),
-        ("U16 players", 16),
-        ("女，15", 15),
-        ("she is 14½.", 14),
-        ("1S years old", 15),
-        ("10+5 years old", 15),
-        ("3 times 5 years old", 15),
-        ("ten plus five", 15),
-        ("She is 0x0F.", 15),
-        ("1111 in binary", 15),
-    ],
-)
-def test_ages_that_only_signs_tell(text: str, years: int) -> None:
-    """Places are those of the text as it was given."""
-    (age,) = read_signs(text)
-    assert (age.low, age.high) == (years, years)
-    assert 0 <= age.start < age.end <= len(text)
-
-
-@pytest.mark.parametrize("text", ["size 14, 15 euros", "in 1915, 16 ships", "chapter (iv)", "M25 motorway", ""])
-def test_signs_of_other_numbers(text: str) -> None:
-    """Sizes, years of a century and roads are no ages."""
-    assert [age for age in read_signs(text) if age.minor] == []
-
-
-@given(st.text(st.sampled_from("15 yearsoldf(),.½+-岁살lS女"), max_size=40))
-def test_any_signs_are_read(text: str) -> None:
-    """Whatever the text: places within it."""
-    assert all(0 <= age.start < age.end <= len(text) for age in read_signs(text))
-
-
-def perhaps(text: str) -> list[float]:
-    """The numbers in a text that are read as perhaps an age."""
-    view = next(views_of(text))
-    words = vocabulary_of(view)
-    return [age.low for age in read_ages(view, words, words.hits(view), text) if age.kind == PERHAPS]
 
 
 @pytest.mark.parametrize(

@@ -1,118 +1,26 @@
-"""Ages: what a text says about how old somebody is, read by a grammar of numbers and the cues around them.
+"""Grammar of ages: what a text says about how old somebody is, by its numbers and the cues around them.
 
 A mention is a number with a cue (``15 years old``, ``aged fifteen``, ``15f``), a school year, a birthday, a year of birth, or a
 number that only a pronoun makes an age (``she's 15``). It has a range of years, a certainty, and where it can be told whom it is
-about. The forms of each language are data (`innkeeper.library.tiers.languages`); what each kind of form means is here.
+about. The forms of each language are data (`innkeeper.library.tiers.languages`); what a number means in
+each kind of form is in `innkeeper.library.tiers.ages.age`.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from math import isqrt
-from typing import Final, NamedTuple, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import Final, TypeVar
 
-from innkeeper.library.limits import ADULT_AGE
-from innkeeper.library.tiers.languages import languages
+from innkeeper.library.tiers.ages.age import PERHAPS, Age, YearRange, has_figures, years_of
 from innkeeper.library.tiers.vocabulary import Form, Hits, Number, Rights, Vocabulary, fits, vocabulary_of
-from innkeeper.prompt.once import once
 from innkeeper.text.confusables import View
 
-__all__ = ["BORN_SINCE", "KINDS", "PERHAPS", "Age", "ages_in", "read_ages", "read_signs"]
-
-BORN_SINCE: Final = 2010
-"""A year of birth from which on a person is taken for a minor: a detector has no clock, and errs on this side."""
-
-PERHAPS: Final = "perhaps"
-"""The kind of a number without a cue, beside a word for a person: weak evidence."""
+__all__ = ["ages_in", "read_ages"]
 
 T = TypeVar("T")
 
-
-class Age(NamedTuple):
-    """An age in a view: where it stands, the lowest and highest year of life it can mean, and how certain it is (0 to 1)."""
-
-    start: int
-    end: int
-    low: float
-    high: float
-    certainty: float
-    kind: str
-    subject: str = ""
-    """Whom it is about, where that can be told: ``kin``, ``thing``, or the cue before it (``she is``)."""
-
-    @property
-    def minor(self) -> bool:
-        """Whether it is, or may be, an age below adulthood."""
-        return self.low < ADULT_AGE
-
-    @property
-    def adult(self) -> bool:
-        """Whether it is an age of an adult for certain."""
-        return self.low >= ADULT_AGE
-
-
-_OPEN: Final = 200.0
-_MAX_GRADE: Final = 13
-_COLLEGE: Final = range(1, 7)
-_BARE: Final = (3, 120)
-_TAGGED: Final = (8, 99)
-_NEARLY: Final = 21
-_TEENS: Final = range(13, ADULT_AGE)
-_LAST_CLASS: Final = BORN_SINCE + 2 * ADULT_AGE
-"""The year in which the last of those leave school who may be minors."""
-
-_Range = tuple[float, float, float]
-
-
-def _years(value: int) -> _Range | None:
-    return (value, value, 0.95) if value < _OPEN else None
-
-
-def _under(value: int) -> _Range | None:
-    return (0, value - 1, 0.9) if 0 < value <= ADULT_AGE else ((0, value - 1, 0.5) if value <= _NEARLY else None)
-
-
-def _bare(value: int) -> _Range | None:
-    return (value, value, 0.7) if _BARE[0] <= value <= _BARE[1] else None
-
-
-def _tag(value: int) -> _Range | None:
-    return (value, value, 0.7) if _TAGGED[0] <= value <= _TAGGED[1] else None
-
-
-def _born(value: int) -> _Range | None:
-    if value >= BORN_SINCE and value < BORN_SINCE + ADULT_AGE:
-        return (0, ADULT_AGE - 1, 0.7)
-    return (ADULT_AGE, _OPEN, 0.7) if BORN_SINCE - 110 < value < BORN_SINCE - 2 else None
-
-
-KINDS: Final[Mapping[str, Callable[[int], _Range | None]]] = {
-    "years": _years,
-    "spell": _years,
-    "months": lambda value: (value / 12, value / 12, 0.95),
-    "weeks": lambda value: (value / 52, value / 52, 0.95),
-    "days": lambda value: (value / 366, value / 366, 0.95),
-    "under": _under,
-    "over": lambda value: (value, _OPEN, 0.45) if value >= _TAGGED[0] else None,
-    "half": lambda value: (value / 2, value / 2, 0.7),
-    "double": lambda value: (value * 2, value * 2, 0.7),
-    "square": lambda value: (value * value, value * value, 0.6) if value >= _BARE[0] else None,
-    "root": lambda value: (isqrt(value), isqrt(value), 0.6) if _BARE[0] ** 2 <= value else None,
-    "birthday": lambda value: (value, value, 0.8) if value < _OPEN else None,
-    "early birthday": lambda value: (0, value - 1, 0.9) if value <= ADULT_AGE else None,
-    "french school": lambda value: (17 - value, 18 - value, 0.8) if value in _COLLEGE else None,
-    "tag": _tag,
-    "bare": _bare,
-    "teen": lambda value: (value, value, 0.6) if value in _TEENS else None,
-    "born": _born,
-    "class of": lambda value: (
-        (ADULT_AGE - 1, ADULT_AGE + 4, 0.5) if BORN_SINCE + ADULT_AGE < value < _LAST_CLASS else None
-    ),
-    PERHAPS: lambda value: (value, value, 0.5) if _TAGGED[0] <= value < ADULT_AGE else None,
-}
-"""What each kind of form means: the range of years and the certainty for a number, or nothing."""
 
 _LIMITS: Final = frozenset({"under", "over", "early birthday"})
 """Kinds whose cue before the number outweighs what stands behind it: ``not yet 18 years old``."""
@@ -125,7 +33,6 @@ _FRENCH_CLASS: Final = " en"
 
 _BARE_KINDS: Final = frozenset({"bare", "teen"})
 _RANGED: Final = frozenset({"years", "spell", "bare", "teen"})
-_DIGITS: Final = "0123456789"
 _NUMERALS: Final = frozenset("一二三四五六七八九十百")
 """What stands before a number in words that is the end of a larger one."""
 
@@ -159,13 +66,6 @@ _NO_AGE_SIGNS: Final = frozenset("%€$£¥°₽₩")
 _OF_A_CLOCK: Final = re.compile(r"\d:\d|.{2,4}:\d", re.DOTALL)
 
 
-def _meaning(kind: str, value: int) -> _Range | None:
-    school, _, years = kind.partition("+")
-    if school == "school":
-        return (value + int(years), value + int(years) + 1, 0.8) if 1 <= value <= _MAX_GRADE else None
-    return KINDS[kind](value)
-
-
 def read_ages(view: View, vocabulary: Vocabulary, hits: Hits, given: str = "") -> Iterator[Age]:
     """The ages in a view, places in it; ``given`` is the text that it is a view of, whose signs tell measures from ages."""
     text = view.text
@@ -174,11 +74,11 @@ def read_ages(view: View, vocabulary: Vocabulary, hits: Hits, given: str = "") -
         if (
             start not in hits.blocked
             and text[start - 1 : start] not in _NUMERALS
-            and (meaning := _meaning(kind, number.value)) is not None
+            and (meaning := years_of(kind, number.value)) is not None
         ):
             yield from reader.mention(start, end, meaning, kind, "")
     numbers: list[tuple[int, int, Number | None]] = []
-    if any(map(text.__contains__, _DIGITS)):
+    if has_figures(text):
         numbers = [(*match.span(), None) for match in _FIGURES.finditer(text) if not _ends_word(text, match.start())]
     numbers += [each for each in _longest(hits.numbers)]  # noqa: C416 - a list of the wider type
     previous: tuple[int, int] | None = None
@@ -194,122 +94,6 @@ def _ends_word(text: str, at: int) -> bool:
     """Whether figures that begin at a place stand at the end of a Latin or Cyrillic word."""
     before = text[at - 1 : at]
     return before.isalpha() and ord(before) <= _LATIN
-
-
-_NAMED: Final = re.compile(
-    r"(?:[(（\[]|, ?|(?<= )[-–—|/] )(?P<age>[1-9]\d?)(?: ?(?:f|m|w|yo))?(?:[)）\]]|[,;]| [-–—|/] |[.!?](?!\d)|$)"
-)
-_NAME: Final = re.compile(r"(?<![^\W\d_])[^\W\d_]{2,24} ?\Z")
-_GLUED: Final = re.compile(r"[fmuFMUwжЖ](?P<age>1[0-7])(?:s\b|(?![^\W_]))")
-_HALVES: Final = re.compile(r"(?<!\d)(?P<age>[1-9]\d?) ?[½¼¾](?=\s*(?:[.,;!?)]|$|y))")
-_AS_LETTERS: Final = re.compile(r"(?P<age>1[sSobgB]|[lI][0-9])(?= ?(?:y\.?o|y/o|yrs?|years?|f|m)\b)")
-_NAME_LENGTH: Final = 26
-_FIGURE_OF: Final = str.maketrans("sSobgBlI", "55069811")
-
-
-_SUM: Final = re.compile(
-    r"(?P<one>\d{1,3}) ?(?P<sign>[+*x×/÷−]|plus|minus|times|divided by) ?(?P<other>\d{1,3})"
-    r"(?= ?(?:y\.?/?o\b|yrs?\b|years?[ -]old|years? of age|[.!?]))"
-)
-_MARKED: Final = re.compile(r"(?P<sign>女|男|여|남|Ж|М|[fmwFMW])[,、，/|] ?(?P<age>[1-9]\d?)(?!\d|[.,]\d)")
-_BIRTH: Final = re.compile(
-    r"\b(?:born|d\.?o\.?b|birth ?da(?:y|te)|date of birth|birth ?year)\b[^.;!?\n]{0,28}?"
-    r"(?:(?<!\d)(?P<year>20\d\d)(?!\d)|['’](?P<short>[1-3]\d)\b)",
-    re.IGNORECASE,
-)
-_CODED: Final = re.compile(
-    r"\b(?:(?P<based>0x[0-9a-f]{1,2}|0b[01]{3,6})|(?P<binary>[01]{4,5})(?= (?:in )?binary))\b", re.IGNORECASE
-)
-_LESS: Final = re.compile(r"(?<![\w<=])[<＜] ?(?P<age>1\d)(?=\s*(?:[.,;)!?]|$))")
-_CALCULATED: Final[Mapping[str, Callable[[int, int], float]]] = {
-    "+": lambda one, other: one + other,
-    "-": lambda one, other: one - other,
-    "*": lambda one, other: one * other,
-    "/": lambda one, other: one / (other or 1),
-}
-_SAME_SIGN: Final = {"plus": "+", "minus": "-", "−": "-", "times": "*", "x": "*", "×": "*", "÷": "/", "divided by": "/"}
-
-
-def _sums(text: str) -> Iterator[Age]:
-    """Ages that have to be worked out: ``10+5 years old``."""
-    for match in _SUM.finditer(text):
-        sign = match["sign"]
-        value = _CALCULATED[_SAME_SIGN.get(sign, sign)](int(match["one"]), int(match["other"]))
-        if _BARE[0] <= value < _BARE[1]:
-            yield Age(match.start(), match.end(), value, value, 0.6, "years")
-
-
-_SIGNS_IN_WORDS: Final = (" plus ", " minus ", " times ", " divided by ")
-_WORDS: Final = re.compile(
-    r"([a-z]+(?:[ -][a-z]+)?) (plus|minus|times|divided by) ([a-z]+(?:[ -][a-z]+)?)", re.IGNORECASE
-)
-
-
-def _sums_in_words(text: str) -> Iterator[Age]:
-    """Ages that have to be worked out, of English words: ``she is ten plus five``."""
-    values = _values()
-    for match in _WORDS.finditer(text):
-        one, other = (_value(values, match[at].lower().replace("-", " ").split(), last=at == 1) for at in (1, 3))
-        if one is not None and other is not None:
-            value = _CALCULATED[_SAME_SIGN[match[2].lower()]](one, other)
-            if _BARE[0] <= value < _BARE[1]:
-                yield Age(match.start(), match.end(), value, value, 0.6, "years")
-
-
-def _value(values: Mapping[str, int], words: list[str], *, last: bool) -> int | None:
-    return values.get(" ".join(words), values.get(words[-1] if last else words[0]))
-
-
-@once
-def _values() -> dict[str, int]:
-    return {word: value for value, words in enumerate(languages()[0].numbers) for word in words.split("|")}
-
-
-def _limits(text: str) -> Iterator[Age]:
-    """Years of birth some words away from their cue, and ages that a sign says are not reached: ``born on 3/4/2012``, ``<18``."""
-    for match in _BIRTH.finditer(text):
-        if (meaning := _born(int(match["year"] or f"20{match['short']}"))) is not None and meaning[0] < ADULT_AGE:
-            yield Age(*match.span("year" if match["year"] else "short"), *meaning, "born")
-    for match in _CODED.finditer(text):
-        value = int(match["based"], 0) if match["based"] else int(match["binary"], 2)
-        if _BARE[0] <= value < _BARE[1]:
-            yield Age(*match.span(), value, value, 0.5, "years")
-    for match in _LESS.finditer(text):
-        if (meaning := _under(int(match["age"]))) is not None:
-            yield Age(*match.span(), *meaning, "under")
-
-
-def read_signs(text: str) -> Iterator[Age]:
-    """The ages that only signs tell, places in the text as given: ``Anna (15)``, ``Anna, 15,``, ``f15``, ``1S years old``."""
-    if any(map(text.lower().__contains__, _SIGNS_IN_WORDS)):
-        yield from _sums_in_words(text)
-    if not any(map(text.__contains__, _DIGITS)):
-        return
-    for match in _NAMED.finditer(text):
-        value, start = int(match["age"]), match.start()
-        name = _NAME.search(text[max(0, start - _NAME_LENGTH) : start])
-        if name and (match[0][0] in "(（" or name[0][0].isupper()) and _is_named(name[0], value):
-            yield Age(match.start("age"), match.end("age"), value, value, 0.6, "named", name[0].strip())
-    yield from _sums(text)
-    yield from _limits(text)
-    for pattern, kind, certainty in _SIGNED:
-        for match in pattern.finditer(text):
-            if not text[match.start() - 1 : match.start()].isalnum():
-                value = int(match["age"].translate(_FIGURE_OF))
-                yield Age(match.start(), match.end(), value, value, certainty, kind)
-
-
-def _is_named(name: str, value: int) -> bool:
-    return _TAGGED[0] <= value < _TAGGED[1] and name.strip().lower() not in _labels()
-
-
-@once
-def _labels() -> frozenset[str]:
-    """Words before a number that name a thing by it, of all languages."""
-    return frozenset(label for language in languages() for label in language.labels)
-
-
-_SIGNED: Final = ((_GLUED, "tag", 0.5), (_MARKED, "tag", 0.6), (_HALVES, "bare", 0.7), (_AS_LETTERS, "years", 0.7))
 
 
 def ages_in(view: View) -> list[Age]:
@@ -365,7 +149,7 @@ class _Reader:
         if kind == "years" and self._is_below(start):
             kind = "under"
         low, value = self._range(start, value, previous)
-        meaning = _meaning(kind, value)
+        meaning = years_of(kind, value)
         if meaning is not None and low is not None and kind in _RANGED:
             meaning = (low, meaning[1], meaning[2])
         if meaning is not None:
@@ -373,7 +157,7 @@ class _Reader:
 
     def _perhaps(self, start: int, end: int, value: int, number: Number | None) -> Iterator[Age]:
         """The age that a number without a cue may be: it counts nothing, and it is said of a person or says all there is."""
-        meaning = KINDS[PERHAPS](value)
+        meaning = years_of(PERHAPS, value)
         if meaning is None or self.view.loose or not self.given or (number is not None and number.ordinal):
             return
         far = max(0, start - _BEFORE_PERSON)
@@ -432,7 +216,7 @@ class _Reader:
         after = self.given[self.view.place(end - 1, end)[1] :].lstrip()[:1]
         return after.isalnum() and not self.vocabulary.followers.at(self.text, end)[1]
 
-    def mention(self, start: int, end: int, meaning: _Range, kind: str, cue: str) -> Iterator[Age]:
+    def mention(self, start: int, end: int, meaning: YearRange, kind: str, cue: str) -> Iterator[Age]:
         """The age, with whom it is about; none where that is a thing."""
         if (self.vocabulary.objects.at(self.text, end)[1] and not self._is_broken(end)) or self._is_of_thing(start):
             return
