@@ -19,7 +19,7 @@ def with_addresses(text: str, source: str) -> str:
     return _LINK.sub(lambda match: f"]({source.rstrip('/')}/{match[1]})", text)
 
 
-class Metadata(MetadataHookInterface):  # type: ignore[misc]
+class Metadata(MetadataHookInterface):
     """What hatchling asks for the field ``readme``; the address is ``project.urls.Source`` of pyproject.toml."""
 
     def update(self, metadata: dict[str, Any]) -> None:

@@ -163,7 +163,8 @@ def _required(requirement: str) -> dict[str, Any]:
     name = re.split(r"[^A-Za-z0-9._-]", requirement, maxsplit=1)[0]
     try:
         metadata = importlib.metadata.metadata(name)
-        version, licence = metadata["Version"], metadata.get("License-Expression") or "NOASSERTION"
+        version = metadata["Version"]
+        licence = (metadata.get_all("License-Expression") or ["NOASSERTION"])[0]
     except importlib.metadata.PackageNotFoundError:
         version, licence = "NOASSERTION", "NOASSERTION"
     return {

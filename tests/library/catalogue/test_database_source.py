@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from threading import Thread
 from typing import Any
+from unittest.mock import Mock
 
 import msgspec
 import pytest
@@ -353,5 +354,21 @@ def test_a_lost_connection_is_made_anew(db: Database) -> None:
                 watcher.wait(0.2)
             except DatabaseUnreachableError:
                 continue
+        SettingsStore(db).set("a", 1)
+        assert watcher.wait(60) == db.revision()
+
+
+@pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
+@pytest.mark.parametrize("error", [ConnectionResetError("reset"), BrokenPipeError("gone"), OSError("timed out")])
+def test_what_a_broken_socket_raises_is_no_error_of_the_watcher(
+    db: Database, monkeypatch: pytest.MonkeyPatch, error: OSError
+) -> None:
+    """The driver lets the socket's own errors through; the watcher listens anew after each."""
+    with Watcher(db, poll=0.01) as watcher:
+        watcher.wait(0)
+        driver = watcher._listening.connection.driver_connection  # type: ignore[union-attr]
+        monkeypatch.setattr(type(driver), "execute_simple", Mock(side_effect=error))
+        watcher._take(watcher._listening)  # type: ignore[arg-type]
+        monkeypatch.undo()
         SettingsStore(db).set("a", 1)
         assert watcher.wait(60) == db.revision()

@@ -312,11 +312,10 @@ class Watcher:
 
     def _take(self, listening: Connection) -> None:
         """Let the driver read what was announced. Where the connection was lost, the next `wait` makes another."""
-        from sqlalchemy import exc
-
         try:
-            listening.exec_driver_sql("SELECT 1")
-        except exc.SQLAlchemyError:
+            with translated(self.db.place):
+                listening.exec_driver_sql("SELECT 1")
+        except InnkeeperError:
             self._hang_up()
 
     def _hang_up(self) -> None:
