@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Protocol, Self
 
 import msgspec
 
@@ -280,10 +280,15 @@ def refuses_streaming(error: HttpError) -> bool:
     return error.status in _REFUSALS and about
 
 
+class _Decoder(Protocol):
+    @property
+    def partial(self) -> str: ...
+
+
 class Progress:
     """How far a streamed answer has come; shared by the stream and its asynchronous twin, which set ``_ended``."""
 
-    decoder: ChatDecoder | None = None
+    decoder: _Decoder | None = None
     _ended = False
 
     @property
@@ -299,7 +304,7 @@ class Progress:
     @property
     def reply(self) -> ChatReply:
         """The whole answer. Raises `UsageError` while the stream has not ended."""
-        if not self._ended or self.decoder is None:
+        if not self._ended or not isinstance(self.decoder, ChatDecoder):
             msg = "the stream has not ended"
             raise UsageError(msg, hint="iterate to its end first; `partial` is the text so far")
         return self.decoder.reply()

@@ -102,7 +102,7 @@ class Client(BaseClient):
         A server that answers with a whole JSON body, or that turns streaming down, gives one piece.
         """
         exchange = self._streamed(model, messages, options, include_usage=include_usage)
-        return ChatStream(lambda progress: self._talk(exchange(progress), progress))
+        return ChatStream(lambda progress: self.talk(exchange(progress), progress))
 
     def models(self) -> Response:
         """The provider's list of models."""
@@ -132,10 +132,10 @@ class Client(BaseClient):
             return self._opened
 
     def _result(self, exchange: Exchange) -> Any:
-        with closing(self._talk(exchange)) as given:
+        with closing(self.talk(exchange)) as given:
             return next(given)
 
-    def _talk(self, exchange: Exchange, progress: Progress | None = None) -> Generator[Any]:
+    def talk(self, exchange: Exchange, progress: Progress | None = None) -> Generator[Any]:
         """Do what an exchange wants; yields what is for the caller."""
         with closing(Talk(exchange, self.endpoint, progress)) as talk, ExitStack() as answers:
             pieces: Iterator[bytes] = iter(())
@@ -241,7 +241,7 @@ class AsyncClient(BaseClient):
     ) -> AsyncChatStream:
         """Send messages; iterate over the pieces of the answer."""
         exchange = self._streamed(model, messages, options, include_usage=include_usage)
-        return AsyncChatStream(lambda progress: self._talk(exchange(progress), progress))
+        return AsyncChatStream(lambda progress: self.talk(exchange(progress), progress))
 
     async def models(self) -> Response:
         """The provider's list of models."""
@@ -268,10 +268,10 @@ class AsyncClient(BaseClient):
         return self._opened
 
     async def _result(self, exchange: Exchange) -> Any:
-        async with aclosing(self._talk(exchange)) as given:
+        async with aclosing(self.talk(exchange)) as given:
             return await anext(given)
 
-    async def _talk(self, exchange: Exchange, progress: Progress | None = None) -> AsyncGenerator[Any]:
+    async def talk(self, exchange: Exchange, progress: Progress | None = None) -> AsyncGenerator[Any]:
         """Do what an exchange wants; yields what is for the caller."""
         from asyncio import timeout  # here, so that a blocking client does not load it
 

@@ -30,7 +30,7 @@ from innkeeper.inference.client.wire import (
 from innkeeper.inference.errors import HttpError
 from innkeeper.prompt import ProviderError, UsageError
 
-__all__ = ["READ", "BaseClient", "Exchange", "Head", "Send", "Talk", "ask", "chat_pieces", "healthy", "is_wish"]
+__all__ = ["READ", "BaseClient", "Exchange", "Head", "Send", "Talk", "ask", "chat_pieces", "healthy", "is_wish", "rest"]
 
 
 class Send(NamedTuple):
@@ -44,10 +44,19 @@ class Send(NamedTuple):
     @classmethod
     def of(cls, endpoint: Endpoint, method: str, url: str, request: Any = None, *, streams: bool = False) -> Send:
         """The request with its body as JSON. Raises `UsageError` for what JSON cannot say."""
-        accept = "text/event-stream, application/json" if streams else "application/json"
-        kind = {} if request is None else {"content-type": "application/json"}
         content = None if request is None else encoded(request)
-        return cls(method, url, content, {"accept": accept, **kind, **endpoint.wire_headers()})
+        return cls(method, url, content, _headers(endpoint, content, streams=streams))
+
+    @classmethod
+    def raw(cls, endpoint: Endpoint, url: str, content: bytes, *, streams: bool = False) -> Send:
+        """A body that is sent as it is."""
+        return cls("POST", url, content, _headers(endpoint, content, streams=streams))
+
+
+def _headers(endpoint: Endpoint, content: bytes | None, *, streams: bool) -> dict[str, str]:
+    accept = "text/event-stream, application/json" if streams else "application/json"
+    kind = {} if content is None else {"content-type": "application/json"}
+    return {"accept": accept, **kind, **endpoint.wire_headers()}
 
 
 class Head(NamedTuple):
@@ -80,10 +89,11 @@ def ask(endpoint: Endpoint, method: str, url: str, request: Any = None) -> Excha
 
 def _answer(endpoint: Endpoint, method: str, url: str, request: Any = None) -> Generator[Any, Any, Response]:
     head: Head = yield Send.of(endpoint, method, url, request)
-    return decoded(head.status, head.headers, (yield from _rest()), endpoint)
+    return decoded(head.status, head.headers, (yield from rest()), endpoint)
 
 
-def _rest() -> Generator[Any, bytes, bytes]:
+def rest() -> Generator[Any, bytes, bytes]:
+    """All bytes that are still to come."""
     pieces = []
     while piece := (yield READ):
         pieces.append(piece)
@@ -94,7 +104,7 @@ def healthy(endpoint: Endpoint) -> Exchange:
     """Whether the server answers: its health page, or its list of models where there is no such page."""
     try:
         head: Head = yield Send.of(endpoint, "GET", endpoint.base_url + "/health")
-        raise_for_status(head.status, {}, (yield from _rest()), endpoint)
+        raise_for_status(head.status, {}, (yield from rest()), endpoint)
         well = True
     except HttpError as error:
         well = error.status in {401, 403}
@@ -126,7 +136,7 @@ def chat_pieces(endpoint: Endpoint, url: str, request: dict[str, Any], progress:
 def _streamed(endpoint: Endpoint, url: str, request: dict[str, Any], progress: Progress) -> Exchange:
     head: Head = yield Send.of(endpoint, "POST", url, request, streams=True)
     public = public_headers(head.headers, endpoint)
-    raise_for_status(head.status, public, b"" if head.status in range(200, 300) else (yield from _rest()), endpoint)
+    raise_for_status(head.status, public, b"" if head.status in range(200, 300) else (yield from rest()), endpoint)
     decoder = progress.decoder = ChatDecoder(endpoint, head.status, public)
     while not decoder.done and (piece := (yield READ)):
         yield from decoder.feed(piece)

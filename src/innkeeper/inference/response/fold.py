@@ -1,0 +1,264 @@
+"""ResponseFold: the events of an answer put together, item by item, as a `ModelResponse`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+
+from innkeeper.inference.errors import MAX_TOOL_CALLS
+from innkeeper.inference.response.events import (
+    CallDelta,
+    Finished,
+    ModelEvent,
+    OtherOutput,
+    ReasoningDelta,
+    RefusalDelta,
+    Started,
+    TextDelta,
+    UsageReport,
+)
+from innkeeper.inference.response.response import (
+    CallItem,
+    FinishReason,
+    MessageItem,
+    ModelResponse,
+    OtherItem,
+    OutputItem,
+    ReasoningItem,
+    RefusalPart,
+    ResponseError,
+    Status,
+    TextPart,
+    Usage,
+)
+from innkeeper.prompt.data import EMPTY, FrozenDict
+
+__all__ = ["ResponseFold", "response_of"]
+
+
+class _Message:
+    """A message as far as it has come: parts of text and refusal, in order."""
+
+    def __init__(self, item_id: str) -> None:
+        self.id = item_id
+        self.parts: list[_Part] = []
+
+    def part(self, *, refusal: bool) -> _Part:
+        if not self.parts or self.parts[-1].refusal is not refusal:
+            self.parts.append(_Part(refusal=refusal))
+        return self.parts[-1]
+
+    def item(self, status: Status) -> MessageItem:
+        return MessageItem(id=self.id, content=tuple([part.whole() for part in self.parts]), status=status)
+
+
+class _Part:
+    def __init__(self, *, refusal: bool) -> None:
+        self.refusal = refusal
+        self.texts: list[str] = []
+        self.annotations: list[FrozenDict] = []
+        self.logprobs: list[FrozenDict] = []
+
+    def whole(self) -> TextPart | RefusalPart:
+        text = "".join(self.texts)
+        if self.refusal:
+            return RefusalPart(refusal=text)
+        return TextPart(text=text, annotations=tuple(self.annotations), logprobs=tuple(self.logprobs))
+
+
+class _Reasoning:
+    def __init__(self, item_id: str) -> None:
+        self.id = item_id
+        self.summary: list[list[str]] = []
+        self.content: list[list[str]] = []
+        self.signature: str | None = None
+
+    def take(self, delta: ReasoningDelta) -> None:
+        if delta.signature is not None:
+            self.signature = (self.signature or "") + delta.signature
+        texts = self.summary if delta.summary else self.content
+        if delta.text or delta.part:
+            if delta.part or not texts:
+                texts.append([])
+            texts[-1].append(delta.text)
+
+    def item(self, status: Status) -> ReasoningItem:
+        summary, content = (tuple(["".join(text) for text in texts]) for texts in (self.summary, self.content))
+        return ReasoningItem(id=self.id, summary=summary, content=content, signature=self.signature, status=status)
+
+
+class _Call:
+    def __init__(self, item_id: str) -> None:
+        self.id = item_id
+        self.call_id = ""
+        self.name = ""
+        self.arguments: list[str] = []
+        self.signature: str | None = None
+
+    def take(self, delta: CallDelta) -> None:
+        self.call_id = self.call_id or delta.call_id
+        self.name = self.name or delta.name
+        self.signature = self.signature or delta.signature
+        self.arguments.append(delta.arguments)
+
+    def item(self, status: Status) -> CallItem:
+        return CallItem(
+            id=self.id,
+            call_id=self.call_id or self.id,
+            name=self.name,
+            arguments="".join(self.arguments),
+            status=status,
+            signature=self.signature,
+        )
+
+
+class _Other:
+    def __init__(self, item: FrozenDict) -> None:
+        self.id = str(item.get("id") or "")
+        self._item = item
+
+    def item(self, _status: Status) -> OtherItem:
+        return OtherItem(item=self._item)
+
+
+class ResponseFold:
+    """Take the events of one answer as they come; ask for the answer so far, or at its end.
+
+    Args:
+        response_id: the id of the answer; those of its items follow from it.
+        model: the name that was asked for.
+        created: Unix time in seconds.
+        echo: what the request said, under Responses' names.
+    """
+
+    def __init__(self, response_id: str, model: str, created: int, echo: FrozenDict = EMPTY) -> None:
+        self.id = response_id
+        self.model = model
+        self.created = created
+        self.echo = echo
+        self.usage: Usage | None = None
+        self.finish: FinishReason | None = None
+        self.left_out = 0
+        self._said = ""
+        self._facts: dict[str, Any] = {}
+        self._items: list[_Message | _Reasoning | _Call | _Other] = []
+        self._calls: dict[int, _Call] = {}
+
+    def take(self, event: ModelEvent) -> None:
+        """Add one event. Calls past `MAX_TOOL_CALLS` are left out and counted in ``left_out``."""
+        match event:
+            case TextDelta():
+                self._text(event)
+            case RefusalDelta(text=text):
+                self._message().part(refusal=True).texts.append(text)
+            case ReasoningDelta():
+                self._reasoning(new=event.new).take(event)
+            case CallDelta():
+                self._call(event)
+            case OtherOutput(item=item):
+                self._items.append(_Other(item))
+            case UsageReport(usage=usage):
+                self.usage = _later(self.usage, usage)
+            case Finished(reason=reason, said=said):
+                self.finish, self._said = reason, said
+            case Started():
+                self._start(event)
+
+    @property
+    def output(self) -> tuple[OutputItem, ...]:
+        """The items so far."""
+        return tuple([item.item("completed") for item in self._items])
+
+    @property
+    def text(self) -> str:
+        """All that was said so far."""
+        parts = [part for item in self._items if isinstance(item, _Message) for part in item.parts if not part.refusal]
+        return "".join([text for part in parts for text in part.texts])
+
+    def response(self, error: ResponseError | None = None, *, cancelled: bool = False) -> ModelResponse:
+        """The answer as it is now. With an ``error`` it has failed; one that never finished is incomplete."""
+        status = _status(self.finish, error, cancelled=cancelled)
+        whole: Status = "completed" if status == "completed" else "incomplete"
+        last = len(self._items) - 1
+        output = [item.item(whole if at == last else "completed") for at, item in enumerate(self._items)]
+        said = {"finish_reason": self._said} if self._said else {}
+        return ModelResponse(
+            id=self.id,
+            model=self.model,
+            created=self.created,
+            status=status,
+            output=tuple(output),
+            usage=self.usage,
+            finish=self.finish,
+            error=error,
+            echo=self.echo,
+            provider=FrozenDict({**self._facts, **said}),
+        )
+
+    def _text(self, delta: TextDelta) -> None:
+        part = self._message(new=delta.new).part(refusal=False)
+        part.texts.append(delta.text)
+        part.annotations.extend(delta.annotations)
+        part.logprobs.extend(delta.logprobs)
+
+    def _message(self, *, new: bool = False) -> _Message:
+        last = self._items[-1] if self._items else None
+        if new or not isinstance(last, _Message):
+            last = _Message(self._name("msg"))
+            self._items.append(last)
+        return last
+
+    def _reasoning(self, *, new: bool) -> _Reasoning:
+        last = self._items[-1] if self._items else None
+        if new or not isinstance(last, _Reasoning):
+            last = _Reasoning(self._name("rs"))
+            self._items.append(last)
+        return last
+
+    def _call(self, delta: CallDelta) -> None:
+        call = self._calls.get(delta.index)
+        if call is None:
+            if len(self._calls) >= MAX_TOOL_CALLS:
+                self.left_out += bool(delta.name)
+                return
+            call = self._calls[delta.index] = _Call(self._name("fc"))
+            self._items.append(call)
+        call.take(delta)
+
+    def _start(self, event: Started) -> None:
+        told = {"id": event.id, "model": event.model}
+        self._facts |= {name: value for name, value in told.items() if value is not None} | dict(event.facts)
+
+    def _name(self, kind: str) -> str:
+        """The id of the next item: the answer's own, with the item's kind and number."""
+        return f"{kind}_{self.id.rpartition('_')[2]}_{len(self._items)}"
+
+
+def _later(before: Usage | None, usage: Usage) -> Usage:
+    if before is None:
+        return usage
+    told = {name: value for name, value in msgspec.structs.asdict(usage).items() if value is not None}
+    return msgspec.structs.replace(before, **told)
+
+
+_WHOLE: Final = frozenset({"stop", "tool_calls", "refusal"})
+
+
+def _status(finish: FinishReason | None, error: ResponseError | None, *, cancelled: bool) -> Status:
+    if cancelled:
+        return "cancelled"
+    if error is not None or finish == "error":
+        return "failed"
+    return "completed" if finish in _WHOLE else "incomplete"
+
+
+def response_of(
+    events: Iterable[ModelEvent], *, response_id: str, model: str, created: int, echo: FrozenDict = EMPTY
+) -> ModelResponse:
+    """The whole answer that these events are."""
+    fold = ResponseFold(response_id, model, created, echo)
+    for event in events:
+        fold.take(event)
+    return fold.response()
