@@ -3,39 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from importlib import import_module
 from typing import Any, Final
 
-from innkeeper.dialects.providers.ai21 import AI21
-from innkeeper.dialects.providers.anthropic import Anthropic
-from innkeeper.dialects.providers.cohere import Cohere
-from innkeeper.dialects.providers.gemini import Gemini
-from innkeeper.dialects.providers.mistral import Mistral
-from innkeeper.dialects.providers.openai import Compatible, OpenAI, OpenRouter
-from innkeeper.dialects.providers.responses import Responses
-from innkeeper.dialects.providers.xai import XAI
-from innkeeper.dialects.sillytavern.dialect import SillyTavern
-from innkeeper.dialects.text import Text
-from innkeeper.prompt.dialect import Dialects
+from innkeeper.prompt.dialect import Dialects, LazyDialect
 from innkeeper.prompt.message import Message, messages_of
 
 __all__ = ["DIALECTS", "convert"]
 
+
+def _lazy(name: str, home: str, *arguments: str) -> LazyDialect:
+    """A dialect of this package: ``home`` is its class, ``module:name``, which is made with the arguments."""
+    module, _, attribute = home.partition(":")
+    return LazyDialect(name, lambda: getattr(import_module(f"innkeeper.dialects.{module}"), attribute)(*arguments))
+
+
 DIALECTS: Final = Dialects(
-    OpenAI(),
-    Responses(),
-    Anthropic(),
-    Gemini(),
-    Gemini("google"),
-    Text(),
-    Cohere(),
-    Mistral(),
-    AI21(),
-    XAI(),
-    Compatible(),
-    OpenRouter(),
-    SillyTavern(),
+    _lazy("openai", "providers.openai:OpenAI"),
+    _lazy("responses", "providers.responses:Responses"),
+    _lazy("anthropic", "providers.anthropic:Anthropic"),
+    _lazy("gemini", "providers.gemini:Gemini"),
+    _lazy("google", "providers.gemini:Gemini", "google"),
+    _lazy("text", "text:Text"),
+    _lazy("cohere", "providers.cohere:Cohere"),
+    _lazy("mistral", "providers.mistral:Mistral"),
+    _lazy("ai21", "providers.ai21:AI21"),
+    _lazy("xai", "providers.xai:XAI"),
+    _lazy("openai-compatible", "providers.openai:Compatible"),
+    _lazy("openrouter", "providers.openai:OpenRouter"),
+    _lazy("sillytavern", "sillytavern.dialect:SillyTavern"),
 )
-"""The built-in dialects. ``DIALECTS.with_(mine)`` is a registry with a further one."""
+"""The built-in dialects, each imported when it is asked for. ``DIALECTS.with_(mine)`` is a registry with a further one."""
 
 
 def convert(

@@ -31,6 +31,7 @@ __all__ = [
     "check_depth",
     "deep_merge",
     "freeze",
+    "json_error",
     "key_text",
     "parse_json",
     "plain_data",
@@ -265,8 +266,9 @@ def parse_json(text: str | bytes, *, asset: str) -> Any:
     try:
         data = _loads(text)
         _check_tree(data)
-    except json.JSONDecodeError as error:
-        raise FormatError(f"not JSON: {error.msg}", where=_place(error, asset)) from error
+    except json.JSONDecodeError as raised:
+        error = json_error(raised)
+        raise FormatError(f"not JSON: {error.msg}", where=_place(error, asset)) from raised
     except RecursionError as error:
         raise LimitError("the nesting of the JSON", limit="MAX_DEPTH", allowed=MAX_DEPTH, where=Where(asset)) from error
     except InnkeeperError as error:
@@ -282,6 +284,20 @@ def _loads(text: str | bytes) -> Any:
         return msgspec.json.decode(text)
     except (ValueError, RecursionError):
         return json.loads(text, parse_constant=_refuse)
+
+
+def json_error(error: json.JSONDecodeError) -> json.JSONDecodeError:
+    """The error as every Python has it: from 3.13 on, a comma too many is told of at the comma, not at the bracket behind it.
+
+    >>> json_error(json.JSONDecodeError("Illegal trailing comma before end of array", "[1, ]", 2))
+    JSONDecodeError('Expecting value: line 1 column 5 (char 4)')
+    """
+    if not error.msg.startswith("Illegal trailing comma"):
+        return error
+    behind = error.doc[error.pos + 1 :]
+    bracket = len(error.doc) - len(behind.lstrip(" \t\n\r"))
+    expected = "value" if error.msg.endswith("array") else "property name enclosed in double quotes"
+    return json.JSONDecodeError(f"Expecting {expected}", error.doc, bracket)
 
 
 def _refuse(constant: str) -> NoReturn:

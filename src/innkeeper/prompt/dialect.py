@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
@@ -11,7 +11,7 @@ from innkeeper.prompt.data import Registry
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note
 
-__all__ = ["Dialect", "Dialects", "Payload", "Tool"]
+__all__ = ["Dialect", "Dialects", "LazyDialect", "Payload", "Tool"]
 
 
 class Tool(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -50,9 +50,26 @@ class Dialect(Protocol):
         ...
 
 
+class LazyDialect(NamedTuple):
+    """A dialect by its name, which is made, and its module imported, when it is first asked for."""
+
+    name: str
+    make: Callable[[], Dialect]
+
+
 class Dialects(Registry[Dialect]):
-    """An immutable registry of dialects by name."""
+    """An immutable registry of dialects by name. A value may be a `LazyDialect`, which becomes a dialect here."""
 
     __slots__ = ()
 
     WHAT = "dialect"
+
+    def __init__(self, *values: Dialect | LazyDialect) -> None:
+        super().__init__(*values)  # type: ignore[arg-type]  # `__getitem__` makes them
+
+    def __getitem__(self, name: str) -> Dialect:
+        """The dialect of this name. Raises `UnknownNameError` with near names."""
+        value: Dialect | LazyDialect = super().__getitem__(name)
+        if isinstance(value, LazyDialect):
+            value = self._by_name[name] = value.make()
+        return value

@@ -90,7 +90,8 @@ def encode(value: Any) -> bytes:
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_data)
     except (ValueError, TypeError, RecursionError) as error:
-        raise UnwritableError(str(error) or type(error).__name__) from error
+        reason = str(error).partition(": ")[0]  # from Python 3.13 on it names the number
+        raise UnwritableError(reason or type(error).__name__) from error
     return scalar_text(text).encode()
 
 

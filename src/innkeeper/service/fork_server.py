@@ -122,13 +122,19 @@ def main(descriptor: int) -> None:
     while True:
         order, descriptors, _, _ = socket.recv_fds(control, _ORDER.size, 1)
         if len(order) < _ORDER.size:  # the server is gone, and nobody waits for what they do
-            for pid in children:
-                os.kill(pid, signal.SIGKILL)
+            for pid in tuple(children):  # one that ends is taken out meanwhile
+                _kill(pid)
             return
         if descriptors:
             children.add(_fork(control, descriptors[0], gateway))
         elif (pid := _ORDER.unpack(order)[0]) in children:
-            os.kill(pid, signal.SIGKILL)
+            _kill(pid)
+
+
+def _kill(pid: int) -> None:
+    """End a worker, unless it has just ended by itself."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
 
 
 def _gateway(settings: Settings, operations: str) -> Any:

@@ -3,6 +3,7 @@
 import json
 import stat
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -245,7 +246,7 @@ def test_growth(run: Run, server: EchoServer) -> None:
     counts: list[Any] = []
     for text in ("Two", "Three", "Four", "Five"):
         run("ask", "-c", text)
-        with sqlite3.connect(log_path()) as db:
+        with closing(sqlite3.connect(log_path())) as db:
             counts.append(db.execute("SELECT count(*) FROM parts").fetchone()[0])
     growth = {after - before for before, after in pairwise(counts)}
     assert max(growth) <= 5

@@ -3,6 +3,7 @@
 Every exception that ends a run becomes words on stderr and an exit code here, and nowhere else.
 """
 
+import gc
 import io
 import os
 import shutil
@@ -73,6 +74,8 @@ def main(args: Sequence[str] | None = None) -> int:
     Args:
         args: the words after ``innkeeper``; those of the process where left out.
     """
+    if args is None:  # a process of its own: a start makes much and throws little away
+        gc.set_threshold(GARBAGE)
     words = sys.argv[1:] if args is None else list(args)
     _never_fail_to_print()
     try:
@@ -120,6 +123,9 @@ INTERNAL: Final = 70
 
 INTERRUPTED: Final = 130
 """Exit code: stopped with Ctrl-C."""
+
+GARBAGE: Final = 50_000
+"""How many objects a process of the command line makes before Python looks for those that nobody uses."""
 
 BROKEN_PIPE: Final = 141
 """Exit code: whoever read the output went away, as `head` does."""

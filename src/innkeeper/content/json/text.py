@@ -19,6 +19,7 @@ import msgspec
 
 from innkeeper.content.errors import LIMITS, JsonError, Limits, check_limit, limit_error
 from innkeeper.content.finding import Finding, Level, shown
+from innkeeper.prompt.data import json_error
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.text import scalar_text
 
@@ -244,7 +245,8 @@ def _second_opinion(raw: bytes, reason: str, limits: Limits, name: str | None, f
     except json.JSONDecodeError as error:
         if b"\0" in raw[:2]:
             raise JsonError("UTF-16 without its byte order mark", where=Where(asset=name), hint=UTF8_HINT) from error
-        raise _json_error(error.msg, text, error.pos, name) from error
+        stopped = json_error(error)
+        raise _json_error(stopped.msg, text, stopped.pos, name) from error
     except RecursionError:
         raise limit_error("json_depth", "the nesting of the JSON", limits.json_depth).at(asset=name) from None
     except ValueError as error:

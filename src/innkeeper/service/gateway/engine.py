@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from innkeeper.dialects import DIALECTS
 from innkeeper.prompt.errors import UnknownNameError, UsageError
 from innkeeper.service.errors import MAX_MACRO_NAME, Problem, RequestError
 from innkeeper.service.gateway.operation import Operation
@@ -148,4 +149,5 @@ def warm() -> None:
     for module in ("framing", "regex_rules", "assets_normalizer", "variables_update"):
         import_module(f"innkeeper.taverns.smart.{module}")
     import_module("innkeeper.content.branches")
+    tuple(DIALECTS.values())
     import_module("regex")  # the engine of patterns, which is imported with the first one

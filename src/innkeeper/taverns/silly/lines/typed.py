@@ -11,8 +11,6 @@ from typing import Final
 
 import msgspec
 
-from innkeeper.macros.handlebars.syntax import parse
-from innkeeper.macros.handlebars.tree import Literal, MustacheStatement
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.taverns.silly.expansion import Expander, text_of
 from innkeeper.taverns.silly.inputs import SillyInputs
@@ -72,6 +70,9 @@ def typed_bias(text: str) -> str | None:
     """
     if "bias" not in text or "{{" not in text:
         return None
+    from innkeeper.macros.handlebars.syntax import parse
+    from innkeeper.macros.handlebars.tree import MustacheStatement
+
     try:
         calls = [
             node.call for node in parse(text).body if isinstance(node, MustacheStatement) and node.call is not None
@@ -89,6 +90,8 @@ def _shown(params: Sequence[object]) -> str:
     """What a helper is called with first: without parameters, that is the object of its options."""
     if not params:
         return "[object Object]"
+    from innkeeper.macros.handlebars.tree import Literal
+
     return text_of_value(params[0].value) if isinstance(params[0], Literal) else ""
 
 

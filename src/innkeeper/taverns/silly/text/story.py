@@ -16,8 +16,6 @@ from typing import Final
 import msgspec
 
 from innkeeper.content.templates import InstructNames, InstructTemplate, StoryPosition
-from innkeeper.macros.handlebars.render import render_handlebars
-from innkeeper.macros.handlebars.syntax import parse
 from innkeeper.prompt.block import Origin, OriginAsset, Piece
 from innkeeper.prompt.errors import InnkeeperError, UsageError
 from innkeeper.prompt.run.pipeline import NoConfig, Step
@@ -128,6 +126,8 @@ def story_string(scene: Scene, values: dict[str, str]) -> str:
 
     Raises `MacroError` when the template cannot be read or rendered, and says where.
     """
+    from innkeeper.macros.handlebars.render import render_handlebars
+
     template = settings_of(scene).context.story_string
     try:
         filled = render_handlebars(template, values, lambda name: _macro(scene, name))
@@ -152,6 +152,8 @@ def _breaks(scene: Scene) -> bool:
 
 def _run_entries(state: State, _config: NoConfig) -> None:
     """Read the story string. Raises `MacroSyntaxError` with its line and column."""
+    from innkeeper.macros.handlebars.syntax import parse
+
     template = settings_of(scene_of(state)).context.story_string
     try:
         tree = parse(template)
