@@ -40,6 +40,7 @@ from innkeeper.service.settings import Settings, is_loopback
 from innkeeper.service.work import Gate, Ticket
 
 __all__ = [
+    "DECODING",
     "RESERVED",
     "BodyReader",
     "Guard",
@@ -62,6 +63,9 @@ LOG: Final = logging.getLogger("innkeeper.service")
 _REQUEST_ID: Final = re.compile(r"[\w.-]{1,64}", re.ASCII)
 RESERVED: Final = frozenset({"/api/health", "/api/info"})
 """Pages that are answered whatever else is going on."""
+
+DECODING: Final = "/prompt.v1."
+"""What the paths begin with of a surface that reads compressed bodies itself, up to the size that a plain one may have."""
 
 _PIECE: Final = 256 * 1024
 _FIXED: Final = {"x-content-type-options": "nosniff", "cache-control": "no-store", "referrer-policy": "no-referrer"}
@@ -108,7 +112,8 @@ class Guard:
             return
         try:
             caller = self._caller(scope, headers)
-            check_encoding(headers)
+            if not scope["path"].startswith(DECODING):
+                check_encoding(headers)
         except InnkeeperError as error:
             await outlet.reply(error_reply(error), close=True)
             return

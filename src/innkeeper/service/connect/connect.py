@@ -1,0 +1,146 @@
+"""Connect: ``POST /prompt.v1.PromptService/Run`` and ``RunStream``, for stock Connect clients, gRPC-Web and plain ``curl``.
+
+``application/json`` and ``application/proto`` are the protocol's own, enveloped ``application/connect+json`` its streams. A bare
+JSON object under ``application/connect+json`` is what the document's server takes, and is answered in the same way.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Final, Protocol
+
+from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.service.connect.messages import (
+    EVENT,
+    RESPONSE,
+    SERVICE,
+    read_json,
+    read_proto,
+    write_json,
+    write_proto,
+)
+from innkeeper.service.connect.status import code_of
+from innkeeper.service.settings import Settings
+
+__all__ = ["Event", "PromptRuns", "Reply", "connect_app"]
+
+LOG: Final = logging.getLogger("innkeeper.service")
+
+
+class PromptRuns(Protocol):
+    """What answers: `innkeeper.inference.prompts` behind the service's own ways of waiting."""
+
+    async def run(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The answer, as the document draws it. Raises `InnkeeperError`."""
+        ...
+
+    def stream(self, request: Mapping[str, Any]) -> AsyncIterator[Mapping[str, Any]]:
+        """The answer as events. Raises `InnkeeperError`."""
+        ...
+
+
+class Request(dict[str, Any]):
+    """A request as data."""
+
+
+class Reply(dict[str, Any]):
+    """An answer as data."""
+
+    proto: str = RESPONSE
+
+
+class Event(Reply):
+    """One event of a stream as data."""
+
+    proto: str = EVENT
+
+
+class _Json:
+    """JSON under the name that Connect gives it, or under the document's."""
+
+    def __init__(self, name: str, max_bytes: int) -> None:
+        self._name, self._max_bytes = name, max_bytes
+
+    def name(self) -> str:
+        return self._name
+
+    def encode(self, message: Any) -> bytes:
+        return write_json(message)
+
+    def decode(self, data: bytes | bytearray, _kind: Any) -> Any:
+        return _read(lambda: read_json(bytes(data), max_bytes=self._max_bytes))
+
+
+class _Proto:
+    """Protobuf."""
+
+    def name(self) -> str:
+        return "proto"
+
+    def encode(self, message: Any) -> bytes:
+        return write_proto(message, message.proto)
+
+    def decode(self, data: bytes | bytearray, _kind: Any) -> Any:
+        return _read(lambda: read_proto(bytes(data)))
+
+
+def _read(read: Any) -> Request:
+    try:
+        return Request(read())
+    except InnkeeperError as error:
+        raise _connect_error(error) from error
+
+
+def connect_app(runs: PromptRuns, settings: Settings) -> Any:
+    """The ASGI application to mount at ``/prompt.v1.PromptService``. Needs the extra ``serve``."""
+    from connectrpc.method import IdempotencyLevel, MethodInfo, StreamType
+    from connectrpc.server import ConnectASGIApplication, Endpoint
+
+    async def run(request: Request, _context: Any) -> Reply:
+        try:
+            return Reply(await runs.run(request))
+        except Exception as error:
+            raise _connect_error(error) from error
+
+    async def stream(request: Request, _context: Any) -> AsyncIterator[Event]:
+        try:
+            async for event in runs.stream(request):
+                yield Event(event)
+        except Exception as error:
+            raise _connect_error(error) from error
+
+    def method(name: str, output: type[Reply], kind: StreamType) -> MethodInfo[Request, Any]:
+        level = IdempotencyLevel.UNKNOWN
+        return MethodInfo(
+            name=name, service_name=SERVICE, input=Request, output=output, idempotency_level=level, stream_type=kind
+        )
+
+    class App(ConnectASGIApplication[None]):
+        path = f"/{SERVICE}"
+
+    endpoints: dict[str, Any] = {
+        f"/{SERVICE}/Run": Endpoint.unary(method("Run", Reply, StreamType.UNARY), run),
+        f"/{SERVICE}/RunStream": Endpoint.server_stream(method("RunStream", Event, StreamType.SERVER_STREAM), stream),
+    }
+    size = settings.max_body
+    return App(
+        service=None,
+        endpoints=lambda _: endpoints,
+        codecs=[_Json("json", size), _Json("connect+json", size), _Proto()],
+        read_max_bytes=size,
+    )
+
+
+def _connect_error(error: Exception) -> Exception:
+    """An error as Connect has it: code, message, hint. A defect of ours tells its kind alone: its text may quote a prompt."""
+    from connectrpc.code import Code
+    from connectrpc.errors import ConnectError
+
+    if isinstance(error, ConnectError):
+        return error
+    if isinstance(error, InnkeeperError):
+        hint = f" ({error.hint})" if error.hint else ""
+        return ConnectError(Code(code_of(error)), error.message + hint)
+    LOG.error("%s: internal error: %s", SERVICE, type(error).__name__)
+    return ConnectError(Code.INTERNAL, f"internal error: {type(error).__name__}")
