@@ -84,11 +84,12 @@ class Attachment(msgspec.Struct, frozen=True, omit_defaults=True):
         body = None if inside in cls.__struct_fields__ else value.get(inside)
         part = {**value, **body} if isinstance(body, Mapping) else value
         url = _field(part, ("url",), where) or (body if isinstance(body, str) else None)
-        embedded = _DATA_URL.fullmatch(url) if url else None
+        data = _field(part, ("data", "file_data"), where)
+        embedded = _DATA_URL.fullmatch(url or data or "")
         return cls(
             kind=_KINDS.get(kind, kind),
             url=None if embedded else url,
-            data=embedded["data"] if embedded else _field(part, ("data", "file_data"), where),
+            data=embedded["data"] if embedded else data,
             media_type=(embedded["type"] if embedded else None)
             or _field(part, ("media_type",), where)
             or _media_type(part),

@@ -436,3 +436,18 @@ def test_notes_say_who_and_where() -> None:
     assert note.message.startswith("anthropic: ")
     assert note.data == {"dialect": "anthropic", "messages": (1,)}
     assert str(note.where) == "messages: [1]"
+
+
+@pytest.mark.parametrize(
+    ("talk", "last"),
+    [
+        ([HELLO], {"role": "assistant", "content": [{"type": "text", "text": "Sure,"}]}),
+        ([HELLO, Message("assistant", "Well")], {"role": "assistant", "content": [{"type": "text", "text": "Well"}]}),
+    ],
+    ids=["begins", "goes-on"],
+)
+def test_a_prefill_is_the_last_message(talk: list[Message], last: dict[str, Any]) -> None:
+    """How an answer is to begin stands at the end as the assistant's words, unless words to go on with stand there."""
+    payload = ANTHROPIC.request(talk, model="m", options={"assistant_prefill": "Sure, ", "max_tokens": 5})
+    assert payload.body["messages"][-1] == last
+    assert not [note for note in payload.notes if "prefill" in note.message]

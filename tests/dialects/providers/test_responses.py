@@ -80,7 +80,7 @@ def test_messages(case: Case) -> None:
     assert tuple(kinds(payload.notes)) == case.notes
 
 
-IMAGE = {"type": "input_image", "image_url": f"data:image/png;base64,{PNG}"}
+IMAGE = {"type": "input_image", "image_url": f"data:image/png;base64,{PNG}", "detail": "auto"}
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,10 @@ IMAGE = {"type": "input_image", "image_url": f"data:image/png;base64,{PNG}"}
             {"type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBERi0="},
         ),
         (Attachment("file", extra=message(x={"file_id": "f"}).metadata["x"]), {"type": "input_file", "file_id": "f"}),
-        (Attachment("image", extra=message(x={"file_id": "f"}).metadata["x"]), {"type": "input_image", "file_id": "f"}),
+        (
+            Attachment("image", extra=message(x={"file_id": "f"}).metadata["x"]),
+            {"type": "input_image", "file_id": "f", "detail": "auto"},
+        ),
         (Attachment("audio", data="x", media_type="audio/wav"), None),
         (Attachment("video", url="https://x"), None),
     ],

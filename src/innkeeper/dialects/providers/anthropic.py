@@ -20,6 +20,7 @@ from innkeeper.dialects.report import Report, jsonable
 from innkeeper.dialects.tools import chosen, schema
 from innkeeper.dialects.turn import ASSISTANT, SYSTEM, TOOL, USER, ToolCall, Turn, replace
 from innkeeper.prompt.dialect import Tool
+from innkeeper.prompt.message import Message
 from innkeeper.prompt.text import scalar_text
 
 __all__ = ["DEFAULT_MAX_TOKENS", "MAX_CACHE_MARKS", "Anthropic"]
@@ -120,8 +121,17 @@ class Anthropic(BaseDialect):
         **as_is("context_management", "inference_geo"),
     }
 
+    own_options: ClassVar[tuple[str, ...]] = ("assistant_prefill",)
+
     def __init__(self, name: str = "anthropic") -> None:
         super().__init__(name)
+
+    def _conversation(self, messages: Sequence[Message], options: Mapping[str, Any], report: Report) -> Conversation:
+        """With how the answer is to begin as the last message, which is what it is here, unless one is there to go on with."""
+        prefill = scalar_text(str(options.get("assistant_prefill") or ""))
+        if prefill and not (messages and messages[-1].role == ASSISTANT):
+            messages = [*messages, Message(ASSISTANT, prefill)]
+        return super()._conversation(messages, options, report)
 
     def _messages(self, talk: Conversation, options: Mapping[str, Any], report: Report) -> dict[str, Any]:
         talk = _limited_marks(talk, report)

@@ -25,10 +25,9 @@ __all__ = ["Responses"]
 
 def part(media: Media) -> dict[str, Any] | str:
     """``input_image`` or ``input_file``."""
-    detail = {"detail": media.detail} if media.detail else {}
     if media.kind == "image":
         place = {"file_id": media.file_id} if media.file_id else {"image_url": media.data_url}
-        return {"type": "input_image", **place, **detail}
+        return {"type": "input_image", **place, "detail": media.detail or "auto"}
     if media.kind != "file":
         return "there is no place for its kind"
     if media.file_id:
