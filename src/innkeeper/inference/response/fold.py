@@ -167,6 +167,20 @@ class ResponseFold:
                 self._start(event)
 
     @property
+    def count(self) -> int:
+        """How many items there are so far."""
+        return len(self._items)
+
+    def item(self, place: int) -> OutputItem:
+        """The item at a place as far as it has come."""
+        return self._items[place].item("completed")
+
+    def call(self, index: int) -> CallItem | None:
+        """The call of this index as far as it has come; None for one that was left out."""
+        call = self._calls.get(index)
+        return None if call is None else call.item("in_progress")
+
+    @property
     def output(self) -> tuple[OutputItem, ...]:
         """The items so far."""
         return tuple([item.item("completed") for item in self._items])

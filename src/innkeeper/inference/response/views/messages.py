@@ -1,0 +1,233 @@
+"""Anthropic's messages: the ``message`` and the events of its stream: blocks that follow one another, thoughts with signatures.
+
+Input tokens leave out those that were cached, as theirs do. Arguments of a call that are no JSON object stand in one, under
+``arguments_raw``; a stream gives their text as it comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from innkeeper.inference.response.events import (
+    CallDelta,
+    ModelEvent,
+    ReasoningDelta,
+    RefusalDelta,
+    TextDelta,
+)
+from innkeeper.inference.response.fold import ResponseFold
+from innkeeper.inference.response.response import (
+    CallItem,
+    FinishReason,
+    MessageItem,
+    ModelResponse,
+    OutputItem,
+    ReasoningItem,
+    RefusalPart,
+    TextPart,
+    Usage,
+)
+from innkeeper.inference.response.views.legacy import arguments_of
+from innkeeper.inference.response.views.sequence import Sequence
+from innkeeper.inference.response.views.view import (
+    ErrorFacts,
+    ServerEvent,
+    StreamView,
+    View,
+    bare_id,
+    noted,
+    others,
+)
+
+__all__ = ["MESSAGES", "MessagesView", "envelope"]
+
+_STOP: Final[Mapping[FinishReason | None, str | None]] = {
+    "stop": "end_turn",
+    "length": "max_tokens",
+    "tool_calls": "tool_use",
+    "content_filter": "refusal",
+    "refusal": "refusal",
+}
+
+
+class MessagesView(View):
+    """The view of ``/v1/messages``."""
+
+    def whole(self, response: ModelResponse) -> dict[str, Any]:
+        """A ``message``."""
+        content = [block for item in response.output for block in _blocks(item)]
+        body = {**_head(response.id, response.model), "content": content, **_stop(response)}
+        return noted({**body, "usage": usage_dict(response.usage)}, self.left_out(response))
+
+    def stream(self, fold: ResponseFold, *, include_usage: bool = False) -> StreamView:
+        """From ``message_start`` to ``message_stop``."""
+        return _Events(fold)
+
+    def left_out(self, response: ModelResponse) -> list[str]:
+        """Kinds of items, notes to a text and probabilities that messages do not have; calls whose arguments are no object."""
+        parts = [part for item in response.output if isinstance(item, MessageItem) for part in item.content]
+        texts = [part for part in parts if isinstance(part, TextPart)]
+        lost = {"notes to the text": [part.annotations for part in texts], "probabilities": [p.logprobs for p in texts]}
+        raw = [call.name for call in response.calls if arguments_of(call.arguments) is None]
+        signed = [call.name for call in response.calls if call.signature is not None]
+        return [
+            *(f"{what} are not carried" for what, found in lost.items() if any(found)),
+            *(f"the arguments of the call of {name!r:.80} are no JSON object" for name in raw),
+            *(f"the signature of the call of {name!r:.80} is not carried" for name in signed),
+            *others(response),
+        ]
+
+
+MESSAGES: Final = MessagesView()
+
+
+class _Events(StreamView):
+    def __init__(self, fold: ResponseFold) -> None:
+        super().__init__(fold)
+        self._order = Sequence()
+        self._count = 0
+        self._open = ""
+        """The kind of the open block."""
+        self._signature = ""
+        """What the open block of thoughts, or one that has not begun, is signed with."""
+
+    def start(self) -> list[ServerEvent]:
+        head = {**_head(self.fold.id, self.fold.model), "content": [], "stop_reason": None, "stop_sequence": None}
+        return [_event("message_start", message={**head, "usage": usage_dict(self.fold.usage)})]
+
+    def take(self, event: ModelEvent) -> list[ServerEvent]:
+        return [sent for each in self._order.take(event) for sent in self._take(each)]
+
+    def end(self) -> list[ServerEvent]:
+        rest = [sent for each in self._order.end() for sent in self._take(each)]
+        response = self.fold.response()
+        told = {"delta": _stop(response), "usage": usage_dict(response.usage)}
+        last = ServerEvent(noted({"type": "message_delta", **told}, MESSAGES.left_out(response)), "message_delta")
+        return [*rest, *self._closed(), last, _event("message_stop")]
+
+    def fail(self, error: ErrorFacts) -> list[ServerEvent]:
+        return [ServerEvent(envelope(error), "error")]
+
+    def _take(self, event: ModelEvent) -> list[ServerEvent]:
+        before = self.fold.count
+        self.fold.take(event)
+        closed = self._closed() if self.fold.count > before else []
+        match event:
+            case TextDelta(text=text) | RefusalDelta(text=text) if text:
+                kind = "text" if isinstance(event, TextDelta) else "refusal"
+                return [
+                    *closed,
+                    *self._opened(kind, {"type": "text", "text": ""}),
+                    self._delta("text_delta", text=text),
+                ]
+            case ReasoningDelta():
+                return [*closed, *self._thought(event)]
+            case CallDelta():
+                return [*closed, *self._call(event)]
+        return closed
+
+    def _call(self, event: CallDelta) -> list[ServerEvent]:
+        call = self.fold.call(event.index)
+        if call is None:
+            return []
+        block = {"type": "tool_use", "id": call.call_id, "name": call.name, "input": {}}
+        said = [self._delta("input_json_delta", partial_json=event.arguments)] if event.arguments else []
+        return [*self._opened("tool_use", block), *said]
+
+    def _thought(self, event: ReasoningDelta) -> list[ServerEvent]:
+        self._signature += event.signature or ""
+        gap = "\n\n" if event.summary and event.part and self._open == "thinking" else ""
+        if not (gap or event.text):
+            return []
+        block = {"type": "thinking", "thinking": "", "signature": ""}
+        return [*self._opened("thinking", block), self._delta("thinking_delta", thinking=gap + event.text)]
+
+    def _opened(self, kind: str, block: dict[str, Any]) -> list[ServerEvent]:
+        if self._open == kind:
+            return []
+        signature, self._signature = self._signature, ""
+        closed = self._closed()
+        self._open, self._signature = kind, signature
+        return [*closed, _event("content_block_start", index=self._count, content_block=block)]
+
+    def _closed(self) -> list[ServerEvent]:
+        signature, kind = self._signature, self._open
+        self._open = self._signature = ""
+        if kind:
+            signed = [self._delta("signature_delta", signature=signature)] if signature else []
+            self._count += 1
+            return [*signed, _event("content_block_stop", index=self._count - 1)]
+        if not signature:
+            return []
+        block, self._count = {"type": "redacted_thinking", "data": signature}, self._count + 1
+        at = self._count - 1
+        return [
+            _event("content_block_start", index=at, content_block=block),
+            _event("content_block_stop", index=at),
+        ]
+
+    def _delta(self, kind: str, **said: str) -> ServerEvent:
+        return _event("content_block_delta", index=self._count, delta={"type": kind, **said})
+
+
+def _event(name: str, **facts: Any) -> ServerEvent:
+    return ServerEvent({"type": name, **facts}, name)
+
+
+def _head(response_id: str, model: str) -> dict[str, Any]:
+    return {"id": f"msg_{bare_id(response_id)}", "type": "message", "role": "assistant", "model": model}
+
+
+def _blocks(item: OutputItem) -> list[dict[str, Any]]:
+    if isinstance(item, MessageItem):
+        texts = [part.refusal if isinstance(part, RefusalPart) else part.text for part in item.content]
+        return [{"type": "text", "text": text} for text in texts if text]
+    if isinstance(item, CallItem):
+        found = arguments_of(item.arguments)
+        said = {"arguments_raw": item.arguments} if found is None else found
+        return [{"type": "tool_use", "id": item.call_id, "name": item.name, "input": said}]
+    return _thinking(item) if isinstance(item, ReasoningItem) else []
+
+
+def _thinking(item: ReasoningItem) -> list[dict[str, Any]]:
+    text = "".join(item.content) or "\n\n".join(item.summary)
+    if text:
+        return [{"type": "thinking", "thinking": text, "signature": item.signature or ""}]
+    return [{"type": "redacted_thinking", "data": item.signature}] if item.signature else []
+
+
+def _stop(response: ModelResponse) -> dict[str, Any]:
+    matched = response.provider.get("stop_sequence")
+    reason = _STOP.get(response.finish)
+    if reason == "end_turn" and (response.calls or matched):
+        reason = "tool_use" if response.calls else "stop_sequence"
+    return {"stop_reason": reason, "stop_sequence": matched if reason == "stop_sequence" else None}
+
+
+def usage_dict(usage: Usage | None) -> dict[str, int | None]:
+    """Usage as messages have it; what is not known is null."""
+    known = usage or Usage()
+    cached, written = known.cached_tokens, known.cache_write_tokens
+    fresh = None if known.input_tokens is None else max(0, known.input_tokens - (cached or 0) - (written or 0))
+    caches = {"cache_read_input_tokens": cached, "cache_creation_input_tokens": written}
+    return {"input_tokens": fresh, "output_tokens": known.output_tokens, **caches}
+
+
+_TYPES: Final[Mapping[int, str]] = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    503: "overloaded_error",
+    504: "timeout_error",
+    529: "overloaded_error",
+}
+
+
+def envelope(error: ErrorFacts) -> dict[str, Any]:
+    """An error as Anthropic's surface tells it."""
+    kind = _TYPES.get(error.status, "api_error" if error.status >= 500 else "invalid_request_error")  # noqa: PLR2004 - HTTP
+    return {"type": "error", "error": {"type": kind, "message": error.message}}
