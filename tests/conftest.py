@@ -2,6 +2,7 @@
 
 import ipaddress
 import os
+import re
 import socket
 from collections.abc import Iterator
 from typing import Any
@@ -16,6 +17,16 @@ settings.register_profile("dev", deadline=None, max_examples=20, suppress_health
 settings.register_profile("thorough", settings.get_profile("dev"), max_examples=100)
 settings.register_profile("ci", settings.get_profile("dev"), derandomize=True, database=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
+
+
+_ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse names of tests that are others in each process, as those with an address in them: then none can run side by side."""
+    unstable = [item.nodeid for item in items if _ADDRESS.search(item.nodeid)]
+    if unstable:
+        raise pytest.UsageError(f"names that change: {unstable[:9]}")
 
 
 @pytest.fixture(autouse=True)

@@ -68,6 +68,13 @@ def test_console_lines(page: Path) -> None:
             pytest.fail(f"{page.name}: {line}: {error.format_message()}")
 
 
+def test_what_is_needed_first_comes_first() -> None:
+    """The index has the pages in the order of need: to begin, in a program, to extend, to look up."""
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    assert re.findall(r"^:caption: (.*)", index, re.MULTILINE) == ["Begin", "In a program", "Extending it", "Reference"]
+    assert index.index("start-here\n") < index.index("using/index\n") < index.index("quick-start\n")
+
+
 def test_every_page_is_in_the_index() -> None:
     """Each page can be reached from the first by the tables of contents, and from one place in them alone."""
     seen: list[Path] = []

@@ -89,6 +89,14 @@ def test_version_is_that_of_the_package() -> None:
     assert innkeeper.__version__ == importlib.metadata.version("innkeeper")
 
 
+def test_python_m() -> None:
+    """``python -m innkeeper`` is the command."""
+    words = [sys.executable, "-m", "innkeeper", "--version"]
+    assert subprocess.run(words, check=True, capture_output=True, text=True).stdout.endswith(
+        f"{innkeeper.__version__}\n"
+    )
+
+
 def test_import_is_light() -> None:
     """``import innkeeper`` loads no library that a build may need later."""
     assert imported_by("import innkeeper").isdisjoint(HEAVY)

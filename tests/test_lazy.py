@@ -8,7 +8,7 @@ import pytest
 import innkeeper
 import innkeeper.content
 import innkeeper.inference
-from innkeeper.lazy import missing_library, require
+from innkeeper.lazy import missing_library, pip_install, require
 from innkeeper.prompt import UnavailableError
 
 
@@ -38,14 +38,14 @@ def test_what_an_extra_brings_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "sqlalchemy", raising=False)
     with pytest.raises(UnavailableError, match="needs the library sqlalchemy") as caught:
         require("sqlalchemy")
-    assert caught.value.hint == "pip install 'innkeeper[library]'"
+    assert caught.value.hint == pip_install("'innkeeper[library]'")
     script = (
         "import sys; sys.modules['sqlalchemy'] = None; import innkeeper.library\n"
         "try: innkeeper.library.TemplateStore\n"
         "except innkeeper.prompt.UnavailableError as error: print(error.hint)"
     )
     done = subprocess.run([sys.executable, "-I", "-c", script], check=True, capture_output=True, text=True)
-    assert done.stdout == "pip install 'innkeeper[library]'\n"
+    assert done.stdout == pip_install("'innkeeper[library]'") + "\n"
 
 
 def test_a_library_of_no_extra() -> None:
@@ -54,3 +54,12 @@ def test_a_library_of_no_extra() -> None:
         "this needs the library nothing, which is not installed",
         "pip install 'nothing'",
     )
+
+
+def test_an_extra_comes_from_where_we_came_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was installed from a folder is not looked for on an index, where it may not be; other packages are."""
+    monkeypatch.setattr("innkeeper.lazy._from_index", lambda: False)
+    assert pip_install("'innkeeper[local]'") == "pip install '.[local]', in the folder of Innkeeper's source"
+    assert pip_install("ftfy") == "pip install ftfy"
+    monkeypatch.setattr("innkeeper.lazy._from_index", lambda: True)
+    assert pip_install("'innkeeper[local]'") == "pip install 'innkeeper[local]'"

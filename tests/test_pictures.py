@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-from types import ModuleType
 
 import pytest
 
+from scripts import pictures
 from tests.shared import ROOT
 
 PICTURES = sorted((ROOT / "docs" / "pictures").glob("*.svg"))
-
-
-@pytest.fixture(scope="module")
-def pictures() -> ModuleType:
-    """The script that draws them."""
-    spec = importlib.util.spec_from_file_location("pictures", ROOT / "scripts" / "pictures.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def lines(picture: str) -> list[str]:
@@ -29,7 +17,7 @@ def lines(picture: str) -> list[str]:
     return re.findall(r"<text [^>]*>(.*?)</text>", picture)
 
 
-def test_every_picture_is_drawn(pictures: ModuleType) -> None:
+def test_every_picture_is_drawn() -> None:
     """The folder has the pictures that the script draws, each small and without an address to fetch from."""
     assert [one.stem for one in PICTURES] == sorted(pictures.COMMANDS)
     for one in PICTURES:
@@ -40,7 +28,7 @@ def test_every_picture_is_drawn(pictures: ModuleType) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [one.stem for one in PICTURES])
-def test_pictures_are_of_today(pictures: ModuleType, name: str) -> None:
+def test_pictures_are_of_today(name: str) -> None:
     """``python scripts/pictures.py`` draws each as it is, whatever version of the drawing library is here."""
     assert lines(pictures.picture(name)) == lines(
         (ROOT / "docs" / "pictures" / f"{name}.svg").read_text(encoding="utf-8")

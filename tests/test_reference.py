@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-from types import ModuleType
 
 import pytest
 
 from innkeeper.prompt.errors import InnkeeperError
+from scripts import reference
 from tests.shared import ROOT
 
 SOURCES = sorted((ROOT / "src" / "innkeeper").rglob("*.py"))
 
 
-@pytest.fixture(scope="module")
-def reference() -> ModuleType:
-    """The script that writes the pages."""
-    spec = importlib.util.spec_from_file_location("reference", ROOT / "scripts" / "reference.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.mark.parametrize("page", ["environment.md", "errors.md"])
-def test_pages_are_of_today(reference: ModuleType, page: str) -> None:
+def test_pages_are_of_today(page: str) -> None:
     """Each page is what ``python scripts/reference.py`` writes."""
     assert (ROOT / "docs" / "reference" / page).read_text(encoding="utf-8") == reference.PAGES[page]()
 
 
-def test_every_variable_is_listed(reference: ModuleType) -> None:
+def test_every_variable_is_listed() -> None:
     """The table has exactly the variables that the source reads, beside those that settings make."""
     text = "\n".join(source.read_text(encoding="utf-8") for source in SOURCES)
     ours = set(re.findall(r"\"(_?INNKEEPER_[A-Z_]*[A-Z])\"", text))
@@ -39,7 +27,7 @@ def test_every_variable_is_listed(reference: ModuleType) -> None:
     assert ours | read == reference.ENVIRONMENT.keys()
 
 
-def test_every_error_says_how_to_mend_it(reference: ModuleType) -> None:
+def test_every_error_says_how_to_mend_it() -> None:
     """The page has a row for each class of the tree, with a sentence on when and one on how to mend it."""
     rows = [line.split(" | ") for line in reference.errors().splitlines() if "<br>" in line]
     assert len(rows) == len(list(reference._tree(InnkeeperError, 0)))

@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
+from scripts import metadata, release
 from tests.shared import ROOT
-
-
-def script(name: str) -> ModuleType:
-    """A program of ``scripts`` as a module."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-release = script("release")
 
 
 def test_promised_files_exist() -> None:
@@ -32,8 +18,7 @@ def test_promised_files_exist() -> None:
 
 def test_links_lead_out() -> None:
     """The README of a package index has no link that only a checkout can follow; others stay as they are."""
-    with_addresses = script("metadata").with_addresses
-    text = with_addresses("[a](docs/a.md) [b](https://b.example) [c](#c) [d](LICENSE)", "https://host/x/")
+    text = metadata.with_addresses("[a](docs/a.md) [b](https://b.example) [c](#c) [d](LICENSE)", "https://host/x/")
     assert text == "[a](https://host/x/docs/a.md) [b](https://b.example) [c](#c) [d](https://host/x/LICENSE)"
 
 

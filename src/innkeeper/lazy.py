@@ -14,9 +14,11 @@ from importlib.util import find_spec
 from types import MappingProxyType, ModuleType
 from typing import Any, Final
 
-__all__ = ["EXTRAS", "lazy_names", "missing_library", "require"]
+__all__ = ["EXTRAS", "lazy_names", "missing_library", "pip_install", "require"]
 
 _ROOT: Final = "innkeeper."
+_EXTRA_OF_OURS: Final = "'innkeeper["
+_EXTRA_HERE: Final = "'.["
 
 EXTRAS: Final = MappingProxyType(
     {
@@ -43,7 +45,26 @@ def missing_library(module: str) -> tuple[str, str]:
     library = module.partition(".")[0]
     extra = EXTRAS.get(library)
     wanted = f"innkeeper[{extra}]" if extra else library
-    return f"this needs the library {library}, which is not installed", f"pip install '{wanted}'"
+    return f"this needs the library {library}, which is not installed", pip_install(f"'{wanted}'")
+
+
+def pip_install(what: str) -> str:
+    """The line that installs ``what``; an extra, ``'innkeeper[extra]'``, comes from where Innkeeper itself came from.
+
+    That is an index, or the folder of its source: pip notes which (PEP 610).
+    """
+    if _EXTRA_OF_OURS in what and not _from_index():
+        return f"pip install {what.replace(_EXTRA_OF_OURS, _EXTRA_HERE)}, in the folder of Innkeeper's source"
+    return f"pip install {what}"
+
+
+def _from_index() -> bool:
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        return distribution("innkeeper").read_text("direct_url.json") is None
+    except PackageNotFoundError:
+        return False
 
 
 def require(module: str) -> None:

@@ -35,6 +35,17 @@ def test_a_persona() -> None:
     assert Persona.of({"name": "x", "position": "top_an"}).position is PersonaPosition.TOP_AN
 
 
+@pytest.mark.parametrize(
+    ("more", "bare"),
+    [({}, False), ({"version": "1"}, True), ({"version": "1", "position": 0}, False)],
+    ids=["nothing more", "something else", "a persona's own beside it"],
+)
+def test_a_name_and_a_description_are_anybodys(more: dict[str, Any], bare: bool) -> None:
+    """With fields that no persona has, and none that only personas have, it is asked whether it is one."""
+    persona = Persona.of({"name": "Ann", "description": "Tall.", **more})
+    assert ("bare-persona" in {finding.rule for finding in persona.findings}) is bare
+
+
 def test_a_backup_of_all() -> None:
     """Names and descriptions are joined by picture."""
     ann, bob = load_personas(json.dumps(BACKUP).encode())

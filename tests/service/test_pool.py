@@ -57,11 +57,12 @@ def run(test: Callable[[Pool], Awaitable[None]], **settings: Any) -> None:
     asyncio.run(running())
 
 
-def test_calls() -> None:
-    """Calls are answered, large ones too, one after the other by one process, which knows no key."""
+def check_calls(starter: type, **settings: Any) -> None:
+    """Calls are answered, large ones too, one after the other by one process, which knows no key and is started so."""
 
     async def test(pool: Pool) -> None:
         pool.open()
+        assert isinstance(pool.prepare(), starter)
         said = await ask(pool, f"{MACRO}/process_text", text="x" * 1_000_000)
         assert len(said["text"]) == 1_000_000
         process = await ask(pool, "plugins/test/process")
@@ -71,7 +72,12 @@ def test_calls() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("INNKEEPER_SERVICE_KEY", "k")
         patch.setenv("INNKEEPER_API_KEY", "k")
-        run(test)
+        run(test, **settings)
+
+
+def test_calls() -> None:
+    """A copy of a process that has everything loaded answers."""
+    check_calls(ForkServer)
 
 
 def test_killed() -> None:

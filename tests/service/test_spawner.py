@@ -16,26 +16,14 @@ from innkeeper.service.errors import TimeBudgetError, WorkerLostError
 from innkeeper.service.pool import Pool
 from innkeeper.service.spawner import Spawner
 from tests.service.programs import CONSTRUCT, DOCUMENT, Service
-from tests.service.test_pool import MACRO, ask, pid, reply, run
+from tests.service.test_pool import ask, check_calls, pid, reply, run
 
 SPAWN: dict[str, Any] = {"start_method": "spawn", "workers": 2}
 
 
 def test_calls() -> None:
-    """Calls are answered by another process, which knows no key; what one makes of the state the next one sees."""
-
-    async def test(pool: Pool) -> None:
-        pool.open()
-        assert isinstance(pool.prepare(), Spawner)
-        said = await ask(pool, f"{MACRO}/process_text", text="x" * 1_000_000)
-        assert len(said["text"]) == 1_000_000
-        process = await ask(pool, "plugins/test/process")
-        assert process["pid"] == await pid(pool) != os.getpid()
-        assert not {"INNKEEPER_SERVICE_KEY", "INNKEEPER_API_KEY"} & set(process["environment"])
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("INNKEEPER_SERVICE_KEY", "k")
-        run(test, **SPAWN)
+    """A process that is started from nothing answers; what one makes of the state the next one sees."""
+    check_calls(Spawner, **SPAWN)
 
 
 def test_ends() -> None:

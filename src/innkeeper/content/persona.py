@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from innkeeper.content.errors import LIMITS, AssetError, Limits
+from innkeeper.content.finding import Level
 from innkeeper.content.json.document import Document
 from innkeeper.content.json.json_asset import JsonAsset
 from innkeeper.content.json.record import FindingCollector
@@ -39,6 +40,24 @@ class PersonaPosition(StrEnum):
         }
 
 
+_ANYBODYS: Final = frozenset({"name", "description", "text", "title"})
+"""Fields that not only personas have."""
+
+_FIELDS: Final = _ANYBODYS | {
+    "avatar",
+    "depth",
+    "is_default",
+    "lorebook",
+    "persona",
+    "persona_name",
+    "persona_text",
+    "position",
+    "role",
+}
+
+_LISTED: Final = 5
+
+
 class Persona(JsonAsset, frozen=True, kw_only=True, dict=True):
     """A persona. ``depth`` is in messages and counts, with ``role``, only at a depth. ``lorebook`` is a book's name.
 
@@ -62,8 +81,14 @@ class Persona(JsonAsset, frozen=True, kw_only=True, dict=True):
     is_default: bool = False
 
     @classmethod
-    def migrated(cls, raw: dict[str, Any], findings: FindingCollector) -> dict[str, Any]:  # noqa: ARG003 - nothing is wrong
-        """With SmartTavern's name for the person."""
+    def migrated(cls, raw: dict[str, Any], findings: FindingCollector) -> dict[str, Any]:
+        """With SmartTavern's name for the person. A name and a description are what many another file has, too."""
+        foreign = raw.keys() - _FIELDS
+        if foreign and not raw.keys() & (_FIELDS - _ANYBODYS):
+            listed = ", ".join(sorted(map(str, foreign))[:_LISTED])
+            findings.add(
+                "bare-persona", f"it has fields that no persona has ({listed}): is it a persona?", (), level=Level.INFO
+            )
         return {**raw, "name": raw["persona_name"]} if "persona_name" in raw else raw
 
     @property

@@ -116,7 +116,7 @@ def test_settings(capsys: pytest.CaptureFixture[str]) -> None:
         ([CARD, "--dialect", "klingon"], 2, "unknown_name"),
         (["--set", "nonsense"], 2, "usage"),
         ([CARD, "--now", "tomorrow"], 65, "format"),
-        ([str(EXAMPLES / "README.md")], 65, "wrong_kind"),
+        ([str(EXAMPLES / "README.md")], 65, "json"),
         (["--card", CHAT], 65, None),
     ],
 )
@@ -365,3 +365,26 @@ def test_a_card_with_nothing_but_a_name_and_a_description(capsys: pytest.Capture
     """It is used, and what it may be instead is said."""
     assert "is it a card?" in out(capsys, ["build", "--card", PERSONA, "--message", "hi"])
     assert "is it a card?" not in out(capsys, ["build", CARD, "--message", "hi"])
+
+
+def test_a_file_of_something_else(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """JSON that has a name and a description, too, is taken for a persona, and what it may be instead is said."""
+    path = tmp_path / "package.json"
+    path.write_text('{"name": "x", "description": "d", "version": "1.0.0", "scripts": {}}')
+    printed = out(capsys, ["build", str(path), "--message", "hi"])
+    assert "it has fields that no persona has (scripts, version): is it a persona?" in printed
+    assert "is it a persona?" not in out(capsys, ["build", PERSONA, CARD, "--message", "hi"])
+
+
+def test_broken_json_is_shown_at_its_place(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A file that a command is given without a word what it is: line, column and the line itself."""
+    path = tmp_path / "card.json"
+    path.write_text('{\n  "name": "A",\n}')
+    for command in ("build", "lint"):
+        assert main([command, str(path)]) == 65
+        assert "card.json:3:1: not JSON: " in capsys.readouterr().err
+
+
+def test_a_recording_that_is_not_there() -> None:
+    """A file that cannot be opened is unavailable, as everywhere."""
+    assert main(["replay", "no-such-file"]) == 69

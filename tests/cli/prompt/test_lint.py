@@ -115,7 +115,7 @@ def test_bad_files(run: Run, tmp_path: Path, content: str) -> None:
     path = tmp_path / "bad.json"
     path.write_text(content)
     code, out, err = run(path)
-    assert code in {2, 65}
+    assert code == 65
     assert not out
     assert str(path) in err
 
@@ -191,6 +191,13 @@ def test_what_fires_comes_first(lore_run: LoreRun, book: Path) -> None:
     assert "fired by 'ferry' in message 0 from the end (pass 1)" in out
     assert "the entry is disabled" in out
     assert "1 fired in 1 passes" in out
+
+
+def test_without_a_chat(lore_run: LoreRun, book: Path) -> None:
+    """An entry says its keys, and that there was no message in which they could be."""
+    code, out, _ = lore_run(book)
+    assert code == 0
+    assert "no key matched in 0 messages: 'ferry'" in out
 
 
 def test_settings(lore_run: LoreRun, book: Path) -> None:

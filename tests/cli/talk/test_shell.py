@@ -112,6 +112,7 @@ def test_why(run: Callable[..., str]) -> None:
     out = run("Hello", "/why", "/why alderman", "/why 2", "/why 1", "/why nothing like it")
     assert "in  The Bell Reef [Skerrow]: fired by 'reef' in message 1 (pass 1)" in out
     assert "out: Alderman [Skerrow]: no key matched in 4 messages: 'gull'" in out
+    assert "keys: 'gull'" in out
     assert "history" in out.split("Ansel> /why 2")[1].split("Ansel>")[0]
     assert "message 1: system, main" in out
     assert "unknown lorebook entry or message 'nothing like it'" in out

@@ -200,8 +200,8 @@ def test_a_file_is_opened_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize(
     ("data", "words"),
-    [(png(), r"no card, persona, lorebook, preset or chat \(image\)"), (b"{1", "not JSON"), (b'{"a": 1}', "unknown")],
-    ids=["picture", "broken", "unknown"],
+    [(png(), r"no card, persona, lorebook, preset or chat \(image\)"), (b'{"a": 1}', "unknown")],
+    ids=["picture", "unknown"],
 )
 def test_what_is_no_asset_says_why(data: bytes, words: str, tmp_path: Path) -> None:
     """An error with the file's name and the reason."""
@@ -211,3 +211,11 @@ def test_what_is_no_asset_says_why(data: bytes, words: str, tmp_path: Path) -> N
         load_asset(path)
     assert caught.value.where is not None
     assert caught.value.where.asset == str(path)
+
+
+def test_where_a_file_stops_to_be_json() -> None:
+    """Whatever the file was meant to be, the place is told."""
+    with pytest.raises(JsonError) as caught:
+        load_asset(b'{"name": "A"\n"description": ""}')
+    assert caught.value.where is not None
+    assert (caught.value.where.line, caught.value.where.column) == (2, 1)

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from innkeeper.lazy import pip_install
 from innkeeper.prompt.errors import FormatError, UnavailableError, UnknownNameError, UsageError, Where
 from innkeeper.prompt.machine import Secret, home
 from innkeeper.prompt.once import decode
@@ -114,7 +115,7 @@ class KeyStore:
             try:
                 import keyring
             except ModuleNotFoundError:
-                hint = "pip install 'innkeeper[keyring]'"
+                hint = pip_install("'innkeeper[keyring]'")
                 raise UnavailableError("the keyring of the system cannot be asked: no library", hint=hint) from None
             self._keyring = keyring
         return self._keyring

@@ -19,6 +19,7 @@ from innkeeper.content.files.reader import Reader, Source
 from innkeeper.content.finding import Finding, Path
 from innkeeper.content.json.document import Document
 from innkeeper.content.json.json_asset import JsonAsset, kind_of_json
+from innkeeper.content.json.text import decode_json
 from innkeeper.content.lorebook import Lorebook, read_lorebook
 from innkeeper.content.persona import Persona, read_personas
 from innkeeper.content.preset import Preset, TextPreset
@@ -66,7 +67,9 @@ def load_asset(
         name = reader.name
     sniffed = sniff(data, limits=limits, formats=formats)
     load = _LOADERS.get(sniffed.kind)
-    if load is None and sniffed.container == "json" and sniffed.reason is None:
+    if load is None and sniffed.container == "json":
+        if isinstance(data, bytes):
+            decode_json(data, limits, name=name, keys_limit="lore_json_keys")  # says where it stops to be JSON
         load = unknown
     try:
         if load is None:

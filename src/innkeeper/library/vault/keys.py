@@ -15,6 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from innkeeper.lazy import pip_install
 from innkeeper.library.errors import VaultKeyError, VaultKeyMissingError
 from innkeeper.library.private import write_private
 from innkeeper.prompt.errors import UnavailableError, UsageError, Where
@@ -239,7 +240,7 @@ def _keyring() -> Any:
     try:
         import keyring
     except ModuleNotFoundError:
-        raise UnavailableError("the library keyring is missing", hint="pip install 'innkeeper[keyring]'") from None
+        raise UnavailableError("the library keyring is missing", hint=pip_install("'innkeeper[keyring]'")) from None
     return keyring
 
 

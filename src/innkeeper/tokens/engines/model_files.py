@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from innkeeper.lazy import pip_install
 from innkeeper.prompt.errors import FormatError, LimitError, Where
 from innkeeper.prompt.memo import Memo
 from innkeeper.tokens.engines.engine import Tokenization, TokenizerUnavailableError, chunks, count_by, threads_for
@@ -76,7 +77,7 @@ def tokenizer_of(name: str, data: bytes, *, path: str) -> FileTokenizer:
     try:
         from tokenizers import Tokenizer
     except ImportError as error:
-        hint = "pip install 'innkeeper[vocab]'"
+        hint = pip_install("'innkeeper[vocab]'")
         raise TokenizerUnavailableError(name, "the library tokenizers is not installed", hint=hint) from error
     try:
         tokenizer = Tokenizer.from_str(data.decode("utf-8"))
@@ -199,7 +200,7 @@ def sentence_pieces(name: str, data: bytes, *, path: str) -> SentencePieces:
     try:
         from sentencepiece import SentencePieceProcessor
     except ImportError as error:
-        hint = "pip install 'innkeeper[vocab-mistral]'"
+        hint = pip_install("'innkeeper[vocab-mistral]'")
         raise TokenizerUnavailableError(name, "the library sentencepiece is not installed", hint=hint) from error
     try:
         return SentencePieces(name, SentencePieceProcessor(model_proto=data))
