@@ -171,7 +171,7 @@ class _Events(StreamView):
         return _event("content_block_delta", index=self._count, delta={"type": kind, **said})
 
 
-def _event(name: str, **facts: Any) -> ServerEvent:
+def _event(name: str, /, **facts: Any) -> ServerEvent:
     return ServerEvent({"type": name, **facts}, name)
 
 

@@ -166,7 +166,7 @@ class _Events(StreamView):
         at = {} if self._part is None else {self._part.kind.place: self._part.number}
         return {**(self._item or {}), **at}
 
-    def _event(self, name: str, **facts: Any) -> ServerEvent:
+    def _event(self, name: str, /, **facts: Any) -> ServerEvent:
         self._number += 1
         return ServerEvent({"type": name, "sequence_number": self._number - 1, **facts}, name)
 
