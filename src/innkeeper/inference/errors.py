@@ -100,7 +100,12 @@ class RequestCancelledError(InnkeeperError):
 
 
 class ProviderConnectionError(ProviderError):
-    """No connection (name, refusal, TLS), or it broke before the answer was there."""
+    """No connection (name, refusal, TLS), or it broke before the answer was there.
+
+    ``opened`` says which: whether there was a connection, so that the provider may have had the request.
+    """
+
+    opened = True
 
 
 class StreamCutError(ProviderConnectionError):

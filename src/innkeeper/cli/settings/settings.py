@@ -16,6 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
+from innkeeper.inference.adapters.providers import CHAT_ADDRESSES
 from innkeeper.prompt.errors import ConfigError, FormatError, LimitError, UnavailableError, UnknownNameError, Where
 from innkeeper.prompt.machine import config_file
 
@@ -40,22 +41,7 @@ MAX_CONFIG_BYTES: Final = 1_000_000
 Source: TypeAlias = Literal["option", "log", "environment", "file", "default"]
 """Where a value comes from, the strongest first; the log has model and address of a conversation that goes on."""
 
-PROVIDERS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "deepseek": "https://api.deepseek.com",
-        "groq": "https://api.groq.com/openai",
-        "koboldcpp": "http://localhost:5001",
-        "llamacpp": "http://localhost:8080",
-        "lmstudio": "http://localhost:1234",
-        "mistral": "https://api.mistral.ai",
-        "ollama": "http://localhost:11434",
-        "openai": "https://api.openai.com",
-        "openrouter": "https://openrouter.ai/api",
-        "together": "https://api.together.xyz",
-        "vllm": "http://localhost:8000",
-        "xai": "https://api.x.ai",
-    }
-)
+PROVIDERS: Final = CHAT_ADDRESSES
 """Addresses of providers that answer chat completions in OpenAI's shape, by name."""
 
 

@@ -10,17 +10,23 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
-from innkeeper.inference.response.events import ModelEvent
-from innkeeper.prompt.data import Registry
+from innkeeper.inference.adapters.fields import text
+from innkeeper.inference.response.events import ModelEvent, Started
+from innkeeper.prompt.data import EMPTY, FrozenDict, Registry
 
 __all__ = ["Adapter", "Adapters", "Reading"]
 
 
 class Reading(ABC):
-    """One answer as it is read: JSON values in, events out. What it does not know it passes over, or gives as `OtherOutput`."""
+    """One answer as it is read: JSON values in, events out.
+
+    What has no event of its own is an `OtherOutput`, or a fact of `Started`; only what `Adapter.ignored` names is passed over.
+    """
 
     finished: bool = False
     """Whether the provider has said that the answer is whole."""
+
+    _said: Started = Started()
 
     @abstractmethod
     def chunk(self, data: Mapping[str, Any], kind: str) -> Iterator[ModelEvent]:
@@ -30,9 +36,24 @@ class Reading(ABC):
     def whole(self, body: Mapping[str, Any]) -> Iterator[ModelEvent]:
         """The events of an answer that came at once. Raises `DecodeError` for a body that is none of this protocol."""
 
-    def end(self) -> Iterator[ModelEvent]:
-        """The events that only the end of a stream completes."""
+    def end(self, *, marked: bool) -> Iterator[ModelEvent]:
+        """The events that only the end of a stream completes; ``marked`` where a ``[DONE]`` said that it is the end."""
         yield from ()
+
+    def failure(self, data: Mapping[str, Any], kind: str) -> Mapping[str, Any] | None:
+        """The error that a piece reports in place of an answer, under ``error``; None where it reports none."""
+        if data.get("error"):
+            return data
+        return {"error": data} if kind == "error" else None
+
+    def started(self, answer_id: Any = None, model: Any = None, facts: FrozenDict = EMPTY) -> Iterator[ModelEvent]:
+        """`Started`, where that says something that was not said before."""
+        before = self._said
+        new = FrozenDict({name: fact for name, fact in facts.items() if before.facts.get(name) != fact})
+        now = Started(id=text(answer_id) or before.id, model=text(model) or before.model, facts=new)
+        if new or (now.id, now.model) != (before.id, before.model):
+            self._said = Started(id=now.id, model=now.model, facts=FrozenDict({**before.facts, **new}))
+            yield now
 
 
 class Adapter(ABC):
@@ -46,6 +67,8 @@ class Adapter(ABC):
     """Where its own provider is."""
     prefix: ClassVar[str] = "/v1"
     """What stands between an address and a path."""
+    ignored: ClassVar[frozenset[str]] = frozenset()
+    """The fields of an answer that are not kept: what repeats the request, and what is only for the transport."""
 
     def headers(self, key: str) -> dict[str, str]:
         """The headers that carry a key, and those that the protocol wants; ``key`` may be empty."""

@@ -7,17 +7,20 @@ so; one that ends before is `StreamCutError`, with the text that had come.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+import msgspec
+
 from innkeeper.inference.adapters.adapter import Adapter
+from innkeeper.inference.adapters.characters import SplitCharacters
 from innkeeper.inference.client.chat import Event, EventParser
-from innkeeper.inference.client.chunks import whole_text
 from innkeeper.inference.client.endpoint import Endpoint
 from innkeeper.inference.client.wire import decoded, error_of, sample
 from innkeeper.inference.errors import MAX_EVENT_BYTES, DecodeError, StreamCutError
 from innkeeper.inference.response.events import ModelEvent, TextDelta
 from innkeeper.prompt import LimitError
+from innkeeper.prompt.errors import FormatError
 
 __all__ = ["AnswerDecoder"]
 
@@ -32,6 +35,7 @@ class AnswerDecoder:
     def __init__(self, adapter: Adapter, endpoint: Endpoint, status: int, headers: Mapping[str, str]) -> None:
         self._endpoint, self._status, self._headers = endpoint, status, headers
         self._reading = adapter.reading()
+        self._split = SplitCharacters()
         self._parser: EventParser | _Lines | None = None
         self._start = bytearray()
         self._whole = False
@@ -43,7 +47,7 @@ class AnswerDecoder:
     @property
     def partial(self) -> str:
         """The text so far."""
-        return whole_text("".join(self._texts))
+        return "".join(self._texts)
 
     def feed(self, piece: bytes) -> Iterator[ModelEvent]:
         """The events that ``piece`` completes. Raises `DecodeError`, `ReplyError`, `LimitError`."""
@@ -63,13 +67,14 @@ class AnswerDecoder:
             if not isinstance(response.body, Mapping):
                 raise DecodeError("the provider's answer is not a JSON object")
             yield from self._heard(self._reading.whole(response.body))
-            return
-        left = None if self.done or self._parser is None else self._parser.close()
-        if left is not None:
-            yield from self._last(left)
-        yield from self._heard(self._reading.end())
-        if not (self.done or self._reading.finished):
-            raise self._cut()
+        else:
+            left = None if self.done or self._parser is None else self._parser.close()
+            if left is not None:
+                yield from self._last(left)
+            yield from self._heard(self._reading.end(marked=self.done))
+            if not (self.done or self._reading.finished):
+                raise self._cut()
+        yield from self._told(self._split.end())
 
     def _begins(self) -> bool:
         """Whether it is known what the bytes are; with that, what reads them."""
@@ -94,13 +99,19 @@ class AnswerDecoder:
         if self.done or repeated or not text:
             return
         chunk = self._json(event)
-        named = event.type == "error" and "error" not in chunk
-        failure = error_of({"error": chunk} if named else chunk, self._endpoint)
-        if failure is not None:
-            raise failure
+        failure = self._reading.failure(chunk, event.type)
+        reported = None if failure is None else error_of(failure, self._endpoint)
+        if reported is not None:
+            raise reported
         yield from self._heard(self._reading.chunk(chunk, event.type))
 
     def _heard(self, events: Iterator[ModelEvent]) -> Iterator[ModelEvent]:
+        try:
+            yield from self._told(whole for event in events for whole in self._split.take(event))
+        except FormatError as error:
+            raise DecodeError(f"the provider's answer holds what JSON cannot say: {error.message}") from error
+
+    def _told(self, events: Iterable[ModelEvent]) -> Iterator[ModelEvent]:
         for event in events:
             if isinstance(event, TextDelta):
                 self._texts.append(event.text)
@@ -108,7 +119,7 @@ class AnswerDecoder:
 
     def _json(self, event: Event) -> Mapping[str, Any]:
         try:
-            chunk = json.loads(event.data)
+            chunk = _loaded(event.data)
         except (ValueError, RecursionError) as error:
             msg = f"event {self._count} of the stream is not JSON"
             raise DecodeError(msg, sample=sample(event.data, self._endpoint)) from error
@@ -127,6 +138,14 @@ class AnswerDecoder:
         return StreamCutError("the stream ended before the provider said that it was whole", partial=self.partial)
 
 
+def _loaded(text: str) -> Any:
+    """JSON; what the quick reader does not take (halves of characters, large numbers, NaN) is for the patient one."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return json.loads(text)
+
+
 class _Lines:
     """Lines of JSON as events, one each."""
 
@@ -134,11 +153,19 @@ class _Lines:
         self._rest = bytearray()
 
     def feed(self, piece: bytes) -> list[Event]:
-        *lines, rest = (bytes(self._rest) + piece).split(b"\n")
+        self._rest += piece
+        if b"\n" not in piece:
+            self._check()
+            return []
+        *lines, rest = bytes(self._rest).split(b"\n")
         self._rest = bytearray(rest)
-        if len(rest) > MAX_EVENT_BYTES:
-            raise LimitError("a line of the stream", limit="MAX_EVENT_BYTES", allowed=MAX_EVENT_BYTES, found=len(rest))
+        self._check()
         return [Event(line.decode("utf-8", "replace")) for line in lines if line.strip()]
 
     def close(self) -> Event | None:
         return Event(self._rest.decode("utf-8", "replace")) if self._rest.strip() else None
+
+    def _check(self) -> None:
+        size = len(self._rest)
+        if size > MAX_EVENT_BYTES:
+            raise LimitError("a line of the stream", limit="MAX_EVENT_BYTES", allowed=MAX_EVENT_BYTES, found=size)

@@ -1,13 +1,13 @@
 """Generation: one call of a model, without I/O: what is sent, and the events of what comes back.
 
 `ModelRequest` is what goes over the wire, as bytes and their hash, so that whoever asked can check that nothing was added. The
-two model clients send it once; repeating it is for `innkeeper.inference.adapters.retries`.
+two model clients send it once, or as often as their `Retries` allow.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing
 from typing import Any, Self
 
@@ -15,6 +15,7 @@ import msgspec
 
 from innkeeper.inference.adapters.adapter import Adapter
 from innkeeper.inference.adapters.decoding import AnswerDecoder
+from innkeeper.inference.adapters.retries import NO_RETRIES, Retries, retried, retried_async
 from innkeeper.inference.client.chat import Progress, refuses_streaming
 from innkeeper.inference.client.clients import AsyncClient, Client
 from innkeeper.inference.client.endpoint import Endpoint
@@ -22,37 +23,102 @@ from innkeeper.inference.client.exchange import READ, Exchange, Head, Send, rest
 from innkeeper.inference.client.wire import encoded, public_headers, raise_for_status, unstreamed
 from innkeeper.inference.errors import HttpError
 from innkeeper.inference.response.events import ModelEvent
+from innkeeper.prompt import Message, UsageError
+from innkeeper.prompt.data import EMPTY
+from innkeeper.prompt.dialect import Dialect, Tool
+from innkeeper.prompt.note import Note
 
 __all__ = ["AsyncModelClient", "ModelClient", "ModelRequest"]
 
 
 class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """One request: the model's name, the bytes of its body, and whether they ask for a stream."""
+    """One request: the model's name, the bytes of its body, and whether they ask for a stream.
+
+    ``raw``: the bytes are the caller's own, and nothing else is ever sent in their place. ``notes`` name what a translation lost.
+    """
 
     model: str
     content: bytes
     stream: bool = False
+    raw: bool = False
+    notes: tuple[Note, ...] = ()
 
     @classmethod
-    def of(cls, adapter: Adapter, body: Mapping[str, Any], *, stream: bool = False) -> Self:
-        """A body that a dialect made, and what asks for a stream. Raises `UsageError` for what JSON cannot say."""
+    def of(cls, adapter: Adapter, body: Mapping[str, Any], *, model: str = "", stream: bool = False) -> Self:
+        """A body that a dialect made, and what asks for a stream. Raises `UsageError` for what JSON cannot say.
+
+        ``model`` is for protocols that name it in the address; the body's own where left out.
+        """
         sent = adapter.body(body, stream=stream)
-        return cls(model=str(body.get("model") or ""), content=encoded(sent), stream=stream)
+        return cls(model=model or str(body.get("model") or ""), content=encoded(sent), stream=stream)
+
+    @classmethod
+    def canonical(
+        cls,
+        adapter: Adapter,
+        messages: Sequence[Message],
+        *,
+        model: str,
+        dialect: Dialect | None = None,
+        options: Mapping[str, Any] = EMPTY,
+        tools: Iterable[Tool] = (),
+        stream: bool = False,
+    ) -> Self:
+        """Messages, options and tools by the rules of a dialect, the adapter's own where left out.
+
+        `body` is what came of it, ``notes`` what was lost or repaired. Raises `ConfigError`, `LimitError`.
+        """
+        from innkeeper.dialects import DIALECTS
+
+        writer = dialect or DIALECTS[adapter.dialect]
+        told = {name: value for name, value in options.items() if name != "stream"}
+        made = writer.request(messages, model=model, options=told, tools=tuple(tools))
+        request = cls.of(adapter, made.body, model=model, stream=stream)
+        return msgspec.structs.replace(request, notes=made.notes)
+
+    @classmethod
+    def own(cls, content: bytes, *, model: str = "", stream: bool | None = None) -> Self:
+        """A caller's own bytes, which are sent as they are, JSON or not.
+
+        ``model`` and ``stream`` are read from them where they are left out; ``stream`` says how the answer is waited for, and
+        where it goes in protocols that have another address for streams.
+        """
+        said: Any = EMPTY
+        if not model or stream is None:
+            try:
+                said = msgspec.json.decode(content)
+            except (msgspec.DecodeError, RecursionError):
+                said = EMPTY
+        said = said if isinstance(said, Mapping) else EMPTY
+        name = model or said.get("model")
+        streams = bool(said.get("stream")) if stream is None else stream
+        return cls(model=name if isinstance(name, str) else "", content=content, stream=streams, raw=True)
 
     @property
     def sha256(self) -> str:
         """The hash of the bytes that are sent."""
         return hashlib.sha256(self.content).hexdigest()
 
+    @property
+    def body(self) -> Any:
+        """The bytes as data: what a translation made. Raises `UsageError` where they are not JSON."""
+        try:
+            return msgspec.json.decode(self.content)
+        except msgspec.DecodeError as error:
+            raise UsageError(f"the body is not JSON: {error}") from error
+
 
 def generated(adapter: Adapter, endpoint: Endpoint, request: ModelRequest, progress: Progress) -> Exchange:
-    """The events of one answer, ``progress`` on the way; whole where the server turns streaming down."""
+    """The events of one answer, ``progress`` on the way; whole where the server turns streaming down.
+
+    That second request is for translated bodies alone: a caller's own bytes are sent once, or not at all.
+    """
     try:
         yield from _answered(adapter, endpoint, request, progress)
     except HttpError as error:
-        if not (request.stream and refuses_streaming(error)):
+        if request.raw or not (request.stream and refuses_streaming(error)):
             raise
-        body = unstreamed(msgspec.json.decode(request.content))
+        body = adapter.body(unstreamed(request.body), stream=False)
         again = ModelRequest(model=request.model, content=encoded(body))
         yield from _answered(adapter, endpoint, again, progress)
 
@@ -70,8 +136,10 @@ def _answered(adapter: Adapter, endpoint: Endpoint, request: ModelRequest, progr
 
 
 def _settings(adapter: Adapter, base_url: str | None, key: str, headers: Mapping[str, str] | None) -> dict[str, Any]:
+    """An endpoint's settings. A key goes only where it is given for: none is taken from the environment."""
     named = {**adapter.headers(key), **(headers or {})}
-    return {"base_url": base_url or adapter.base_url, "api_prefix": adapter.prefix, "headers": named}
+    place = {"base_url": base_url or adapter.base_url, "api_prefix": adapter.prefix}
+    return {**place, "api_key": "", "headers": named}
 
 
 class ModelClient:
@@ -82,6 +150,7 @@ class ModelClient:
         base_url: the provider's address; the adapter's own provider where left out.
         key: the provider's key; it appears in no error and no representation.
         headers: further headers.
+        retries: how often a request is sent again where that is safe; never, where left out.
         options: ``timeout``, ``open_timeout``, ``total_timeout`` (seconds), ``transport``, and ``api_prefix`` where a provider
             has another path than the protocol's own.
     """
@@ -93,9 +162,11 @@ class ModelClient:
         *,
         key: str = "",
         headers: Mapping[str, str] | None = None,
+        retries: Retries = NO_RETRIES,
         **options: Any,
     ) -> None:
         self.adapter = adapter
+        self.retries = retries
         self._client = Client(**{**_settings(adapter, base_url, key, headers), **options})
 
     @property
@@ -116,13 +187,15 @@ class ModelClient:
     def events(self, request: ModelRequest) -> Iterator[ModelEvent]:
         """Send a request and give the events of its answer. Raises `ProviderError` and its kin.
 
-        Leaving it early (its ``close``) closes the connection, which stops the provider.
+        Leaving it early (its ``close``) closes the connection, which stops the provider; so does the event or function of a
+        `cancelled_by` block.
         """
-        progress = Progress()
-        with closing(
-            self._client.talk(generated(self.adapter, self.endpoint, request, progress), progress)
-        ) as arriving:
+        with closing(retried(lambda: self._once(request), self.retries)) as arriving:
             yield from arriving
+
+    def _once(self, request: ModelRequest) -> Iterator[ModelEvent]:
+        progress = Progress()
+        return self._client.talk(generated(self.adapter, self.endpoint, request, progress), progress)
 
 
 class AsyncModelClient:
@@ -135,9 +208,11 @@ class AsyncModelClient:
         *,
         key: str = "",
         headers: Mapping[str, str] | None = None,
+        retries: Retries = NO_RETRIES,
         **options: Any,
     ) -> None:
         self.adapter = adapter
+        self.retries = retries
         self._client = AsyncClient(**{**_settings(adapter, base_url, key, headers), **options})
 
     @property
@@ -157,9 +232,10 @@ class AsyncModelClient:
 
     async def events(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
         """Send a request and give the events of its answer. Cancelling the task closes the connection."""
-        progress = Progress()
-        async with aclosing(
-            self._client.talk(generated(self.adapter, self.endpoint, request, progress), progress)
-        ) as arriving:
+        async with aclosing(retried_async(lambda: self._once(request), self.retries)) as arriving:
             async for event in arriving:
                 yield event
+
+    def _once(self, request: ModelRequest) -> Any:
+        progress = Progress()
+        return self._client.talk(generated(self.adapter, self.endpoint, request, progress), progress)

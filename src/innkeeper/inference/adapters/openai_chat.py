@@ -6,11 +6,11 @@ object, thoughts as ``reasoning`` or ``reasoning_content``, usage in a last chun
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Final
 
 from innkeeper.inference.adapters.adapter import Adapter, Reading
+from innkeeper.inference.adapters.fields import arguments_text, count, mapping, mappings, others, text
 from innkeeper.inference.client.chat import choice_of
 from innkeeper.inference.client.chunks import text_of
 from innkeeper.inference.response.events import (
@@ -20,14 +20,13 @@ from innkeeper.inference.response.events import (
     OtherOutput,
     ReasoningDelta,
     RefusalDelta,
-    Started,
     TextDelta,
     UsageReport,
 )
 from innkeeper.inference.response.response import FinishReason, Usage
-from innkeeper.prompt.data import EMPTY, FrozenDict, freeze
+from innkeeper.prompt.data import FrozenDict, freeze
 
-__all__ = ["OpenAIChat", "count", "facts", "mappings"]
+__all__ = ["FINISH", "OpenAIChat", "usage_of"]
 
 
 class OpenAIChat(Adapter):
@@ -36,6 +35,7 @@ class OpenAIChat(Adapter):
     name: ClassVar[str] = "openai-chat"
     dialect: ClassVar[str] = "openai"
     base_url: ClassVar[str] = "https://api.openai.com"
+    ignored: ClassVar[frozenset[str]] = frozenset({"object", "created", "obfuscation", "role", "index"})
 
     def path(self, model: str, *, stream: bool) -> str:
         """``/chat/completions``."""
@@ -53,105 +53,156 @@ class OpenAIChat(Adapter):
         return _Reading()
 
 
+_TOP: Final = OpenAIChat.ignored | {"id", "model", "choices", "error"}
+_CHOICE: Final = OpenAIChat.ignored | {"delta", "message", "finish_reason", "logprobs"}
+_DELTA: Final = OpenAIChat.ignored | {
+    *("content", "refusal", "reasoning", "reasoning_content", "reasoning_details", "annotations"),
+    *("tool_calls", "function_call", "images", "audio"),
+}
+
+
 class _Reading(Reading):
     def __init__(self) -> None:
         self._indexes: dict[str, int] = {}
         self._last = -1
+        self._details: dict[int, dict[str, Any]] = {}
+        self._sealed: int | None = None
 
     def whole(self, body: Mapping[str, Any]) -> Iterator[ModelEvent]:
         choice = choice_of(body)
         yield from self.chunk({**body, "choices": [{**choice, "delta": choice["message"]}]}, "message")
+        yield from self.end(marked=True)
 
     def chunk(self, data: Mapping[str, Any], kind: str) -> Iterator[ModelEvent]:
-        if data.get("id") or data.get("model"):
-            yield Started(id=_text(data.get("id")), model=_text(data.get("model")), facts=facts(data, _FACTS))
+        yield from self.started(data.get("id"), data.get("model"), others(data, _TOP))
         for choice in mappings(data.get("choices")):
             if not choice.get("index"):
                 yield from self._choice(choice)
         if isinstance(data.get("usage"), Mapping):
-            yield UsageReport(usage=_usage(data["usage"]))
+            yield UsageReport(usage=usage_of(data["usage"]))
+
+    def end(self, *, marked: bool) -> Iterator[ModelEvent]:
+        """An answer that is marked as whole without a reason has ended by itself."""
+        if marked and not self.finished:
+            self.finished = True
+            yield from self._settled()
+            yield Finished(reason="tool_calls" if self._last >= 0 else "stop")
 
     def _choice(self, choice: Mapping[str, Any]) -> Iterator[ModelEvent]:
         delta = choice.get("delta")
         if isinstance(delta, Mapping):
-            yield from self._delta(delta, choice.get("logprobs"))
+            yield from self._delta(delta, mapping(choice.get("logprobs")))
+        yield from self.started(facts=others(choice, _CHOICE))
         said = choice.get("finish_reason")
         if isinstance(said, str):
             self.finished = True
-            yield Finished(reason=_FINISH.get(said, "stop"), said=said)
+            yield from self._settled()
+            reason = FINISH.get(said, "stop")
+            yield Finished(reason="tool_calls" if reason == "stop" and self._last >= 0 else reason, said=said)
 
-    def _delta(self, delta: Mapping[str, Any], logprobs: Any) -> Iterator[ModelEvent]:
-        yield from _thoughts(delta)
-        spoken = mappings(logprobs.get("content")) if isinstance(logprobs, Mapping) else []
-        noted = mappings(delta.get("annotations"))
-        text = text_of(delta.get("content"))
-        if text or spoken or noted:
-            yield TextDelta(text=text, annotations=tuple(map(freeze, noted)), logprobs=tuple(map(freeze, spoken)))
+    def _delta(self, delta: Mapping[str, Any], logprobs: Mapping[str, Any]) -> Iterator[ModelEvent]:
+        yield from self._thoughts(delta)
+        spoken, noted = mappings(logprobs.get("content")), mappings(delta.get("annotations"))
+        said = text_of(delta.get("content"))
+        if said or spoken or noted:
+            yield TextDelta(text=said, annotations=tuple(map(freeze, noted)), logprobs=tuple(map(freeze, spoken)))
         if refusal := text_of(delta.get("refusal")):
             yield RefusalDelta(text=refusal)
-        for place, call in enumerate(mappings(delta.get("tool_calls"))):
-            yield self._call(call, place)
+        for position, call in enumerate(mappings(delta.get("tool_calls"))):
+            yield self._call(call, position)
         if isinstance(delta.get("function_call"), Mapping):  # what calls were before there could be several
             yield self._call({"index": 0, "function": delta["function_call"]}, 0)
-        for name in _OTHERS:
-            for item in mappings(delta.get(name)):
-                yield OtherOutput(item=freeze({"type": name, **item}))
+        for image in mappings(delta.get("images")):
+            yield OtherOutput(item=freeze({"type": "image", **image}))
+        if isinstance(delta.get("audio"), Mapping):
+            yield OtherOutput(item=freeze({"type": "audio", **delta["audio"]}))
+        for part in mappings(delta.get("content")):
+            if not isinstance(part.get("text"), str) and "thinking" not in part:
+                yield OtherOutput(item=freeze(part))
+        yield from self.started(facts=others(delta, _DELTA))
 
-    def _call(self, call: Mapping[str, Any], place: int) -> CallDelta:
-        function = call.get("function")
-        function = function if isinstance(function, Mapping) else {}
-        arguments = function.get("arguments")
+    def _call(self, call: Mapping[str, Any], position: int) -> CallDelta:
+        function = mapping(call.get("function") or call.get("custom"))
+        google = mapping(mapping(call.get("extra_content")).get("google"))
         return CallDelta(
-            index=self._index(call, place),
-            call_id=_text(call.get("id")) or "",
-            name=_text(function.get("name")) or "",
-            arguments=arguments if isinstance(arguments, str) else "" if arguments is None else json.dumps(arguments),
+            index=self._index(call, position),
+            call_id=text(call.get("id")),
+            name=text(function.get("name")),
+            arguments=arguments_text(function.get("arguments", function.get("input"))),
+            signature=text(call.get("signature")) or text(google.get("thought_signature")) or None,
         )
 
-    def _index(self, call: Mapping[str, Any], place: int) -> int:
-        """The number of a call; one that has none goes by its id, else by its place."""
-        index, call_id = call.get("index"), call.get("id")
+    def _index(self, call: Mapping[str, Any], position: int) -> int:
+        """The number of a call; one that has none goes by its id, else by its position."""
+        index, call_id = call.get("index"), text(call.get("id"))
         if not isinstance(index, int) or isinstance(index, bool):
-            known = self._indexes.get(call_id) if isinstance(call_id, str) else max(place, self._last, 0)
+            known = self._indexes.get(call_id) if call_id else max(position, self._last, 0)
             index = self._last + 1 if known is None else known
-        if isinstance(call_id, str) and call_id:
+        if call_id:
             self._indexes.setdefault(call_id, index)
         self._last = max(self._last, index)
         return index
 
+    def _thoughts(self, delta: Mapping[str, Any]) -> Iterator[ModelEvent]:
+        """Thoughts, which several providers write twice: as a text, and as details that carry what goes back with them."""
+        details = mappings(delta.get("reasoning_details"))
+        thought = text_of(delta.get("reasoning_content")) or text_of(delta.get("reasoning"))
+        parts = [text_of(part["thinking"]) for part in mappings(delta.get("content")) if "thinking" in part]
+        if thought := thought or "".join(parts):
+            yield ReasoningDelta(text=thought)
+        for position, detail in enumerate(details):
+            yield from self._detail(detail, position, told=bool(thought))
 
-def _thoughts(delta: Mapping[str, Any]) -> Iterator[ModelEvent]:
-    """Thoughts, which several providers write twice: as a text, and as details that carry what goes back with them."""
-    details = mappings(delta.get("reasoning_details"))
-    text = text_of(delta.get("reasoning_content")) or text_of(delta.get("reasoning"))
-    if text:
-        yield ReasoningDelta(text=text)
-    for detail in details:
-        sealed = _text(detail.get("signature")) or _text(detail.get("data"))
-        summary = _text(detail.get("summary"))
-        if sealed or (summary and not text):
-            yield ReasoningDelta(text=(summary or "") if not text else "", summary=bool(summary), signature=sealed)
+    def _settled(self) -> Iterator[ModelEvent]:
+        """The details of the thoughts put together: some providers want them back as they were."""
+        if self._details:
+            kept = [self._details[index] for index in sorted(self._details)]
+            yield from self.started(facts=FrozenDict({"reasoning_details": freeze(kept)}))
+
+    def _detail(self, detail: Mapping[str, Any], position: int, *, told: bool) -> Iterator[ModelEvent]:
+        index = detail.get("index")
+        index = index if isinstance(index, int) else position
+        grown = self._details.setdefault(index, {})
+        for name, value in detail.items():
+            grows = name in _GROWING and isinstance(grown.get(name), str) and isinstance(value, str)
+            if value is not None:
+                grown[name] = grown[name] + value if grows else value
+        sealed = text(detail.get("signature")) or text(detail.get("data"))
+        summary, said = text(detail.get("summary")), text(detail.get("text"))
+        another = bool(sealed) and self._sealed not in (None, index)
+        self._sealed = index if sealed else self._sealed
+        if sealed or ((summary or said) and not told):
+            yield ReasoningDelta(
+                text="" if told else summary or said,
+                summary=bool(summary),
+                signature=sealed or None,
+                new=another,
+                redacted=bool(detail.get("data")),
+            )
 
 
-_FINISH: Final[Mapping[str, FinishReason]] = {
+_GROWING: Final = frozenset({"text", "summary", "data", "signature"})
+
+FINISH: Final[Mapping[str, FinishReason]] = {
     "stop": "stop",
     "eos": "stop",
     "length": "length",
     "max_tokens": "length",
+    "max_output_tokens": "length",
+    "model_length": "length",
     "tool_calls": "tool_calls",
     "function_call": "tool_calls",
     "content_filter": "content_filter",
     "refusal": "refusal",
+    "abort": "error",
     "error": "error",
 }
-
-_FACTS: Final = ("system_fingerprint", "service_tier", "provider", "timings")
-_OTHERS: Final = ("images", "audio")
+"""Why a chat completion, or a text completion, ended. Another word is an end like any other."""
 
 
-def _usage(usage: Mapping[str, Any]) -> Usage:
-    read, written = usage.get("prompt_tokens_details"), usage.get("completion_tokens_details")
-    read, written = (part if isinstance(part, Mapping) else EMPTY for part in (read, written))
+def usage_of(usage: Mapping[str, Any]) -> Usage:
+    """Tokens as chat completions and text completions count them."""
+    read, written = mapping(usage.get("prompt_tokens_details")), mapping(usage.get("completion_tokens_details"))
     return Usage(
         input_tokens=count(usage.get("prompt_tokens")),
         output_tokens=count(usage.get("completion_tokens")),
@@ -160,22 +211,3 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
         cache_write_tokens=count(read.get("cache_write_tokens")),
         reasoning_tokens=count(written.get("reasoning_tokens")),
     )
-
-
-def count(value: Any) -> int | None:
-    """A number of tokens, or None for anything else."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
-def mappings(value: Any) -> list[Mapping[str, Any]]:
-    """The mappings in a list; none where it is no list."""
-    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, (list, tuple)) else []
-
-
-def facts(data: Mapping[str, Any], names: tuple[str, ...]) -> FrozenDict:
-    """Those of the named fields that are there and say something."""
-    return FrozenDict({name: freeze(data[name]) for name in names if data.get(name) is not None})
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None

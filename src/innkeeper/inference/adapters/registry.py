@@ -5,9 +5,25 @@ from __future__ import annotations
 from typing import Final
 
 from innkeeper.inference.adapters.adapter import Adapters
+from innkeeper.inference.adapters.anthropic_messages import AnthropicMessages
+from innkeeper.inference.adapters.gemini import Gemini
+from innkeeper.inference.adapters.local import Local
+from innkeeper.inference.adapters.ollama import Ollama
 from innkeeper.inference.adapters.openai_chat import OpenAIChat
+from innkeeper.inference.adapters.openai_responses import OpenAIResponses
+from innkeeper.inference.adapters.text_completion import KoboldCpp, LlamaCppCompletion, TextCompletion
 
 __all__ = ["ADAPTERS"]
 
-ADAPTERS: Final = Adapters(OpenAIChat())
+ADAPTERS: Final = Adapters(
+    OpenAIChat(),
+    OpenAIResponses(),
+    AnthropicMessages(),
+    Gemini(),
+    Ollama(),
+    TextCompletion(),
+    LlamaCppCompletion(),
+    KoboldCpp(),
+    Local(),
+)
 """``ADAPTERS.with_(mine)`` is a registry with a further one."""

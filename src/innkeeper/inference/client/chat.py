@@ -100,6 +100,8 @@ class EventParser:
             self._size += len(value) + 1
         elif name == b"event":
             self._type = value
+        elif name == b"error":  # llama.cpp names the field, not the type
+            self._data, self._type = [value], b"error"
         elif name == b"id" and b"\0" not in value:
             self._id = value
         return None

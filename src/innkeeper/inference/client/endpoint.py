@@ -31,7 +31,10 @@ ENVIRONMENT: Final = {
 
 _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _PLAIN_HEADERS: Final = frozenset(
-    {"accept", "accept-language", "content-type", "http-referer", "referer", "user-agent", "x-title"}
+    {
+        *("accept", "accept-language", "content-type", "http-referer", "referer", "user-agent", "x-title"),
+        *("anthropic-beta", "anthropic-version"),
+    }
 )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from time import monotonic
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.inference.errors import CANCEL_INTERVAL, MAX_RESPONSE_BYTES, ProviderTimeoutError, RequestCancelledError
@@ -20,7 +20,7 @@ from innkeeper.prompt import LimitError
 if TYPE_CHECKING:
     from innkeeper.inference.client.endpoint import Endpoint
 
-__all__ = ["Watch", "cancelled_by", "check_cancelled"]
+__all__ = ["Watch", "cancelled_by", "check_cancelled", "pause"]
 
 _CANCEL: Final[ContextVar[Any]] = ContextVar("innkeeper_cancel", default=None)
 _WATCH: Final[ContextVar[Watch | None]] = ContextVar("innkeeper_watch", default=None)
@@ -47,6 +47,15 @@ def check_cancelled(cancel: Any) -> None:
     if asked is not None and asked():
         msg = "the request was cancelled"
         raise RequestCancelledError(msg)
+
+
+def pause(seconds: float) -> None:
+    """Wait. Raises `RequestCancelledError` soon after the caller's `cancelled_by` says so."""
+    end = monotonic() + seconds
+    while (left := end - monotonic()) > 0:
+        check_cancelled(_CANCEL.get())
+        sleep(left if _CANCEL.get() is None else min(left, CANCEL_INTERVAL))
+    check_cancelled(_CANCEL.get())
 
 
 class Watch:

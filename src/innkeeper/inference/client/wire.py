@@ -116,19 +116,24 @@ _HINTS: Final = {
 
 
 def error_of(body: Any, endpoint: Endpoint) -> ReplyError | None:
-    """The error that a body or a stream event reports under ``error``, if it does."""
+    """The error that a body or a stream event reports under ``error``, if it does.
+
+    Its ``code`` is the provider's own word for it: of ``code``, ``type`` and ``status``, the first that is one, else a number.
+    """
     if not isinstance(body, Mapping) or not body.get("error"):
         return None
-    error = body["error"]
-    code = error.get("code") if isinstance(error, Mapping) else None
-    status = code if isinstance(code, int) and not isinstance(code, bool) else None
+    error = body["error"] if isinstance(body["error"], Mapping) else {}
+    told = [error.get(name) for name in ("code", "type", "status")]
+    number = next((one for one in told if isinstance(one, int) and not isinstance(one, bool)), None)
+    word = next((one for one in told if isinstance(one, str) and one), None if number is None else str(number))
     reason = _message(body, endpoint) or "no message"
-    text = None if code is None else sample(str(code), endpoint)
-    return ReplyError(f"the provider reports an error: {reason}", code=text, status=status)
+    text = None if word is None else sample(word, endpoint)
+    return ReplyError(f"the provider reports an error: {reason}", code=text, status=number)
 
 
 def _message(body: Any, endpoint: Endpoint) -> str:
-    """``error.message`` in its usual spellings."""
+    """``error.message`` in its usual spellings; Google puts the body of a failed stream into a list."""
+    body = body[0] if isinstance(body, list) and body else body
     error = body.get("error", body.get("detail")) if isinstance(body, Mapping) else None
     if isinstance(error, Mapping):
         error = error.get("message")
@@ -218,7 +223,9 @@ def broken(error: Exception, endpoint: Endpoint, *, partial: str | None = None) 
     if isinstance(error, (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError)):
         return ProviderConnectionError(f"the connection to {endpoint.base_url} broke: {reason}")
     hint = "check base_url and that the server runs"
-    return ProviderConnectionError(f"no connection to {endpoint.base_url}: {reason}", hint=hint)
+    failure = ProviderConnectionError(f"no connection to {endpoint.base_url}: {reason}", hint=hint)
+    failure.opened = False
+    return failure
 
 
 def _late(error: Exception, endpoint: Endpoint, partial: str | None) -> ProviderTimeoutError:

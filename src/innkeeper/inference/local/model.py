@@ -18,7 +18,7 @@ from innkeeper.tokens.engines.server import AskServer
 from innkeeper.tokens.framing import Framing
 
 if TYPE_CHECKING:
-    from innkeeper.inference.local.transport import Engine
+    from innkeeper.inference.local.transport import AsyncLocalTransport, Engine, SharedTransport
 
 __all__ = ["DEFAULT_WINDOW", "LocalModel", "default_threads"]
 
@@ -52,12 +52,13 @@ class LocalModel(Client):
     def __init__(self, engine: Engine, *, name: str = DEFAULT_MODEL, context_window: int = DEFAULT_WINDOW) -> None:
         from innkeeper.inference.local.transport import LocalTransport
 
+        self._local = LocalTransport(engine, name)
         super().__init__(
             "http://localhost",
             api_key="",
             timeout=_ANSWER_SECONDS,
             total_timeout=_ANSWER_SECONDS,
-            transport=LocalTransport(engine, name),
+            transport=self._local,
         )
         self.name = name
         self.context_window = context_window
@@ -92,6 +93,18 @@ class LocalModel(Client):
             engine.close()
         self._transport.close()
         super().close()
+
+    def shared_transport(self) -> SharedTransport:
+        """What a further client reaches this model by; closing that client leaves the model open."""
+        from innkeeper.inference.local.transport import SharedTransport
+
+        return SharedTransport(self._local)
+
+    def async_transport(self) -> AsyncLocalTransport:
+        """`shared_transport` for event loops."""
+        from innkeeper.inference.local.transport import AsyncLocalTransport
+
+        return AsyncLocalTransport(self._local)
 
     def counter(self) -> Counter:
         """A token counter that asks this model's own tokenizer, whatever model is named: for ``Ports(token_counter=...)``.

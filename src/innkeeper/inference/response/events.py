@@ -36,25 +36,33 @@ class Started(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TextDelta(msgspec.Struct, frozen=True, kw_only=True):
-    """More of what is said. It may be empty and only bring ``annotations`` or ``logprobs`` of what was said."""
+    """More of what is said. It may be empty and only bring ``annotations`` or ``logprobs`` of what was said.
+
+    ``new`` begins a message of its own, ``part`` a part of its own in the same message; otherwise the one before goes on.
+    """
 
     text: str = ""
     annotations: tuple[FrozenDict, ...] = ()
     logprobs: tuple[FrozenDict, ...] = ()
     new: bool = False
-    """Whether it begins a message of its own, where the one before it goes on otherwise."""
+    part: bool = False
+    item_id: str = ""
+    """The provider's own id of the item that this begins, where it has ids for items; so in the other deltas."""
 
 
 class RefusalDelta(msgspec.Struct, frozen=True, kw_only=True):
     """More of a refusal, word for word."""
 
     text: str
+    new: bool = False
+    item_id: str = ""
 
 
 class ReasoningDelta(msgspec.Struct, frozen=True, kw_only=True):
     """More of the thoughts. ``summary``: of their summary. ``signature`` is what goes back with them.
 
-    ``new`` begins an item of its own, or with ``part`` a paragraph of its own in the same item.
+    ``new`` begins an item of its own, ``part`` a paragraph of its own in the same item. ``redacted``: the provider keeps the
+    thoughts themselves to itself, and ``signature`` is all there is.
     """
 
     text: str = ""
@@ -62,6 +70,8 @@ class ReasoningDelta(msgspec.Struct, frozen=True, kw_only=True):
     signature: str | None = None
     new: bool = False
     part: bool = False
+    redacted: bool = False
+    item_id: str = ""
 
 
 class CallDelta(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,6 +82,7 @@ class CallDelta(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
     arguments: str = ""
     signature: str | None = None
+    item_id: str = ""
 
 
 class OtherOutput(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
+from innkeeper.inference.client.chunks import whole_text
 from innkeeper.inference.errors import MAX_TOOL_CALLS
 from innkeeper.inference.response.events import (
     CallDelta,
@@ -45,8 +46,8 @@ class _Message:
         self.id = item_id
         self.parts: list[_Part] = []
 
-    def part(self, *, refusal: bool) -> _Part:
-        if not self.parts or self.parts[-1].refusal is not refusal:
+    def part(self, *, refusal: bool, new: bool = False) -> _Part:
+        if new or not self.parts or self.parts[-1].refusal is not refusal:
             self.parts.append(_Part(refusal=refusal))
         return self.parts[-1]
 
@@ -62,7 +63,7 @@ class _Part:
         self.logprobs: list[FrozenDict] = []
 
     def whole(self) -> TextPart | RefusalPart:
-        text = "".join(self.texts)
+        text = whole_text("".join(self.texts))
         if self.refusal:
             return RefusalPart(refusal=text)
         return TextPart(text=text, annotations=tuple(self.annotations), logprobs=tuple(self.logprobs))
@@ -74,8 +75,10 @@ class _Reasoning:
         self.summary: list[list[str]] = []
         self.content: list[list[str]] = []
         self.signature: str | None = None
+        self.redacted = False
 
     def take(self, delta: ReasoningDelta) -> None:
+        self.redacted = self.redacted or delta.redacted
         if delta.signature is not None:
             self.signature = (self.signature or "") + delta.signature
         texts = self.summary if delta.summary else self.content
@@ -85,8 +88,17 @@ class _Reasoning:
             texts[-1].append(delta.text)
 
     def item(self, status: Status) -> ReasoningItem:
-        summary, content = (tuple(["".join(text) for text in texts]) for texts in (self.summary, self.content))
-        return ReasoningItem(id=self.id, summary=summary, content=content, signature=self.signature, status=status)
+        summary, content = (
+            tuple([whole_text("".join(text)) for text in texts]) for texts in (self.summary, self.content)
+        )
+        return ReasoningItem(
+            id=self.id,
+            summary=summary,
+            content=content,
+            signature=self.signature,
+            status=status,
+            redacted=self.redacted,
+        )
 
 
 class _Call:
@@ -108,7 +120,7 @@ class _Call:
             id=self.id,
             call_id=self.call_id or self.id,
             name=self.name,
-            arguments="".join(self.arguments),
+            arguments=whole_text("".join(self.arguments)),
             status=status,
             signature=self.signature,
         )
@@ -127,7 +139,7 @@ class ResponseFold:
     """Take the events of one answer as they come; ask for the answer so far, or at its end.
 
     Args:
-        response_id: the id of the answer; those of its items follow from it.
+        response_id: the id of the answer; those of its items follow from it where the provider has none of its own.
         model: the name that was asked for.
         created: Unix time in seconds.
         echo: what the request said, under Responses' names.
@@ -151,10 +163,10 @@ class ResponseFold:
         match event:
             case TextDelta():
                 self._text(event)
-            case RefusalDelta(text=text):
-                self._message().part(refusal=True).texts.append(text)
+            case RefusalDelta():
+                self._message(event).part(refusal=True).texts.append(event.text)
             case ReasoningDelta():
-                self._reasoning(new=event.new).take(event)
+                self._reasoning(event).take(event)
             case CallDelta():
                 self._call(event)
             case OtherOutput(item=item):
@@ -212,22 +224,22 @@ class ResponseFold:
         )
 
     def _text(self, delta: TextDelta) -> None:
-        part = self._message(new=delta.new).part(refusal=False)
+        part = self._message(delta).part(refusal=False, new=delta.part)
         part.texts.append(delta.text)
         part.annotations.extend(delta.annotations)
         part.logprobs.extend(delta.logprobs)
 
-    def _message(self, *, new: bool = False) -> _Message:
+    def _message(self, delta: TextDelta | RefusalDelta) -> _Message:
         last = self._items[-1] if self._items else None
-        if new or not isinstance(last, _Message):
-            last = _Message(self._name("msg"))
+        if delta.new or not isinstance(last, _Message):
+            last = _Message(delta.item_id or self._name("msg"))
             self._items.append(last)
         return last
 
-    def _reasoning(self, *, new: bool) -> _Reasoning:
+    def _reasoning(self, delta: ReasoningDelta) -> _Reasoning:
         last = self._items[-1] if self._items else None
-        if new or not isinstance(last, _Reasoning):
-            last = _Reasoning(self._name("rs"))
+        if delta.new or not isinstance(last, _Reasoning):
+            last = _Reasoning(delta.item_id or self._name("rs"))
             self._items.append(last)
         return last
 
@@ -237,7 +249,7 @@ class ResponseFold:
             if len(self._calls) >= MAX_TOOL_CALLS:
                 self.left_out += bool(delta.name)
                 return
-            call = self._calls[delta.index] = _Call(self._name("fc"))
+            call = self._calls[delta.index] = _Call(delta.item_id or self._name("fc"))
             self._items.append(call)
         call.take(delta)
 

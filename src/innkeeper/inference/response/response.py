@@ -100,13 +100,17 @@ class CallItem(msgspec.Struct, frozen=True, kw_only=True, tag="function_call"):
 
 
 class ReasoningItem(msgspec.Struct, frozen=True, kw_only=True, tag="reasoning"):
-    """Thoughts: their ``summary`` and ``content`` as texts, and ``signature``, what the provider wants back with them."""
+    """Thoughts: their ``summary`` and ``content`` as texts, and ``signature``, what the provider wants back with them.
+
+    ``redacted``: the provider keeps the thoughts to itself, and ``signature`` is what stands for them.
+    """
 
     id: str
     summary: tuple[str, ...] = ()
     content: tuple[str, ...] = ()
     signature: str | None = None
     status: Status = "completed"
+    redacted: bool = False
 
 
 class OtherItem(msgspec.Struct, frozen=True, kw_only=True, tag="other"):
@@ -218,7 +222,8 @@ def item_dict(item: OutputItem) -> dict[str, Any]:
         return {**facts, "arguments": item.arguments, "status": item.status, **signed}
     if isinstance(item, ReasoningItem):
         said = {"content": [{"type": "reasoning_text", "text": text} for text in item.content]} if item.content else {}
-        sealed = {} if item.signature is None else {"encrypted_content": item.signature}
+        sealed: dict[str, Any] = {} if item.signature is None else {"encrypted_content": item.signature}
+        sealed |= {"redacted": True} if item.redacted else {}
         summary = [{"type": "summary_text", "text": text} for text in item.summary]
         return {"id": item.id, "type": "reasoning", "summary": summary, **said, **sealed, "status": item.status}
     other: dict[str, Any] = _plain(item.item)

@@ -1,0 +1,106 @@
+"""Ollama's ``/api/chat``: ``{model, messages, tools?, format?, options?}``.
+
+A message's ``content`` is text, its pictures are base64 beside it, in ``images``; calls have their arguments as an object, and
+results name their tool. How the model samples is in ``options``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from innkeeper.dialects.base import BaseDialect
+from innkeeper.dialects.conversation import Conversation, Rules, merged, with_system
+from innkeeper.dialects.media import Media, media_parts
+from innkeeper.dialects.options import ResponseFormat, Table, as_is, put, stops
+from innkeeper.dialects.providers.openai import definition
+from innkeeper.dialects.report import Report
+from innkeeper.dialects.turn import ASSISTANT, TOOL, USER, ToolCall, Turn
+from innkeeper.prompt.dialect import Tool
+
+__all__ = ["Ollama"]
+
+
+def part(media: Media) -> dict[str, Any] | str:
+    """The base64 of a picture."""
+    if media.kind != "image":
+        return "there is no place for its kind"
+    return "a picture must be given as data, not by its address" if media.data is None else {"image": media.data}
+
+
+def _response_format(body: dict[str, Any], value: Any, _report: Report) -> None:
+    """``json``, or the schema itself."""
+    form = ResponseFormat.of(value)
+    if form.kind == "json_schema":
+        body["format"] = form.schema
+    elif form.kind == "json_object":
+        body["format"] = "json"
+
+
+def _effort(body: dict[str, Any], value: Any, _report: Report) -> None:
+    """``think`` is a switch; some models take a level."""
+    body["think"] = {"none": False, "minimal": "low", "xhigh": "high"}.get(value, value)
+
+
+def _sampling(**names: str) -> Table:
+    return {name: put("options", native) for name, native in names.items()}
+
+
+class Ollama(BaseDialect):
+    """The request of Ollama's chat."""
+
+    rules: ClassVar[Rules] = Rules(merge=True, prefill=True, reasoning=True, media=frozenset({USER, TOOL}))
+    table: ClassVar[Table] = {
+        **_sampling(temperature="temperature", top_p="top_p", top_k="top_k", min_p="min_p", typical_p="typical_p"),
+        **_sampling(max_tokens="num_predict", seed="seed", num_ctx="num_ctx", num_keep="num_keep"),
+        "stop": stops("options", "stop"),
+        **_sampling(repetition_penalty="repeat_penalty", repetition_penalty_range="repeat_last_n"),
+        **_sampling(frequency_penalty="frequency_penalty", presence_penalty="presence_penalty"),
+        **_sampling(mirostat="mirostat", mirostat_tau="mirostat_tau", mirostat_eta="mirostat_eta"),
+        "response_format": _response_format,
+        "reasoning_effort": _effort,
+        **as_is("think", "stream", "keep_alive", "logprobs", "top_logprobs"),
+    }
+
+    def __init__(self, name: str = "ollama") -> None:
+        super().__init__(name)
+
+    def _messages(self, talk: Conversation, options: Mapping[str, Any], report: Report) -> list[dict[str, Any]]:
+        turns = with_system(talk, report)
+        if talk.style.repair:
+            turns = merged(turns, talk.style, report)
+        return [_message(turn, report) if turn.rich else {"role": turn.role, "content": turn.text} for turn in turns]
+
+    def _body(
+        self, model: str | None, talk: Conversation, options: Mapping[str, Any], report: Report
+    ) -> dict[str, Any]:
+        named = {"model": model} if model else {}
+        return {**named, "messages": self._messages(talk, options, report)}
+
+    def _add_tools(self, body: dict[str, Any], tools: Sequence[Tool], report: Report) -> None:
+        body["tools"] = [definition(tool) for tool in tools]
+
+
+def _message(turn: Turn, report: Report) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": turn.role, "content": turn.text}
+    if images := [part["image"] for part in media_parts(turn, part, report)]:
+        message["images"] = images
+    if turn.role == ASSISTANT and turn.reasoning:
+        message["thinking"] = turn.thoughts
+    if turn.calls:
+        message["tool_calls"] = [_call(call, turn, report) for call in turn.calls]
+    if turn.role == TOOL:
+        message |= _answered(turn)
+    return message
+
+
+def _call(call: ToolCall, turn: Turn, report: Report) -> dict[str, Any]:
+    if call.signature:
+        report.loss("a tool call's signature is not sent", turn.index)
+    return {"id": call.id, "function": {"name": call.name, "arguments": call.object(report, turn.index)}}
+
+
+def _answered(turn: Turn) -> dict[str, str]:
+    name = turn.tool or turn.name
+    named = {"tool_name": name} if name else {}
+    return {**named, **({"tool_call_id": turn.call_id} if turn.call_id else {})}

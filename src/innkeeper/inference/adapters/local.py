@@ -1,0 +1,45 @@
+"""local: the model on this machine, as one more adapter: chat completions over a transport that ends at its engine.
+
+>>> from innkeeper.inference.adapters.local import local_client
+>>> from innkeeper.inference.local.model import LocalModel
+>>> with LocalModel.open() as model, local_client(model) as client:  # doctest: +SKIP
+...     events = client.events(request)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from innkeeper.inference.adapters.generation import AsyncModelClient, ModelClient
+from innkeeper.inference.adapters.openai_chat import OpenAIChat
+
+if TYPE_CHECKING:
+    from innkeeper.inference.local.model import LocalModel
+
+__all__ = ["Local", "local_async_client", "local_client"]
+
+
+class Local(OpenAIChat):
+    """Chat completions of a model in a process beside this one. It has no address: its transport is the model's."""
+
+    name: ClassVar[str] = "local"
+    dialect: ClassVar[str] = "openai-compatible"
+    base_url: ClassVar[str] = "http://localhost"
+
+    def headers(self, key: str) -> dict[str, str]:
+        """None."""
+        return {}
+
+
+def local_client(model: LocalModel, **options: Any) -> ModelClient:
+    """A client of a model that is loaded. Closing it leaves the model as it is; one chat goes on at a time."""
+    return ModelClient(Local(), transport=model.shared_transport(), **{**_patience(model), **options})
+
+
+def local_async_client(model: LocalModel, **options: Any) -> AsyncModelClient:
+    """`local_client` for event loops; cancelling the task that waits stops the model."""
+    return AsyncModelClient(Local(), transport=model.async_transport(), **{**_patience(model), **options})
+
+
+def _patience(model: LocalModel) -> dict[str, Any]:
+    return {"timeout": model.endpoint.timeout, "total_timeout": model.endpoint.total_timeout}
