@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from innkeeper.cli.talk.answering import ModelHandle, asked, open_model
-from innkeeper.cli.talk.conversation import Conversation, name_of
+from innkeeper.cli.talk.conversation import Conversation
 from innkeeper.content.chat import Chat
 from innkeeper.content.files.loading import load_chat
 from innkeeper.dialects import DIALECTS
@@ -288,23 +288,6 @@ def test_save_elsewhere(tmp_path: Path) -> None:
     assert [line["mes"] for line in stored(tmp_path / "c.jsonl")[1:]] == ["Hello", "Yes.", "More", "No."]
     with pytest.raises(UsageError, match="exists"):
         chat.save(tmp_path / "c.jsonl")
-
-
-@pytest.mark.parametrize(
-    ("participant", "name"),
-    [
-        (None, "X"),
-        ("", "X"),
-        ("Ann", "Ann"),
-        ({"name": "Ann"}, "Ann"),
-        ({"data": {"name": "Ann"}}, "Ann"),
-        ({}, "X"),
-        (BASE, "X"),
-    ],
-)
-def test_names(participant: Any, name: str) -> None:
-    """A name is found in whatever stands for a character or a persona."""
-    assert name_of(participant, "X") == name
 
 
 class NoEngine:

@@ -6,25 +6,24 @@ import json
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
 from innkeeper.cli.prompt.asset_options import STDIN, TAVERN
 from innkeeper.prompt import BuildLimits, BuildRequest, InnkeeperError, UsageError, Where, deep_merge
 from innkeeper.prompt.data import MAX_DEPTH
+from innkeeper.taverns.asset_fields import AssetFields, load_as
 
 if TYPE_CHECKING:
     from innkeeper.cli.settings.settings import Settings
-    from innkeeper.content.files.loading import PresetFile
     from innkeeper.content.files.reader import Source
-    from innkeeper.content.finding import Finding
     from innkeeper.taverns.silly.install import Prepared
 
 __all__ = ["Assets", "request_fields", "setting"]
 
 
-class Assets:
+class Assets(AssetFields):
     """The files of one command line. Add them, then ask for the request; ``findings`` say what was not right in them.
 
     ``chat_file`` is the name of the file with the chat, where there is one.
@@ -33,12 +32,10 @@ class Assets:
     """
 
     def __init__(self, stdin: IO[bytes] | None = None, settings: Settings | None = None) -> None:
-        self.fields: dict[str, Any] = {}
-        self.findings: list[Finding] = []
+        super().__init__()
         self.prepared: Prepared | None = None
         self.chat_file: str | None = None
         self.settings = settings
-        self.several = False
         self._stdin = stdin
         self._piped: bytes | None = None
 
@@ -119,14 +116,17 @@ class Assets:
         """
         from innkeeper.content.files.loading import load_asset
 
-        self._put(load_asset(self._source(name), unknown=lambda source: _request(source, name)), name)
+        self.put(load_asset(self._source(name), unknown=lambda source: _request(source, name)), name)
 
     def add_as(self, kind: str, name: str) -> None:
         """Add a file as a ``card``, ``persona``, ``lorebook``, ``preset`` or ``chat``."""
-        from innkeeper.content.files import loading
+        self.put(load_as(kind, self._source(name)), name)
 
-        loader = {"card": "load_character", "preset": "load_preset_file"}.get(kind, f"load_{kind}")
-        self._put(getattr(loading, loader)(self._source(name)), name)
+    def put(self, value: Any, name: str) -> None:
+        """As every file's content is put; the file of a chat is remembered."""
+        super().put(value, name)
+        if type(value).__name__ == "Chat":
+            self.chat_file = name
 
     def request(self, given: Mapping[str, Any], settings: Iterable[str] = ()) -> BuildRequest:
         """The request: the file's, with the assets over it, then ``given`` fields that are not None, then `setting` texts.
@@ -151,52 +151,6 @@ class Assets:
             self._piped = stream.read(LIMITS.file_bytes + 1)
             check_limit(LIMITS, "file_bytes", len(self._piped), "the standard input", asset="stdin")
         return self._piped
-
-    def _put(self, value: Any, name: str) -> None:
-        """Put what a file holds into its field of the request, and keep what was not right in it."""
-        from innkeeper.content.files.loading import PresetFile
-        from innkeeper.content.lorebook import Lorebook
-
-        self.findings += getattr(value, "findings", ())
-        if isinstance(value, Lorebook):
-            self.fields["lorebooks"] = (*self.fields.get("lorebooks", ()), value)
-        elif isinstance(value, PresetFile):
-            self._put_presets(value, name)
-        elif self.several and type(value).__name__ == "Character" and {"character", "group"} & self.fields.keys():
-            self._join(value)
-        else:
-            field = _FIELDS[type(value).__name__]
-            self._set(field, value, name)
-            self.chat_file = name if field == "history" else self.chat_file
-
-    def _join(self, card: Any) -> None:
-        """One more card: with those before it, a group."""
-        first = self.fields.pop("character", None)
-        before = self.fields["group"]["members"] if first is None else (first,)
-        self.fields["group"] = {"members": (*before, card)}
-
-    def _put_presets(self, file: PresetFile, name: str) -> None:
-        """A preset, and templates of text completion, which are settings."""
-        if file.preset is not None:
-            self._set("preset", file.preset, name)
-        parts = {"context": file.context, "instruct": file.instruct, "sysprompt": file.sysprompt}
-        text = {key: part.to_dict() for key, part in parts.items() if part is not None}
-        if file.text_preset is not None:
-            text["textgen"] = file.text_preset.to_dict()
-        settings: dict[str, Any] = {"text": text} if text else {}
-        if file.reasoning is not None:
-            settings["power_user"] = {"reasoning": file.reasoning.to_dict()}
-        if settings:
-            self.fields["settings"] = deep_merge(self.fields.get("settings", {}), settings)
-
-    def _set(self, field: str, value: Any, name: str) -> None:
-        if field in self.fields:
-            raise UsageError(f"a second {field} is given", where=Where(asset=name), hint="give one")
-        self.fields[field] = value
-
-
-_FIELDS: Final = {"Character": "character", "Persona": "user", "Chat": "history", "BuildRequest": "request"}
-"""The fields of a request that assets go to, by their types; the request itself is what they are put over."""
 
 
 def _in_folder(name: str, options: Mapping[str, Any]) -> bool:

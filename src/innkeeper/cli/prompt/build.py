@@ -94,8 +94,8 @@ def _begun(assets: Assets, request: BuildRequest, ports: Ports, greeting: int | 
 
     Raises `UsageError` for a greeting that the chat is too late for.
     """
-    from innkeeper.cli.talk.chat import greetings_of
     from innkeeper.prompt import Message, UsageError
+    from innkeeper.taverns.participants import greetings_of
 
     if greeting is not None and request.history:
         raise UsageError("the chat has begun: no greeting is added to it", hint="leave --greeting or the chat out")

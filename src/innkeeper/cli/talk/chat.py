@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -20,10 +19,7 @@ if TYPE_CHECKING:
     from innkeeper.content.chat import Chat
     from innkeeper.prompt import BuildRequest, Note, Plan, Ports
 
-__all__ = ["chat", "conversation", "greetings_of"]
-
-ROOM: Final = 1_000_000
-"""A window in which everything has room, in tokens."""
+__all__ = ["chat", "conversation"]
 
 RESERVE: Final = 256
 """Tokens kept free for a reply, unless the command line says otherwise."""
@@ -85,9 +81,10 @@ def conversation(
     ``known`` is the chat that goes on, where it is not in the file ``path``. ``notes`` come first in each plan. With ``alone`` a
     greeting has no alternatives beside it, which are a build each.
     """
-    from innkeeper.cli.talk.conversation import Conversation, name_of
+    from innkeeper.cli.talk.conversation import Conversation
     from innkeeper.content.chat import Chat
     from innkeeper.prompt import utc_now
+    from innkeeper.taverns.participants import greetings_of, name_of
 
     base = request.with_(
         model=handle.model,
@@ -110,9 +107,9 @@ def conversation(
 
 def _greet_by_all(talk: Conversation) -> None:
     """A new group begins with a greeting of each member."""
-    group = talk.base.group
-    for place, member in enumerate(group["members"] if isinstance(group, Mapping) else group.members):
-        card = member["card"] if isinstance(member, Mapping) and "card" in member else member
+    from innkeeper.taverns.participants import cards_of, greetings_of
+
+    for place, card in enumerate(cards_of(talk.base.group)):
         talk.speaker = place
         talk.greet(greetings_of(talk.base.with_(group=None, character=card), talk.handle.ports, 0, alone=True))
 
@@ -126,26 +123,6 @@ def _noting(notes: tuple[Note, ...]) -> Builder:
         return plan.with_(notes=(*notes, *plan.notes))
 
     return noted if notes else build
-
-
-def greetings_of(request: BuildRequest, ports: Ports, chosen: int, *, alone: bool = False) -> tuple[str, ...]:
-    """The character's greetings as the tavern says them, macros expanded; a window that is too small for it does not matter.
-
-    ``alone`` asks for the ``chosen`` one alone. Raises `UsageError` where the ``chosen`` one is not among them.
-    """
-    from innkeeper.prompt import UsageError
-    from innkeeper.prompt.data import thaw
-    from innkeeper.taverns import build
-    from innkeeper.taverns.assets import character_of
-
-    character = character_of(thaw(request.character))
-    greetings = () if character is None else character.greetings()
-    if not 0 <= chosen < len(greetings):
-        raise UsageError(f"there is no greeting {chosen}", hint=f"numbers go from 0 to {len(greetings) - 1}")
-    base = request.with_(history=(), message="", context_window=ROOM, reserved_tokens=0)
-    numbers = (chosen,) if alone else range(len(greetings))
-    plans = ((number, build(base.with_(greeting=number), ports, commit=False)) for number in numbers)
-    return tuple(plan.greeting or greetings[number] for number, plan in plans)
 
 
 def _stored(path: Path | None) -> Any:

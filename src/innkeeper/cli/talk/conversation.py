@@ -18,11 +18,13 @@ from innkeeper.prompt import BuildRequest, InnkeeperError, Plan, Ports, UnknownN
 from innkeeper.prompt.data import EMPTY
 from innkeeper.taverns import TAVERNS
 from innkeeper.taverns import build as build_plan
+from innkeeper.taverns.participants import members_of, name_of, speakers_of
+from innkeeper.taverns.reply import finished_reply
 
 if TYPE_CHECKING:
     from innkeeper.budget import Accounting
 
-__all__ = ["Builder", "Conversation", "name_of"]
+__all__ = ["Builder", "Conversation"]
 
 Builder = Callable[[BuildRequest, Ports], Plan]
 """What makes a plan of a request: `innkeeper.taverns.build`."""
@@ -251,8 +253,7 @@ class Conversation:
             self._told(Turn(plan, said, "".join(heard), error.kind, None, self.character_name))
             raise
         self._remember(plan)
-        continues = plan.request is not None and plan.request.generation == "continue"
-        reply = self._scripted(plan, reply if continues else reply.strip())  # a continuation may begin with a space
+        reply = self._kept(plan, reply)
         self._told(Turn(plan, said, reply.strip(), end, usage, self.character_name))
         return reply
 
@@ -261,16 +262,14 @@ class Conversation:
         if self.listener is not None:
             self.listener.turn(self, turn)
 
-    def _scripted(self, plan: Plan, reply: str) -> str:
-        """A reply as it is kept: after the regex scripts that the request allows."""
-        if plan.tavern != SILLY or (plan.request is not None and plan.request.generation == "impersonate"):
-            return reply
-        from innkeeper.taverns.silly import stored_text
-
-        now = self.base.now or self._now()
-        scripted = stored_text(self.base.with_(history=self.chat.to_messages(hidden=True), now=now), reply)
-        self.base = self.base.with_(variables=scripted.variables)
-        return scripted.text
+    def _kept(self, plan: Plan, reply: str) -> str:
+        """A reply as the tavern keeps it."""
+        history, now = self.chat.to_messages(hidden=True), self.base.now or self._now()
+        generation = "normal" if plan.request is None else plan.request.generation
+        request = self.base.with_(tavern=plan.tavern, history=history, now=now, generation=generation)
+        finished = finished_reply(request, reply, speaker=self.character_name)
+        self.base = self.base.with_(variables=finished.variables)
+        return finished.text
 
     def _remember(self, plan: Plan) -> None:
         """What the turn changed beside the chat: variables and lasting effects of lore; both are stored in its header."""
@@ -346,13 +345,6 @@ class Conversation:
         self._header_is_new = False
 
 
-def members_of(group: Any) -> tuple[str, ...]:
-    """The names of a group's members, none where there is no group."""
-    listed = group.get("members") if isinstance(group, Mapping) else getattr(group, "members", None)
-    cards = (item["card"] if isinstance(item, Mapping) and "card" in item else item for item in listed or ())
-    return tuple(name_of(card, "Assistant") for card in cards)
-
-
 def member_of(members: Sequence[str], name: str) -> int:
     """The place of a member by its name or the beginning of it. Raises `UnknownNameError`."""
     wanted = name.casefold()
@@ -363,12 +355,6 @@ def member_of(members: Sequence[str], name: str) -> int:
     raise UnknownNameError("member of the group", name, members)
 
 
-def speakers_of(plan: Plan) -> tuple[int, ...]:
-    """Who replies in a group, in their order: places of members. Nothing where the plan says nothing of them."""
-    chosen = (note.data.get("speakers") for note in plan.notes if note.data)
-    return next((tuple(places) for places in chosen if places), ())
-
-
 def _joint(preset: Any, before: str, more: str) -> str:
     """What stands between a reply and its continuation: what the preset says, unless one of them has a space or mark there."""
     if not before or not more or before[-1].isspace() or more[0].isspace() or more[0] in ".,;:!?…)]}\"'»”’*":
@@ -376,14 +362,5 @@ def _joint(preset: Any, before: str, more: str) -> str:
     return str(getattr(preset, "continue_postfix", " "))
 
 
-def name_of(participant: Any, default: str) -> str:
-    """The name of a character or a persona, or of what stands for it in a request."""
-    if isinstance(participant, str):
-        return participant or default
-    if isinstance(participant, Mapping):
-        return str(participant.get("name") or name_of(participant.get("data"), default))
-    return str(getattr(participant, "name", None) or default)
-
-
 SILLY: Final = "silly"
-"""The tavern whose chats have hidden messages and regex scripts."""
+"""The tavern whose chats have hidden messages."""

@@ -1,0 +1,77 @@
+"""AssetFields: what files hold becomes the fields of a build request, for command lines and profiles alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from innkeeper.prompt import UsageError, Where, deep_merge
+
+if TYPE_CHECKING:
+    from innkeeper.content.files.loading import PresetFile
+    from innkeeper.content.files.reader import Source
+    from innkeeper.content.finding import Finding
+
+__all__ = ["AssetFields", "load_as"]
+
+_FIELDS: Final = {"Character": "character", "Persona": "user", "Chat": "history", "BuildRequest": "request"}
+"""The fields of a request that assets go to, by their types; the request itself is what they are put over."""
+
+
+def load_as(kind: str, source: Source) -> Any:
+    """A ``card``, ``persona``, ``lorebook``, ``preset`` or ``chat``. Raises what the readers of content raise."""
+    from innkeeper.content.files import loading
+
+    loader = {"card": "load_character", "preset": "load_preset_file"}.get(kind, f"load_{kind}")
+    return getattr(loading, loader)(source)
+
+
+class AssetFields:
+    """The ``fields`` of a request, made of assets one after the other; ``findings`` say what was not right in them.
+
+    With ``several``, cards after the first make a group of all.
+    """
+
+    def __init__(self, *, several: bool = False) -> None:
+        self.fields: dict[str, Any] = {}
+        self.findings: list[Finding] = []
+        self.several = several
+
+    def put(self, value: Any, name: str) -> None:
+        """Put what the file ``name`` holds into its field. Raises `UsageError` for a second one where one is wanted."""
+        from innkeeper.content.files.loading import PresetFile
+        from innkeeper.content.lorebook import Lorebook
+
+        self.findings += getattr(value, "findings", ())
+        if isinstance(value, Lorebook):
+            self.fields["lorebooks"] = (*self.fields.get("lorebooks", ()), value)
+        elif isinstance(value, PresetFile):
+            self._put_presets(value, name)
+        elif self.several and type(value).__name__ == "Character" and {"character", "group"} & self.fields.keys():
+            self._join(value)
+        else:
+            self._set(_FIELDS[type(value).__name__], value, name)
+
+    def _join(self, card: Any) -> None:
+        """One more card: with those before it, a group."""
+        first = self.fields.pop("character", None)
+        before = self.fields["group"]["members"] if first is None else (first,)
+        self.fields["group"] = {"members": (*before, card)}
+
+    def _put_presets(self, file: PresetFile, name: str) -> None:
+        """A preset, and templates of text completion, which are settings."""
+        if file.preset is not None:
+            self._set("preset", file.preset, name)
+        parts = {"context": file.context, "instruct": file.instruct, "sysprompt": file.sysprompt}
+        text = {key: part.to_dict() for key, part in parts.items() if part is not None}
+        if file.text_preset is not None:
+            text["textgen"] = file.text_preset.to_dict()
+        settings: dict[str, Any] = {"text": text} if text else {}
+        if file.reasoning is not None:
+            settings["power_user"] = {"reasoning": file.reasoning.to_dict()}
+        if settings:
+            self.fields["settings"] = deep_merge(self.fields.get("settings", {}), settings)
+
+    def _set(self, field: str, value: Any, name: str) -> None:
+        if field in self.fields:
+            raise UsageError(f"a second {field} is given", where=Where(asset=name), hint="give one")
+        self.fields[field] = value

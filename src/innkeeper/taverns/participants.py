@@ -1,0 +1,61 @@
+"""Participants: who is in a chat by its request: names, members of a group, who speaks next, what the character greets with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from innkeeper.prompt import UsageError
+from innkeeper.prompt.data import thaw
+
+if TYPE_CHECKING:
+    from innkeeper.prompt import BuildRequest, Plan, Ports
+
+__all__ = ["cards_of", "greetings_of", "members_of", "name_of", "speakers_of"]
+
+ROOM: Final = 1_000_000
+"""A window in which every greeting has room, in tokens."""
+
+
+def name_of(participant: Any, default: str) -> str:
+    """The name of a character or a persona, or of what stands for it in a request."""
+    if isinstance(participant, str):
+        return participant or default
+    if isinstance(participant, Mapping):
+        return str(participant.get("name") or name_of(participant.get("data"), default))
+    return str(getattr(participant, "name", None) or default)
+
+
+def members_of(group: Any) -> tuple[str, ...]:
+    """The names of a group's members, none where there is no group."""
+    return tuple(name_of(card, "Assistant") for card in cards_of(group))
+
+
+def cards_of(group: Any) -> tuple[Any, ...]:
+    """The cards of a group's members, none where there is no group."""
+    listed = group.get("members") if isinstance(group, Mapping) else getattr(group, "members", None)
+    return tuple(item["card"] if isinstance(item, Mapping) and "card" in item else item for item in listed or ())
+
+
+def speakers_of(plan: Plan) -> tuple[int, ...]:
+    """Who replies in a group, in their order: places of members. Nothing where the plan says nothing of them."""
+    chosen = (note.data.get("speakers") for note in plan.notes if note.data)
+    return next((tuple(places) for places in chosen if places), ())
+
+
+def greetings_of(request: BuildRequest, ports: Ports, chosen: int, *, alone: bool = False) -> tuple[str, ...]:
+    """The character's greetings as the tavern says them, macros expanded; a window that is too small for it does not matter.
+
+    ``alone`` asks for the ``chosen`` one alone. Raises `UsageError` where the ``chosen`` one is not among them.
+    """
+    from innkeeper.taverns import build
+    from innkeeper.taverns.assets import character_of
+
+    character = character_of(thaw(request.character))
+    greetings = () if character is None else character.greetings()
+    if not 0 <= chosen < len(greetings):
+        raise UsageError(f"there is no greeting {chosen}", hint=f"numbers go from 0 to {len(greetings) - 1}")
+    base = request.with_(history=(), message="", context_window=ROOM, reserved_tokens=0)
+    numbers = (chosen,) if alone else range(len(greetings))
+    plans = ((number, build(base.with_(greeting=number), ports, commit=False)) for number in numbers)
+    return tuple(plan.greeting or greetings[number] for number, plan in plans)

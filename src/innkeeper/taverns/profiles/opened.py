@@ -1,0 +1,258 @@
+"""OpenProfile: a profile with its files read, as the build request that all turns have in common.
+
+Its files are read once; `Profiles` reads them anew when one of them has changed. What a file holds is kept by its content on the
+floor below, so that two profiles with one lorebook have one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final
+
+import msgspec
+
+from innkeeper.content.finding import Finding
+from innkeeper.prompt import BuildRequest, FrozenDict, InnkeeperError, UnavailableError, UnknownNameError, UsageError
+from innkeeper.prompt.data import EMPTY, to_json
+from innkeeper.prompt.errors import LimitError, Where
+from innkeeper.taverns.asset_fields import AssetFields, load_as
+from innkeeper.taverns.profiles.files import MAX_FILES, MAX_VOLUME, DocumentFiles, FolderFiles, ProfileFiles
+from innkeeper.taverns.profiles.profile import Profile, parse_profile
+from innkeeper.taverns.reply import rewrites_replies
+
+__all__ = ["PROFILE_FILE", "OpenProfile", "Profiles", "is_profile", "open_profile", "profile_folders"]
+
+PROFILE_FILE: Final = "profile.toml"
+"""The file that makes a folder a profile."""
+
+MAX_PROFILES: Final = 1_000
+"""Profiles that one service has (`LimitError`)."""
+
+
+class OpenProfile(msgspec.Struct, frozen=True, kw_only=True):
+    """A profile and its ``request``. ``digest`` (SHA-256, hex) is of the profile and of all its files.
+
+    ``findings`` say what was not right in its files, by their names; ``rewrites`` whether regex scripts may change answers.
+    """
+
+    profile: Profile
+    request: BuildRequest
+    digest: str
+    findings: tuple[tuple[str, Finding], ...] = ()
+    rewrites: bool = False
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.profile.name
+
+
+def open_profile(
+    source: Path | str | Mapping[str, Any] | Profile, files: Mapping[str, bytes] | None = None
+) -> OpenProfile:
+    """The profile in a folder, or one that is given with its files by name.
+
+    Raises:
+        UnavailableError: the folder, or a file, is not there.
+        FileNameError: a name leads out of the folder.
+        FormatError, ConfigError: ``profile.toml`` cannot be read; what the readers of content raise, with the file's name.
+        LimitError: too many files, or too large.
+    """
+    if isinstance(source, (Profile, Mapping)):
+        return _opened(Profile.of(source), DocumentFiles(files or {}))
+    return _from_folder(FolderFiles(Path(source)))
+
+
+def _from_folder(place: FolderFiles) -> OpenProfile:
+    folder = place.folder
+    if not is_profile(folder):
+        hint = f"innkeeper profile new {folder.name} CARD writes one"
+        raise UnavailableError("this folder is no profile: it has no profile.toml", where=Where(str(folder)), hint=hint)
+    document = place.read(PROFILE_FILE)
+    asset = str(folder / PROFILE_FILE)
+    return _opened(parse_profile(document, name=folder.resolve().name, asset=asset), place, asset)
+
+
+def is_profile(folder: Path) -> bool:
+    """Whether a folder holds a profile."""
+    return (folder / PROFILE_FILE).is_file()
+
+
+def profile_folders(folder: Path) -> tuple[Path, ...]:
+    """The profiles that a folder means: itself, or those right below it, by their names.
+
+    Raises `UnavailableError` where there is none.
+    """
+    if is_profile(folder):
+        return (folder,)
+    found = sorted(path for path in folder.glob("*") if is_profile(path)) if folder.is_dir() else []
+    if not found:
+        hint = "innkeeper profile new FOLDER CARD writes one"
+        raise UnavailableError("there is no profile here", where=Where(str(folder)), hint=hint)
+    return tuple(found)
+
+
+def _opened(profile: Profile, files: ProfileFiles, asset: str = "profile") -> OpenProfile:
+    names = profile.files
+    if len(names) > MAX_FILES:
+        raise LimitError("the files of a profile", limit="MAX_FILES", allowed=MAX_FILES, found=len(names))
+    read: dict[str, bytes] = {}
+    for name in names:
+        read[name] = _read(files, name, asset)
+        size = sum(map(len, read.values()))
+        if size > MAX_VOLUME:
+            raise LimitError("all files of a profile", limit="MAX_VOLUME", allowed=MAX_VOLUME, found=size)
+    digests = [(name, hashlib.sha256(data).hexdigest()) for name, data in read.items()]
+    digest = hashlib.sha256(to_json([profile.to_dict(), digests])).hexdigest()
+    assets = _Assets(read)
+    request = _request(profile, assets)
+    findings = tuple(assets.findings)
+    return OpenProfile(
+        profile=profile, request=request, digest=digest, findings=findings, rewrites=rewrites_replies(request)
+    )
+
+
+def _read(files: ProfileFiles, name: str, asset: str) -> bytes:
+    try:
+        return files.read(name)
+    except UsageError as error:
+        raise error.at(asset=asset) from None
+
+
+class _Assets:
+    """The assets of a profile, out of its files or written in it."""
+
+    def __init__(self, read: Mapping[str, bytes]) -> None:
+        self._read = read
+        self.findings: list[tuple[str, Finding]] = []
+
+    def load(self, kind: str, item: Any) -> Any:
+        """What a file holds, or the content itself."""
+        if not isinstance(item, str):
+            return item
+        try:
+            value = load_as(kind, self._read[item])
+        except InnkeeperError as error:
+            raise error.at(asset=item) from error.__cause__
+        self.findings += [(item, finding) for finding in getattr(value, "findings", ())]
+        return value
+
+
+def _request(profile: Profile, assets: _Assets) -> BuildRequest:
+    fields = AssetFields()
+    for item in profile.preset:
+        preset = assets.load("preset", item)
+        if isinstance(preset, Mapping):
+            fields.fields["preset"] = preset
+        else:
+            fields.put(preset, item)
+    own = fields.fields.pop("settings", {})
+    cards = [_card(card, assets) for card in profile.cards]
+    given = {
+        "tavern": profile.tavern,
+        "profile": profile.variant,
+        "character": cards[0] if cards and profile.group is None else None,
+        "group": None if profile.group is None else {**profile.group, "members": tuple(cards)},
+        "user": None if profile.persona is None else assets.load("persona", profile.persona),
+        "lorebooks": tuple(assets.load("lorebook", item) for item in profile.lorebooks),
+        "variables": profile.variables,
+        "macro_vars": profile.macro_vars,
+        "authors_note": profile.authors_note,
+        "settings": FrozenDict(_merged(own, profile.settings)),
+        "meta": profile.meta,
+        "options": profile.options,
+        "dialect": profile.dialect,
+        "context_window": profile.context_window,
+        "limits": profile.limits,
+        "locale": profile.locale,
+        **fields.fields,
+    }
+    # A model's own name is that of its route, known where it is called.
+    return BuildRequest.of({name: value for name, value in given.items() if value not in (None, (), EMPTY)})
+
+
+def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> Mapping[str, Any]:
+    from innkeeper.prompt import deep_merge
+
+    return deep_merge(base, over)
+
+
+def _card(item: Any, assets: _Assets) -> Any:
+    """A card, or the member of a group with its file's name and tags."""
+    if isinstance(item, Mapping) and "card" in item:
+        named = {"filename": item["card"]} if isinstance(item["card"], str) else {}
+        return {**named, **item, "card": assets.load("card", item["card"])}
+    return assets.load("card", item)
+
+
+class Profiles(Mapping[str, OpenProfile]):
+    """The profiles of these folders, each a profile's own or one that holds several, by their names.
+
+    Folders are looked into when this is made, and again by `refresh`; a profile is read when it is asked for, and read anew when
+    one of its files has changed. Safe between threads.
+
+    Raises:
+        UnavailableError: a folder without a profile.
+        UsageError: two profiles have one name.
+        LimitError: too many.
+    """
+
+    def __init__(self, folders: Iterable[Path | str] = ()) -> None:
+        self._sources = tuple(Path(folder) for folder in folders)
+        self._lock = Lock()
+        self._open: dict[Path, tuple[OpenProfile, FolderFiles]] = {}
+        self._folders: dict[str, Path] = {}
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Look for profiles in the folders again. Raises as making it does."""
+        found: dict[str, Path] = {}
+        for source in self._sources:
+            for folder in profile_folders(source):
+                name = _name_in(folder)
+                if found.setdefault(name, folder) != folder:
+                    where, hint = Where(str(folder)), f"{found[name]} is {name!r} already; give one another name"
+                    raise UsageError(f"two profiles are called {name!r}", where=where, hint=hint)
+        if len(found) > MAX_PROFILES:
+            raise LimitError("profiles", limit="MAX_PROFILES", allowed=MAX_PROFILES, found=len(found))
+        self._folders = found
+
+    def __getitem__(self, name: str) -> OpenProfile:
+        """The profile of this name. Raises `UnknownNameError`, which is no `KeyError`, and as `open_profile`."""
+        folder = self._folders.get(name)
+        if folder is None:
+            raise UnknownNameError("profile", name, self._folders)
+        known = self._open.get(folder)
+        if known is not None and known[1].is_same():
+            return known[0]
+        with self._lock:
+            files = FolderFiles(folder)
+            self._open[folder] = (_from_folder(files), files)
+            return self._open[folder][0]
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is a profile of this name."""
+        return name in self._folders
+
+    def __iter__(self) -> Iterator[str]:
+        """The names, sorted."""
+        return iter(sorted(self._folders))
+
+    def __len__(self) -> int:
+        """How many."""
+        return len(self._folders)
+
+    def folder(self, name: str) -> Path:
+        """Where a profile is. Raises `UnknownNameError`."""
+        if name not in self._folders:
+            raise UnknownNameError("profile", name, self._folders)
+        return self._folders[name]
+
+
+def _name_in(folder: Path) -> str:
+    """The name of the profile in a folder, whose files need not be there."""
+    asset = str(folder / PROFILE_FILE)
+    return parse_profile(FolderFiles(folder).read(PROFILE_FILE), name=folder.resolve().name, asset=asset).name

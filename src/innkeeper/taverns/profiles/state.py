@@ -1,0 +1,147 @@
+"""ConversationState: what a conversation leaves for its next turn beside what was said, and under which key it is kept.
+
+A client that sends the whole chat each time keeps no state, so the state goes with the chat's words: what is left after messages
+1 to n belongs to a key made of these. The next turn begins with the state of the longest beginning of its chat that is known,
+and the same messages once more begin where they began before. System messages do not count: many clients write the time into
+them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, parse_json, to_json
+from innkeeper.prompt.errors import FormatError
+from innkeeper.prompt.memo import Memo
+from innkeeper.prompt.message import Message
+
+__all__ = [
+    "MAX_STATE",
+    "MAX_STATES",
+    "ConversationState",
+    "StateStore",
+    "StatesInMemory",
+    "StoredState",
+    "conversation_scope",
+    "prefix_keys",
+    "state_before",
+]
+
+MAX_STATE: Final = 1024 * 1024
+"""Bytes of the state of one conversation (a note; a larger one is not kept)."""
+
+MAX_STATES: Final = 64 * 1024 * 1024
+"""Bytes of all states that are kept in memory (no error: the oldest are forgotten)."""
+
+
+class ConversationState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """``variables`` by scope, lasting effects of lore (the plan's ``carry``), ``metadata`` of the chat, its ``greetings``.
+
+    ``texts`` are messages as the tavern keeps them, where that is not what was sent (macros in them have been replaced once), by
+    the keys of `prefix_keys`.
+    """
+
+    variables: FrozenDict = EMPTY
+    carry: Any = None
+    metadata: FrozenDict = EMPTY
+    greetings: tuple[str, ...] = ()
+    texts: FrozenDict = EMPTY
+
+    def to_json(self) -> bytes:
+        """As it is stored: the order of its keys is kept, since builds may depend on it."""
+        return to_json(msgspec.to_builtins(self), sort=False)
+
+    @classmethod
+    def from_json(cls, data: bytes) -> ConversationState:
+        """What `to_json` wrote; nothing for no bytes. Raises `FormatError`."""
+        if not data:
+            return cls()
+        fields = freeze(parse_json(data, asset="conversation state"))
+        if not isinstance(fields, dict) or not fields.keys() <= set(cls.__struct_fields__):
+            raise FormatError("this is no state of a conversation")
+        return cls(**fields)
+
+
+def prefix_keys(messages: Sequence[Message]) -> tuple[str, ...]:
+    """A key for each beginning of a chat, from its first message to all of them; each is made of the one before."""
+    keys, digest = [], b""
+    for message in messages:
+        if message.role in ("system", "developer"):
+            continue
+        facts = msgspec.json.encode([message.role, message.content, message.name])
+        more = to_json(message.to_dict()) if message.attachments or message.metadata else b""
+        digest = hashlib.sha256(b"\n".join((digest, facts, more))).digest()
+        keys.append(digest.hex()[:32])
+    return tuple(keys)
+
+
+def conversation_scope(*names: str) -> str:
+    """What keeps conversations apart that begin with the same words: caller, profile, conversation."""
+    return hashlib.sha256(to_json(names)).hexdigest()[:32]
+
+
+class StoredState(msgspec.Struct, frozen=True):
+    """The last state of a conversation with a name: the key of its chat, the state after it, and the one before it."""
+
+    key: str
+    state: bytes
+    before: bytes = b""
+
+
+class StateStore(Protocol):
+    """Where states are kept: by scope and key, and the last one of each scope."""
+
+    def get(self, scope: str, keys: Sequence[str]) -> bytes | None:
+        """The state of the first of these keys that has one."""
+        ...
+
+    def last(self, scope: str) -> StoredState | None:
+        """The state that was put last."""
+        ...
+
+    def put(self, scope: str, stored: StoredState) -> None:
+        """Keep a state."""
+        ...
+
+
+class StatesInMemory:
+    """States in this process, bounded in bytes (`MAX_STATES`): those that nobody asks for are forgotten first."""
+
+    def __init__(self, size: int = MAX_STATES) -> None:
+        self._states: Memo[tuple[str, str], bytes] = Memo(items=1_000_000, size=size)
+        self._last: Memo[str, StoredState] = Memo(items=1_000_000, size=size)
+
+    def get(self, scope: str, keys: Sequence[str]) -> bytes | None:
+        """The state of the first of these keys that has one."""
+        states = (self._states.get((scope, key)) for key in keys)
+        return next((state for state in states if state is not None), None)
+
+    def last(self, scope: str) -> StoredState | None:
+        """The state that was put last."""
+        return self._last.get(scope)
+
+    def put(self, scope: str, stored: StoredState) -> None:
+        """Keep a state."""
+        self._states.put((scope, stored.key), stored.state, len(stored.state))
+        self._last.put(scope, stored, len(stored.state) + len(stored.before))
+
+
+def state_before(
+    store: StateStore, scope: str, keys: Sequence[str], *, named: bool = False, begins: bool = False
+) -> bytes:
+    """The state that a turn begins with; empty where none is known.
+
+    ``keys`` are those of `prefix_keys`, the last being that of the whole chat. A conversation that its client has ``named`` goes
+    on where it was even if the client no longer sends its beginning, unless this chat ``begins``.
+    """
+    known = store.get(scope, keys[-2::-1]) if len(keys) > 1 else None
+    if known is not None or not named or begins:
+        return known or b""
+    last = store.last(scope)
+    if last is None:
+        return b""
+    return last.before if keys and last.key == keys[-1] else last.state

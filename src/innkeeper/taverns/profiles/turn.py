@@ -1,0 +1,268 @@
+"""A turn of a conversation over a profile: a client's messages become the chat, and a plan is built that says what a model gets.
+
+A turn is a pure function of the profile, what the client sent, the state, the time and the seed: `profile_turn` before a model is
+asked, `ProfileTurn.answered` after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from innkeeper.dialects.options import neutral
+from innkeeper.prompt import BuildRequest, FrozenDict, Injection, InjectionPosition, Message, Note, NoteKind, Ports
+from innkeeper.prompt.data import EMPTY, freeze
+from innkeeper.prompt.message import messages_of
+from innkeeper.prompt.request import MAX_TOKENS
+from innkeeper.prompt.text import shorten
+from innkeeper.taverns import TAVERNS, build
+from innkeeper.taverns.participants import cards_of, greetings_of, name_of, speakers_of
+from innkeeper.taverns.profiles.opened import OpenProfile
+from innkeeper.taverns.profiles.state import ConversationState, prefix_keys
+from innkeeper.taverns.reply import Reply, finished_reply
+from innkeeper.taverns.sending import RESERVE, request_of
+
+if TYPE_CHECKING:
+    from innkeeper.prompt import Payload, Plan
+
+__all__ = ["CLIENT_OPTIONS", "ProfileTurn", "TurnInput", "profile_turn"]
+
+_SYSTEM: Final = ("system", "developer")
+
+CLIENT_OPTIONS: Final = frozenset({
+    "temperature", "top_p", "top_k", "min_p", "max_tokens", "stop", "seed", "frequency_penalty", "presence_penalty",
+    "repetition_penalty", "response_format", "tool_choice", "parallel_tool_calls", "reasoning_effort", "verbosity", "logprobs",
+    "top_logprobs", "logit_bias", "user",
+})  # fmt: skip
+"""Options that a client may set over the profile's; ``extra``, which could replace the prompt, is not among them."""
+
+
+class TurnInput(msgspec.Struct, frozen=True, kw_only=True):
+    """What a client sends. ``options`` and ``tools`` are those of its request, under the names of Chat Completions.
+
+    ``model``, ``dialect`` and ``context_window`` are of the route that answers, where whoever knows it fills them in. ``now`` and
+    ``seed`` settle what the profile leaves to the moment.
+    """
+
+    messages: tuple[Message, ...]
+    options: FrozenDict = EMPTY
+    tools: tuple[FrozenDict, ...] = ()
+    model: str | None = None
+    dialect: str | None = None
+    context_window: int | None = None
+    now: str | None = None
+    seed: int = 0
+
+    @classmethod
+    def of(cls, messages: Any, **fields: Any) -> TurnInput:
+        """A turn of messages as `Message.of` reads them. Raises `FormatError`."""
+        options, tools = freeze(fields.pop("options", None) or {}), fields.pop("tools", None) or ()
+        return cls(messages=messages_of(messages), options=options, tools=tuple(map(freeze, tools)), **fields)
+
+
+class ProfileTurn(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn that is built. ``body`` is what the route's provider gets; ``state`` what the conversation is left with.
+
+    ``speaker`` is who answers. With ``rewrites`` scripts may change the answer, so that a stream of it is not final.
+    ``notes`` are those of the turn itself; the plan and the body have their own.
+    """
+
+    plan: Plan
+    body: Payload
+    state: ConversationState
+    speaker: str
+    rewrites: bool = False
+    notes: tuple[Note, ...] = ()
+
+    def answered(self, text: str) -> tuple[Reply, ConversationState]:
+        """The answer as the tavern keeps it, and what the conversation is left with then. Raises what a build raises."""
+        request = self.plan.request
+        if request is None or not text:
+            return Reply(text, self.state.variables), self.state
+        said = (Message("user", request.message),) if request.message else ()
+        after = request.with_(history=(*request.history, *said), message="", variables=self.state.variables)
+        reply = finished_reply(after, text, speaker=self.speaker)
+        return reply, msgspec.structs.replace(self.state, variables=freeze(reply.variables))
+
+
+def profile_turn(
+    profile: OpenProfile, turn: TurnInput, state: ConversationState | None = None, ports: Ports | None = None
+) -> ProfileTurn:
+    """The plan and the body for what a client sends, with the state that goes with its conversation.
+
+    The same profile, input and state give the same bytes. Raises what a build raises.
+    """
+    before = state or ConversationState()
+    notes: list[Note] = []
+    messages, key = _as_kept(turn.messages, before)
+    chat = [message for message in messages if message.role not in _SYSTEM]
+    base = _settled(profile, turn, before, notes)
+    base, greetings = _greeted(profile, base, before, chat, ports)
+    request = _with_system(profile, base, messages, notes)
+    request = _with_chat(profile, request, messages, chat, greetings)
+    plan = build(request, ports)
+    body = request_of(plan, plan.dialect)
+    return ProfileTurn(
+        plan=plan,
+        body=body,
+        state=_after(plan, before, greetings, key),
+        speaker=_speaker(plan, request),
+        rewrites=profile.rewrites,
+        notes=tuple(notes),
+    )
+
+
+def _as_kept(messages: Sequence[Message], state: ConversationState) -> tuple[list[Message], str]:
+    """The messages, those of earlier turns as the tavern keeps them; and the key of the whole chat."""
+    keys = prefix_keys(messages)
+    numbered = iter(keys)
+    kept = []
+    for message in messages:
+        text = None if message.role in _SYSTEM else state.texts.get(next(numbered))
+        kept.append(message if text is None else msgspec.structs.replace(message, content=text))
+    return kept, keys[-1] if keys else ""
+
+
+def _settled(profile: OpenProfile, turn: TurnInput, state: ConversationState, notes: list[Note]) -> BuildRequest:
+    """The profile's request with what the client and the state say: all but the chat."""
+    own, base = profile.profile, profile.request
+    window = own.context_window if own.context_window is not None else turn.context_window
+    options = {**neutral(base.options), **_client_options(turn, notes)}
+    reserve = _reserve(options, own.reserve, window, notes)
+    fields: dict[str, Any] = {
+        "options": {**options, "max_tokens": reserve} if "max_tokens" in options else options,
+        "tools": turn.tools,
+        "model": turn.model or own.model,
+        "dialect": turn.dialect or own.dialect or "openai",
+        "context_window": window,
+        "reserved_tokens": reserve,
+        "now": own.now if own.now != "clock" else turn.now,
+        "seed": own.seed if isinstance(own.seed, int) else turn.seed,
+        "variables": state.variables or base.variables,
+        "lore_state": state.carry,
+    }
+    if state.metadata:
+        stored = base.settings.get("chat_metadata")
+        stored = stored if isinstance(stored, Mapping) else EMPTY
+        fields["settings"] = {**base.settings, "chat_metadata": {**stored, **state.metadata}}
+    return base.with_(**fields)
+
+
+def _client_options(turn: TurnInput, notes: list[Note]) -> dict[str, Any]:
+    """What the client sets, by neutral names; with a note on what a client may not set."""
+    asked = neutral(turn.options)
+    for name in sorted(asked.keys() - CLIENT_OPTIONS):
+        message = f"the client's option {shorten(name, 60)!r} has no effect with a profile"
+        notes.append(Note(NoteKind.IGNORED, message, data=FrozenDict({"input": f"options.{shorten(name, 60)}"})))
+    return {name: value for name, value in asked.items() if name in CLIENT_OPTIONS}
+
+
+def _reserve(options: Mapping[str, Any], own: int | None, window: int | None, notes: list[Note]) -> int:
+    """The tokens kept for the reply: those that are asked for, at most half of the window."""
+    asked = options.get("max_tokens")
+    reserve = asked if type(asked) is int and asked > 0 else RESERVE if own is None else own
+    if window and reserve > window // 2:
+        message = f"the reply may have {window // 2:,} tokens, not {reserve:,}: the window is {window:,}"
+        notes.append(Note(NoteKind.LIMIT, message, data=FrozenDict({"input": "options.max_tokens"})))
+        return window // 2
+    return min(reserve, MAX_TOKENS)
+
+
+def _greeted(
+    profile: OpenProfile, base: BuildRequest, state: ConversationState, chat: Sequence[Message], ports: Ports | None
+) -> tuple[BuildRequest, tuple[str, ...]]:
+    """The greetings that the chat begins with: those it began with, else the card's; none where the client has sent one."""
+    number = profile.profile.greeting_number
+    if number is None or (chat and chat[0].role == "assistant"):
+        return base, ()
+    if state.greetings:
+        return base, state.greetings
+    room = ports or Ports()
+    if base.group is not None:
+        members = (base.with_(group=None, character=card) for card in cards_of(base.group))
+        return base, tuple(text for one in members for text in _greetings(one, room, 0))
+    return base, _greetings(base, room, number)
+
+
+def _greetings(request: BuildRequest, ports: Ports, number: int) -> tuple[str, ...]:
+    """One greeting of a character; none of one that has none."""
+    from innkeeper.taverns.assets import character_of
+
+    character = character_of(request.character)
+    if character is None or not any(character.greetings()):
+        return ()
+    return tuple(text for text in greetings_of(request, ports, number, alone=True) if text)
+
+
+def _with_system(
+    profile: OpenProfile, base: BuildRequest, messages: Sequence[Message], notes: list[Note]
+) -> BuildRequest:
+    """The request with the client's system prompt where the profile wants it; with a note where it has no effect."""
+    policy, rules = profile.profile.system, TAVERNS[base.tavern].inputs
+    texts = [message.content for message in messages if message.role in _SYSTEM and message.content.strip()]
+    if not texts or policy == "chat":
+        return base
+    if policy == "ignore":
+        message = f"the client's system prompt is ignored: {len(texts)} message{'s' if len(texts) > 1 else ''}"
+        hint = f'the profile {profile.name} says so: system = "ignore"'
+        notes.append(Note(NoteKind.IGNORED, message, hint=hint, data=FrozenDict({"input": "system"})))
+        return base
+    text = "\n\n".join(texts)
+    if policy == "append" and rules.reason("injections") is None:
+        injection = Injection(id="client_system", content=text, position=InjectionPosition.AFTER, role="system")
+        return base.with_(injections=(*base.injections, injection))
+    return base.with_(system="\n\n".join(part for part in (base.system, text) if part))
+
+
+def _with_chat(
+    profile: OpenProfile,
+    request: BuildRequest,
+    messages: Sequence[Message],
+    chat: list[Message],
+    greetings: tuple[str, ...],
+) -> BuildRequest:
+    """The request with the chat, a plain last word of the user as the new message."""
+    keeps = profile.profile.system == "chat"
+    said = [message for message in messages if keeps or message.role not in _SYSTEM]
+    said = said if profile.profile.names else [msgspec.structs.replace(message, name=None) for message in said]
+    history = [*_spoken(request, greetings), *said]
+    if history and chat and history[-1].role == "user" and _is_plain(history[-1], request):
+        return request.with_(history=tuple(history[:-1]), message=history[-1].content)
+    return request.with_(history=tuple(history))
+
+
+def _spoken(request: BuildRequest, greetings: tuple[str, ...]) -> Iterator[Message]:
+    """Greetings as messages; in a group each by its member."""
+    names = [name_of(card, "") for card in cards_of(request.group)]
+    for place, text in enumerate(greetings):
+        yield Message("assistant", text, names[place] if place < len(names) else None)
+
+
+def _is_plain(message: Message, request: BuildRequest) -> bool:
+    """Whether a message is the user's words alone: no media, nobody else's name."""
+    user = name_of(request.user, "User")
+    return bool(message.content) and not (message.attachments or message.metadata) and message.name in (None, user)
+
+
+def _speaker(plan: Plan, request: BuildRequest) -> str:
+    cards = cards_of(request.group)
+    places = speakers_of(plan) or (0,)
+    return name_of(cards[places[0]] if places[0] < len(cards) else request.character, "Assistant")
+
+
+def _after(plan: Plan, before: ConversationState, greetings: tuple[str, ...], key: str) -> ConversationState:
+    """What the turn leaves: variables, lasting effects, what the tavern keeps in the chat's metadata, texts, the greeting."""
+    stored, request = plan.stored or EMPTY, plan.request or BuildRequest()
+    covered = {"variables", *(("timedWorldInfo", "innkeeper") if plan.carry else ())}
+    metadata = {**before.metadata, **stored.get("chat_metadata", EMPTY)}
+    first = stored.get("messages", EMPTY).get("0") if greetings else None
+    said = stored.get("message", request.message)
+    return ConversationState(
+        variables=plan.variables,
+        carry=freeze(plan.carry),
+        metadata=FrozenDict({key: freeze(value) for key, value in metadata.items() if key not in covered}),
+        greetings=greetings if first is None or request.group is not None else (first, *greetings[1:]),
+        texts=before.texts if said == request.message else FrozenDict({**before.texts, key: said}),
+    )
