@@ -1,9 +1,10 @@
-"""Private files: for their owner alone, written whole or not at all. What killed writers left beside them is removed."""
+"""Private files: for their owner alone, written whole or not at all, by one at a time. What killed writers left is removed."""
 
 from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Final
 
 from innkeeper.prompt.machine import random_bytes, utc_now
 
-__all__ = ["draft_beside", "make_private", "write_private"]
+__all__ = ["draft_beside", "make_private", "one_writer", "write_private"]
 
 _MODE: Final = 0o600
 _DRAFT: Final = re.compile(r"(\d+)\.[0-9a-f]{8}\.tmp(-wal|-shm|-journal|\.dump)?")
@@ -34,6 +35,27 @@ def write_private(path: Path, data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)
+
+
+@contextmanager
+def one_writer(folder: Path) -> Iterator[None]:
+    """The files of the folder, which is made, are this caller's alone: others that ask so wait, in all threads and processes.
+
+    For what is read, changed and written again. The lock goes with its process; where a folder cannot be locked (Windows) there
+    is none. It is not to be asked for twice by one caller, who would wait for himself. Raises `OSError`.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

@@ -1,8 +1,13 @@
 """Stored keys: kept in the keyring or sealed, sent to their own address alone, shown by nothing."""
 
 import json
+import os
 import stat
+import subprocess
+import sys
+from contextlib import ExitStack
 from pathlib import Path
+from subprocess import PIPE
 from types import SimpleNamespace
 from typing import Any
 
@@ -210,3 +215,41 @@ def test_unreadable(tmp_path: Path) -> None:
         KeyStore(tmp_path / "file" / "keys.json", {"INNKEEPER_HOME": str(tmp_path)}, FakeKeyring(0)).set(
             "a", Secret(KEY)
         )
+
+
+_SET = """
+import sys
+from innkeeper.cli.settings.keys import KeyStore
+from innkeeper.library.vault import keys, sealing
+from innkeeper.prompt.machine import Secret
+print("ready", flush=True)
+sys.stdin.readline()
+KeyStore().set(sys.argv[1], Secret("sk-" + sys.argv[1]))
+"""
+
+
+def test_first_keys_at_the_same_time(tmp_path: Path) -> None:
+    """Several processes set the first keys at once: each is there, and opens."""
+    names = [f"host-{number}.example" for number in range(4)]
+    environ = {
+        **os.environ,
+        "INNKEEPER_HOME": str(tmp_path / "home"),
+        "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring",
+    }
+    with ExitStack() as stack:
+        processes = [
+            stack.enter_context(
+                subprocess.Popen([sys.executable, "-c", _SET, name], stdin=PIPE, stdout=PIPE, text=True, env=environ)
+            )
+            for name in names
+        ]
+        for process in processes:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+        for process in processes:
+            assert process.stdin is not None
+            process.stdin.write("now\n")
+            process.stdin.flush()
+        assert [process.wait(60) for process in processes] == [0] * len(names)
+    kept = store(tmp_path / "home")
+    assert [read(kept, name) for name in names] == [f"sk-{name}" for name in names]

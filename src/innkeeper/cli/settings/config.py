@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -80,13 +81,12 @@ def set_(name: str, value: str, *, as_json: bool) -> None:
     """Write the setting NAME into the configuration file."""
     path = config_file()
     written = _checked(name, value)
-    document = _document(path)
-    table: Any = document
-    *tables, last = _keys(name)
-    for key in tables:
-        table = table.setdefault(key, _new_table())
-    table[last] = written
-    _save(path, document)
+    with _changed(path) as document:
+        table: Any = document
+        *tables, last = _keys(name)
+        for key in tables:
+            table = table.setdefault(key, _new_table())
+        table[last] = written
     facts = {"name": name, "value": written, "path": str(path)}
     click.echo(json.dumps(facts) if as_json else f"{name} = {_shown(written)}  ({path})")
 
@@ -97,16 +97,15 @@ def set_(name: str, value: str, *, as_json: bool) -> None:
 def unset(name: str, *, as_json: bool) -> None:
     """Take the setting NAME out of the configuration file."""
     path = config_file()
-    document = _document(path)
-    *tables, last = _keys(name)
-    table: Any = document
-    for key in tables:
-        table = table.get(key) or {}
-    if last not in table:
-        known = sorted(Settings(document.unwrap(), path).entries)
-        raise UnknownNameError("setting", name, known, where=Where(asset=str(path)))
-    del table[last]
-    _save(path, document)
+    with _changed(path) as document:
+        *tables, last = _keys(name)
+        table: Any = document
+        for key in tables:
+            table = table.get(key) or {}
+        if last not in table:
+            known = sorted(Settings(document.unwrap(), path).entries)
+            raise UnknownNameError("setting", name, known, where=Where(asset=str(path)))
+        del table[last]
     click.echo(json.dumps({"name": name, "path": str(path)}) if as_json else f"{name}: taken out of {path}")
 
 
@@ -208,6 +207,17 @@ def _document(path: Path) -> TOMLDocument:
         return tomlkit.parse(data.decode("utf-8-sig"))
     except TOMLKitError as error:
         raise FormatError(f"not TOML: {error}", where=Where(asset=str(path)), hint="innkeeper config edit") from None
+
+
+@contextmanager
+def _changed(path: Path) -> Iterator[TOMLDocument]:
+    """The file, to be changed; it is written behind that. Others who change it meanwhile wait."""
+    from innkeeper.library.private import one_writer
+
+    with one_writer(path.resolve().parent):
+        document = _document(path)
+        yield document
+        _save(path, document)
 
 
 def _save(path: Path, document: TOMLDocument) -> None:

@@ -11,7 +11,8 @@ import base64
 import binascii
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlsplit
@@ -81,7 +82,8 @@ class KeyStore:
         if not text or not (text.isascii() and text.isprintable()) or " " in text or len(text) > _LONGEST:
             raise UsageError("this is no key: it is empty, or has spaces or other characters that no key has")
         entry = _Entry() if self._in_keyring(name, text) else self._sealed(name, Secret(text))
-        self._write({**self._entries(), name: entry})
+        with self._changing():
+            self._write({**self._entries(), name: entry})
         return StoredKey(name, self._place(entry))
 
     def get(self, name: str) -> Secret | None:
@@ -102,7 +104,8 @@ class KeyStore:
                 keyring.delete_password(_SERVICE, f"key:{name}")
             except Exception as error:  # noqa: BLE001 - whatever a backend raises
                 raise _refuses(error) from None
-        self._write({other: entry for other, entry in entries.items() if other != name})
+        with self._changing():
+            self._write({other: entry for other, entry in self._entries().items() if other != name})
 
     def list(self) -> tuple[StoredKey, ...]:
         """All keys by name, none of them opened."""
@@ -154,14 +157,13 @@ class KeyStore:
     def _ring(self) -> KeyRing:
         """The keys of the vault; the first is made here where there is none yet."""
         from innkeeper.library.errors import VaultKeyMissingError
-        from innkeeper.library.vault.keys import KeyRing, VaultKey, find_keys
+        from innkeeper.library.vault.keys import find_keys, first_key
 
         source = find_keys(self.environ)
         try:
             return source.load()
         except VaultKeyMissingError:
-            source.store(KeyRing([VaultKey.fresh()]))
-            return source.load()
+            return first_key(source) or source.load()
 
     def _opened(self, name: str, entry: _Entry) -> Secret:
         from innkeeper.library.errors import VaultKeyError
@@ -199,14 +201,22 @@ class KeyStore:
             hint = "take the file away, and set the keys again"
             raise FormatError("not a file of stored keys", where=where, hint=hint) from None
 
-    def _write(self, entries: dict[str, _Entry]) -> None:
-        from innkeeper.library.private import write_private
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """What is read here and written again loses nothing that others write meanwhile: they wait."""
+        from innkeeper.library.private import one_writer
 
         try:
-            write_private(self.path, msgspec.json.format(msgspec.json.encode(_Keys(entries)), indent=2) + b"\n")
+            with one_writer(self.path.parent):
+                yield
         except OSError as error:
             where = Where(asset=str(self.path))
             raise UnavailableError(f"the keys cannot be stored: {error.strerror}", where=where) from None
+
+    def _write(self, entries: dict[str, _Entry]) -> None:
+        from innkeeper.library.private import write_private
+
+        write_private(self.path, msgspec.json.format(msgspec.json.encode(_Keys(entries)), indent=2) + b"\n")
 
 
 def _refuses(error: Exception) -> UnavailableError:

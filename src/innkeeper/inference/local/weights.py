@@ -25,6 +25,7 @@ import msgspec
 
 from innkeeper.inference.errors import MAX_MODEL_BYTES, ModelFileError
 from innkeeper.inference.local.gguf import MAGIC, read_gguf_head
+from innkeeper.library.private import one_writer
 from innkeeper.prompt import LimitError, UnknownNameError, UsageError, Where
 from innkeeper.prompt.errors import UnavailableError
 from innkeeper.prompt.machine import HOME_VARIABLE, home
@@ -270,12 +271,7 @@ def _digest(path: Path) -> str:
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     """Let one process at a time install; what a killed one left half-written is removed."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as lock:
-        with contextlib.suppress(ImportError):  # elsewhere than on POSIX, renaming alone keeps files whole
-            import fcntl
-
-            fcntl.flock(lock, fcntl.LOCK_EX)
+    with one_writer(folder):
         for left in folder.glob("*.part"):
             left.unlink(missing_ok=True)
         yield

@@ -17,7 +17,7 @@ from typing import Any, Final, Protocol
 
 from innkeeper.lazy import pip_install
 from innkeeper.library.errors import VaultKeyError, VaultKeyMissingError
-from innkeeper.library.private import write_private
+from innkeeper.library.private import one_writer, write_private
 from innkeeper.prompt.errors import UnavailableError, UsageError, Where
 from innkeeper.prompt.machine import Secret, home, random_bytes
 
@@ -31,6 +31,7 @@ __all__ = [
     "SystemKeys",
     "VaultKey",
     "find_keys",
+    "first_key",
 ]
 
 KEY_VARIABLE: Final = "INNKEEPER_VAULT_KEY"
@@ -242,6 +243,25 @@ def _keyring() -> Any:
     except ModuleNotFoundError:
         raise UnavailableError("the library keyring is missing", hint=pip_install("'innkeeper[keyring]'")) from None
     return keyring
+
+
+def first_key(keys: KeySource) -> KeyRing | None:
+    """The first key, made and kept; None where there is one. One process at a time makes it: a key that is overwritten is lost.
+
+    Raises `VaultKeyError` where it cannot be kept, or what is there is no key.
+    """
+    try:
+        with one_writer(keys.path.parent if isinstance(keys, FileKeys) else home()):
+            try:
+                keys.load()
+            except VaultKeyMissingError:
+                ring = KeyRing([VaultKey.fresh()])
+                keys.store(ring)
+                return ring
+    except OSError as error:
+        message = f"the keys cannot be written: {error.strerror}"
+        raise VaultKeyError(message, where=Where(asset=keys.place)) from None
+    return None
 
 
 def find_keys(environ: Mapping[str, str] = os.environ, *, kind: str | None = None) -> KeySource:

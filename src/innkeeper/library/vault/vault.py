@@ -22,12 +22,11 @@ from innkeeper.library.errors import (
     TamperedSecretError,
     VaultError,
     VaultKeyError,
-    VaultKeyMissingError,
     need,
     with_near,
 )
 from innkeeper.library.models.stores import ProviderStore, SecretStore
-from innkeeper.library.vault.keys import KeyRing, KeySource, VaultKey, find_keys
+from innkeeper.library.vault.keys import KeyRing, KeySource, VaultKey, find_keys, first_key
 from innkeeper.library.vault.sealing import seal, unseal
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.machine import Secret
@@ -97,13 +96,10 @@ class Vault:
         Raises:
             VaultError: there is a key, or it cannot be kept there.
         """
-        with self.db.publishing():  # one at a time: a key that is overwritten is lost
-            try:
-                self.keys.load()
-            except VaultKeyMissingError:
-                fresh = KeyRing([VaultKey.fresh()])
-                self.keys.store(fresh)
-                return fresh.primary.id
+        with self.db.publishing():
+            fresh = first_key(self.keys)
+        if fresh is not None:
+            return fresh.primary.id
         hint = "`innkeeper library vault rotate` makes a new key and seals everything anew"
         raise VaultError("there is a key of the vault already", where=Where(asset=self.keys.place), hint=hint)
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import glob
-import os
 import stat
-import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -17,6 +15,7 @@ from typing import Any, Final
 
 from innkeeper.content.files.saving import save_bytes
 from innkeeper.content.json.text import decode_json, encode_json
+from innkeeper.library.private import one_writer
 from innkeeper.prompt.allowance import DEFAULT_LIMITS, BuildLimits
 from innkeeper.prompt.determinism import Clock
 from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError
@@ -143,18 +142,8 @@ def writing(state: AppState) -> Iterator[None]:
 
     The lock goes with the process that holds it, so one that is killed keeps nobody waiting.
     """
-    root = root_of(state)
-    if sys.platform == "win32":  # where a folder cannot be locked, one process owns it
+    with one_writer(root_of(state)):
         yield
-        return
-    import fcntl
-
-    descriptor = os.open(root, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def sweep(folder: Path, name: str) -> None:
