@@ -10,7 +10,8 @@ __all__ = ["Case"]
 class Case:
     """One measure: something to run, and, where there is one, another way to get the same to hold it against.
 
-    Both callables take nothing; what they return is ignored. Set-up belongs outside them.
+    Both callables take nothing; what they return is ignored, unless the case is ``timed``: then ``run`` returns the seconds that
+    count. Set-up belongs outside them.
     """
 
     name: str
@@ -21,3 +22,4 @@ class Case:
     """Sizes and units of the input, for the reader of the table."""
     published: float | None = None
     """What the other way takes, in seconds, where it cannot be run here; ``against_name`` says whose figure it is."""
+    timed: bool = False

@@ -36,6 +36,12 @@ def test_the_best_round_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run.best(list, rounds=2) == 0.5
 
 
+def test_a_case_may_time_itself() -> None:
+    """Its own seconds count, of the best round, and not how long it took to get them."""
+    told = iter([0.3, 0.1, 0.2])
+    assert run.measure("group", Case("name", lambda: next(told), timed=True), rounds=3).seconds == 0.1
+
+
 def test_json_holds_the_rows(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """With ``--json`` the rows come as data."""
     monkeypatch.setattr(run, "_cases", lambda _names: iter([("group", Case("name", list))]))
