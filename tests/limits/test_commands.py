@@ -60,14 +60,17 @@ def _check(hostile: Hostile, number: int, folder: Path) -> None:
     """One command of each kind of file, another for each input."""
     for kind, value in _files(hostile.make()):
         if value is not None:
-            (folder / f"{kind}.json").write_text(json.dumps(value))
-            chosen = COMMANDS[kind][number % len(COMMANDS[kind])]
-            names = {FILE: str(folder / f"{kind}.json"), "OUT.png": str(folder / "out.png")}
-            words = [names.get(word, word) for word in chosen]
-            outcome = apart(lambda words=words: command(*words))  # type: ignore[misc]  # it is called at once
-            assert outcome.typed, (words, outcome)
-            assert outcome.seconds <= SECONDS, (words, outcome)
-            assert outcome.mebibytes <= MEBIBYTES, (words, outcome)
+            _check_command(value, kind, COMMANDS[kind][number % len(COMMANDS[kind])], folder)
+
+
+def _check_command(value: Any, kind: str, chosen: list[str], folder: Path) -> None:
+    (folder / f"{kind}.json").write_text(json.dumps(value))
+    names = {FILE: str(folder / f"{kind}.json"), "OUT.png": str(folder / "out.png")}
+    words = [names.get(word, word) for word in chosen]
+    outcome = apart(lambda: command(*words))
+    assert outcome.typed, (words, outcome)
+    assert outcome.seconds <= SECONDS, (words, outcome)
+    assert outcome.mebibytes <= MEBIBYTES, (words, outcome)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -90,6 +93,39 @@ def _warm(tmp_path_factory: pytest.TempPathFactory) -> None:
 def test_some_hostile_files(number: int, tmp_path: Path) -> None:
     """A sample of all families, each with one command for each of its files."""
     _check(REQUESTS[number], number, tmp_path)
+
+
+FOUND: Final = {
+    "a card of new lines, shown in full": (
+        "plain/new lines/text prompt/4000000",
+        "card",
+        ["card", "show", FILE, "--full"],
+    ),
+    "a greeting and a prompt of picks": ("silly/many picks/first message/400000", "card", ["build", FILE]),
+    "a greeting of trims": ("silly/trims/first message/4000000", "card", ["chat", FILE, "--model", "m"]),
+    "a greeting of brackets": ("plain/angle brackets/first message/4000000", "card", ["chat", FILE, "--model", "m"]),
+    "a chat of short lines": ("shape/many messages/4000000", "request", ["build", FILE]),
+    "a book of many keys": ("shape/many keys/4000000", "request", ["build", FILE, "--explain"]),
+    "a card of new lines, converted": (
+        "plain/new lines/examples/4000000",
+        "card",
+        ["card", "convert", FILE, "--out", "OUT.png"],
+    ),
+    "a text of lines, counted": (
+        "plain/new lines/text prompt/4000000",
+        "card",
+        ["tokens", FILE, "-m", "deepseek-chat"],
+    ),
+}
+"""Files that took too long once, each with its command."""
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_what_took_long_once(name: str, tmp_path: Path) -> None:
+    """The rule behind each holds: one allowance a command, what is shown is bounded, what is counted is paced."""
+    hostile, kind, words = FOUND[name]
+    made = next(one for one in REQUESTS if one.name == hostile).make()
+    _check_command(dict(_files(made))[kind], kind, words, tmp_path)
 
 
 @pytest.mark.endurance

@@ -182,3 +182,18 @@ def test_limits_are_read_from_texts() -> None:
     for text in ("seconds", "seconds=0", "steps=many", "memory=5"):
         with pytest.raises(UsageError, match="limits of a build"):
             BuildLimits.read((text,))
+
+
+def test_work_before_the_limits_were_known_counts() -> None:
+    """A door that had to read first says since when it has worked."""
+    with allowed(BuildLimits(seconds=5), since=time.thread_time() - 4) as allowance:
+        assert 0 < allowance.seconds_left() <= 1
+
+
+def test_no_step_begins_when_the_seconds_are_spent() -> None:
+    """Also where no step charges anything."""
+    ran: list[State] = []
+    step = Step("one", lambda state, _config: ran.append(state), NoConfig)
+    with pytest.raises(AllowanceError, match="asked for by one"), allowed(BuildLimits(seconds=1), since=-1e9):
+        build(BuildRequest(), Pipeline(step))
+    assert ran == []

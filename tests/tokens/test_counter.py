@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.prompt import TokenCounter
+from innkeeper.prompt.allowance import AllowanceError, BuildLimits, allowed
 from innkeeper.prompt.errors import UnavailableError
 from innkeeper.tokens import MODELS, VOCABULARIES, Counter, Foreign, Memo, Vocabularies, counter, default_counter
 from innkeeper.tokens.counter import DIGEST_ABOVE, TextKey, key_bytes, text_key
@@ -332,3 +333,11 @@ def test_families_differ_but_not_wildly(name: str) -> None:
     """Counts of one text by all families lie within a factor of 9: a wrong table would show."""
     counts = [default_counter().count(LANGUAGES[name], pattern.strip("*")) for pattern, _ in MODELS]
     assert max(counts) <= 9 * min(counts)
+
+
+def test_a_spent_allowance_is_no_failing_engine() -> None:
+    """Counting ends where the seconds of a build do, in the middle of a long text; no other engine is asked for its count."""
+    for model in ("gpt-4o", "claude-2.1", "mixtral-8x7b", "another-model"):
+        Counter().count("a", model)  # its vocabulary is read
+        with pytest.raises(AllowanceError), allowed(BuildLimits(seconds=1, steps=10**9), since=-1e9):
+            Counter(memo=Memo()).count("word\n" * 40_000, model)

@@ -128,6 +128,8 @@ class _Pass(Enum):
 
 _NOTHING: Final[dict[str, Any]] = {}
 _STEPS_A_LOOK: Final = 15
+_STEPS_A_VERDICT: Final = 30
+_STEPS_A_KEY: Final = 20
 
 
 def scan(lore: CompiledLore, given: LoreInput) -> LoreResult:
@@ -391,6 +393,7 @@ class _Scan:
         return tuple(self._verdict(entry) for entry in self.lore.entries)
 
     def _verdict(self, entry: CompiledEntry) -> Verdict:
+        charge("lore", _STEPS_A_VERDICT + _STEPS_A_KEY * (len(entry.primary) + len(entry.secondary)))
         reason = self.reasons.get(entry.place)
         if reason is None:
             reason = self._stopped(entry) or self._silent(entry)

@@ -124,18 +124,21 @@ DEFAULT_LIMITS: Final = BuildLimits(steps=MAX_BUILD_STEPS, output=MAX_BUILD_OUTP
 
 
 class Allowance:
-    """What is left to one build. It has state and belongs to one thread; `spent` lists the steps by engine."""
+    """What is left to one build. It has state and belongs to one thread; `spent` lists the steps by engine.
+
+    ``since``: the time of the thread (`time.thread_time`) at which the work began, where that was before now.
+    """
 
     __slots__ = ("_until", "expired", "limits", "next_check", "output", "spent", "steps")
 
-    def __init__(self, limits: BuildLimits | None = None) -> None:
+    def __init__(self, limits: BuildLimits | None = None, since: float | None = None) -> None:
         self.limits = (limits or DEFAULT_LIMITS).with_defaults(DEFAULT_LIMITS)
         self.steps: int = self.limits.steps  # type: ignore[assignment]
         self.output: int = self.limits.output  # type: ignore[assignment]
         self.spent: dict[str, int] = defaultdict(int)
         self.expired: AllowanceError | None = None
         """The error of seconds that are spent: the whole build fails with it, whatever went on without a part."""
-        self._until = thread_time() + self.limits.seconds  # type: ignore[operator]
+        self._until = (thread_time() if since is None else since) + self.limits.seconds  # type: ignore[operator]
         self.next_check = max(self.steps - _CHECK_EVERY, 0)
         """The steps left at which the clock is looked at next."""
 
@@ -177,17 +180,18 @@ def current_allowance() -> Allowance | None:
 
 
 @contextmanager
-def allowed(limits: BuildLimits | None = None) -> Iterator[Allowance]:
+def allowed(limits: BuildLimits | None = None, *, since: float | None = None) -> Iterator[Allowance]:
     """The allowance that work inside the block is charged to: the outer one where there is one, else a new one.
 
-    So a door (a build, an operation of the service, a command) opens it, and doors called by doors share it. Raises at the
+    So a door (a build, an operation of the service, a command) opens it, and doors called by doors share it. A door that must
+    read before it knows the limits says ``since`` when (`Allowance`). Raises at the
     end of the block that opened it the `AllowanceError` of seconds that ran out, also where an engine went on without a part.
     """
     outer = _CURRENT.get()
     if outer is not None:
         yield outer
         return
-    allowance = Allowance(limits)
+    allowance = Allowance(limits, since)
     token = _CURRENT.set(allowance)
     try:
         yield allowance

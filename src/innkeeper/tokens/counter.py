@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
-from innkeeper.prompt.allowance import charge
+from innkeeper.prompt.allowance import AllowanceError, charge
 from innkeeper.prompt.errors import InnkeeperError, UnavailableError
 from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.once import once
@@ -379,10 +379,13 @@ def _text(value: Any) -> str:
 
 
 def _attempt(work: Callable[[], T]) -> T | None:
-    """The result, or None when it fails: also by a panic of a Rust library, which is not an `Exception`."""
+    """The result, or None when it fails: also by a panic of a Rust library, which is not an `Exception`.
+
+    That a build has spent its allowance is no failure of an engine: no other is asked.
+    """
     try:
         return work()
-    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+    except (AllowanceError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException:  # noqa: BLE001
         return None

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from innkeeper.cli.app.root import main
+from innkeeper.cli.prompt.card import MAX_FULL_LINES
 from innkeeper.content import blank_png, load_character, open_card
 from tests.content.builders import archive, card_json, card_png, png, text_chunk
 
@@ -238,3 +239,7 @@ def test_a_huge_card_is_cut(run: Run, tmp_path: Path) -> None:
     out = run("show", "--full", path)[1]
     assert 100_000 <= out.count("a") < 101_000
     assert "more; --json has them all" in out
+    path.write_bytes(card_json(description="a\n" * 100_000))
+    out = run("show", "--full", path)[1]
+    assert MAX_FULL_LINES <= out.count("\n") < MAX_FULL_LINES + 100
+    assert "…" in out

@@ -108,3 +108,19 @@ def test_a_file_that_is_not_there(text: str, warned: bool, capsys: pytest.Captur
     assert ("there is no file" in capsys.readouterr().err) is warned
     assert main(["tokens", text, "--text"]) == 0
     assert capsys.readouterr().err == ""
+
+
+def test_models_that_no_time_is_left_for(out: pytest.CaptureFixture[str]) -> None:
+    """They have a row without a count, and it is said; a single one is an error; more seconds can be given."""
+    text, models = "seldom seen " * 20_000, ["-m", "gpt-4o", "-m", "another-model"]
+    tiny = ["--limit", "seconds=1e-9"]
+    assert main(["tokens", text, *models, *tiny, "--json"]) == 0
+    rows = json.loads(out.readouterr().out)["counts"]
+    assert [row["tokens"] for row in rows] == [None, None]
+    assert main(["tokens", text, *models, *tiny]) == 0
+    shown = out.readouterr()
+    assert shown.out.count("not counted") == 2
+    assert "--limit" in shown.err
+    assert main(["tokens", text, "-m", "gpt-4o", *tiny]) == 65
+    assert main(["tokens", text, *models, "--limit", "seconds=9"]) == 0
+    assert "not counted" not in out.readouterr().out

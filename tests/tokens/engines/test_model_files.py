@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.prompt.errors import FormatError, LimitError
-from innkeeper.tokens import TokenizerUnavailableError
+from innkeeper.tokens import Counter, TokenizerUnavailableError
 from innkeeper.tokens.engines import model_files as filetokenizer
-from innkeeper.tokens.engines.model_files import FileTokenizers, file_tokenizer, tokenizer_of
+from innkeeper.tokens.engines.model_files import FileTokenizers, SentencePieces, file_tokenizer, tokenizer_of
 from tests.tokens.texts import HOSTILE
 
 
@@ -130,3 +130,11 @@ def test_large_files_are_refused(path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_hostile_texts(name: str, path: Path) -> None:
     """Texts that tokenizers trip over are counted."""
     assert file_tokenizer(path).count(HOSTILE[name]) >= 0
+
+
+@pytest.mark.parametrize("text", ["a b\n\nword é中 " * 20_000, "\n" * 100_000, "Hello, you there.\n  x\t" * 9_000])
+def test_sentence_pieces_of_a_long_text(text: str) -> None:
+    """Counted in pieces that begin at line breaks, a text has as many tokens as in one go."""
+    engine = Counter().choose("mixtral-8x7b").engine
+    assert isinstance(engine, SentencePieces)
+    assert engine.count(text) == len(engine.tokenize(text).ids or ())

@@ -45,7 +45,7 @@ __all__ = [
 PLAIN_WIDTH: Final = 100
 """Columns where the output is not a terminal."""
 
-MOST_ROWS: Final = 1_000
+MOST_ROWS: Final = 500
 """Rows of a table, and lines of a list, that people are shown (no error: the last line counts the others, ``--json`` has all)."""
 
 NARROW: Final = 70

@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from innkeeper.content.files.reader import Source
     from innkeeper.taverns.silly.install import Prepared
 
-__all__ = ["Assets", "request_fields", "setting"]
+__all__ = ["MAX_COMMAND_SECONDS", "Assets", "command_limits", "request_fields", "setting"]
+
+MAX_COMMAND_SECONDS: Final = 1.5
+"""Seconds of the processor for a command that builds, with reading files and showing the prompt (`AllowanceError`)."""
 
 
 class Assets(AssetFields):
@@ -177,6 +180,11 @@ def request_fields(options: Mapping[str, Any], *more: str) -> dict[str, Any]:
         "limits": BuildLimits.read(options["limits"]) if options["limits"] else None,
     }
     return {name: options[name] for name in names} | told
+
+
+def command_limits(request: BuildRequest) -> BuildLimits:
+    """What a command may take that builds this request; where it says nothing, `MAX_COMMAND_SECONDS`."""
+    return (request.limits or BuildLimits()).with_defaults(BuildLimits(seconds=MAX_COMMAND_SECONDS))
 
 
 def usual_fields(settings: Settings) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
+from time import thread_time
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -64,10 +65,12 @@ def build(files: tuple[str, ...], **options: Any) -> None:
     With --sillytavern the prompt is the one that SillyTavern would send next from that folder, with what is selected there;
     without --character and --group, in the chat that was open last.
     """
-    from innkeeper.cli.prompt.assets import Assets, request_fields
+    from innkeeper.cli.prompt.assets import Assets, command_limits, request_fields
     from innkeeper.prompt import Ports
+    from innkeeper.prompt.allowance import allowed
     from innkeeper.taverns import build as build_plan
 
+    since = thread_time()
     assets = Assets.of(files, options)
     _check_given(assets, options)
     fields = request_fields(options, "message", "greeting", "dialect")
@@ -75,12 +78,14 @@ def build(files: tuple[str, ...], **options: Any) -> None:
     if assets.prepared is not None and assets.prepared.request.dialect == "text":
         fields["dialect"] = None  # which is that of the folder's API: the option is for printing alone
     ports = Ports(media=None if assets.prepared is None else assets.prepared.media)
-    plan = build_plan(_begun(assets, assets.request(fields, options["settings"]), ports, options["greeting"]), ports)
-    if assets.prepared is not None:
-        plan = plan.with_(notes=(*assets.prepared.notes, *plan.notes))
-    if options["replay_out"] is not None:
-        _deliver(plan.replay(options["dialect"]).to_json(), options["replay_out"], force=options["force"])
-    shown = _shown(plan, assets.findings, options)
+    request = assets.request(fields, options["settings"])
+    with allowed(command_limits(request), since=since):
+        plan = build_plan(_begun(assets, request, ports, options["greeting"]), ports)
+        if assets.prepared is not None:
+            plan = plan.with_(notes=(*assets.prepared.notes, *plan.notes))
+        if options["replay_out"] is not None:
+            _deliver(plan.replay(options["dialect"]).to_json(), options["replay_out"], force=options["force"])
+        shown = _shown(plan, assets.findings, options)
     if assets.prepared is not None and not (options["as_json"] or options["dialect"] or options["only_messages"]):
         shown = f"{assets.prepared}\n{shown}"
     if options["out"] is None:

@@ -31,8 +31,11 @@ BROKEN: Final = 65
 SHOWN_CHARS: Final = 60
 """How much of a text the table shows."""
 
-FULL_CHARS: Final = 100_000
+MAX_FULL_CHARS: Final = 100_000
 """How much of all texts the table shows with ``--full`` (no error: further ones are as short as without it)."""
+
+MAX_FULL_LINES: Final = 2_000
+"""How many lines of all texts the table shows with ``--full`` (no error: further ones are left out)."""
 
 TEXTS: Final = (
     *("description", "personality", "scenario", "first_mes", "mes_example", "creator_notes", "system_prompt"),
@@ -225,10 +228,10 @@ def _print_card(opened: CardFile, *, full: bool) -> None:
     table.add_column("field")
     table.add_column("characters", justify="right")
     table.add_column("text", overflow="fold")
-    rows, left = list(_rows(character, full=full)), FULL_CHARS
+    rows, left, lines = list(_rows(character, full=full)), MAX_FULL_CHARS, MAX_FULL_LINES
     for name, size, text in rows[:MOST_ROWS]:
-        cell = shorten(text, max(left, SHOWN_CHARS))
-        left -= len(cell)
+        cell = _first_lines(shorten(text, max(left, SHOWN_CHARS)).expandtabs(), max(lines, 1))
+        left, lines = left - len(cell), lines - cell.count("\n")
         table.add_row(name, size, _plain(cell))
     print_table(Console(), table)
     for line in more_line(rows):
@@ -264,6 +267,11 @@ def _script(script: RegexScript) -> dict[str, Any]:
 def _short(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= SHOWN_CHARS else line[: SHOWN_CHARS - 1] + "…"
+
+
+def _first_lines(text: str, count: int) -> str:
+    lines = text.split("\n", count)
+    return text if len(lines) <= count else "\n".join([*lines[:count], "…"])
 
 
 def _plain(text: str) -> Any:

@@ -7,12 +7,13 @@ entry.
 from __future__ import annotations
 
 import json
+from time import thread_time
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from innkeeper.cli.app.commands import json_option
-from innkeeper.cli.prompt.assets import Assets
+from innkeeper.cli.prompt.assets import Assets, command_limits
 from innkeeper.prompt.allowance import BuildLimits, allowed
 
 if TYPE_CHECKING:
@@ -153,8 +154,11 @@ def test(books: tuple[str, ...], *, only_fired: bool, as_json: bool, **options: 
 
     BOOKS are lorebooks, or cards with one inside; "-" is the standard input.
     """
-    result = _scanned(_request(books, options))
-    verdicts = [verdict for verdict in result.verdicts if verdict.fired or not only_fired]
+    since = thread_time()
+    request = _request(books, options)
+    with allowed(command_limits(request), since=since):
+        result = _scanned(request)
+        verdicts = [verdict for verdict in result.verdicts if verdict.fired or not only_fired]
     if as_json:
         click.echo(json.dumps({**result.to_dict(), "verdicts": [verdict.to_dict() for verdict in verdicts]}))
         return

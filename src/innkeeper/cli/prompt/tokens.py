@@ -4,12 +4,14 @@ import json
 import re
 import sys
 from pathlib import Path
+from time import thread_time
 from typing import Any, Final
 
 import click
 
 from innkeeper.cli.app.commands import json_option
 from innkeeper.cli.settings.completion import files, model_names, offered
+from innkeeper.prompt.allowance import AllowanceError, BuildLimits, allowed
 
 __all__ = ["tokens"]
 
@@ -37,6 +39,12 @@ COMPARED: Final = (
 )
 """One model of each family, for ``--all``."""
 
+MAX_COUNT_SECONDS: Final = 1.25
+"""Seconds of the processor for counting the text by all models together (`AllowanceError`); reading vocabularies is beside it."""
+
+_COUNTING: Final = BuildLimits(seconds=MAX_COUNT_SECONDS, steps=10**12)
+"""Characters are steps of a build, but what one text costs is known by the time that it takes."""
+
 FILE_BYTES: Final = 32 * 1024 * 1024
 """The largest file or input that is counted, in bytes."""
 
@@ -53,24 +61,26 @@ FILE_BYTES: Final = 32 * 1024 * 1024
 )
 @click.option("--all", "compare", is_flag=True, help="Compare one model of each family.")
 @click.option("--text", "as_text", is_flag=True, help="Count the words given, even if a file has that name.")
+@click.option("--limit", "limits", multiple=True, metavar="seconds=N", help="What counting may take; repeatable.")
 @json_option
-def tokens(text: str | None, models: tuple[str, ...], *, compare: bool, as_text: bool, as_json: bool) -> None:
+def tokens(
+    text: str | None, models: tuple[str, ...], limits: tuple[str, ...], *, compare: bool, as_text: bool, as_json: bool
+) -> None:
     """Count the tokens of a text, a file, or what comes in on standard input (-, or nothing).
 
-    Without --model it is for the model that is settled, where one is.
+    Without --model it is for the model that is settled, where one is. Of several models, those that no time is left for are
+    not counted.
     """
     from innkeeper.cli.settings.model_choice import named_model
     from innkeeper.cli.settings.settings import Settings
     from innkeeper.prompt.text import scalar_text
-    from innkeeper.tokens.counter import Counter
 
     settings = Settings.read()
     content = scalar_text(_content(text, as_text=as_text))
-    counter = Counter()
     asked: list[str | None] = [named_model(settings, model) or model for model in models]
     asked += COMPARED if compare else ()
     chosen = dict.fromkeys(asked or [named_model(settings)])
-    rows = [{"tokens": counter.count(content, model), **counter.describe(model)} for model in chosen]
+    rows = _counted(content, list(chosen), BuildLimits.read(limits).with_defaults(_COUNTING))
     size = {"characters": len(content), "bytes": len(content.encode())}
     if as_json:
         click.echo(json.dumps({**size, "counts": rows}, ensure_ascii=False))
@@ -81,6 +91,29 @@ def tokens(text: str | None, models: tuple[str, ...], *, compare: bool, as_text:
         click.echo(f"{row['tokens']:,} tokens{whose} ({how}) in {size['characters']:,} characters")
     else:
         _table(rows, size)
+
+
+def _counted(text: str, models: list[str | None], limits: BuildLimits) -> list[dict[str, Any]]:
+    """A row for each model; ``tokens`` is None where none of the seconds was left. Raises `AllowanceError` for a single one."""
+    from innkeeper.tokens.counter import Counter
+    from innkeeper.tokens.engines.loading import forget
+
+    rows, spent, failed = [], 0.0, None
+    for model in models:
+        counter = Counter()
+        row = {"tokens": None, **counter.describe(model)}  # its vocabulary is read
+        begun = thread_time()
+        try:
+            with allowed(limits, since=begun - spent):
+                row["tokens"] = counter.count(text, model)
+        except AllowanceError as error:
+            failed = error
+        spent += thread_time() - begun
+        rows.append(row)
+        forget()
+    if failed is not None and len(rows) == 1:
+        raise failed
+    return rows
 
 
 def _content(text: str | None, *, as_text: bool) -> str:
@@ -142,6 +175,9 @@ def _table(rows: list[dict[str, Any]], size: dict[str, int]) -> None:
     table.add_column("how sure", no_wrap=True)
     for row in rows:
         each = f"{size['characters'] / row['tokens']:.2f}" if row["tokens"] else "-"
-        cells = (row["model"] or "(none)", f"{row['tokens']:,}", each, row["tokenizer"], _sure(row))
+        count = "not counted" if row["tokens"] is None else f"{row['tokens']:,}"
+        cells = (row["model"] or "(none)", count, each, row["tokenizer"], _sure(row))
         table.add_row(*(printable(cell).replace("[", r"\[") for cell in cells))
     print_table(console(), table)
+    if any(row["tokens"] is None for row in rows):
+        click.echo("not counted: no seconds were left (--limit seconds=60 gives more)", err=True)

@@ -301,7 +301,7 @@ class Shell:
 
     def _shown(self, name: str, text: str, role: str) -> None:
         self._print(f"{printable(name)}: ", style="green" if role == "user" else "magenta", end="")
-        self._print(printable(text))
+        self._write(f"{text}\n")  # as it is: a library that lays lines out takes long for a hundred thousand
 
     def _say(self, text: str) -> None:
         self._print(printable(text), style="dim")

@@ -67,7 +67,7 @@ def splice(text: str, path: Path, value: Any) -> str:
 def locate(text: str, path: Path) -> JsonSpan | None:
     """Where the value at ``path`` stands in the text; of duplicate keys the last."""
     start = _skip(text, 0)
-    span: JsonSpan | None = JsonSpan("", start, start, _value_end(text, start))
+    span: JsonSpan | None = JsonSpan("", start, start, len(text.rstrip(" \t\r\n")))  # not walked: it is the whole text
     for part in path:
         if span is None or text[span.start] not in "{[":
             return None
@@ -169,7 +169,9 @@ def _reindented(line: str, step: str) -> str:
 
 
 def _literal(text: str, value: Any) -> str:
-    literal = encode_json(value, ascii_only=_is_escaped(text)).decode()
+    literal = encode_json(value).decode()
+    if not literal.isascii() and _is_escaped(text):
+        literal = encode_json(value, ascii_only=True).decode()
     if isinstance(value, (dict, list)) and '": ' in text:
         import json
 

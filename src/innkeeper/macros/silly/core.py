@@ -17,6 +17,7 @@ from innkeeper.macros.engine.environment import MacroEnvironment
 from innkeeper.macros.engine.errors import MacroLimitError
 from innkeeper.macros.engine.macro import KEEP, Call, Macro, Span, dedent
 from innkeeper.macros.silly.variables import falsy
+from innkeeper.prompt.allowance import charge
 from innkeeper.text.javascript.random_numbers import Dice, SeedRandom, read_dice, string_hash, throw
 from innkeeper.text.javascript.values import number_text, strip
 
@@ -31,6 +32,7 @@ __all__ = [
     "roll",
     "trimmed_spans",
     "without_spans",
+    "without_trims",
 ]
 
 MAX_DICE: Final = 100_000
@@ -128,6 +130,25 @@ def without_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
         pieces.write(text[place:start])
         place = end
     return pieces.getvalue() + text[place:] if place else text
+
+
+def without_trims(text: str) -> str:
+    r"""``text`` without its `trimmed_spans`.
+
+    >>> without_trims("a\n\n{{trim}}\n b")
+    'a b'
+    """
+    first, *others = _TRIM.split(text)
+    charge("macros", len(others) * (_RETURN_STEPS if "\r" in text else _TRIM_STEPS))
+    if not others or "\r" in text:
+        return without_spans(text, trimmed_spans(text))
+    *inner, last = others
+    return "".join([first.rstrip("\n"), *[part.strip("\n") for part in inner], last.lstrip("\n")])
+
+
+_TRIM_STEPS: Final = 3
+_RETURN_STEPS: Final = 30
+"""What a ``{{trim}}`` counts for in a text that has carriage returns, whose line breaks are looked at one by one."""
 
 
 def _line_end(text: str, floor: int, end: int) -> int:

@@ -18,7 +18,7 @@ from innkeeper.macros.engine.ranges import Edit, MacroRange, edited
 from innkeeper.macros.engine.spending import limit_error, report, stop, within_limits
 from innkeeper.macros.silly import chat, settings
 from innkeeper.macros.silly.card import active_names, card_has_effects, examples_text, group_names, resolved_field
-from innkeeper.macros.silly.core import chat_hash, picked, roll, trimmed_spans, without_spans
+from innkeeper.macros.silly.core import chat_hash, picked, roll, trimmed_spans, without_trims
 from innkeeper.macros.silly.legacy_tags import (
     Finder,
     Found,
@@ -287,7 +287,7 @@ class _Trim(_Pass):
         """The text without trims and the newlines around them."""
         if world.ranges:
             world.ranges[:] = edited(world.ranges, (Edit(start, end, 0) for start, end in trimmed_spans(text)))
-        return without_spans(text, trimmed_spans(text))
+        return without_trims(text)
 
 
 _FIRST: Final = (

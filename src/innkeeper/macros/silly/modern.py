@@ -73,7 +73,7 @@ _ELSE: Final = re.compile(re.escape(core.ELSE))
 _REMOVED: Final[tuple[tuple[str, Callable[[str], Iterable[tuple[int, int]]], Callable[[str], str]], ...]] = (
     ("\\", lambda text: (found.span() for found in _ESCAPES.finditer(text)), lambda text: _ESCAPES.sub("", text)),
     (core.ELSE, lambda text: (found.span() for found in _ELSE.finditer(text)), lambda text: _ELSE.sub("", text)),
-    ("{{", core.trimmed_spans, lambda text: core.without_spans(text, core.trimmed_spans(text))),
+    ("{{", core.trimmed_spans, core.without_trims),
 )
 """What is cut out of an evaluated text, in this order: its mark, where it is, and the text without it."""
 

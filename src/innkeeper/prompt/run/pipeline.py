@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from innkeeper.prompt.allowance import AllowanceError
+from innkeeper.prompt.allowance import AllowanceError, current_allowance
 from innkeeper.prompt.data import EMPTY, FrozenDict, deep_merge, freeze, thaw
 from innkeeper.prompt.errors import ConfigError, InnkeeperError, PipelineError, UnknownNameError, UsageError, Where
 from innkeeper.prompt.note import NoteKind
@@ -174,7 +174,8 @@ class Pipeline:
         """Resolve all configs, read the ``assets``, run each step in order, then each ``finish`` in reverse order.
 
         Configs come from the pipeline's options, the request's ``step_options``, the context's ``module_configs``, in that
-        order. Raises `ConfigError` before anything runs, and `PipelineError` naming the step that failed.
+        order. Raises `ConfigError` before anything runs, and `PipelineError` naming the step that failed. No step begins when
+        the seconds of the build are spent (`AllowanceError`).
         """
         layers = (state.request.step_options, state.context.module_configs)
         configs = self.configs(*layers)
@@ -238,6 +239,9 @@ def _config(entry: _Entry, layers: list[dict[str, Mapping[str, Any]]]) -> StepCo
 
 
 def _run(step: Step[Any], work: Any, state: State, configs: dict[str, StepConfig]) -> None:
+    allowance = current_allowance()
+    if allowance is not None:
+        allowance.check_time(step.name)
     run_step(state, step.name, lambda: work(state, configs[step.name]))
 
 

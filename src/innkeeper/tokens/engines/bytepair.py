@@ -20,6 +20,7 @@ from innkeeper.tokens.engines.engine import (
     TokenizerUnavailableError,
     chunks,
     count_by,
+    paced,
     spans,
     threads_for,
 )
@@ -52,7 +53,10 @@ class BytePair:
 
     def count(self, text: str) -> int:
         """Tokens of one text."""
-        return sum(len(self.encoding.encode_ordinary(piece)) for piece in self._cut(text))
+        pieces = self._cut(text)
+        return sum(
+            [len(self.encoding.encode_ordinary(piece)) for piece in (pieces if len(pieces) == 1 else paced(pieces))]
+        )
 
     def count_many(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text; a large batch is shared among threads, which tiktoken runs outside the interpreter lock."""
@@ -76,7 +80,7 @@ class BytePair:
     def _measure(self, pieces: list[str]) -> list[int]:
         threads = threads_for(pieces)
         if threads == 1:
-            return [len(self.encoding.encode_ordinary(piece)) for piece in pieces]
+            return [len(self.encoding.encode_ordinary(piece)) for piece in paced(pieces)]
         return [len(ids) for ids in self.encoding.encode_ordinary_batch(pieces, num_threads=threads)]
 
 
@@ -137,7 +141,7 @@ class Clip:
 
     def _parts(self, text: str) -> list[str]:
         """The words of a text, each with its end."""
-        return ["".join(f"{word}\0" for word in self.words.findall(_cleaned(part))) for part in chunks(text)]
+        return ["".join(f"{word}\0" for word in self.words.findall(_cleaned(part))) for part in paced(chunks(text))]
 
 
 def _ranks(lines: Iterable[str], spelling: dict[str, int]) -> dict[bytes, int]:

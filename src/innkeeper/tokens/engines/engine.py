@@ -15,19 +15,23 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
+from innkeeper.prompt.allowance import Allowance, current_allowance
 from innkeeper.prompt.errors import UnavailableError
 
 __all__ = [
+    "CHUNK_CHARS",
     "Engine",
     "Foreign",
     "Tokenization",
     "TokenizerUnavailableError",
     "chunks",
     "count_by",
+    "paced",
     "spans",
     "threads_for",
 ]
@@ -48,6 +52,9 @@ CHUNK_CHARS: Final = 64_000
 
 _BATCH_CHARS: Final = 40_000
 """From this many characters on, a batch is worth the start of threads."""
+
+_LONG_BATCH_CHARS: Final = 1_000_000
+"""From this many on it is counted in the build's own thread, whose time is what the build's allowance is in."""
 
 _BATCH_THREADS: Final = 4
 """How many threads count one batch at most."""
@@ -127,10 +134,25 @@ class Engine(Protocol):
 
 
 def threads_for(texts: Sequence[str]) -> int:
-    """How many threads a batch is worth: 1 for a small one."""
-    if len(texts) < 2 or sum(map(len, texts)) < _BATCH_CHARS:  # noqa: PLR2004 - one text has nothing to share
+    """How many threads a batch is worth: 1 for a small one, and for one so large that time may run out."""
+    if len(texts) < 2 or not _BATCH_CHARS <= sum(map(len, texts)) < _LONG_BATCH_CHARS:  # noqa: PLR2004 - nothing to share
         return 1
     return min(_BATCH_THREADS, len(texts), os.cpu_count() or 1)
+
+
+def paced(items: Iterable[T], batch: int = 1) -> Iterable[T]:
+    """The items as they come, for as long as the build has seconds: looked at before each ``batch`` of them.
+
+    Raises `AllowanceError` while they are asked for.
+    """
+    allowance = current_allowance()
+    return items if allowance is None else chain.from_iterable(_batches(iter(items), batch, allowance))
+
+
+def _batches(items: Iterator[T], batch: int, allowance: Allowance) -> Iterator[list[T]]:
+    while some := list(islice(items, batch)):
+        allowance.check_time("tokens")
+        yield some
 
 
 def count_by(
@@ -197,7 +219,7 @@ class Foreign:
 
     def count(self, text: str) -> int:
         """Tokens of one text."""
-        return sum(map(self.measure, chunks(text, self.size)))
+        return sum(map(self.measure, paced(chunks(text, self.size))))
 
     def count_many(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text."""

@@ -13,7 +13,7 @@ from typing import Final
 
 from innkeeper.prompt.errors import UnknownNameError
 from innkeeper.prompt.once import once
-from innkeeper.tokens.engines.engine import Tokenization
+from innkeeper.tokens.engines.engine import CHUNK_CHARS, Tokenization, paced
 from innkeeper.tokens.table.calibration import PROFILES, Profile
 
 __all__ = ["FEATURES", "CharsPerToken", "Estimate", "Utf8Bytes", "estimator", "features"]
@@ -244,9 +244,13 @@ def features(text: str) -> list[float]:
     return found
 
 
+_RUNS_AT_ONCE: Final = 20_000
+
+
 def _count_runs(text: str, found: list[float]) -> Iterator[str]:
     """Count all runs but the Latin words, which are yielded."""
-    for match in _run().finditer(text):
+    runs = _run().finditer(text)
+    for match in paced(runs, _RUNS_AT_ONCE) if len(text) > CHUNK_CHARS else runs:
         kind = match.lastgroup
         if kind == "latin":
             yield match[1]

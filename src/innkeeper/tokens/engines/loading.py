@@ -21,7 +21,7 @@ from innkeeper.tokens.engines.engine import Engine, Foreign, TokenizerUnavailabl
 from innkeeper.tokens.engines.model_files import TOKENIZER_FILE_BYTES, check_size, sentence_pieces, tokenizer_of
 from innkeeper.tokens.table.vocabulary import Carrier, Vocabulary
 
-__all__ = ["available", "engine_of"]
+__all__ = ["available", "engine_of", "forget"]
 
 _LOADED: Final = 32
 _lock = threading.Lock()  # two threads that want the same vocabulary load it once
@@ -41,6 +41,11 @@ def engine_of(vocabulary: Vocabulary) -> Engine:
 def available(vocabulary: Vocabulary) -> bool:
     """Whether a package that carries the vocabulary is installed; loads nothing."""
     return any(_place(carrier) is not None for carrier in vocabulary.carriers)
+
+
+def forget() -> None:
+    """Let go of what is loaded: for who asks each vocabulary once."""
+    _load.cache_clear()
 
 
 @lru_cache(maxsize=_LOADED)

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any, Final
 from innkeeper.lazy import pip_install
 from innkeeper.prompt.errors import FormatError, LimitError, Where
 from innkeeper.prompt.memo import Memo
-from innkeeper.tokens.engines.engine import Tokenization, TokenizerUnavailableError, chunks, count_by, threads_for
+from innkeeper.tokens.engines.engine import (
+    Tokenization,
+    TokenizerUnavailableError,
+    chunks,
+    count_by,
+    paced,
+    threads_for,
+)
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -63,7 +70,7 @@ class FileTokenizer:
 
     def _measure(self, pieces: list[str]) -> list[int]:
         if threads_for(pieces) == 1:
-            return [len(self.tokenizer.encode(piece, add_special_tokens=False).ids) for piece in pieces]
+            return [len(self.tokenizer.encode(piece, add_special_tokens=False).ids) for piece in paced(pieces)]
         return [len(found.ids) for found in self.tokenizer.encode_batch_fast(pieces, add_special_tokens=False)]
 
 
@@ -163,9 +170,16 @@ def file_tokenizer(path: str | os.PathLike[str]) -> FileTokenizer:
     return _FILES.get(path)
 
 
+_BEFORE: Final = 2
+
+
 @dataclass(frozen=True, slots=True)
 class SentencePieces:
-    """A SentencePiece model; no beginning-of-text token is counted."""
+    """A SentencePiece model; no beginning-of-text token is counted.
+
+    A long text is counted in pieces, each but the first behind a line break: the space that the model puts before a text, and
+    the line break, are a token each.
+    """
 
     name: str
     processor: Any
@@ -174,13 +188,15 @@ class SentencePieces:
 
     def count(self, text: str) -> int:
         """Tokens of one text."""
-        return len(self.processor.encode(text))
+        first, *others = chunks(text)
+        behind = sum(len(self.processor.encode(f"\n{piece}")) - _BEFORE for piece in paced(others))
+        return len(self.processor.encode(first)) + behind
 
     def count_many(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text."""
         threads = threads_for(texts)
         if threads == 1:
-            return [len(self.processor.encode(text)) for text in texts]
+            return [self.count(text) for text in texts]
         return [len(ids) for ids in self.processor.encode(list(texts), num_threads=threads)]
 
     def tokenize(self, text: str) -> Tokenization:

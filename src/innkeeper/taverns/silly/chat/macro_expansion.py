@@ -115,10 +115,17 @@ class History:
     def rest(self) -> list[Block]:
         """What no unit was made of, newest first, as it is written; afterwards nothing is left."""
         deeper = [block for depth in sorted(self._texts) for block in of_depth(self._texts[depth], depth)]
-        lines = [block for line in reversed(self._lines) for block in _blocks(self._scene, line, expand=False)]
+        lines = list(self._written())
         rest = [*reversed(self._injected), *lines, *deeper]
         self._lines, self._texts, self._injected = [], {}, []
         return rest
+
+    def _written(self) -> Iterator[Block]:
+        """The lines that are left, newest first, as they are written."""
+        for index, line in enumerate(reversed(self._lines)):
+            if not index % _SLICE:
+                charge("trimming", _SLICE * _LEFT_OUT_STEPS)
+            yield from _blocks(self._scene, line, expand=False)
 
 
 def run(state: State, _config: NoConfig) -> None:
@@ -273,6 +280,8 @@ _NOT_ALLOWED: Final = re.compile(r"[^a-zA-Z0-9_]")
 LONGEST_NAME: Final = 64
 _LINE_STEPS: Final = 60
 """What it takes to place one message, however short it is."""
+_LEFT_OUT_STEPS: Final = 30
+"""What it takes to record one message that is left out."""
 _SLICE: Final = 16
 """Messages that are charged for at once."""
 
