@@ -28,7 +28,7 @@ ANSWER: dict[str, Any] = {
     "created": 1_700_000_000,
     "output": [
         {"type": "output_text", "text": "Hé 🙂"},
-        {"type": "tool_call", "tool_call": {"name": "sum", "arguments": {"a": 1, "b": [True, None]}, "call_id": "c1"}},
+        {"type": "tool_call", "tool_call": {"name": "sum", "arguments": {"a": 1, "b": [True, None]}}, "call_id": "c1"},
     ],
     "usage": {"input_tokens": 0, "output_tokens": 2, "total_tokens": 2},
 }

@@ -7,7 +7,7 @@ two model clients send it once, or as often as their `Retries` allow.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing
 from typing import Any, Self
 
@@ -184,7 +184,7 @@ class ModelClient:
         """Close the connections."""
         self._client.close()
 
-    def events(self, request: ModelRequest) -> Iterator[ModelEvent]:
+    def events(self, request: ModelRequest) -> Generator[ModelEvent]:
         """Send a request and give the events of its answer. Raises `ProviderError` and its kin.
 
         Leaving it early (its ``close``) closes the connection, which stops the provider; so does the event or function of a
@@ -230,7 +230,7 @@ class AsyncModelClient:
         """Close the connections."""
         await self._client.close()
 
-    async def events(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+    async def events(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
         """Send a request and give the events of its answer. Cancelling the task closes the connection."""
         async with aclosing(retried_async(lambda: self._once(request), self.retries)) as arriving:
             async for event in arriving:

@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from innkeeper.library.vault.vault import Vault
 
 __all__ = [
+    "BUILTIN",
     "DatabaseTools",
     "LibraryVault",
     "MemoryTools",
     "MemoryVault",
+    "ToolChain",
     "ToolConfig",
     "ToolDAO",
     "ToolNotFoundError",
@@ -143,6 +145,27 @@ class MemoryVault:
         if name not in self._secrets:
             raise NotFoundError(f"secret {name!r} not found", where=Where(asset="secrets", path=name))
         return self._secrets[name]
+
+
+BUILTIN: Final = MemoryTools(ToolConfig(name="local", provider="local", model="local"))
+"""The tools that are there without a database: the model on this machine."""
+
+
+class ToolChain:
+    """Tools of several places, asked in order."""
+
+    def __init__(self, *places: ToolDAO) -> None:
+        self._places = places
+
+    def get_tool_by_name(self, name: str) -> ToolConfig:
+        """The first place's that has the tool. Raises the first place's `ToolNotFoundError` where none has."""
+        missing: list[ToolNotFoundError] = []
+        for place in self._places:
+            try:
+                return place.get_tool_by_name(name)
+            except ToolNotFoundError as error:
+                missing.append(error)
+        raise missing[0] if missing else ToolNotFoundError(name)
 
 
 class DatabaseTools:

@@ -1,0 +1,1 @@
+"""Commands that run the prompt service of the document."""

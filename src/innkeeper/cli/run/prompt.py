@@ -1,0 +1,149 @@
+"""``innkeeper admin prompt run``: one tool, one input, one canonical response; here, or in a running service with ``--remote``.
+
+The flags are the document's (5-prompt-sequence-flow, *CLI Flow*).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from innkeeper.cli.app.commands import CommandEntry, LazyGroup, examples
+from innkeeper.cli.keep.library import database_options, opened, read_bytes, read_text
+
+if TYPE_CHECKING:
+    from innkeeper.inference.prompts.prompt_service import PromptService
+    from innkeeper.library.library import Library
+
+__all__ = ["admin", "prompt", "run"]
+
+ADDRESS: Final = "127.0.0.1:8051"
+"""Where `innkeeper serve` answers gRPC, unless it is told otherwise."""
+
+_SECONDS: Final = 120.0
+
+
+@click.group(
+    cls=LazyGroup, entries={"prompt": CommandEntry("innkeeper.cli.run.prompt:prompt", "Run tools that are models.")}
+)
+def admin() -> None:
+    """Run what the library has."""
+
+
+@click.group(cls=LazyGroup, entries={"run": CommandEntry("innkeeper.cli.run.prompt:run", "Run a tool, once.")})
+def prompt() -> None:
+    """Run tools that are models."""
+
+
+@click.command(
+    epilog=examples(
+        'innkeeper admin prompt run --tool-name local --input "Say hello."',
+        "innkeeper admin prompt run --tool-name gemma --input-file letter.txt --temperature 0.7 --json",
+        'innkeeper admin prompt run --remote --tool-name local --input "Say hello."',
+    )
+)
+@click.option("--tool-name", required=True, help="The tool's name; `local` is the model on this machine.")
+@click.option("--input", "text", help="What the model is told.")
+@click.option("--input-file", type=click.Path(path_type=Path), help="A file with it, as it is (-: the input).")
+@click.option("--tools", "tools_file", type=click.Path(path_type=Path), help="JSON: functions that the model may call.")
+@click.option("--model", default="", help="Another model of the tool's provider.")
+@click.option("--temperature", type=float, help="0 counts as given; the tool's own where left out.")
+@click.option("--max-output-tokens", type=int, help="The tool's own where left out.")
+@click.option("--remote", is_flag=True, help="Ask a running service, over gRPC.")
+@click.option("--addr", default=ADDRESS, show_default=True, help="Where that service is.")
+@click.option(
+    "--timeout", type=click.FloatRange(0, min_open=True), default=_SECONDS, show_default=True, help="Seconds."
+)
+@database_options
+def run(url: str | None, *, as_json: bool, remote: bool, addr: str, timeout: float, **options: Any) -> None:
+    """Run a tool: look up its provider, model and key, send the input, print the response.
+
+    With --json the response is the document's object. Without it, texts and calls are printed, and the tokens on stderr.
+    """
+    request = _request(**options)
+    if remote:
+        answer = asked(addr, request, timeout)
+    else:
+        with opened(url) as library:
+            answer = _run_here(library, request)
+    click.echo(json.dumps(answer, ensure_ascii=False, indent=2) if as_json else _readable(answer))
+    if not as_json:
+        click.echo(_figures(answer.get("usage")), err=True)
+
+
+def _request(
+    *, tool_name: str, text: str | None, input_file: Path | None, tools_file: Path | None, **options: Any
+) -> dict[str, Any]:
+    """The request that the options say."""
+    if not tool_name.strip():
+        raise click.UsageError("--tool-name is required")
+    if (text is None) == (input_file is None):
+        raise click.UsageError("one of --input or --input-file is required, and only one")
+    given = {name: value for name, value in options.items() if value not in (None, "")}
+    tools = {} if tools_file is None else {"tools": _tools(tools_file)}
+    return {"tool_name": tool_name, "input": text if input_file is None else read_text(input_file), **tools, **given}
+
+
+def _tools(path: Path) -> Any:
+    from innkeeper.prompt.data import parse_json
+    from innkeeper.prompt.errors import FormatError, Where
+
+    value = parse_json(read_bytes(path), asset=str(path))
+    if not isinstance(value, list):
+        raise FormatError("a list of function definitions is needed", where=Where(asset=str(path)))
+    return value
+
+
+def _run_here(library: Library, request: Mapping[str, Any]) -> dict[str, Any]:
+    from contextlib import closing
+
+    from innkeeper.inference.response.views import legacy
+
+    with closing(service_of(library)) as service:
+        ran = service.run(request)
+    for note in (*(note.message for note in ran.notes), *legacy.left_out(ran.response)):
+        click.echo(f"innkeeper: {note}", err=True)
+    return legacy.whole(ran.response)
+
+
+def service_of(library: Library) -> PromptService:
+    """The prompt service over a library's tools and vault, and the tool ``local``, which is always there."""
+    from innkeeper.inference.prompts.prompt_service import PromptService
+    from innkeeper.inference.prompts.tool_config import BUILTIN, DatabaseTools, LibraryVault, ToolChain
+
+    return PromptService(ToolChain(DatabaseTools(library.db), BUILTIN), LibraryVault(library.vault))
+
+
+def asked(addr: str, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    """The answer of a running service.
+
+    Raises:
+        UnavailableError: there is none, or the library for gRPC is missing.
+        NotFoundError, UsageError, ProviderError: what the service says, by its status.
+    """
+    from innkeeper.cli.run.remote import ask
+
+    return ask(addr, request, seconds, os.environ)
+
+
+def _readable(answer: Mapping[str, Any]) -> str:
+    blocks = (
+        block.get("text", "")
+        if block["type"] == "output_text"
+        else "[tool_call] " + json.dumps(block.get("tool_call"), ensure_ascii=False)
+        for block in answer.get("output", ())
+    )
+    return "\n".join(blocks)
+
+
+def _figures(usage: Mapping[str, Any] | None) -> str:
+    if not usage:
+        return "tokens: the provider does not tell"
+    parts = {"in": "input_tokens", "out": "output_tokens", "together": "total_tokens"}
+    known = [f"{usage[name]} {word}" for word, name in parts.items() if usage.get(name) is not None]
+    return f"tokens: {', '.join(known)}"

@@ -1,0 +1,130 @@
+"""LLMFactory: the model that a tool names: its provider's adapter and dialect, its address, its key.
+
+What is checked, and in this order: that there is a configuration, that it names a model, that its provider is known. A new
+provider is one line of `innkeeper.inference.adapters.providers`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from threading import Lock
+from typing import Any, Final
+
+import msgspec
+
+from innkeeper.inference.adapters.adapter import Adapter, Adapters
+from innkeeper.inference.adapters.generation import AsyncModelClient, ModelClient
+from innkeeper.inference.adapters.local import Local, local_async_client, local_client
+from innkeeper.inference.adapters.providers import PROVIDERS, Provider
+from innkeeper.inference.adapters.registry import ADAPTERS
+from innkeeper.inference.local.model import LocalModel
+from innkeeper.inference.local.weights import DEFAULT_MODEL
+from innkeeper.inference.prompts.tool_config import ToolConfig
+from innkeeper.prompt.errors import ConfigError, UnknownNameError
+from innkeeper.prompt.machine import Secret
+
+__all__ = ["LLM", "LOCAL", "LLMFactory"]
+
+LOCAL: Final = "local"
+"""The provider that is the model in a process beside this one."""
+
+
+class LLM(msgspec.Struct, frozen=True, kw_only=True):
+    """A model that can be asked: who speaks to it, where it is, and with which key, which it does not show.
+
+    ``local`` is the model itself where it runs in a process beside this one.
+    """
+
+    adapter: Adapter
+    dialect: str
+    model: str
+    base_url: str | None = None
+    key: Secret = Secret("")
+    local: LocalModel | None = None
+    options: Mapping[str, Any] = {}
+
+    def open(self) -> ModelClient:
+        """A client of it. Raises `ConfigError` for an address that is none."""
+        if self.local is not None:
+            return local_client(self.local)
+        return ModelClient(self.adapter, self.base_url, key=self.key.reveal(), **self.options)
+
+    def open_async(self) -> AsyncModelClient:
+        """A client of it, for an event loop."""
+        if self.local is not None:
+            return local_async_client(self.local)
+        return AsyncModelClient(self.adapter, self.base_url, key=self.key.reveal(), **self.options)
+
+
+class LLMFactory:
+    """Makes models of tools' configurations.
+
+    Args:
+        providers: the providers by name.
+        adapters: the adapters by name.
+        check_address: called with each address that a configuration names itself; raises where it may not be called.
+        options: what every client is opened with: times, a transport.
+    """
+
+    def __init__(
+        self,
+        providers: Mapping[str, Provider] = PROVIDERS,
+        adapters: Adapters = ADAPTERS,
+        *,
+        check_address: Callable[[str], object] = str,
+        **options: Any,
+    ) -> None:
+        self._providers, self._adapters, self._check_address = providers, adapters, check_address
+        self._options = options
+        self._lock = Lock()
+        self._models: dict[str, LocalModel] = {}
+
+    def new_llm(self, config: ToolConfig | None, secret: Secret | None = None, *, model: str = "") -> LLM:
+        """The model of a tool, or the other one of its provider that a request names.
+
+        Raises:
+            ConfigError: there is no configuration, or it names no model or no provider.
+            UnknownNameError: nobody knows the provider.
+            UnavailableError: the model in a process of its own cannot be loaded.
+        """
+        if config is None:
+            raise ConfigError("there is no tool to run: its configuration is missing")
+        name, wanted = config.provider.strip().lower(), model or config.model
+        if not wanted:
+            hint = f"`innkeeper library tool set {config.name} --model NAME`"
+            raise ConfigError(f"the tool {config.name!r} names no model for its provider {name!r}", hint=hint)
+        if not name:
+            hint = f"`innkeeper library tool set {config.name} --setting provider='\"openai\"'`"
+            raise ConfigError(f"the tool {config.name!r} names no provider", hint=hint)
+        if name == LOCAL:
+            return self._local(wanted)
+        if name not in self._providers:
+            raise UnknownNameError("provider", config.provider, [*self._providers, LOCAL])
+        if config.base_url:
+            self._check_address(config.base_url)
+        provider = self._providers[name]
+        return LLM(
+            adapter=self._adapters[provider.adapter],
+            dialect=provider.dialect,
+            model=wanted,
+            base_url=config.base_url or provider.base_url,
+            key=secret or Secret(""),
+            options=self._options,
+        )
+
+    def close(self) -> None:
+        """Let go of the models that run beside this process."""
+        with self._lock:
+            models, self._models = list(self._models.values()), {}
+        for model in models:
+            model.close()
+
+    def _local(self, name: str) -> LLM:
+        """The model of this name; it is loaded once, by whoever comes first."""
+        file = DEFAULT_MODEL if name == LOCAL else name
+        with self._lock:
+            if file not in self._models:
+                self._models[file] = LocalModel.open(file)
+            model = self._models[file]
+        adapter = Local()
+        return LLM(adapter=adapter, dialect=adapter.dialect, model=model.name, local=model)

@@ -1,0 +1,69 @@
+"""The factory: what is checked, in which order, and the model that runs beside this process is loaded once."""
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from innkeeper.inference.prompts import llm_factory
+from innkeeper.inference.prompts.llm_factory import LOCAL, LLMFactory
+from innkeeper.inference.prompts.tool_config import BUILTIN, ToolConfig
+from innkeeper.prompt.errors import ConfigError, UnknownNameError
+from innkeeper.prompt.machine import Secret
+
+
+@pytest.mark.parametrize(
+    ("config", "error", "words"),
+    [
+        (None, ConfigError, "configuration is missing"),
+        (ToolConfig(name="t", provider="acme"), ConfigError, "names no model"),
+        (ToolConfig(name="t", model="m"), ConfigError, "names no provider"),
+        (ToolConfig(name="t", model="m", provider="acme"), UnknownNameError, "acme"),
+    ],
+)
+def test_checks(config: ToolConfig | None, error: type[Exception], words: str) -> None:
+    """A model is missed before its provider is looked for."""
+    with pytest.raises(error, match=words):
+        LLMFactory().new_llm(config)
+
+
+def test_a_provider_in_any_case() -> None:
+    """Its name is taken as meant; the address is the tool's own where it has one; the key is not shown."""
+    config = ToolConfig(name="t", model="m", provider=" OpenAI ", base_url="http://localhost:1")
+    llm = LLMFactory().new_llm(config, Secret("sesame"))
+    assert (llm.dialect, llm.base_url, llm.model) == ("openai", "http://localhost:1", "m")
+    assert "sesame" not in repr(llm)
+    with llm.open() as client:
+        assert client.endpoint.base_url == "http://localhost:1"
+    assert LLMFactory().new_llm(config, model="n").model == "n"
+
+
+class FakeModel:
+    """A model that counts how often it was loaded."""
+
+    opened: list[str] = []  # noqa: RUF012 - what the class counts
+    closed = 0
+
+    @classmethod
+    def open(cls, name: str) -> "FakeModel":
+        """Load it."""
+        cls.opened.append(name)
+        return cls()
+
+    name = "smollm2"
+
+    def close(self) -> None:
+        """Let it go."""
+        FakeModel.closed += 1
+
+
+def test_a_local_model_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By whoever comes first, and let go at the end."""
+    monkeypatch.setattr(llm_factory, "LocalModel", FakeModel)
+    factory, config = LLMFactory(), BUILTIN.get_tool_by_name(LOCAL)
+    with ThreadPoolExecutor(8) as pool:
+        made: list[Any] = list(pool.map(lambda _: factory.new_llm(config), range(8)))
+    assert len(FakeModel.opened) == 1
+    assert len({id(llm.local) for llm in made}) == 1
+    factory.close()
+    assert FakeModel.closed == 1
