@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from msgspec.structs import replace
+import msgspec
 
 from innkeeper.inference.response.events import (
     CallDelta,
@@ -220,4 +220,4 @@ def _emptied(item: OutputItem) -> OutputItem:
         ReasoningItem: {"content": (), "summary": (), "signature": None},
     }
     changes = empty.get(type(item))
-    return item if changes is None else replace(item, status="in_progress", **changes)
+    return item if changes is None else msgspec.structs.replace(item, status="in_progress", **changes)
