@@ -1,0 +1,130 @@
+"""Reading a chat-completions request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from innkeeper.inference.requests.request import (
+    Fields,
+    GenerationRequest,
+    file_part,
+    option_fields,
+    read_message,
+    read_tools,
+)
+from innkeeper.prompt.data import freeze
+from innkeeper.prompt.errors import UnsupportedError, UsageError, Where
+from innkeeper.prompt.message import Message
+from innkeeper.prompt.note import Note, NoteKind
+
+__all__ = ["read_chat"]
+
+_OPTIONS: Final = (
+    *("temperature", "top_p", "top_k", "min_p", "top_a", "typical_p", "repetition_penalty", "seed"),
+    *("frequency_penalty", "presence_penalty", "stop", "response_format", "tool_choice", "parallel_tool_calls"),
+    *("logprobs", "top_logprobs", "logit_bias", "reasoning_effort", "verbosity", "service_tier"),
+)
+
+
+def read_chat(body: Mapping[str, Any]) -> GenerationRequest:
+    """The request that a body of ``/v1/chat/completions`` is.
+
+    Raises:
+        UsageError: a field of the wrong type, or no messages; its place is the field's name.
+        UnsupportedError: more than one answer is asked for.
+    """
+    fields = Fields(body)
+    model, stream = fields.model(), bool(fields.flag("stream"))
+    usage = fields.fields("stream_options").flag("include_usage")
+    if fields.number("n") not in (None, 1):
+        raise UnsupportedError("one answer is given to a request, not n", where=Where(path="n"), hint="leave n out")
+    tools, hosted = read_tools(fields.items("tools") + [{"function": it} for it in fields.items("functions")])
+    user, metadata = fields.text("user"), fields.mapping("metadata")
+    messages, notes = read_chat_messages(fields.items("messages"))
+    options = _options(fields) | ({} if user is None else {"user": user})
+    return GenerationRequest(
+        surface="openai-chat",
+        model=model,
+        messages=messages,
+        options=freeze(options),
+        tools=tools,
+        hosted=hosted,
+        stream=stream,
+        include_usage=bool(usage),
+        user=user,
+        metadata=freeze(metadata),
+        extra=fields.rest(),
+        notes=notes,
+    )
+
+
+def _options(fields: Fields) -> dict[str, Any]:
+    options = option_fields(fields, _OPTIONS)
+    before, now = fields.number("max_tokens"), fields.number("max_completion_tokens")
+    if now is not None or before is not None:
+        options["max_tokens"] = before if now is None else now
+    choice = fields.take("function_call")
+    if choice is not None and "tool_choice" not in options:
+        options["tool_choice"] = choice
+    reasoning = fields.take("reasoning")
+    if isinstance(reasoning, Mapping) and isinstance(reasoning.get("effort"), str):
+        options.setdefault("reasoning_effort", reasoning["effort"])
+    return options
+
+
+def read_chat_messages(found: list[Any], path: str = "messages") -> tuple[tuple[Message, ...], tuple[Note, ...]]:
+    """Messages as chat completions have them, and notes of what was changed. Raises `UsageError`."""
+    if not found:
+        raise UsageError("the request has no messages", where=Where(path=path), hint="send at least one")
+    notes: list[Note] = []
+    messages = [_message(raw, f"{path}[{place}]", notes) for place, raw in enumerate(found)]
+    return tuple(messages), tuple(notes)
+
+
+def _message(raw: Any, path: str, notes: list[Note]) -> Message:
+    if not isinstance(raw, Mapping):
+        raise UsageError("a message must be an object", where=Where(path=path))
+    fields = {"content": None, **raw}
+    if isinstance(raw.get("content"), list):
+        _sort_parts(fields, path, notes)
+    thoughts = _thoughts(fields)
+    if thoughts:
+        fields["reasoning"] = thoughts
+    return read_message(fields, path)
+
+
+def _sort_parts(fields: dict[str, Any], path: str, notes: list[Note]) -> None:
+    """Refusals and cache marks to where messages have them; files flat."""
+    kept: list[Any] = []
+    seen_media = False
+    for part in fields["content"]:
+        if not isinstance(part, Mapping):
+            kept.append(part)
+            continue
+        if part.get("type") == "refusal":
+            fields["refusal"] = f"{fields.get('refusal') or ''}{part.get('refusal') or ''}"
+            continue
+        if part.get("cache_control"):
+            fields["cache_control"] = part["cache_control"]
+        if seen_media and isinstance(part.get("text"), str):
+            notes.append(Note(NoteKind.MOVED, f"{path}: a text that came after media stands before them"))
+        seen_media = seen_media or not isinstance(part.get("text"), str)
+        plain = {name: value for name, value in part.items() if name != "cache_control"}
+        kept.append(file_part(plain) if part.get("type") == "file" else plain)
+    fields["content"] = kept
+
+
+def _thoughts(fields: dict[str, Any]) -> Any:
+    """The thoughts behind an answer: with their seals where a provider gave them, else their text."""
+    text = fields.pop("reasoning_content", None) or fields.pop("reasoning", None)
+    fields.pop("reasoning", None)
+    details = [detail for detail in fields.get("reasoning_details") or () if isinstance(detail, Mapping)]
+    sealed = [_detail(detail) for detail in details if detail.get("signature") or detail.get("data")]
+    return sealed or text
+
+
+def _detail(detail: Mapping[str, Any]) -> dict[str, Any]:
+    names = {"text": "text", "signature": "signature", "data": "data", "id": "id"}
+    found = {name: detail[field] for name, field in names.items() if isinstance(detail.get(field), str)}
+    return {**found, **({"encrypted_content": found["data"]} if "data" in found else {})}

@@ -1,0 +1,199 @@
+"""Reading a Responses request: ``input`` as a text or as items; and an answer as the messages that the next request goes on from.
+
+Items of one answer (thoughts, what was said, calls of tools) are one message of the assistant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from innkeeper.inference.requests.request import (
+    Fields,
+    GenerationRequest,
+    file_part,
+    option_fields,
+    read_message,
+    read_tools,
+)
+from innkeeper.inference.response.response import ModelResponse, item_dict
+from innkeeper.prompt.data import freeze
+from innkeeper.prompt.errors import UnsupportedError, UsageError, Where
+from innkeeper.prompt.message import Message
+from innkeeper.prompt.note import Note, NoteKind
+
+__all__ = ["items_messages", "read_responses", "response_messages"]
+
+_OPTIONS: Final = (
+    *("temperature", "top_p", "top_k", "seed", "frequency_penalty", "presence_penalty", "stop"),
+    *("tool_choice", "parallel_tool_calls", "top_logprobs", "service_tier"),
+)
+_ECHO: Final = (
+    *("instructions", "max_output_tokens", "metadata", "parallel_tool_calls", "previous_response_id", "temperature"),
+    *("text", "tool_choice", "tools", "top_p", "truncation", "user", "reasoning", "service_tier", "max_tool_calls"),
+)
+
+
+def read_responses(body: Mapping[str, Any]) -> GenerationRequest:
+    """The request that a body of ``/v1/responses`` is. What came before (`previous_response_id`) is for the caller to add.
+
+    Raises:
+        UsageError: a field of the wrong type, or no input.
+        UnsupportedError: an answer in the background, or an item by reference.
+    """
+    fields = Fields(body)
+    echo = {name: body[name] for name in _ECHO if body.get(name) is not None}
+    model, stream = fields.model(), bool(fields.flag("stream"))
+    if fields.flag("background"):
+        hint = "leave background out, or stream"
+        raise UnsupportedError("answers in the background are not given", where=Where(path="background"), hint=hint)
+    tools, hosted = read_tools(fields.items("tools"))
+    messages, notes = _input(fields.take("input"), fields.text("instructions"))
+    user, metadata = fields.text("user"), fields.mapping("metadata")
+    fields.take("stream_options")
+    options = _options(fields) | ({} if user is None else {"user": user})
+    return GenerationRequest(
+        surface="openai-responses",
+        model=model,
+        messages=messages,
+        options=freeze(options),
+        tools=tools,
+        hosted=hosted,
+        stream=stream,
+        include_usage=True,
+        user=user,
+        metadata=freeze(metadata),
+        previous_response_id=fields.text("previous_response_id"),
+        store=fields.flag("store"),
+        echo=freeze(echo),
+        extra=fields.rest(),
+        notes=notes,
+    )
+
+
+def _options(fields: Fields) -> dict[str, Any]:
+    options = option_fields(fields, _OPTIONS)
+    text, reasoning = fields.fields("text"), fields.fields("reasoning")
+    found = {
+        "max_tokens": fields.number("max_output_tokens"),
+        "response_format": text.take("format"),
+        "verbosity": text.take("verbosity"),
+        "reasoning_effort": reasoning.take("effort"),
+        "reasoning_summary": reasoning.take("summary"),
+    }
+    return options | {name: value for name, value in found.items() if value is not None}
+
+
+def _input(found: Any, instructions: str | None) -> tuple[tuple[Message, ...], tuple[Note, ...]]:
+    top = (Message("system", instructions),) if instructions else ()
+    if isinstance(found, str):
+        return (*top, read_message({"role": "user", "content": found}, "input")), ()
+    if not isinstance(found, list) or not found:
+        raise UsageError("input must be a text or a list of items", where=Where(path="input"))
+    messages, notes = items_messages(found)
+    return (*top, *messages), notes
+
+
+def items_messages(items: list[Any], path: str = "input") -> tuple[tuple[Message, ...], tuple[Note, ...]]:
+    """The messages that items are, and notes of items that no message can be. Raises `UsageError`, `UnsupportedError`."""
+    reader = _Items()
+    for place, item in enumerate(items):
+        reader.take(item, f"{path}[{place}]")
+    return tuple(reader.end()), tuple(reader.notes)
+
+
+def response_messages(response: ModelResponse) -> tuple[Message, ...]:
+    """An answer as messages: what the next request of the same conversation has before its own input."""
+    return items_messages([item_dict(item) for item in response.output], "output")[0]
+
+
+class _Items:
+    """Items as they come, and the message of the assistant that they are parts of."""
+
+    def __init__(self) -> None:
+        self.notes: list[Note] = []
+        self._messages: list[Message] = []
+        self._open: dict[str, Any] = {}
+
+    def take(self, item: Any, path: str) -> None:
+        if isinstance(item, str):
+            item = {"role": "user", "content": item}
+        if not isinstance(item, Mapping):
+            raise UsageError("an item must be an object", where=Where(path=path))
+        kind = item.get("type", "message")
+        if kind in ("message", "text"):
+            self._message({"role": "user", "content": [item]} if kind == "text" else item, path)
+        elif kind == "reasoning":
+            self._thought(item)
+        elif kind == "function_call":
+            self._call(item)
+        elif kind == "function_call_output":
+            self._result(item, path)
+        elif kind == "item_reference":
+            hint = "send the item itself, or previous_response_id"
+            raise UnsupportedError("an item by reference is not read", where=Where(path=path), hint=hint)
+        else:
+            self.notes.append(Note(NoteKind.LOSS, f"{path}: an item of type {kind!r:.60} is not carried"))
+
+    def end(self) -> list[Message]:
+        self._close()
+        return self._messages
+
+    def _message(self, item: Mapping[str, Any], path: str) -> None:
+        fields = _message_fields(item)
+        if fields["role"] != "assistant":
+            self._close()
+            self._messages.append(read_message(fields, path))
+            return
+        if self._open.keys() & {"content", "tool_calls"}:
+            self._close()
+        self._open |= fields
+
+    def _thought(self, item: Mapping[str, Any]) -> None:
+        if self._open.keys() & {"content", "tool_calls"}:
+            self._close()
+        self._open.setdefault("reasoning", []).append(_thought(item))
+
+    def _call(self, item: Mapping[str, Any]) -> None:
+        function = {"name": item.get("name"), "arguments": item.get("arguments", "")}
+        call = {"id": item.get("call_id") or item.get("id"), "type": "function", "function": function}
+        signed = {"signature": item["signature"]} if item.get("signature") else {}
+        self._open.setdefault("tool_calls", []).append({**call, **signed})
+
+    def _result(self, item: Mapping[str, Any], path: str) -> None:
+        self._close()
+        fields = _message_fields({"content": item.get("output"), "role": "tool"})
+        self._messages.append(read_message({**fields, "tool_call_id": item.get("call_id")}, path))
+
+    def _close(self) -> None:
+        if self._open:
+            self._messages.append(read_message({"role": "assistant", "content": None, **self._open}, "input"))
+        self._open = {}
+
+
+def _message_fields(item: Mapping[str, Any]) -> dict[str, Any]:
+    content = item.get("content")
+    role = item.get("role") or "user"
+    if not isinstance(content, list):
+        return {"role": role, "content": content}
+    refusals = [part for part in content if isinstance(part, Mapping) and part.get("type") == "refusal"]
+    parts = [_part(part) if isinstance(part, Mapping) else part for part in content if part not in refusals]
+    words = "".join([str(part.get("refusal") or "") for part in refusals])
+    return {"role": role, "content": parts, **({"refusal": words} if words else {})}
+
+
+def _part(part: Mapping[str, Any]) -> dict[str, Any]:
+    if isinstance(part.get("text"), str):
+        return {"type": "text", "text": part["text"]}
+    return file_part(part) if part.get("type") == "input_file" else dict(part)
+
+
+def _thought(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Thoughts under the names that each provider's dialect looks for."""
+    summary, content = item.get("summary") or [], item.get("content") or []
+    sealed = item.get("encrypted_content")
+    texts = [part.get("text") for part in (content or summary) if isinstance(part, Mapping)]
+    text = "\n\n".join([text for text in texts if isinstance(text, str)])
+    kept = {"id": item.get("id"), "summary": summary, "content": content, "encrypted_content": sealed}
+    said = {"text": text, "signature": sealed} if text else {"data": sealed}
+    return {name: value for name, value in {**kept, **said}.items() if value}
