@@ -236,6 +236,12 @@ class AsyncModelClient:
             async for event in arriving:
                 yield event
 
+    async def embeddings(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Send one request for embeddings, as OpenAI has them; the answer as the provider gives it. Raises `ProviderError`."""
+        response = await self._client.embeddings(**body)
+        answer: Mapping[str, Any] = response.body if isinstance(response.body, Mapping) else {}
+        return answer
+
     def _once(self, request: ModelRequest) -> Any:
         progress = Progress()
         return self._client.talk(generated(self.adapter, self.endpoint, request, progress), progress)

@@ -9,7 +9,7 @@ import inspect
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, aclosing, closing
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from innkeeper.inference.client.chat import ChatReply, ChatStream, Progress
 from innkeeper.inference.client.exchange import BaseClient, Exchange, Head, Send, Talk, is_wish
@@ -18,7 +18,10 @@ from innkeeper.inference.client.wire import Response, times, trust
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["AsyncChatStream", "AsyncClient", "Client"]
+__all__ = ["IDLE_CONNECTIONS", "AsyncChatStream", "AsyncClient", "Client"]
+
+IDLE_CONNECTIONS: Final = 64
+"""Connections that an `AsyncClient` keeps open between requests. How many are in use at once is for its caller to limit."""
 
 
 class Client(BaseClient):
@@ -263,7 +266,10 @@ class AsyncClient(BaseClient):
 
         if self._opened is None:
             self._opened = httpx.AsyncClient(
-                transport=self._transport, timeout=times(self.endpoint), verify=trust(self.endpoint)
+                transport=self._transport,
+                timeout=times(self.endpoint),
+                verify=trust(self.endpoint),
+                limits=httpx.Limits(max_connections=None, max_keepalive_connections=IDLE_CONNECTIONS),
             )
         return self._opened
 

@@ -69,7 +69,8 @@ def answers(draw: Any) -> list[ModelEvent]:
     for kind in draw(st.lists(st.sampled_from(["text", "refusal", "thought", "summary", "calls"]), max_size=4)):
         pieces = draw(st.lists(words, min_size=1, max_size=3))
         if kind == "text":
-            events += [TextDelta(text=piece, new=not place) for place, piece in enumerate(pieces)]
+            part = draw(st.booleans())
+            events += [TextDelta(text=it, new=not at, part=part and at == 1) for at, it in enumerate(pieces)]
         elif kind == "refusal":
             events += [RefusalDelta(text=piece) for piece in pieces]
         elif kind in ("thought", "summary"):

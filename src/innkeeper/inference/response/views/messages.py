@@ -112,7 +112,8 @@ class _Events(StreamView):
     def _take(self, event: ModelEvent) -> list[ServerEvent]:
         before = self.fold.count
         self.fold.take(event)
-        closed = self._closed() if self.fold.count > before else []
+        parts = isinstance(event, TextDelta) and event.part
+        closed = self._closed() if self.fold.count > before or parts else []
         match event:
             case TextDelta(text=text) | RefusalDelta(text=text) if text:
                 kind = "text" if isinstance(event, TextDelta) else "refusal"
@@ -192,7 +193,7 @@ def _blocks(item: OutputItem) -> list[dict[str, Any]]:
 
 def _thinking(item: ReasoningItem) -> list[dict[str, Any]]:
     text = "".join(item.content) or "\n\n".join(item.summary)
-    if text:
+    if text and not item.redacted:
         return [{"type": "thinking", "thinking": text, "signature": item.signature or ""}]
     return [{"type": "redacted_thinking", "data": item.signature}] if item.signature else []
 

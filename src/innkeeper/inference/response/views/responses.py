@@ -109,7 +109,7 @@ class _Events(StreamView):
     def _grown(self, event: ModelEvent) -> list[ServerEvent]:
         match event:
             case TextDelta():
-                return [*self._in_part(_TEXT), *self._text(event)]
+                return [*self._in_part(_TEXT, new=event.part), *self._text(event)]
             case RefusalDelta():
                 return [*self._in_part(_REFUSAL), self._delta(delta=event.text)]
             case ReasoningDelta() if event.text or event.part:

@@ -1,0 +1,204 @@
+"""Models: what a request's ``model`` means, and what answers: the port of the HTTP doors, and routes behind it.
+
+A door knows nothing of providers: it asks `Models` with a request, and gets events. Whatever else can answer (a profile, which is
+a model with a character) is one more implementation, and `AnyOf` puts several side by side.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from innkeeper.inference.adapters.generation import AsyncModelClient, ModelRequest
+from innkeeper.inference.adapters.registry import ADAPTERS
+from innkeeper.inference.adapters.retries import NO_RETRIES, Retries
+from innkeeper.inference.requests.body import provider_request
+from innkeeper.inference.requests.request import GenerationRequest
+from innkeeper.inference.response.events import ModelEvent
+from innkeeper.inference.routing.route import LOCAL, Route, Routes
+from innkeeper.prompt.data import EMPTY
+from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UnsupportedError, Where
+from innkeeper.prompt.machine import Secret
+from innkeeper.prompt.note import Note
+
+if TYPE_CHECKING:
+    from innkeeper.inference.local.model import LocalModel
+
+__all__ = [
+    "AnyOf",
+    "EmbeddingsError",
+    "ModelAnswer",
+    "ModelCard",
+    "ModelNotFoundError",
+    "Models",
+    "RouteModels",
+    "Secrets",
+]
+
+Secrets = Callable[[str], "Secret | None"]
+"""Where a key is looked up by its name; None where there is none, and the provider is asked without."""
+
+
+class ModelNotFoundError(UnknownNameError):
+    """Nothing here answers by this name."""
+
+    def __init__(self, name: str, known: Any = ()) -> None:
+        super().__init__("model", name, known, where=Where(path="model"))
+
+
+class EmbeddingsError(UnsupportedError):
+    """The model of this name makes no embeddings."""
+
+    http_status = 501
+
+
+class ModelCard(NamedTuple):
+    """A model as lists show it. ``context_window`` is in tokens, None where nobody says."""
+
+    name: str
+    owner: str
+    context_window: int | None = None
+
+
+class ModelAnswer(NamedTuple):
+    """An answer that begins: its events, headers for the reply, notes, and what is sent to a provider.
+
+    Nothing is sent before the first event is asked for; closing the events stops whoever makes them.
+    """
+
+    events: AsyncGenerator[ModelEvent]
+    headers: Mapping[str, str] = EMPTY
+    notes: tuple[Note, ...] = ()
+    sent: ModelRequest | None = None
+
+
+class Models(Protocol):
+    """What answers requests, by the name of a model."""
+
+    def cards(self) -> tuple[ModelCard, ...]:
+        """The models that there are."""
+        ...
+
+    async def answer(self, request: GenerationRequest, caller: str) -> ModelAnswer:
+        """Begin to answer. Raises `ModelNotFoundError`, and what cannot be asked so."""
+        ...
+
+    async def embeddings(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """An answer as the provider gives it. Raises `ModelNotFoundError`, `EmbeddingsError`, `ProviderError`."""
+        ...
+
+    async def close(self) -> None:
+        """Let all connections and models go."""
+        ...
+
+
+class RouteModels:
+    """Routes as models. One instance belongs to one event loop.
+
+    Args:
+        routes: the routes.
+        secrets: where keys are looked up, when a route is asked for the first time.
+        retries: how often a request is sent again where that is safe.
+        options: settings of the clients: ``timeout``, ``open_timeout``, ``total_timeout`` (seconds), ``transport``.
+    """
+
+    def __init__(
+        self, routes: Routes, secrets: Secrets = lambda _: None, *, retries: Retries = NO_RETRIES, **options: Any
+    ) -> None:
+        self._routes, self._secrets, self._retries, self._options = routes, secrets, retries, options
+        self._clients: dict[str, AsyncModelClient] = {}
+        self._local: dict[str, LocalModel] = {}
+        self._opening = asyncio.Lock()
+
+    def cards(self) -> tuple[ModelCard, ...]:
+        """The routes."""
+        return tuple([ModelCard(it.name, it.provider, it.context_window) for it in self._routes.values()])
+
+    async def answer(self, request: GenerationRequest, caller: str) -> ModelAnswer:
+        """Begin to answer on the route that the model names. Raises `ModelNotFoundError`, `UnavailableError`, `ConfigError`."""
+        route = self._route(request.model)
+        sent = provider_request(request, route, ADAPTERS[route.adapter])
+        client = self._clients.get(route.name) or await self._open(route)
+        headers = {"x-innkeeper-route": route.name, "x-innkeeper-body-sha256": sent.sha256}
+        return ModelAnswer(client.events(sent), headers, sent.notes, sent)  # type: ignore[arg-type]  # an async generator
+
+    async def embeddings(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Embeddings of the route's provider, for its own model. Raises `EmbeddingsError` where it has none."""
+        name = body.get("model")
+        route = self._route(name if isinstance(name, str) else "")
+        if route.adapter not in _WITH_EMBEDDINGS:
+            raise EmbeddingsError(f"the model {route.name!r} makes no embeddings", where=Where(path="model"))
+        client = self._clients.get(route.name) or await self._open(route)
+        return await client.embeddings({**body, "model": route.model})
+
+    async def close(self) -> None:
+        """Close the clients, and let local models go."""
+        clients, models = [*self._clients.values()], [*self._local.values()]
+        self._clients, self._local = {}, {}
+        for client in clients:
+            with suppress(InnkeeperError):
+                await client.close()
+        for model in models:
+            await asyncio.to_thread(model.close)
+
+    def _route(self, name: str) -> Route:
+        if name not in self._routes:
+            raise ModelNotFoundError(name, self._routes)
+        return self._routes[name]
+
+    async def _open(self, route: Route) -> AsyncModelClient:
+        async with self._opening:
+            if route.name not in self._clients:
+                self._clients[route.name] = await self._local_client(route) if route.is_local else self._client(route)
+            return self._clients[route.name]
+
+    def _client(self, route: Route) -> AsyncModelClient:
+        secret = None if route.secret is None else self._secrets(route.secret)
+        key = "" if secret is None else secret.reveal()
+        adapter = ADAPTERS[route.adapter]
+        return AsyncModelClient(adapter, route.base_url or None, key=key, retries=self._retries, **self._options)
+
+    async def _local_client(self, route: Route) -> AsyncModelClient:
+        from innkeeper.inference.adapters.local import local_async_client
+        from innkeeper.inference.local.model import LocalModel
+        from innkeeper.inference.local.weights import DEFAULT_MODEL
+
+        name = DEFAULT_MODEL if route.model == LOCAL else route.model
+        if name not in self._local:
+            self._local[name] = await asyncio.to_thread(LocalModel.open, name, context_window=route.context_window)
+        return local_async_client(self._local[name])
+
+
+_WITH_EMBEDDINGS = frozenset({"openai-chat", "openai-responses", "text-completion"})
+
+
+class AnyOf:
+    """Several `Models` as one: the first that knows a name answers."""
+
+    def __init__(self, *models: Models) -> None:
+        self._models = models
+
+    def cards(self) -> tuple[ModelCard, ...]:
+        """All models; of two of one name, the first."""
+        return tuple({card.name: card for models in reversed(self._models) for card in models.cards()}.values())
+
+    async def answer(self, request: GenerationRequest, caller: str) -> ModelAnswer:
+        """Begin to answer. Raises `ModelNotFoundError` where nobody knows the name."""
+        return await self._of(request.model).answer(request, caller)
+
+    async def embeddings(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """See `Models.embeddings`."""
+        return await self._of(str(body.get("model") or "")).embeddings(body)
+
+    async def close(self) -> None:
+        """Close all of them."""
+        for models in self._models:
+            await models.close()
+
+    def _of(self, name: str) -> Models:
+        for models in self._models:
+            if any(card.name == name for card in models.cards()):
+                return models
+        raise ModelNotFoundError(name, [card.name for card in self.cards()])

@@ -1,0 +1,126 @@
+"""Route: a name for one model at one provider, and all that is needed to ask it, except the key.
+
+A key is named, and looked up when the route is opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from innkeeper.inference.adapters.providers import PROVIDERS, Provider
+from innkeeper.prompt.data import EMPTY, FrozenDict, Registry
+from innkeeper.prompt.errors import ConfigError, UnknownNameError
+
+__all__ = ["LOCAL", "Route", "Routes"]
+
+LOCAL: Final = "local"
+"""The model in a process beside this one, as a provider; alone, the one that comes with Innkeeper."""
+
+_ADDRESS: Final = ("http://", "https://")
+
+
+class Route(msgspec.Struct, frozen=True, kw_only=True):
+    """One route. ``adapter`` and ``dialect`` are names in their registries; ``secret`` is the name of a key, never a key.
+
+    ``options`` are what requests have that do not say otherwise, under neutral names. ``context_window`` is in tokens, None
+    where nobody says.
+    """
+
+    name: str
+    model: str
+    adapter: str = "openai-chat"
+    dialect: str = "openai-compatible"
+    base_url: str = ""
+    provider: str = ""
+    secret: str | None = None
+    options: FrozenDict = EMPTY
+    context_window: int | None = None
+
+    @classmethod
+    def of(cls, name: str, target: str, addresses: Mapping[str, str] = EMPTY) -> Route:
+        """The route that ``PROVIDER:MODEL`` means, or ``local``, or ``local:MODEL``.
+
+        Args:
+            name: the route's name.
+            target: the provider and its model; of a provider of one's own, its address may stand in its place.
+            addresses: further providers, which speak chat completions, by name.
+
+        Raises:
+            ConfigError: no provider or no model is named.
+            UnknownNameError: there is no such provider.
+        """
+        provider, model = _split(name, target)
+        if provider == LOCAL:
+            return cls(name=name, model=model or LOCAL, adapter=LOCAL, provider=LOCAL)
+        if provider.startswith(_ADDRESS):
+            return cls(name=name, model=model, base_url=provider, provider=provider, secret=provider)
+        known = PROVIDERS.get(provider) if provider not in addresses else None
+        if known is None and provider not in addresses:
+            raise UnknownNameError("provider", provider, {*PROVIDERS, *addresses, LOCAL})
+        found = known or Provider(provider, "openai-chat", "openai-compatible", addresses[provider])
+        return cls(
+            name=name,
+            model=model,
+            adapter=found.adapter,
+            dialect=found.dialect,
+            base_url=found.base_url,
+            provider=provider,
+            secret=provider,
+        )
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the model is on this machine, in a process of ours."""
+        return self.provider == LOCAL
+
+
+def _split(name: str, target: str) -> tuple[str, str]:
+    scheme, sign, rest = target.partition("://")
+    if sign:  # the model stands behind the last colon that is no port's
+        place, colon, model = rest.rpartition(":")
+        provider = f"{scheme}://{place}" if colon else ""
+    else:
+        provider, _, model = target.partition(":")
+    if not provider or not (model or provider == LOCAL):
+        hint = "write it like NAME=openrouter:MODEL, NAME=http://127.0.0.1:8080:MODEL or NAME=local"
+        raise ConfigError(f"the route {name!r} names no provider and model: {target!r:.80}", hint=hint)
+    return provider, model
+
+
+class Routes(Registry[Route]):
+    """An immutable registry of routes by name."""
+
+    __slots__ = ()
+
+    WHAT = "model"
+
+    @classmethod
+    def read(
+        cls, said: tuple[str, ...] = (), aliases: Mapping[str, str] = EMPTY, addresses: Mapping[str, str] = EMPTY
+    ) -> Routes:
+        """The routes of a configuration, ``local`` among them.
+
+        Args:
+            said: routes as ``NAME=PROVIDER:MODEL``, which win over aliases.
+            aliases: names and what they mean; those that name no provider are no routes.
+            addresses: providers of one's own by name.
+
+        Raises:
+            ConfigError: what is said is no route.
+            UnknownNameError: what is said names a provider that there is not.
+        """
+        meant = {name: target for name, target in aliases.items() if _is_target(target, addresses)}
+        for text in said:
+            name, sign, target = text.partition("=")
+            if not sign or not name.strip():
+                raise ConfigError(f"{text!r:.80} is no route", hint="write it like NAME=PROVIDER:MODEL")
+            meant[name.strip()] = target.strip()
+        return cls(Route.of(LOCAL, LOCAL), *(Route.of(name, target, addresses) for name, target in meant.items()))
+
+
+def _is_target(target: str, addresses: Mapping[str, str]) -> bool:
+    provider = target.partition(":")[0]
+    return provider in (LOCAL, *PROVIDERS, *addresses) and (provider == LOCAL or ":" in target)
