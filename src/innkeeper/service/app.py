@@ -29,13 +29,20 @@ OPERATIONS: Final = "innkeeper.service.gateway.operations:OPERATIONS"
 """The table of operations, where nothing else is said."""
 
 
-def serve(settings: Settings, ready: Callable[[str], None], operations: str = OPERATIONS) -> None:
+def serve(
+    settings: Settings,
+    ready: Callable[[str], None],
+    operations: str = OPERATIONS,
+    *,
+    grpc_ready: Callable[[str], object] = str,
+) -> None:
     """Answer until told to stop (SIGTERM, Ctrl-C); calls under way are finished first.
 
     Args:
         settings: what to serve and how.
         ready: called once with the address, when the socket takes connections.
         operations: what `create_app` takes.
+        grpc_ready: called once with the address of gRPC, where that is answered.
 
     Raises:
         ConfigError: settings that do not go together, or an address that is taken.
@@ -43,7 +50,7 @@ def serve(settings: Settings, ready: Callable[[str], None], operations: str = OP
     """
     uvicorn = library("uvicorn")
     library("websockets")
-    app = create_app(settings, operations)
+    app = create_app(settings, operations, grpc_ready=grpc_ready)
     door = listen(settings)
     # Any client can cause warnings; errors are ours.
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
@@ -117,7 +124,9 @@ def _config(uvicorn: Any, app: Any, settings: Settings) -> Any:
     )
 
 
-def create_app(settings: Settings | None = None, operations: str = OPERATIONS) -> Starlette:
+def create_app(
+    settings: Settings | None = None, operations: str = OPERATIONS, *, grpc_ready: Callable[[str], object] = str
+) -> Starlette:
     """The service as an ASGI application. A surface is a list of routes; later ones mount beside the gateway.
 
     The guard stands before all of them: origins, keys, sizes, and how much is done at once. Calls are computed by workers,
@@ -126,6 +135,7 @@ def create_app(settings: Settings | None = None, operations: str = OPERATIONS) -
     Args:
         settings: what to serve and how; the defaults where left out.
         operations: the table of what the gateway answers, written ``module:name``, under which the workers import it.
+        grpc_ready: called with the address of gRPC when the lifespan has begun to answer there.
 
     Raises:
         ConfigError: settings that do not go together.
@@ -133,6 +143,11 @@ def create_app(settings: Settings | None = None, operations: str = OPERATIONS) -
     """
     checked = (settings or Settings()).checked()
     starlette, middleware = library("starlette.applications"), library("starlette.middleware")
+    mounting = library("starlette.routing")
+    from innkeeper.service.connect.connect import connect_app
+    from innkeeper.service.connect.grpc_server import grpc_served
+    from innkeeper.service.connect.messages import SERVICE
+    from innkeeper.service.connect.runs import Runs
     from innkeeper.service.gateway.gateway import Gateway
     from innkeeper.service.gateway.routes import routes
     from innkeeper.service.guard import Guard, missing
@@ -144,14 +159,20 @@ def create_app(settings: Settings | None = None, operations: str = OPERATIONS) -
     pool = Pool(checked, operations, gateway.state)
     gate = Gate(calls=checked.max_calls, volume=checked.max_bodies)
 
+    runs = Runs(checked)
+
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         pool.open()
-        yield
-        pool.close()
+        try:
+            async with grpc_served(runs, checked, gate, grpc_ready):
+                yield
+        finally:
+            runs.close()
+            pool.close()
 
     app = starlette.Starlette(
-        routes=routes(gateway, gate, pool),
+        routes=[*routes(gateway, gate, pool), mounting.Mount(f"/{SERVICE}", connect_app(runs, checked))],
         middleware=[middleware.Middleware(Guard, settings=checked, gate=gate)],
         exception_handlers={404: missing, 405: missing},
         lifespan=lifespan,

@@ -129,12 +129,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     does not start. ``data`` is the folder below which assets are read and conversations written; without it those
     operations refuse. ``python`` allows the ``{{python:...}}`` macro. ``limits`` are what the work of
     one call may take at most, whatever the call asks for. ``cors_origins`` are the web origins that may call.
-    ``start_method`` is one of `START_METHODS`; empty: what suits this system.
+    ``start_method`` is one of `START_METHODS`; empty: what suits this system. ``database`` is the library's, its own place where
+    left out. ``grpc_port`` is where gRPC is answered on the same host, 0 for any free port; without it there is no gRPC.
     """
 
     host: str = "127.0.0.1"
     port: int = DEFAULT_PORT
     data: Path | None = None
+    database: str | None = None
+    grpc_port: int | None = None
     profile: str = "fixed"
     python: bool = True
     keys: Keys = Keys()
@@ -168,8 +171,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         if self.start_method not in {"", *START_METHODS} or (self.start_method == "fork" and not hasattr(os, "fork")):
             message = f"workers cannot be started by {self.start_method!r} here"
             raise ConfigError(message, hint=f"leave it out for {default_start_method()!r}")
-        if not 0 <= self.port <= _PORTS:
-            raise ConfigError(f"port {self.port} is out of range", hint=f"0 (any free one) to {_PORTS}")
+        for port in (self.port, self.grpc_port or 0):
+            if not 0 <= port <= _PORTS:
+                raise ConfigError(f"port {port} is out of range", hint=f"0 (any free one) to {_PORTS}")
         if self.data is not None and not self.data.is_dir():
             raise ConfigError(f"the data folder {str(self.data)!r} is not there", hint="make it, or leave --data out")
         self._check_doors()

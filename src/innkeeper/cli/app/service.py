@@ -17,12 +17,20 @@ from innkeeper.service.errors import MAX_BODY
 __all__ = ["call", "serve"]
 
 _PORT = 8050
+_LAST_PORT: Final = 65_535
 
 
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; others need a key.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=_PORT, show_default=True, help="0 takes any free one.")
 @click.option("--data", type=click.Path(path_type=Path), help="Folder with presets, characters, conversations ...")
+@click.option(
+    "--database", metavar="URL|PATH", help="The library's database, whose tools are run; its own place if none."
+)
+@click.option(
+    "--grpc-port", type=click.IntRange(0, 65_535), help="Where gRPC is answered; one above --port where left out."
+)
+@click.option("--no-grpc", is_flag=True, help="Answer no gRPC.")
 @click.option(
     "--profile", default="fixed", show_default=True, help="fixed, or smarttavern: as the original, defects too."
 )
@@ -48,7 +56,16 @@ _PORT = 8050
     help="What one call may take at most: seconds, steps or output (characters made); repeatable.",
 )
 @json_option
-def serve(*, as_json: bool, key_file: Path | None, no_python: bool, limits: tuple[str, ...], **options: Any) -> None:
+def serve(
+    *,
+    as_json: bool,
+    key_file: Path | None,
+    no_python: bool,
+    grpc_port: int | None,
+    no_grpc: bool,
+    limits: tuple[str, ...],
+    **options: Any,
+) -> None:
     """Answer HTTP calls of prompt operations.
 
     A key is read from INNKEEPER_SERVICE_KEY and --key-file. Without one the service is open, and only on this machine. In the
@@ -62,8 +79,13 @@ def serve(*, as_json: bool, key_file: Path | None, no_python: bool, limits: tupl
     from innkeeper.service.settings import read_keys
 
     chosen = {name: value for name, value in options.items() if value is not None}
+    beside = chosen["port"] and min(chosen["port"] + 1, _LAST_PORT)
     settings = Settings(
-        keys=read_keys(key_file, os.environ), python=not no_python, limits=BuildLimits.read(limits), **chosen
+        keys=read_keys(key_file, os.environ),
+        python=not no_python,
+        limits=BuildLimits.read(limits),
+        grpc_port=None if no_grpc else beside if grpc_port is None else grpc_port,
+        **chosen,
     )
 
     def ready(address: str) -> None:
@@ -71,7 +93,10 @@ def serve(*, as_json: bool, key_file: Path | None, no_python: bool, limits: tupl
         words = f"Innkeeper listens on {address} ({who}). Ctrl-C stops it."
         click.echo(json.dumps({"listening": address, "open": not settings.keys}) if as_json else words)
 
-    run(settings, ready)
+    def grpc_ready(address: str) -> None:
+        click.echo(json.dumps({"grpc": address}) if as_json else f"gRPC: {address}")
+
+    run(settings, ready, grpc_ready=grpc_ready)
 
 
 _EXIT: Final = ((500, 70), (413, 65), (400, 2))

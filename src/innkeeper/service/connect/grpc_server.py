@@ -7,11 +7,11 @@ request in protobuf does. The answer is written as the request was. Keys, sizes 
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Final, NamedTuple
 
-from innkeeper.prompt.errors import FormatError, InnkeeperError
+from innkeeper.prompt.errors import ConfigError, FormatError, InnkeeperError
 from innkeeper.service.connect.connect import PromptRuns
 from innkeeper.service.connect.messages import (
     EVENT,
@@ -24,11 +24,12 @@ from innkeeper.service.connect.messages import (
     write_proto,
 )
 from innkeeper.service.connect.status import code_of
+from innkeeper.service.errors import STOP_SECONDS
 from innkeeper.service.guesses import Guesses
 from innkeeper.service.settings import Settings
 from innkeeper.service.work import Gate
 
-__all__ = ["GrpcServer"]
+__all__ = ["GrpcServer", "grpc_served"]
 
 LOG: Final = logging.getLogger("innkeeper.service")
 
@@ -123,6 +124,32 @@ class GrpcServer:
             ticket.carry(len(body))
             ticket.enter()
             yield _Message.read(body, self._settings.max_body)
+
+
+@asynccontextmanager
+async def grpc_served(
+    runs: PromptRuns, settings: Settings, gate: Gate, ready: Callable[[str], object]
+) -> AsyncIterator[None]:
+    """Answer gRPC during the block, where the settings name a port for it; ``ready`` is called with the address.
+
+    Raises:
+        ConfigError: the port is taken.
+    """
+    if settings.grpc_port is None:
+        yield
+        return
+    server, host = GrpcServer(runs, settings, gate, Guesses(settings.keys)), settings.host.strip("[]")
+    shown = f"[{host}]" if ":" in host else host
+    try:
+        port = await server.start(f"{shown}:{settings.grpc_port}")
+    except RuntimeError as error:
+        hint = "choose another --grpc-port, or --no-grpc"
+        raise ConfigError(f"cannot listen on {shown}:{settings.grpc_port} for gRPC", hint=hint) from error
+    ready(f"{shown}:{port}")
+    try:
+        yield
+    finally:
+        await server.stop(STOP_SECONDS)
 
 
 def _all_descriptors(health: Any) -> Any:

@@ -1,0 +1,78 @@
+"""Runs: the prompt service as the server has it: with the library's tools where there is a library, and always the model here."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from innkeeper.inference.prompts.prompt_service import AsyncPromptService, event_of
+from innkeeper.inference.prompts.tool_config import (
+    BUILTIN,
+    DatabaseTools,
+    LibraryVault,
+    MemoryVault,
+    ToolChain,
+    ToolDAO,
+    VaultDAO,
+)
+from innkeeper.inference.response.views import legacy
+from innkeeper.prompt.once import once
+
+if TYPE_CHECKING:
+    from innkeeper.library.library import Library
+    from innkeeper.service.settings import Settings
+
+__all__ = ["Runs"]
+
+
+class Runs:
+    """See `innkeeper.service.connect.connect.PromptRuns`. Nothing is opened before the first call."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._library: Library | None = None
+        self._service = once(self._open)
+        self._opened = False
+
+    async def run(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The answer, as the document draws it."""
+        ran = await self._service().run(request)
+        return legacy.whole(ran.response)
+
+    async def stream(self, request: Mapping[str, Any]) -> AsyncIterator[Mapping[str, Any]]:
+        """The answer as events."""
+        async for event in self._service().stream(request):
+            shown = event_of(event)
+            if shown is not None:
+                yield shown
+
+    def close(self) -> None:
+        """Let go of the library and of models that run beside this process."""
+        if self._opened:
+            self._service().close()
+        if self._library is not None:
+            self._library.close()
+
+    def _open(self) -> AsyncPromptService:
+        tools, vault = self._ports()
+        self._opened = True
+        return AsyncPromptService(tools, vault)
+
+    def _ports(self) -> tuple[ToolDAO, VaultDAO]:
+        """The tools and the vault of the library; without the extra, or without a database, the tool of the model here."""
+        database = self._settings.database
+        if find_spec("sqlalchemy") is None or not (database or _has_database()):
+            return BUILTIN, MemoryVault()
+        from innkeeper.library.library import Library
+
+        self._library = Library.open(database, watch=False)
+        return ToolChain(DatabaseTools(self._library.db), BUILTIN), LibraryVault(self._library.vault)
+
+
+def _has_database() -> bool:
+    """Whether the environment names a database, or a file is there where one is by default."""
+    from innkeeper.library.db.connection import find_target
+
+    path = find_target().path
+    return path is None or path.exists()
