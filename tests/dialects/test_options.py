@@ -81,7 +81,7 @@ def test_an_option_that_nobody_has(dialect: str) -> None:
     assert "extra" in str(note.hint)
 
 
-@pytest.mark.parametrize("dialect", sorted(set(ALL) - {"text"}))
+@pytest.mark.parametrize("dialect", sorted(set(ALL) - {"text", "llamacpp", "koboldcpp"}))
 def test_tool_choice_without_tools(dialect: str) -> None:
     """A choice among no tools is refused by providers: it is left out, and a note says so."""
     payload = DIALECTS[dialect].request([message()], model="m", options={"tool_choice": "auto"})

@@ -25,12 +25,15 @@ DIALECTS: Final = Dialects(
     _lazy("gemini", "providers.gemini:Gemini"),
     _lazy("google", "providers.gemini:Gemini", "google"),
     _lazy("text", "text:Text"),
+    _lazy("llamacpp", "text_servers:LlamaCpp"),
+    _lazy("koboldcpp", "text_servers:KoboldCpp"),
     _lazy("cohere", "providers.cohere:Cohere"),
     _lazy("mistral", "providers.mistral:Mistral"),
     _lazy("ai21", "providers.ai21:AI21"),
     _lazy("xai", "providers.xai:XAI"),
     _lazy("openai-compatible", "providers.openai:Compatible"),
     _lazy("openrouter", "providers.openai:OpenRouter"),
+    _lazy("ollama", "providers.ollama:Ollama"),
     _lazy("sillytavern", "sillytavern.dialect:SillyTavern"),
 )
 """The built-in dialects, each imported when it is asked for. ``DIALECTS.with_(mine)`` is a registry with a further one."""

@@ -15,6 +15,7 @@ from innkeeper.dialects.media import Media, media_parts
 from innkeeper.dialects.options import ResponseFormat, Table, as_is, put, stops
 from innkeeper.dialects.providers.openai import definition
 from innkeeper.dialects.report import Report
+from innkeeper.dialects.tools import chosen
 from innkeeper.dialects.turn import ASSISTANT, TOOL, USER, ToolCall, Turn
 from innkeeper.prompt.dialect import Tool
 
@@ -42,6 +43,15 @@ def _effort(body: dict[str, Any], value: Any, _report: Report) -> None:
     body["think"] = {"none": False, "minimal": "low", "xhigh": "high"}.get(value, value)
 
 
+def _tool_choice(body: dict[str, Any], value: Any, report: Report) -> None:
+    """There is no field for it: ``none`` leaves the tools out, and any other choice is the model's."""
+    mode, _ = chosen(value)
+    if mode == "none":
+        body.pop("tools", None)
+    elif mode != "auto":
+        report.loss("that a tool has to be called is not sent: the provider has no field for it")
+
+
 def _sampling(**names: str) -> Table:
     return {name: put("options", native) for name, native in names.items()}
 
@@ -58,6 +68,7 @@ class Ollama(BaseDialect):
         **_sampling(frequency_penalty="frequency_penalty", presence_penalty="presence_penalty"),
         **_sampling(mirostat="mirostat", mirostat_tau="mirostat_tau", mirostat_eta="mirostat_eta"),
         "response_format": _response_format,
+        "tool_choice": _tool_choice,
         "reasoning_effort": _effort,
         **as_is("think", "stream", "keep_alive", "logprobs", "top_logprobs"),
     }
