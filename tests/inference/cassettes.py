@@ -1,6 +1,8 @@
-"""Recorded provider traffic as clients that replay it."""
+"""Recorded provider traffic as clients that replay it, and as answers that an adapter reads."""
 
+import gzip
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +11,9 @@ import yaml
 from msgspec import Struct
 
 from innkeeper.inference.client.clients import Client
+from tests import shared
 
-__all__ = ["Interaction", "interactions"]
+__all__ = ["Interaction", "Recorded", "interactions", "recorded"]
 
 
 class Interaction(Struct):
@@ -47,3 +50,55 @@ def _interaction(one: dict[str, Any]) -> Interaction:
         headers["content-encoding"] = named["content-encoding"]
     body = request.get("parsed_body") or json.loads(request["body"])
     return Interaction(body, response["status"]["code"], headers, raw)
+
+
+ADAPTERS = {
+    "/chat/completions": "openai-chat",
+    "/v1/responses": "openai-responses",
+    "/v1/messages": "anthropic-messages",
+    ":generateContent": "gemini-generateContent",
+    ":streamGenerateContent": "gemini-generateContent",
+}
+"""Adapters by how the path of an address ends."""
+
+
+class Recorded(Struct):
+    """One recorded answer, and the adapter that it is for."""
+
+    name: str
+    adapter: str
+    status: int
+    kind: str
+    raw: bytes
+
+    @property
+    def streams(self) -> bool:
+        """Whether it came as a stream."""
+        return "event-stream" in self.kind
+
+    def data(self) -> list[Any]:
+        """What it says: the one body, or the pieces of the stream."""
+        if not self.streams:
+            return [json.loads(self.raw)]
+        lines = self.raw.decode().splitlines()
+        return [json.loads(line[6:]) for line in lines if line.startswith("data: {")]
+
+
+def recorded() -> Iterator[Recorded]:
+    """All recorded answers that an adapter is for."""
+    for folder in ("fixtures/llm_cassettes", "fixtures/pydantic_ai_cassettes"):
+        for path in shared.files(folder, "*.yaml"):
+            found = yaml.safe_load(path.read_text("utf-8"))["interactions"]
+            for number, one in enumerate(found):
+                url = one["request"]["uri"].partition("?")[0]
+                adapter = next((name for end, name in ADAPTERS.items() if url.endswith(end)), None)
+                if adapter is not None:
+                    yield _recorded(f"{path.stem}-{number}", adapter, one["response"])
+
+
+def _recorded(name: str, adapter: str, response: dict[str, Any]) -> Recorded:
+    string = (response.get("body") or {}).get("string")
+    raw = json.dumps(response["parsed_body"]).encode() if string is None else string
+    raw = gzip.decompress(raw) if isinstance(string, bytes) else raw.encode() if isinstance(raw, str) else raw
+    kinds = {key.lower(): values[0] for key, values in response["headers"].items()}
+    return Recorded(name, adapter, response["status"]["code"], kinds.get("content-type", ""), raw)

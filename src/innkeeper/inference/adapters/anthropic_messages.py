@@ -26,7 +26,7 @@ from innkeeper.inference.response.events import (
     UsageReport,
 )
 from innkeeper.inference.response.response import FinishReason, Usage
-from innkeeper.prompt.data import freeze
+from innkeeper.prompt.data import FrozenDict, freeze
 
 __all__ = ["ANTHROPIC_VERSION", "AnthropicMessages", "messages_usage"]
 
@@ -58,7 +58,7 @@ class AnthropicMessages(Adapter):
         return _Reading()
 
 
-_TOP: Final = AnthropicMessages.ignored | {"id", "model", "content", "stop_reason", "error"}
+_TOP: Final = AnthropicMessages.ignored | {"id", "model", "content", "stop_reason", "usage", "error"}
 
 
 class _Reading(Reading):
@@ -112,6 +112,7 @@ class _Reading(Reading):
     def _counted(self, data: _Data) -> _Events:
         if isinstance(data.get("usage"), Mapping):
             self._usage |= {name: value for name, value in data["usage"].items() if value is not None}
+            yield from self.started(facts=FrozenDict({"usage": freeze(self._usage)}))
             yield UsageReport(usage=messages_usage(self._usage))
 
     # ------------------------------------------------------------------------------------------------------------ blocks

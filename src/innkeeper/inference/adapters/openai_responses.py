@@ -23,7 +23,7 @@ from innkeeper.inference.response.events import (
     UsageReport,
 )
 from innkeeper.inference.response.response import FinishReason, Usage
-from innkeeper.prompt.data import freeze
+from innkeeper.prompt.data import FrozenDict, freeze
 
 __all__ = ["OpenAIResponses", "responses_usage"]
 
@@ -74,6 +74,7 @@ class _Item:
 class _Reading(Reading):
     def __init__(self) -> None:
         self._items: dict[int, _Item] = {}
+        self._facts: dict[str, FrozenDict] = {}
         self._called = self._refused = False
 
     def failure(self, data: _Data, kind: str) -> _Data | None:
@@ -86,7 +87,8 @@ class _Reading(Reading):
         if not isinstance(body.get("output"), list):
             msg = "the provider's answer has no output"
             raise DecodeError(msg, hint="is this a Responses endpoint?")
-        yield from self._response(body)
+        status = text(body.get("status"))
+        yield from self._response({**body, "status": status if status in _STATUSES else "completed"})
 
     def chunk(self, data: _Data, kind: str) -> _Events:
         kind = (text(data.get("type")) or kind).removeprefix("response.")
@@ -135,6 +137,9 @@ class _Reading(Reading):
         if known.closed:
             return
         known.closed = done
+        if done and item.get("type") in _KINDS and (told := others(item, _ITEM)):
+            self._facts[known.id] = told
+            yield from self.started(facts=FrozenDict({"items": FrozenDict(self._facts)}))
         match item.get("type"):
             case "message":
                 yield from self._message(item, index)
@@ -163,7 +168,7 @@ class _Reading(Reading):
         sealed = text(item.get("encrypted_content"))
         if sealed and known.closed and not known.sealed:
             known.sealed = True
-            yield ReasoningDelta(signature=sealed)
+            yield ReasoningDelta(signature=sealed, redacted=True)
 
     def _call(self, item: _Data, index: int, known: _Item) -> _Events:
         self._called = True
@@ -228,6 +233,15 @@ def _number(data: _Data) -> int:
     return count(data.get("content_index")) or count(data.get("summary_index")) or 0
 
 
+_KINDS: Final = frozenset({"message", "reasoning", "function_call", "custom_tool_call"})
+_ITEM: Final = frozenset(
+    {
+        *("id", "type", "status", "role", "content", "summary", "encrypted_content"),
+        *("call_id", "name", "arguments", "input"),
+    }
+)
+"""Fields of items of these kinds that the events say; others are facts, by the item's id."""
+
 _DELTAS: Final = {
     "output_text.delta": "text",
     "refusal.delta": "refusal",
@@ -244,6 +258,8 @@ _WHOLES: Final = {
     "function_call_arguments.done": ("arguments", "arguments"),
     "custom_tool_call_input.done": ("arguments", "input"),
 }
+_STATUSES: Final = frozenset({"completed", "incomplete", "cancelled", "failed", "in_progress", "queued"})
+"""Of a whole answer; one that says something else, or nothing, has ended."""
 _ENDED: Final = frozenset({"completed", "incomplete", "cancelled"})
 _INCOMPLETE: Final[Mapping[str, FinishReason]] = {
     "max_output_tokens": "length",
