@@ -103,12 +103,13 @@ async def _pieces_async(answer: Answer, request: httpx.Request) -> AsyncIterator
 
 
 class Received(msgspec.Struct, frozen=True):
-    """One request as the server got it; headers have lower-case names."""
+    """One request as the server got it; headers have lower-case names, ``raw`` is its body as it came."""
 
     method: str
     path: str
     headers: Mapping[str, str]
     body: Any
+    raw: bytes = b""
 
 
 class EchoServer:
@@ -183,7 +184,7 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         authorised = echo.api_key is None or headers.get("authorization") == f"Bearer {echo.api_key}"
         answer = route(self.command, self.path, body, echo.script, authorised=authorised)
-        echo.requests.append(Received(self.command, self.path, headers, read_request(body)))
+        echo.requests.append(Received(self.command, self.path, headers, read_request(body), body))
         self._send(answer)
 
     def _send(self, answer: Answer) -> None:

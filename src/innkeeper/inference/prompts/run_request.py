@@ -182,8 +182,11 @@ def _text(value: Mapping[str, Any], field: str) -> str:
 
 
 def _number(value: Mapping[str, Any], field: str) -> float | None:
+    """A number; a whole one as such, so that 0 and 0.0 are sent as the same bytes."""
     number = value.get(field)
-    if number is None or (isinstance(number, (int, float)) and not isinstance(number, bool)):
+    if isinstance(number, float):
+        return int(number) if number.is_integer() else number
+    if number is None or (isinstance(number, int) and not isinstance(number, bool)):
         return number
     raise _error(field, f"{field} is a number, not {type(number).__name__}")
 
