@@ -133,14 +133,21 @@ def test_answers_are_finished_as_the_tavern_does() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "window", "reserved"),
-    [({}, None, 256), ({"max_tokens": 90}, None, 90), ({"max_completion_tokens": 5000}, 4000, 2000), ({}, 100, 50)],
+    ("fields", "given", "window", "reserved"),
+    [
+        ({}, {}, None, 256),
+        ({"tavern": "vibe"}, {}, None, 256),
+        ({"preset": {"prompts": [], "openai_max_tokens": 77}}, {}, None, 77),
+        ({"reserve": 80, "preset": {"prompts": [], "openai_max_tokens": 77}}, {}, None, 80),
+        ({"reserve": 80}, {"max_tokens": 90}, None, 90),
+        ({"options": {"max_tokens": 70}}, {}, None, 70),
+        ({}, {"max_completion_tokens": 5000}, 4000, 2000),
+        ({"reserve": 80}, {}, 100, 50),
+    ],
 )
-def test_room_for_the_reply(given: dict[str, Any], window: int | None, reserved: int) -> None:
-    """What the client allows the reply is kept free, at most half of the window, and is what it may have."""
-    made = turn({}, SAID, options=given, context_window=window)
-    assert made.plan.request is not None
-    assert made.plan.request.reserved_tokens == reserved
+def test_room_for_the_reply(fields: dict[str, Any], given: dict[str, Any], window: int | None, reserved: int) -> None:
+    """What the client, the profile or the preset allows the reply is kept free, and is what it may have."""
+    made = turn(fields, SAID, options=given, context_window=window)
     assert made.body.body["max_completion_tokens"] == reserved
     assert [note.kind for note in made.notes] == ([NoteKind.LIMIT] if window else [])
 

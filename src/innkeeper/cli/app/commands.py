@@ -82,6 +82,9 @@ SECTIONS: Final[Mapping[str, Mapping[str, CommandEntry]]] = MappingProxyType(
             "parity": CommandEntry("innkeeper.cli.prompt.build:parity", "Run golden cases of the originals."),
         },
         "Operation": {
+            "profile": CommandEntry(
+                "innkeeper.cli.prompt.profile:profile", "Bundle a card with what it needs under a model's name."
+            ),
             "serve": CommandEntry("innkeeper.cli.app.service:serve", "Answer HTTP calls of prompt operations."),
             "call": CommandEntry(
                 "innkeeper.cli.app.service:call", "Run one operation of the gateway, here or in a service."

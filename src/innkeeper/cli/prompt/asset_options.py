@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from innkeeper.cli.settings.completion import TAVERN_NAMES, cards, files, folders, model_names, offered
+from innkeeper.cli.settings.completion import TAVERN_NAMES, cards, files, folders, model_names, offered, profiles
 
 __all__ = ["STDIN", "TAVERN", "asset_options", "install_options"]
 
@@ -69,7 +69,12 @@ _OPTIONS: Final = (
         shell_complete=offered(lambda: TAVERN_NAMES),
         help=f"Whose rules to build by: {TAVERN}, unless a file or a setting says otherwise.",
     ),
-    click.option("--profile", metavar="NAME", help="A variant of the tavern's rules."),
+    click.option(
+        "--profile",
+        metavar="FOLDER|NAME",
+        shell_complete=profiles,
+        help="A profile: card, persona, preset, lorebooks, model. Another name: a variant of the tavern's rules.",
+    ),
     click.option(
         "--model",
         metavar="NAME",

@@ -18,9 +18,10 @@ from innkeeper.taverns.asset_fields import AssetFields, load_as
 if TYPE_CHECKING:
     from innkeeper.cli.settings.settings import Settings
     from innkeeper.content.files.reader import Source
+    from innkeeper.taverns.profiles.opened import OpenProfile
     from innkeeper.taverns.silly.install import Prepared
 
-__all__ = ["MAX_COMMAND_SECONDS", "Assets", "command_limits", "request_fields", "setting"]
+__all__ = ["MAX_COMMAND_SECONDS", "Assets", "command_limits", "placed", "request_fields", "setting"]
 
 MAX_COMMAND_SECONDS: Final = 1.5
 """Seconds of the processor for a command that builds, with reading files and showing the prompt (`AllowanceError`)."""
@@ -37,6 +38,7 @@ class Assets(AssetFields):
     def __init__(self, stdin: IO[bytes] | None = None, settings: Settings | None = None) -> None:
         super().__init__()
         self.prepared: Prepared | None = None
+        self.profile: OpenProfile | None = None
         self.chat_file: str | None = None
         self.settings = settings
         self._stdin = stdin
@@ -64,6 +66,7 @@ class Assets(AssetFields):
                 if not (kind == "preset" and _in_folder(name, options)):
                     assets.add_as(kind, name)
         assets.open_install(options, chat_only=chat_only)
+        assets.open_profile(options.get("profile"))
         assets.add_settled()
         return assets
 
@@ -105,11 +108,35 @@ class Assets(AssetFields):
             chat_only=chat_only,
             **given,
         )
-        base = self.prepared.request
+        self._begin_with(self.prepared.request)
+
+    def open_profile(self, name: str | None) -> None:
+        """Begin with a profile, where ``name`` is its folder or one of Innkeeper's own; else it is a variant of the rules.
+
+        Raises `UsageError` beside a build request or a SillyTavern folder, and what opening a profile does.
+        """
+        if name is None:
+            return
+        from innkeeper.cli.prompt.profile import find_profile
+        from innkeeper.taverns.profiles.opened import open_profile
+
+        folder = find_profile(name)
+        if folder is None:
+            return
+        if "request" in self.fields:
+            raise UsageError("a profile and something else to begin with are both given", hint="give one of them")
+        self.profile = open_profile(folder)
+        self.findings += [finding for _, finding in self.profile.findings]
+        self._begin_with(self.profile.request)
+
+    def _begin_with(self, base: BuildRequest) -> None:
+        """Begin with a request; lorebooks and settings that are given come on top of its own, other things in their place."""
         if "lorebooks" in self.fields:
             self.fields["lorebooks"] = (*base.lorebooks, *self.fields["lorebooks"])
         if "settings" in self.fields:
             self.fields["settings"] = deep_merge(base.settings, self.fields["settings"])
+        if "character" in self.fields and base.group is not None:
+            base = base.with_(group=None)
         self.fields["request"] = base
 
     def add(self, name: str) -> None:
@@ -139,7 +166,8 @@ class Assets(AssetFields):
         usual = {} if self.settled is None else usual_fields(self.settled)
         fields = dict(self.fields)
         base = fields.pop("request", None) or BuildRequest(tavern=TAVERN)
-        chosen = usual | {key: value for key, value in given.items() if value is not None}
+        said = {name: value for name, value in given.items() if self.profile is None or name != "profile"}
+        chosen = usual | {key: value for key, value in said.items() if value is not None}
         if "limits" in usual and given.get("limits") is not None:
             chosen["limits"] = given["limits"].with_defaults(usual["limits"])
         return _with_settings(base.with_(**fields, **chosen), tuple(settings))
@@ -217,12 +245,13 @@ def _with_settings(request: BuildRequest, texts: tuple[str, ...]) -> BuildReques
                 f"a request has no field {field!r}", hint=f"fields: {', '.join(request.__struct_fields__)}"
             )
         before = getattr(request, field)
-        request = request.with_(**{field: _placed(before, rest, value)})
+        request = request.with_(**{field: placed(before, rest, value)})
     return BuildRequest.of(request.to_dict()) if texts else request
 
 
-def _placed(before: Any, keys: list[str], value: Any) -> Any:
+def placed(before: Any, keys: list[str], value: Any) -> Any:
+    """What was there, with the value at a path of keys in it."""
     if not keys:
         return value
     inner = before if isinstance(before, Mapping) else {}
-    return {**inner, keys[0]: _placed(inner.get(keys[0]), keys[1:], value)}
+    return {**inner, keys[0]: placed(inner.get(keys[0]), keys[1:], value)}

@@ -114,7 +114,8 @@ def _model(assets: Assets, said: str | None) -> str | None:
     """The model that the prompt is for: what is said may be an alias; without a word, the one that is settled."""
     from innkeeper.cli.settings.model_choice import named_model
 
-    settings = assets.settings if said else assets.settled
+    settings = assets.settings if said or assets.profile is not None else assets.settled
+    said = said or (assets.profile.profile.model_name or None if assets.profile is not None else None)
     return None if settings is None else named_model(settings, said)
 
 

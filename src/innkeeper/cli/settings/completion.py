@@ -20,6 +20,7 @@ __all__ = [
     "folders",
     "model_names",
     "offered",
+    "profiles",
     "provider_names",
     "setting_names",
     "setting_values",
@@ -116,6 +117,20 @@ def files(_ctx: Any, _param: Any, incomplete: str) -> list[CompletionItem]:
 def folders(_ctx: Any, _param: Any, incomplete: str) -> list[CompletionItem]:
     """A folder."""
     return [CompletionItem(incomplete, type="dir")]
+
+
+def profiles(ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
+    """A folder, or the name of a profile."""
+    return [*folders(ctx, param, incomplete), *offered(_profiles)(ctx, param, incomplete)]
+
+
+def _profiles() -> Iterable[str]:
+    from pathlib import Path
+
+    from innkeeper.prompt.machine import home
+
+    places = (Path(), home() / "profiles")
+    return sorted({path.parent.name for place in places for path in place.glob("*/profile.toml")})
 
 
 def cards(ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:

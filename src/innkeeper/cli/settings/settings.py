@@ -38,8 +38,8 @@ __all__ = [
 MAX_CONFIG_BYTES: Final = 1_000_000
 """The longest configuration file, in bytes (`LimitError`)."""
 
-Source: TypeAlias = Literal["option", "log", "environment", "file", "default"]
-"""Where a value comes from, the strongest first; the log has model and address of a conversation that goes on."""
+Source: TypeAlias = Literal["option", "profile", "log", "environment", "file", "default"]
+"""Where a value comes from, the strongest first; profiles and the log, of a conversation that goes on, have model and address."""
 
 PROVIDERS: Final = CHAT_ADDRESSES
 """Addresses of providers that answer chat completions in OpenAI's shape, by name."""

@@ -34,20 +34,22 @@ __all__ = ["ask"]
 @install_options
 @talk_options
 @log_options
-@click.option("--greeting", type=int, default=0, metavar="N", help="Which greeting the chat begins with, from 0.")
+@click.option("--greeting", type=int, metavar="N", help="Which greeting the chat begins with, from 0.")
 @click.option("--dry-run", is_flag=True, help="Show the request and where its settings come from; send nothing.")
 @json_option
 def ask(words: tuple[str, ...], *, dry_run: bool, as_json: bool, **options: Any) -> int:
     """Say something to a character and print the reply as it comes.
 
-    WORDS are a card and the text; with -c the text alone, and the last conversation goes on. The text is the standard input
-    where there is none, or at the place of a "-".
+    WORDS are a card and the text; with -c the text alone, and the last conversation goes on; with the --profile of a folder the
+    text alone, too. The text is the standard input where there is none, or at the place of a "-".
 
     What is said is kept in the log: `innkeeper log`, `innkeeper why` and `innkeeper ask -c` know it.
     """
+    from innkeeper.cli.prompt.profile import find_profile
     from innkeeper.cli.talk.opening import Opening
 
     has_card = not (options["resume"] or options["conversation"] or options["card"] or options["sillytavern"])
+    has_card = has_card and (options["profile"] is None or find_profile(options["profile"]) is None)
     cards, text = (words[:1], words[1:]) if has_card else ((), words)
     if has_card and not cards:
         raise click.UsageError("say whom to ask: a card, or -c to go on with the last conversation")

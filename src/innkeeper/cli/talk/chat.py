@@ -41,7 +41,7 @@ RESERVE: Final = 256
     type=click.Path(path_type=Path),
     help="Keep the chat in this file, as JSON lines; go on with it. With --sillytavern, the name of a chat in it.",
 )
-@click.option("--greeting", type=int, default=0, metavar="N", help="Which greeting a new chat begins with, from 0.")
+@click.option("--greeting", type=int, metavar="N", help="Which greeting a new chat begins with, from 0.")
 @talk_options
 @log_options
 def chat(files: tuple[str, ...], **options: Any) -> None:
@@ -71,15 +71,15 @@ def conversation(
     handle: ModelHandle,
     *,
     path: Path | None = None,
-    greeting: int = 0,
+    greeting: int | None = 0,
     known: Chat | None = None,
     notes: tuple[Note, ...] = (),
     alone: bool = False,
 ) -> Conversation:
     """The conversation of a request with what answers it; a new one begins with a greeting of the character.
 
-    ``known`` is the chat that goes on, where it is not in the file ``path``. ``notes`` come first in each plan. With ``alone`` a
-    greeting has no alternatives beside it, which are a build each.
+    With ``greeting`` None it begins without one. ``known`` is the chat that goes on, where it is not in the file ``path``.
+    ``notes`` come first in each plan. With ``alone`` a greeting has no alternatives beside it, which are a build each.
     """
     from innkeeper.cli.talk.conversation import Conversation
     from innkeeper.content.chat import Chat
@@ -97,9 +97,11 @@ def conversation(
     names = {"user_name": name_of(base.user, "User"), "character_name": name_of(base.character, "Assistant")}
     fresh = Chat(header={**names, "create_date": utc_now().isoformat(timespec="seconds"), "chat_metadata": {}})
     talk = Conversation(base, known or fresh, handle, _noting(notes), path=path)
-    if known is None and talk.members:
+    if known is not None or greeting is None:
+        return talk
+    if talk.members:
         _greet_by_all(talk)
-    elif known is None and base.character is not None:
+    elif base.character is not None:
         greetings = greetings_of(base, handle.ports, greeting, alone=alone)
         talk.greet(greetings, 0 if alone else greeting)
     return talk

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from innkeeper.cli.talk.log import Kept
     from innkeeper.content.chat import Chat
     from innkeeper.prompt import BuildRequest
+    from innkeeper.taverns.profiles.profile import Profile
 
 __all__ = ["Opening"]
 
@@ -57,8 +58,10 @@ class Opening:
 
     @cached_property
     def choice(self) -> ModelChoice:
-        """The model that answers: what is said, else the one that the conversation had, else what is settled."""
+        """The model that answers: what is said, else the profile's or the one that the conversation had, else what is settled."""
         model, base_url = self.options["model"], self.options["base_url"]
+        if model is None and base_url is None and self.assets is not None and self.assets.profile is not None:
+            model, base_url = answering(self.assets.profile.profile)
         if self.kept is None or model is not None or base_url is not None:
             return choose_model(self.settings, model, base_url)
         chat = self.kept.chat
@@ -102,7 +105,7 @@ class Opening:
     def _talk(self, handle: ModelHandle) -> Conversation:
         from innkeeper.cli.talk.chat import conversation
 
-        greeting = self.options["greeting"]
+        greeting = self._greeting()
         if self.kept is not None:
             return self._gone_on(handle)
         prepared = None if self.assets is None else self.assets.prepared
@@ -114,6 +117,11 @@ class Opening:
         handle = replace(handle, media=prepared.media)
         known = None if prepared.is_new and self.request.group is None else prepared.chat
         return conversation(self.request, handle, greeting=greeting, known=known, notes=prepared.notes)
+
+    def _greeting(self) -> int | None:
+        """The greeting that a new chat begins with: the one that is said, else the profile's, else the first."""
+        said, profile = self.options["greeting"], None if self.assets is None else self.assets.profile
+        return said if said is not None else 0 if profile is None else profile.profile.greeting_number
 
     def _begun(self) -> tuple[Path | None, Chat | None]:
         """The file that a chat is kept in, and a chat that goes on but is not kept there. Raises `UsageError` for two."""
@@ -173,7 +181,16 @@ class Opening:
         }
         choice = {"model": self.choice.name, "base_url": self.choice.address}
         for name in SETTINGS:
-            if self.kept is not None and name in choice and self.options[name] is None:
+            profile = None if self.assets is None else self.assets.profile
+            if profile is not None and profile.profile.model_name and name in choice and self.options[name] is None:
+                yield Value(name, choice[name], "profile", profile.name)
+            elif self.kept is not None and name in choice and self.options[name] is None:
                 yield Value(name, choice[name], "log", f"conversation {self.kept.chat.id}")
             else:
                 yield self.settings.value(name, limits.get(name, self.options.get(name)))
+
+
+def answering(profile: Profile) -> tuple[str | None, str | None]:
+    """Who answers a profile, as ``--model`` and ``--base-url`` say it: a route is a model of that name or alias."""
+    address = profile.provider if profile.provider is not None and "://" in profile.provider else None
+    return profile.model_name or None, address

@@ -128,7 +128,9 @@ class FolderFiles:
 
     def _missing(self, name: str, error: OSError) -> UnavailableError:
         where = Where(asset=str(self.folder / name))
-        return UnavailableError(f"cannot open: {error.strerror}", where=where, hint="innkeeper profile check FOLDER")
+        return UnavailableError(
+            f"cannot open: {error.strerror}", where=where, hint="put the file there, or name another"
+        )
 
 
 def _stamp(facts: os.stat_result) -> Stamp:

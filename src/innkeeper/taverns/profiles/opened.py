@@ -168,9 +168,12 @@ def _request(profile: Profile, assets: _Assets) -> BuildRequest:
         "context_window": profile.context_window,
         "limits": profile.limits,
         "locale": profile.locale,
+        "model": profile.model,
+        "reserved_tokens": profile.reserve,
+        "now": None if profile.now == "clock" else profile.now,
+        "seed": profile.seed if isinstance(profile.seed, int) else None,
         **fields.fields,
     }
-    # A model's own name is that of its route, known where it is called.
     return BuildRequest.of({name: value for name, value in given.items() if value not in (None, (), EMPTY)})
 
 

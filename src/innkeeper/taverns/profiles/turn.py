@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from innkeeper.content.preset import Preset
 from innkeeper.dialects.options import neutral
 from innkeeper.prompt import BuildRequest, FrozenDict, Injection, InjectionPosition, Message, Note, NoteKind, Ports
 from innkeeper.prompt.data import EMPTY, freeze
@@ -132,12 +133,12 @@ def _settled(profile: OpenProfile, turn: TurnInput, state: ConversationState, no
     options = {**neutral(base.options), **_client_options(turn, notes)}
     reserve = _reserve(options, own.reserve, window, notes)
     fields: dict[str, Any] = {
-        "options": {**options, "max_tokens": reserve} if "max_tokens" in options else options,
+        "options": options if reserve is None else {**options, "max_tokens": reserve},
         "tools": turn.tools,
         "model": turn.model or own.model,
         "dialect": turn.dialect or own.dialect or "openai",
         "context_window": window,
-        "reserved_tokens": reserve,
+        "reserved_tokens": _usual_reserve(base) if reserve is None else reserve,
         "now": own.now if own.now != "clock" else turn.now,
         "seed": own.seed if isinstance(own.seed, int) else turn.seed,
         "variables": state.variables or base.variables,
@@ -159,15 +160,22 @@ def _client_options(turn: TurnInput, notes: list[Note]) -> dict[str, Any]:
     return {name: value for name, value in asked.items() if name in CLIENT_OPTIONS}
 
 
-def _reserve(options: Mapping[str, Any], own: int | None, window: int | None, notes: list[Note]) -> int:
-    """The tokens kept for the reply: those that are asked for, at most half of the window."""
+def _reserve(options: Mapping[str, Any], own: int | None, window: int | None, notes: list[Note]) -> int | None:
+    """The tokens that the client or the profile keeps for the reply, at most half of the window; None where neither says."""
     asked = options.get("max_tokens")
-    reserve = asked if type(asked) is int and asked > 0 else RESERVE if own is None else own
-    if window and reserve > window // 2:
+    reserve = min(asked, MAX_TOKENS) if type(asked) is int and asked > 0 else own
+    if reserve is not None and window and reserve > window // 2:
         message = f"the reply may have {window // 2:,} tokens, not {reserve:,}: the window is {window:,}"
         notes.append(Note(NoteKind.LIMIT, message, data=FrozenDict({"input": "options.max_tokens"})))
         return window // 2
-    return min(reserve, MAX_TOKENS)
+    return reserve
+
+
+def _usual_reserve(base: BuildRequest) -> int:
+    """What is kept where nobody says: 0 where the preset does, which the tavern reads itself, else `RESERVE`."""
+    preset = base.preset
+    says = preset.max_tokens if isinstance(preset, Preset) else preset
+    return 0 if says else RESERVE
 
 
 def _greeted(

@@ -1,0 +1,313 @@
+"""``innkeeper profile``: folders that bundle a card with all that it needs, for `serve`, `chat` and `ask`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import click
+
+from innkeeper.cli.app.commands import examples, json_option
+from innkeeper.cli.settings.completion import TAVERN_NAMES, cards, model_names, offered, profiles
+from innkeeper.prompt.errors import InnkeeperError, UsageError, Where
+
+if TYPE_CHECKING:
+    from innkeeper.taverns.profiles.opened import OpenProfile
+
+__all__ = ["find_profile", "named_profile", "profile", "profile_path"]
+
+TRIED: Final = "Hello."
+"""What a check has the user say."""
+
+
+@click.group(
+    epilog=examples(
+        "innkeeper profile new wenna wenna.png persona.json --model openrouter:z-ai/glm-4.6",
+        "innkeeper profile check wenna",
+        "innkeeper serve --profile wenna",
+        "innkeeper chat --profile wenna",
+    )
+)
+def profile() -> None:
+    """Bundle a card with persona, preset, lorebooks and model under one name that clients call as a model.
+
+    A PROFILE is a folder with a profile.toml, or the name of one below profiles/ in INNKEEPER_HOME.
+    """
+
+
+@profile.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, required=True, shell_complete=cards)
+@click.option("--name", metavar="NAME", help="What clients call it: the folder's name.")
+@click.option("--tavern", metavar="NAME", shell_complete=offered(lambda: TAVERN_NAMES), help="Whose rules to build by.")
+@click.option("--model", metavar="NAME", shell_complete=offered(model_names), help="Who answers, as PROVIDER:NAME.")
+@click.option("--system", metavar="WHERE", help="A client's own system prompt: append, prepend, chat or ignore.")
+@click.option("--context-window", type=click.IntRange(min=0), metavar="TOKENS", help="The model's window.")
+@click.option("--reserve", type=click.IntRange(min=0), metavar="TOKENS", help="What is kept free for the reply.")
+@click.option("--set", "settings", metavar="KEY=JSON", multiple=True, help="Any key, as options.temperature=0.8.")
+@click.option("--force", is_flag=True, help="Overwrite files that exist.")
+@json_option
+def new(folder: Path, files: tuple[str, ...], *, force: bool, as_json: bool, **options: Any) -> None:
+    """Write a profile: copies of FILES, told apart by their content, and a profile.toml that names them."""
+    from innkeeper.content.files.saving import save_bytes
+    from innkeeper.taverns.profiles.opened import PROFILE_FILE, open_profile
+    from innkeeper.taverns.profiles.profile import Profile
+
+    copies, keys = _sorted(files)
+    told = {key: value for key, value in options.items() if value is not None and key != "settings"}
+    document = _settled({**told, **keys}, options["settings"])
+    made = Profile.of({"name": folder.resolve().name, **document}, asset=PROFILE_FILE)
+    open_profile(made, copies)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, data in copies.items():
+        save_bytes(folder / name, data, force=force)
+    save_bytes(folder / PROFILE_FILE, _toml(document), force=force)
+    if as_json:
+        click.echo(json.dumps({"name": made.name, "folder": str(folder), "files": [*copies, PROFILE_FILE]}))
+        return
+    click.echo(f"wrote {folder / PROFILE_FILE} and {len(copies)} files beside it")
+    click.echo(f"innkeeper profile check {folder}; innkeeper serve --profile {folder}", err=True)
+
+
+@profile.command("list")
+@click.argument("folders", nargs=-1, type=click.Path(path_type=Path))
+@json_option
+def list_(folders: tuple[Path, ...], *, as_json: bool) -> None:
+    """List profiles: those in FOLDERS, else those here and in INNKEEPER_HOME."""
+    rows = [_row(path) for path in _found(folders)]
+    if as_json:
+        click.echo(json.dumps(rows, ensure_ascii=False))
+        return
+    for row in rows:
+        who = row.get("error") or f"{row['characters']}, {row['model'] or 'any model'}"
+        click.echo(f"{row['name']}  {who}  ({row['folder']})")
+    if not rows:
+        click.echo("there is no profile; innkeeper profile new FOLDER CARD writes one", err=True)
+
+
+@profile.command()
+@click.argument("profile_", metavar="PROFILE", shell_complete=profiles)
+@json_option
+def show(profile_: str, *, as_json: bool) -> None:
+    """Show what is in a profile."""
+    opened = named_profile(profile_)
+    facts = _facts(opened)
+    if as_json:
+        click.echo(json.dumps(facts, ensure_ascii=False))
+        return
+    for name, value in facts.items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        click.echo(f"{name}: {text}")
+
+
+@profile.command()
+@click.argument("profile_", metavar="PROFILE", shell_complete=profiles)
+@click.option("--message", default=TRIED, show_default=True, help="What the user says in the try.")
+@json_option
+def check(profile_: str, *, message: str, as_json: bool) -> int:
+    """Read a profile, build one turn of it, and say what is missing, what has no effect, and how many tokens it takes.
+
+    Exits with 1 where something is not right that goes on working, else with the code of the error.
+    """
+    path = profile_path(profile_)
+    missing = list(_missing(path))
+    if len(missing) > 1:
+        for error in missing[:-1]:
+            click.echo(f"innkeeper: {error.render()}", err=True)
+        raise missing[-1]
+    report = _checked(named_profile(str(path)), message)
+    if as_json:
+        click.echo(json.dumps(report._asdict(), ensure_ascii=False))
+    else:
+        for word in (*report.warnings, *report.notes):
+            click.echo(word)
+        used, window = report.tokens["used"], report.tokens["window"]
+        of = f" of {window:,}" if window else ""
+        click.echo(f"{report.name}: {report.messages} messages, {used:,}{of} tokens, for {report.model or 'any model'}")
+    return int(bool(report.warnings))
+
+
+class Report(NamedTuple):
+    """What a check finds. ``warnings`` want to be mended; ``notes`` are worth knowing."""
+
+    name: str
+    model: str
+    messages: int
+    tokens: dict[str, Any]
+    warnings: list[str]
+    notes: list[str]
+
+
+def profile_path(name: str) -> Path:
+    """The folder that a word means: a profile's, or that of a profile of this name in Innkeeper's own folder.
+
+    Raises `UnavailableError` where there is none.
+    """
+    from innkeeper.prompt.errors import UnavailableError
+
+    path = find_profile(name)
+    if path is not None:
+        return path
+    hint = f"innkeeper profile new {name} CARD writes one; innkeeper profile list shows those that are there"
+    raise UnavailableError(f"there is no profile {name!r}: no folder with a profile.toml", where=Where(name), hint=hint)
+
+
+def find_profile(name: str) -> Path | None:
+    """The folder that a word means, None where it means none."""
+    from innkeeper.taverns.profiles.opened import is_profile
+
+    own = (_home() / name,) if name and Path(name).name == name else ()
+    return next((path for path in (Path(name), *own) if is_profile(path)), None)
+
+
+def named_profile(name: str) -> OpenProfile:
+    """The profile that a word means. Raises as `profile_path` and `open_profile`."""
+    from innkeeper.taverns.profiles.opened import open_profile
+
+    return open_profile(profile_path(name))
+
+
+def _home() -> Path:
+    from innkeeper.prompt.machine import home
+
+    return home() / "profiles"
+
+
+# --------------------------------------------------------------------------------------------------------------- writing
+
+_KEYS: Final = {"Character": "character", "Persona": "persona", "Lorebook": "lorebooks", "PresetFile": "preset"}
+"""Where files of each kind are named."""
+
+_SEVERAL: Final = ("lorebooks",)
+
+
+def _sorted(files: Iterable[str]) -> tuple[dict[str, bytes], dict[str, Any]]:
+    """The bytes of files by the names they get, and the keys that name them."""
+    from innkeeper.cli.settings.settings import Settings
+    from innkeeper.content.files.loading import load_asset
+    from innkeeper.taverns.profiles.files import checked_parts
+
+    settings = Settings.read()
+    copies: dict[str, bytes] = {}
+    named: dict[str, list[str]] = {}
+    for given in files:
+        path = Path(settings.card(given))
+        key = _KEYS.get(type(load_asset(path)).__name__)
+        if key is None:
+            raise UsageError("this is a chat, not a part of a profile", where=Where(given), hint="leave it out")
+        if path.name in copies:
+            raise UsageError(f"two files are called {path.name}", where=Where(given), hint="rename one of them")
+        checked_parts(path.name)
+        copies[path.name] = path.read_bytes()
+        named.setdefault(key, []).append(path.name)
+    return copies, {key: names if len(names) > 1 or key in _SEVERAL else names[0] for key, names in named.items()}
+
+
+def _settled(document: dict[str, Any], texts: Iterable[str]) -> dict[str, Any]:
+    """The document with the keys of ``--set``."""
+    from innkeeper.cli.prompt.assets import placed, setting
+
+    for keys, value in map(setting, texts):
+        document = placed(document, keys, value)
+    return document
+
+
+def _toml(document: dict[str, Any]) -> bytes:
+    """The document as TOML, tables last."""
+    import tomlkit
+
+    plain = {key: value for key, value in document.items() if not isinstance(value, dict)}
+    tables = {key: value for key, value in document.items() if isinstance(value, dict)}
+    return tomlkit.dumps({**plain, **tables}).encode()
+
+
+# --------------------------------------------------------------------------------------------------------------- looking
+
+
+def _found(folders: tuple[Path, ...]) -> Iterator[Path]:
+    """The profiles in folders, those of the usual places where none is named."""
+    from innkeeper.taverns.profiles.opened import is_profile, profile_folders
+
+    for folder in folders:
+        yield from profile_folders(folder)
+    if not folders:
+        for place in (Path(), _home()):
+            yield from sorted(path for path in place.glob("*") if is_profile(path)) if place.is_dir() else ()
+
+
+def _row(path: Path) -> dict[str, Any]:
+    """What a list says of a profile; of a broken one, what is wrong."""
+    try:
+        opened = named_profile(str(path))
+    except InnkeeperError as error:
+        return {"name": path.name, "folder": str(path), "error": error.message}
+    return {
+        "name": opened.name,
+        "folder": str(path),
+        "characters": ", ".join(_characters(opened)),
+        "model": opened.profile.model_name,
+    }
+
+
+def _characters(opened: OpenProfile) -> tuple[str, ...]:
+    from innkeeper.taverns.participants import members_of, name_of
+
+    request = opened.request
+    names = () if request.character is None else (name_of(request.character, "Assistant"),)
+    return names or members_of(request.group)
+
+
+def _facts(opened: OpenProfile) -> dict[str, Any]:
+    from innkeeper.taverns.participants import name_of
+
+    return {
+        "name": opened.name,
+        "characters": list(_characters(opened)),
+        "user": name_of(opened.request.user, "User"),
+        "lorebooks": [getattr(book, "name", "") for book in opened.request.lorebooks],
+        "digest": opened.digest,
+        "profile": opened.profile.to_dict(),
+    }
+
+
+def _missing(folder: Path) -> Iterator[InnkeeperError]:
+    """An error for each file that cannot be read."""
+    from innkeeper.taverns.profiles.files import FolderFiles
+    from innkeeper.taverns.profiles.opened import PROFILE_FILE
+    from innkeeper.taverns.profiles.profile import parse_profile
+
+    place = FolderFiles(folder)
+    document = parse_profile(place.read(PROFILE_FILE), name=folder.resolve().name, asset=str(folder / PROFILE_FILE))
+    for name in document.files:
+        try:
+            place.read(name)
+        except InnkeeperError as error:
+            yield error
+
+
+def _checked(opened: OpenProfile, message: str) -> Report:
+    from innkeeper.budget import accounting
+    from innkeeper.cli.app.render import note_lines
+    from innkeeper.prompt import utc_now
+    from innkeeper.taverns.profiles.turn import TurnInput, profile_turn
+
+    said = TurnInput.of([{"role": "user", "content": message}], now=utc_now().isoformat())
+    turn = profile_turn(opened, said)
+    figures = accounting(turn.plan)
+    warnings = [f"{name}: {finding}" for name, finding in opened.findings if finding.level != "info"]
+    return Report(
+        opened.name,
+        opened.profile.model_name,
+        len(turn.plan.sent_blocks()),
+        {"used": figures.total, "reserved": figures.reserve, "window": figures.window, "exact": figures.exact},
+        [*warnings, *note_lines(turn.plan.warnings), *_wanting(opened)],
+        note_lines((*turn.plan.notes, *turn.notes, *turn.body.notes)),
+    )
+
+
+def _wanting(opened: OpenProfile) -> Iterator[str]:
+    """What a profile works without, and should not."""
+    if not _characters(opened) and opened.profile.tavern != "template":
+        yield 'no character is named: character = "card.png"'
