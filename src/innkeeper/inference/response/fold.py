@@ -262,11 +262,10 @@ class ResponseFold:
         return f"{kind}_{self.id.rpartition('_')[2]}_{len(self._items)}"
 
 
-def _later(before: Usage | None, usage: Usage) -> Usage:
-    if before is None:
-        return usage
+def _later(before: Usage | None, usage: Usage) -> Usage | None:
+    """The figures that are known now; a report that tells none tells nothing."""
     told = {name: value for name, value in msgspec.structs.asdict(usage).items() if value is not None}
-    return msgspec.structs.replace(before, **told)
+    return msgspec.structs.replace(before or Usage(), **told) if told else before
 
 
 _WHOLE: Final = frozenset({"stop", "tool_calls", "refusal"})
