@@ -2,13 +2,14 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import innkeeper
 import innkeeper.content
 import innkeeper.inference
-from innkeeper.lazy import missing_library, pip_install, require
+from innkeeper.lazy import install_line, missing_library, require
 from innkeeper.prompt import UnavailableError
 
 
@@ -38,14 +39,14 @@ def test_what_an_extra_brings_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "sqlalchemy", raising=False)
     with pytest.raises(UnavailableError, match="needs the library sqlalchemy") as caught:
         require("sqlalchemy")
-    assert caught.value.hint == pip_install("'innkeeper[library]'")
+    assert caught.value.hint == install_line("'innkeeper[library]'")
     script = (
         "import sys; sys.modules['sqlalchemy'] = None; import innkeeper.library\n"
         "try: innkeeper.library.TemplateStore\n"
         "except innkeeper.prompt.UnavailableError as error: print(error.hint)"
     )
     done = subprocess.run([sys.executable, "-I", "-c", script], check=True, capture_output=True, text=True)
-    assert done.stdout == pip_install("'innkeeper[library]'") + "\n"
+    assert done.stdout == install_line("'innkeeper[library]'") + "\n"
 
 
 def test_a_library_of_no_extra() -> None:
@@ -56,10 +57,32 @@ def test_a_library_of_no_extra() -> None:
     )
 
 
-def test_an_extra_comes_from_where_we_came_from(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was installed from a folder is not looked for on an index, where it may not be; other packages are."""
-    monkeypatch.setattr("innkeeper.lazy._from_index", lambda: False)
-    assert pip_install("'innkeeper[local]'") == "pip install '.[local]', in the folder of Innkeeper's source"
-    assert pip_install("ftfy") == "pip install ftfy"
-    monkeypatch.setattr("innkeeper.lazy._from_index", lambda: True)
-    assert pip_install("'innkeeper[local]'") == "pip install 'innkeeper[local]'"
+@pytest.mark.parametrize(
+    ("mark", "from_index", "extra", "package"),
+    [
+        ("", True, "pip install 'innkeeper[local]'", "pip install ftfy"),
+        ("", False, "pip install '.[local]', in the folder of Innkeeper's source", "pip install ftfy"),
+        (
+            "pipx_metadata.json",
+            True,
+            "pipx install --force 'innkeeper[local]'",
+            "pipx runpip innkeeper install ftfy",
+        ),
+        (
+            "uv-receipt.toml",
+            True,
+            "uv tool install --force 'innkeeper[local]'",
+            "uv tool install innkeeper --with ftfy",
+        ),
+    ],
+    ids=["an index", "a folder", "pipx", "uv"],
+)
+def test_an_extra_comes_from_where_we_came_from(
+    mark: str, from_index: bool, extra: str, package: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What was installed from a folder is not looked for on an index, where it may not be; who installed us does it again."""
+    monkeypatch.setattr("innkeeper.lazy._from_index", lambda: from_index)
+    monkeypatch.setattr("sys.prefix", str(tmp_path))
+    if mark:
+        (tmp_path / mark).touch()
+    assert (install_line("'innkeeper[local]'"), install_line("ftfy")) == (extra, package)

@@ -12,13 +12,27 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from types import MappingProxyType, ModuleType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-__all__ = ["EXTRAS", "lazy_names", "missing_library", "pip_install", "require"]
+__all__ = ["EXTRAS", "install_line", "lazy_names", "missing_library", "require"]
 
 _ROOT: Final = "innkeeper."
 _EXTRA_OF_OURS: Final = "'innkeeper["
 _EXTRA_HERE: Final = "'.["
+
+
+class _Installer(NamedTuple):
+    """How a program that installs others brings an extra of ours, and a package beside us."""
+
+    extra: str
+    package: str
+
+
+_PIP: Final = _Installer("pip install", "pip install")
+_INSTALLERS: Final = {
+    "pipx_metadata.json": _Installer("pipx install --force", "pipx runpip innkeeper install"),
+    "uv-receipt.toml": _Installer("uv tool install --force", "uv tool install innkeeper --with"),
+}
 
 EXTRAS: Final = MappingProxyType(
     {
@@ -45,17 +59,26 @@ def missing_library(module: str) -> tuple[str, str]:
     library = module.partition(".")[0]
     extra = EXTRAS.get(library)
     wanted = f"innkeeper[{extra}]" if extra else library
-    return f"this needs the library {library}, which is not installed", pip_install(f"'{wanted}'")
+    return f"this needs the library {library}, which is not installed", install_line(f"'{wanted}'")
 
 
-def pip_install(what: str) -> str:
-    """The line that installs ``what``; an extra, ``'innkeeper[extra]'``, comes from where Innkeeper itself came from.
+def install_line(what: str) -> str:
+    """The line that installs ``what``, as pip takes it: with what installed Innkeeper, and an extra from where it came from.
 
-    That is an index, or the folder of its source: pip notes which (PEP 610).
+    An extra is written ``'innkeeper[extra]'``. It comes from an index, or from the source's folder: pip notes which (PEP 610).
     """
-    if _EXTRA_OF_OURS in what and not _from_index():
-        return f"pip install {what.replace(_EXTRA_OF_OURS, _EXTRA_HERE)}, in the folder of Innkeeper's source"
-    return f"pip install {what}"
+    if _EXTRA_OF_OURS not in what:
+        return f"{_installer().package} {what}"
+    if _from_index():
+        return f"{_installer().extra} {what}"
+    return f"{_installer().extra} {what.replace(_EXTRA_OF_OURS, _EXTRA_HERE)}, in the folder of Innkeeper's source"
+
+
+def _installer() -> _Installer:
+    """What installed Innkeeper, by what it leaves in an environment that it makes."""
+    from pathlib import Path
+
+    return next((kind for mark, kind in _INSTALLERS.items() if Path(sys.prefix, mark).exists()), _PIP)
 
 
 def _from_index() -> bool:

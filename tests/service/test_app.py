@@ -16,7 +16,7 @@ import httpx
 import pytest
 from websockets.asyncio.client import connect
 
-from innkeeper.lazy import pip_install
+from innkeeper.lazy import install_line
 from innkeeper.prompt.errors import ConfigError, UnavailableError
 from innkeeper.service import Gateway, Request, Settings, create_app, serve
 from innkeeper.service import client as core
@@ -391,7 +391,7 @@ def test_missing(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(sys, "path_importer_cache", {})
     with pytest.raises(UnavailableError) as caught:
         library(f"{name}.applications")
-    assert (caught.value.hint, name in caught.value.message) == (pip_install("'innkeeper[serve]'"), True)
+    assert (caught.value.hint, name in caught.value.message) == (install_line("'innkeeper[serve]'"), True)
 
 
 def test_other_missing_module() -> None:

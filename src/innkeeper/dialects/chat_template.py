@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from innkeeper.dialects import template_engine
-from innkeeper.lazy import pip_install
+from innkeeper.lazy import install_line
 from innkeeper.prompt.allowance import allowed, charge
 from innkeeper.prompt.errors import FormatError, LimitError, UnavailableError, Where
 
@@ -89,7 +89,7 @@ def _library() -> str:
     found = importlib.util.find_spec("minijinja")
     if found is None or found.origin is None:
         msg = "chat templates need the library minijinja"
-        raise UnavailableError(msg, hint=pip_install("'innkeeper[templates]'"))
+        raise UnavailableError(msg, hint=install_line("'innkeeper[templates]'"))
     return str(Path(found.origin).parent.parent)
 
 

@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from innkeeper.lazy import pip_install
+from innkeeper.lazy import install_line
 from innkeeper.prompt.errors import ConfigError, UnavailableError
 from innkeeper.service.errors import MAX_CONNECTIONS, MAX_HEADERS, MAX_SOCKET_MESSAGE, STOP_SECONDS
 from innkeeper.service.settings import Settings
@@ -195,5 +195,5 @@ def library(name: str) -> Any:
         if error.name != missing:
             raise
         raise UnavailableError(
-            f"the service needs the library {missing}, which is not installed", hint=pip_install("'innkeeper[serve]'")
+            f"the service needs the library {missing}, which is not installed", hint=install_line("'innkeeper[serve]'")
         ) from error

@@ -15,7 +15,7 @@ import pytest
 from innkeeper import __version__
 from innkeeper.cli.app.commands import COMMANDS, SECTIONS
 from innkeeper.cli.app.root import main, root
-from innkeeper.lazy import pip_install
+from innkeeper.lazy import install_line
 from innkeeper.prompt.errors import InnkeeperError, InputError, Where
 
 
@@ -86,7 +86,7 @@ FAILURES = [
         ModuleNotFoundError("No module named 'xllamacpp'", name="xllamacpp"),
         69,
         "unavailable",
-        "this needs the library xllamacpp, which is not installed\nhint: " + pip_install("'innkeeper[local]'"),
+        "this needs the library xllamacpp, which is not installed\nhint: " + install_line("'innkeeper[local]'"),
     ),
     Case(
         "missing library of nobody",

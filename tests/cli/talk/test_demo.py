@@ -15,7 +15,7 @@ from innkeeper.cli.talk import demo as examples
 from innkeeper.cli.talk.answering import ModelHandle
 from innkeeper.inference.local import weights as local_models
 from innkeeper.inference.local.weights import DEFAULT_MODEL, LocalModelFile, list_models
-from innkeeper.lazy import pip_install
+from innkeeper.lazy import install_line
 from innkeeper.prompt.errors import UnavailableError
 from innkeeper.tokens import default_counter
 from tests.cli.fakes import FakeModel
@@ -113,7 +113,7 @@ def test_the_library_is_missed_before_anything_is_downloaded(
     monkeypatch.setattr("innkeeper.lazy.find_spec", lambda _name: None)
     monkeypatch.delitem(sys.modules, "xllamacpp", raising=False)
     assert main(["demo"]) == 69
-    assert pip_install("'innkeeper[local]'") in capsys.readouterr().err
+    assert install_line("'innkeeper[local]'") in capsys.readouterr().err
 
 
 def test_examples_elsewhere(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

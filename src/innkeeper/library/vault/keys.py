@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from innkeeper.lazy import pip_install
+from innkeeper.lazy import install_line
 from innkeeper.library.errors import VaultKeyError, VaultKeyMissingError
 from innkeeper.library.private import one_writer, write_private
 from innkeeper.prompt.errors import UnavailableError, UsageError, Where
@@ -241,7 +241,7 @@ def _keyring() -> Any:
     try:
         import keyring
     except ModuleNotFoundError:
-        raise UnavailableError("the library keyring is missing", hint=pip_install("'innkeeper[keyring]'")) from None
+        raise UnavailableError("the library keyring is missing", hint=install_line("'innkeeper[keyring]'")) from None
     return keyring
 
 

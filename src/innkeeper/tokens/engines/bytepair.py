@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from innkeeper.lazy import install_line
 from innkeeper.prompt.allowance import charge
 from innkeeper.text.composed import composed, with_marks_in_order
 from innkeeper.tokens.engines.engine import (
@@ -119,7 +120,7 @@ class Clip:
         try:
             import ftfy  # noqa: F401 - asked for here, since counting falls back only where an engine cannot be made
         except ImportError as error:
-            raise TokenizerUnavailableError(name, str(error), hint="pip install ftfy") from error
+            raise TokenizerUnavailableError(name, str(error), hint=install_line("ftfy")) from error
         lines = data.decode("utf-8").split("\n")[1 : MERGES + 1]
         pairs = BytePair.of(name, r"[^\x00]+\x00", _ranks(lines, spelling))
         return cls(name, pairs.encoding, regex.compile(pattern or _WORDS, regex.IGNORECASE))

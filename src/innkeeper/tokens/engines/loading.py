@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from innkeeper.lazy import pip_install
+from innkeeper.lazy import install_line
 from innkeeper.prompt.errors import FormatError, InnkeeperError, Where
 from innkeeper.prompt.once import decode
 from innkeeper.tokens.engines.bytepair import BytePair, Clip
@@ -55,7 +55,7 @@ def _load(vocabulary: Vocabulary) -> Engine:
         if place is not None:
             return _read(vocabulary, carrier, place)
     packages = " or ".join(dict.fromkeys(carrier.package for carrier in vocabulary.carriers))
-    hint = pip_install(vocabulary.install or packages)
+    hint = install_line(vocabulary.install or packages)
     raise TokenizerUnavailableError(vocabulary.name, f"no package carries it here ({packages})", hint=hint)
 
 

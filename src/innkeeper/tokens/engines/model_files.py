@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from innkeeper.lazy import pip_install
+from innkeeper.lazy import install_line
 from innkeeper.prompt.errors import FormatError, LimitError, Where
 from innkeeper.prompt.memo import Memo
 from innkeeper.tokens.engines.engine import (
@@ -84,7 +84,7 @@ def tokenizer_of(name: str, data: bytes, *, path: str) -> FileTokenizer:
     try:
         from tokenizers import Tokenizer
     except ImportError as error:
-        hint = pip_install("'innkeeper[vocab]'")
+        hint = install_line("'innkeeper[vocab]'")
         raise TokenizerUnavailableError(name, "the library tokenizers is not installed", hint=hint) from error
     try:
         tokenizer = Tokenizer.from_str(data.decode("utf-8"))
@@ -216,7 +216,7 @@ def sentence_pieces(name: str, data: bytes, *, path: str) -> SentencePieces:
     try:
         from sentencepiece import SentencePieceProcessor
     except ImportError as error:
-        hint = pip_install("'innkeeper[vocab-mistral]'")
+        hint = install_line("'innkeeper[vocab-mistral]'")
         raise TokenizerUnavailableError(name, "the library sentencepiece is not installed", hint=hint) from error
     try:
         return SentencePieces(name, SentencePieceProcessor(model_proto=data))
