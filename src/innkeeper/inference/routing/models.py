@@ -122,7 +122,7 @@ class RouteModels:
         sent = provider_request(request, route, ADAPTERS[route.adapter])
         client = self._clients.get(route.name) or await self._open(route)
         headers = {"x-innkeeper-route": route.name, "x-innkeeper-body-sha256": sent.sha256}
-        return ModelAnswer(client.events(sent), headers, sent.notes, sent)  # type: ignore[arg-type]  # an async generator
+        return ModelAnswer(client.events(sent), headers, sent.notes, sent)
 
     async def embeddings(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Embeddings of the route's provider, for its own model. Raises `EmbeddingsError` where it has none."""
