@@ -205,17 +205,18 @@ class _Expansion:
 
     def _mark(self, mark: str, text: str, place: int) -> Value | None:
         """What the macro that ends with this mark stands for, or ``None`` when none does."""
-        value = None
+        value, waiting, spent = None, self.waiting, self.spent
         try:
-            self.spent.marks -= 1
-            if self.spent.marks < 0:
+            spent.marks = left = spent.marks - 1
+            if left < 0:
                 self._charge()
             kind = _KINDS[mark]
             if mark in _OPENERS:
                 at = place - len(mark) if text is self.text else None
-                self.waiting[kind] = _Opener(len(self.pieces), at, self.waiting[kind], self.waiting[1 - kind])
-            else:
-                value = self._close(kind)
+                waiting[kind] = _Opener(len(self.pieces), at, waiting[kind], waiting[1 - kind])
+            elif (opener := waiting[kind]) is not None:
+                waiting[kind] = opener.outer
+                value = self._close(kind, opener)
         except AllowanceError as error:
             self.full = self.env.spent.over = True
             at = place - len(mark) if text is self.text else None
@@ -230,11 +231,7 @@ class _Expansion:
         charge("macros", due * _MARK_STEPS, made=spent.output - spent.charged)
         spent.marks, spent.charged, spent.slice = due - 1, spent.output, _SLICE
 
-    def _close(self, kind: int) -> Value | None:
-        opener = self.waiting[kind]
-        if opener is None:
-            return None
-        self.waiting[kind] = opener.outer
+    def _close(self, kind: int, opener: _Opener) -> Value | None:
         handler = self._handler(opener)
         if handler is None or not self._room(opener):
             return None

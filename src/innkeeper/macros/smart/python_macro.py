@@ -16,6 +16,7 @@ from innkeeper.macros.smart.environment import SmartEnvironment
 from innkeeper.macros.smart.options import MAX_PYTHON_SECONDS, MAX_PYTHON_WORK, Chance
 from innkeeper.macros.smart.pieces import Inner, Value
 from innkeeper.prompt.allowance import charge
+from innkeeper.prompt.once import once
 
 __all__ = ["EnvironmentHost", "code_of", "run_python"]
 
@@ -61,11 +62,7 @@ def run_python(env: SmartEnvironment, inner: Inner) -> Any:
 
 def _within_share(env: SmartEnvironment, code: str) -> str:
     """The text of the code's value. Raises `MacroLimitError` when the run has had its share of work or time."""
-    from innkeeper.macros.smart.sandbox.compiler import program
-    from innkeeper.macros.smart.sandbox.limits import SANDBOX_LIMITS
-    from innkeeper.macros.smart.sandbox.values import Frame
-    from innkeeper.macros.smart.sandbox.values import text_of as sandboxed_text
-
+    program, SANDBOX_LIMITS, Frame, sandboxed_text = _sandbox()  # noqa: N806 - as they are called
     spent = env.spent
     if spent.work > MAX_PYTHON_WORK:
         raise MacroLimitError("Python in one run", limit="MAX_PYTHON_WORK", allowed=MAX_PYTHON_WORK)
@@ -82,6 +79,16 @@ def _within_share(env: SmartEnvironment, code: str) -> str:
         spent.work += SANDBOX_LIMITS.work - frame.left
         if frame.deadline is not None:
             spent.seconds += monotonic() - (frame.deadline - SANDBOX_LIMITS.pattern_seconds)
+
+
+@once
+def _sandbox() -> tuple[Any, Any, Any, Any]:
+    """What runs code, imported when there is some: once, since an import statement costs as much as a short program."""
+    from innkeeper.macros.smart.sandbox.compiler import program
+    from innkeeper.macros.smart.sandbox.limits import SANDBOX_LIMITS
+    from innkeeper.macros.smart.sandbox.values import Frame, text_of
+
+    return program, SANDBOX_LIMITS, Frame, text_of
 
 
 def code_of(inner: Inner) -> str:
