@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from innkeeper.inference.prompts import llm_factory
-from innkeeper.inference.prompts.llm_factory import LOCAL, LLMFactory
+from innkeeper.inference.local import model
+from innkeeper.inference.local.shared import LOCAL, LocalModels
+from innkeeper.inference.prompts.llm_factory import LLMFactory
 from innkeeper.inference.prompts.tool_config import BUILTIN, ToolConfig
 from innkeeper.prompt.errors import ConfigError, UnknownNameError
 from innkeeper.prompt.machine import Secret
@@ -39,31 +40,34 @@ def test_a_provider_in_any_case() -> None:
 
 
 class FakeModel:
-    """A model that counts how often it was loaded."""
+    """A model that counts how often it was loaded and let go."""
 
     opened: list[str] = []  # noqa: RUF012 - what the class counts
-    closed = 0
+    closed: list[str] = []  # noqa: RUF012
+
+    def __init__(self, name: str) -> None:
+        self.name = name
 
     @classmethod
-    def open(cls, name: str) -> "FakeModel":
+    def open(cls, name: str, **_: Any) -> "FakeModel":
         """Load it."""
         cls.opened.append(name)
-        return cls()
-
-    name = "smollm2"
+        return cls(name)
 
     def close(self) -> None:
         """Let it go."""
-        FakeModel.closed += 1
+        self.closed.append(self.name)
 
 
 def test_a_local_model_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By whoever comes first, and let go at the end."""
-    monkeypatch.setattr(llm_factory, "LocalModel", FakeModel)
-    factory, config = LLMFactory(), BUILTIN.get_tool_by_name(LOCAL)
-    with ThreadPoolExecutor(8) as pool:
-        made: list[Any] = list(pool.map(lambda _: factory.new_llm(config), range(8)))
-    assert len(FakeModel.opened) == 1
-    assert len({id(llm.local) for llm in made}) == 1
-    factory.close()
-    assert FakeModel.closed == 1
+    """By whoever comes first, and let go by whoever had it loaded."""
+    monkeypatch.setattr(model, "LocalModel", FakeModel)
+    shared, config = LocalModels(), BUILTIN.get_tool_by_name(LOCAL)
+    for factory in (LLMFactory(), LLMFactory(local=shared), LLMFactory(local=shared)):
+        with ThreadPoolExecutor(8) as pool:
+            made: list[Any] = list(pool.map(factory.new_llm, [config] * 8))
+        assert len({id(llm.local) for llm in made}) == 1
+        factory.close()
+    assert (len(FakeModel.opened), len(FakeModel.closed)) == (2, 1)
+    shared.close()
+    assert len(FakeModel.closed) == 2

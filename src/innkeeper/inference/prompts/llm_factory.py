@@ -7,8 +7,7 @@ provider is one line of `innkeeper.inference.adapters.providers`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from threading import Lock
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -17,16 +16,15 @@ from innkeeper.inference.adapters.generation import AsyncModelClient, ModelClien
 from innkeeper.inference.adapters.local import Local, local_async_client, local_client
 from innkeeper.inference.adapters.providers import PROVIDERS, Provider
 from innkeeper.inference.adapters.registry import ADAPTERS
-from innkeeper.inference.local.model import LocalModel
-from innkeeper.inference.local.weights import DEFAULT_MODEL
+from innkeeper.inference.local.shared import LOCAL, LocalModels
 from innkeeper.inference.prompts.tool_config import ToolConfig
 from innkeeper.prompt.errors import ConfigError, UnknownNameError
 from innkeeper.prompt.machine import Secret
 
-__all__ = ["LLM", "LOCAL", "LLMFactory"]
+if TYPE_CHECKING:
+    from innkeeper.inference.local.model import LocalModel
 
-LOCAL: Final = "local"
-"""The provider that is the model in a process beside this one."""
+__all__ = ["LLM", "LLMFactory"]
 
 
 class LLM(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,6 +61,7 @@ class LLMFactory:
         providers: the providers by name.
         adapters: the adapters by name.
         check_address: called with each address that a configuration names itself; raises where it may not be called.
+        local: the models that run beside this process; whoever made them closes them.
         options: what every client is opened with: times, a transport.
     """
 
@@ -72,12 +71,13 @@ class LLMFactory:
         adapters: Adapters = ADAPTERS,
         *,
         check_address: Callable[[str], object] = str,
+        local: LocalModels | None = None,
         **options: Any,
     ) -> None:
         self._providers, self._adapters, self._check_address = providers, adapters, check_address
         self._options = options
-        self._lock = Lock()
-        self._models: dict[str, LocalModel] = {}
+        self._own = LocalModels()
+        self._local_models = local or self._own
 
     def new_llm(self, config: ToolConfig | None, secret: Secret | None = None, *, model: str = "") -> LLM:
         """The model of a tool, or the other one of its provider that a request names.
@@ -113,18 +113,9 @@ class LLMFactory:
         )
 
     def close(self) -> None:
-        """Let go of the models that run beside this process."""
-        with self._lock:
-            models, self._models = list(self._models.values()), {}
-        for model in models:
-            model.close()
+        """Let go of the models that it loaded itself."""
+        self._own.close()
 
     def _local(self, name: str) -> LLM:
-        """The model of this name; it is loaded once, by whoever comes first."""
-        file = DEFAULT_MODEL if name == LOCAL else name
-        with self._lock:
-            if file not in self._models:
-                self._models[file] = LocalModel.open(file)
-            model = self._models[file]
-        adapter = Local()
+        adapter, model = Local(), self._local_models.open(name)
         return LLM(adapter=adapter, dialect=adapter.dialect, model=model.name, local=model)

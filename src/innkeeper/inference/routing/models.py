@@ -9,22 +9,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from innkeeper.inference.adapters.generation import AsyncModelClient, ModelRequest
 from innkeeper.inference.adapters.registry import ADAPTERS
 from innkeeper.inference.adapters.retries import NO_RETRIES, Retries
+from innkeeper.inference.local.shared import LocalModels
 from innkeeper.inference.requests.body import provider_request
 from innkeeper.inference.requests.request import GenerationRequest
 from innkeeper.inference.response.events import ModelEvent
-from innkeeper.inference.routing.route import LOCAL, Route, Routes
+from innkeeper.inference.routing.route import Route, Routes
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UnsupportedError, Where
 from innkeeper.prompt.machine import Secret
 from innkeeper.prompt.note import Note
-
-if TYPE_CHECKING:
-    from innkeeper.inference.local.model import LocalModel
 
 __all__ = [
     "AnyOf",
@@ -101,15 +99,23 @@ class RouteModels:
         routes: the routes.
         secrets: where keys are looked up, when a route is asked for the first time.
         retries: how often a request is sent again where that is safe.
+        local: the models that run beside this process; whoever made them closes them.
         options: settings of the clients: ``timeout``, ``open_timeout``, ``total_timeout`` (seconds), ``transport``.
     """
 
     def __init__(
-        self, routes: Routes, secrets: Secrets = lambda _: None, *, retries: Retries = NO_RETRIES, **options: Any
+        self,
+        routes: Routes,
+        secrets: Secrets = lambda _: None,
+        *,
+        retries: Retries = NO_RETRIES,
+        local: LocalModels | None = None,
+        **options: Any,
     ) -> None:
         self._routes, self._secrets, self._retries, self._options = routes, secrets, retries, options
         self._clients: dict[str, AsyncModelClient] = {}
-        self._local: dict[str, LocalModel] = {}
+        self._own = LocalModels()
+        self._local = local or self._own
         self._opening = asyncio.Lock()
 
     def cards(self) -> tuple[ModelCard, ...]:
@@ -135,13 +141,11 @@ class RouteModels:
 
     async def close(self) -> None:
         """Close the clients, and let local models go."""
-        clients, models = [*self._clients.values()], [*self._local.values()]
-        self._clients, self._local = {}, {}
+        clients, self._clients = [*self._clients.values()], {}
         for client in clients:
             with suppress(InnkeeperError):
                 await client.close()
-        for model in models:
-            await asyncio.to_thread(model.close)
+        await asyncio.to_thread(self._own.close)
 
     def _route(self, name: str) -> Route:
         if name not in self._routes:
@@ -162,13 +166,9 @@ class RouteModels:
 
     async def _local_client(self, route: Route) -> AsyncModelClient:
         from innkeeper.inference.adapters.local import local_async_client
-        from innkeeper.inference.local.model import LocalModel
-        from innkeeper.inference.local.weights import DEFAULT_MODEL
 
-        name = DEFAULT_MODEL if route.model == LOCAL else route.model
-        if name not in self._local:
-            self._local[name] = await asyncio.to_thread(LocalModel.open, name, context_window=route.context_window)
-        return local_async_client(self._local[name])
+        model = await asyncio.to_thread(self._local.open, route.model, context_window=route.context_window)
+        return local_async_client(model)
 
 
 _WITH_EMBEDDINGS = frozenset({"openai-chat", "openai-responses", "text-completion"})

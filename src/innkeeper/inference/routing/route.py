@@ -11,13 +11,11 @@ from typing import Final
 import msgspec
 
 from innkeeper.inference.adapters.providers import PROVIDERS, Provider
+from innkeeper.inference.local.shared import LOCAL
 from innkeeper.prompt.data import EMPTY, FrozenDict, Registry
 from innkeeper.prompt.errors import ConfigError, UnknownNameError
 
-__all__ = ["LOCAL", "Route", "Routes"]
-
-LOCAL: Final = "local"
-"""The model in a process beside this one, as a provider; alone, the one that comes with Innkeeper."""
+__all__ = ["Route", "Routes"]
 
 _ADDRESS: Final = ("http://", "https://")
 

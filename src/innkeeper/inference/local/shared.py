@@ -1,0 +1,43 @@
+"""LocalModels: the models that run beside this process, each loaded once for all who ask."""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from innkeeper.inference.local.model import LocalModel
+
+__all__ = ["LOCAL", "LocalModels"]
+
+LOCAL: Final = "local"
+"""The provider that is the model in a process beside this one; as a model's name, the one that comes with Innkeeper."""
+
+
+class LocalModels:
+    """Loaded models by name. Threads may share it; whoever opens it closes it."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._models: dict[str, LocalModel] = {}
+
+    def open(self, name: str = LOCAL, *, context_window: int | None = None) -> LocalModel:
+        """The model of this name; loading it takes seconds, for whoever comes first.
+
+        ``context_window`` (tokens) is what it is loaded for, and counts only then. Raises `UnavailableError`.
+        """
+        from innkeeper.inference.local.model import LocalModel
+        from innkeeper.inference.local.weights import DEFAULT_MODEL
+
+        file = DEFAULT_MODEL if name == LOCAL else name
+        with self._lock:
+            if file not in self._models:
+                self._models[file] = LocalModel.open(file, context_window=context_window)
+            return self._models[file]
+
+    def close(self) -> None:
+        """Let all of them go."""
+        with self._lock:
+            models, self._models = list(self._models.values()), {}
+        for model in models:
+            model.close()
