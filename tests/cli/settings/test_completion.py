@@ -77,6 +77,27 @@ def test_words(words: tuple[str, ...], offers: list[str]) -> None:
     assert completed(*words) == offers
 
 
+@pytest.mark.parametrize("below", ["", "data", "data/default-user"], ids=["the install", "the data", "the user"])
+def test_names_in_a_folder(tmp_path: Path, below: str) -> None:
+    """What lies in the SillyTavern folder that was named before: presets of all kinds, characters, users."""
+    for name in (
+        "settings.json",
+        "OpenAI Settings/Quiet.json",
+        "instruct/Quick.json",
+        "characters/Mira.png",
+        "QuickReplies/Qx.json",
+    ):
+        path = tmp_path / "data" / "default-user" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    folder = ("build", "--sillytavern", str(tmp_path / below))
+    assert completed(*folder, "--preset", "Q") == ["file,Q", "plain,Quick", "plain,Quiet"]
+    assert completed(*folder, "--character", "M") == ["plain,Mira"]
+    assert completed(*folder, "--user", "d") == ([] if below.endswith("user") else ["plain,default-user"])
+    assert completed("build", "--preset", "Q") == ["file,Q"]
+    assert completed("build", "--character", "M") == []
+
+
 def test_names_are_those_that_there_are() -> None:
     """The names that are listed for completion are those of the registries."""
     assert sorted(TAVERN_NAMES) == sorted(TAVERNS)

@@ -7,7 +7,17 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from innkeeper.cli.settings.completion import TAVERN_NAMES, cards, files, folders, model_names, offered, profiles
+from innkeeper.cli.settings.completion import (
+    TAVERN_NAMES,
+    cards,
+    files,
+    folders,
+    in_folder,
+    model_names,
+    offered,
+    presets,
+    profiles,
+)
 
 __all__ = ["STDIN", "TAVERN", "asset_options", "install_options"]
 
@@ -41,9 +51,19 @@ _INSTALL_OPTIONS: Final = (
         shell_complete=folders,
         help="A SillyTavern user's folder, the data folder, or the install: what is selected there. It is only read.",
     ),
-    click.option("--character", metavar="NAME", help="Whose chat to open in that folder; in a group, who speaks."),
+    click.option(
+        "--character",
+        metavar="NAME",
+        shell_complete=in_folder("characters"),
+        help="Whose chat to open in that folder; in a group, who speaks.",
+    ),
     click.option("--group", metavar="NAME", help="Which group's chat to open in that folder."),
-    click.option("--user", metavar="HANDLE", help="Which user of that install, where there are several."),
+    click.option(
+        "--user",
+        metavar="HANDLE",
+        shell_complete=in_folder("users"),
+        help="Which user of that install, where there are several.",
+    ),
 )
 
 _OPTIONS: Final = (
@@ -59,7 +79,7 @@ _OPTIONS: Final = (
     click.option(
         "--preset",
         metavar="FILE",
-        shell_complete=files,
+        shell_complete=presets,
         multiple=True,
         help="A preset or a template; with --sillytavern, also by its name there.",
     ),

@@ -18,8 +18,10 @@ __all__ = [
     "completion",
     "files",
     "folders",
+    "in_folder",
     "model_names",
     "offered",
+    "presets",
     "profiles",
     "provider_names",
     "setting_names",
@@ -33,7 +35,10 @@ DIALECT_NAMES: Final = (
     "cohere",
     "gemini",
     "google",
+    "koboldcpp",
+    "llamacpp",
     "mistral",
+    "ollama",
     "openai",
     "openai-compatible",
     "openrouter",
@@ -131,6 +136,43 @@ def _profiles() -> Iterable[str]:
 
     places = (Path(), home() / "profiles")
     return sorted({path.parent.name for place in places for path in place.glob("*/profile.toml")})
+
+
+def in_folder(kind: str) -> Complete:
+    """What completes a word by the ``presets``, ``characters`` or ``users`` in the folder that ``--sillytavern`` named before."""
+
+    def complete(ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
+        folder, user = ctx.params.get("sillytavern"), ctx.params.get("user")
+        return offered(lambda: _names(folder, user, kind))(ctx, param, incomplete) if folder else []
+
+    return complete
+
+
+def presets(ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
+    """A file, or a preset of the SillyTavern folder."""
+    return [*files(ctx, param, incomplete), *in_folder("presets")(ctx, param, incomplete)]
+
+
+_PLACES: Final = {
+    "characters": ("characters/*.png",),
+    "presets": tuple(
+        f"{place}/*.json"
+        for place in ("OpenAI Settings", "TextGen Settings", "instruct", "context", "sysprompt", "reasoning")
+    ),
+}
+
+
+def _names(folder: str, user: str | None, kind: str) -> list[str]:
+    """The names, sorted. The folder is found as `innkeeper.taverns.silly.install.files` finds it, which takes longer to load."""
+    from pathlib import Path
+
+    base = Path(folder).expanduser()
+    users = {path.parent.name: path.parent for mark in ("*", "data/*") for path in base.glob(f"{mark}/settings.json")}
+    if kind == "users":
+        return sorted(users)
+    usual = base if (base / "settings.json").exists() else users.get("default-user", next(iter(users.values()), base))
+    home = users.get(user, base) if user else usual
+    return sorted({path.stem for place in _PLACES[kind] for path in home.glob(place)})
 
 
 def cards(ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
