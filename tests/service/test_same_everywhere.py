@@ -39,8 +39,7 @@ class Everywhere:
         """As a program calls it."""
         from innkeeper.inference.response.views import legacy
 
-        with Database.open(self._database) as db:
-            service = PromptService(DatabaseTools(db), MemoryVault())
+        with Database.open(self._database) as db, PromptService(DatabaseTools(db), MemoryVault()) as service:
             return legacy.whole(service.run(CASE).response)
 
     def command(self, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:

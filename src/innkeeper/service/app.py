@@ -168,7 +168,7 @@ def create_app(
             async with grpc_served(runs, checked, gate, grpc_ready):
                 yield
         finally:
-            runs.close()
+            await runs.close()
             pool.close()
 
     app = starlette.Starlette(

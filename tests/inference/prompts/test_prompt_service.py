@@ -87,7 +87,8 @@ def test_streams() -> None:
     events = list(PromptService(*ports(Provider())).stream(request))
 
     async def gathered() -> list[Any]:
-        return [event async for event in AsyncPromptService(*ports(Provider())).stream(request)]
+        async with AsyncPromptService(*ports(Provider())) as service:
+            return [event async for event in service.stream(request)]
 
     for one in (events, asyncio.run(gathered())):
         shown = [event for event in map(event_of, one) if event is not None]

@@ -100,11 +100,9 @@ def _tools(path: Path) -> Any:
 
 
 def _run_here(library: Library, request: Mapping[str, Any]) -> dict[str, Any]:
-    from contextlib import closing
-
     from innkeeper.inference.response.views import legacy
 
-    with closing(service_of(library)) as service:
+    with service_of(library) as service:
         ran = service.run(request)
     for note in (*(note.message for note in ran.notes), *legacy.left_out(ran.response)):
         click.echo(f"innkeeper: {note}", err=True)

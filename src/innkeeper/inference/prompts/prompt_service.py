@@ -2,20 +2,22 @@
 
 The way is the same from every surface: the tool's configuration, its secret, its model, the body that the model's dialect writes,
 one call, one `ModelResponse`. What the request says counts before what the tool says; what neither says is not sent.
-`PromptService` is for blocking callers, `AsyncPromptService` for event loops.
+`PromptService` is for blocking callers, whose threads may share it, `AsyncPromptService` for one event loop.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import aclosing, closing
-from typing import Any, Final
+from hashlib import sha256
+from threading import Lock
+from typing import Any, Final, Generic, Self, TypeVar
 
 import msgspec
 
 from innkeeper.dialects.registry import DIALECTS
-from innkeeper.inference.adapters.generation import ModelRequest
+from innkeeper.inference.adapters.generation import AsyncModelClient, ModelClient, ModelRequest
 from innkeeper.inference.prompts.llm_factory import LLM, LLMFactory
 from innkeeper.inference.prompts.run_request import PromptRunRequest, tools_of
 from innkeeper.inference.prompts.tool_config import ToolConfig, ToolDAO, VaultDAO
@@ -81,14 +83,19 @@ def _first(*values: Any) -> Any:
     return next((value for value in values if value is not None), None)
 
 
-class _Base:
-    """What both services share: the ports, and the way from a request to what is sent."""
+C = TypeVar("C", ModelClient, AsyncModelClient)
+
+
+class _Base(Generic[C]):
+    """What both services share: the ports, the way from a request to what is sent, and connections that stay open."""
 
     def __init__(
         self, tools: ToolDAO, vault: VaultDAO, factory: LLMFactory | None = None, outside: Outside = MACHINE
     ) -> None:
         self._tools, self._vault, self._outside = tools, vault, outside
         self._factory = factory or LLMFactory()
+        self._lock = Lock()
+        self._clients: dict[tuple[Any, ...], C] = {}
 
     def prepare(self, request: Mapping[str, Any] | PromptRunRequest) -> PreparedRun:
         """What a request will send.
@@ -104,12 +111,26 @@ class _Base:
         secret = self._vault.get_secret(config.api_key_secret) if config.api_key_secret else None
         return prepared(config, asked, self._factory.new_llm(config, secret, model=asked.model))
 
+    def _client(self, llm: LLM, opened: Callable[[], C]) -> C:
+        """The client of a model: one for each address and key, of which there are as many as tools name."""
+        key = (llm.adapter.name, llm.base_url, sha256(llm.key.reveal().encode()).digest(), id(llm.local))
+        with self._lock:
+            if key not in self._clients:
+                self._clients[key] = opened()
+            return self._clients[key]
+
+    def _let_go(self) -> list[C]:
+        self._factory.close()
+        with self._lock:
+            clients, self._clients = list(self._clients.values()), {}
+        return clients
+
     def _fold(self, run: PreparedRun) -> ResponseFold:
         created = self._outside.now().epoch_ms // 1000
         return ResponseFold(f"resp_{self._outside.fresh_id()}", run.llm.model, created, run.echo)
 
 
-class PromptService(_Base):
+class PromptService(_Base[ModelClient]):
     """The service for blocking callers.
 
     Args:
@@ -119,11 +140,17 @@ class PromptService(_Base):
         outside: the time and the identifiers of responses; the machine's where left out.
     """
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def run(self, request: Mapping[str, Any] | PromptRunRequest) -> PromptRun:
         """One answer. Raises what `prepare` raises, and `ProviderError` and its kin."""
         run = self.prepare(request)
         sent, fold = run.request(), self._fold(run)
-        with run.llm.open() as client, closing(client.events(sent)) as events:
+        with closing(self._client(run.llm, run.llm.open).events(sent)) as events:
             for event in events:
                 fold.take(event)
         return PromptRun(response=fold.response(), notes=run.notes, sha256=sent.sha256)
@@ -132,25 +159,32 @@ class PromptService(_Base):
         """The events of the answer as they come, and at the end the whole of it."""
         run = self.prepare(request)
         sent, fold = run.request(stream=True), self._fold(run)
-        with run.llm.open() as client, closing(client.events(sent)) as events:
+        with closing(self._client(run.llm, run.llm.open).events(sent)) as events:
             for event in events:
                 fold.take(event)
                 yield event
         yield PromptRun(response=fold.response(), notes=run.notes, sha256=sent.sha256)
 
     def close(self) -> None:
-        """Let go of models that run beside this process."""
-        self._factory.close()
+        """Close the connections, and let go of models that run beside this process."""
+        for client in self._let_go():
+            client.close()
 
 
-class AsyncPromptService(_Base):
+class AsyncPromptService(_Base[AsyncModelClient]):
     """`PromptService` for event loops. Tools and secrets are looked up in a thread, since databases are waited for there."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
     async def run(self, request: Mapping[str, Any] | PromptRunRequest) -> PromptRun:
         """One answer. Cancelling it stops the provider."""
         run = await asyncio.to_thread(self.prepare, request)
         sent, fold = run.request(), self._fold(run)
-        async with run.llm.open_async() as client, aclosing(client.events(sent)) as events:
+        async with aclosing(self._client(run.llm, run.llm.open_async).events(sent)) as events:
             async for event in events:
                 fold.take(event)
         return PromptRun(response=fold.response(), notes=run.notes, sha256=sent.sha256)
@@ -159,15 +193,16 @@ class AsyncPromptService(_Base):
         """The events of the answer as they come, and at the end the whole of it. Cancelling it stops the provider."""
         run = await asyncio.to_thread(self.prepare, request)
         sent, fold = run.request(stream=True), self._fold(run)
-        async with run.llm.open_async() as client, aclosing(client.events(sent)) as events:
+        async with aclosing(self._client(run.llm, run.llm.open_async).events(sent)) as events:
             async for event in events:
                 fold.take(event)
                 yield event
         yield PromptRun(response=fold.response(), notes=run.notes, sha256=sent.sha256)
 
-    def close(self) -> None:
-        """Let go of models that run beside this process."""
-        self._factory.close()
+    async def close(self) -> None:
+        """Close the connections, and let go of models that run beside this process."""
+        for client in self._let_go():
+            await client.close()
 
 
 _DELTAS: Final = {TextDelta: "output_text.delta", RefusalDelta: "refusal.delta", ReasoningDelta: "reasoning.delta"}

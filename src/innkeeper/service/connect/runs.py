@@ -47,10 +47,10 @@ class Runs:
             if shown is not None:
                 yield shown
 
-    def close(self) -> None:
-        """Let go of the library and of models that run beside this process."""
+    async def close(self) -> None:
+        """Let go of the library, of connections, and of models that run beside this process."""
         if self._opened:
-            self._service().close()
+            await self._service().close()
         if self._library is not None:
             self._library.close()
 
