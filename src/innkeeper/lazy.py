@@ -40,6 +40,8 @@ EXTRAS: Final = MappingProxyType(
         "anthropic_tokenizer": "vocab",
         "cryptography": "library",
         "dbos": "jobs",
+        "opentelemetry": "telemetry",
+        "prometheus_client": "serve",
         "pydantic_monty": "python",
         "ray": "ray",
         "sqlalchemy": "library",

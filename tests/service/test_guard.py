@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from innkeeper.service import Keys, Settings, create_app
 from innkeeper.service.errors import OriginRefusedError
+from innkeeper.service.grants import Grant
 from innkeeper.service.guard import RESERVED, Guard, check_origin
+from innkeeper.service.record import CallRecord
 from innkeeper.service.work import Gate
 from tests.service.programs import CONSTRUCT, DOCUMENT
 
@@ -250,6 +252,59 @@ def test_reserve() -> None:
         scope = {"type": "http", "method": "POST", "path": path, "headers": []}
         asyncio.run(Guard(surface, settings=OPEN, gate=gate)(scope, never, never))
     assert seen == [b"", b""]
+
+
+GRANTED = Settings(
+    keys=Keys("chat", "macros", grants={
+        "chat": Grant(scope=("chat",)),
+        "macros": Grant(rate=1, operation=("modules/smarttavern/macro/*",)),
+    })
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("key", "path", "status"),
+    [
+        ("chat", CONSTRUCT, 403),
+        ("chat", "/docs", 200),
+        ("macros", CONSTRUCT, 403),
+        ("macros", "/api/modules/smarttavern/macro/process_text", 200),
+    ],
+)
+def test_scopes(key: str, path: str, status: int) -> None:
+    """A key reaches the surfaces and operations that it may use, and is told why where it may not."""
+    reply = ask(GRANTED, "POST" if path.startswith("/api") else "GET", path, {"X-API-Key": key}, json={"text": "x"})
+    assert reply.status_code == status
+    if status == 403:
+        assert reply.json()["error_code"] == "SCOPE"
+
+
+def test_rate() -> None:
+    """A key that has sent its requests of a minute gets 429 and when to come back; an observer sees every call."""
+    seen: list[CallRecord] = []
+
+    async def surface(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"x"})
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(event: Any) -> None:
+        sent.append(event)
+
+    sent: list[Any] = []
+    gate = Gate(calls=1, volume=10, keys=GRANTED.keys)
+    gate.observers = (seen.append,)
+    guard = Guard(surface, settings=GRANTED, gate=gate)
+    scope = {"type": "http", "method": "POST", "path": "/api/modules/x", "headers": [(b"x-api-key", b"macros")]}
+    for _ in range(2):
+        asyncio.run(guard(dict(scope), receive, send))
+    assert [record.status for record in seen] == [200, 429]
+    assert [record.error for record in seen] == ["", "rate_limit"]
+    assert seen[0].first is not None
+    assert seen[0].caller == GRANTED.keys.name(b"macros")
+    assert (b"retry-after", b"60") in sent[2]["headers"]
 
 
 def test_pieces() -> None:

@@ -87,7 +87,11 @@ def test_limits_behind_a_key(tmp_path: Path) -> None:
     file.write_text("# keys\nfirst seconds=0.5 steps=1000\nsecond\nthird with blanks\n", encoding="utf-8")
     keys = read_keys(file, {})
     names = [keys.name(key) for key in (b"first", b"second", b"third with blanks")]
-    assert [keys.limits(name or "") for name in names] == [BuildLimits(seconds=0.5, steps=1000), None, None]
+    assert [keys.grant(name or "").limits for name in names] == [
+        BuildLimits(seconds=0.5, steps=1000),
+        BuildLimits(),
+        BuildLimits(),
+    ]
     file.write_text("first seconds=none\n", encoding="utf-8")
     with pytest.raises(UsageError) as caught:
         read_keys(file, {})

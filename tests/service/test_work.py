@@ -1,6 +1,8 @@
 """Work: what is let in, for whom, and whose turn it is; and bodies, which are charged while they arrive."""
 
 import asyncio
+import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -8,10 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.service.errors import BodyLimitError, OverloadError, SlowBodyError
+from innkeeper.inference.response.response import Usage
+from innkeeper.service.errors import (
+    MAX_WAITING,
+    BodyLimitError,
+    ConcurrencyLimitError,
+    OverloadError,
+    ScopeError,
+    SlowBodyError,
+    TokenRateLimitError,
+)
+from innkeeper.service.grants import Grant
 from innkeeper.service.guard import BodyReader, announced
-from innkeeper.service.settings import Settings
-from innkeeper.service.work import Gate, Turns, share
+from innkeeper.service.settings import Keys, Settings
+from innkeeper.service.work import Gate, Lag, Turns, share
 
 
 @pytest.mark.parametrize(("amount", "most"), [(1, 1), (2, 1), (6, 5), (128, 112)])
@@ -43,11 +55,90 @@ def test_gate_shares() -> None:
     with door.ticket("a") as first, door.ticket("a") as more, door.ticket("b") as other:
         first.enter()
         first.carry(80)
-        for take in (more.enter, lambda: more.carry(15)):
-            with pytest.raises(OverloadError):
-                take()
+        with pytest.raises(OverloadError):
+            more.enter()
+        with pytest.raises(OverloadError):
+            more.carry(15)
         other.enter()
         other.carry(15)
+
+
+def test_gate_answers() -> None:
+    """Calls that wait for a model have room of their own, and are turned away where that is full."""
+    door = Gate(calls=1, volume=100, answers=2)
+    with door.ticket("a") as first, door.ticket("b") as second, door.ticket("c") as third:
+        first.enter()
+        second.enter("chat")
+        third.enter("run")
+        with pytest.raises(OverloadError) as caught, door.ticket("d") as fourth:
+            fourth.enter("chat")
+        assert caught.value.limit == "MAX_ANSWERS"
+    assert not door.calls + door.answers
+
+
+def test_gate_grants() -> None:
+    """What a key may do counts for all of its calls: surfaces, requests, calls at once, tokens; others are not touched."""
+    grants = {"k": Grant(scope=("chat", "prompts"), rate=3, calls=1, tokens=100)}
+    keys = Keys("k", "other", grants=grants)
+    name, other = keys.name(b"k") or "", keys.name(b"other") or ""
+    door = Gate(calls=9, volume=100, keys=keys)
+    with pytest.raises(ScopeError), door.ticket(name) as ticket:
+        ticket.enter("gateway")
+    with door.ticket(name) as ticket, door.ticket(other) as free:
+        ticket.enter("chat")
+        with pytest.raises(ConcurrencyLimitError), door.ticket(name) as second:
+            second.enter("prompts")
+        for _ in range(9):
+            free.enter("chat")
+        assert (ticket.owner, free.owner) == (name, other)
+        ticket.record.usage = Usage(input_tokens=300)
+    with pytest.raises(TokenRateLimitError), door.ticket(name) as ticket:
+        ticket.enter("chat")
+    assert not door.calls + Counter({key: count for key, count in door.answers.items() if key == name})
+
+
+def test_owner_without_keys() -> None:
+    """Where no keys tell callers apart, what is stored belongs to whoever is at this machine."""
+    door = Gate(calls=1, volume=1)
+    with door.ticket("127.0.0.1") as one, door.ticket("::1") as other:
+        assert one.owner == other.owner
+
+
+def test_lag(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loop that is late for long turns calls away, and takes them again once it is in time."""
+    monkeypatch.setattr("innkeeper.service.work.MAX_LAG", 0.1)
+
+    async def run() -> None:
+        lag = Lag()
+        lag.check()
+        for _ in range(4):
+            time.sleep(0.3)  # noqa: ASYNC251 - a loop that is blocked is the case
+            for _ in range(3):
+                await asyncio.sleep(0)
+        with pytest.raises(OverloadError) as caught:
+            lag.check()
+        assert caught.value.http_status == 503
+        for _ in range(100):
+            await asyncio.sleep(0.05)
+            if lag.seconds <= 0.1:
+                break
+        lag.check()
+
+    asyncio.run(run())
+
+
+def test_waiting() -> None:
+    """Calls that wait for a process are bounded, of one caller and of all."""
+    loop, turns = asyncio.new_event_loop(), Turns(1)
+    for _ in range(share(MAX_WAITING)):
+        turns.add("a", loop.create_future())
+    with pytest.raises(OverloadError):
+        turns.add("a", loop.create_future())
+    for _ in range(MAX_WAITING - share(MAX_WAITING)):
+        turns.add("b", loop.create_future())
+    with pytest.raises(OverloadError):
+        turns.add("c", loop.create_future())
+    loop.close()
 
 
 def order(most: int, *callers: str) -> list[str]:

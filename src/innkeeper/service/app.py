@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.lazy import install_line
 from innkeeper.prompt.errors import ConfigError, UnavailableError
-from innkeeper.service.errors import MAX_CONNECTIONS, MAX_HEADERS, MAX_SOCKET_MESSAGE, STOP_SECONDS
+from innkeeper.service.errors import MAX_CONNECTIONS, MAX_HEADERS, MAX_SOCKET_MESSAGE
 from innkeeper.service.settings import Settings
 
 if TYPE_CHECKING:
@@ -52,18 +52,36 @@ def serve(
     library("websockets")
     app = create_app(settings, operations, grpc_ready=grpc_ready)
     door = listen(settings)
+    _allow_files(2 * MAX_CONNECTIONS)
     # Any client can cause warnings; errors are ours.
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     server = uvicorn.Server(_config(uvicorn, app, settings))
     if threading.current_thread() is threading.main_thread():
         # The server takes the signal, finishes, and raises it again, which is to end this process in the ordinary way.
-        signal.signal(signal.SIGTERM, lambda *_: setattr(server, "should_exit", True))
+        signal.signal(signal.SIGTERM, lambda *_: _stop(server, app))
     app.state.pool.prepare()
     try:
         ready(address(settings, door))
         server.run(sockets=[door])
     finally:
         app.state.pool.close()
+
+
+def _allow_files(count: int) -> None:
+    """Have room for so many open sockets, as far as the system lets us: a stream holds the client's and the provider's."""
+    try:
+        import resource
+    except ModuleNotFoundError:  # Windows, which has no such limit
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = count if hard == resource.RLIM_INFINITY else min(count, hard)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+def _stop(server: Any, app: Starlette) -> None:
+    app.state.readiness.stopping = True
+    server.should_exit = True
 
 
 def listen(settings: Settings) -> socket.socket:
@@ -115,7 +133,7 @@ def _config(uvicorn: Any, app: Any, settings: Settings) -> Any:
         ws_per_message_deflate=False,  # a few bytes would become many, on the event loop
         h11_max_incomplete_event_size=MAX_HEADERS,
         backlog=MAX_CONNECTIONS,
-        timeout_graceful_shutdown=STOP_SECONDS,
+        timeout_graceful_shutdown=settings.stop_seconds,
         access_log=False,
         log_config=None,
         server_header=False,
@@ -151,13 +169,19 @@ def create_app(
     from innkeeper.service.gateway.gateway import Gateway
     from innkeeper.service.gateway.routes import routes
     from innkeeper.service.guard import Guard, missing
+    from innkeeper.service.health import Readiness, health_routes
     from innkeeper.service.pool import Pool
+    from innkeeper.service.telemetry.logs import log_call
+    from innkeeper.service.telemetry.metrics import Metrics
+    from innkeeper.service.telemetry.spans import spans
     from innkeeper.service.work import Gate
 
     module, _, name = operations.partition(":")
     gateway = Gateway(checked, getattr(import_module(module), name), ready=False)
     pool = Pool(checked, operations, gateway.state)
-    gate = Gate(calls=checked.max_calls, volume=checked.max_bodies)
+    gate = Gate(calls=checked.max_calls, volume=checked.max_bodies, answers=checked.max_answers, keys=checked.keys)
+    metrics, readiness = Metrics(gate), Readiness()
+    readiness.checks["workers"] = pool.is_ready
 
     runs = Runs(checked)
 
@@ -167,18 +191,24 @@ def create_app(
         try:
             async with grpc_served(runs, checked, gate, grpc_ready):
                 yield
+                readiness.stopping = True
         finally:
             await runs.close()
             pool.close()
 
+    gate.observers = (log_call, metrics.observe, *spans())
     app = starlette.Starlette(
-        routes=[*routes(gateway, gate, pool), mounting.Mount(f"/{SERVICE}", connect_app(runs, checked))],
+        routes=[
+            *health_routes(readiness, metrics),
+            *routes(gateway, gate, pool),
+            mounting.Mount(f"/{SERVICE}", connect_app(runs, checked)),
+        ],
         middleware=[middleware.Middleware(Guard, settings=checked, gate=gate)],
         exception_handlers={404: missing, 405: missing},
         lifespan=lifespan,
     )
     app.router.redirect_slashes = False
-    app.state.pool = pool
+    app.state.pool, app.state.readiness = pool, readiness
     return app  # type: ignore[no-any-return]  # the library is imported by name
 
 

@@ -15,6 +15,7 @@ __all__ = [
     "GUESS_SECONDS",
     "HEADER_SECONDS",
     "MAX_ADDRESSES",
+    "MAX_ANSWERS",
     "MAX_BODIES",
     "MAX_BODY",
     "MAX_CALLS",
@@ -24,11 +25,13 @@ __all__ = [
     "MAX_GUESSES",
     "MAX_HEADERS",
     "MAX_KEY_FILE",
+    "MAX_LAG",
     "MAX_MACROS",
     "MAX_MACRO_NAME",
     "MAX_REPLY",
     "MAX_SOCKETS",
     "MAX_SOCKET_MESSAGE",
+    "MAX_WAITING",
     "MAX_WORKERS",
     "MAX_WORKER_MEMORY",
     "RETRY_SECONDS",
@@ -41,6 +44,7 @@ __all__ = [
     "WORKER_GROWTH",
     "WORKER_SECONDS",
     "BodyLimitError",
+    "ConcurrencyLimitError",
     "EncodingError",
     "GuessLimitError",
     "HeaderLimitError",
@@ -49,9 +53,13 @@ __all__ = [
     "OriginRefusedError",
     "OverloadError",
     "Problem",
+    "RateLimitError",
     "RequestError",
+    "ScopeError",
     "SlowBodyError",
+    "SpendLimitError",
     "TimeBudgetError",
+    "TokenRateLimitError",
     "WorkerLostError",
     "memory_error",
 ]
@@ -126,6 +134,41 @@ class OverloadError(LimitError):
     HINT = "try again after the seconds in Retry-After"
 
 
+class ScopeError(UsageError):
+    """The key may not use this surface, route, profile or operation. ``scope`` says which of them."""
+
+    http_status = 403
+    HINT = "use another key, or have the key file allow it"
+
+
+class RateLimitError(LimitError):
+    """The key has sent as many requests as it may in a minute; nothing was done."""
+
+    http_status = 429
+    HINT = "try again after the seconds in Retry-After"
+
+
+class TokenRateLimitError(LimitError):
+    """The key's requests have used as many tokens as they may in a minute; nothing was done."""
+
+    http_status = 429
+    HINT = "try again after the seconds in Retry-After"
+
+
+class SpendLimitError(LimitError):
+    """The key's requests have cost as much as they may in a day; nothing was done."""
+
+    http_status = 429
+    HINT = "try again after the seconds in Retry-After, or have the key file allow more"
+
+
+class ConcurrencyLimitError(LimitError):
+    """The key has as many requests under way as it may; nothing was done."""
+
+    http_status = 429
+    HINT = "try again after the seconds in Retry-After, or wait for an answer first"
+
+
 class TimeBudgetError(LimitError):
     """A call took longer than it may; it was stopped."""
 
@@ -165,9 +208,18 @@ MAX_HEADERS: Final = 64 * 1024
 """Bytes of a request's line and headers (`HeaderLimitError`)."""
 
 MAX_CALLS: Final = 128
-"""Calls that are being answered at once (`OverloadError`)."""
+"""Calls that are being computed at once (`OverloadError`)."""
 
-MAX_CONNECTIONS: Final = 512
+MAX_ANSWERS: Final = 1_024
+"""Calls that are waiting for a model, streams among them (`OverloadError`)."""
+
+MAX_WAITING: Final = 256
+"""Calls that wait for a process to compute them (`OverloadError`)."""
+
+MAX_LAG: Final = 0.25
+"""Seconds that the server may be behind, on average, before it turns calls away (`OverloadError`)."""
+
+MAX_CONNECTIONS: Final = 1_280
 """Open connections (no error: the one that owes bytes of a request for the longest is closed)."""
 
 MAX_SOCKETS: Final = 32

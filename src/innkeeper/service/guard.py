@@ -1,8 +1,9 @@
 """The guard: what happens to every request before a surface sees it, and to every reply on its way out.
 
-In order: a number for the request, permission questions of browsers, the size of headers, the origin, the key. Bodies are
-read here too, counted while they arrive and within a time, so that no surface can forget the limits; then it is seen how many
-calls there are. Whether the service is there can always be asked.
+In order: a number for the request, permission questions of browsers, the size of headers, the origin, the key, how late the
+server is. Bodies are read here too, counted while they arrive and within a time, so that no surface can forget the limits; then
+it is seen how many calls there are, and what this key may do. Whether the service is there can always be asked. When a call has
+ended its record goes to whoever observes: logs, metrics, spans.
 
 Origins: a page of another origin can send simple requests without permission, and can make its own host name point to this
 machine (DNS rebinding). Browsers say where a request comes from in ``Origin``, ``Sec-Fetch-Site`` and ``Host``; programs such as
@@ -32,11 +33,14 @@ from innkeeper.service.errors import (
     EncodingError,
     HeaderLimitError,
     OriginRefusedError,
+    ScopeError,
     SlowBodyError,
 )
 from innkeeper.service.exchange import Reply, error_reply, internal_error, json_reply
 from innkeeper.service.guesses import Guesses
+from innkeeper.service.record import CallRecord
 from innkeeper.service.settings import Settings, is_loopback
+from innkeeper.service.surfaces import PROBES, surface_of
 from innkeeper.service.work import Gate, Ticket
 
 __all__ = [
@@ -62,7 +66,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 LOG: Final = logging.getLogger("innkeeper.service")
 _REQUEST_ID: Final = re.compile(r"[\w.-]{1,64}", re.ASCII)
 RESERVED: Final = frozenset({"/api/health", "/api/info"})
-"""Pages that are answered whatever else is going on."""
+"""Pages that are answered whatever else is going on. With keys they need one, as `PROBES` do not."""
 
 DECODING: Final = "/prompt.v1."
 """What the paths begin with of a surface that reads compressed bodies itself, up to the size that a plain one may have."""
@@ -72,7 +76,10 @@ _FIXED: Final = {"x-content-type-options": "nosniff", "cache-control": "no-store
 
 
 class Guard:
-    """The middleware around all surfaces. Holds a counter of requests; the rest is in the settings and the gate."""
+    """The middleware around all surfaces. Holds a counter of requests; the rest is in the settings and the gate.
+
+    A surface finds its call's `Ticket` in ``scope["innkeeper.ticket"]``, or by `current_ticket`.
+    """
 
     def __init__(
         self, app: Callable[[Scope, Receive, Send], Awaitable[None]], *, settings: Settings, gate: Gate
@@ -94,44 +101,62 @@ class Guard:
             await self._app(scope, receive, send)
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers, began = lower_headers(scope), monotonic()
-        number = self._number(headers)
-        outlet = _Outlet(
-            send, {**_FIXED, "x-request-id": number, **permissions(headers, self._settings)}, self._settings
+        headers = lower_headers(scope)
+        record = CallRecord(
+            number=self._number(headers),
+            method=scope["method"],
+            path=scope["path"],
+            surface=surface_of(scope["path"]),
+            trace=headers.get("traceparent", ""),
         )
+        marks = {**_FIXED, "x-request-id": record.number, **permissions(headers, self._settings)}
+        outlet = _Outlet(send, marks, self._settings, record)
         try:
             await self._pass(scope, receive, outlet, headers)
         except Exception as error:  # noqa: BLE001 - the last stop of a request
-            LOG.error("%s: internal error: %s", number, type(error).__name__)  # noqa: TRY400 - its text may quote a prompt
-            await outlet.reply(internal_error(type(error).__name__))
-        LOG.info("%s %s %s %d ms", number, scope["method"], outlet.status, (monotonic() - began) * 1000)
+            record.error = type(error).__name__
+            LOG.error("%s: internal error: %s", record.number, record.error)  # noqa: TRY400 - its text may quote a prompt
+            await outlet.reply(internal_error(record.error))
+        finally:
+            self._gate.ended(record)
 
     async def _pass(self, scope: Scope, receive: Receive, outlet: _Outlet, headers: dict[str, str]) -> None:
+        record, path = outlet.record, scope["path"]
         if is_preflight(scope["method"], headers):
             await outlet.reply(self._permission(headers))
             return
         try:
-            caller = self._caller(scope, headers)
-            if not scope["path"].startswith(DECODING):
+            if path in PROBES:
+                check_size(scope)
+                check_origin(headers, self._settings)
+            else:
+                record.caller = self._caller(scope, headers)
+            if not path.startswith(DECODING):
                 check_encoding(headers)
+            if path not in PROBES | RESERVED:
+                self._gate.lag.check()
         except InnkeeperError as error:
-            await outlet.reply(error_reply(error), close=True)
+            await outlet.refuse(error)
             return
-        if scope["path"] in RESERVED:  # no matter what else waits for us or whom we wait for
+        if path in PROBES | RESERVED:  # no matter what else waits for us or whom we wait for
             await self._app(scope, _once(b"", receive), outlet.send)
             return
-        with self._gate.ticket(caller) as ticket:
+        with self._gate.ticket(record.caller, record) as ticket:
             try:
                 body = await BodyReader(receive, self._settings, ticket).read(headers)
-                ticket.enter()
+                ticket.enter(record.surface)
                 scope["innkeeper.ticket"] = ticket
                 await self._app(scope, _once(body, receive), outlet.send)
             except InnkeeperError as error:
-                await outlet.reply(error_reply(error), close=True)
+                await outlet.refuse(error)
 
     async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            scope["innkeeper.caller"] = self._caller(scope, lower_headers(scope))
+            scope["innkeeper.caller"] = caller = self._caller(scope, lower_headers(scope))
+            grant = self._settings.keys.grant(caller)
+            grant.check_surface(surface_of(scope["path"]))
+            if grant.operation is not None:
+                raise ScopeError("a key with operations of its own may not use the WebSocket", scope="operation")
         except InnkeeperError:
             await receive()
             await send({"type": "websocket.close", "code": 1008})
@@ -157,27 +182,34 @@ class Guard:
 
 
 class _Outlet:
-    """The way out: adds headers, remembers the status, and gives up on clients that do not take their answer."""
+    """The way out: adds headers, records the status and the first byte, and gives up on clients that do not take their answer."""
 
-    def __init__(self, send: Send, headers: dict[str, str], settings: Settings) -> None:
+    def __init__(self, send: Send, headers: dict[str, str], settings: Settings, record: CallRecord) -> None:
         self._send = send
         self._headers = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
         self._seconds = settings.body_seconds
-        self.status = 0
+        self.record = record
 
     async def send(self, event: MutableMapping[str, Any]) -> None:
         """Pass an event on."""
         if event["type"] == "http.response.start":
-            self.status = event["status"]
+            self.record.status = event["status"]
             names = {name for name, _ in event["headers"]}
             event = {**event, "headers": [*event["headers"], *(pair for pair in self._headers if pair[0] not in names)]}
+        elif self.record.first is None:
+            self.record.first = monotonic()
         async with asyncio.timeout(self._seconds):
             async for part in _pieces(event):
                 await self._send(part)
 
+    async def refuse(self, error: InnkeeperError) -> None:
+        """Send an error as the surface writes it, and end the connection, whose body nobody may have read."""
+        self.record.error = error.kind
+        await self.reply(error_reply(error), close=True)
+
     async def reply(self, reply: Reply, *, close: bool = False) -> None:
         """Send a whole reply, unless one has begun already; ``close`` ends the connection, whose body nobody read."""
-        if self.status:
+        if self.record.status:
             return
         names = {**reply.headers, "content-type": reply.media_type, "content-length": str(len(reply.body))}
         if close:

@@ -152,6 +152,10 @@ class Pool:
                 self.close()
             self._loop = loop
 
+    def is_ready(self) -> bool:
+        """Whether there is a worker that has started."""
+        return any(worker.pid for worker in self._workers)
+
     def close(self) -> None:
         """End all workers. Calls under way end with `WorkerLostError`."""
         for timer in self._timers.values():
@@ -192,7 +196,7 @@ class Pool:
             macros = None if worker.macros is table else table
             task = Task(
                 request.method, request.path, request.query, dict(request.headers), macros, self._state.sockets,
-                self._settings.keys.limits(caller),
+                self._settings.keys.grant(caller).limits,
             )  # fmt: skip
             answer = await worker.call(task, request.body)
             if answer is None:

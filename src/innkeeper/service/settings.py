@@ -22,6 +22,7 @@ from innkeeper.prompt.machine import random_bytes
 from innkeeper.service.errors import (
     BODY_SECONDS,
     HEADER_SECONDS,
+    MAX_ANSWERS,
     MAX_BODIES,
     MAX_BODY,
     MAX_CALLS,
@@ -31,8 +32,10 @@ from innkeeper.service.errors import (
     MAX_REPLY,
     MAX_WORKER_MEMORY,
     MAX_WORKERS,
+    STOP_SECONDS,
     TIME_BUDGET,
 )
+from innkeeper.service.grants import OPEN, Grant
 
 __all__ = [
     "DEFAULT_PORT",
@@ -50,14 +53,14 @@ __all__ = [
 
 
 class Keys:
-    """The accepted keys; false where there are none. ``limits`` say what the calls of a key may take at most."""
+    """The accepted keys; false where there are none. ``grants`` say what a key may do; any other may do everything."""
 
-    __slots__ = ("_digests", "_limits")
+    __slots__ = ("_digests", "_grants")
 
-    def __init__(self, *keys: str, limits: Mapping[str, BuildLimits] | None = None) -> None:
+    def __init__(self, *keys: str, grants: Mapping[str, Grant] | None = None) -> None:
         self._digests = tuple(_digest(key.encode("utf-8", "surrogateescape")) for key in keys)
-        self._limits = {
-            _name(_digest(key.encode("utf-8", "surrogateescape"))): most for key, most in (limits or {}).items()
+        self._grants = {
+            _name(_digest(key.encode("utf-8", "surrogateescape"))): grant for key, grant in (grants or {}).items()
         }
 
     def __bool__(self) -> bool:
@@ -74,9 +77,9 @@ class Keys:
                 accepted = _name(known)
         return accepted
 
-    def limits(self, name: str) -> BuildLimits | None:
-        """What the calls of the key with this `name` may take at most, where that was said."""
-        return self._limits.get(name)
+    def grant(self, name: str) -> Grant:
+        """What the key with this `name` may do."""
+        return self._grants.get(name, OPEN)
 
 
 def presented_key(headers: Mapping[str, str]) -> bytes:
@@ -117,8 +120,8 @@ PROFILES: Final = ("fixed", "smarttavern")
 
 _PORTS: Final = 65_535
 _POSITIVE: Final = (
-    "max_body", "max_bodies", "max_depth", "max_reply", "max_calls", "workers", "worker_memory", "cpu_budget",
-    "time_budget", "body_seconds", "header_seconds",
+    "max_body", "max_bodies", "max_depth", "max_reply", "max_calls", "max_answers", "workers", "worker_memory",
+    "cpu_budget", "time_budget", "body_seconds", "header_seconds", "stop_seconds",
 )  # fmt: skip
 
 
@@ -129,6 +132,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     does not start. ``data`` is the folder below which assets are read and conversations written; without it those
     operations refuse. ``python`` allows the ``{{python:...}}`` macro. ``limits`` are what the work of
     one call may take at most, whatever the call asks for. ``cors_origins`` are the web origins that may call.
+    ``stop_seconds`` is what calls under way get when the service is told to stop.
     ``start_method`` is one of `START_METHODS`; empty: what suits this system. ``database`` is the library's, its own place where
     left out. ``grpc_port`` is where gRPC is answered on the same host, 0 for any free port; without it there is no gRPC.
     """
@@ -148,6 +152,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     max_depth: int = MAX_DEPTH
     max_reply: int = MAX_REPLY
     max_calls: int = MAX_CALLS
+    max_answers: int = MAX_ANSWERS
     workers: int = MAX_WORKERS
     start_method: str = ""
     worker_memory: int = MAX_WORKER_MEMORY
@@ -155,6 +160,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     time_budget: float = TIME_BUDGET
     body_seconds: float = BODY_SECONDS
     header_seconds: float = HEADER_SECONDS
+    stop_seconds: int = STOP_SECONDS
 
     def checked(self) -> Settings:
         """These settings, once they are known to go together.
@@ -207,31 +213,30 @@ def is_loopback(host: str) -> bool:
 def read_keys(file: str | os.PathLike[str] | None, environment: Mapping[str, str]) -> Keys:
     """The keys of a file, one a line (blank lines and ``#`` comments do not count), and of the environment.
 
-    Behind a key may stand what its calls may take: ``KEY seconds=0.5 steps=1000000``.
+    Behind a key may stand what it may do: ``KEY scope=chat rate=60 seconds=0.5`` (`Grant`).
 
     Raises:
-        ConfigError: the file cannot be read, is too large, or has no key in it.
+        ConfigError: the file cannot be read, is too large, has no key in it, or says of one what cannot be.
+        UsageError: limits of the work of a call that are none.
     """
     keys = [environment[KEY_VARIABLE].strip()] if environment.get(KEY_VARIABLE, "").strip() else []
-    limited = {} if file is None else _file_keys(Path(file))
-    return Keys(*keys, *limited, limits={key: limits for key, limits in limited.items() if limits is not None})
+    granted = {} if file is None else _file_keys(Path(file))
+    return Keys(*keys, *granted, grants=granted)
 
 
-def _file_keys(path: Path) -> dict[str, BuildLimits | None]:
+def _file_keys(path: Path) -> dict[str, Grant]:
     try:
         with path.open("rb") as file:
             lines = file.read(MAX_KEY_FILE).decode().splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"the key file {str(path)!r} cannot be read", hint="UTF-8 text, one key a line") from error
-    keys = dict(_limited(line.strip()) for line in lines if line.strip() and not line.lstrip().startswith("#"))
+    keys = dict(_granted(line.strip()) for line in lines if line.strip() and not line.lstrip().startswith("#"))
     if not keys:
         raise ConfigError(f"the key file {str(path)!r} has no key in it", hint="one key a line")
     return keys
 
 
-def _limited(line: str) -> tuple[str, BuildLimits | None]:
-    """A key and what its calls may take. Raises `UsageError` for limits that are none, without the key."""
+def _granted(line: str) -> tuple[str, Grant]:
+    """A key and what it may do; a line without a word of a grant is a key as a whole. Raises `ConfigError`, `UsageError`."""
     key, *words = line.split()
-    if not all(word.partition("=")[0] in BuildLimits.__struct_fields__ for word in words):
-        return line, None
-    return key, BuildLimits.read(words) if words else None
+    return (key, Grant.read(words)) if any(Grant.knows(word) for word in words) else (line, OPEN)

@@ -9,12 +9,26 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from math import ceil
-from typing import Any, NamedTuple
+from time import monotonic
+from typing import Any, Final, NamedTuple
 
-from innkeeper.service.errors import RETRY_SECONDS, SHARE, OverloadError
+from innkeeper.service.errors import (
+    MAX_ANSWERS,
+    MAX_LAG,
+    MAX_WAITING,
+    RETRY_SECONDS,
+    SHARE,
+    ConcurrencyLimitError,
+    OverloadError,
+)
+from innkeeper.service.quotas import Quotas
+from innkeeper.service.record import CallRecord, Observer
+from innkeeper.service.settings import Keys
+from innkeeper.service.surfaces import ANSWERING
 
-__all__ = ["Gate", "Ticket", "Turn", "Turns", "share"]
+__all__ = ["EVERYBODY", "Gate", "Lag", "Ticket", "Turn", "Turns", "current_ticket", "share"]
 
 
 def share(amount: int) -> int:
@@ -23,27 +37,49 @@ def share(amount: int) -> int:
 
 
 class Gate:
-    """How much is let in: calls, and the bytes that they bring and are answered with."""
+    """How much is let in: calls that compute, calls that wait for a model, and the bytes that they bring and are answered with.
 
-    def __init__(self, *, calls: int, volume: int) -> None:
+    What ``keys`` grant is seen to here, so that all surfaces count together.
+    """
+
+    def __init__(self, *, calls: int, volume: int, answers: int = MAX_ANSWERS, keys: Keys | None = None) -> None:
         self._calls = calls
         self._volume = volume
+        self._answers = answers
+        self.keys = Keys() if keys is None else keys
         self.calls: Counter[str] = Counter()
+        self.answers: Counter[str] = Counter()
         self.volume: Counter[str] = Counter()
+        self.quotas = Quotas()
+        self.lag = Lag()
+        self.observers: tuple[Observer, ...] = ()
 
     @contextmanager
-    def ticket(self, caller: str) -> Iterator[Ticket]:
-        """What one call holds; all of it is given back at the end of the block."""
-        ticket = Ticket(self, caller)
+    def ticket(self, caller: str, record: CallRecord | None = None) -> Iterator[Ticket]:
+        """What one call holds; all of it is given back at the end of the block, and what it used is charged."""
+        ticket = Ticket(self, caller, record or CallRecord(caller=caller))
+        _CURRENT.set(ticket)  # each call is a task of its own
         try:
             yield ticket
         finally:
             _give_back(self.volume, caller, ticket.size)
             _give_back(self.calls, caller, ticket.calls)
+            _give_back(self.answers, caller, ticket.answers)
+            self.quotas.charge(caller, ticket.grant, tokens=ticket.record.tokens, cost=ticket.record.cost)
+
+    def ended(self, record: CallRecord) -> None:
+        """Tell those who observe that a call has ended."""
+        record.ended = monotonic()
+        for observe in self.observers:
+            observe(record)
 
     def enter(self, caller: str) -> None:
         """Let a call in. Raises `OverloadError` where there are too many, or too many of this caller."""
         self._take(self.calls, caller, 1, self._calls, "calls", "MAX_CALLS")
+
+    def wait(self, caller: str) -> None:
+        """Let a call in that is to wait for a model. Raises `OverloadError`."""
+        self._take(self.answers, caller, 1, self._answers, "answers", "MAX_ANSWERS")
 
     def carry(self, caller: str, size: int) -> None:
         """Take ``size`` bytes more. Raises `OverloadError` where all calls together hold too many, or this caller's."""
@@ -56,6 +92,39 @@ class Gate:
         held[caller] += amount
 
 
+class Lag:
+    """How late an event loop is, on average of the last moments. It is measured while calls ask for it."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._asked = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def check(self) -> None:
+        """Let a call pass unless the loop is too late. Raises `OverloadError`."""
+        self._asked = True
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            self._loop, self.seconds = loop, 0.0
+            loop.call_later(_LAG_EVERY, self._tick, loop, loop.time() + _LAG_EVERY)
+        if self.seconds > MAX_LAG:
+            raise OverloadError("seconds behind", limit="MAX_LAG", allowed=MAX_LAG, retry_after=RETRY_SECONDS)
+
+    def _tick(self, loop: asyncio.AbstractEventLoop, due: float) -> None:
+        if self._loop is not loop:
+            return
+        if not self._asked:
+            self._loop, self.seconds = None, 0.0
+            return
+        self.seconds += (loop.time() - due - self.seconds) * _LAG_WEIGHT
+        self._asked = self.seconds > MAX_LAG / 2
+        loop.call_later(_LAG_EVERY, self._tick, loop, loop.time() + _LAG_EVERY)
+
+
+_LAG_EVERY: Final = 0.05
+_LAG_WEIGHT: Final = 0.3
+
+
 def _give_back(held: Counter[str], caller: str, amount: int) -> None:
     held[caller] -= amount
     if held[caller] <= 0:
@@ -63,23 +132,59 @@ def _give_back(held: Counter[str], caller: str, amount: int) -> None:
 
 
 class Ticket:
-    """One call of a caller, and what it holds."""
+    """One call of a caller: what it may do (`grant`), what it holds, and what is known of it (`record`).
 
-    def __init__(self, gate: Gate, caller: str) -> None:
+    ``caller`` is also who owns what the call stores: a key's name, or, where there are no keys, `EVERYBODY`.
+    """
+
+    def __init__(self, gate: Gate, caller: str, record: CallRecord) -> None:
         self._gate = gate
         self.caller = caller
+        self.grant = gate.keys.grant(caller)
+        self.owner = caller if gate.keys else EVERYBODY
+        self.record = record
         self.calls = 0
+        self.answers = 0
         self.size = 0
 
-    def enter(self) -> None:
-        """Begin to be answered. Raises `OverloadError`."""
-        self._gate.enter(self.caller)
-        self.calls = 1
+    def enter(self, surface: str | None = None) -> None:
+        """Begin to be answered.
+
+        Raises:
+            ScopeError: the key may not use this surface.
+            OverloadError: there is too much going on.
+            ConcurrencyLimitError, RateLimitError, TokenRateLimitError, SpendLimitError: for this key.
+        """
+        self.grant.check_surface(surface)
+        most, held = self.grant.calls, self._gate.calls[self.caller] + self._gate.answers[self.caller]
+        if most is not None and held >= most:
+            raise ConcurrencyLimitError(
+                "the requests of this key at once", limit="calls", allowed=most, retry_after=RETRY_SECONDS
+            )
+        if surface in ANSWERING:
+            self._gate.wait(self.caller)
+            self.answers = 1
+        else:
+            self._gate.enter(self.caller)
+            self.calls = 1
+        self._gate.quotas.enter(self.caller, self.grant)
 
     def carry(self, size: int) -> None:
         """Hold ``size`` bytes more. Raises `OverloadError`."""
         self._gate.carry(self.caller, size)
         self.size += size
+
+
+_CURRENT: Final[ContextVar[Ticket]] = ContextVar("ticket")
+
+
+def current_ticket() -> Ticket | None:
+    """The ticket of the call that this task answers."""
+    return _CURRENT.get(None)
+
+
+EVERYBODY: Final = "everybody"
+"""Who owns what is stored where no keys tell callers apart: the people at this machine."""
 
 
 class Turn(NamedTuple):
@@ -101,7 +206,10 @@ class Turns:
         self._held: Counter[str] = Counter()
 
     def add(self, caller: str, future: asyncio.Future[Any]) -> None:
-        """A call begins to wait."""
+        """A call begins to wait. Raises `OverloadError` where too many do."""
+        held = len(self._waiting.get(caller, ()))
+        if held >= share(MAX_WAITING) or sum(map(len, self._waiting.values())) >= MAX_WAITING:
+            raise OverloadError("waiting calls", limit="MAX_WAITING", allowed=MAX_WAITING, retry_after=RETRY_SECONDS)
         self._waiting.setdefault(caller, deque()).append(future)
 
     def remove(self, caller: str, future: asyncio.Future[Any]) -> None:

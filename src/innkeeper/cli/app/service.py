@@ -41,6 +41,18 @@ _LAST_PORT: Final = 65_535
 @click.option("--max-calls", type=click.IntRange(1), help="Calls at once.")
 @click.option("--time-budget", type=click.FloatRange(0, min_open=True), help="Seconds of one call, waiting included.")
 @click.option("--cpu-budget", type=click.FloatRange(0, min_open=True), help="Seconds that a call may keep a processor.")
+@click.option("--max-answers", type=click.IntRange(1), help="Calls that wait for a model at once, streams among them.")
+@click.option(
+    "--stop-seconds", type=click.IntRange(1), help="What calls under way get when the service is told to stop."
+)
+@click.option(
+    "--log",
+    "log_format",
+    type=click.Choice(["none", "text", "json"]),
+    default="none",
+    show_default=True,
+    help="A line a call on standard error, without prompts and keys.",
+)
 @click.option("--workers", type=click.IntRange(1), help="Processes that compute calls, at most.")
 @click.option(
     "--start-method",
@@ -64,12 +76,13 @@ def serve(
     grpc_port: int | None,
     no_grpc: bool,
     limits: tuple[str, ...],
+    log_format: str,
     **options: Any,
 ) -> None:
     """Answer HTTP calls of prompt operations.
 
     A key is read from INNKEEPER_SERVICE_KEY and --key-file. Without one the service is open, and only on this machine. In the
-    file, what the calls of a key may take can stand behind it, as in KEY seconds=0.5.
+    file, what a key may do can stand behind it, as in KEY scope=chat rate=60 seconds=0.5.
     """
     import json
 
@@ -77,7 +90,9 @@ def serve(
     from innkeeper.service import Settings
     from innkeeper.service import serve as run
     from innkeeper.service.settings import read_keys
+    from innkeeper.service.telemetry.logs import log_to_stderr
 
+    log_to_stderr(log_format)
     chosen = {name: value for name, value in options.items() if value is not None}
     beside = chosen["port"] and min(chosen["port"] + 1, _LAST_PORT)
     settings = Settings(

@@ -26,12 +26,16 @@ from innkeeper.service.connect.messages import (
 from innkeeper.service.connect.status import code_of
 from innkeeper.service.errors import STOP_SECONDS
 from innkeeper.service.guesses import Guesses
+from innkeeper.service.record import CallRecord
 from innkeeper.service.settings import Settings
 from innkeeper.service.work import Gate
 
 __all__ = ["GrpcServer", "grpc_served"]
 
 LOG: Final = logging.getLogger("innkeeper.service")
+
+SURFACE: Final = "run"
+"""What keys call this surface, over HTTP too."""
 
 _MOST_STREAMS: Final = 1_000
 
@@ -119,11 +123,20 @@ class GrpcServer:
     def _entered(self, body: bytes, context: Any) -> Iterator[_Message]:
         """The request of a caller who may call now. Raises what the guard raises, and `FormatError`."""
         headers = {name.lower(): _text(value) for name, value in context.invocation_metadata() or ()}
-        caller = self._guesses.caller(headers, _address(context.peer()))
-        with self._gate.ticket(caller) as ticket:
-            ticket.carry(len(body))
-            ticket.enter()
-            yield _Message.read(body, self._settings.max_body)
+        record = CallRecord(method="gRPC", path=f"/{SERVICE}", surface=SURFACE, trace=headers.get("traceparent", ""))
+        try:
+            record.caller = self._guesses.caller(headers, _address(context.peer()))
+            self._gate.lag.check()
+            with self._gate.ticket(record.caller, record) as ticket:
+                ticket.carry(len(body))
+                ticket.enter(SURFACE)
+                yield _Message.read(body, self._settings.max_body)
+            record.status = 200
+        except InnkeeperError as error:
+            record.status, record.error = error.http_status, error.kind
+            raise
+        finally:
+            self._gate.ended(record)
 
 
 @asynccontextmanager

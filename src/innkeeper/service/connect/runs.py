@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from innkeeper.inference.prompts.prompt_service import AsyncPromptService, event_of
+from innkeeper.inference.prompts.prompt_service import AsyncPromptService, PromptRun, event_of
 from innkeeper.inference.prompts.tool_config import (
     BUILTIN,
     DatabaseTools,
@@ -18,6 +18,7 @@ from innkeeper.inference.prompts.tool_config import (
 )
 from innkeeper.inference.response.views import legacy
 from innkeeper.prompt.once import once
+from innkeeper.service.work import current_ticket
 
 if TYPE_CHECKING:
     from innkeeper.library.library import Library
@@ -37,12 +38,17 @@ class Runs:
 
     async def run(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """The answer, as the document draws it."""
+        _asks(request)
         ran = await self._service().run(request)
+        _answered(ran)
         return legacy.whole(ran.response)
 
     async def stream(self, request: Mapping[str, Any]) -> AsyncIterator[Mapping[str, Any]]:
         """The answer as events."""
+        _asks(request)
         async for event in self._service().stream(request):
+            if isinstance(event, PromptRun):
+                _answered(event)
             shown = event_of(event)
             if shown is not None:
                 yield shown
@@ -68,6 +74,20 @@ class Runs:
 
         self._library = Library.open(database, watch=False)
         return ToolChain(DatabaseTools(self._library.db), BUILTIN), LibraryVault(self._library.vault)
+
+
+def _asks(request: Mapping[str, Any]) -> None:
+    """A tool is a route: its name is what a key may use. Raises `ScopeError`."""
+    ticket, name = current_ticket(), str(request.get("tool_name") or "")
+    if ticket is not None:
+        ticket.grant.check("route", name)
+        ticket.record.asks(route=name)
+
+
+def _answered(ran: PromptRun) -> None:
+    ticket = current_ticket()
+    if ticket is not None:
+        ticket.record.answered(ran.response)
 
 
 def _has_database() -> bool:

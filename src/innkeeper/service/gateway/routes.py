@@ -19,7 +19,7 @@ from innkeeper.prompt.errors import InnkeeperError, LimitError
 from innkeeper.prompt.once import once
 from innkeeper.service.errors import MAX_SOCKET_MESSAGE, MAX_SOCKETS, BodyLimitError
 from innkeeper.service.exchange import Request
-from innkeeper.service.gateway.gateway import Gateway
+from innkeeper.service.gateway.gateway import PREFIX, Gateway
 from innkeeper.service.gateway.messages import MESSAGE, MESSAGES, PING, PONG, failed
 from innkeeper.service.gateway.system import page
 from innkeeper.service.guard import lower_headers, response
@@ -41,6 +41,7 @@ def routes(gateway: Gateway, gate: Gate, pool: Pool) -> list[BaseRoute]:
         if gateway.is_light(asked.path):
             return response(gateway.answer(asked))
         ticket: Ticket = scope["innkeeper.ticket"]
+        ticket.grant.check("operation", asked.path.removeprefix(PREFIX))
         reply = await pool.answer(asked, ticket.caller)
         ticket.carry(len(reply.body))
         return response(reply)

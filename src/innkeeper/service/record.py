@@ -1,0 +1,93 @@
+"""Record: what is known of one call when it has ended: for logs, metrics, spans and quotas. It holds no text of a prompt.
+
+The guard begins it and says how it ended; the surface that answers fills in what only it knows::
+
+    record = request.scope["innkeeper.ticket"].record
+    record.asks(route="local", model="gpt-5", profile="mira")
+    record.answered(response)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from time import monotonic
+from typing import Any
+
+from innkeeper.inference.response.response import ModelResponse, Usage
+from innkeeper.prompt.machine import utc_now
+
+__all__ = ["CallRecord", "Observer"]
+
+
+@dataclass(slots=True)
+class CallRecord:
+    """One call. Moments are seconds of one clock that only runs forward; `moment` makes them times of the day.
+
+    ``first`` is when the first byte of the answer's body went out, ``asked`` when the model was asked. ``error`` is the kind of
+    an error. ``cost`` is in the currency in which routes name their prices.
+    """
+
+    number: str = ""
+    caller: str = ""
+    method: str = ""
+    path: str = ""
+    surface: str | None = None
+    trace: str = ""
+    operation: str = ""
+    route: str = ""
+    profile: str = ""
+    provider: str = ""
+    model: str = ""
+    answered_by: str = ""
+    response_id: str = ""
+    finish_reason: str = ""
+    status: int = 0
+    error: str = ""
+    usage: Usage = field(default_factory=Usage)
+    cost: float = 0.0
+    at: datetime = field(default_factory=utc_now)
+    began: float = field(default_factory=monotonic)
+    asked: float | None = None
+    first: float | None = None
+    ended: float | None = None
+
+    def asks(self, **names: str) -> None:
+        """A model is asked now: ``route``, ``provider``, ``model``, ``profile``, ``operation`` (``chat`` and the like)."""
+        self.asked = monotonic()
+        for name, value in names.items():
+            setattr(self, name, value)
+
+    def answered(self, response: ModelResponse, cost: float = 0.0) -> None:
+        """The model has answered; in a call with several turns once for each."""
+        self.model = self.model or response.model
+        self.answered_by = str(response.provider.get("model") or response.model)
+        self.response_id, self.finish_reason = response.id, response.finish or ""
+        self.usage, self.cost = _sum(self.usage, response.usage), self.cost + cost
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of prompt and answer, as far as the provider told."""
+        return (self.usage.input_tokens or 0) + (self.usage.output_tokens or 0)
+
+    @property
+    def seconds(self) -> float:
+        """How long the call took, or has taken so far."""
+        return (monotonic() if self.ended is None else self.ended) - self.began
+
+    def moment(self, clock: float) -> datetime:
+        """The time of the day of one of the moments."""
+        return self.at + timedelta(seconds=clock - self.began)
+
+
+def _sum(one: Usage, other: Usage | None) -> Usage:
+    """Both together; what neither says stays unknown."""
+    if other is None:
+        return one
+    pairs = ((name, getattr(one, name), getattr(other, name)) for name in Usage.__struct_fields__)
+    return Usage(**{name: (a or 0) + (b or 0) for name, a, b in pairs if (a, b) != (None, None)})
+
+
+Observer = Callable[[CallRecord], Any]
+"""What is called with each call that has ended."""

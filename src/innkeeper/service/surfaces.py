@@ -1,0 +1,38 @@
+"""Surfaces: the parts of the service that a key may be allowed, and which of them a path belongs to.
+
+Pages that every key may read (what there is, whether the service is well) belong to none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+__all__ = ["ANSWERING", "PROBES", "SURFACES", "surface_of"]
+
+SURFACES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "chat": ("/v1/chat/completions", "/v1/responses", "/v1/completions", "/v1/messages"),
+        "embeddings": ("/v1/embeddings",),
+        "prompts": ("/v1/prompts", "/v1/plans"),
+        "run": ("/prompt.v1.PromptService",),
+        "gateway": ("/api/modules", "/api/workflow", "/api/plugins", "/ws"),
+        "metrics": ("/metrics",),
+    }
+)
+"""By name, what their paths begin with."""
+
+ANSWERING: Final = frozenset({"chat", "embeddings", "run"})
+"""Surfaces whose calls mostly wait for a model: more of them are let in at once than of those that compute."""
+
+PROBES: Final = frozenset({"/health", "/ready"})
+"""Pages that programs which watch over the service ask, without a key. They tell no more than that it is there."""
+
+
+def surface_of(path: str) -> str | None:
+    """The surface that a path belongs to."""
+    for name, beginnings in SURFACES.items():
+        if any(path == start or path.startswith(f"{start}/") for start in beginnings):
+            return name
+    return None
