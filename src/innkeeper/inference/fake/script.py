@@ -230,6 +230,11 @@ def _echo(request: Mapping[str, Any]) -> str:
     return text_of(messages[-1].get("content"))
 
 
+_MODELS: Final = frozenset({"completions", "responses", "messages", "chat", "completion", "generate", "stream"})
+_VERBS: Final = (":generateContent", ":streamGenerateContent")
+"""How the addresses end at which models answer, of all protocols."""
+
+
 def route(method: str, path: str, body: bytes, script: Script, *, authorised: bool = True) -> Answer:
     """The answer of a fake provider to one HTTP request, under any prefix."""
     request = read_request(body)
@@ -237,7 +242,7 @@ def route(method: str, path: str, body: bytes, script: Script, *, authorised: bo
         fault = Fault.status(400, "The body is not a JSON object.") if authorised else Fault.status(401)
         return fault.answer({}, 0)
     match method, path.partition("?")[0].rpartition("/")[2]:
-        case "POST", "completions":
+        case "POST", end if end in _MODELS or end.endswith(_VERBS):
             return script.next(request)
         case "POST", "embeddings":
             return Answer(_json(_embeddings(request)))
