@@ -6,6 +6,7 @@ A log that fails is told of once, and the talk goes on.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import click
@@ -50,12 +51,18 @@ class Listener(Protocol):
 class Recorder:
     """Keeps turns, and what the conversation goes on from. A conversation is in the log from its first turn on."""
 
-    def __init__(self, log: TalkLog, kind: str, chat: int | None = None) -> None:
-        self.log = log
+    def __init__(self, kind: str, chat: int | None = None) -> None:
         self.kind = kind
         self.chat = chat
         self.line: int | None = None
         self._failed = False
+
+    @cached_property
+    def log(self) -> TalkLog:
+        """The log, opened when the first turn has been: nobody waits for it before."""
+        from innkeeper.cli.talk.log import TalkLog
+
+        return TalkLog()
 
     def turn(self, talk: Conversation, turn: Turn) -> None:
         """Keep a turn."""
@@ -84,6 +91,4 @@ class Recorder:
 
 def recorder(settings: Settings, kind: str, *, off: bool = False, chat: int | None = None) -> Recorder | None:
     """What keeps a conversation in the log; None where the settings or the command line say not to."""
-    from innkeeper.cli.talk.log import TalkLog
-
-    return None if off or not settings.get("logging") else Recorder(TalkLog(), kind, chat)
+    return None if off or not settings.get("logging") else Recorder(kind, chat)

@@ -10,19 +10,19 @@ if TYPE_CHECKING:
     from innkeeper.taverns.silly.scripts.texts import stored_text as stored_text
     from innkeeper.taverns.silly.tavern import PIPELINE as PIPELINE
     from innkeeper.taverns.silly.tavern import TAVERN as TAVERN
-    from innkeeper.taverns.silly.tavern import TEXT_PIPELINE as TEXT_PIPELINE
     from innkeeper.taverns.silly.tavern import build as build
     from innkeeper.taverns.silly.tavern import builder as builder
     from innkeeper.taverns.silly.tavern import substitute as substitute
     from innkeeper.taverns.silly.tavern import to_endpoint as to_endpoint
     from innkeeper.taverns.silly.tavern import to_messages as to_messages
     from innkeeper.taverns.silly.tavern import to_provider as to_provider
+    from innkeeper.taverns.silly.text.pipeline import TEXT_PIPELINE as TEXT_PIPELINE
 
 _HOMES: Final = {
     "PIPELINE": "tavern",
     "ScriptedText": "scripts.texts",
     "TAVERN": "tavern",
-    "TEXT_PIPELINE": "tavern",
+    "TEXT_PIPELINE": "text.pipeline",
     "build": "tavern",
     "builder": "tavern",
     "display_text": "scripts.texts",

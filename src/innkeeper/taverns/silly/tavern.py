@@ -14,12 +14,9 @@ from innkeeper.taverns.silly.chat.plan_assembly import PLAN_ASSEMBLY
 from innkeeper.taverns.silly.chat.prompts import ENTRIES, PINNED_GROUPS
 from innkeeper.taverns.silly.chat.trimming import TRIMMING
 from innkeeper.taverns.silly.hooks import HOOKS
-from innkeeper.taverns.silly.injection import INJECTION, TEXT_INJECTION
+from innkeeper.taverns.silly.injection import INJECTION
 from innkeeper.taverns.silly.inputs import INPUTS
 from innkeeper.taverns.silly.lore import LORE
-from innkeeper.taverns.silly.text.chat import TEXT_ASSEMBLY, TEXT_HISTORY
-from innkeeper.taverns.silly.text.fill import TEXT_TRIMMING
-from innkeeper.taverns.silly.text.story import STORY_FIELDS, TEXT_COMPILATION, TEXT_ENTRIES
 from innkeeper.taverns.tavern import Tavern
 
 if TYPE_CHECKING:
@@ -30,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = [
     "PIPELINE",
     "TAVERN",
-    "TEXT_PIPELINE",
     "build",
     "builder",
     "substitute",
@@ -44,22 +40,13 @@ PIPELINE: Final = Pipeline(
 )
 """The nine steps of the contract (2-wave4-contracts, *Middleware Data Flow Contract*)."""
 
-TEXT_PIPELINE: Final = Pipeline(
-    HOOKS,
-    LORE,
-    TEXT_ENTRIES,
-    STORY_FIELDS,
-    TEXT_INJECTION,
-    TEXT_COMPILATION,
-    TEXT_HISTORY,
-    TEXT_ASSEMBLY,
-    TEXT_TRIMMING,
-)
-"""The nine steps for text completion (dialect ``text``)."""
-
 
 def _pipeline_for(request: BuildRequest) -> Pipeline:
-    return TEXT_PIPELINE if request.dialect == "text" else PIPELINE
+    if request.dialect != "text":
+        return PIPELINE
+    from innkeeper.taverns.silly.text.pipeline import TEXT_PIPELINE
+
+    return TEXT_PIPELINE
 
 
 TAVERN: Final = Tavern(
