@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from sqlalchemy import event
 
 from innkeeper.library.catalogue.resolver import ResolveRequest
 from innkeeper.library.db.engine import Database
@@ -330,3 +331,36 @@ def test_who_is_in_the_way_is_found_by_the_index(db: Database) -> None:
     assert [row.version.name for row in store.holders(other, PRODUCTION)] == ["a"]
     assert store.holders(other, "staging") == ()
     assert store.holders(store.get("a"), PRODUCTION) == ()
+
+
+def test_others_wait_for_few_statements(store: TemplateStore, db: Database) -> None:
+    """A label is moved in four statements once others are made to wait; the version is read and checked before."""
+    store.create(draft())
+    said: list[str] = []
+
+    @event.listens_for(db.engine, "before_cursor_execute")
+    def count(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        said.append(statement.split(maxsplit=1)[0] + (" to wait" if "FOR UPDATE" in statement else ""))
+
+    store.move_label(NAME, PRODUCTION, 1, validate=lambda _version: said.append("checked"))
+    waiting = ["SELECT to wait"] if db.dialect == "postgresql" else []
+    assert said[said.index("checked") + 1 :] == [*waiting, "SELECT", "INSERT", "INSERT", "INSERT"]
+    said.clear()
+    store.publish(draft(text="Better {{subject}}."), label=STAGING)
+    assert said.count("SELECT to wait") == len(waiting)
+
+
+def test_publishers_wait_again_where_a_savepoint_is_undone(db: Database) -> None:
+    """A lock that was taken behind a savepoint goes with it, so it is asked for anew."""
+    said: list[str] = []
+
+    @event.listens_for(db.engine, "before_cursor_execute")
+    def count(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        said.append(statement)
+
+    with db.transaction():
+        with pytest.raises(KeyError), db.publishing():
+            raise KeyError
+        with db.publishing():
+            pass
+    assert sum("FOR UPDATE" in statement for statement in said) == (2 if db.dialect == "postgresql" else 0)

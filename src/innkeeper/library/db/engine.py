@@ -119,7 +119,7 @@ class Database:
                     try:
                         yield connection
                     finally:
-                        self._local.writing = None
+                        self._local.writing, self._local.publishing = None, False
         finally:
             for work in self._local.__dict__.pop("afterwards", ()):
                 work()
@@ -138,9 +138,15 @@ class Database:
     def publishing(self) -> Iterator[Connection]:
         """A transaction that changes what requests are answered from: one at a time, whatever tables it touches."""
         with self.transaction() as connection:
-            if self.dialect == "postgresql":
-                connection.exec_driver_sql("SELECT revision FROM revisions FOR UPDATE")
+            self.wait_for_publishers(connection)
             yield connection
+
+    def wait_for_publishers(self, connection: Connection) -> None:
+        """From here to the end of its transaction nobody else publishes. What needs no such quiet is better done before."""
+        if self.dialect == "postgresql" and not getattr(self._local, "publishing", False):
+            connection.exec_driver_sql("SELECT revision FROM revisions FOR UPDATE")
+            # A lock that was taken behind a savepoint goes with it.
+            self._local.publishing = not connection.in_nested_transaction()
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:

@@ -136,7 +136,8 @@ class TemplateStore:
             version: the version that holds it from now on.
             who: who moves it.
             why: for what reason.
-            validate: raises where the version may not be published; called inside the transaction.
+            validate: raises where the version may not be published; called inside the transaction, before others are made to
+                wait: a version never changes.
 
         Raises:
             NotFoundError: there is none of this name.
@@ -145,12 +146,12 @@ class TemplateStore:
             UsageError: a label that cannot be one.
         """
         check_label(label)
-        with self.db.publishing() as connection:
+        with self.db.transaction() as connection:
             target = self.get(name, version=version)
             if validate is not None:
                 validate(target)
-            before = _labelled_version(connection, target.template_id, label)
-            self._refuse_ambiguous(connection, target, label)
+            self.db.wait_for_publishers(connection)
+            before = self._free_label(connection, target, label)
             values = label_values(target, label, who=who, at=self.db.now())
             connection.execute(_put_label(self.db.dialect, checked(template_labels, values)))
             return self._remember(connection, target, label, (before, version), (who, why))
@@ -337,17 +338,24 @@ class TemplateStore:
             raise NotFoundError(f"the template {name!r} does not hold the label {label!r}", hint=f"it holds: {held}")
         return version_of(row)
 
-    def _refuse_ambiguous(self, connection: Connection, target: TemplateVersion, label: str) -> None:
-        """Say which template is in the way; the unique index would only say that there is one."""
+    def _free_label(self, connection: Connection, target: TemplateVersion, label: str) -> int | None:
+        """The version of this template that holds a label, if any.
+
+        Raises `AlreadyExistsError` saying which template is in the way; the unique index would only say that there is one.
+        """
         values = label_values(target, label, who="", at="")
         same = [template_labels.c[name] == values[name] for name in ANSWER]
         others = template_labels.c.template_id != target.template_id
         joined = template_labels.join(templates, templates.c.id == template_labels.c.template_id)
-        query = select(templates.c.name).select_from(joined).where(others, *same)
-        other = connection.execute(query).scalar()
+        other_name = select(templates.c.name).select_from(joined).where(others, *same).limit(1)
+        here = (template_labels.c.template_id == target.template_id) & (template_labels.c.label == label)
+        held = select(template_labels.c.version).where(here)
+        before, other = connection.execute(select(held.scalar_subquery(), other_name.scalar_subquery())).one()
         if other is not None:
             message = f"{target.name!r} and {other!r} have the same key ({target.key}) under the label {label!r}"
             raise AlreadyExistsError(message, hint=SAME_KEY, other=other, label=label)
+        found: int | None = before
+        return found
 
     def _remember(
         self,
@@ -424,12 +432,6 @@ def _template_values(version: TemplateVersion, description: str) -> dict[str, An
 
 def _template_id(connection: Connection, name: str) -> str | None:
     found: str | None = connection.execute(select(templates.c.id).where(templates.c.name == name)).scalar()
-    return found
-
-
-def _labelled_version(connection: Connection, template_id: str, label: str) -> int | None:
-    here = (template_labels.c.template_id == template_id) & (template_labels.c.label == label)
-    found: int | None = connection.execute(select(template_labels.c.version).where(here)).scalar()
     return found
 
 
