@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -47,6 +48,16 @@ DOCUMENT: dict[str, Any] = {
 
 CONSTRUCT = "/api/modules/smarttavern/in_chat_constructor/construct"
 SLOW = Path(__file__).parent / "slow_service.py"
+
+
+class LazyModule:
+    """A module that is imported when something of it is wanted."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self._name), name)
 
 
 class Service:

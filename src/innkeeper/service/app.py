@@ -22,6 +22,8 @@ from innkeeper.service.settings import Settings
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
+    from innkeeper.inference.routing.models import Models
+
 
 __all__ = ["OPERATIONS", "address", "create_app", "library", "listen", "serve"]
 
@@ -35,6 +37,7 @@ def serve(
     operations: str = OPERATIONS,
     *,
     grpc_ready: Callable[[str], object] = str,
+    models: Models | None = None,
 ) -> None:
     """Answer until told to stop (SIGTERM, Ctrl-C); calls under way are finished first.
 
@@ -43,6 +46,7 @@ def serve(
         ready: called once with the address, when the socket takes connections.
         operations: what `create_app` takes.
         grpc_ready: called once with the address of gRPC, where that is answered.
+        models: what `create_app` takes.
 
     Raises:
         ConfigError: settings that do not go together, or an address that is taken.
@@ -50,7 +54,7 @@ def serve(
     """
     uvicorn = library("uvicorn")
     library("websockets")
-    app = create_app(settings, operations, grpc_ready=grpc_ready)
+    app = create_app(settings, operations, grpc_ready=grpc_ready, models=models)
     door = listen(settings)
     _allow_files(2 * MAX_CONNECTIONS)
     # Any client can cause warnings; errors are ours.
@@ -143,7 +147,11 @@ def _config(uvicorn: Any, app: Any, settings: Settings) -> Any:
 
 
 def create_app(
-    settings: Settings | None = None, operations: str = OPERATIONS, *, grpc_ready: Callable[[str], object] = str
+    settings: Settings | None = None,
+    operations: str = OPERATIONS,
+    *,
+    grpc_ready: Callable[[str], object] = str,
+    models: Models | None = None,
 ) -> Starlette:
     """The service as an ASGI application. A surface is a list of routes; later ones mount beside the gateway.
 
@@ -154,6 +162,7 @@ def create_app(
         settings: what to serve and how; the defaults where left out.
         operations: the table of what the gateway answers, written ``module:name``, under which the workers import it.
         grpc_ready: called with the address of gRPC when the lifespan has begun to answer there.
+        models: who answers at ``/v1``; the model on this machine where left out.
 
     Raises:
         ConfigError: settings that do not go together.
@@ -166,6 +175,7 @@ def create_app(
     from innkeeper.service.connect.grpc_server import grpc_served
     from innkeeper.service.connect.messages import SERVICE
     from innkeeper.service.connect.runs import Runs
+    from innkeeper.service.doors import Doors
     from innkeeper.service.gateway.gateway import Gateway
     from innkeeper.service.gateway.routes import routes
     from innkeeper.service.guard import Guard, missing
@@ -182,6 +192,7 @@ def create_app(
     gate = Gate(calls=checked.max_calls, volume=checked.max_bodies, answers=checked.max_answers, keys=checked.keys)
     metrics, readiness = Metrics(gate), Readiness()
     readiness.checks["workers"] = pool.is_ready
+    doors = Doors(models)
 
     runs = Runs(checked)
 
@@ -193,6 +204,7 @@ def create_app(
                 yield
                 readiness.stopping = True
         finally:
+            await doors.close()
             await runs.close()
             pool.close()
 
@@ -201,6 +213,7 @@ def create_app(
         routes=[
             *health_routes(readiness, metrics),
             *routes(gateway, gate, pool),
+            *doors.routes(),
             mounting.Mount(f"/{SERVICE}", connect_app(runs, checked)),
         ],
         middleware=[middleware.Middleware(Guard, settings=checked, gate=gate)],

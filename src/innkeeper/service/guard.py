@@ -24,9 +24,11 @@ from urllib.parse import urlsplit
 from starlette.requests import Request as WebRequest
 from starlette.responses import Response
 
+from innkeeper.inference.response.views.view import ErrorFacts
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.machine import fresh_seed
 from innkeeper.prompt.text import shorten
+from innkeeper.service.error_facts import PREFIX, defect_reply, refusal, surface_reply
 from innkeeper.service.errors import (
     MAX_HEADERS,
     BodyLimitError,
@@ -36,7 +38,7 @@ from innkeeper.service.errors import (
     ScopeError,
     SlowBodyError,
 )
-from innkeeper.service.exchange import Reply, error_reply, internal_error, json_reply
+from innkeeper.service.exchange import Reply, error_reply, json_reply
 from innkeeper.service.guesses import Guesses
 from innkeeper.service.record import CallRecord
 from innkeeper.service.settings import Settings, is_loopback
@@ -116,7 +118,7 @@ class Guard:
         except Exception as error:  # noqa: BLE001 - the last stop of a request
             record.error = type(error).__name__
             LOG.error("%s: internal error: %s", record.number, record.error)  # noqa: TRY400 - its text may quote a prompt
-            await outlet.reply(internal_error(record.error))
+            await outlet.reply(defect_reply(record.path, record.error))
         finally:
             self._gate.ended(record)
 
@@ -205,7 +207,7 @@ class _Outlet:
     async def refuse(self, error: InnkeeperError) -> None:
         """Send an error as the surface writes it, and end the connection, whose body nobody may have read."""
         self.record.error = error.kind
-        await self.reply(error_reply(error), close=True)
+        await self.reply(refusal(self.record.path, error), close=True)
 
     async def reply(self, reply: Reply, *, close: bool = False) -> None:
         """Send a whole reply, unless one has begun already; ``close`` ends the connection, whose body nobody read."""
@@ -245,6 +247,12 @@ async def missing(request: WebRequest, error: Exception) -> Response:
     """The body for a path or a method that does not exist."""
     status = getattr(error, "status_code", 404)
     detail = "Method Not Allowed" if status == 405 else "Not Found"  # noqa: PLR2004 - the two it is registered for
+    path = request.scope["path"]
+    if path.startswith(PREFIX):
+        code = detail.lower().replace(" ", "_")
+        return response(
+            surface_reply(path, ErrorFacts(status, "invalid_request_error", code, f"{detail}: {path:.200}"))
+        )
     return response(json_reply({"detail": detail}, status, dict(getattr(error, "headers", None) or {})))
 
 
@@ -260,9 +268,10 @@ def _once(body: bytes, receive: Receive) -> Receive:
     return take
 
 
-_METHODS: Final = "GET, POST"
+_METHODS: Final = "GET, POST, DELETE"
 _HEADERS: Final = (
-    "authorization, content-type, x-api-key, x-request-id, x-innkeeper-now, x-innkeeper-seed, x-innkeeper-explain"
+    "authorization, content-type, x-api-key, x-request-id, x-innkeeper-now, x-innkeeper-seed, x-innkeeper-explain, "
+    "anthropic-version, anthropic-beta, openai-organization, openai-project"
 )
 _FOREIGN: Final = frozenset({"cross-site", "same-site"})
 

@@ -54,7 +54,7 @@ def test_words(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
     monkeypatch.setenv("INNKEEPER_SERVICE_KEY", keys)
     seen: list[Settings] = []
 
-    def run(settings: Settings, ready: Any, *, grpc_ready: Any) -> None:
+    def run(settings: Settings, ready: Any, **_: Any) -> None:
         seen.append(settings)
         ready("http://here")
 

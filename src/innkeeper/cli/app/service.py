@@ -34,15 +34,15 @@ _LAST_PORT: Final = 65_535
 @click.option(
     "--profile", default="fixed", show_default=True, help="fixed, or smarttavern: as the original, defects too."
 )
+@click.option(
+    "--route",
+    "routes",
+    metavar="NAME=PROVIDER:MODEL",
+    multiple=True,
+    help="A model that clients may name, beside `local` and the aliases of the configuration; repeatable.",
+)
 @click.option("--key-file", type=click.Path(path_type=Path), help="Keys that callers need, one a line.")
 @click.option("--cors-origin", "cors_origins", multiple=True, help="A web origin that may call. May be repeated.")
-@click.option(
-    "--allow-host",
-    "allow_hosts",
-    metavar="HOST[:PORT]",
-    multiple=True,
-    help="A host of this machine or network that addresses in tools may name; repeatable.",
-)
 @click.option("--no-python", is_flag=True, help="Switch the {{python:...}} macro off.")
 @click.option("--max-body", type=click.IntRange(1), help="Bytes of one request.")
 @click.option("--max-calls", type=click.IntRange(1), help="Calls at once.")
@@ -86,13 +86,16 @@ def serve(
     log_format: str,
     **options: Any,
 ) -> None:
-    """Answer HTTP calls of prompt operations.
+    """Answer HTTP calls: of models at /v1, as OpenAI and Anthropic have them, and of prompt operations.
 
     A key is read from INNKEEPER_SERVICE_KEY and --key-file. Without one the service is open, and only on this machine. In the
     file, what a key may do can stand behind it, as in KEY scope=chat rate=60 seconds=0.5.
     """
     import json
 
+    from innkeeper.cli.settings.routes import read_routes, secrets_of
+    from innkeeper.cli.settings.settings import Settings as OwnSettings
+    from innkeeper.inference.routing.models import RouteModels
     from innkeeper.prompt.allowance import BuildLimits
     from innkeeper.service import Settings
     from innkeeper.service import serve as run
@@ -100,6 +103,7 @@ def serve(
     from innkeeper.service.telemetry.logs import log_to_stderr
 
     log_to_stderr(log_format)
+    said: tuple[str, ...] = options.pop("routes")
     chosen = {name: value for name, value in options.items() if value is not None}
     beside = chosen["port"] and min(chosen["port"] + 1, _LAST_PORT)
     settings = Settings(
@@ -118,7 +122,9 @@ def serve(
     def grpc_ready(address: str) -> None:
         click.echo(json.dumps({"grpc": address}) if as_json else f"gRPC: {address}")
 
-    run(settings, ready, grpc_ready=grpc_ready)
+    own = OwnSettings.read()
+    named = read_routes(own, said)
+    run(settings, ready, grpc_ready=grpc_ready, models=RouteModels(named, secrets_of(own, named)))
 
 
 _EXIT: Final = ((500, 70), (413, 65), (400, 2))

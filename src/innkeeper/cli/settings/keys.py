@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from innkeeper.cli.settings.settings import Settings
     from innkeeper.library.vault.keys import KeyRing
 
-__all__ = ["MAX_KEYS_BYTES", "KeyStore", "StoredKey", "key_for", "key_names"]
+__all__ = ["MAX_KEYS_BYTES", "KeyStore", "StoredKey", "key_for", "key_names", "stored_key"]
 
 MAX_KEYS_BYTES: Final = 1_000_000
 """The longest file of stored keys, in bytes (`FormatError`)."""
@@ -228,8 +228,11 @@ def key_for(address: str, settings: Settings, store: KeyStore | None = None) -> 
 
     ``INNKEEPER_API_KEY`` wins over stored keys; who sends reads it itself.
     """
-    if settings.environ.get("INNKEEPER_API_KEY"):
-        return None
+    return None if settings.environ.get("INNKEEPER_API_KEY") else stored_key(address, settings, store)
+
+
+def stored_key(address: str, settings: Settings, store: KeyStore | None = None) -> Secret | None:
+    """The stored key for an address, whatever the environment says; None where there is none."""
     keys = store or KeyStore(environ=settings.environ)
     stored = {key.name for key in keys.list()}
     name = next((name for name in key_names(address, settings) if name in stored), None)
@@ -238,10 +241,10 @@ def key_for(address: str, settings: Settings, store: KeyStore | None = None) -> 
 
 def key_names(address: str, settings: Settings) -> list[str]:
     """The names under which a key for an address may be stored. A host alone stands for its usual address over TLS."""
-    from innkeeper.cli.settings.settings import PROVIDERS
+    from innkeeper.inference.adapters.providers import PROVIDERS
 
     place = _origin(address)
-    named = {**PROVIDERS, **settings.table("providers")}
+    named = {**{name: one.base_url for name, one in PROVIDERS.items()}, **settings.table("providers")}
     hosts = [] if place is None else [f"{place[1]}:{place[2]}"]
     hosts += [place[1]] if place is not None and (place[0], place[2]) == ("https", _usual_port("https")) else []
     return [*(name for name, known in named.items() if place is not None and _origin(known) == place), *hosts]

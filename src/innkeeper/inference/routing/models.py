@@ -53,23 +53,31 @@ class EmbeddingsError(UnsupportedError):
 
 
 class ModelCard(NamedTuple):
-    """A model as lists show it. ``context_window`` is in tokens, None where nobody says."""
+    """A model as lists show it.
+
+    ``model`` is its provider's name for it, by which its tokens are counted; ``context_window`` is in tokens, None where nobody
+    says. ``kind`` is what it is here: a ``route`` or a ``profile``.
+    """
 
     name: str
     owner: str
+    model: str = ""
     context_window: int | None = None
+    kind: str = "route"
 
 
 class ModelAnswer(NamedTuple):
     """An answer that begins: its events, headers for the reply, notes, and what is sent to a provider.
 
-    Nothing is sent before the first event is asked for; closing the events stops whoever makes them.
+    Nothing is sent before the first event is asked for; closing the events stops whoever makes them. ``asked`` names who is
+    asked, for the record: ``route``, ``provider``, ``model``, ``profile``.
     """
 
     events: AsyncGenerator[ModelEvent]
     headers: Mapping[str, str] = EMPTY
     notes: tuple[Note, ...] = ()
     sent: ModelRequest | None = None
+    asked: Mapping[str, str] = EMPTY
 
 
 class Models(Protocol):
@@ -120,7 +128,7 @@ class RouteModels:
 
     def cards(self) -> tuple[ModelCard, ...]:
         """The routes."""
-        return tuple([ModelCard(it.name, it.provider, it.context_window) for it in self._routes.values()])
+        return tuple([ModelCard(it.name, it.provider, it.model, it.context_window) for it in self._routes.values()])
 
     async def answer(self, request: GenerationRequest, caller: str) -> ModelAnswer:
         """Begin to answer on the route that the model names. Raises `ModelNotFoundError`, `UnavailableError`, `ConfigError`."""
@@ -128,7 +136,8 @@ class RouteModels:
         sent = provider_request(request, route, ADAPTERS[route.adapter])
         client = self._clients.get(route.name) or await self._open(route)
         headers = {"x-innkeeper-route": route.name, "x-innkeeper-body-sha256": sent.sha256}
-        return ModelAnswer(client.events(sent), headers, sent.notes, sent)
+        asked = {"route": route.name, "provider": route.provider, "model": route.model}
+        return ModelAnswer(client.events(sent), headers, sent.notes, sent, asked)
 
     async def embeddings(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Embeddings of the route's provider, for its own model. Raises `EmbeddingsError` where it has none."""

@@ -17,6 +17,9 @@ from innkeeper.prompt.errors import ConfigError, UnknownNameError
 
 __all__ = ["Route", "Routes"]
 
+OWN: Final = "own"
+"""The provider of a route that says an address."""
+
 _ADDRESS: Final = ("http://", "https://")
 
 
@@ -54,7 +57,7 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
         if provider == LOCAL:
             return cls(name=name, model=model or LOCAL, adapter=LOCAL, provider=LOCAL)
         if provider.startswith(_ADDRESS):
-            return cls(name=name, model=model, base_url=provider, provider=provider, secret=provider)
+            return cls(name=name, model=model, base_url=provider, provider=OWN, secret=provider)
         known = PROVIDERS.get(provider) if provider not in addresses else None
         if known is None and provider not in addresses:
             raise UnknownNameError("provider", provider, {*PROVIDERS, *addresses, LOCAL})

@@ -1,0 +1,39 @@
+"""The routes of a service: what the command line says, the aliases of the configuration that name a provider, and ``local``.
+
+Each route gets the key that is stored for its address. ``INNKEEPER_API_KEY`` is for one provider: it is sent only where all
+routes go to the same address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from innkeeper.inference.routing.route import Routes
+from innkeeper.prompt.machine import Secret
+
+if TYPE_CHECKING:
+    from innkeeper.cli.settings.settings import Settings
+
+__all__ = ["read_routes", "secrets_of"]
+
+_KEY: Final = "INNKEEPER_API_KEY"
+
+
+def read_routes(settings: Settings, said: tuple[str, ...]) -> Routes:
+    """The routes. Raises `ConfigError` for what is no route, `UnknownNameError` for a provider that there is not."""
+    addresses = {name: str(address) for name, address in settings.table("providers").items()}
+    return Routes.read(said, settings.table("aliases.models"), addresses)
+
+
+def secrets_of(settings: Settings, routes: Routes) -> Callable[[str], Secret | None]:
+    """Where the keys of these routes are looked up, by the names that the routes have for them."""
+    places = {route.secret: route.base_url for route in routes.values() if route.secret is not None}
+    told = settings.environ.get(_KEY, "").strip() if len({*places.values()}) == 1 else ""
+
+    def secret(name: str) -> Secret | None:
+        from innkeeper.cli.settings.keys import stored_key
+
+        return Secret(told) if told else stored_key(places.get(name, name), settings)
+
+    return secret

@@ -1,0 +1,318 @@
+"""Answers: how every model surface answers: a body is read, a model is asked, and what comes is written, whole or as it comes.
+
+Nothing is sent before the first event is there, so that what goes wrong before is a status. A client that goes away takes its
+model with it: whatever waits for the provider is cancelled at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
+from typing import Any, Final, NamedTuple, TypeVar
+
+from starlette.requests import Request as WebRequest
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from innkeeper.inference.errors import RequestCancelledError
+from innkeeper.inference.requests.request import GenerationRequest
+from innkeeper.inference.response.events import ModelEvent
+from innkeeper.inference.response.fold import ResponseFold
+from innkeeper.inference.response.response import ModelResponse
+from innkeeper.inference.response.views.view import ErrorFacts, ServerEvent, StreamView, View, json_bytes
+from innkeeper.inference.routing.models import ModelAnswer, ModelCard, Models
+from innkeeper.library.outside import MACHINE
+from innkeeper.prompt.data import parse_json
+from innkeeper.prompt.errors import InnkeeperError, UsageError
+from innkeeper.prompt.note import Note
+from innkeeper.prompt.text import shorten
+from innkeeper.service.error_facts import INTERNAL, error_headers, facts_of
+from innkeeper.service.exchange import JSON
+from innkeeper.service.record import CallRecord
+from innkeeper.service.work import Ticket
+
+__all__ = ["EXPLAIN", "Answering", "Surface", "failure", "json_body", "json_response", "ticket_of", "unless_gone"]
+
+LOG: Final = logging.getLogger("innkeeper.service")
+EXPLAIN: Final = "x-innkeeper-explain"
+"""The header that asks for the translated body and all notes in the answer."""
+
+_MAX_NOTES: Final = 2_000
+_LARGE: Final = 256 * 1024
+_T = TypeVar("_T")
+
+
+class Surface(NamedTuple):
+    """How one surface reads requests and writes answers and errors."""
+
+    read: Callable[[Mapping[str, Any]], GenerationRequest]
+    view: View
+    envelope: Callable[[ErrorFacts], dict[str, Any]]
+
+
+class Running(NamedTuple):
+    """An answer that has begun: its events from the first on, what they are put together in, and how it was asked."""
+
+    fold: ResponseFold
+    events: AsyncGenerator[ModelEvent]
+    first: ModelEvent | None
+    answer: ModelAnswer
+    record: CallRecord
+    stop: asyncio.Event
+    explain: bool
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What is told of the answer before it is there."""
+        notes = {"x-innkeeper-notes": _header(self.answer.notes)} if self.answer.notes else {}
+        return {**self.answer.headers, **notes}
+
+    async def rest(self) -> AsyncGenerator[ModelEvent]:
+        """All events, the first too; whoever makes them is stopped with it, and what there was of them is recorded."""
+        try:
+            async with aclosing(self.events) as events:
+                if self.first is not None:
+                    yield self.first
+                async for event in events:
+                    yield event
+        finally:
+            self.record.answered(self.fold.response())
+
+
+class Answering:
+    """What the surfaces share: the models, and how one request is answered.
+
+    Args:
+        models: who answers.
+    """
+
+    def __init__(self, models: Models) -> None:
+        self.models = models
+        self.running: dict[tuple[str, str], Running] = {}
+        """The answers that are under way, by owner and id."""
+
+    def allow(self, ticket: Ticket, model: str) -> None:
+        """Let a call ask a model. Raises `ScopeError` where its key may not."""
+        kind = next((card.kind for card in self.models.cards() if card.name == model), "route")
+        ticket.grant.check(kind, model)
+
+    def cards(self, web: WebRequest) -> list[ModelCard]:
+        """The models that a call may ask."""
+        grant = ticket_of(web).grant
+        return [card for card in self.models.cards() if grant.allows(card.kind, card.name)]
+
+    def cancel(self, owner: str, response_id: str) -> ModelResponse | None:
+        """Stop an answer that is under way; what there is of it, None where there is no such answer."""
+        running = self.running.get((owner, response_id))
+        if running is None:
+            return None
+        running.stop.set()
+        return running.fold.response(cancelled=True)
+
+    async def reply(
+        self,
+        web: WebRequest,
+        surface: Surface,
+        *,
+        changed: Callable[[GenerationRequest], GenerationRequest] = lambda request: request,
+        kept: Callable[[GenerationRequest, ModelResponse], None] = lambda _request, _response: None,
+    ) -> Response:
+        """Answer a request.
+
+        Args:
+            web: the request as it came.
+            surface: how it is read and answered.
+            changed: what becomes of it before a model is asked.
+            kept: told of the answer when it is whole.
+        """
+        try:
+            asked = changed(surface.read(await json_body(web)))
+            running = await unless_gone(web.receive, self._begin(asked, web))
+            at = ticket_of(web).owner, running.fold.id
+            self.running[at] = running
+            if asked.stream:
+                return self._stream(running, surface, asked, kept, lambda: self.running.pop(at, None))
+            try:
+                whole = await unless_gone(web.receive, _whole(running), running.stop)
+            finally:
+                del self.running[at]
+        except InnkeeperError as error:
+            return failure(error, surface.envelope)
+        kept(asked, whole)
+        body = surface.view.whole(whole)
+        return json_response(_explained(body, running) if running.explain else body, headers=running.headers)
+
+    async def _begin(self, asked: GenerationRequest, web: WebRequest) -> Running:
+        ticket = ticket_of(web)
+        self.allow(ticket, asked.model)
+        answer = await self.models.answer(asked, ticket.caller)
+        ticket.record.asks(operation="chat", **answer.asked)
+        now = MACHINE.now().epoch_ms // 1000
+        fold = ResponseFold(f"resp_{MACHINE.fresh_id()}", asked.model, now, asked.echo)
+        try:
+            first = await anext(answer.events, None)
+        except BaseException:
+            await answer.events.aclose()
+            raise
+        explain = web.headers.get(EXPLAIN, "") not in ("", "0")
+        return Running(fold, answer.events, first, answer, ticket.record, asyncio.Event(), explain)
+
+    def _stream(
+        self,
+        running: Running,
+        surface: Surface,
+        asked: GenerationRequest,
+        kept: Callable[[GenerationRequest, ModelResponse], None],
+        over: Callable[[], object],
+    ) -> Response:
+        writer = surface.view.stream(running.fold, include_usage=asked.include_usage)
+
+        def done(error: bool) -> None:  # noqa: FBT001 - whether it went wrong
+            if not error:
+                kept(asked, writer.fold.response())
+
+        return EventStream(_pieces(running, writer, done), running.headers, running.stop, over)
+
+
+async def _whole(running: Running) -> ModelResponse:
+    async with aclosing(running.rest()) as events:
+        async for event in events:
+            running.fold.take(event)
+    return running.fold.response()
+
+
+async def _pieces(running: Running, writer: StreamView, done: Callable[[bool], None]) -> AsyncGenerator[bytes]:
+    """The bytes of a stream, those of one event of the model together."""
+    yield _joined(writer.start())
+    failed: ErrorFacts | None = None
+    try:
+        async with aclosing(running.rest()) as events:
+            async for event in events:
+                sent = writer.take(event)
+                if sent:
+                    yield _joined(sent)
+    except InnkeeperError as error:
+        failed = facts_of(error)
+    except Exception as error:  # noqa: BLE001 - a defect of ours, in the middle of an answer
+        LOG.error("stream: internal error: %s", type(error).__name__)  # noqa: TRY400 - its text may quote a prompt
+        failed = INTERNAL
+    last = writer.end() if failed is None else writer.fail(failed)
+    done(failed is not None)
+    yield _joined(last)
+
+
+def _joined(events: list[ServerEvent]) -> bytes:
+    return b"".join([event.encode() for event in events])
+
+
+class EventStream(Response):
+    """Server-sent events as they come. A client that goes away, or ``stop``, ends the generator, whatever that waits for.
+
+    ``over`` is called at the end, however that comes.
+    """
+
+    def __init__(
+        self,
+        pieces: AsyncGenerator[bytes],
+        headers: Mapping[str, str],
+        stop: asyncio.Event,
+        over: Callable[[], object],
+    ) -> None:
+        super().__init__(None, 200, dict(headers), "text/event-stream")
+        del self.headers["content-length"]
+        self._pieces, self._stop, self._over = pieces, stop, over
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send them."""
+        try:
+            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+            await unless_gone(receive, self._sent(send), self._stop)
+        except RequestCancelledError:
+            if not self._stop.is_set():
+                return
+        finally:
+            self._over()
+        await send({"type": "http.response.body", "body": b""})
+
+    async def _sent(self, send: Send) -> None:
+        async with aclosing(self._pieces) as pieces:
+            async for piece in pieces:
+                if piece:
+                    await send({"type": "http.response.body", "body": piece, "more_body": True})
+
+
+async def unless_gone(receive: Receive, work: Awaitable[_T], stop: asyncio.Event | None = None) -> _T:
+    """What ``work`` gives, unless the client goes away or ``stop`` is set before: then it is cancelled.
+
+    Raises `RequestCancelledError` in that case.
+    """
+    task = asyncio.ensure_future(work)
+    ends: list[asyncio.Future[Any]] = [asyncio.ensure_future(_gone(receive))]
+    if stop is not None:
+        ends.append(asyncio.ensure_future(stop.wait()))
+    try:
+        await asyncio.wait({task, *ends}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise RequestCancelledError("the answer was cancelled, or nobody waits for it any more")
+        return task.result()
+    finally:
+        for each in (task, *ends):
+            each.cancel()
+        await asyncio.gather(task, *ends, return_exceptions=True)
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def ticket_of(web: WebRequest) -> Ticket:
+    """The ticket of a call."""
+    ticket: Ticket = web.scope["innkeeper.ticket"]
+    return ticket
+
+
+async def json_body(web: WebRequest) -> Mapping[str, Any]:
+    """The JSON object that a request brings; a large one is read beside the event loop. Raises `UsageError`, `InputError`."""
+    raw = await web.body()
+    read = asyncio.to_thread(parse_json, raw, asset="body") if len(raw) > _LARGE else None
+    body = parse_json(raw, asset="body") if read is None else await read
+    if not isinstance(body, dict):
+        raise UsageError("the body must be a JSON object")
+    return body
+
+
+def json_response(body: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """A reply with a JSON body."""
+    return Response(json_bytes(body), status, dict(headers or {}), JSON)
+
+
+def failure(error: InnkeeperError, envelope: Callable[[ErrorFacts], dict[str, Any]]) -> Response:
+    """The reply to an error, in a surface's own shape."""
+    facts = facts_of(error)
+    return json_response(envelope(facts), facts.status, error_headers(error))
+
+
+def _header(notes: tuple[Note, ...]) -> str:
+    """Notes as a header can carry them: a JSON list of sentences in ASCII, cut where it gets too long."""
+    listed: list[str] = []
+    for note in notes:
+        sentence = shorten(note.message, 200)
+        if len(json.dumps([*listed, sentence])) > _MAX_NOTES:
+            listed.append(f"and {len(notes) - len(listed)} more")
+            break
+        listed.append(sentence)
+    return json.dumps(listed)
+
+
+def _explained(body: dict[str, Any], running: Running) -> dict[str, Any]:
+    sent = running.answer.sent
+    told = {
+        "notes": [*body.get("innkeeper", {}).get("notes", ()), *(note.message for note in running.answer.notes)],
+        "body": None if sent is None else sent.body,
+        "body_sha256": None if sent is None else sent.sha256,
+    }
+    return {**body, "innkeeper": told}

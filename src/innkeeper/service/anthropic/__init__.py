@@ -1,0 +1,1 @@
+"""Anthropic's surface: messages, and how many tokens they are."""

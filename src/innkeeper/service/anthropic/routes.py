@@ -1,0 +1,54 @@
+"""Anthropic's surface over HTTP: ``/v1/messages``, and how many tokens they are."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from starlette.requests import Request as WebRequest
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from innkeeper.inference.requests.messages import read_messages
+from innkeeper.inference.requests.request import GenerationRequest
+from innkeeper.inference.response.views.messages import MESSAGES, envelope
+from innkeeper.inference.routing.models import ModelNotFoundError
+from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.service.answers import Answering, Surface, failure, json_body, json_response
+
+__all__ = ["routes"]
+
+_MESSAGES: Final = Surface(read_messages, MESSAGES, envelope)
+
+
+def routes(answering: Answering) -> list[BaseRoute]:
+    """``/v1/messages`` and ``/v1/messages/count_tokens``."""
+
+    async def create(web: WebRequest) -> Response:
+        return await answering.reply(web, _MESSAGES)
+
+    async def count(web: WebRequest) -> Response:
+        try:
+            asked = read_messages(await json_body(web))
+            cards = {card.name: card for card in answering.cards(web)}
+            if asked.model not in cards:
+                raise ModelNotFoundError(asked.model, cards)
+            tokens = await asyncio.to_thread(_tokens, asked, cards[asked.model].model or asked.model)
+            return json_response({"input_tokens": tokens})
+        except InnkeeperError as error:
+            return failure(error, envelope)
+
+    return [
+        Route("/v1/messages", create, methods=["POST"]),
+        Route("/v1/messages/count_tokens", count, methods=["POST"]),
+    ]
+
+
+def _tokens(asked: GenerationRequest, model: str) -> int:
+    """Tokens of the messages and tools, by the vocabulary that is known for the model's name, else estimated."""
+    from innkeeper.tokens.counter import default_counter
+    from innkeeper.tokens.framing import count_tools, framing
+
+    counter, rule = default_counter(), "anthropic" if "claude" in model else "openai"
+    messages = framing(rule).count_messages(asked.messages, counter, model)
+    return messages + count_tools(asked.tools, counter, model, rule).tokens

@@ -1,0 +1,37 @@
+"""The model surfaces of one application, beside one another: who answers, and the routes."""
+
+from __future__ import annotations
+
+from starlette.routing import BaseRoute
+
+from innkeeper.inference.routing.models import Models, RouteModels
+from innkeeper.inference.routing.route import Routes
+from innkeeper.library.outside import MACHINE
+from innkeeper.service.answers import Answering
+from innkeeper.service.anthropic.routes import routes as anthropic_routes
+from innkeeper.service.openai.routes import routes as openai_routes
+from innkeeper.service.openai.store import MemoryResponses, ResponseStore
+
+__all__ = ["Doors"]
+
+
+class Doors:
+    """The routes of the model surfaces. Close them with the application.
+
+    Args:
+        models: who answers; the model on this machine where left out.
+        store: where responses are kept; in memory where left out.
+    """
+
+    def __init__(self, models: Models | None = None, store: ResponseStore | None = None) -> None:
+        self.models = RouteModels(Routes.read()) if models is None else models
+        self._store = MemoryResponses() if store is None else store
+
+    def routes(self) -> list[BaseRoute]:
+        """The routes."""
+        answering, started = Answering(self.models), MACHINE.now().epoch_ms // 1000
+        return [*openai_routes(answering, self._store, started), *anthropic_routes(answering)]
+
+    async def close(self) -> None:
+        """Let go of connections and models."""
+        await self.models.close()

@@ -1,0 +1,95 @@
+"""The one table from our errors to what the model surfaces answer: an HTTP status, OpenAI's words, and whether to try again.
+
+A provider's error keeps its meaning, except that a key of ours which a provider refuses is not the caller's: that is a 502.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from innkeeper.inference.errors import HttpError
+from innkeeper.inference.reasons import Reason, reason_of
+from innkeeper.inference.response.views import chat, messages
+from innkeeper.inference.response.views.view import ErrorFacts
+from innkeeper.prompt.errors import InnkeeperError, ProviderError
+from innkeeper.service.exchange import Reply, error_reply, internal_error, json_reply
+
+__all__ = ["INTERNAL", "defect_reply", "error_headers", "facts_of", "refusal", "surface_reply"]
+
+PREFIX: Final = "/v1/"
+"""What the paths of the model surfaces begin with."""
+
+_REASONS: Final[Mapping[Reason, tuple[int, str]]] = {
+    "authentication": (502, "provider_authentication"),
+    "quota": (429, "insufficient_quota"),
+    "rate_limit": (429, "rate_limit_exceeded"),
+    "overloaded": (503, "overloaded"),
+    "context_length": (400, "context_length_exceeded"),
+    "content_policy": (400, "content_policy_violation"),
+    "bad_request": (400, "provider_bad_request"),
+    "not_found": (404, "provider_not_found"),
+    "conflict": (409, "provider_conflict"),
+    "timeout": (504, "provider_timeout"),
+    "connection": (502, "provider_connection"),
+    "cut_stream": (502, "provider_stream_cut"),
+    "bad_answer": (502, "provider_bad_answer"),
+    "cancelled": (499, "cancelled"),
+}
+_PROVIDER: Final = (502, "provider_error")
+_LASTING: Final = frozenset({"provider_authentication", "insufficient_quota"})
+"""Codes of a status that clients try again by themselves, where that does not mend it."""
+
+_TYPES: Final[Mapping[int, str]] = {
+    401: "authentication_error",
+    403: "permission_error",
+    429: "rate_limit_error",
+}
+_CODES: Final = {"usage": "invalid_value", "format": "invalid_json"}
+_UNREADABLE: Final = 422
+_OURS: Final = 500
+
+INTERNAL: Final = ErrorFacts(_OURS, "server_error", "internal_error", "something went wrong here; the log says where")
+
+
+def facts_of(error: InnkeeperError) -> ErrorFacts:
+    """An error as the model surfaces tell it. Data that cannot be read is the caller's mistake: 400, as OpenAI has it."""
+    facts = error.to_dict()
+    if isinstance(error, ProviderError):
+        status, code = _REASONS.get(reason_of(error), _PROVIDER)
+    else:
+        status = 400 if error.http_status == _UNREADABLE else error.http_status
+        code = str(error.details.get("code") or _CODES.get(facts["kind"], facts["kind"]))
+    kind = _TYPES.get(status, "server_error" if status >= _OURS else "invalid_request_error")
+    hint = f" ({facts['hint']})" if facts.get("hint") else ""
+    return ErrorFacts(status, kind, code, f"{facts['message']}{hint}", (facts.get("where") or {}).get("path"))
+
+
+def error_headers(error: InnkeeperError) -> dict[str, str]:
+    """When to come back, where that is known, and that trying again is no use, where it is none."""
+    headers = {}
+    wait: Any = error.retry_after if isinstance(error, HttpError) else error.details.get("retry_after")
+    if wait is not None:
+        headers["retry-after"] = f"{wait:g}"
+    if facts_of(error).code in _LASTING:
+        headers["x-should-retry"] = "false"
+    return headers
+
+
+def refusal(path: str, error: InnkeeperError) -> Reply:
+    """The reply to an error that came before any surface, in the words of the surface at this path."""
+    if not path.startswith(PREFIX):
+        return error_reply(error)
+    reply = surface_reply(path, facts_of(error))
+    return Reply(reply.status, reply.body, {**error_reply(error).headers, **error_headers(error)})
+
+
+def defect_reply(path: str, detail: str) -> Reply:
+    """The reply to a defect; ``detail`` is for surfaces that tell it."""
+    return surface_reply(path, INTERNAL) if path.startswith(PREFIX) else internal_error(detail)
+
+
+def surface_reply(path: str, facts: ErrorFacts) -> Reply:
+    """An error in the shape of the model surface at this path."""
+    write = messages.envelope if path.startswith(f"{PREFIX}messages") else chat.envelope
+    return json_reply(write(facts), facts.status)

@@ -1,0 +1,1 @@
+"""OpenAI's surface: chat completions, Responses, text completions, embeddings and the list of models."""

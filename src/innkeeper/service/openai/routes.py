@@ -1,0 +1,174 @@
+"""OpenAI's surface over HTTP: its routes below ``/v1``."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import msgspec
+from starlette.requests import Request as WebRequest
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from innkeeper.inference.requests.chat import read_chat
+from innkeeper.inference.requests.completion import read_completion
+from innkeeper.inference.requests.request import Fields, GenerationRequest
+from innkeeper.inference.requests.responses import read_responses, response_messages
+from innkeeper.inference.response.response import ModelResponse
+from innkeeper.inference.response.views.chat import CHAT, envelope
+from innkeeper.inference.response.views.completion import COMPLETION
+from innkeeper.inference.response.views.responses import RESPONSES
+from innkeeper.inference.routing.models import ModelCard, ModelNotFoundError
+from innkeeper.prompt.data import EMPTY, FrozenDict, thaw
+from innkeeper.prompt.errors import InnkeeperError, UsageError
+from innkeeper.service.answers import Answering, Surface, failure, json_body, json_response, ticket_of, unless_gone
+from innkeeper.service.openai.store import ResponseMissingError, ResponseStore, StoredResponse
+
+__all__ = ["routes"]
+
+_CHAT: Final = Surface(read_chat, CHAT, envelope)
+_RESPONSES: Final = Surface(read_responses, RESPONSES, envelope)
+_COMPLETION: Final = Surface(read_completion, COMPLETION, envelope)
+
+
+def routes(answering: Answering, store: ResponseStore, started: int) -> list[BaseRoute]:
+    """``chat/completions``, ``responses`` and what is stored of them, ``completions``, ``embeddings``, ``models``.
+
+    ``started`` is when the service began, in seconds: what models say of their age.
+    """
+    stored = _Stored(answering, store)
+    listed = _Listed(answering, started)
+
+    async def chat(web: WebRequest) -> Response:
+        return await answering.reply(web, _CHAT)
+
+    async def complete(web: WebRequest) -> Response:
+        return await answering.reply(web, _COMPLETION)
+
+    async def embed(web: WebRequest) -> Response:
+        body, ticket = await json_body(web), ticket_of(web)
+        name = Fields(body).model()
+        answering.allow(ticket, name)
+        ticket.record.asks(operation="embeddings", route=name)
+        return json_response(await unless_gone(web.receive, answering.models.embeddings(body)))
+
+    return [
+        Route("/v1/chat/completions", chat, methods=["POST"]),
+        Route("/v1/completions", complete, methods=["POST"]),
+        Route("/v1/embeddings", _told(embed), methods=["POST"]),
+        Route("/v1/responses", stored.create, methods=["POST"]),
+        Route("/v1/responses/{response_id}", _told(stored.get), methods=["GET"]),
+        Route("/v1/responses/{response_id}", _told(stored.delete), methods=["DELETE"]),
+        Route("/v1/responses/{response_id}/cancel", _told(stored.cancel), methods=["POST"]),
+        Route("/v1/responses/{response_id}/input_items", _told(stored.items), methods=["GET"]),
+        Route("/v1/models", listed.all, methods=["GET"]),
+        Route("/v1/models/{name:path}", _told(listed.one), methods=["GET"]),
+    ]
+
+
+_Endpoint = Callable[[WebRequest], Awaitable[Response]]
+
+
+def _told(endpoint: _Endpoint) -> _Endpoint:
+    """The endpoint, its errors as replies in OpenAI's shape."""
+
+    async def call(web: WebRequest) -> Response:
+        try:
+            return await endpoint(web)
+        except InnkeeperError as error:
+            return failure(error, envelope)
+
+    return call
+
+
+class _Listed:
+    """The list of models, in OpenAI's words and Anthropic's at once."""
+
+    def __init__(self, answering: Answering, started: int) -> None:
+        self._answering, self._started = answering, started
+
+    async def all(self, web: WebRequest) -> Response:
+        cards = [self._card(card) for card in self._answering.cards(web)]
+        ends = {"first_id": cards[0]["id"], "last_id": cards[-1]["id"]} if cards else {}
+        return json_response({"object": "list", "data": cards, "has_more": False, **ends})
+
+    async def one(self, web: WebRequest) -> Response:
+        cards = {card.name: card for card in self._answering.cards(web)}
+        name = web.path_params["name"]
+        if name not in cards:
+            raise ModelNotFoundError(name, cards)
+        return json_response(self._card(cards[name]))
+
+    def _card(self, card: ModelCard) -> dict[str, Any]:
+        window = {} if card.context_window is None else {"context_window": card.context_window}
+        openai = {"id": card.name, "object": "model", "created": self._started, "owned_by": card.owner}
+        return {**openai, "type": "model", "display_name": card.name, **window}
+
+
+class _Stored:
+    """Responses, kept where the request does not say otherwise."""
+
+    def __init__(self, answering: Answering, store: ResponseStore) -> None:
+        self._answering, self._store = answering, store
+
+    async def create(self, web: WebRequest) -> Response:
+        owner = ticket_of(web).owner
+        before: tuple[Any, ...] = ()
+        mine: tuple[Any, ...] = ()
+
+        def changed(asked: GenerationRequest) -> GenerationRequest:
+            nonlocal before, mine
+            top = asked.messages[:1] if asked.echo.get("instructions") else ()
+            mine = asked.messages[len(top) :]
+            if asked.previous_response_id is not None:
+                before = self._before(owner, asked.previous_response_id)
+            echo = FrozenDict({**asked.echo, "store": asked.store is not False})
+            return msgspec.structs.replace(asked, messages=(*top, *before, *mine), echo=echo)
+
+        def kept(asked: GenerationRequest, response: ModelResponse) -> None:
+            if asked.store is not False:
+                conversation = (*before, *mine, *response_messages(response))
+                given = tuple([message.to_dict() for message in mine])
+                self._store.put(
+                    owner,
+                    response.id,
+                    StoredResponse(response=response.to_dict(), input=given, conversation=conversation),
+                )
+
+        return await self._answering.reply(web, _RESPONSES, changed=changed, kept=kept)
+
+    def _before(self, owner: str, response_id: str) -> tuple[Any, ...]:
+        try:
+            return self._store.get(owner, response_id).conversation
+        except ResponseMissingError as error:
+            missing = ResponseMissingError(response_id, "previous_response_id", "previous_response_not_found")
+            raise missing from error
+
+    async def get(self, web: WebRequest) -> Response:
+        return json_response(self._store.get(*_place(web)).response)
+
+    async def delete(self, web: WebRequest) -> Response:
+        owner, response_id = _place(web)
+        self._store.delete(owner, response_id)
+        return json_response({"id": response_id, "object": "response", "deleted": True})
+
+    async def cancel(self, web: WebRequest) -> Response:
+        owner, response_id = _place(web)
+        cancelled = self._answering.cancel(owner, response_id)
+        if cancelled is not None:
+            return json_response(cancelled.to_dict())
+        self._store.get(owner, response_id)
+        raise UsageError(
+            f"the response {response_id!r:.80} has ended", hint="only one that is under way can be cancelled"
+        )
+
+    async def items(self, web: WebRequest) -> Response:
+        owner, response_id = _place(web)
+        found = self._store.get(owner, response_id).input
+        items = [{"type": "message", "id": f"{response_id}_in_{at}", **thaw(item)} for at, item in enumerate(found)]
+        ends = {"first_id": items[0]["id"], "last_id": items[-1]["id"]} if items else EMPTY
+        return json_response({"object": "list", "data": items, "has_more": False, **ends})
+
+
+def _place(web: WebRequest) -> tuple[str, str]:
+    return ticket_of(web).owner, web.path_params["response_id"]

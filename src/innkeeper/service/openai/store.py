@@ -1,0 +1,106 @@
+"""Stored responses: what `retrieve`, `delete` and ``previous_response_id`` go back to: a port, and a store in memory.
+
+A response is its owner's: for any other there is none of that id.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from innkeeper.prompt.errors import UsageError, Where
+from innkeeper.prompt.message import Message
+
+__all__ = [
+    "MAX_STORED",
+    "MAX_STORED_BYTES",
+    "MemoryResponses",
+    "ResponseMissingError",
+    "ResponseStore",
+    "StoredResponse",
+]
+
+MAX_STORED: Final = 1_000
+"""Responses that are kept in memory (no error: the oldest goes)."""
+
+MAX_STORED_BYTES: Final = 64 * 1024 * 1024
+"""Bytes of responses and their conversations in memory (no error: the oldest go)."""
+
+
+class ResponseMissingError(UsageError):
+    """There is no stored response of this id, or it is another owner's."""
+
+    http_status = 404
+
+    def __init__(self, response_id: str, param: str = "response_id", code: str = "response_not_found") -> None:
+        message = f"no response {response_id!r:.80} is stored"
+        super().__init__(
+            message, where=Where(path=param), hint="the oldest go first; send the whole conversation", code=code
+        )
+
+
+class StoredResponse(msgspec.Struct, frozen=True, kw_only=True):
+    """A response as it was answered, what it was asked with, and the conversation up to it, instructions left out."""
+
+    response: dict[str, Any]
+    input: tuple[Any, ...] = ()
+    conversation: tuple[Message, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it keeps."""
+        return len(msgspec.json.encode((self.response, self.input))) + sum(
+            [
+                len(message.content) + sum([len(media.data or "") for media in message.attachments])
+                for message in self.conversation
+            ]
+        )
+
+
+class ResponseStore(Protocol):
+    """Where responses are kept, by owner and id. Missing ones are `ResponseMissingError`."""
+
+    def put(self, owner: str, response_id: str, stored: StoredResponse) -> None:
+        """Keep a response."""
+        ...
+
+    def get(self, owner: str, response_id: str) -> StoredResponse:
+        """A response. Raises `ResponseMissingError`."""
+        ...
+
+    def delete(self, owner: str, response_id: str) -> None:
+        """Forget a response. Raises `ResponseMissingError`."""
+        ...
+
+
+class MemoryResponses:
+    """Responses in memory, so many and so large; those of before go first."""
+
+    def __init__(self, most: int = MAX_STORED, volume: int = MAX_STORED_BYTES) -> None:
+        self._most, self._volume = most, volume
+        self._kept: OrderedDict[tuple[str, str], tuple[StoredResponse, int]] = OrderedDict()
+        self._size = 0
+
+    def put(self, owner: str, response_id: str, stored: StoredResponse) -> None:
+        """Keep a response."""
+        size = stored.size
+        self._kept[owner, response_id] = stored, size
+        self._size += size
+        while len(self._kept) > self._most or (self._size > self._volume and self._kept):
+            _, (_, gone) = self._kept.popitem(last=False)
+            self._size -= gone
+
+    def get(self, owner: str, response_id: str) -> StoredResponse:
+        """A response. Raises `ResponseMissingError`."""
+        found = self._kept.get((owner, response_id))
+        if found is None:
+            raise ResponseMissingError(response_id)
+        return found[0]
+
+    def delete(self, owner: str, response_id: str) -> None:
+        """Forget a response. Raises `ResponseMissingError`."""
+        self.get(owner, response_id)
+        _, size = self._kept.pop((owner, response_id))
+        self._size -= size
