@@ -110,7 +110,7 @@ class _Reading(Reading):
             yield Finished(reason=_FINISH.get(said, "stop"), said=said)
 
     def _counted(self, data: _Data) -> _Events:
-        if isinstance(data.get("usage"), Mapping):
+        if isinstance(data.get("usage"), Mapping) and data["usage"]:
             self._usage |= {name: value for name, value in data["usage"].items() if value is not None}
             yield from self.started(facts=FrozenDict({"usage": freeze(self._usage)}))
             yield UsageReport(usage=messages_usage(self._usage))

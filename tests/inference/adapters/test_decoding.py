@@ -1,0 +1,153 @@
+"""AnswerDecoder: bytes to events, whatever they begin with and however they are cut; what is not whole is an error."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from innkeeper.inference.adapters import decoding
+from innkeeper.inference.adapters.decoding import AnswerDecoder
+from innkeeper.inference.adapters.registry import ADAPTERS
+from innkeeper.inference.errors import DecodeError, ReplyError, StreamCutError
+from innkeeper.inference.response.events import TextDelta
+from innkeeper.prompt import LimitError
+from tests.inference.adapters.answers import ENDPOINT, JSON, LINES, SSE, WIRES, Said, answer, events, sse
+
+CHAT = "openai-chat"
+WIRE = WIRES[CHAT]
+SAID = Said(("It is ", "late."))
+
+
+def delta(text: str) -> dict[str, object]:
+    """A chunk with more text."""
+    return {"choices": [{"delta": {"content": text}}]}
+
+
+@pytest.mark.parametrize(
+    "kind", [SSE, JSON, "text/plain", "", "application/octet-stream"], ids=lambda kind: kind or "none"
+)
+@pytest.mark.parametrize("bom", [b"", b"\xef\xbb\xbf"], ids=["plain", "bom"])
+@pytest.mark.parametrize(
+    "start", [b"", b"\n\n", b": ping\n\n", b"retry: 9\n\n"], ids=["nothing", "blank", "comment", "retry"]
+)
+def test_the_first_byte_counts(kind: str, bom: bytes, start: bytes) -> None:
+    """What the bytes begin with says what they are, not the content type."""
+    assert answer(CHAT, bom + start + WIRE.stream(SAID), kind).text == "It is late."
+    if start.strip() == b"":
+        assert answer(CHAT, bom + start + WIRE.whole(SAID), kind).text == "It is late."
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"], ids=["lf", "crlf", "cr"])
+@pytest.mark.parametrize("size", [1, 2, 3, 1000])
+def test_line_endings(end: bytes, size: int) -> None:
+    """Every line ending of the standard, in any pieces."""
+    raw = WIRE.stream(SAID).replace(b"\n", end)
+    assert answer(CHAT, [raw[at : at + size] for at in range(0, len(raw), size)], SSE).text == "It is late."
+
+
+def test_ids_that_repeat() -> None:
+    """Two events of one id in a row are one; of none, two."""
+    first, second = (f"id: 1\ndata: {json.dumps(delta('a'))}\n\n" for _ in range(2))
+    other = f"id: 2\ndata: {json.dumps(delta('b'))}\n\n"
+    assert answer(CHAT, f"{first}{second}{other}data: [DONE]\n\n".encode(), SSE).text == "ab"
+    assert answer(CHAT, sse(delta("a"), delta("a"), done=True), SSE).text == "aa"
+
+
+def test_what_comes_after_the_end() -> None:
+    """Behind the mark of the end nothing counts."""
+    assert answer(CHAT, sse(delta("a"), done=True) + sse(delta("b")), SSE).text == "a"
+
+
+def test_a_last_event_that_is_not_closed() -> None:
+    """It counts when it is whole; else the stream was cut in it, and the text so far is told."""
+    raw = sse(delta("a"), {"choices": [{"delta": {}, "finish_reason": "stop"}]})
+    assert answer(CHAT, raw[:-2], SSE).finish == "stop"
+    with pytest.raises(StreamCutError, match="inside an event") as caught:
+        answer(CHAT, raw[:-9], SSE)
+    assert caught.value.partial == "a"
+
+
+def test_ends() -> None:
+    """No events, no end, no JSON: an error each."""
+    with pytest.raises(DecodeError, match="no events"):
+        answer(CHAT, b": ping\n\n", SSE)
+    with pytest.raises(StreamCutError, match="before the provider said") as caught:
+        answer(CHAT, sse(delta("a")), SSE)
+    assert caught.value.partial == "a"
+    with pytest.raises(DecodeError, match="event 2 of the stream is not JSON") as broken:
+        answer(CHAT, sse(delta("a")) + b"data: {oops\n\n", SSE)
+    assert broken.value.sample == "{oops"
+    with pytest.raises(DecodeError, match="not JSON"):
+        answer(CHAT, b"<html>", "text/html")
+    with pytest.raises(DecodeError):
+        answer(CHAT, b"", JSON)
+
+
+def test_error_events() -> None:
+    """An event of the type error is one, whatever its data is; so is data with an error in it."""
+    for raw in (b'event: error\ndata: {"message": "Full."}\n\n', b'data: {"error": "Full."}\n\n'):
+        with pytest.raises(ReplyError, match=r"Full\."):
+            answer(CHAT, sse(delta("a")) + raw, SSE)
+
+
+NUMBERS = ["NaN", "Infinity", "-Infinity", "1e999", "123456789012345678901234567890"]
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_numbers_that_json_cannot_say(number: str) -> None:
+    """They are an error of ours or a number; never one that could not be passed on."""
+    raw = f'{{"choices": [{{"message": {{"content": "x"}}}}], "cost": {number}}}'.encode()
+    for body, kind in ((raw, JSON), (b"data: " + raw + b"\n\ndata: [DONE]\n\n", SSE)):
+        try:
+            json.dumps(answer(CHAT, body, kind).to_dict(), allow_nan=False)
+        except DecodeError as error:
+            assert "JSON cannot" in error.message  # noqa: PT017 - either is right
+    assert number
+
+
+@given(text=st.text(max_size=20), split=st.integers(0, 40))
+def test_characters_that_are_cut_between_events(text: str, split: int) -> None:
+    """Halves of characters in two events are one character; every event holds whole ones."""
+    units = text.encode("utf-16-be", "surrogatepass").hex()
+    escaped = ["\\u" + units[at : at + 4] for at in range(0, len(units), 4)]
+    pieces = ["".join(escaped[: split % (len(escaped) + 1)]), "".join(escaped[split % (len(escaped) + 1) :])]
+    raw = "".join(f'data: {{"choices":[{{"delta":{{"content":"{piece}"}}}}]}}\n\n' for piece in pieces)
+    found = events(CHAT, raw.encode() + b"data: [DONE]\n\n", SSE)
+    texts = [event.text for event in found if isinstance(event, TextDelta)]
+    assert "".join(texts) == text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    assert all(part.encode() is not None for part in texts)
+
+
+def test_bytes_that_are_no_text() -> None:
+    """Bytes that are no UTF-8 are replaced, not refused."""
+    raw = sse(delta("a?"), done=True).replace(b"?", b"\xff")
+    assert answer(CHAT, raw, SSE).text == "a\ufffd"
+
+
+def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line, or an event, that never ends is given up."""
+    monkeypatch.setattr(decoding, "MAX_EVENT_BYTES", 100)
+    with pytest.raises(LimitError, match="MAX_EVENT_BYTES"):
+        events("ollama-chat", [b'{"a": "', *[b"x" * 10] * 20], LINES)
+
+
+def test_partial() -> None:
+    """The text so far is there at every moment."""
+    decoder = AnswerDecoder(ADAPTERS[CHAT], ENDPOINT, 200, {"content-type": SSE})
+    assert decoder.partial == ""
+    list(decoder.feed(sse(delta("It "), delta("is"))))
+    assert decoder.partial == "It is"
+
+
+@given(raw=st.binary(max_size=200), kind=st.sampled_from([SSE, JSON, LINES]), size=st.integers(1, 50))
+def test_any_bytes(raw: bytes, kind: str, size: int) -> None:
+    """Any bytes are events or an error of ours, in any pieces the same."""
+
+    def outcome(pieces: list[bytes]) -> object:
+        try:
+            return events(CHAT, pieces, kind)
+        except (DecodeError, ReplyError, StreamCutError) as error:
+            return type(error), error.message
+
+    assert outcome([raw[at : at + size] for at in range(0, len(raw), size)]) == outcome([raw])
