@@ -42,6 +42,7 @@ EXTRAS: Final = MappingProxyType(
         "dbos": "jobs",
         "opentelemetry": "telemetry",
         "prometheus_client": "serve",
+        "mcp": "mcp",
         "pydantic_monty": "python",
         "ray": "ray",
         "sqlalchemy": "library",

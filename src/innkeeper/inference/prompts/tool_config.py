@@ -75,6 +75,12 @@ class ToolConfig(msgspec.Struct, frozen=True, kw_only=True):
         given = {field: value for field, value in given.items() if field not in _KINDS}
         return cls(name=name, **known, settings=FrozenDict({field: freeze(value) for field, value in given.items()}))
 
+    @classmethod
+    def of_row(cls, row: Mapping[str, Any]) -> ToolConfig:
+        """A tool from a row of the library's table ``tools``. Raises `ConfigError` as `of`."""
+        columns = {name: row[name] for name in ("provider", "model", "base_url")}
+        return cls.of(row["name"], row["settings"], **columns, api_key_secret=row["secret_name"])
+
 
 _TEXT: Final = (str, "a text")
 _NUMBER: Final = (float, "a number")
@@ -186,14 +192,7 @@ class DatabaseTools:
                 raise ToolNotFoundError(name) from error
         if not row["is_active"]:
             raise ToolNotFoundError(name, hint=f"it is switched off: `innkeeper library tool set {name} --active`")
-        return ToolConfig.of(
-            name,
-            row["settings"],
-            provider=row["provider"],
-            model=row["model"],
-            base_url=row["base_url"],
-            api_key_secret=row["secret_name"],
-        )
+        return ToolConfig.of_row(row)
 
 
 class LibraryVault:

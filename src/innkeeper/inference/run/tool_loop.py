@@ -28,6 +28,7 @@ from innkeeper.inference.run.runner import AsyncPromptRunner, PromptRunner
 from innkeeper.inference.run.tool_run import THOUGHTS, Ask, Build, Stream, Tell, ToolLoopResult, ToolRun, Use
 from innkeeper.inference.tools.definition import ToolRegistry
 from innkeeper.inference.tools.dispatcher import AsyncToolDispatcher, ToolDispatcher
+from innkeeper.inference.tools.toolbox import Toolbox
 from innkeeper.inference.tools.transforms import (
     TOOL_CALL_TRANSFORMS,
     TOOL_RESULT_TRANSFORMS,
@@ -83,8 +84,8 @@ class BaseToolLoop:
         """A loop for one model and a set of tools.
 
         ``client`` is a client or a runner. ``registry`` holds the tool definitions, of which the config's allow and deny
-        lists are applied. ``tool_executor`` runs them (see `ToolDispatcher`); only a config with tools disabled does without
-        one. ``inputs`` go to `PromptRunner.build_request` (``character``, ``request``, ``dialect`` …).
+        lists are applied. ``tool_executor`` runs them (see `ToolDispatcher`), or is a `Toolbox`, which has both; only a config
+        with tools disabled does without one. ``inputs`` go to `PromptRunner.build_request` (``character``, ``request``, ``dialect`` …).
 
         Raises `UsageError` for tools without an executor, an executor or a client of the wrong kind, and an unknown input.
         """
@@ -94,6 +95,8 @@ class BaseToolLoop:
             hint = f"did you mean {near[0]!r}?" if near else f"inputs: {', '.join(sorted(INPUTS))}"
             raise UsageError(f"unknown input {unknown[0]!r}", hint=hint)
         config = runner_config.tool_calling
+        if isinstance(tool_executor, Toolbox):
+            registry, tool_executor = tool_executor.registry, tool_executor.functions
         offered = ToolRegistry.of(registry).filtered(config.tool_allowlist, config.tool_denylist)
         if tool_executor is None and config.tool_use_mode != "disabled" and offered:
             msg = "tools need a tool_executor"
