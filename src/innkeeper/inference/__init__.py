@@ -36,6 +36,12 @@ if TYPE_CHECKING:
     from innkeeper.inference.run.tool_run import ToolLoopResult as ToolLoopResult
     from innkeeper.inference.tools.definition import ToolDefinition as ToolDefinition
     from innkeeper.inference.tools.definition import ToolRegistry as ToolRegistry
+    from innkeeper.inference.tools.functions import FunctionTool as FunctionTool
+    from innkeeper.inference.tools.functions import function_tool as function_tool
+    from innkeeper.inference.tools.functions import tool as tool
+    from innkeeper.inference.tools.mcp_tools import open_mcp_tools as open_mcp_tools
+    from innkeeper.inference.tools.mcp_tools import open_mcp_tools_async as open_mcp_tools_async
+    from innkeeper.inference.tools.toolbox import Toolbox as Toolbox
 
 _HOMES: Final = {
     "AsyncClient": "client.clients",
@@ -52,6 +58,7 @@ _HOMES: Final = {
     "FakeClient": "fake.provider",
     "FakeReply": "fake.script",
     "Fault": "fake.script",
+    "FunctionTool": "tools.functions",
     "OutputTagsConfig": "output_tags",
     "PromptRequest": "run.request",
     "PromptResult": "run.request",
@@ -63,7 +70,12 @@ _HOMES: Final = {
     "ToolLoopResult": "run.tool_run",
     "ToolLoopRunner": "run.tool_loop",
     "ToolRegistry": "tools.definition",
+    "Toolbox": "tools.toolbox",
     "cancelled_by": "client.watch",
+    "function_tool": "tools.functions",
+    "open_mcp_tools": "tools.mcp_tools",
+    "open_mcp_tools_async": "tools.mcp_tools",
+    "tool": "tools.functions",
     "transform_tags": "output_tags",
 }
 
@@ -82,6 +94,7 @@ __all__ = [
     "FakeClient",
     "FakeReply",
     "Fault",
+    "FunctionTool",
     "OutputTagsConfig",
     "PromptRequest",
     "PromptResult",
@@ -93,7 +106,12 @@ __all__ = [
     "ToolLoopResult",
     "ToolLoopRunner",
     "ToolRegistry",
+    "Toolbox",
     "cancelled_by",
+    "function_tool",
+    "open_mcp_tools",
+    "open_mcp_tools_async",
+    "tool",
     "transform_tags",
 ]
 

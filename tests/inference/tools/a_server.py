@@ -1,8 +1,7 @@
-"""A small MCP server for tests, made with the official library. Its first argument says how it misbehaves."""
+"""A small MCP server for tests, made with the official library."""
 
 import asyncio
 import os
-import sys
 from typing import Any
 
 from mcp.server.mcpserver import Image, MCPServer
@@ -42,31 +41,10 @@ async def slow() -> str:
 
 
 @server.tool()
-def die() -> str:
-    """Ends the process."""
-    os._exit(3)
-
-
-@server.tool(structured_output=False)
-def large() -> str:
-    """More than a message may have."""
-    return "x" * 9_000_000
-
-
-@server.tool()
 def variables() -> list[str]:
     """The names of its environment."""
     return sorted(os.environ)
 
 
 if __name__ == "__main__":
-    match sys.argv[1:]:
-        case ["crash"]:
-            sys.exit("no such database: key=sk-abcdefghijklmnopqrstuvwxyz012345")
-        case ["silent"]:
-            sys.stdin.read()
-        case ["noise"]:
-            print("not JSON", flush=True)  # noqa: T201 - what it prints is the matter
-            server.run()
-        case _:
-            server.run()
+    server.run()

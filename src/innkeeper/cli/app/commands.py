@@ -90,6 +90,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, CommandEntry]]] = MappingProxyType(
                 "innkeeper.cli.app.service:call", "Run one operation of the gateway, here or in a service."
             ),
             "admin": CommandEntry("innkeeper.cli.run.prompt:admin", "Run the prompts of tools that are models."),
+            "mcp": CommandEntry("innkeeper.cli.mcp.command:mcp", "Let an assistant work on cards, by its tools."),
             "library": CommandEntry("innkeeper.cli.keep.group:library", "Administer the database of applications."),
             "limits": CommandEntry("innkeeper.cli.app.limits:limits", "List every limit, and how it is set."),
             "completion": CommandEntry("innkeeper.cli.settings.completion:completion", "Let a shell complete words."),

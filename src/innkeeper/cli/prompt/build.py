@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from innkeeper.parity import Outcome
     from innkeeper.prompt import BuildRequest, Plan, Ports
 
-__all__ = ["build", "parity", "replay"]
+__all__ = ["begun", "build", "parity", "replay"]
 
 
 @click.command()
@@ -80,7 +80,7 @@ def build(files: tuple[str, ...], **options: Any) -> None:
     ports = Ports(media=None if assets.prepared is None else assets.prepared.media)
     request = assets.request(fields, options["settings"])
     with allowed(command_limits(request), since=since):
-        plan = build_plan(_begun(assets, request, ports, options["greeting"]), ports)
+        plan = build_plan(begun(assets, request, ports, options["greeting"]), ports)
         if assets.prepared is not None:
             plan = plan.with_(notes=(*assets.prepared.notes, *plan.notes))
         if options["replay_out"] is not None:
@@ -94,7 +94,7 @@ def build(files: tuple[str, ...], **options: Any) -> None:
         _deliver(shown.encode("utf-8", "replace"), options["out"], force=options["force"])
 
 
-def _begun(assets: Assets, request: BuildRequest, ports: Ports, greeting: int | None) -> BuildRequest:
+def begun(assets: Assets, request: BuildRequest, ports: Ports, greeting: int | None) -> BuildRequest:
     """The request with a chat that a greeting of the character begins, where none is given: as SillyTavern begins one.
 
     Raises `UsageError` for a greeting that the chat is too late for.

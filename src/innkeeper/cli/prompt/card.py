@@ -17,7 +17,7 @@ from innkeeper.cli.settings.completion import cards
 if TYPE_CHECKING:
     from innkeeper.content import CardFile, Character, Difference, Finding, RegexScript
 
-__all__ = ["card"]
+__all__ = ["TEXTS", "card", "card_facts"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -66,7 +66,7 @@ def show(file: str, *, full: bool, lenient: bool, as_json: bool) -> None:
     """Show what is in a card."""
     opened = _open(file, lenient=lenient)
     if as_json:
-        _print_json(_facts(opened))
+        _print_json(card_facts(opened))
     else:
         _print_card(opened, full=full)
 
@@ -193,7 +193,8 @@ def _say_written(out: Path, *, as_json: bool) -> None:
         click.echo(f"wrote {out}")
 
 
-def _facts(opened: CardFile) -> dict[str, Any]:
+def card_facts(opened: CardFile) -> dict[str, Any]:
+    """All that is in a card, as JSON-ready data."""
     character = opened.character
     return {
         "kind": opened.kind,

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from innkeeper.content.preset import Preset
     from innkeeper.lore import LoreResult, Verdict
     from innkeeper.prompt import BuildRequest
+    from innkeeper.taverns.asset_fields import AssetFields
 
-__all__ = ["lint", "lore"]
+__all__ = ["lint", "linted", "lore", "lore_request", "lore_scan"]
 
 _LIMITS: Final = BuildLimits(seconds=1.75)
 """More than a build's, of which patterns get most: they are tried on texts made to be hard for them."""
@@ -49,7 +50,7 @@ def lint(files: tuple[str, ...], *, model: str | None, strict: bool, as_json: bo
     with 65 where they take more work than a build may.
     """
     with allowed(_LIMITS):
-        located = [(name, finding) for name, findings in _linted(files, model) for finding in findings]
+        located = linted(_read(files), model)
     if as_json:
         click.echo(json.dumps([{"file": name, **finding.to_dict()} for name, finding in located]))
     else:
@@ -60,25 +61,30 @@ def lint(files: tuple[str, ...], *, model: str | None, strict: bool, as_json: bo
     return int(any(strict or finding.level != "info" for _, finding in located))
 
 
-def _linted(files: tuple[str, ...], model: str | None) -> Iterable[tuple[str, list[Finding]]]:
-    """Each file with its findings; lore is judged by the preset among the files, if there is one."""
+def _read(files: tuple[str, ...]) -> Iterable[tuple[str, AssetFields]]:
     from innkeeper.cli.settings.settings import Settings
-    from innkeeper.lore.lint import RESTATED
 
-    read, settings = [], Settings.read()
+    settings = Settings.read()
     for name in files:
         assets = Assets(settings=settings)
         assets.add(name)
-        read.append((name, assets))
+        yield name, assets
+
+
+def linted(files: Iterable[tuple[str, AssetFields]], model: str | None) -> list[tuple[str, Finding]]:
+    """What there is to say about files, each by its name; lore is judged by the preset among them, if there is one."""
+    from innkeeper.lore.lint import RESTATED
+
+    read = list(files)
     preset = next((assets.fields["preset"] for _, assets in read if "preset" in assets.fields), None)
-    for name, assets in read:
-        yield (
-            name,
-            [
-                *(finding for finding in assets.findings if finding.rule not in RESTATED),
-                *_findings(assets.fields, preset, model),
-            ],
+    return [
+        (name, finding)
+        for name, assets in read
+        for finding in (
+            *(finding for finding in assets.findings if finding.rule not in RESTATED),
+            *_findings(assets.fields, preset, model),
         )
+    ]
 
 
 def _findings(fields: dict[str, Any], preset: Preset | None, model: str | None) -> Iterable[Finding]:
@@ -155,9 +161,9 @@ def test(books: tuple[str, ...], *, only_fired: bool, as_json: bool, **options: 
     BOOKS are lorebooks, or cards with one inside; "-" is the standard input.
     """
     since = thread_time()
-    request = _request(books, options)
+    request = lore_request(Assets.of(books, options), options)
     with allowed(command_limits(request), since=since):
-        result = _scanned(request)
+        result = lore_scan(request)
         verdicts = [verdict for verdict in result.verdicts if verdict.fired or not only_fired]
     if as_json:
         click.echo(json.dumps({**result.to_dict(), "verdicts": [verdict.to_dict() for verdict in verdicts]}))
@@ -165,8 +171,8 @@ def test(books: tuple[str, ...], *, only_fired: bool, as_json: bool, **options: 
     _show(result, verdicts)
 
 
-def _request(books: tuple[str, ...], options: dict[str, Any]) -> BuildRequest:
-    assets = Assets.of(books, options)
+def lore_request(assets: Assets, options: Mapping[str, Any]) -> BuildRequest:
+    """The request of a scan: of these assets, with the ``depth``, the ``budget`` and the like of the options."""
     assets.fields.setdefault("character", {"name": NOBODY, "description": ""})
     settings = {"depth": options["depth"], "recursive": options["recursive"], "budget": options["budget"]}
     changed = {name: value for name, value in settings.items() if value is not None}
@@ -175,7 +181,8 @@ def _request(books: tuple[str, ...], options: dict[str, Any]) -> BuildRequest:
     return request.with_(settings={**request.settings, "wi_settings": changed}) if changed else request
 
 
-def _scanned(request: BuildRequest) -> LoreResult:
+def lore_scan(request: BuildRequest) -> LoreResult:
+    """The decision about every entry of the request's lorebooks."""
     from innkeeper.taverns import silly
 
     plan = silly.build(request.with_(tavern="silly", step_options={"trimming": {"on_overflow": "warn"}}))

@@ -13,7 +13,7 @@ from innkeeper.cli.app.commands import json_option
 from innkeeper.cli.settings.completion import files, model_names, offered
 from innkeeper.prompt.allowance import AllowanceError, BuildLimits, allowed
 
-__all__ = ["tokens"]
+__all__ = ["COUNT_LIMITS", "counted", "tokens"]
 
 COMPARED: Final = (
     "gpt-4o",
@@ -42,7 +42,7 @@ COMPARED: Final = (
 MAX_COUNT_SECONDS: Final = 1.25
 """Seconds of the processor for counting the text by all models together (`AllowanceError`); reading vocabularies is beside it."""
 
-_COUNTING: Final = BuildLimits(seconds=MAX_COUNT_SECONDS, steps=10**12)
+COUNT_LIMITS: Final = BuildLimits(seconds=MAX_COUNT_SECONDS, steps=10**12)
 """Characters are steps of a build, but what one text costs is known by the time that it takes."""
 
 FILE_BYTES: Final = 32 * 1024 * 1024
@@ -80,7 +80,7 @@ def tokens(
     asked: list[str | None] = [named_model(settings, model) or model for model in models]
     asked += COMPARED if compare else ()
     chosen = dict.fromkeys(asked or [named_model(settings)])
-    rows = _counted(content, list(chosen), BuildLimits.read(limits).with_defaults(_COUNTING))
+    rows = counted(content, list(chosen), BuildLimits.read(limits).with_defaults(COUNT_LIMITS))
     size = {"characters": len(content), "bytes": len(content.encode())}
     if as_json:
         click.echo(json.dumps({**size, "counts": rows}, ensure_ascii=False))
@@ -93,7 +93,7 @@ def tokens(
         _table(rows, size)
 
 
-def _counted(text: str, models: list[str | None], limits: BuildLimits) -> list[dict[str, Any]]:
+def counted(text: str, models: list[str | None], limits: BuildLimits) -> list[dict[str, Any]]:
     """A row for each model; ``tokens`` is None where none of the seconds was left. Raises `AllowanceError` for a single one."""
     from innkeeper.tokens.counter import Counter
     from innkeeper.tokens.engines.loading import forget

@@ -85,7 +85,8 @@ class BaseToolLoop:
 
         ``client`` is a client or a runner. ``registry`` holds the tool definitions, of which the config's allow and deny
         lists are applied. ``tool_executor`` runs them (see `ToolDispatcher`), or is a `Toolbox`, which has both; only a config
-        with tools disabled does without one. ``inputs`` go to `PromptRunner.build_request` (``character``, ``request``, ``dialect`` …).
+        with tools disabled does without one. ``inputs`` go to `PromptRunner.build_request` (``character``, ``request``,
+        ``dialect`` …).
 
         Raises `UsageError` for tools without an executor, an executor or a client of the wrong kind, and an unknown input.
         """

@@ -7,7 +7,7 @@ out, and what stands under ``Args:`` (or after ``:param name:``) describes it::
     def tide(harbour: str, days: int = 1) -> str:
         '''When the tide turns.
 
-        Args:
+Args:
             harbour: its name
             days: how many days ahead
         '''
@@ -65,8 +65,8 @@ def tool(function: Any = None, /, *, name: str | None = None, description: str |
 
 def function_tool(function: Callable[..., Any]) -> FunctionTool:
     """The tool that a function is. Raises `UsageError` for a parameter that has no JSON Schema, and for one without a name."""
-    name, description = getattr(function, _MARK, (None, None))
-    name = name or getattr(function, "__name__", "")
+    said, description = getattr(function, _MARK, (None, None))
+    name = str(said or getattr(function, "__name__", ""))
     if not _NAME.fullmatch(name):
         hint = "give it one of letters, digits, _ and -, up to 64: @tool(name=...)"
         raise UsageError(f"a tool cannot be called {name!r}", hint=hint)
@@ -85,7 +85,9 @@ _NAMED: Final = frozenset({inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Para
 def _fields(function: Callable[..., Any], name: str) -> tuple[list[tuple[str, Any, Any]], dict[str, Any]]:
     """The parameters as fields of a struct, one with a default may be absent; and the defaults."""
     try:
-        hints = get_type_hints(function, include_extras=True)
+        hints = get_type_hints(
+            function if inspect.isroutine(function) else type(function).__call__, include_extras=True
+        )
     except (NameError, TypeError) as error:
         raise UsageError(f"the types of the tool {name!r} are not known: {error}") from error
     fields: list[Any] = []

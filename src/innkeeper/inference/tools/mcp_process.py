@@ -21,7 +21,7 @@ from innkeeper.prompt.text import printable, redact
 __all__ = ["MAX_MCP_LINE_BYTES", "ServerProcess"]
 
 MAX_MCP_LINE_BYTES: Final = 8 * 1024 * 1024
-"""Bytes of one message of an MCP server (the server is given up; its tools answer ``TOOL_UNAVAILABLE``)."""
+"""Bytes of one message of an MCP server (no error: the server is given up, its tools answer ``TOOL_UNAVAILABLE``)."""
 
 STDERR_LINES: Final = 8
 """How many of the last lines of a server's standard error are kept."""
@@ -34,6 +34,13 @@ _GRACE: Final = 2.0
 
 _POLL: Final = 0.01
 
+_INHERITED: Final = (
+    *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_ALL", "TZ", "TMPDIR"),
+    *("APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATHEXT", "PROCESSOR_ARCHITECTURE"),
+    *("SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "USERNAME", "USERPROFILE"),
+)
+"""The variables of the environment that a server gets: what any program needs, no keys."""
+
 
 class ServerProcess:
     """One run of a server. ``problem`` is why nothing more is read of it, where that is no end of its own.
@@ -41,7 +48,9 @@ class ServerProcess:
     Raises `OSError` where the command cannot be run.
     """
 
-    def __init__(self, command: Sequence[str], env: Mapping[str, str] | None = None, cwd: str | Path | None = None) -> None:
+    def __init__(
+        self, command: Sequence[str], env: Mapping[str, str] | None = None, cwd: str | Path | None = None
+    ) -> None:
         self.command = list(command)
         self.problem: LimitError | None = None
         self._env = env
@@ -64,12 +73,10 @@ class ServerProcess:
     async def streams(self) -> AsyncIterator[tuple[Any, Any]]:
         """The two streams of messages that a client of the ``mcp`` library wants. Leaving the block ends the process."""
         import anyio
-        from mcp.client.stdio import get_default_environment
 
-        environment = {**get_default_environment(), **(self._env or {})}
-        self._process = process = await anyio.open_process(
-            self.command, env=environment, cwd=self._cwd, start_new_session=True
-        )
+        inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
+        environment = {**inherited, **(self._env or {})}
+        self._process = await anyio.open_process(self.command, env=environment, cwd=self._cwd, start_new_session=True)
         to_client, from_server = anyio.create_memory_object_stream[Any](0)
         from_client, to_server = anyio.create_memory_object_stream[Any](0)
         async with anyio.create_task_group() as tasks, to_client, from_server, from_client, to_server:
@@ -86,6 +93,7 @@ class ServerProcess:
     async def _read(self, to_client: Any) -> None:
         """Pass on its messages; what is no message is passed over."""
         import anyio
+        import mcp  # noqa: F401 - a library is entered at its top
         from mcp.shared.message import SessionMessage
         from mcp_types import jsonrpc_message_adapter
 
@@ -94,7 +102,9 @@ class ServerProcess:
                 async with to_client:
                     async for line in _lines(self._process.stdout):
                         with suppress(ValueError):
-                            await to_client.send(SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False)))
+                            await to_client.send(
+                                SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+                            )
             except LimitError as error:
                 self.problem = error
 
@@ -134,7 +144,9 @@ class ServerProcess:
                 self._signal(sign)
             if await _ended(process):
                 break
-        self._signal(signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)  # its children too, where it has any
+        self._signal(
+            signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL
+        )  # its children too, where it has any
         await _ended(process)
         with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
             await process.aclose()
@@ -152,7 +164,7 @@ async def _ended(process: Any) -> bool:
     import anyio
 
     with anyio.move_on_after(_GRACE):
-        while process.returncode is None:
+        while process.returncode is None:  # noqa: ASYNC110 - nothing tells of it but the process
             await anyio.sleep(_POLL)
     return process.returncode is not None
 

@@ -188,28 +188,29 @@ class _Server:
 
     async def _call(self, theirs: str, ours: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """The envelope of one call."""
-        from mcp import MCPError
-        from mcp_types import REQUEST_TIMEOUT
-
-        late = f"the tool gave no result within {self._call_seconds:g} s"
         if self._client is None:
             return failure(ours, "TOOL_UNAVAILABLE", self._ended())
         try:
             async with asyncio.timeout(self._call_seconds):
                 result = await self._client.call_tool(theirs, arguments, read_timeout_seconds=self._call_seconds)
-        except TimeoutError:
-            return failure(ours, "TOOL_TIMEOUT", late)
-        except MCPError as error:
-            if error.code == REQUEST_TIMEOUT:
-                return failure(ours, "TOOL_TIMEOUT", late)
-            if self._process.problem is not None or self._process.exit_code is not None or error.code == _CLOSED:
-                return failure(ours, "TOOL_UNAVAILABLE", self._ended())
-            return failure(ours, "TOOL_ERROR", shorten(str(error), _MESSAGE))
         except Exception as error:  # noqa: BLE001 - whatever the library makes of what a server sends
-            if self._process.problem is not None or self._process.exit_code is not None:
-                return failure(ours, "TOOL_UNAVAILABLE", self._ended())
-            return failure(ours, "TOOL_ERROR", f"the server's answer cannot be used ({type(error).__name__})")
+            return failure(ours, *self._why(error))
         return _envelope(ours, result)
+
+    def _why(self, error: Exception) -> tuple[str, str]:
+        """Why a call gave no result: a code and a sentence."""
+        from mcp import MCPError
+        from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
+
+        code = error.code if isinstance(error, MCPError) else None
+        if isinstance(error, TimeoutError) or code == REQUEST_TIMEOUT:
+            return "TOOL_TIMEOUT", f"the tool gave no result within {self._call_seconds:g} s"
+        if code == CONNECTION_CLOSED or self._process.problem is not None or self._process.exit_code is not None:
+            return "TOOL_UNAVAILABLE", self._ended()
+        told = (
+            shorten(str(error), _MESSAGE) if code is not None else f"its answer cannot be used ({type(error).__name__})"
+        )
+        return "TOOL_ERROR", told
 
     def _ended(self) -> str:
         if self._process.problem is not None:
@@ -229,14 +230,9 @@ class _Server:
 
     def _unavailable(self, what: str) -> UnavailableError:
         words, code = self._process.last_words, self._process.exit_code
-        details = {"stderr": words} if words else {}
         hint = f"it said: {words.splitlines()[-1]}" if words else "run the command by hand to see what it does"
         ended = "" if code is None else f" (it ended with exit code {code})"
-        return UnavailableError(f"the MCP server {self._name!r} {what}{ended}", hint=hint, **details)
-
-
-_CLOSED: Final = -32000
-"""The code of the library's error for a connection that is closed."""
+        return UnavailableError(f"the MCP server {self._name!r} {what}{ended}", hint=hint, stderr=words)
 
 
 async def _listed(client: Any) -> list[Any]:

@@ -33,9 +33,7 @@ class Toolbox(msgspec.Struct, frozen=True):
         return cls(ToolRegistry(one.definition for one in tools), {one.definition.name: one.call for one in tools})
 
     @classmethod
-    def of_rows(
-        cls, rows: Iterable[Mapping[str, Any]], run: Callable[[ToolConfig, dict[str, Any]], Any]
-    ) -> Toolbox:
+    def of_rows(cls, rows: Iterable[Mapping[str, Any]], run: Callable[[ToolConfig, dict[str, Any]], Any]) -> Toolbox:
         """The tools of a library: rows of its table ``tools`` that are active and have a definition.
 
         ``run`` runs one, as its row says, with the arguments that the model gave. Raises `UsageError`, `ConfigError`.
@@ -62,7 +60,9 @@ def _definition(row: Mapping[str, Any]) -> ToolDefinition:
     """The definition in a row; its name and its description are the row's where it has none."""
     inside = row["definition"]
     inside = inside.get("function", inside)
-    return ToolDefinition.of({**inside, "name": row["name"], "description": inside.get("description") or row["description"]})
+    return ToolDefinition.of(
+        {**inside, "name": row["name"], "description": inside.get("description") or row["description"]}
+    )
 
 
 def _runs(run: Callable[[ToolConfig, dict[str, Any]], Any], config: ToolConfig) -> Callable[..., Any]:

@@ -41,9 +41,9 @@ Stamp = tuple[int, ...]
 
 
 class FileNameError(UsageError):
-    """A name of a file that leads out of its profile's folder: absolute, upwards, hidden, or through a link."""
+    """A name of a file that leads out of the folder: absolute, upwards, hidden, or through a link."""
 
-    HINT = "put the file into the profile's folder and name it from there"
+    HINT = "put the file into the folder and name it from there"
 
 
 class ProfileFiles(Protocol):
@@ -59,7 +59,7 @@ def checked_parts(name: str) -> tuple[str, ...]:
     parts = PurePosixPath(name).parts
     wrong = not parts or "\\" in name or ":" in name or "\0" in name or PurePosixPath(name).is_absolute()
     if wrong or any(part == ".." or part.startswith(".") for part in parts):
-        raise FileNameError(f"{shorten(name, _SHOWN)!r} is not a file within the profile's folder")
+        raise FileNameError(f"{shorten(name, _SHOWN)!r} is not a file within the folder")
     return parts
 
 
@@ -88,7 +88,7 @@ class FolderFiles:
             raise self._missing(name, error) from error
         if len(data) > LIMITS.archive_bytes:
             raise LimitError(
-                "a file of the profile", limit="archive_bytes", allowed=LIMITS.archive_bytes, where=Where(asset=name)
+                "a file of the folder", limit="archive_bytes", allowed=LIMITS.archive_bytes, where=Where(asset=name)
             )
         return data
 

@@ -1,0 +1,26 @@
+"""``innkeeper mcp``: the command that an assistant starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from innkeeper.cli.app.commands import examples
+from innkeeper.cli.settings.completion import folders
+
+__all__ = ["mcp"]
+
+
+@click.command(epilog=examples("innkeeper mcp cards", "claude mcp add innkeeper -- innkeeper mcp cards"))
+@click.argument("folder", default=".", type=click.Path(path_type=Path), shell_complete=folders)
+def mcp(folder: Path) -> None:
+    """Let an assistant build, explain and check the cards of FOLDER, over the Model Context Protocol.
+
+    It is started by the assistant, and talks to it over standard input and output. The files of the folder are only read, by
+    names within it; nothing else is. Without FOLDER it is the current one.
+    """
+    from innkeeper.cli.mcp.folder import Folder
+    from innkeeper.cli.mcp.server import serve
+
+    serve(Folder(folder))

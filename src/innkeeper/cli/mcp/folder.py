@@ -1,0 +1,101 @@
+"""The folder that an assistant works in: its files, by their names in it, and nothing beyond it; they are only read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+from innkeeper.cli.prompt.assets import Assets
+from innkeeper.prompt import InnkeeperError, LimitError, UnavailableError, UsageError, Where
+from innkeeper.taverns.profiles.files import FolderFiles
+
+__all__ = ["MAX_CALL_BYTES", "MAX_CALL_FILES", "MAX_LISTED_FILES", "Folder", "FolderAssets"]
+
+MAX_CALL_FILES: Final = 64
+"""Files that one call of an assistant may name (`LimitError`)."""
+
+MAX_CALL_BYTES: Final = 64 * 1024 * 1024
+"""Bytes of the files of one call of an assistant (`LimitError`)."""
+
+MAX_LISTED_FILES: Final = 2_000
+"""Files of the folder that an assistant is shown (no error: the list says that there are more)."""
+
+
+class Folder:
+    """A folder. Raises `UnavailableError` where there is none."""
+
+    def __init__(self, path: Path) -> None:
+        if not path.is_dir():
+            raise UnavailableError("there is no such folder", where=Where(asset=str(path)))
+        self.path = path.resolve()
+
+    def read(self, name: str) -> bytes:
+        """The bytes of a file.
+
+        Raises:
+            FileNameError: the name leads out of the folder: absolute, upwards, hidden, or through a link.
+            UnavailableError: there is no such file.
+            LimitError: it is larger than a card may be.
+        """
+        try:
+            return FolderFiles(self.path).read(name)
+        except UnavailableError as error:
+            hint = "name it from the folder of this server; the resource innkeeper://files lists what is there"
+            raise UnavailableError(error.message, where=Where(asset=name), hint=hint) from None
+        except InnkeeperError as error:
+            raise error.at(asset=name) from None
+
+    def listed(self) -> dict[str, Any]:
+        """The files that can be named, with their sizes in bytes, in order; hidden ones and links are left out."""
+        files: list[dict[str, Any]] = []
+        for place, folders, names in os.walk(self.path):
+            folders[:] = sorted(one for one in folders if not one.startswith("."))
+            for name in sorted(names):
+                path = Path(place, name)
+                if name.startswith(".") or path.is_symlink() or not path.is_file():
+                    continue
+                if len(files) == MAX_LISTED_FILES:
+                    return {"files": files, "more": True}
+                files.append({"file": path.relative_to(self.path).as_posix(), "bytes": path.stat().st_size})
+        return {"files": files, "more": False}
+
+    def assets(self, names: Iterable[str]) -> FolderAssets:
+        """What files hold, as the fields of a request. Raises what `read` and the readers of content raise."""
+        assets = FolderAssets(self)
+        for name in names:
+            assets.add(name)
+        return assets
+
+
+class FolderAssets(Assets):
+    """Assets of one call, out of a `Folder`; ``located`` are their findings, each with its file."""
+
+    def __init__(self, folder: Folder) -> None:
+        super().__init__()
+        self.located: list[dict[str, Any]] = []
+        self._folder = folder
+        self._files = 0
+        self._bytes = 0
+
+    def add(self, name: str) -> None:
+        """Add a file by what its content shows it to be. Raises as `Assets.add`, always with the file's name."""
+        known = len(self.findings)
+        try:
+            super().add(name)
+        except InnkeeperError as error:
+            raise error.at(asset=name) from error.__cause__
+        self.located += [{"file": name, **finding.to_dict()} for finding in self.findings[known:]]
+
+    def _source(self, name: str) -> bytes:
+        if not name:
+            raise UsageError("the name of a file is empty")
+        self._files += 1
+        if self._files > MAX_CALL_FILES:
+            raise LimitError("the files of a call", limit="MAX_CALL_FILES", allowed=MAX_CALL_FILES, found=self._files)
+        data = self._folder.read(name)
+        self._bytes += len(data)
+        if self._bytes > MAX_CALL_BYTES:
+            raise LimitError("the files of a call", limit="MAX_CALL_BYTES", allowed=MAX_CALL_BYTES, found=self._bytes)
+        return data
