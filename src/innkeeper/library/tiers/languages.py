@@ -56,6 +56,14 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     leads: tuple[str, ...] = ()
     """Small words after which a number that counts nothing may be an age, where one of ``persons`` stands before it."""
     persons: tuple[str, ...] = ()
+    pictures: tuple[str, ...] = ()
+    """Those of ``objects`` that show or tell of somebody: years behind a comma are of whom they show."""
+    adjectives: tuple[str, ...] = ()
+    """Words that describe a thing, and say nothing of who has the years beside it."""
+    linking: tuple[str, ...] = ()
+    """Words that may stand between a thing and its years, with ``leads`` and ``adjectives``: verbs, articles, ``of``."""
+    sites: tuple[str, ...] = ()
+    """Prepositions behind which a thing is only where something is, so that years are not its own."""
     labels: tuple[str, ...] = ()
     """Words before a number that name a thing by it, as ``chapter`` does, and such as begin a sentence without being a name."""
     harmless: tuple[str, ...] = ()

@@ -97,11 +97,15 @@ class Vocabulary:
         self.rights: Beginnings[Form] = Beginnings(loose=loose)
         self.measures: Beginnings[None] = Beginnings(loose=loose)
         self.objects: Beginnings[None] = Beginnings(loose=loose)
+        self.pictures: Beginnings[None] = Beginnings(loose=loose)
         self.followers: Beginnings[None] = Beginnings(loose=loose)
         self.connectors: set[str] = set()
         self.leads: set[str] = set()
         self.persons: set[str] = set()
         self.labels: set[str] = set()
+        self.adjectives: set[str] = set()
+        self.linking: set[str] = set()
+        self.sites: set[str] = set()
         for language in languages():
             self._add(language)
         self._keys = list(self._owners)
@@ -172,14 +176,20 @@ class Vocabulary:
         for words, role in (*cues, (language.durations, _DURATION), (language.objects, _OBJECT)):
             for word in words:
                 self._own(word, role, language.language)
-        lists = ((language.measures, self.measures), (language.objects, self.objects))
+        lists = ((language.measures, self.measures), (language.objects, self.objects), (language.pictures, self.pictures))
         for words, kept in (*lists, (language.followers, self.followers)):
             for word in words:
                 kept.add(self.fold(word), None, is_open=word.endswith("*"))
-        self.connectors.update(map(self.fold, language.ranges))
-        self.leads.update(map(self.fold, language.leads))
-        self.persons.update(map(self.fold, language.persons))
-        self.labels.update(map(self.fold, language.labels))
+        for known, listed in (
+            (self.connectors, language.ranges),
+            (self.leads, language.leads),
+            (self.persons, language.persons),
+            (self.labels, language.labels),
+            (self.adjectives, language.adjectives),
+            (self.linking, language.linking),
+            (self.sites, language.sites),
+        ):
+            known.update(map(self.fold, listed))
 
     def _add_numbers(self, language: Language, forms: list[Form]) -> None:
         for value, spellings in enumerate(language.numbers):

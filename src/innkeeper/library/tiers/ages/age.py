@@ -90,7 +90,7 @@ KINDS: Final[Mapping[str, Callable[[int], YearRange | None]]] = {
     "weeks": lambda value: (value / 52, value / 52, 0.95),
     "days": lambda value: (value / 366, value / 366, 0.95),
     "under": _under,
-    "over": lambda value: (value, _OPEN, 0.45) if value >= TAGGED[0] else None,
+    "over": lambda value: (value, _OPEN, 0.45) if TAGGED[0] <= value < _OPEN else None,
     "half": lambda value: (value / 2, value / 2, 0.7),
     "double": lambda value: (value * 2, value * 2, 0.7),
     "square": lambda value: (value * value, value * value, 0.6) if value >= BARE[0] else None,

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, TypeVar
 
 from innkeeper.library.tiers.ages.age import PERHAPS, Age, YearRange, has_figures, years_of
+from innkeeper.library.tiers.ages.things import Things, is_broken, sentence_of
 from innkeeper.library.tiers.vocabulary import Form, Hits, Number, Rights, Vocabulary, fits, vocabulary_of
 from innkeeper.text.confusables import View
 
@@ -45,9 +46,6 @@ _FOREIGN: Final = 5
 
 _BEFORE_KIN: Final = 40
 _AFTER_KIN: Final = 24
-_VERB: Final = 12
-"""Characters that a verb between a thing and its years takes at most."""
-
 _NONE: Final = 1_000
 _NAME_AND_VERB: Final = 2
 _WORD_AHEAD: Final = 12
@@ -58,8 +56,6 @@ _BEFORE_PERSON: Final = 80
 """So many characters before a number a person may be spoken of."""
 
 _LEADING_SIGNS: Final = frozenset(",;:(—–=→>，：（、")
-_STOP: Final = re.compile(r"[.!?。！？\n]")
-_BREAK: Final = re.compile(r"[.!?;,:。！？；，、\n]")
 _MUCH_LESS: Final = frozenset("<＜")
 _DASHES: Final = frozenset("-–—~〜/&")
 _NO_AGE_SIGNS: Final = frozenset("%€$£¥°₽₩")
@@ -121,7 +117,7 @@ class _Reader:
         self.kin = sorted(hits.kin)
         self.lowered = given.lower()
         self.less = any(map(given.__contains__, _MUCH_LESS))
-        self.objects = {end for _, end in hits.objects}
+        self.things = Things(view, vocabulary, hits.objects, given)
 
     def read(
         self, start: int, end: int, value: int, number: Number | None, previous: tuple[int, int] | None
@@ -167,7 +163,7 @@ class _Reader:
         if self._is_count(end) or self._is_measured(start, end):
             return
         first = self.view.place(start, start + 1)[0]
-        sentence = _STOP.split(self.given[self.view.place(far, far + 1)[0] : first])[-1].rstrip()
+        sentence = sentence_of(self.given[self.view.place(far, far + 1)[0] : first]).rstrip()
         before = before[-len(sentence.split()) or _NONE :]
         if self._leads(before, sentence, spelled=number is not None) and self._is_of_person(before, sentence):
             yield from self.mention(start, end, meaning, PERHAPS, " ".join(before[-1:]))
@@ -218,34 +214,10 @@ class _Reader:
 
     def mention(self, start: int, end: int, meaning: YearRange, kind: str, cue: str) -> Iterator[Age]:
         """The age, with whom it is about; none where that is a thing."""
-        if (self.vocabulary.objects.at(self.text, end)[1] and not self._is_broken(end)) or self._is_of_thing(start):
+        if self.things.have(start, end):
             return
         low, high, certainty = meaning
         yield Age(start, end, low, high, certainty, kind, "kin" if self._is_kin(start, end) else cue)
-
-    def _is_broken(self, end: int) -> bool:
-        """Whether a sentence or a part of one ends behind a number."""
-        if not self.given or self.view.loose:
-            return False
-        last = self.view.place(end - 1, end)[1]
-        return _BREAK.match(self.given[last : last + 2].lstrip()) is not None
-
-    def _is_of_thing(self, start: int) -> bool:
-        """Whether the sentence is about a thing: one stands before the number, with a verb between them at most."""
-        for end in range(start, max(0, start - _VERB) - 1, -1) if self.objects else ():
-            if end in self.objects:
-                between = self._given(end, start)
-                return _BREAK.search(between) is None or (between == ", " and not self._has_person(start))
-        return False
-
-    def _has_person(self, start: int) -> bool:
-        """Whether one of the words before a number is of a person."""
-        before = self.text[max(0, start - _BEFORE_PERSON) : start].split()
-        return not self.vocabulary.persons.isdisjoint(before)
-
-    def _given(self, start: int, end: int) -> str:
-        """The text as given between two places of the view."""
-        return self.given[self.view.place(max(0, start - 1), start)[1] : self.view.place(end, end + 1)[0]]
 
     def _rights(self, start: int, end: int, number: Number | None) -> tuple[int, Rights]:
         stop, rights = self.vocabulary.behind(self.text, end, number, foreign=end - start >= _FOREIGN)
@@ -262,7 +234,7 @@ class _Reader:
 
     def _is_measured(self, start: int, end: int) -> bool:
         """Whether what follows a number makes it a measure, or a sign beside it does."""
-        if self.vocabulary.measures.at(self.text, end)[1] and not self._is_broken(end):
+        if self.vocabulary.measures.at(self.text, end)[1] and not is_broken(self.view, self.given, end):
             return True
         if not self.given or self.view.loose:
             return False

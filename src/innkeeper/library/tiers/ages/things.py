@@ -1,0 +1,151 @@
+"""Things: whether years are those of a thing: a whisky, a dog, a museum.
+
+A thing has the years beside it where it stands before them as what the sentence is about, with nothing but linking words
+between (``the erotic museum is twelve years old``), or where they describe it (``a twelve-year-old erotic novel``). A thing that
+is only where somebody is (``in the car``), or that says what somebody does (``a car model``), has none.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import pairwise
+from operator import itemgetter
+from typing import Final
+
+from innkeeper.library.tiers.beginnings import UNSPACED
+from innkeeper.library.tiers.vocabulary import Vocabulary
+from innkeeper.text.confusables import View
+
+__all__ = ["Things", "is_broken", "sentence_of", "text_between"]
+
+_NEAR: Final = 12
+"""Characters between a thing and its years at most, in scripts without spaces."""
+
+_FAR: Final = 48
+"""Characters between a thing and its years at most, where words link them."""
+
+_AROUND: Final = 80
+"""So many characters before a thing or a number are looked at."""
+
+_ADJECTIVES: Final = 2
+"""How many words may describe a thing that follows its years."""
+
+_ARTICLE: Final = 4
+"""So many words before a thing a preposition may stand, with whoever it is about."""
+
+_OF: Final = frozenset({"of", "von", "vom", "des", "de", "du", "del", "della", "di", "do", "da"})
+"""What makes a thing that of whatever stands before: of somebody, where that is no thing."""
+
+_AGENTS: Final = ("er", "ers", "or", "ors", "ist", "ists", "ess", "woman", "man", "girl", "boy", "lady")
+"""Endings of words for people who do something with a thing."""
+
+_WORD: Final = re.compile(r"[^ ]+")
+_STOP: Final = re.compile(r"[.!?。！？\n]")
+_BREAK: Final = re.compile(r"[.!?;,:。！？；，、\n]")
+_NONE: Final = 1_000
+
+
+def text_between(view: View, given: str, start: int, end: int) -> str:
+    """The text as given between two places of a view of it."""
+    return given[view.place(max(0, start - 1), start)[1] : view.place(end, end + 1)[0]]
+
+
+def sentence_of(text: str) -> str:
+    """The last sentence of a text, as far as it goes."""
+    return _STOP.split(text)[-1]
+
+
+def is_broken(view: View, given: str, end: int) -> bool:
+    """Whether a sentence or a part of one ends at a place of a view."""
+    if not given or view.loose:
+        return False
+    last = view.place(end - 1, end)[1]
+    return _BREAK.match(given[last : last + 2].lstrip()) is not None
+
+
+class Things:
+    """The things in a view, by their places in the order of their ends; ``given`` is the text that it is a view of."""
+
+    def __init__(self, view: View, vocabulary: Vocabulary, places: Sequence[tuple[int, int]], given: str) -> None:
+        self._view, self._text, self._given = view, view.text, given
+        self._words, self._places = vocabulary, places
+
+    def have(self, start: int, end: int) -> bool:
+        """Whether years at a place are those of a thing."""
+        return self._follow(end) or (bool(self._places) and not self._is_of_somebody(end) and self._precede(start))
+
+    def _follow(self, end: int) -> bool:
+        """Whether a thing follows, with words that describe it before it."""
+        at = end
+        for _ in range(_ADJECTIVES + 1):
+            stop, is_thing = self._words.objects.at(self._text, at)
+            if is_thing:
+                return not (self._is_broken(end) or self._is_of_somebody(stop))
+            word = _WORD.match(self._text, at + 1)
+            if word is None or word[0] not in self._words.adjectives:
+                return False
+            at = word.end()
+        return False
+
+    def _is_of_somebody(self, end: int) -> bool:
+        """Whether the word behind a thing is for a person: ``car model``, ``violin player``."""
+        word = _WORD.match(self._text, end + 1)
+        if word is None or self._is_broken(end):
+            return False
+        return word[0] in self._words.persons or word[0].endswith(_AGENTS)
+
+    def _precede(self, start: int) -> bool:
+        """Whether a thing stands before, and is what the sentence is about."""
+        for at in range(bisect_right(self._places, start, key=itemgetter(1)) - 1, -1, -1):
+            first, last = self._places[at]
+            if start - last > _FAR:
+                return False
+            if self._view.loose or UNSPACED.search(self._text, first, last):
+                if start - last <= _NEAR and self._goes_on(first, last, start):
+                    return True
+            elif self._is_linked(last, start) and not self._is_site(first):
+                return self._goes_on(first, last, start)
+        return False
+
+    def _is_linked(self, last: int, start: int) -> bool:
+        """Whether nothing but words that link a thing to its years stands between two places."""
+        words = self._words
+        end = self._text.find(" ", last)  # of a word with an open end, only its beginning was found
+        return all(
+            word[0] in words.linking
+            or word[0] in words.adjectives
+            or word[0] in words.leads
+            or words.objects.at(self._text, word.start())[1]
+            for word in _WORD.finditer(self._text, end, start)
+        )
+
+    def _is_site(self, first: int) -> bool:
+        """Whether a thing is only where somebody is, or what somebody is of: ``in the car``, ``the maid of the hotel``."""
+        clause = _BREAK.split(self._between(max(0, first - _AROUND), first))[-1].split()
+        before = self._text[max(0, first - _AROUND) : first].split()[-min(len(clause), _ARTICLE) or _NONE :]
+        if not self._words.sites.isdisjoint(before):
+            return True
+        owners = [owner for owner, word in pairwise(before) if word in _OF]
+        return not all(self._words.objects.at(owner, 0)[1] for owner in owners)
+
+    def _goes_on(self, first: int, last: int, start: int) -> bool:
+        """Whether a sentence goes on from a thing to its years: after one comma at most, where it has shown nobody."""
+        breaks = _BREAK.findall(self._between(last, start))
+        if not breaks:
+            return True
+        if breaks != [","] or self._has_person(start) or self._words.pictures.at(self._text, first)[1]:
+            return False
+        return _BREAK.search(sentence_of(self._between(max(0, first - _AROUND), first))) is None
+
+    def _has_person(self, start: int) -> bool:
+        """Whether one of the words before a number is for a person."""
+        before = self._text[max(0, start - _AROUND) : start].split()
+        return not self._words.persons.isdisjoint(before)
+
+    def _between(self, start: int, end: int) -> str:
+        return text_between(self._view, self._given, start, end)
+
+    def _is_broken(self, end: int) -> bool:
+        return is_broken(self._view, self._given, end)
