@@ -26,6 +26,7 @@ from innkeeper.library.tiers.ages.signs import read_signs
 from innkeeper.library.tiers.classifier import EMBEDDED, Classifier, ClassifierFailure, ImageClassifier, Waiter
 from innkeeper.library.tiers.evidence import FAMILY, HINT, Mention, Weighed, weighed
 from innkeeper.library.tiers.family import kin_in
+from innkeeper.library.tiers.fondness import without_fondness
 from innkeeper.library.tiers.lexicon import Lexicon, LexiconEntry, Matcher, builtin_lexicon
 from innkeeper.library.tiers.misspelling import put_right, unmasked
 from innkeeper.library.tiers.vocabulary import Term, vocabulary_of
@@ -168,7 +169,7 @@ class Detector:
         for way in sorted(turned):
             for view in turned_views(text, back=way == "back"):
                 _read(view, "", found, seen)
-        return _with_families(plain, sorted(found))
+        return without_fondness(text, _with_families(plain, sorted(found)))
 
     def _listed(self, view: View, failed: list[str], *, first: bool) -> Iterator[Mention]:
         """The finds of operators' lists."""

@@ -18,7 +18,12 @@ _KIN: Final = (
 )
 _PARENT: Final = r"(?:grand)?(?:fathers?|mothers?|parents?|ma|pa|mum|mom|dad)"
 _SITTER: Final = rf"(?:(?:baby ?)?sitter|nanny|aunt|uncle|{_PARENT})"
+_COURTED: Final = r"(?P<courted>(?:with|kiss(?:es|ed|ing)?|seduc\w+|caress\w*|dat(?:es|ed|ing)|woo(?:s|ed|ing)?|court(?:s|ed|ing)?|marr(?:y|ies|ied)) )?"
+"""What makes somebody's child the one who is courted; it is no word of a family then."""
+
 _PHRASES: Final = (
+    rf"{_COURTED}(?:my|our|his|her|their|your) (?:own |other |little |small )?(?:children|kids|twins)\b",
+    r"(?:put|putting|puts|tuck|tucked|tucking|got|getting) (?:the )?(?:kids|children|twins|baby) (?:to|in|into) bed",
     rf"(?:had|has|have|having|bore|bears?|bearing|expecting) (?:(?:him|her|them|us) )?{_FEW}{_KIN}",
     rf"(?:rais|adopt|babysit|father)(?:es?|s|ed|ing|ting|t)? (?:the )?{_FEW}{_KIN}",
     rf"(?:look|looks|looked|looking) after (?:the )?{_FEW}{_KIN}",
@@ -38,4 +43,4 @@ _GATE: Final = re.compile("child|kid|infant|toddler|school (?:reunion|board|fees
 def kin_in(text: str) -> Iterator[tuple[int, int]]:
     """Where a folded plain text tells of a family; asked only where an age word was found."""
     if _GATE.search(text):
-        yield from (match.span() for match in _ALL.finditer(text))
+        yield from (match.span() for match in _ALL.finditer(text) if not match["courted"])

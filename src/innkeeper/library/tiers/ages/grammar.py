@@ -32,6 +32,9 @@ _UNSURE: Final = frozenset({"bare", "teen", "under", "years", "spell", "over"})
 _FRENCH_CLASS: Final = " en"
 """The end of a cue before an ordinal that is one of a class only where nothing is counted: ``est en troisième``."""
 
+_OLD: Final = "old"
+"""The end of a form that counts where a word follows it: ``two old friends``."""
+
 _BARE_KINDS: Final = frozenset({"bare", "teen"})
 _RANGED: Final = frozenset({"years", "spell", "bare", "teen"})
 _NUMERALS: Final = frozenset("一二三四五六七八九十百")
@@ -177,9 +180,22 @@ class _Reader:
     def _counts_next(self, start: int, end: int) -> bool:
         """What is asked before `_is_count`, since it asks for no places: whether the next word stands right behind a number."""
         word = self.text[end : end + _WORD_AHEAD].split(" ", 2)[1:2]
-        if not word or self.vocabulary.followers.at(self.text, end)[1]:
+        if not word or self._is_followed(end, word[0]):
             return False
         return f"{self.text[start:end]} {word[0]}" in self.lowered
+
+    def _is_followed(self, end: int, word: str) -> bool:
+        """Whether a word behind a number leaves it an age: not so one that describes what is counted, ``nine naked men``."""
+        stop, follows = self.vocabulary.followers.at(self.text, end)
+        return bool(follows) and (word not in self.vocabulary.adjectives or self._is_last(stop))
+
+    def _is_last(self, end: int) -> bool:
+        """Whether a part of a sentence ends behind a word, or goes on with a small one."""
+        words = self.vocabulary
+        following = self.text[end : end + _WORD_AHEAD].split(" ", 2)[1:2]
+        if not following or is_broken(self.view, self.given, end):
+            return True
+        return following[0] in words.sites or following[0] in words.leads or bool(words.followers.at(self.text, end)[1])
 
     def _may_be_of_person(self, before: list[str]) -> bool:
         """What is asked first, since it asks for no places: whether the answer of `_is_of_person` may be yes."""
@@ -198,6 +214,8 @@ class _Reader:
 
     def _is_measure(self, kind: str, form: Form, start: int, end: int, *, alone: bool) -> bool:
         """Whether a number with its cue counts something else than years of life."""
+        if form.right == _OLD and self._is_count(end):
+            return True
         if kind == "spell":
             return self._is_span(start, form.language) or self._is_measured(start, end)
         if (kind in _BARE_KINDS or form.left.endswith(_FRENCH_CLASS)) and alone and self._is_count(end):

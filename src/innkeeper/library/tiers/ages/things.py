@@ -41,6 +41,10 @@ _OF: Final = frozenset({"of", "von", "vom", "des", "de", "du", "del", "della", "
 _AGENTS: Final = ("er", "ers", "or", "ors", "ist", "ists", "ess", "woman", "man", "girl", "boy", "lady")
 """Endings of words for people who do something with a thing."""
 
+_ARTICLES: Final = frozenset({"the", "le", "la", "les", "el", "los", "las", "il", "lo", "gli", "os", "as", "dem", "den"})
+_POSSESSIVES: Final = frozenset({"her", "his", "my", "our", "your", "their", "ihr", "mein", "unser", "sein", "ma", "sa", "mi", "su"})
+"""What a sentence about somebody's thing may begin with."""
+
 _WORD: Final = re.compile(r"[^ ]+")
 _STOP: Final = re.compile(r"[.!?。！？\n]")
 _BREAK: Final = re.compile(r"[.!?;,:。！？；，、\n]")
@@ -111,15 +115,19 @@ class Things:
 
     def _is_linked(self, last: int, start: int) -> bool:
         """Whether nothing but words that link a thing to its years stands between two places."""
-        words = self._words
         end = self._text.find(" ", last)  # of a word with an open end, only its beginning was found
-        return all(
-            word[0] in words.linking
-            or word[0] in words.adjectives
-            or word[0] in words.leads
-            or words.objects.at(self._text, word.start())[1]
-            for word in _WORD.finditer(self._text, end, start)
-        )
+        return all(self._links(word.start(), word[0]) for word in _WORD.finditer(self._text, end, start))
+
+    def _links(self, at: int, word: str) -> bool:
+        """Whether a word links a thing to its years, or says where or of what the thing is: ``in Lyon``."""
+        words = self._words
+        if word in words.linking or word in words.adjectives or word in words.leads:
+            return True
+        if word in words.sites or word in _ARTICLES or words.objects.at(self._text, at)[1]:
+            return True
+        before = self._text[:at].rsplit(None, 2)[-1]
+        where = before in words.sites or before in _OF
+        return where and word not in words.persons and not word.endswith(_AGENTS)
 
     def _is_site(self, first: int) -> bool:
         """Whether a thing is only where somebody is, or what somebody is of: ``in the car``, ``the maid of the hotel``."""
@@ -142,6 +150,8 @@ class Things:
     def _has_person(self, start: int) -> bool:
         """Whether one of the words before a number is for a person."""
         before = self._text[max(0, start - _AROUND) : start].split()
+        if before and before[0] in _POSSESSIVES:
+            del before[0]
         return not self._words.persons.isdisjoint(before)
 
     def _between(self, start: int, end: int) -> str:

@@ -1,0 +1,59 @@
+"""Fondness: words of age by which adults call one another, such as ``nena`` said by a husband to his wife.
+
+Such a word says nothing of an age where somebody is called by it, somebody says it, adults are told of near by, and nothing else
+in the text speaks of a minor.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from innkeeper.library.tiers.evidence import Mention
+
+__all__ = ["FOND", "SPEECH", "without_fondness"]
+
+FOND: Final = "age_fond"
+"""The category of words of age by which adults call one another; each is one of ``age`` too."""
+
+SPEECH: Final = "speech"
+"""The category of words for saying something."""
+
+_NEAR: Final = 120
+"""So many characters around such a word say who speaks and to whom."""
+
+_SPOUSE: Final = 0.6
+_BEFORE: Final = re.compile(r"(?:^|[,;:.!?¡¿\"“„«»「『（(—–，、。：！？-])\s*\Z")
+_AFTER: Final = re.compile(r"\s*(?:$|[,;:.!?\"”“»」』）)—–，、。：！？-])")
+_MINOR: Final = frozenset({"age", "age_kin", "age_family", "age_setting", "age_hint"})
+
+
+def without_fondness(text: str, mentions: Sequence[Mention]) -> list[Mention]:
+    """The mentions without words of age that only call an adult something."""
+    fond = {(each.start, each.end) for each in mentions if each.category == FOND}
+    if not fond:
+        return list(mentions)
+    kept = [each for each in mentions if each.category != FOND]
+    others = [each for each in kept if (each.start, each.end) not in fond]
+    if any(each.category in _MINOR for each in others):
+        return kept
+    adults = [each for each in others if each.category == "age_adult" or _is_spouse(each)]
+    speech = [each for each in others if each.category == SPEECH]
+    called = {place for place in fond if _is_called(text, place) and _is_near(place, adults) and _is_near(place, speech)}
+    return [each for each in kept if each.category not in _MINOR or (each.start, each.end) not in called]
+
+
+def _is_spouse(each: Mention) -> bool:
+    return each.category == "adult" and each.weight >= _SPOUSE
+
+
+def _is_called(text: str, place: tuple[int, int]) -> bool:
+    """Whether a word stands apart, as one does by which somebody is called."""
+    start, end = place
+    return _BEFORE.search(text, max(0, start - 2), start) is not None and _AFTER.match(text, end) is not None
+
+
+def _is_near(place: tuple[int, int], mentions: Iterable[Mention]) -> bool:
+    start, end = place
+    return any(each.start < end + _NEAR and each.end > start - _NEAR for each in mentions)
