@@ -39,7 +39,7 @@ from innkeeper.text.pyregex import PatternLimitError
 
 __all__ = ["DETECTOR_VERSION", "Detector", "default_detector"]
 
-DETECTOR_VERSION: Final = "5"
+DETECTOR_VERSION: Final = "6"
 """Raised whenever folding, matching or the reading of ages changes what is found."""
 
 _REMEMBERED: Final = 4_096

@@ -118,7 +118,7 @@ def weighed(mentions: Sequence[Mention]) -> Weighed:
     return Weighed(kept, _extents(ages), _extents(contexts), found)
 
 
-_SILENT: Final = frozenset({"educational", "cue", "adult", "age_adult", "speech", HINT})
+_SILENT: Final = frozenset({"educational", "cue", "adult", "age_adult", HINT})
 """Classes that say how others are meant; they are no finds of their own."""
 
 

@@ -18,7 +18,10 @@ _KIN: Final = (
 )
 _PARENT: Final = r"(?:grand)?(?:fathers?|mothers?|parents?|ma|pa|mum|mom|dad)"
 _SITTER: Final = rf"(?:(?:baby ?)?sitter|nanny|aunt|uncle|{_PARENT})"
-_COURTED: Final = r"(?P<courted>(?:with|kiss(?:es|ed|ing)?|seduc\w+|caress\w*|dat(?:es|ed|ing)|woo(?:s|ed|ing)?|court(?:s|ed|ing)?|marr(?:y|ies|ied)) )?"
+_COURTED: Final = (
+    r"(?P<courted>(?:with|kiss(?:es|ed|ing)?|seduc\w+|caress\w*|dat(?:es|ed|ing)|woo(?:s|ed|ing)?|court(?:s|ed|ing)?"
+    r"|marr(?:y|ies|ied)|undress\w*) )?"
+)
 """What makes somebody's child the one who is courted; it is no word of a family then."""
 
 _PHRASES: Final = (

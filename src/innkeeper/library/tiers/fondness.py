@@ -11,14 +11,14 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from innkeeper.library.tiers.evidence import Mention
+from innkeeper.library.tiers.languages import languages
+from innkeeper.prompt.once import once
+from innkeeper.text.confusables import fold_word
 
-__all__ = ["FOND", "SPEECH", "without_fondness"]
+__all__ = ["FOND", "without_fondness"]
 
 FOND: Final = "age_fond"
 """The category of words of age by which adults call one another; each is one of ``age`` too."""
-
-SPEECH: Final = "speech"
-"""The category of words for saying something."""
 
 _NEAR: Final = 120
 """So many characters around such a word say who speaks and to whom."""
@@ -39,8 +39,7 @@ def without_fondness(text: str, mentions: Sequence[Mention]) -> list[Mention]:
     if any(each.category in _MINOR for each in others):
         return kept
     adults = [each for each in others if each.category == "age_adult" or _is_spouse(each)]
-    speech = [each for each in others if each.category == SPEECH]
-    called = {place for place in fond if _is_called(text, place) and _is_near(place, adults) and _is_near(place, speech)}
+    called = {place for place in fond if _is_called(text, place) and _is_near(place, adults) and _is_said(text, place)}
     return [each for each in kept if each.category not in _MINOR or (each.start, each.end) not in called]
 
 
@@ -52,6 +51,19 @@ def _is_called(text: str, place: tuple[int, int]) -> bool:
     """Whether a word stands apart, as one does by which somebody is called."""
     start, end = place
     return _BEFORE.search(text, max(0, start - 2), start) is not None and _AFTER.match(text, end) is not None
+
+
+def _is_said(text: str, place: tuple[int, int]) -> bool:
+    """Whether a word for saying something stands around a place."""
+    around = fold_word(text[max(0, place[0] - _NEAR) : place[1] + _NEAR])
+    return _speech().search(around) is not None
+
+
+@once
+def _speech() -> re.Pattern[str]:
+    spaced = [word for language in languages() if not language.unspaced for word in language.speech]
+    others = [fold_word(word) for language in languages() if language.unspaced for word in language.speech]
+    return re.compile(rf"\b(?:{'|'.join(map(fold_word, spaced))})\b|{'|'.join(others)}")
 
 
 def _is_near(place: tuple[int, int], mentions: Iterable[Mention]) -> bool:

@@ -66,6 +66,8 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Prepositions behind which a thing is only where something is, so that years are not its own."""
     labels: tuple[str, ...] = ()
     """Words before a number that name a thing by it, as ``chapter`` does, and such as begin a sentence without being a name."""
+    speech: tuple[str, ...] = ()
+    """Words for saying something."""
     harmless: tuple[str, ...] = ()
     misspelt: tuple[str, ...] = ()
     not_misspelt: tuple[str, ...] = ()

@@ -65,8 +65,6 @@ class Hits(NamedTuple):
     lefts: dict[int, list[Form]]
     """Cues that end before a number, by their end."""
     kin: list[tuple[int, int]]
-    objects: list[tuple[int, int]]
-    """Words for what has years and is no person."""
     blocked: set[int]
     """Where a number goes on to a larger one: ends of ``hundred``."""
     turned: set[str]
@@ -75,7 +73,7 @@ class Hits(NamedTuple):
     """Ends of words that make years a span of time, with their languages."""
 
 
-_TERM, _NUMBER, _CLOSED, _LEFT, _KIN, _BLOCKER, _DURATION, _HARMLESS, _TURNED, _OBJECT = range(10)
+_TERM, _NUMBER, _CLOSED, _LEFT, _KIN, _BLOCKER, _DURATION, _HARMLESS, _TURNED = range(9)
 _FEWEST_LOOSE: Final = 4
 """From so many letters on, a word counts where its borders cannot be seen."""
 
@@ -121,7 +119,7 @@ class Vocabulary:
 
     def hits(self, view: View) -> Hits:
         """Everything that stands in a view."""
-        found = Hits([], [], [], {}, [], [], set(), set(), {})
+        found = Hits([], [], [], {}, [], set(), set(), {})
         keys, owners = self._keys, self._all
         harmless: list[tuple[int, int]] = []
         for index, start, end in self._machine.find_matches_as_indexes(f" {view.text} ", overlapping=True):
@@ -173,10 +171,14 @@ class Vocabulary:
 
     def _add_cues(self, language: Language) -> None:
         cues = ((language.harmless, _HARMLESS), (language.kin, _KIN), (language.blockers, _BLOCKER))
-        for words, role in (*cues, (language.durations, _DURATION), (language.objects, _OBJECT)):
+        for words, role in (*cues, (language.durations, _DURATION)):
             for word in words:
                 self._own(word, role, language.language)
-        lists = ((language.measures, self.measures), (language.objects, self.objects), (language.pictures, self.pictures))
+        lists = (
+            (language.measures, self.measures),
+            (language.objects, self.objects),
+            (language.pictures, self.pictures),
+        )
         for words, kept in (*lists, (language.followers, self.followers)):
             for word in words:
                 kept.add(self.fold(word), None, is_open=word.endswith("*"))
@@ -279,8 +281,6 @@ def _keep(found: Hits, role: int, start: int, end: int, what: Any) -> None:
         found.lefts.setdefault(end, []).append(what)
     elif role == _KIN:
         found.kin.append((start, end))
-    elif role == _OBJECT:
-        found.objects.append((start, end))
     elif role == _TURNED:
         found.turned.add(what)
     elif role == _BLOCKER:

@@ -66,7 +66,11 @@ def _years(value: int) -> YearRange | None:
 
 
 def _under(value: int) -> YearRange | None:
-    return (0, value - 1, 0.9) if 0 < value <= ADULT_AGE else ((0, value - 1, 0.5) if value <= _NEARLY else None)
+    return (
+        (0, value - 1, 0.9)
+        if 0 < value <= ADULT_AGE
+        else ((0, value - 1, 0.5) if ADULT_AGE < value <= _NEARLY else None)
+    )
 
 
 def _bare(value: int) -> YearRange | None:
@@ -96,7 +100,7 @@ KINDS: Final[Mapping[str, Callable[[int], YearRange | None]]] = {
     "square": lambda value: (value * value, value * value, 0.6) if value >= BARE[0] else None,
     "root": lambda value: (isqrt(value), isqrt(value), 0.6) if BARE[0] ** 2 <= value else None,
     "birthday": lambda value: (value, value, 0.8) if value < _OPEN else None,
-    "early birthday": lambda value: (0, value - 1, 0.9) if value <= ADULT_AGE else None,
+    "early birthday": lambda value: (0, value - 1, 0.9) if 0 < value <= ADULT_AGE else None,
     "french school": lambda value: (17 - value, 18 - value, 0.8) if value in _COLLEGE else None,
     "tag": _tag,
     "bare": _bare,

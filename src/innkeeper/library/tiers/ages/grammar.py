@@ -40,6 +40,7 @@ _RANGED: Final = frozenset({"years", "spell", "bare", "teen"})
 _NUMERALS: Final = frozenset("一二三四五六七八九十百")
 """What stands before a number in words that is the end of a larger one."""
 
+_NUMBERED: Final = re.compile(r"\d+:")
 _FIGURES: Final = re.compile("[0-9]+")
 _SUFFIX: Final = re.compile(r"(?:st|nd|rd|th|er|ere|eme|e|re|o|a|de|te)(?= |$)")
 _LATIN: Final = 0x500
@@ -120,7 +121,7 @@ class _Reader:
         self.kin = sorted(hits.kin)
         self.lowered = given.lower()
         self.less = any(map(given.__contains__, _MUCH_LESS))
-        self.things = Things(view, vocabulary, hits.objects, given)
+        self.things = Things(view, vocabulary, given)
 
     def read(
         self, start: int, end: int, value: int, number: Number | None, previous: tuple[int, int] | None
@@ -216,12 +217,21 @@ class _Reader:
         """Whether a number with its cue counts something else than years of life."""
         if form.right == _OLD and self._is_count(end):
             return True
+        if kind == "tag" and form.right and self._is_headed(start):
+            return True
         if kind == "spell":
             return self._is_span(start, form.language) or self._is_measured(start, end)
         if (kind in _BARE_KINDS or form.left.endswith(_FRENCH_CLASS)) and alone and self._is_count(end):
             return True
         unsure = kind in _BARE_KINDS or (alone and (kind in _UNSURE or kind == "tag"))
         return unsure and self._is_measured(start, end)
+
+    def _is_headed(self, start: int) -> bool:
+        """Whether a number numbers what follows a colon: ``Lot 12: a nude``."""
+        if not self.given or self.view.loose:
+            return False
+        first = self.view.place(start, start + 1)[0]
+        return _NUMBERED.match(self.given, first) is not None
 
     def _is_count(self, end: int) -> bool:
         """Whether the word behind a number is one that it counts, as far as can be told."""

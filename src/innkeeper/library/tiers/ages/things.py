@@ -8,10 +8,7 @@ is only where somebody is (``in the car``), or that says what somebody does (``a
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Sequence
 from itertools import pairwise
-from operator import itemgetter
 from typing import Final
 
 from innkeeper.library.tiers.beginnings import UNSPACED
@@ -22,6 +19,9 @@ __all__ = ["Things", "is_broken", "sentence_of", "text_between"]
 
 _NEAR: Final = 12
 """Characters between a thing and its years at most, in scripts without spaces."""
+
+_LONGEST: Final = 6
+"""Characters of the longest thing in such a script."""
 
 _FAR: Final = 48
 """Characters between a thing and its years at most, where words link them."""
@@ -41,8 +41,12 @@ _OF: Final = frozenset({"of", "von", "vom", "des", "de", "du", "del", "della", "
 _AGENTS: Final = ("er", "ers", "or", "ors", "ist", "ists", "ess", "woman", "man", "girl", "boy", "lady")
 """Endings of words for people who do something with a thing."""
 
-_ARTICLES: Final = frozenset({"the", "le", "la", "les", "el", "los", "las", "il", "lo", "gli", "os", "as", "dem", "den"})
-_POSSESSIVES: Final = frozenset({"her", "his", "my", "our", "your", "their", "ihr", "mein", "unser", "sein", "ma", "sa", "mi", "su"})
+_ARTICLES: Final = frozenset(
+    {"the", "le", "la", "les", "el", "los", "las", "il", "lo", "gli", "os", "as", "der", "die", "das", "dem", "den"}
+)
+_POSSESSIVES: Final = frozenset(
+    {"her", "his", "my", "our", "your", "their", "ihr", "mein", "unser", "sein", "ma", "sa", "mi", "su"}
+)
 """What a sentence about somebody's thing may begin with."""
 
 _WORD: Final = re.compile(r"[^ ]+")
@@ -53,7 +57,8 @@ _NONE: Final = 1_000
 
 def text_between(view: View, given: str, start: int, end: int) -> str:
     """The text as given between two places of a view of it."""
-    return given[view.place(max(0, start - 1), start)[1] : view.place(end, end + 1)[0]]
+    first = view.place(start - 1, start)[1] if start else 0
+    return given[first : view.place(end, end + 1)[0]]
 
 
 def sentence_of(text: str) -> str:
@@ -70,19 +75,20 @@ def is_broken(view: View, given: str, end: int) -> bool:
 
 
 class Things:
-    """The things in a view, by their places in the order of their ends; ``given`` is the text that it is a view of."""
+    """The things in a view; ``given`` is the text that it is a view of."""
 
-    def __init__(self, view: View, vocabulary: Vocabulary, places: Sequence[tuple[int, int]], given: str) -> None:
-        self._view, self._text, self._given = view, view.text, given
-        self._words, self._places = vocabulary, places
+    def __init__(self, view: View, vocabulary: Vocabulary, given: str) -> None:
+        self._view, self._text, self._given, self._words = view, view.text, given, vocabulary
 
     def have(self, start: int, end: int) -> bool:
         """Whether years at a place are those of a thing."""
-        return self._follow(end) or (bool(self._places) and not self._is_of_somebody(end) and self._precede(start))
+        return self._follow(end) or (self._precede(start) and not self._is_of_somebody(end))
 
     def _follow(self, end: int) -> bool:
         """Whether a thing follows, with words that describe it before it."""
         at = end
+        if self._text[at : at + 1].isalpha() and not (self._view.loose or UNSPACED.match(self._text, at)):
+            at = self._text.find(" ", at)  # the ending of a word such as ``jährig``
         for _ in range(_ADJECTIVES + 1):
             stop, is_thing = self._words.objects.at(self._text, at)
             if is_thing:
@@ -102,30 +108,59 @@ class Things:
 
     def _precede(self, start: int) -> bool:
         """Whether a thing stands before, and is what the sentence is about."""
-        for at in range(bisect_right(self._places, start, key=itemgetter(1)) - 1, -1, -1):
-            first, last = self._places[at]
-            if start - last > _FAR:
+        if self._view.loose or UNSPACED.search(self._text, max(0, start - _NEAR), start):
+            return self._precede_unspaced(start)
+        words, end, has_noun, is_of = self._words, start, False, False
+        while start - end <= _FAR:
+            first, end = self._word_before(end)
+            word = self._text[first:end]
+            if word in _OF or word in _ARTICLES or (word in words.sites and word not in words.linking):
+                if not has_noun and (is_of or word not in _OF or self._text[end:start].strip()):
+                    return False  # ``the picture of a fifteen-year-old``
+                is_of = is_of or not has_noun
+            elif not word or (word in words.persons and word not in words.linking and word not in words.leads):
                 return False
-            if self._view.loose or UNSPACED.search(self._text, first, last):
-                if start - last <= _NEAR and self._goes_on(first, last, start):
-                    return True
-            elif self._is_linked(last, start) and not self._is_site(first):
-                return self._goes_on(first, last, start)
+            elif word not in words.leads:
+                stop = self._thing_at(first, end)
+                if stop > 0 and not self._is_site(first):
+                    return not (is_of and words.pictures.at(self._text, first)[1]) and self._goes_on(first, stop, start)
+                if stop < 0 and not self._links(first, word):
+                    return False
+                has_noun = has_noun or stop > 0 or (word not in words.adjectives and word not in words.linking)
+            end = first
         return False
 
-    def _is_linked(self, last: int, start: int) -> bool:
-        """Whether nothing but words that link a thing to its years stands between two places."""
-        end = self._text.find(" ", last)  # of a word with an open end, only its beginning was found
-        return all(self._links(word.start(), word[0]) for word in _WORD.finditer(self._text, end, start))
+    def _precede_unspaced(self, start: int) -> bool:
+        """Whether a thing stands before in a script without spaces, where no word is looked at between them."""
+        for first in range(start - 1, max(0, start - _NEAR - _LONGEST) - 1, -1):
+            stop, is_thing = self._words.objects.at(self._text, first)
+            if is_thing and 0 <= start - stop <= _NEAR and self._goes_on(first, stop, start):
+                return True
+        return False
+
+    def _word_before(self, end: int) -> tuple[int, int]:
+        """Where the word begins and ends that stands before a place."""
+        while end > 0 and self._text[end - 1] == " ":
+            end -= 1
+        return self._text.rfind(" ", 0, end) + 1, end
+
+    def _thing_at(self, first: int, end: int) -> int:
+        """Where a thing ends that is this word, or this one and the one before; -1 where it is none."""
+        stop, is_thing = self._words.objects.at(self._text, first)
+        if is_thing:
+            return stop
+        stop, is_thing = self._words.objects.at(self._text, self._word_before(first)[0])
+        return stop if is_thing and stop == end else -1
 
     def _links(self, at: int, word: str) -> bool:
         """Whether a word links a thing to its years, or says where or of what the thing is: ``in Lyon``."""
         words = self._words
-        if word in words.linking or word in words.adjectives or word in words.leads:
+        if word in words.linking or word in words.adjectives:
             return True
-        if word in words.sites or word in _ARTICLES or words.objects.at(self._text, at)[1]:
-            return True
-        before = self._text[:at].rsplit(None, 2)[-1]
+        first, end = self._word_before(at)
+        before = self._text[first:end]
+        if before in _ARTICLES:
+            before = self._text[slice(*self._word_before(first))]
         where = before in words.sites or before in _OF
         return where and word not in words.persons and not word.endswith(_AGENTS)
 
