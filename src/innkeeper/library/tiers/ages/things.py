@@ -79,6 +79,7 @@ class Things:
 
     def __init__(self, view: View, vocabulary: Vocabulary, given: str) -> None:
         self._view, self._text, self._given, self._words = view, view.text, given, vocabulary
+        self._spaced = view.text.isascii() and not view.loose
 
     def have(self, start: int, end: int) -> bool:
         """Whether years at a place are those of a thing."""
@@ -89,14 +90,15 @@ class Things:
         at = end
         if self._text[at : at + 1].isalpha() and not (self._view.loose or UNSPACED.match(self._text, at)):
             at = self._text.find(" ", at)  # the ending of a word such as ``jährig``
+        words = self._words
         for _ in range(_ADJECTIVES + 1):
-            stop, is_thing = self._words.objects.at(self._text, at)
+            stop, is_thing = words.objects.at(self._text, at)
             if is_thing:
                 return not (self._is_broken(end) or self._is_of_somebody(stop))
-            word = _WORD.match(self._text, at + 1)
-            if word is None or word[0] not in self._words.adjectives:
+            stop = self._text.find(" ", at + 1)
+            if stop < 0 or self._text[at + 1 : stop] not in words.adjectives:
                 return False
-            at = word.end()
+            at = stop
         return False
 
     def _is_of_somebody(self, end: int) -> bool:
@@ -108,7 +110,7 @@ class Things:
 
     def _precede(self, start: int) -> bool:
         """Whether a thing stands before, and is what the sentence is about."""
-        if self._view.loose or UNSPACED.search(self._text, max(0, start - _NEAR), start):
+        if not self._spaced and (self._view.loose or UNSPACED.search(self._text, max(0, start - _NEAR), start)):
             return self._precede_unspaced(start)
         words, end, has_noun, is_of = self._words, start, False, False
         while start - end <= _FAR:
