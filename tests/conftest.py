@@ -19,7 +19,7 @@ settings.register_profile("ci", settings.get_profile("dev"), derandomize=True, d
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
 
 
-_ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
+_ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,}")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
