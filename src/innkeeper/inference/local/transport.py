@@ -192,10 +192,11 @@ class _Run(_Generation):
         watch = Watch.current()
         try:
             while watch is not None:
+                watch.check()  # also where one chunk follows upon the other
                 try:
                     return self._chunks.get(timeout=watch.until_check(_LOOK_SECONDS))
                 except queue.Empty:
-                    watch.check()
+                    continue
             return self._chunks.get()
         except BaseException:
             self._stopped.set()
