@@ -12,7 +12,7 @@ import click
 from innkeeper.cli.app.commands import examples, json_option
 from innkeeper.cli.prompt.asset_options import STDIN, asset_options, install_options
 from innkeeper.cli.settings.completion import cards
-from innkeeper.cli.talk.options import log_options, talk_options
+from innkeeper.cli.talk.options import log_options, talk_options, tool_options
 
 if TYPE_CHECKING:
     from innkeeper.cli.talk.conversation import Conversation
@@ -33,6 +33,7 @@ __all__ = ["ask"]
 @asset_options
 @install_options
 @talk_options
+@tool_options
 @log_options
 @click.option("--greeting", type=int, metavar="N", help="Which greeting the chat begins with, from 0.")
 @click.option("--dry-run", is_flag=True, help="Show the request and where its settings come from; send nothing.")
@@ -47,6 +48,7 @@ def ask(words: tuple[str, ...], *, dry_run: bool, as_json: bool, **options: Any)
     """
     from innkeeper.cli.prompt.profile import find_profile
     from innkeeper.cli.talk.opening import Opening
+    from innkeeper.cli.talk.tools import opened_tools
 
     has_card = not (options["resume"] or options["conversation"] or options["card"] or options["sillytavern"])
     has_card = has_card and (options["profile"] is None or find_profile(options["profile"]) is None)
@@ -56,9 +58,12 @@ def ask(words: tuple[str, ...], *, dry_run: bool, as_json: bool, **options: Any)
     said = _text(text)
     opening = Opening.of(cards, options, kind="ask")
     if dry_run:
+        if options["servers"] or options["functions"]:
+            click.echo("innkeeper: nothing is run now, so the request is shown without its tools", err=True)
         _show(opening.dry(), said, opening)
         return 0
-    with closing(opening.conversation()) as talk:
+    with opened_tools(options) as tools, closing(opening.conversation()) as talk:
+        talk.tools = tools
         on_delta = (lambda _: None) if as_json else _write
         talk.say(said, on_delta)
         while talk.waiting:

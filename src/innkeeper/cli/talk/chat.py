@@ -11,7 +11,7 @@ import click
 from innkeeper.cli.app.commands import examples
 from innkeeper.cli.prompt.asset_options import asset_options, install_options
 from innkeeper.cli.settings.completion import cards
-from innkeeper.cli.talk.options import log_options, talk_options
+from innkeeper.cli.talk.options import log_options, talk_options, tool_options
 
 if TYPE_CHECKING:
     from innkeeper.cli.talk.answering import ModelHandle
@@ -43,6 +43,7 @@ RESERVE: Final = 256
 )
 @click.option("--greeting", type=int, metavar="N", help="Which greeting a new chat begins with, from 0.")
 @talk_options
+@tool_options
 @log_options
 def chat(files: tuple[str, ...], **options: Any) -> None:
     """Chat with a character, or with several: two cards or more are a group.
@@ -56,9 +57,11 @@ def chat(files: tuple[str, ...], **options: Any) -> None:
     """
     from innkeeper.cli.talk.opening import Opening
     from innkeeper.cli.talk.shell import Shell
+    from innkeeper.cli.talk.tools import opened_tools
 
     opening = Opening.of(files, options, kind="chat")
-    with closing(opening.conversation()) as talk:
+    with opened_tools(options) as tools, closing(opening.conversation()) as talk:
+        talk.tools = tools
         if opening.assets is not None and opening.assets.prepared is not None:
             click.echo(f"{opening.assets.prepared}. The folder is only read; /save FILE keeps this chat.", err=True)
         shell = Shell(talk, opening.other, history=not options["no_log"] and opening.settings.get("logging"))

@@ -14,7 +14,7 @@ from innkeeper.cli.talk.recorder import Listener, Turn
 from innkeeper.content.chat import Chat
 from innkeeper.content.chat_message import ChatMessage
 from innkeeper.content.files.saving import append_to_chat, save_chat
-from innkeeper.prompt import BuildRequest, InnkeeperError, Plan, Ports, UnknownNameError, UsageError, utc_now
+from innkeeper.prompt import BuildRequest, InnkeeperError, Message, Plan, Ports, UnknownNameError, UsageError, utc_now
 from innkeeper.prompt.data import EMPTY
 from innkeeper.taverns import TAVERNS
 from innkeeper.taverns import build as build_plan
@@ -23,6 +23,7 @@ from innkeeper.taverns.reply import finished_reply
 
 if TYPE_CHECKING:
     from innkeeper.budget import Accounting
+    from innkeeper.inference.tools.toolbox import Toolbox
 
 __all__ = ["Builder", "Conversation"]
 
@@ -33,8 +34,9 @@ Builder = Callable[[BuildRequest, Ports], Plan]
 class Conversation:
     """One chat with one character, or with a group, in memory and, with ``path``, on disk after each message.
 
-    ``base`` is the request all turns have in common. ``plan`` is that of the last turn. A reply that is interrupted keeps
-    what had come; one that fails before its first word leaves the user's message there, for `retry`.
+    ``base`` is the request all turns have in common; ``tools`` is what the model may call. ``plan`` is that of the last turn. A
+    reply that is interrupted keeps what had come; one that fails before its first word leaves the user's message there, for
+    `retry`.
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class Conversation:
         self.path = path
         self._header_is_new = False
         self.handle = handle
+        self.tools: Toolbox | None = None
         self._build = build
         self._now = now
 
@@ -219,6 +222,7 @@ class Conversation:
             message=text,
             generation=generation,
             now=self.base.now or self._now(),
+            tools=self._offered(generation) or base.tools,
         )
         return self._build(request, self.handle.ports)
 
@@ -243,8 +247,16 @@ class Conversation:
         model, messages, options = asked(plan)
         end, usage = None, None
         try:
-            answer = self.handle.client.chat(model, messages, stream=True, include_usage=True, on_delta=hear, **options)
-            reply, end, usage = answer.content, answer.finish_reason, answer.usage
+            if self.tools is not None and self._offered(plan.request.generation if plan.request else "normal"):
+                from innkeeper.cli.talk.tools import answer_with_tools
+
+                reply, end, usage = answer_with_tools(plan, self._before(plan), self.handle, self.tools, options)
+                hear(reply)
+            else:
+                answer = self.handle.client.chat(
+                    model, messages, stream=True, include_usage=True, on_delta=hear, **options
+                )
+                reply, end, usage = answer.content, answer.finish_reason, answer.usage
         except KeyboardInterrupt:
             if not "".join(heard).strip():
                 raise
@@ -256,6 +268,18 @@ class Conversation:
         reply = self._kept(plan, reply)
         self._told(Turn(plan, said, reply.strip(), end, usage, self.character_name))
         return reply
+
+    def _offered(self, generation: str) -> list[dict[str, Any]]:
+        """What the model may call, where it speaks for the character from the beginning of a reply."""
+        speaks = generation not in {"continue", "impersonate"}
+        return self.tools.registry.openai_tools() if self.tools is not None and speaks else []
+
+    def _before(self, plan: Plan) -> tuple[Message, ...]:
+        """The chat up to the reply that a plan asks for: without the one that it is to replace."""
+        request = plan.request
+        replaced = request is not None and (request.generation in {"regenerate", "swipe"} or request.message)
+        chat = self.chat.without(-1) if replaced and self._has_reply() else self.chat
+        return tuple(chat.to_messages(hidden=self.base.tavern == SILLY))
 
     def _told(self, turn: Turn) -> None:
         self.last = turn

@@ -1,4 +1,4 @@
-"""The options of commands that talk: who answers, and the log; they load nothing heavy."""
+"""The options of commands that talk: who answers, with which tools, and the log; they load nothing heavy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 from innkeeper.cli.settings.completion import offered, provider_names
 
-__all__ = ["log_options", "talk_options"]
+__all__ = ["log_options", "talk_options", "tool_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -22,6 +22,28 @@ def talk_options(command: F) -> F:
         shell_complete=offered(provider_names),
         help="Where the model is: an address, or the name of a provider.",
     )(command)
+
+
+def tool_options(command: F) -> F:
+    """Give a command the options that name tools."""
+    for option in (
+        click.option(
+            "--tool",
+            "functions",
+            metavar="FILE.py:FUNCTION",
+            multiple=True,
+            help="Let the model call this Python function, which runs here; repeatable.",
+        ),
+        click.option(
+            "--mcp",
+            "servers",
+            metavar="COMMAND",
+            multiple=True,
+            help="Run this MCP server here and let the model call its tools; repeatable.",
+        ),
+    ):
+        command = option(command)
+    return command
 
 
 def log_options(command: F) -> F:

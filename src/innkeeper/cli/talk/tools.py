@@ -1,0 +1,166 @@
+"""Tools of a talk: what the user of a command line lets a character use, and an answer that uses it.
+
+A tool is a function in a Python file (``--tool``) or comes from an MCP server that a command starts (``--mcp``). Both run with
+the rights of whoever named them, and only those that were named do: no card, chat or answer can name one. What runs is said on
+standard error. Results go back to the model as text of the role tool, for this one answer; the chat keeps the answer.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import click
+
+from innkeeper.prompt.errors import InnkeeperError, UnavailableError, UsageError, Where
+from innkeeper.prompt.text import printable, shorten
+
+if TYPE_CHECKING:
+    from innkeeper.cli.talk.answering import ModelHandle
+    from innkeeper.inference.tools.functions import FunctionTool
+    from innkeeper.inference.tools.toolbox import Toolbox
+    from innkeeper.prompt import Message, Plan
+
+__all__ = ["ToolAnswer", "answer_with_tools", "load_function", "opened_tools"]
+
+_SHOWN: Final = 200
+"""How much of a call is shown, in characters."""
+
+
+@contextmanager
+def opened_tools(options: Mapping[str, Any]) -> Iterator[Toolbox | None]:
+    """The tools that the options name, None where they name none; leaving the block ends the servers.
+
+    Raises what `open_mcp_tools` and `load_function` raise, and `UsageError` for two tools of one name.
+    """
+    servers, functions = options["servers"], options["functions"]
+    if not (servers or functions):
+        yield None
+        return
+    from innkeeper.inference.tools.mcp_tools import open_mcp_tools
+    from innkeeper.inference.tools.toolbox import Toolbox
+
+    box = Toolbox()
+    with ExitStack() as stack:
+        for name in functions:
+            _tell(f"loads {name}")
+            box = box.with_(Toolbox.of(_waited(load_function(name))))
+        for command in servers:
+            _tell(f"runs {command}")
+            box = box.with_(stack.enter_context(open_mcp_tools(command)))
+        _tell(f"the model may call {', '.join(box.registry)}")
+        yield Toolbox(box.registry, {name: _told(name, function) for name, function in box.functions.items()})
+
+
+def load_function(name: str) -> FunctionTool:
+    """The function that ``FILE.py:FUNCTION`` names, as a tool; the file is run.
+
+    Raises `UsageError` for another kind of name and for what is no function, `UnavailableError` for a file that cannot be run.
+    """
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    from innkeeper.inference.tools.functions import function_tool
+
+    file, _, wanted = name.rpartition(":")
+    path, where = Path(file), Where(asset=file)
+    if not file.endswith(".py") or not wanted:
+        raise UsageError(f"not a function in a file: {name!r}", hint="write it like tools.py:look_up")
+    spec = spec_from_file_location(f"innkeeper_tool_{path.stem}", path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise UnavailableError("there is no such file", where=where)
+    module = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except InnkeeperError:
+        raise
+    except Exception as error:
+        raise UnavailableError(f"it cannot be run: {type(error).__name__}: {error}", where=where) from error
+    function = getattr(module, wanted, None)
+    if not callable(function):
+        known = [one for one, value in vars(module).items() if inspect.isfunction(value) and not one.startswith("_")]
+        raise UsageError(
+            f"there is no function {wanted!r}", where=where, hint=f"there are {', '.join(known) or 'none'}"
+        )
+    return function_tool(function)
+
+
+def _waited(tool: FunctionTool) -> FunctionTool:
+    """A tool whose function is waited for, also where it is asynchronous."""
+    import asyncio
+
+    from innkeeper.inference.tools.functions import FunctionTool
+
+    if not inspect.iscoroutinefunction(tool.call):
+        return tool
+    return FunctionTool(tool.definition, lambda **arguments: asyncio.run(tool.call(**arguments)))
+
+
+def _told(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose calls are told of."""
+
+    def call(**arguments: Any) -> Any:
+        words = json.dumps(arguments, ensure_ascii=False, default=str)
+        _tell(f"{name} {shorten(words, _SHOWN)}")
+        return function(**arguments)
+
+    return call
+
+
+def _tell(words: str) -> None:
+    click.echo(f"innkeeper: {printable(words)}", err=True)
+
+
+class ToolAnswer(NamedTuple):
+    """An answer after the tools were used: its text, why it ended, and what its last request took."""
+
+    text: str
+    end: str | None
+    usage: Mapping[str, Any] | None
+
+
+def answer_with_tools(
+    plan: Plan, history: Sequence[Message], handle: ModelHandle, tools: Toolbox, options: Mapping[str, Any]
+) -> ToolAnswer:
+    """What the model says to a chat, with as many calls of tools before as it wants; each prompt is built by the plan's tavern.
+
+    ``plan`` is the one without calls, ``history`` the chat up to the answer, ``options`` go to the model. A provider that
+    refuses tools is asked once more without. Raises what `ToolLoopRunner.run` raises.
+    """
+    from innkeeper.inference.run.config import RunnerConfig
+    from innkeeper.inference.run.runner import PromptRunner
+    from innkeeper.inference.run.tool_loop import ToolLoopRunner
+
+    request = plan.request
+    if request is None:
+        raise UsageError("this plan has no request to build another from")
+    given = {"context_window_tokens": request.context_window, "reserved_response_tokens": request.reserved_tokens}
+    config = RunnerConfig.build(
+        "custom",
+        handle.model,
+        {"tool_calling": {"tool_use_mode": "relaxed", "fallback_retry_count": 1}},
+        tavern=plan.tavern,
+        capabilities_overrides={name: value for name, value in given.items() if value},
+    )
+    loop = ToolLoopRunner.build(
+        PromptRunner(handle.client),
+        config,
+        tools,
+        llm_options={name: value for name, value in options.items() if name != "tools"},
+        request=request.with_(history=(), message="", generation="normal", tools=()),
+        ports=handle.ports,
+    )
+    result = loop.run(None, history, on_event=_follow)
+    summary = result.trace[-1].response_summary
+    return ToolAnswer(result.assistant_text, summary.get("finish_reason"), summary.get("usage"))
+
+
+def _follow(event: Mapping[str, Any]) -> None:
+    """Tell of what has failed on the way."""
+    if event["type"] == "tool_call_end" and not event["ok"]:
+        _tell(f"{event['name']} has failed: {', '.join(event['error_codes'])}")
+    elif event["type"] == "llm_request_retry":
+        _tell("the provider refuses a request with tools; it is asked without")
