@@ -26,6 +26,7 @@ __all__ = [
     "MAX_RESPONSE_BYTES",
     "MAX_TOOL_CALLS",
     "SAMPLE_CHARACTERS",
+    "AddressRefusedError",
     "AnswerError",
     "DecodeError",
     "HttpError",
@@ -114,6 +115,13 @@ class StreamCutError(ProviderConnectionError):
     def __init__(self, message: str, *, partial: str = "", **kwargs: Any) -> None:
         super().__init__(message, partial_characters=len(partial), **kwargs)
         self.partial = partial
+
+
+class AddressRefusedError(UsageError):
+    """A request may not go to this address, which is of this machine, a private network or the like; nothing was sent."""
+
+    http_status = 403
+    HINT = "whoever runs the service can allow a host with --allow-host"
 
 
 class DecodeError(ProviderError):

@@ -18,6 +18,8 @@ from innkeeper.inference.client.wire import Response, times, trust
 if TYPE_CHECKING:
     import httpx
 
+    from innkeeper.inference.client.egress import Egress
+
 __all__ = ["IDLE_CONNECTIONS", "AsyncChatStream", "AsyncClient", "Client"]
 
 IDLE_CONNECTIONS: Final = 64
@@ -30,6 +32,7 @@ class Client(BaseClient):
     Settings that are not given come from ``INNKEEPER_BASE_URL``, ``INNKEEPER_API_PREFIX``, ``INNKEEPER_API_KEY``,
     ``INNKEEPER_TIMEOUT``, ``INNKEEPER_OPEN_TIMEOUT`` and ``INNKEEPER_TOTAL_TIMEOUT`` (seconds). A ``base_url`` that already ends
     with ``api_prefix`` is taken as meant. ``transport`` is an ``httpx`` transport, for tests and special networks.
+    ``egress`` says where requests may go; without it they go where they are told.
 
     Every method raises `ProviderError` and its kin (`innkeeper.inference.errors`); the key appears in none of them. A call
     in a `cancelled_by` block stops within `CANCEL_INTERVAL` of being told to, also while it waits for its first byte.
@@ -46,6 +49,7 @@ class Client(BaseClient):
         total_timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
         transport: Any = None,
+        egress: Egress | None = None,
     ) -> None:
         super().__init__(
             base_url,
@@ -57,6 +61,7 @@ class Client(BaseClient):
             headers=headers,
             transport=transport,
         )
+        self._egress = egress
         self._opened: httpx.Client | None = None
         self._lock = threading.Lock()
 
@@ -129,9 +134,13 @@ class Client(BaseClient):
 
         with self._lock:
             if self._opened is None:
-                self._opened = watch_connections(
-                    httpx.Client(transport=self._transport, timeout=times(self.endpoint), verify=trust(self.endpoint))
+                client = httpx.Client(
+                    transport=self._transport,
+                    timeout=times(self.endpoint),
+                    verify=trust(self.endpoint),
+                    trust_env=self._egress is None,
                 )
+                self._opened = watch_connections(_guarded(client, self._egress))
             return self._opened
 
     def _result(self, exchange: Exchange) -> Any:
@@ -157,6 +166,12 @@ class Client(BaseClient):
                             talk.give(talk.watch.take(next(pieces, b"")))
                 except talk.errors as error:
                     talk.fail(error)
+
+
+def _guarded(client: Any, egress: Egress | None) -> Any:
+    from innkeeper.inference.client.sockets import guard_connections
+
+    return client if egress is None else guard_connections(client, egress)
 
 
 class AsyncChatStream(Progress):
@@ -196,9 +211,11 @@ class AsyncClient(BaseClient):
         *,
         headers: Mapping[str, str] | None = None,
         transport: Any = None,
+        egress: Egress | None = None,
         **settings: Any,
     ) -> None:
         super().__init__(base_url, headers=headers, transport=transport, **settings)
+        self._egress = egress
         self._opened: httpx.AsyncClient | None = None
 
     async def __aenter__(self) -> Self:
@@ -265,12 +282,14 @@ class AsyncClient(BaseClient):
         import httpx
 
         if self._opened is None:
-            self._opened = httpx.AsyncClient(
+            client = httpx.AsyncClient(
                 transport=self._transport,
                 timeout=times(self.endpoint),
                 verify=trust(self.endpoint),
                 limits=httpx.Limits(max_connections=None, max_keepalive_connections=IDLE_CONNECTIONS),
+                trust_env=self._egress is None,
             )
+            self._opened = _guarded(client, self._egress)
         return self._opened
 
     async def _result(self, exchange: Exchange) -> Any:
