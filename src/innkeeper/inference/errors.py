@@ -25,6 +25,7 @@ __all__ = [
     "MAX_OUTPUT_NODES",
     "MAX_RESPONSE_BYTES",
     "MAX_TOOL_CALLS",
+    "REST_SECONDS",
     "SAMPLE_CHARACTERS",
     "AddressRefusedError",
     "AnswerError",
@@ -178,6 +179,9 @@ DEFAULT_OPEN_TIMEOUT: Final = 10.0
 
 DEFAULT_TOTAL_TIMEOUT: Final = 900.0
 """Seconds that a whole answer may take, from the request to its last byte."""
+
+REST_SECONDS: Final = 0.05
+"""Seconds that a server has to end an answer that has said all; its connection is closed where it does not."""
 
 MAX_RESPONSE_BYTES: Final = 64 * 1024 * 1024
 """Bytes of one answer, counted after decompression while reading (`LimitError`)."""

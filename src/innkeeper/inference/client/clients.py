@@ -8,12 +8,13 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, ExitStack, aclosing, closing
+from contextlib import AsyncExitStack, ExitStack, aclosing, closing, suppress
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from innkeeper.inference.client.chat import ChatReply, ChatStream, Progress
-from innkeeper.inference.client.exchange import BaseClient, Exchange, Head, Send, Talk, is_wish
+from innkeeper.inference.client.exchange import REST, BaseClient, Exchange, Head, Send, Talk, is_wish
 from innkeeper.inference.client.wire import Response, times, trust
+from innkeeper.inference.errors import REST_SECONDS
 
 if TYPE_CHECKING:
     import httpx
@@ -162,6 +163,10 @@ class Client(BaseClient):
                             answer = answers.enter_context(self._http.stream(**step._asdict()))
                             pieces = answer.iter_bytes()
                             talk.give(Head(answer.status_code, answer.headers))
+                        elif step is REST:
+                            with talk.watch.shortly(REST_SECONDS), suppress(*talk.errors):
+                                for _ in pieces:
+                                    talk.watch.check()
                         else:
                             talk.give(talk.watch.take(next(pieces, b"")))
                 except talk.errors as error:
@@ -314,6 +319,11 @@ class AsyncClient(BaseClient):
                                 answer = await answers.enter_async_context(self._http.stream(**step._asdict()))
                                 pieces = answer.aiter_bytes()
                                 talk.give(Head(answer.status_code, answer.headers))
+                            elif pieces is not None and step is REST:
+                                with suppress(TimeoutError, *talk.errors):
+                                    async with timeout(REST_SECONDS):
+                                        async for _ in pieces:
+                                            pass
                             elif pieces is not None:
                                 talk.give(talk.watch.take(await anext(pieces, b"")))
                     except TimeoutError:
