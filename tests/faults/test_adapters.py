@@ -170,7 +170,7 @@ def good(wire: Wire, *, stream: bool) -> Answer:
     return Answer(wire.stream(wire.fit(SAID)), headers={"content-type": wire.kind})
 
 
-def ask(wire: Wire, url: str, *, stream: bool, timeout: float, in_loop: bool) -> ModelResponse:
+def ask(wire: Wire, url: str, *, stream: bool, timeout: float, way: str) -> ModelResponse:
     """The response that one of the clients gets."""
     adapter = ADAPTERS[wire.adapter]
     fold = ResponseFold("resp_1", "m", 0)
@@ -178,11 +178,11 @@ def ask(wire: Wire, url: str, *, stream: bool, timeout: float, in_loop: bool) ->
     options: dict[str, Any] = {"key": KEY, "timeout": timeout, "retries": AGAIN}
 
     async def listen() -> None:
-        async with AsyncModelClient(adapter, url, **options) as client:
+        async with AsyncModelClient(adapter, url, **options, quick=way == "quick") as client:
             async for event in client.events(request):
                 fold.take(event)
 
-    if in_loop:
+    if way != "blocking":
         asyncio.run(listen())
     else:
         with ModelClient(adapter, url, **options) as client:
@@ -192,17 +192,18 @@ def ask(wire: Wire, url: str, *, stream: bool, timeout: float, in_loop: bool) ->
 
 
 IN_LOOPS = ("openai-chat", "ollama-chat")
-"""Adapters whose every fault is tried in an event loop, too; what the two clients do apart has nothing to do with protocols."""
+"""Adapters whose every fault is tried in an event loop, too; what the clients do apart has nothing to do with protocols."""
+LOOPS = [(name, way) for name in IN_LOOPS for way in ("async", "quick")]
 doors = pytest.mark.parametrize(
-    ("wire", "in_loop"),
-    [(wire, False) for wire in WIRES.values()] + [(WIRES[name], True) for name in IN_LOOPS],
-    ids=[*WIRES, *(f"{name}-async" for name in IN_LOOPS)],
+    ("wire", "way"),
+    [(wire, "blocking") for wire in WIRES.values()] + [(WIRES[name], way) for name, way in LOOPS],
+    ids=[*WIRES, *(f"{name}-{way}" for name, way in LOOPS)],
 )
 
 
 @doors
 @pytest.mark.parametrize("name", FAULTS)
-def test_fault(wire: Wire, name: str, in_loop: bool, server: EchoServer) -> None:
+def test_fault(wire: Wire, name: str, way: str, server: EchoServer) -> None:
     """One fault, one outcome: an error of one type and reason, or the answer; asked for again only where that is safe."""
     fault = FAULTS[name]
     for stream in fault.streams:
@@ -210,11 +211,11 @@ def test_fault(wire: Wire, name: str, in_loop: bool, server: EchoServer) -> None
         server.requests.clear()
         began = time.monotonic()
         if fault.error is None:
-            response = ask(wire, server.base_url, stream=stream, timeout=fault.timeout, in_loop=in_loop)
+            response = ask(wire, server.base_url, stream=stream, timeout=fault.timeout, way=way)
             assert (response.text, response.finish, response.error) == ("It is läte 你好.", "stop", None)
         else:
             with pytest.raises(ProviderError) as caught:
-                ask(wire, server.base_url, stream=stream, timeout=fault.timeout, in_loop=in_loop)
+                ask(wire, server.base_url, stream=stream, timeout=fault.timeout, way=way)
             assert (type(caught.value), reason_of(caught.value)) == (fault.error, fault.reason)
             assert KEY not in caught.value.render() + repr(caught.value) + str(caught.value.to_dict())
         assert time.monotonic() - began < fault.timeout + 1
@@ -240,12 +241,12 @@ UNREACHABLE: dict[str, Callable[[EchoServer], str]] = {
 
 @doors
 @pytest.mark.parametrize("name", UNREACHABLE)
-def test_unreachable(wire: Wire, name: str, in_loop: bool, server: EchoServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreachable(wire: Wire, name: str, way: str, server: EchoServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where no connection comes about, the error says so, and the request may be sent again."""
     known = socket.getaddrinfo
     monkeypatch.setattr(socket, "getaddrinfo", lambda host, *more, **rest: _known(known, host, *more, **rest))
     with pytest.raises(ProviderConnectionError) as caught:
-        ask(wire, UNREACHABLE[name](server), stream=True, timeout=PATIENCE, in_loop=in_loop)
+        ask(wire, UNREACHABLE[name](server), stream=True, timeout=PATIENCE, way=way)
     assert (type(caught.value), reason_of(caught.value)) == (ProviderConnectionError, "connection")
     assert (caught.value.opened, caught.value.details["attempts"]) == (False, 2)
 

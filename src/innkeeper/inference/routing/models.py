@@ -171,7 +171,9 @@ class RouteModels:
         secret = None if route.secret is None else self._secrets(route.secret)
         key = "" if secret is None else secret.reveal()
         adapter = ADAPTERS[route.adapter]
-        return AsyncModelClient(adapter, route.base_url or None, key=key, retries=self._retries, **self._options)
+        return AsyncModelClient(
+            adapter, route.base_url or None, key=key, retries=self._retries, **{"quick": True, **self._options}
+        )
 
     async def _local_client(self, route: Route) -> AsyncModelClient:
         from innkeeper.inference.adapters.local import local_async_client
