@@ -181,6 +181,7 @@ def create_app(
     from innkeeper.service.guard import Guard, missing
     from innkeeper.service.health import Readiness, health_routes
     from innkeeper.service.pool import Pool
+    from innkeeper.service.prompts.surface import PromptSurface
     from innkeeper.service.telemetry.logs import log_call
     from innkeeper.service.telemetry.metrics import Metrics
     from innkeeper.service.telemetry.spans import spans
@@ -192,7 +193,8 @@ def create_app(
     gate = Gate(calls=checked.max_calls, volume=checked.max_bodies, answers=checked.max_answers, keys=checked.keys)
     metrics, readiness = Metrics(gate), Readiness()
     readiness.checks["workers"] = pool.is_ready
-    doors = Doors(models)
+    prompts = PromptSurface(checked, pool, models)
+    doors = Doors(prompts.models)
 
     runs = Runs(checked)
 
@@ -214,6 +216,7 @@ def create_app(
             *health_routes(readiness, metrics),
             *routes(gateway, gate, pool),
             *doors.routes(),
+            *prompts.routes(),
             mounting.Mount(f"/{SERVICE}", connect_app(runs, checked)),
         ],
         middleware=[middleware.Middleware(Guard, settings=checked, gate=gate)],

@@ -130,8 +130,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     ``keys`` are the accepted keys; without any, a service on this machine's loopback is open and one on any other address
     does not start. ``data`` is the folder below which assets are read and conversations written; without it those
-    operations refuse. ``python`` allows the ``{{python:...}}`` macro. ``limits`` are what the work of
-    one call may take at most, whatever the call asks for. ``cors_origins`` are the web origins that may call.
+    operations refuse. ``profiles`` are folders of profiles, which clients call as models. ``python`` allows the
+    ``{{python:...}}`` macro. ``limits`` are what the work of one call may take at most, whatever the call asks for.
+    ``cors_origins`` are the web origins that may call.
     ``stop_seconds`` is what calls under way get when the service is told to stop.
     ``start_method`` is one of `START_METHODS`; empty: what suits this system. ``database`` is the library's, its own place where
     left out. ``grpc_port`` is where gRPC is answered on the same host, 0 for any free port; without it there is no gRPC.
@@ -140,6 +141,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     host: str = "127.0.0.1"
     port: int = DEFAULT_PORT
     data: Path | None = None
+    profiles: tuple[Path, ...] = ()
     database: str | None = None
     grpc_port: int | None = None
     profile: str = "fixed"

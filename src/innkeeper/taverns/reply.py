@@ -8,7 +8,7 @@ SillyTavern's page, but an answer is never cut to nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,7 +21,7 @@ from innkeeper.taverns.participants import members_of, name_of
 if TYPE_CHECKING:
     from innkeeper.prompt import BuildRequest, Ports
 
-__all__ = ["Reply", "finished_reply", "rewrites_replies"]
+__all__ = ["Reply", "ReplyRules", "finished_reply", "lines_of", "rewrites_replies"]
 
 _SILLY: Final = "silly"
 _ENDS: Final = frozenset('.!?…*")}]`”’»。！？）」』】')
@@ -36,12 +36,58 @@ class Reply(msgspec.Struct, frozen=True):
     notes: tuple[Note, ...] = ()
 
 
+class ReplyRules(msgspec.Struct, frozen=True):
+    """How an answer is trimmed: ``own`` is the name of who answers, ``others`` those of who else may begin to speak in it.
+
+    A continuation (``continues``) keeps its blank beginning; with ``whole_sentences`` half a sentence at the end goes.
+    """
+
+    own: str
+    others: tuple[str, ...] = ()
+    continues: bool = False
+    whole_sentences: bool = False
+
+    @classmethod
+    def of(cls, request: BuildRequest, speaker: str = "") -> ReplyRules:
+        """The rules of a request; ``speaker`` is who answers, the character where left out."""
+        user, character = name_of(request.user, "User"), speaker or name_of(request.character, "Assistant")
+        own, other = (user, character) if request.generation == "impersonate" else (character, user)
+        power = request.settings.get("power_user")
+        power = power if isinstance(power, Mapping) else EMPTY
+        members = () if power.get("disable_group_trimming") else members_of(request.group)
+        others = dict.fromkeys(name for name in (other, *members) if name.strip() and name != own)
+        sentences = bool(power.get("trim_sentences"))
+        return cls(own, tuple(others), continues=request.generation == "continue", whole_sentences=sentences)
+
+    def trimmed(self, text: str) -> str:
+        """The text without blank ends, the speaker's name in front, and other people's lines; never nothing of something."""
+        text = text.rstrip() if self.continues else text.strip()
+        if not self.continues:
+            text = text.removeprefix(f"{self.own}:").lstrip() or text
+        pattern = lines_of(self.others)
+        match = None if pattern is None else pattern.search(text)
+        text = (match and text[: match.start()].rstrip()) or text
+        return _whole_sentences(text) if self.whole_sentences else text
+
+
+@lru_cache(maxsize=256)
+def lines_of(names: tuple[str, ...]) -> re.Pattern[str] | None:
+    """What begins a line in which somebody of these speaks; None for nobody."""
+    return re.compile(rf"\n(?:{'|'.join(map(re.escape, names))}):") if names else None
+
+
+def _whole_sentences(text: str) -> str:
+    """The text up to its last end of a sentence; all of it where there is none."""
+    end = next((place for place in range(len(text), 0, -1) if text[place - 1] in _ENDS), 0)
+    return text[:end] or text
+
+
 def finished_reply(request: BuildRequest, text: str, *, speaker: str = "", ports: Ports | None = None) -> Reply:
     """What the tavern keeps of an answer.
 
     ``request`` is that of the turn, with the chat up to the answer in its history, and with the variables after the build.
-    ``speaker`` is who answers, the character where left out. A continuation keeps its blank beginning; words in the user's
-    place are not run through scripts. Raises what a build raises for its inputs.
+    ``speaker`` is who answers, the character where left out. Words in the user's place are not run through scripts. Raises what
+    a build raises for its inputs.
     """
     reply = Reply(text, request.variables)
     if request.tavern == _SILLY and request.generation != "impersonate":
@@ -50,7 +96,7 @@ def finished_reply(request: BuildRequest, text: str, *, speaker: str = "", ports
         stripped = text if request.generation == "continue" else text.strip()
         scripted = stored_text(request, stripped, ports=ports)
         reply = Reply(scripted.text, scripted.variables, scripted.notes)
-    return msgspec.structs.replace(reply, text=_trimmed(request, reply.text, speaker))
+    return msgspec.structs.replace(reply, text=ReplyRules.of(request, speaker).trimmed(reply.text))
 
 
 def rewrites_replies(request: BuildRequest) -> bool:
@@ -74,36 +120,3 @@ def _has_scripts(source: Any) -> bool:
     inner = source.get("data") if isinstance(source.get("data"), Mapping) else source
     extensions = inner.get("extensions") if isinstance(inner, Mapping) else None
     return isinstance(extensions, Mapping) and bool(extensions.get("regex_scripts"))
-
-
-def _trimmed(request: BuildRequest, text: str, speaker: str) -> str:
-    """The text without blank ends, the speaker's name in front, and other people's lines."""
-    continues, impersonates = request.generation == "continue", request.generation == "impersonate"
-    user, character = name_of(request.user, "User"), speaker or name_of(request.character, "Assistant")
-    own, other = (user, character) if impersonates else (character, user)
-    text = text.rstrip() if continues else text.strip()
-    if not continues:
-        text = text.removeprefix(f"{own}:").lstrip() or text
-    power = request.settings.get("power_user")
-    power = power if isinstance(power, Mapping) else EMPTY
-    members = () if power.get("disable_group_trimming") else members_of(request.group)
-    text = _until_another(text, (other, *(name for name in members if name != own)))
-    return _whole_sentences(text) if power.get("trim_sentences") else text
-
-
-def _until_another(text: str, names: Iterable[str]) -> str:
-    """The text before the first line in which somebody of these begins to speak; all of it where nothing would be left."""
-    pattern = _lines_of(tuple(sorted({name for name in names if name.strip()})))
-    match = None if pattern is None else pattern.search(text)
-    return (match and text[: match.start()].rstrip()) or text
-
-
-@lru_cache(maxsize=256)
-def _lines_of(names: tuple[str, ...]) -> re.Pattern[str] | None:
-    return re.compile(rf"\n(?:{'|'.join(map(re.escape, names))}):") if names else None
-
-
-def _whole_sentences(text: str) -> str:
-    """The text up to its last end of a sentence; all of it where there is none."""
-    end = next((place for place in range(len(text), 0, -1) if text[place - 1] in _ENDS), 0)
-    return text[:end] or text

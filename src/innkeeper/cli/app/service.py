@@ -12,6 +12,7 @@ from typing import IO, Any, Final
 import click
 
 from innkeeper.cli.app.commands import json_option
+from innkeeper.cli.settings.completion import profiles as offered_profiles
 from innkeeper.service.errors import MAX_BODY
 
 __all__ = ["call", "serve"]
@@ -32,7 +33,12 @@ _LAST_PORT: Final = 65_535
 )
 @click.option("--no-grpc", is_flag=True, help="Answer no gRPC.")
 @click.option(
-    "--profile", default="fixed", show_default=True, help="fixed, or smarttavern: as the original, defects too."
+    "--profile",
+    "profiles",
+    metavar="FOLDER",
+    multiple=True,
+    shell_complete=offered_profiles,
+    help="A profile, or a folder of some, that clients call as models; repeatable. smarttavern: the gateway as the original.",
 )
 @click.option(
     "--route",
@@ -110,6 +116,7 @@ def serve(
         keys=read_keys(key_file, os.environ),
         python=not no_python,
         limits=BuildLimits.read(limits),
+        **_profiles(chosen.pop("profiles")),
         grpc_port=None if no_grpc else beside if grpc_port is None else grpc_port,
         **chosen,
     )
@@ -124,7 +131,26 @@ def serve(
 
     own = OwnSettings.read()
     named = read_routes(own, said)
-    run(settings, ready, grpc_ready=grpc_ready, models=RouteModels(named, secrets_of(own, named)))
+    addresses = {name: str(address) for name, address in own.table("providers").items()}
+    models = RouteModels(named, secrets_of(own, named), addresses=addresses)
+    run(settings, ready, grpc_ready=grpc_ready, models=models)
+
+
+def _profiles(words: tuple[str, ...]) -> dict[str, Any]:
+    """The settings that ``--profile`` gives: a variant of the gateway by its name, and folders of profiles."""
+    from innkeeper.cli.prompt.profile import find_profile
+    from innkeeper.prompt import ConfigError
+    from innkeeper.service.settings import PROFILES
+
+    variants = [word for word in words if word in PROFILES and find_profile(word) is None]
+    folders = []
+    for word in words:
+        folder = find_profile(word) or (Path(word) if any(Path(word).glob("*/profile.toml")) else None)
+        if folder is None and word not in variants:
+            hint = f"a folder with a profile.toml, or one that holds some; or {' or '.join(PROFILES)}"
+            raise ConfigError(f"unknown profile {word!r}", hint=hint)
+        folders += [] if folder is None or word in variants else [folder]
+    return {"profiles": tuple(folders), **({"profile": variants[-1]} if variants else {})}
 
 
 _EXIT: Final = ((500, 70), (413, 65), (400, 2))

@@ -1,7 +1,7 @@
 """The routes of a service: what the command line says, the aliases of the configuration that name a provider, and ``local``.
 
-Each route gets the key that is stored for its address. ``INNKEEPER_API_KEY`` is for one provider: it is sent only where all
-routes go to the same address.
+Each route gets the key that is stored for its address; so do routes of profiles, which are not among these. ``INNKEEPER_API_KEY``
+is for one provider: it is sent only where all routes go to the same address, and on these alone.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from innkeeper.inference.adapters.providers import PROVIDERS
 from innkeeper.inference.routing.route import Routes
 from innkeeper.prompt.machine import Secret
 
@@ -29,11 +30,14 @@ def read_routes(settings: Settings, said: tuple[str, ...]) -> Routes:
 def secrets_of(settings: Settings, routes: Routes) -> Callable[[str], Secret | None]:
     """Where the keys of these routes are looked up, by the names that the routes have for them."""
     places = {route.secret: route.base_url for route in routes.values() if route.secret is not None}
+    known = {**{name: one.base_url for name, one in PROVIDERS.items()}, **settings.table("providers")}
     told = settings.environ.get(_KEY, "").strip() if len({*places.values()}) == 1 else ""
 
     def secret(name: str) -> Secret | None:
         from innkeeper.cli.settings.keys import stored_key
 
-        return Secret(told) if told else stored_key(places.get(name, name), settings)
+        if told and name in places:
+            return Secret(told)
+        return stored_key(places.get(name) or known.get(name, name), settings)
 
     return secret

@@ -108,6 +108,7 @@ class RouteModels:
         secrets: where keys are looked up, when a route is asked for the first time.
         retries: how often a request is sent again where that is safe.
         local: the models that run beside this process; whoever made them closes them.
+        addresses: further providers by name, for routes that are not among ``routes``.
         options: settings of the clients: ``timeout``, ``open_timeout``, ``total_timeout`` (seconds), ``transport``.
     """
 
@@ -118,9 +119,11 @@ class RouteModels:
         *,
         retries: Retries = NO_RETRIES,
         local: LocalModels | None = None,
+        addresses: Mapping[str, str] = EMPTY,
         **options: Any,
     ) -> None:
-        self._routes, self._secrets, self._retries, self._options = routes, secrets, retries, options
+        self.addresses = addresses
+        self.routes, self._secrets, self._retries, self._options = routes, secrets, retries, options
         self._clients: dict[str, AsyncModelClient] = {}
         self._own = LocalModels()
         self._local = local or self._own
@@ -128,12 +131,15 @@ class RouteModels:
 
     def cards(self) -> tuple[ModelCard, ...]:
         """The routes."""
-        return tuple([ModelCard(it.name, it.provider, it.model, it.context_window) for it in self._routes.values()])
+        return tuple([ModelCard(it.name, it.provider, it.model, it.context_window) for it in self.routes.values()])
 
     async def answer(self, request: GenerationRequest, caller: str) -> ModelAnswer:
         """Begin to answer on the route that the model names. Raises `ModelNotFoundError`, `UnavailableError`, `ConfigError`."""
         route = self._route(request.model)
-        sent = provider_request(request, route, ADAPTERS[route.adapter])
+        return await self.ask(route, provider_request(request, route, ADAPTERS[route.adapter]))
+
+    async def ask(self, route: Route, sent: ModelRequest) -> ModelAnswer:
+        """Begin to answer a body that is written already, on any route. Raises `UnavailableError`, `ConfigError`."""
         client = self._clients.get(route.name) or await self._open(route)
         headers = {"x-innkeeper-route": route.name, "x-innkeeper-body-sha256": sent.sha256}
         asked = {"route": route.name, "provider": route.provider, "model": route.model}
@@ -157,9 +163,9 @@ class RouteModels:
         await asyncio.to_thread(self._own.close)
 
     def _route(self, name: str) -> Route:
-        if name not in self._routes:
-            raise ModelNotFoundError(name, self._routes)
-        return self._routes[name]
+        if name not in self.routes:
+            raise ModelNotFoundError(name, self.routes)
+        return self.routes[name]
 
     async def _open(self, route: Route) -> AsyncModelClient:
         async with self._opening:

@@ -118,6 +118,9 @@ def _known(fields: list[tuple[str, str]], operation: Operation) -> dict[str, Any
 PREFIX: Final = "/api/"
 """What operations' paths begin with."""
 
+PROMPTS: Final = "/v1/prompts/"
+"""What paths of operations on prompts begin with."""
+
 _METHODS: Final = ("GET", "POST")
 _LIGHT: Final = ("/api/health", "/api/info")
 
@@ -135,6 +138,10 @@ class Gateway:
         if ready:
             warm()
         self.state = AppState((settings or Settings()).checked(), OPERATIONS if operations is None else operations)
+        if ready and self.state.settings.profiles:
+            from innkeeper.service.prompts.tasks import read_profiles
+
+            read_profiles(self.state)
 
     def answer(self, request: Request, limits: BuildLimits | None = None) -> Reply:
         """The reply to any request; an unknown path is 404, another method than GET and POST 405.
@@ -145,6 +152,10 @@ class Gateway:
         page = SYSTEM.get(path)
         if path == MESSAGES and request.method == MESSAGE:
             return Reply(200, converse(self, request.body, limits))
+        if path.startswith(PROMPTS):
+            from innkeeper.service.prompts.answer import answer as answer_prompts
+
+            return answer_prompts(self.state, request, limits)
         if page is not None:
             return json_reply(page(self.state)) if request.method == "GET" else _not_allowed("GET")
         operation = self.find(path)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.content.files.saving import save_bytes
 from innkeeper.content.json.text import decode_json, encode_json
@@ -24,6 +24,9 @@ from innkeeper.prompt.note import Note
 from innkeeper.service.errors import MAX_MACROS
 from innkeeper.service.gateway.operation import Operations
 from innkeeper.service.settings import Settings
+
+if TYPE_CHECKING:
+    from innkeeper.taverns.profiles.opened import Profiles
 
 __all__ = [
     "EXPLAIN_HEADER",
@@ -235,6 +238,16 @@ class AppState:
     operations: Operations
     sockets: int = 0
     macros: CustomMacros = field(default_factory=CustomMacros)
+    _profiles: Profiles | None = None
+
+    @property
+    def profiles(self) -> Profiles:
+        """The profiles of the settings' folders, looked for when they are first asked for. Raises as `Profiles` does."""
+        if self._profiles is None:
+            from innkeeper.taverns.profiles.opened import Profiles
+
+            self._profiles = Profiles(self.settings.profiles)
+        return self._profiles
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,9 +71,7 @@ def _from_folder(place: FolderFiles) -> OpenProfile:
     if not is_profile(folder):
         hint = f"innkeeper profile new {folder.name} CARD writes one"
         raise UnavailableError("this folder is no profile: it has no profile.toml", where=Where(str(folder)), hint=hint)
-    document = place.read(PROFILE_FILE)
-    asset = str(folder / PROFILE_FILE)
-    return _opened(parse_profile(document, name=folder.resolve().name, asset=asset), place, asset)
+    return _opened(_document(place), place, str(folder / PROFILE_FILE))
 
 
 def is_profile(folder: Path) -> bool:
@@ -207,6 +205,7 @@ class Profiles(Mapping[str, OpenProfile]):
         self._sources = tuple(Path(folder) for folder in folders)
         self._lock = Lock()
         self._open: dict[Path, tuple[OpenProfile, FolderFiles]] = {}
+        self._documents: dict[Path, tuple[Profile, FolderFiles]] = {}
         self._folders: dict[str, Path] = {}
         self.refresh()
 
@@ -215,7 +214,7 @@ class Profiles(Mapping[str, OpenProfile]):
         found: dict[str, Path] = {}
         for source in self._sources:
             for folder in profile_folders(source):
-                name = _name_in(folder)
+                name = _document(FolderFiles(folder)).name
                 if found.setdefault(name, folder) != folder:
                     where, hint = Where(str(folder)), f"{found[name]} is {name!r} already; give one another name"
                     raise UsageError(f"two profiles are called {name!r}", where=where, hint=hint)
@@ -248,6 +247,15 @@ class Profiles(Mapping[str, OpenProfile]):
         """How many."""
         return len(self._folders)
 
+    def document(self, name: str) -> Profile:
+        """What a profile says, without its files: read anew when its document has changed. Raises as `open_profile`."""
+        folder = self.folder(name)
+        known = self._documents.get(folder)
+        if known is None or not known[1].is_same():
+            files = FolderFiles(folder)
+            known = self._documents[folder] = (_document(files), files)
+        return known[0]
+
     def folder(self, name: str) -> Path:
         """Where a profile is. Raises `UnknownNameError`."""
         if name not in self._folders:
@@ -255,7 +263,7 @@ class Profiles(Mapping[str, OpenProfile]):
         return self._folders[name]
 
 
-def _name_in(folder: Path) -> str:
-    """The name of the profile in a folder, whose files need not be there."""
-    asset = str(folder / PROFILE_FILE)
-    return parse_profile(FolderFiles(folder).read(PROFILE_FILE), name=folder.resolve().name, asset=asset).name
+def _document(files: FolderFiles) -> Profile:
+    """What the profile in a folder says; its other files need not be there."""
+    folder = files.folder
+    return parse_profile(files.read(PROFILE_FILE), name=folder.resolve().name, asset=str(folder / PROFILE_FILE))

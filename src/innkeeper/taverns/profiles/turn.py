@@ -22,13 +22,13 @@ from innkeeper.taverns import TAVERNS, build
 from innkeeper.taverns.participants import cards_of, greetings_of, name_of, speakers_of
 from innkeeper.taverns.profiles.opened import OpenProfile
 from innkeeper.taverns.profiles.state import ConversationState, prefix_keys
-from innkeeper.taverns.reply import Reply, finished_reply
+from innkeeper.taverns.reply import Reply, ReplyRules, finished_reply
 from innkeeper.taverns.sending import RESERVE, request_of
 
 if TYPE_CHECKING:
     from innkeeper.prompt import Payload, Plan
 
-__all__ = ["CLIENT_OPTIONS", "ProfileTurn", "TurnInput", "profile_turn"]
+__all__ = ["CLIENT_OPTIONS", "ProfileTurn", "TurnInput", "profile_turn", "turn_answered"]
 
 _SYSTEM: Final = ("system", "developer")
 
@@ -43,8 +43,8 @@ CLIENT_OPTIONS: Final = frozenset({
 class TurnInput(msgspec.Struct, frozen=True, kw_only=True):
     """What a client sends. ``options`` and ``tools`` are those of its request, under the names of Chat Completions.
 
-    ``model``, ``dialect`` and ``context_window`` are of the route that answers, where whoever knows it fills them in. ``now`` and
-    ``seed`` settle what the profile leaves to the moment.
+    ``model``, ``dialect``, ``context_window`` and ``defaults`` (options that count where nobody says otherwise) are of the route
+    that answers, where whoever knows it fills them in. ``now`` and ``seed`` settle what the profile leaves to the moment.
     """
 
     messages: tuple[Message, ...]
@@ -53,20 +53,22 @@ class TurnInput(msgspec.Struct, frozen=True, kw_only=True):
     model: str | None = None
     dialect: str | None = None
     context_window: int | None = None
+    defaults: FrozenDict = EMPTY
     now: str | None = None
     seed: int = 0
 
     @classmethod
     def of(cls, messages: Any, **fields: Any) -> TurnInput:
         """A turn of messages as `Message.of` reads them. Raises `FormatError`."""
-        options, tools = freeze(fields.pop("options", None) or {}), fields.pop("tools", None) or ()
-        return cls(messages=messages_of(messages), options=options, tools=tuple(map(freeze, tools)), **fields)
+        tables = {name: freeze(fields.pop(name, None) or {}) for name in ("options", "defaults")}
+        tools = tuple(map(freeze, fields.pop("tools", None) or ()))
+        return cls(messages=messages_of(messages), tools=tools, **tables, **fields)
 
 
 class ProfileTurn(msgspec.Struct, frozen=True, kw_only=True):
     """A turn that is built. ``body`` is what the route's provider gets; ``state`` what the conversation is left with.
 
-    ``speaker`` is who answers. With ``rewrites`` scripts may change the answer, so that a stream of it is not final.
+    ``rules`` say how the answer is trimmed; with ``rewrites`` scripts may change it, too, so that a stream of it is not final.
     ``notes`` are those of the turn itself; the plan and the body have their own.
     """
 
@@ -74,18 +76,23 @@ class ProfileTurn(msgspec.Struct, frozen=True, kw_only=True):
     body: Payload
     state: ConversationState
     speaker: str
+    rules: ReplyRules
     rewrites: bool = False
     notes: tuple[Note, ...] = ()
 
-    def answered(self, text: str) -> tuple[Reply, ConversationState]:
+    def answered(self, text: str, ports: Ports | None = None) -> tuple[Reply, ConversationState]:
         """The answer as the tavern keeps it, and what the conversation is left with then. Raises what a build raises."""
-        request = self.plan.request
-        if request is None or not text:
-            return Reply(text, self.state.variables), self.state
-        said = (Message("user", request.message),) if request.message else ()
-        after = request.with_(history=(*request.history, *said), message="", variables=self.state.variables)
-        reply = finished_reply(after, text, speaker=self.speaker)
-        return reply, msgspec.structs.replace(self.state, variables=freeze(reply.variables))
+        request = self.plan.request or BuildRequest()
+        return _answered(request, text, self.state, self.speaker, ports)
+
+
+class _Prepared(msgspec.Struct, frozen=True):
+    """A turn before its build: the request, the key of its chat, the greetings that it begins with."""
+
+    request: BuildRequest
+    key: str
+    greetings: tuple[str, ...]
+    notes: tuple[Note, ...]
 
 
 def profile_turn(
@@ -96,23 +103,54 @@ def profile_turn(
     The same profile, input and state give the same bytes. Raises what a build raises.
     """
     before = state or ConversationState()
+    prepared = _prepared(profile, turn, before, ports)
+    plan = build(prepared.request, ports)
+    speaker = _speaker(plan, prepared.request)
+    return ProfileTurn(
+        plan=plan,
+        body=request_of(plan, plan.dialect),
+        state=_after(plan, before, prepared.greetings, prepared.key),
+        speaker=speaker,
+        rules=ReplyRules.of(prepared.request, speaker),
+        rewrites=profile.rewrites,
+        notes=prepared.notes,
+    )
+
+
+def turn_answered(
+    profile: OpenProfile,
+    turn: TurnInput,
+    after: ConversationState,
+    text: str,
+    *,
+    speaker: str,
+    ports: Ports | None = None,
+) -> tuple[Reply, ConversationState]:
+    """`ProfileTurn.answered` without the plan: ``after`` is the state and ``speaker`` the name that the turn gave."""
+    prepared = _prepared(profile, turn, after, ports)
+    return _answered(prepared.request, text, after, speaker, ports)
+
+
+def _answered(
+    request: BuildRequest, text: str, state: ConversationState, speaker: str, ports: Ports | None
+) -> tuple[Reply, ConversationState]:
+    if not text:
+        return Reply(text, state.variables), state
+    said = (Message("user", request.message),) if request.message else ()
+    chat = request.with_(history=(*request.history, *said), message="", variables=state.variables)
+    reply = finished_reply(chat, text, speaker=speaker, ports=ports)
+    return reply, msgspec.structs.replace(state, variables=freeze(reply.variables))
+
+
+def _prepared(profile: OpenProfile, turn: TurnInput, before: ConversationState, ports: Ports | None) -> _Prepared:
     notes: list[Note] = []
     messages, key = _as_kept(turn.messages, before)
     chat = [message for message in messages if message.role not in _SYSTEM]
     base = _settled(profile, turn, before, notes)
-    base, greetings = _greeted(profile, base, before, chat, ports)
+    greetings = _greeted(profile, base, before, chat, ports)
     request = _with_system(profile, base, messages, notes)
     request = _with_chat(profile, request, messages, chat, greetings)
-    plan = build(request, ports)
-    body = request_of(plan, plan.dialect)
-    return ProfileTurn(
-        plan=plan,
-        body=body,
-        state=_after(plan, before, greetings, key),
-        speaker=_speaker(plan, request),
-        rewrites=profile.rewrites,
-        notes=tuple(notes),
-    )
+    return _Prepared(request, key, greetings, tuple(notes))
 
 
 def _as_kept(messages: Sequence[Message], state: ConversationState) -> tuple[list[Message], str]:
@@ -130,7 +168,7 @@ def _settled(profile: OpenProfile, turn: TurnInput, state: ConversationState, no
     """The profile's request with what the client and the state say: all but the chat."""
     own, base = profile.profile, profile.request
     window = own.context_window if own.context_window is not None else turn.context_window
-    options = {**neutral(base.options), **_client_options(turn, notes)}
+    options = {**neutral(turn.defaults), **neutral(base.options), **_client_options(turn, notes)}
     reserve = _reserve(options, own.reserve, window, notes)
     fields: dict[str, Any] = {
         "options": options if reserve is None else {**options, "max_tokens": reserve},
@@ -180,18 +218,18 @@ def _usual_reserve(base: BuildRequest) -> int:
 
 def _greeted(
     profile: OpenProfile, base: BuildRequest, state: ConversationState, chat: Sequence[Message], ports: Ports | None
-) -> tuple[BuildRequest, tuple[str, ...]]:
+) -> tuple[str, ...]:
     """The greetings that the chat begins with: those it began with, else the card's; none where the client has sent one."""
     number = profile.profile.greeting_number
     if number is None or (chat and chat[0].role == "assistant"):
-        return base, ()
+        return ()
     if state.greetings:
-        return base, state.greetings
+        return state.greetings
     room = ports or Ports()
-    if base.group is not None:
-        members = (base.with_(group=None, character=card) for card in cards_of(base.group))
-        return base, tuple(text for one in members for text in _greetings(one, room, 0))
-    return base, _greetings(base, room, number)
+    if base.group is None:
+        return _greetings(base, room, number)
+    members = (base.with_(group=None, character=card) for card in cards_of(base.group))
+    return tuple(text for one in members for text in _greetings(one, room, 0))
 
 
 def _greetings(request: BuildRequest, ports: Ports, number: int) -> tuple[str, ...]:

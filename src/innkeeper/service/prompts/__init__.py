@@ -1,0 +1,1 @@
+"""Prompts as a service: plans of requests and of profiles, and profiles as models behind the other doors."""

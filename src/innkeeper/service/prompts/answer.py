@@ -1,0 +1,104 @@
+"""What a worker answers about prompts: public operations in JSON, and the tasks of the server."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from innkeeper.content.errors import LIMITS
+from innkeeper.content.json.text import decode_json
+from innkeeper.prompt import Ports, UsageError
+from innkeeper.prompt.allowance import BuildLimits, allowed
+from innkeeper.prompt.errors import InnkeeperError, LimitError, UnknownNameError
+from innkeeper.service.error_facts import defect_reply, refusal
+from innkeeper.service.errors import memory_error
+from innkeeper.service.exchange import Reply, Request, json_reply
+from innkeeper.service.gateway.state import AppState, Call
+from innkeeper.service.grants import Grant
+from innkeeper.service.prompts.operations import OPERATIONS, plan_facts
+from innkeeper.service.prompts.tasks import (
+    PLANS,
+    REPLIES,
+    TURN,
+    TURNS,
+    ProfileChangedError,
+    TurnTask,
+    failed,
+    made_reply,
+    made_turn,
+    turn_of,
+)
+
+__all__ = ["PREFIX", "PROFILES_HEADER", "answer"]
+
+PREFIX: Final = "/v1/prompts/"
+"""What the paths of this surface begin with."""
+
+PROFILES_HEADER: Final = "x-innkeeper-profiles"
+"""Which profiles the caller may use, as the server tells its workers: patterns with commas between them."""
+
+LOG: Final = logging.getLogger("innkeeper.service")
+
+
+def answer(state: AppState, request: Request, limits: BuildLimits | None = None) -> Reply:
+    """The reply to a request at a path that begins with `PREFIX`."""
+    fail = failed if request.method == TURN and request.path != PLANS else lambda error: refusal(PREFIX, error)
+    try:
+        most = Call.of(state, request.headers, limits).limits
+        with allowed(most):
+            reply = _reply(state, request, Ports(max_limits=most))
+        return _within(reply, state.settings.max_reply)
+    except InnkeeperError as error:
+        return fail(error)
+    except MemoryError:
+        return fail(memory_error(state.settings.worker_memory))
+    except Exception as error:  # noqa: BLE001 - a defect of ours: the caller gets an answer all the same
+        LOG.error("%s: %s", request.path, type(error).__name__)  # noqa: TRY400 - a traceback may quote a prompt
+        return defect_reply(PREFIX, type(error).__name__)
+
+
+def _reply(state: AppState, request: Request, ports: Ports) -> Reply:
+    if request.method == TURN:
+        return _TASKS[request.path](state, request, ports)
+    name, asked = request.path.removeprefix(PREFIX), _body(request, state)
+    if name not in OPERATIONS:
+        raise UnknownNameError("operation on prompts", name, OPERATIONS)
+    grant = Grant(profile=tuple(request.headers.get(PROFILES_HEADER, "*").split(",")))
+    for part in (asked, asked.get("a"), asked.get("b")):
+        if isinstance(part, dict) and isinstance(part.get("profile"), str):
+            grant.check("profile", part["profile"])
+    return json_reply(OPERATIONS[name](state, asked, ports))
+
+
+def _plan(state: AppState, request: Request, ports: Ports) -> Reply:
+    """The plan of an earlier turn, built again and explained. Raises `ProfileChangedError`."""
+    digest, task = request.query, msgspec.msgpack.decode(request.body, type=TurnTask)
+    if task.profile not in state.profiles or state.profiles[task.profile].digest != digest:
+        raise ProfileChangedError(f"the profile {task.profile!r} is not what it was when this plan was made")
+    return json_reply({"profile": task.profile, **plan_facts(turn_of(state, task, ports))})
+
+
+_TASKS: Final[Mapping[str, Callable[[AppState, Request, Ports], Reply]]] = {
+    TURNS: made_turn,
+    REPLIES: made_reply,
+    PLANS: _plan,
+}
+
+
+def _body(request: Request, state: AppState) -> dict[str, Any]:
+    limits = msgspec.structs.replace(LIMITS, json_depth=state.settings.max_depth, file_bytes=state.settings.max_body)
+    value = decode_json(request.body, limits, name="body")
+    if not isinstance(value, dict):
+        raise UsageError("the body must be a JSON object")
+    return value
+
+
+def _within(reply: Reply, most: int) -> Reply:
+    if len(reply.body) > most:
+        raise LimitError(
+            "the reply", limit="MAX_REPLY", allowed=most, found=len(reply.body), hint="ask for less at once"
+        )
+    return reply

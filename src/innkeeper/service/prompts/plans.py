@@ -1,0 +1,51 @@
+"""Plans that can be looked at afterwards: what a turn was built from is kept for a while, and built again when it is asked for.
+
+A plan is a function of its turn, so the turn is all that is kept. Only who asked for the turn gets at it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Final, NamedTuple
+
+from innkeeper.prompt.errors import UnknownNameError
+from innkeeper.prompt.memo import Memo
+
+__all__ = ["MAX_PLANS", "KeptTurn", "PlanNotFoundError", "PlanStore"]
+
+MAX_PLANS: Final = 64 * 1024 * 1024
+"""Bytes of all turns whose plans can be looked at (no error: the oldest are forgotten)."""
+
+
+class PlanNotFoundError(UnknownNameError):
+    """There is no plan of this number, or not any more, or not for this caller."""
+
+    def __init__(self, number: str) -> None:
+        super().__init__("plan", number, hint="plans are kept for a while, for who asked")
+
+
+class KeptTurn(NamedTuple):
+    """A turn as a worker takes it, and the digest of its profile."""
+
+    task: bytes
+    digest: str
+
+
+class PlanStore:
+    """Turns by caller and number, bounded in bytes: those that nobody asks for are forgotten first."""
+
+    def __init__(self, size: int = MAX_PLANS) -> None:
+        self._turns: Memo[tuple[str, str], KeptTurn] = Memo(items=1_000_000, size=size)
+
+    def put(self, caller: str, turn: KeptTurn) -> str:
+        """Keep a turn; its number is made of it, so that the same turn has the same one."""
+        number = hashlib.sha256(b"\n".join((caller.encode(), turn.digest.encode(), turn.task))).hexdigest()[:32]
+        self._turns.put((caller, number), turn, len(turn.task))
+        return number
+
+    def get(self, caller: str, number: str) -> KeptTurn:
+        """A turn of this caller. Raises `PlanNotFoundError`."""
+        turn = self._turns.get((caller, number))
+        if turn is None:
+            raise PlanNotFoundError(number)
+        return turn

@@ -1,0 +1,319 @@
+"""ProfileModels: profiles as models. A client's messages become a prompt, a route answers it, the answer is finished.
+
+The prompt is built in a worker, with the state that goes with the conversation; the body that comes back is sent as it is. The
+answer is passed on while it comes, without what the model says beyond its turn; where scripts of the profile may rewrite it, it
+is passed on when it is whole.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
+from typing import Any, Final
+
+import msgspec
+
+from innkeeper.inference.adapters.generation import ModelRequest
+from innkeeper.inference.local.shared import LOCAL
+from innkeeper.inference.requests.request import GenerationRequest
+from innkeeper.inference.response.events import Finished, ModelEvent, TextDelta
+from innkeeper.inference.routing.models import EmbeddingsError, ModelAnswer, ModelCard, ModelNotFoundError, RouteModels
+from innkeeper.inference.routing.route import Route
+from innkeeper.prompt import Note, NoteKind, fresh_seed, utc_now
+from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, Where
+from innkeeper.prompt.once import unpack
+from innkeeper.service.exchange import Request
+from innkeeper.service.pool import Pool
+from innkeeper.service.prompts.plans import KeptTurn, PlanStore
+from innkeeper.service.prompts.tasks import (
+    REPLIES,
+    TURN,
+    TURNS,
+    ReplyMade,
+    ReplyTask,
+    TurnMade,
+    TurnTask,
+    error_of,
+    notes_of,
+)
+from innkeeper.taverns.profiles.opened import Profiles
+from innkeeper.taverns.profiles.profile import Profile
+from innkeeper.taverns.profiles.state import (
+    MAX_STATE,
+    StatesInMemory,
+    StateStore,
+    StoredState,
+    conversation_scope,
+    prefix_keys,
+    state_before,
+)
+from innkeeper.taverns.reply import ReplyRules
+from innkeeper.taverns.reply_stream import ReplyStream
+
+__all__ = ["PLAN_PATH", "ProfileModels"]
+
+PLAN_PATH: Final = "/v1/prompts/plans/"
+"""Where plans are looked at: the header ``x-innkeeper-plan`` has the whole path."""
+
+_PROFILE: Final = "profile"
+
+
+class ProfileModels:
+    """Profiles by their names. One instance belongs to one event loop.
+
+    Args:
+        profiles: the profiles, as this process sees them: their documents, not their content.
+        routes: what asks models, whose routes profiles may name.
+        pool: the workers that build.
+        states: where states of conversations are kept.
+        plans: where turns are kept, for looking at their plans.
+    """
+
+    def __init__(
+        self,
+        profiles: Profiles,
+        routes: RouteModels,
+        pool: Pool,
+        *,
+        states: StateStore | None = None,
+        plans: PlanStore | None = None,
+    ) -> None:
+        self._profiles, self._routes, self._known, self._pool = profiles, routes, routes.routes, pool
+        self._states: StateStore = StatesInMemory() if states is None else states
+        self.plans = PlanStore() if plans is None else plans
+
+    def cards(self) -> tuple[ModelCard, ...]:
+        """The profiles."""
+        return tuple([self._card(name) for name in self._profiles])
+
+    def _card(self, name: str) -> ModelCard:
+        """A profile as lists show it; one that cannot be read says what is wrong when it is asked."""
+        try:
+            profile = self._profiles.document(name)
+            route = self.route(profile)
+        except InnkeeperError:
+            return ModelCard(name, _PROFILE, kind=_PROFILE)
+        window = profile.context_window or _window(route)
+        return ModelCard(name, _PROFILE, route.model, window, _PROFILE)
+
+    async def embeddings(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """None. Raises `EmbeddingsError`."""
+        raise EmbeddingsError(f"the profile {body.get('model')!r:.60} makes no embeddings", where=Where(path="model"))
+
+    async def close(self) -> None:
+        """Nothing is held: the routes are closed by whoever has them."""
+
+    async def answer(self, request: GenerationRequest, caller: str) -> ModelAnswer:
+        """Begin to answer as a profile. Raises `ModelNotFoundError`, what building and the route raise."""
+        if request.model not in self._profiles:
+            raise ModelNotFoundError(request.model, self._profiles)
+        profile = self._profiles.document(request.model)
+        route = self.route(profile)
+        keys = prefix_keys(request.messages)
+        scope, named = _scope(request, caller)
+        begins = all(message.role != "assistant" for message in request.messages)
+        before = await self._kept(lambda: state_before(self._states, scope, keys, named=named, begins=begins))
+        task = TurnTask(
+            profile=request.model,
+            turn=_turn(request, profile, route, keys),
+            state=before,
+            adapter=route.adapter,
+            stream=request.stream,
+        )
+        packed = msgspec.msgpack.encode(task)
+        made = unpack(await self._work(TURNS, packed, caller), TurnMade)
+        notes = (*notes_of(made.notes), *request.notes, *_lost(request))
+
+        async def keep(state: bytes) -> None:
+            if keys and len(state) <= MAX_STATE:
+                await self._kept(lambda: self._states.put(scope, StoredState(keys[-1], state, before)))
+
+        await keep(made.state)
+        number = self.plans.put(caller, KeptTurn(packed, made.digest))
+        sent = ModelRequest(model=route.model, content=made.content, stream=request.stream, notes=notes)
+        answer = await self._routes.ask(route, sent)
+        headers = {**answer.headers, "x-innkeeper-profile": request.model, "x-innkeeper-plan": PLAN_PATH + number}
+        events = self._finished(answer.events, made, task, caller, keep)
+        return ModelAnswer(events, headers, notes, sent, {**answer.asked, "profile": request.model})
+
+    def route(self, profile: Profile) -> Route:
+        """The route of a profile. Raises `UnknownNameError`, `ConfigError`."""
+        target = ":".join(part for part in (profile.provider, profile.model) if part) or profile.route or LOCAL
+        if target in self._known:
+            return self._known[target]
+        if profile.route is not None:
+            raise UnknownNameError("route", profile.route, self._known, where=Where(asset=profile.name, path="route"))
+        if profile.provider is None and ":" not in target:
+            target = f"{LOCAL}:{target}"
+        return Route.of(target, target, self._routes.addresses)
+
+    async def _finished(
+        self,
+        events: AsyncGenerator[ModelEvent],
+        made: TurnMade,
+        task: TurnTask,
+        caller: str,
+        keep: Callable[[bytes], Any],
+    ) -> AsyncGenerator[ModelEvent]:
+        """The events of an answer as the tavern keeps it."""
+        rules = msgspec.convert(made.rules, ReplyRules)
+        text = _Whole() if made.rewrites or rules.whole_sentences else _Trimmed(rules)
+        async with aclosing(events):
+            async for event in events:
+                if isinstance(event, TextDelta):
+                    said = text.take(event)
+                    if said is not None:
+                        yield said
+                    if text.is_cut and task.stream:
+                        yield Finished(reason="stop", said="stop")
+                        return
+                    continue
+                if isinstance(event, Finished):
+                    for rest in await self._rest(text, rules, made, task, caller, keep):
+                        yield rest
+                yield event
+        for rest in await self._rest(text, rules, made, task, caller, keep):
+            yield rest
+
+    async def _rest(
+        self,
+        text: _Whole | _Trimmed,
+        rules: ReplyRules,
+        made: TurnMade,
+        task: TurnTask,
+        caller: str,
+        keep: Callable[[bytes], Any],
+    ) -> tuple[TextDelta, ...]:
+        """What is left to be said at the end of an answer; nothing the second time."""
+        said = text.end()
+        if not said:
+            return ()
+        if isinstance(text, _Whole):
+            if made.rewrites:
+                asked = ReplyTask(task=task, state=made.state, speaker=made.speaker, text=said)
+                reply = unpack(await self._work(REPLIES, msgspec.msgpack.encode(asked), caller), ReplyMade)
+                await keep(reply.state)
+                said = reply.text
+            else:
+                said = rules.trimmed(said)
+        return (text.delta(said),)
+
+    async def _work(self, path: str, body: bytes, caller: str) -> bytes:
+        reply = await self._pool.answer(Request(TURN, path, body=body), caller)
+        if reply.status != _DONE:
+            raise error_of(reply)
+        return reply.body
+
+    async def _kept(self, ask: Callable[[], Any]) -> Any:
+        """What a store says; one in a database is asked beside the event loop."""
+        return ask() if isinstance(self._states, StatesInMemory) else await asyncio.to_thread(ask)
+
+
+_DONE: Final = 200
+
+
+class _Whole:
+    """An answer that is passed on when it is whole."""
+
+    is_cut = False
+
+    def __init__(self) -> None:
+        self._parts: list[TextDelta] = []
+
+    def take(self, event: TextDelta) -> TextDelta | None:
+        """Nothing yet."""
+        self._parts.append(event)
+        return None
+
+    def end(self) -> str:
+        """All of it; nothing the second time."""
+        text = "".join([part.text for part in self._parts])
+        self._parts = self._parts[:1] if text else []
+        self._parts = [msgspec.structs.replace(part, text="") for part in self._parts]
+        return text
+
+    def delta(self, text: str) -> TextDelta:
+        """The event that says it."""
+        return TextDelta(text=text, item_id=self._parts[0].item_id if self._parts else "")
+
+
+class _Trimmed:
+    """An answer that is trimmed while it comes."""
+
+    def __init__(self, rules: ReplyRules) -> None:
+        self._stream = ReplyStream(rules)
+        self._first: TextDelta | None = None
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether somebody else has begun to speak."""
+        return self._stream.is_cut
+
+    def take(self, event: TextDelta) -> TextDelta | None:
+        """What can be said; where an item begins is said with its first words."""
+        said = self._stream.feed(event.text)
+        first, self._first = self._first or event, None
+        if not said and not event.annotations:
+            self._first = first
+            return None
+        same = said == event.text
+        return msgspec.structs.replace(
+            event,
+            text=said,
+            logprobs=event.logprobs if same else (),
+            new=first.new or event.new,
+            part=first.part or event.part,
+            item_id=event.item_id or first.item_id,
+        )
+
+    def end(self) -> str:
+        """What is left."""
+        return self._stream.end()
+
+    def delta(self, text: str) -> TextDelta:
+        """The event that says it."""
+        first = self._first
+        return TextDelta(text=text) if first is None else msgspec.structs.replace(first, text=text, logprobs=())
+
+
+def _scope(request: GenerationRequest, caller: str) -> tuple[str, bool]:
+    """What keeps this conversation apart from others of the caller, and whether the client has named it."""
+    named = request.metadata.get("conversation")
+    if isinstance(named, str) and named:
+        return conversation_scope(caller, request.model, "conversation", named), True
+    return conversation_scope(caller, request.model, "user", request.user or ""), False
+
+
+def _turn(request: GenerationRequest, profile: Profile, route: Route, keys: tuple[str, ...]) -> dict[str, Any]:
+    """The fields of the turn: what the client sends, what the route says, and the moment."""
+    seed = request.options.get("seed")
+    if type(seed) is not int:
+        seed = int(keys[-1][:8], 16) if profile.seed == "messages" and keys else fresh_seed()
+    return {
+        "messages": request.messages,
+        "options": {name: value for name, value in request.options.items() if not name.startswith("stream")},
+        "tools": request.tools,
+        "model": route.model,
+        "dialect": profile.dialect or route.dialect,
+        "context_window": _window(route),
+        "defaults": route.options,
+        "now": utc_now().isoformat(),
+        "seed": seed,
+    }
+
+
+def _window(route: Route) -> int | None:
+    """The route's window; a model on this machine has one, whether it is said or not."""
+    if route.context_window is not None or not route.is_local:
+        return route.context_window
+    from innkeeper.inference.local.model import DEFAULT_WINDOW
+
+    return DEFAULT_WINDOW
+
+
+def _lost(request: GenerationRequest) -> tuple[Note, ...]:
+    """What a client sent that a profile has no place for."""
+    fields = [f"the field {name!r:.60} has no effect with a profile" for name in request.extra]
+    kinds = [f"a tool of type {str(tool.get('type'))!r:.60} is not offered" for tool in request.hosted]
+    return tuple(Note(NoteKind.IGNORED, message) for message in (*fields, *kinds))

@@ -1,0 +1,86 @@
+"""Prompts over HTTP: ``POST /v1/prompts/build|explain|diff|count``, ``GET /v1/prompts/plans/{number}``; profiles as models."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from starlette.requests import Request as WebRequest
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from innkeeper.inference.routing.models import AnyOf, Models, RouteModels
+from innkeeper.inference.routing.route import Routes
+from innkeeper.prompt.errors import ConfigError, InnkeeperError
+from innkeeper.service.error_facts import refusal
+from innkeeper.service.exchange import Request
+from innkeeper.service.guard import lower_headers, response
+from innkeeper.service.pool import Pool
+from innkeeper.service.prompts.answer import PREFIX, PROFILES_HEADER
+from innkeeper.service.prompts.operations import OPERATIONS
+from innkeeper.service.prompts.plans import PlanStore
+from innkeeper.service.prompts.profile_models import ProfileModels
+from innkeeper.service.prompts.tasks import PLANS, TURN
+from innkeeper.service.settings import Settings
+from innkeeper.taverns.profiles.opened import Profiles
+
+if TYPE_CHECKING:
+    from innkeeper.service.work import Ticket
+
+__all__ = ["PromptSurface"]
+
+
+class PromptSurface:
+    """Prompts of one application: the routes, and ``models``, which are those that are given with the profiles beside them.
+
+    Args:
+        settings: the folders of profiles, and what callers may do.
+        pool: the workers.
+        models: what answers; the model on this machine where left out.
+
+    Raises:
+        ConfigError: there are profiles, and what answers has no routes.
+        UnavailableError: a folder has no profile.
+        UsageError: two profiles have one name.
+    """
+
+    def __init__(self, settings: Settings, pool: Pool, models: Models | None = None) -> None:
+        self._pool, self._keys = pool, settings.keys
+        self.plans = PlanStore()
+        self.models: Models = RouteModels(Routes.read()) if models is None else models
+        if not settings.profiles:
+            return
+        if not isinstance(self.models, RouteModels):
+            raise ConfigError("profiles want routes to be answered by", hint="pass models=RouteModels(...), or none")
+        profiles = ProfileModels(Profiles(settings.profiles), self.models, pool, plans=self.plans)
+        self.models = AnyOf(profiles, self.models)
+
+    def routes(self) -> list[BaseRoute]:
+        """The routes."""
+        operations = [Route(f"{PREFIX}{name}", self._operate, methods=["POST"]) for name in OPERATIONS]
+        return [*operations, Route(f"{PLANS}{{number}}", self._plan, methods=["GET"])]
+
+    async def _operate(self, web: WebRequest) -> Response:
+        patterns = self._keys.grant(_caller(web)).profile
+        headers = {**lower_headers(web.scope), PROFILES_HEADER: ",".join(("*",) if patterns is None else patterns)}
+        return await self._answered(web, Request("POST", web.scope["path"], "", headers, await web.body()))
+
+    async def _plan(self, web: WebRequest) -> Response:
+        try:
+            turn = self.plans.get(_caller(web), web.path_params["number"])
+        except InnkeeperError as error:
+            return response(refusal(PREFIX, error))
+        return await self._answered(web, Request(TURN, PLANS, turn.digest, lower_headers(web.scope), turn.task))
+
+    async def _answered(self, web: WebRequest, asked: Request) -> Response:
+        ticket: Ticket = web.scope["innkeeper.ticket"]
+        try:
+            reply = await self._pool.answer(asked, ticket.caller)
+            ticket.carry(len(reply.body))
+        except InnkeeperError as error:
+            return response(refusal(PREFIX, error))
+        return response(reply)
+
+
+def _caller(web: WebRequest) -> str:
+    caller: str = web.scope["innkeeper.ticket"].caller
+    return caller

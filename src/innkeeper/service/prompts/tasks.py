@@ -1,0 +1,208 @@
+"""Tasks of turns: what the server sends a worker for a turn over a profile, and what comes back, in MessagePack.
+
+The server keeps states and asks models; a worker reads profiles, builds, and runs scripts. Bodies of providers come back as the
+bytes that are sent, so that the server never looks into them.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from innkeeper.prompt.data import FrozenDict
+from innkeeper.prompt.errors import InnkeeperError, ReplayError, Where
+from innkeeper.prompt.note import Note, NoteKind
+from innkeeper.prompt.once import unpack
+from innkeeper.service.exchange import Reply, Request
+
+if TYPE_CHECKING:
+    from innkeeper.prompt import Ports
+    from innkeeper.service.gateway.state import AppState
+    from innkeeper.taverns.profiles import ProfileTurn
+
+__all__ = [
+    "TURN",
+    "ProfileChangedError",
+    "ReplyMade",
+    "ReplyTask",
+    "TurnMade",
+    "TurnTask",
+    "error_of",
+    "failed",
+    "note_facts",
+    "notes_of",
+    "read_profiles",
+    "turn_of",
+]
+
+TURN: Final = "TURN"
+"""The method of requests that only the server makes to its workers."""
+
+TURNS: Final = "/v1/prompts/turns"
+REPLIES: Final = "/v1/prompts/replies"
+PLANS: Final = "/v1/prompts/plans/"
+
+
+class ProfileChangedError(ReplayError):
+    """A plan is asked for whose profile is not what it was: its prompt cannot be shown any more."""
+
+    HINT = "plans can be looked at until a file of their profile changes"
+
+
+class TurnTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A turn to be built: the ``turn`` has the fields of `TurnInput`, ``state`` is that of the conversation before it.
+
+    ``adapter`` writes the body, ``stream`` says whether it asks for a stream.
+    """
+
+    profile: str
+    turn: dict[str, Any]
+    state: bytes = b""
+    adapter: str = "openai-chat"
+    stream: bool = False
+
+
+class TurnMade(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A turn that is built: the provider's body as bytes, the state after it, and how the answer is to be finished."""
+
+    content: bytes
+    state: bytes
+    speaker: str
+    digest: str
+    rules: dict[str, Any]
+    rewrites: bool = False
+    notes: list[dict[str, Any]] = []
+
+
+class ReplyTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An answer to be finished by the scripts of its profile; ``state`` is what the turn left."""
+
+    task: TurnTask
+    state: bytes
+    speaker: str
+    text: str
+
+
+class ReplyMade(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An answer as the tavern keeps it, and the state after it."""
+
+    text: str
+    state: bytes
+    notes: list[dict[str, Any]] = []
+
+
+# ------------------------------------------------------------------------------------------------------------ in a worker
+
+
+def turn_of(state: AppState, task: TurnTask, ports: Ports) -> ProfileTurn:
+    """The turn of a task. Raises what opening the profile and building do."""
+    from innkeeper.taverns.profiles import ConversationState, profile_turn
+
+    before = ConversationState.from_json(task.state)
+    return profile_turn(state.profiles[task.profile], _input(task), before, ports)
+
+
+def read_profiles(state: AppState) -> None:
+    """Read all profiles and build a turn of each, so that the first calls are as fast as others; what fails will say so then."""
+    from innkeeper.prompt import Ports
+
+    for name in state.profiles:
+        with suppress(InnkeeperError):
+            turn_of(state, TurnTask(profile=name, turn={"messages": [{"role": "user", "content": "Hello."}]}), Ports())
+
+
+def made_turn(state: AppState, request: Request, ports: Ports) -> Reply:
+    """Build a turn."""
+    from innkeeper.inference.adapters.generation import ModelRequest
+    from innkeeper.inference.adapters.registry import ADAPTERS
+
+    task = unpack(request.body, TurnTask)
+    turn = turn_of(state, task, ports)
+    sent = ModelRequest.of(ADAPTERS[task.adapter], turn.body.body, stream=task.stream)
+    notes = (*turn.plan.warnings, *turn.plan.notes, *turn.notes, *turn.body.notes)
+    made = TurnMade(
+        content=sent.content,
+        state=turn.state.to_json(),
+        speaker=turn.speaker,
+        digest=state.profiles[task.profile].digest,
+        rules=msgspec.structs.asdict(turn.rules),
+        rewrites=turn.rewrites,
+        notes=note_facts(notes),
+    )
+    return Reply(200, msgspec.msgpack.encode(made))
+
+
+def made_reply(state: AppState, request: Request, ports: Ports) -> Reply:
+    """Finish an answer."""
+    from innkeeper.taverns.profiles import ConversationState
+    from innkeeper.taverns.profiles.turn import turn_answered
+
+    asked = unpack(request.body, ReplyTask)
+    profile, after = state.profiles[asked.task.profile], ConversationState.from_json(asked.state)
+    reply, left = turn_answered(profile, _input(asked.task), after, asked.text, speaker=asked.speaker, ports=ports)
+    return Reply(
+        200, msgspec.msgpack.encode(ReplyMade(text=reply.text, state=left.to_json(), notes=note_facts(reply.notes)))
+    )
+
+
+def _input(task: TurnTask) -> Any:
+    from innkeeper.taverns.profiles import TurnInput
+
+    fields = dict(task.turn)
+    return TurnInput.of(fields.pop("messages", ()), **fields)
+
+
+# ------------------------------------------------------------------------------------------------------- errors and notes
+
+
+def note_facts(notes: Any) -> list[dict[str, Any]]:
+    """Notes as data."""
+    return [note.to_dict() for note in notes]
+
+
+def notes_of(facts: list[dict[str, Any]]) -> tuple[Note, ...]:
+    """Notes as a worker told them."""
+    return tuple(
+        Note(
+            NoteKind(fact["kind"]),
+            fact["message"],
+            step=fact.get("step"),
+            where=Where(**fact["where"]) if fact.get("where") else None,
+            hint=fact.get("hint"),
+            data=FrozenDict(fact.get("data") or {}),
+        )
+        for fact in facts
+    )
+
+
+def failed(error: InnkeeperError) -> Reply:
+    """An error on its way to the server."""
+    return Reply(error.http_status, msgspec.msgpack.encode(error.to_dict()))
+
+
+def error_of(reply: Reply) -> InnkeeperError:
+    """The error that a worker told: of the same class, so that every surface has its own words for it."""
+    facts = msgspec.msgpack.decode(reply.body)
+    kind = next((each for each in _tree(InnkeeperError) if _kind(each) == facts["kind"]), InnkeeperError)
+    error = kind.__new__(kind, facts["message"])
+    where = facts.get("where")
+    error.message, error.hint = facts["message"], facts.get("hint")
+    error.where = Where(**where) if where else None
+    error.details = details = facts.get("details") or {}
+    vars(error).update({name: value for name, value in details.items() if name not in _OWN})
+    error.http_status = reply.status
+    return error
+
+
+_OWN: Final = frozenset({"message", "hint", "where", "details", "http_status"})
+
+
+def _tree(kind: type[InnkeeperError]) -> list[type[InnkeeperError]]:
+    return [kind, *(each for below in kind.__subclasses__() for each in _tree(below))]
+
+
+def _kind(kind: type[InnkeeperError]) -> str:
+    name = kind.__name__.removesuffix("Error")
+    return "".join("_" + c.lower() if c.isupper() else c for c in name).lstrip("_")

@@ -1,0 +1,260 @@
+"""Profiles as models: a client's chat in, a finished answer out, with the state that goes with the conversation."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from innkeeper.inference.requests.chat import read_chat
+from innkeeper.inference.response.fold import ResponseFold
+from innkeeper.inference.response.response import ModelResponse
+from innkeeper.inference.routing.models import EmbeddingsError, ModelAnswer, ModelNotFoundError, RouteModels
+from innkeeper.inference.routing.route import Routes
+from innkeeper.prompt.errors import InnkeeperError, LimitError, UnknownNameError
+from innkeeper.service import Gateway, Settings
+from innkeeper.service.exchange import Reply, Request
+from innkeeper.service.prompts import profile_models
+from innkeeper.service.prompts.profile_models import PLAN_PATH, ProfileModels
+from innkeeper.service.prompts.tasks import PLANS, TURN, error_of, failed
+from innkeeper.taverns.profiles.opened import Profiles
+from tests.taverns.profiles.folders import WENNA, profile_folder
+
+SCRIPT = (
+    '[[settings.regex]]\nscriptName = "s"\nfindRegex = "/HUSH/g"\nreplaceString = "{{setvar::hushed::9}}hush"\n'
+    "placement = [2]\n"
+)
+COUNT = "{{incvar::n}}"
+
+
+class Workers:
+    """A pool whose one worker is in this process."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.gateway = Gateway(settings, ready=False)
+
+    async def answer(self, request: Request, caller: str) -> Reply:
+        """What a worker answers."""
+        return await asyncio.to_thread(self.gateway.answer, request)
+
+
+class Inn:
+    """Profiles over a provider that says what it is told to, and remembers what it was sent."""
+
+    def __init__(self, folder: Path, says: list[str]) -> None:
+        self.sent: list[dict[str, Any]] = []
+        self.says = says
+        self.workers = Workers(Settings(profiles=(folder,)))
+        known = Routes.read(("fast=http://127.0.0.1:9:own-model",))
+        self.routes = RouteModels(known, transport=httpx.MockTransport(self._provide))
+        pool: Any = self.workers
+        self.models = ProfileModels(Profiles([folder]), self.routes, pool)
+
+    def _provide(self, request: httpx.Request) -> httpx.Response:
+        body = json.loads(request.content)
+        self.sent.append(body)
+        if not body.get("stream"):
+            message = {"role": "assistant", "content": "".join(self.says)}
+            return httpx.Response(200, json={"choices": [{"message": message, "finish_reason": "stop"}]})
+        lines: list[Any] = [{"choices": [{"delta": {"content": piece}}]} for piece in self.says]
+        lines.append({"choices": [{"delta": {}, "finish_reason": "stop"}]})
+        text = "".join(f"data: {json.dumps(line)}\n\n" for line in lines) + "data: [DONE]\n\n"
+        return httpx.Response(200, text=text, headers={"content-type": "text/event-stream"})
+
+    def ask(self, messages: Any, caller: str = "me", **fields: Any) -> tuple[ModelResponse, ModelAnswer]:
+        """One request in the shape of chat completions, and its answer."""
+        said = [{"role": "user", "content": messages}] if isinstance(messages, str) else messages
+        request = read_chat({"model": "wenna", "messages": said, **fields})
+
+        async def run() -> tuple[ModelResponse, ModelAnswer]:
+            answer = await self.models.answer(request, caller)
+            fold = ResponseFold("r", request.model, 0)
+            async for event in answer.events:
+                fold.take(event)
+            await self.routes.close()
+            return fold.response(), answer
+
+        return asyncio.run(run())
+
+    def texts(self, place: int = -1) -> list[str]:
+        """What the provider was sent."""
+        return [message["content"] for message in self.sent[place]["messages"]]
+
+
+Make = Callable[..., Inn]
+
+
+@pytest.fixture
+def inn(tmp_path: Path) -> Make:
+    """An inn with the profile *wenna*, whose document has these lines."""
+
+    def make(text: str = "", says: tuple[str, ...] = ("It is.",), **given: Any) -> Inn:
+        document = WENNA.replace('model = "some-model"', 'route = "fast"') + text
+        return Inn(profile_folder(tmp_path / "wenna", document), [*says], **given)
+
+    return make
+
+
+def test_a_card_answers(inn: Make) -> None:
+    """The route gets the profile's prompt under its own model's name; the answer says which profile and plan it was."""
+    house = inn()
+    response, answer = house.ask("Is the reef safe?")
+    assert response.text == "It is."
+    assert house.sent[0]["model"] == "own-model"
+    assert house.texts()[0].startswith("You are Wenna Carrow.")
+    assert answer.headers["x-innkeeper-profile"] == "wenna"
+    assert answer.headers["x-innkeeper-route"] == "fast"
+    assert answer.headers["x-innkeeper-plan"].startswith(PLAN_PATH)
+    assert [(card.name, card.owner) for card in house.models.cards()] == [("wenna", "profile")]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_answer_is_finished(inn: Make, stream: bool) -> None:
+    """Whole or streamed, what the model says beyond its turn is not passed on."""
+    house = inn(says=("Wenna", " Carrow: It", " is.\nAn", "sel: Why?", "\nWenna Carrow: So."))
+    response, _ = house.ask("Is it?", stream=stream)
+    assert response.text == "It is."
+    assert response.finish == "stop"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_scripts_finish_an_answer(inn: Make, stream: bool) -> None:
+    """Where scripts may rewrite the answer it comes whole, and what they set goes on with the conversation."""
+    house = inn(SCRIPT, says=("HU", "SH now"))
+    response, _ = house.ask("Hm", stream=stream)
+    assert response.text == "hush now"
+    longer = [
+        {"role": "user", "content": "Hm"},
+        {"role": "assistant", "content": response.text},
+        {"role": "user", "content": "{{getvar::hushed}} times"},
+    ]
+    house.ask(longer)
+    assert "9 times" in house.texts()
+
+
+def test_a_conversation_has_a_state(inn: Make) -> None:
+    """The next turn begins where the last one ended, the same one where it began; another caller begins anew."""
+    house = inn("[variables.local]\nn = 4\n")
+    house.ask(COUNT)
+    assert "5" in house.texts()
+    longer = [
+        {"role": "system", "content": "It is ten."},
+        {"role": "user", "content": COUNT},
+        {"role": "assistant", "content": "So."},
+        {"role": "user", "content": COUNT + "!"},
+    ]
+    for _ in range(2):
+        house.ask(longer)
+        assert "6!" in house.texts()
+    house.ask(COUNT)
+    assert "5" in house.texts()
+    house.ask(longer, caller="you")
+    assert "6!" not in house.texts()
+
+
+def test_a_named_conversation_goes_on_without_its_beginning(inn: Make) -> None:
+    """A client that sends the last messages alone has its state if it names the conversation."""
+    house = inn("[variables.local]\nn = 4\n")
+    late = [{"role": "assistant", "content": "So."}, {"role": "user", "content": COUNT}]
+    house.ask(COUNT, metadata={"conversation": "7"})
+    house.ask(late, metadata={"conversation": "7"})
+    assert "6" in house.texts()
+    house.ask(late, metadata={"conversation": "8"})
+    assert "5" in house.texts()
+
+
+def test_a_system_prompt_is_reported(inn: Make) -> None:
+    """A client's system prompt that has no effect is named in a note."""
+    house = inn('system = "ignore"\n')
+    _, answer = house.ask([{"role": "system", "content": "BE A PIRATE"}, {"role": "user", "content": "Hi"}])
+    assert "BE A PIRATE" not in "".join(house.texts())
+    assert any("system prompt is ignored" in note.message for note in answer.notes)
+
+
+def test_what_a_profile_has_no_place_for_is_told(inn: Make) -> None:
+    """Fields and hosted tools that are for a provider are named in notes."""
+    house = inn()
+    _, answer = house.ask("Hi", web_search_options={}, tools=[{"type": "web_search"}])
+    told = " ".join(note.message for note in answer.notes)
+    assert "web_search" in told
+
+
+def test_a_plan_is_looked_at(inn: Make) -> None:
+    """The number of a plan leads to its explanation, until the profile changes."""
+    house = inn()
+    _, answer = house.ask("Is the reef safe?")
+    turn = house.models.plans.get("me", answer.headers["x-innkeeper-plan"].removeprefix(PLAN_PATH))
+    asked = Request(TURN, PLANS, turn.digest, body=turn.task)
+    reply = house.workers.gateway.answer(asked)
+    told = json.loads(reply.body)
+    assert told["body"]["messages"] == house.sent[0]["messages"]
+    assert "Bell Reef" in json.dumps(told["explanation"])
+    changed = house.workers.gateway.answer(Request(TURN, PLANS, "0" * 64, body=turn.task))
+    assert changed.status == 409
+
+
+@pytest.mark.parametrize(
+    ("seeds", "same"), [('seed = "fresh"\n', False), ('seed = "messages"\n', True), ("seed = 5\n", True)]
+)
+def test_chance(inn: Make, monkeypatch: pytest.MonkeyPatch, seeds: str, same: bool) -> None:
+    """A seed is another each time, one for the same messages, or one for all; a client may name it."""
+    numbers = iter(range(100))
+    monkeypatch.setattr(profile_models, "fresh_seed", lambda: next(numbers))
+    house = inn(seeds)
+    roll = "{{random::" + "::".join(map(str, range(50))) + "}}"
+    for _ in range(3):
+        house.ask(roll)
+    rolls = {house.texts(place)[-2] for place in range(3)}
+    assert (len(rolls) == 1) is same
+    house.ask(roll, seed=7)
+    house.ask(roll, seed=7)
+    assert house.texts(-1) == house.texts(-2)
+
+
+@pytest.mark.parametrize(
+    ("target", "route", "model"),
+    [
+        ('route = "fast"', "fast", "own-model"),
+        ('provider = "openrouter"\nmodel = "a/b"', "openrouter:a/b", "a/b"),
+        ('model = "openrouter:a/b:free"', "openrouter:a/b:free", "a/b:free"),
+        ('provider = "http://127.0.0.1:9"\nmodel = "m"', "http://127.0.0.1:9:m", "m"),
+        ("", "local", "local"),
+        ('model = "local:qwen"', "local:qwen", "qwen"),
+        ('model = "qwen"', "local:qwen", "qwen"),
+    ],
+)
+def test_who_answers(tmp_path: Path, target: str, route: str, model: str) -> None:
+    """A profile names a route, a provider and its model, or nobody: then the model of this machine answers."""
+    folder = profile_folder(tmp_path / "wenna", f'character = "wenna.png"\n{target}\n')
+    models = Inn(folder, []).models
+    found = models.route(models._profiles.document("wenna"))
+    assert (found.name, found.model) == (route, model)
+
+
+def test_errors_come_as_they_are(inn: Make, tmp_path: Path) -> None:
+    """An unknown profile or route, what a key may not use, and what a worker refuses are errors of their own classes."""
+    house = inn()
+    with pytest.raises(ModelNotFoundError):
+        house.ask("Hi", model="tobin")
+    with pytest.raises(EmbeddingsError):
+        asyncio.run(house.models.embeddings({"model": "wenna"}))
+    (tmp_path / "wenna" / "profile.toml").write_text('route = "none"')
+    with pytest.raises(UnknownNameError, match="route"):
+        house.ask("Hi")
+    (tmp_path / "wenna" / "profile.toml").write_text('route = "fast"\npersona = "gone.json"')
+    with pytest.raises(InnkeeperError, match=r"gone\.json") as error:
+        house.ask("Hi")
+    assert error.value.http_status == 503
+
+
+def test_an_error_travels_as_it_is() -> None:
+    """An error that a worker tells is of the same class, with all that it knows."""
+    error = LimitError("the chat", limit="MAX", allowed=3, found=5, hint="less")
+    again = error_of(failed(error))
+    assert isinstance(again, LimitError)
+    assert (again.to_dict(), again.http_status, again.allowed) == (error.to_dict(), 413, 3)

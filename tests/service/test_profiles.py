@@ -1,0 +1,140 @@
+"""Profiles of a running service: every chat client talks to a card, and sees why its prompt was as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+from innkeeper.inference.fake import EchoServer
+from tests.service.programs import LazyModule, Service
+from tests.taverns.profiles.folders import profile_folder
+
+if TYPE_CHECKING:
+    import anthropic
+    import openai
+else:  # they take a second each, and the tests of all modules are collected in every process
+    anthropic, openai = LazyModule("anthropic"), LazyModule("openai")
+
+ASKED = "Is the reef safe?"
+
+
+def reply(request: dict[str, Any]) -> str:
+    """What the provider answers: more than its turn."""
+    said = [message["content"] for message in request["messages"] if message["role"] == "user"]
+    return f"Wenna Carrow: You said {said[-1]!r}\nAnsel: Did I?"
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[EchoServer]:
+    """A provider that never runs out of answers."""
+    with EchoServer(*[reply] * 100) as echo:
+        yield echo
+
+
+@pytest.fixture(scope="module")
+def service(provider: EchoServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """``innkeeper serve`` with two profiles."""
+    inn = tmp_path_factory.mktemp("inn")
+    document = 'character = "wenna.png"\npersona = "ansel.persona.json"\nroute = "house"\n'
+    counting = "greeting = false\n[variables.local]\nn = 0\n"
+    profile_folder(inn / "wenna", document + counting)
+    profile_folder(inn / "tobin", 'character = "tobin.json"\nroute = "house"\nsystem = "ignore"\n')
+    with Service.command(
+        "--route", f"house={provider.base_url}:big", "--no-grpc", "--profile", str(inn), "--workers", "1"
+    ) as running:
+        yield running
+        assert running.healthy()
+
+
+@pytest.fixture(scope="module")
+def client(service: Service) -> Iterator[openai.OpenAI]:
+    """The official client, as anyone sets it up."""
+    with openai.OpenAI(base_url=f"{service.url}/v1", api_key="none", max_retries=0) as client:
+        yield client
+
+
+def test_profiles_are_models(client: openai.OpenAI) -> None:
+    """They are listed beside the routes, with whom they belong to."""
+    owners = {model.id: model.owned_by for model in client.models.list()}
+    assert (owners["wenna"], owners["tobin"]) == ("profile", "profile")
+    assert "house" in owners
+
+
+def test_a_client_talks_to_a_card(client: openai.OpenAI, provider: EchoServer) -> None:
+    """The client sends its chat, the model gets the card's prompt, and the answer is the character's alone."""
+    made = client.chat.completions.create(model="wenna", messages=[{"role": "user", "content": ASKED}])
+    assert made.choices[0].message.content == f"You said {ASKED!r}"
+    sent = provider.requests[-1].body
+    assert sent["model"] == "big"
+    assert "Wenna Carrow keeps the Skerrow Light" in str(sent["messages"])
+
+
+def test_it_is_streamed(client: openai.OpenAI) -> None:
+    """A stream has the same words."""
+    pieces = client.chat.completions.create(model="wenna", messages=[{"role": "user", "content": ASKED}], stream=True)
+    text = "".join(piece.choices[0].delta.content or "" for piece in pieces if piece.choices)
+    assert text == f"You said {ASKED!r}"
+
+
+def test_every_surface_knows_it(client: openai.OpenAI, service: Service) -> None:
+    """Responses, text completions and Anthropic's messages talk to the same card."""
+    words = f"You said {ASKED!r}"
+    assert client.responses.create(model="wenna", input=ASKED).output_text == words
+    assert client.completions.create(model="wenna", prompt=ASKED).choices[0].text == words
+    with anthropic.Anthropic(base_url=service.url, api_key="none", max_retries=0) as claude:
+        made = claude.messages.create(model="wenna", max_tokens=50, messages=[{"role": "user", "content": ASKED}])
+    assert made.content[0].type == "text"
+    assert made.content[0].text == words
+
+
+def test_a_conversation_goes_on(client: openai.OpenAI) -> None:
+    """Variables go with the chat; a regenerate begins where its turn began."""
+    count: Any = [{"role": "user", "content": "{{incvar::n}}"}]
+    first = client.chat.completions.create(model="wenna", messages=count)
+    assert first.choices[0].message.content == "You said '1'"
+    longer = [*count, {"role": "assistant", "content": "Yes."}, *count]
+    for _ in range(2):
+        made = client.chat.completions.create(model="wenna", messages=longer)
+        assert made.choices[0].message.content == "You said '2'"
+
+
+def test_the_plan_can_be_looked_at(service: Service) -> None:
+    """A header leads to the prompt and why it is as it is; a system prompt without effect is named in another."""
+    messages = [{"role": "system", "content": "Be a pirate."}, {"role": "user", "content": ASKED}]
+    made = httpx.post(f"{service.url}/v1/chat/completions", json={"model": "tobin", "messages": messages}, timeout=30)
+    assert made.headers["x-innkeeper-profile"] == "tobin"
+    assert "system prompt is ignored" in made.headers["x-innkeeper-notes"]
+    plan = httpx.get(service.url + made.headers["x-innkeeper-plan"], timeout=30).json()
+    assert plan["profile"] == "tobin"
+    assert plan["body"]["messages"][-1]["content"] == ASKED
+    assert plan["explanation"]["rows"]
+    missing = httpx.get(f"{service.url}/v1/prompts/plans/0", timeout=30)
+    assert (missing.status_code, missing.json()["error"]["code"]) == (404, "plan_not_found")
+
+
+def test_plans_alone(service: Service) -> None:
+    """Prompts are built, explained, compared and counted without a model."""
+    asked = {
+        "profile": "wenna",
+        "messages": [{"role": "user", "content": ASKED}],
+        "seed": 1,
+        "now": "2026-01-15T12:00:00Z",
+    }
+    built = httpx.post(f"{service.url}/v1/prompts/build", json=asked, timeout=30).json()
+    assert {"role": "user", "content": ASKED} in built["body"]["messages"]
+    counted = httpx.post(f"{service.url}/v1/prompts/count", json=asked, timeout=30).json()
+    assert counted["tokens"]["used"] == built["tokens"]["used"]
+    same = httpx.post(f"{service.url}/v1/prompts/diff", json={"a": asked, "b": asked}, timeout=30).json()
+    assert same["same"]
+    wrong = httpx.post(f"{service.url}/v1/prompts/build", json={"profile": "wena"}, timeout=30)
+    assert (wrong.status_code, wrong.json()["error"]["code"]) == (404, "unknown_name")
+    assert httpx.get(f"{service.url}/v1/prompts/build", timeout=30).status_code == 405
+
+
+def test_what_goes_wrong_is_told(client: openai.OpenAI) -> None:
+    """A profile that is not there is a model that is not there; a prompt that does not fit is the caller's mistake."""
+    with pytest.raises(openai.NotFoundError):
+        client.chat.completions.create(model="wena", messages=[{"role": "user", "content": "Hi"}])
