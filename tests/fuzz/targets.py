@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from innkeeper import content
+from innkeeper.inference.response.fold import response_of
 from innkeeper.library.templates.rendering import Programs, render
 from innkeeper.library.templates.template import TemplateKey, TemplateVersion, Variable, sealed
 from innkeeper.library.tier import TierDecision, effective_tier
@@ -31,6 +32,7 @@ from innkeeper.text import pyregex
 from innkeeper.text.confusables import fold_word, views_of
 from tests.content.builders import archive, card, card_json, card_png, chunk, png, text_chunk
 from tests.fuzz.engine import Target
+from tests.inference.adapters.answers import WIRES, Said, events
 
 __all__ = ["TARGETS"]
 
@@ -412,7 +414,26 @@ def yaml_seeds() -> list[bytes]:
     return [text.encode(), json.dumps(_LIBRARY).encode(), b"a: &x [1]\nb: *x\n", b"--- !!python/name:os\n...\n--- 2"]
 
 
+def answer_seeds() -> list[bytes]:
+    """An answer in the words of each protocol, whole and streamed; the first two bytes say which it is."""
+    said = Said(("It is ", "läte 你好."), ("hm",), (("call_1", "f", {"x": 1}),))
+    wires = list(WIRES.values())
+    wholes = [bytes([at, 0]) + wire.whole(wire.fit(said)) for at, wire in enumerate(wires)]
+    return [*wholes, *(bytes([at, 1]) + wire.stream(wire.fit(said)) for at, wire in enumerate(wires))]
+
+
+def read_answer(data: bytes) -> Any:
+    """An answer of a provider, at once and in pieces of three bytes: the same events, and a response that can be written."""
+    wire = list(WIRES.values())[data[0] % len(WIRES)] if data else WIRES["openai-chat"]
+    kind, raw = ("application/json", wire.kind, "")[data[1] % 3] if len(data) > 1 else "", data[2:]
+    found = events(wire.adapter, raw, kind)
+    if events(wire.adapter, [raw[at : at + 3] for at in range(0, len(raw), 3)], kind) != found:
+        raise AssertionError("pieces make a difference")
+    return json.dumps(response_of(found, response_id="r", model="m", created=0).to_dict(), allow_nan=False)
+
+
 _TARGETS: Final = (
+    Target("answer", read_answer, answer_seeds),
     Target("mustache", render_template, template_seeds),
     Target("import-json", read_transfer("json"), as_json(_LIBRARY), change=change_json),
     Target("import-yaml", read_transfer("yaml"), yaml_seeds),

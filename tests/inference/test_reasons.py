@@ -151,3 +151,23 @@ BODIES = st.recursive(
 def test_every_error_has_a_reason(status: int, body: Any) -> None:
     """Whatever an error body holds, there is a reason of the list."""
     assert reason_of(failure(status, body)) in get_args(Reason)
+
+
+DELAY = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "36.5s"}
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "seconds"),
+    [
+        ({"retry-after": "3"}, None, 3.0),
+        ({"retry-after": "3", "retry-after-ms": "250"}, None, 0.25),
+        ({}, google("RESOURCE_EXHAUSTED", details=[BAD_KEY[0], DELAY]), 36.5),
+        ({}, [google("RESOURCE_EXHAUSTED", details=[DELAY])], 36.5),
+        ({"retry-after": "soon"}, google("RESOURCE_EXHAUSTED", details=[{"retryDelay": "soon"}]), None),
+        ({}, None, None),
+    ],
+    ids=["header", "milliseconds", "google", "google_in_a_list", "nonsense", "nothing"],
+)
+def test_how_long_to_wait(headers: dict[str, str], body: Any, seconds: float | None) -> None:
+    """Each provider's way of saying how long is one number of seconds."""
+    assert HttpError("no", status=429, headers=headers, sample="", body=body).retry_after == seconds

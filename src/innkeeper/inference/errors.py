@@ -57,15 +57,34 @@ class HttpError(ProviderError):
 
     @property
     def retry_after(self) -> float | None:
-        """Seconds that the server asks to wait: its header of that name, which is a number of them or a date."""
+        """Seconds that the server asks to wait, None where it does not.
+
+        They are in its header ``retry-after`` (seconds, or a date), in OpenAI's ``retry-after-ms``, or in Google's error body.
+        """
+        if _SECONDS.fullmatch(millis := self.headers.get("retry-after-ms", "")):
+            return float(millis) / 1000
         text = self.headers.get("retry-after", "")
         if _SECONDS.fullmatch(text):
             return float(text)
         try:
             when = parsedate_to_datetime(text)
         except ValueError:
-            return None
+            return _retry_delay(self.body)
         return max(0.0, (when - utc_now()).total_seconds()) if when.tzinfo is not None else None
+
+
+def _retry_delay(body: Any) -> float | None:
+    """``retryDelay`` of a ``google.rpc.RetryInfo``: ``"36s"``."""
+    body = body[0] if isinstance(body, list) and body else body
+    error = body.get("error") if isinstance(body, Mapping) else None
+    details = error.get("details") if isinstance(error, Mapping) else None
+    told = (
+        [one.get("retryDelay") for one in details or () if isinstance(one, Mapping)]
+        if isinstance(details, list)
+        else []
+    )
+    texts = [text.removesuffix("s") for text in told if isinstance(text, str)]
+    return next((float(text) for text in texts if _SECONDS.fullmatch(text)), None)
 
 
 class ReplyError(ProviderError):

@@ -38,6 +38,7 @@ def test_items() -> None:
     thought, search, message, call = response.output
     assert isinstance(thought, ReasoningItem)
     assert (thought.id, thought.summary, thought.signature) == ("rs_1", ("A", "B"), "sealed")
+    assert not thought.redacted
     assert isinstance(search, OtherItem)
     assert search.item == SEARCH
     assert isinstance(message, MessageItem)
@@ -74,6 +75,12 @@ def test_summaries() -> None:
     (item,) = answer("openai-responses", sse(*deltas, end), SSE).output
     assert isinstance(item, ReasoningItem)
     assert item.summary == ("One. ", "Two.")
+
+
+def test_thoughts_that_are_kept_back() -> None:
+    """Thoughts without a word that can be read are kept back: what is sealed stands for them."""
+    (item,) = whole({**THOUGHT, "summary": []}).output
+    assert item == ReasoningItem(id="rs_1", signature="sealed", redacted=True)
 
 
 def test_annotations_once() -> None:

@@ -168,7 +168,7 @@ class _Reading(Reading):
         sealed = text(item.get("encrypted_content"))
         if sealed and known.closed and not known.sealed:
             known.sealed = True
-            yield ReasoningDelta(signature=sealed, redacted=True)
+            yield ReasoningDelta(signature=sealed, redacted=not any(known.texts.values()))
 
     def _call(self, item: _Data, index: int, known: _Item) -> _Events:
         self._called = True
