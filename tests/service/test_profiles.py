@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
 
 from innkeeper.inference.fake import EchoServer
+from innkeeper.prompt.data import to_json
+from innkeeper.taverns.profiles import TurnInput, open_profile, profile_turn
 from tests.service.programs import LazyModule, Service
 from tests.taverns.profiles.folders import profile_folder
 
@@ -35,13 +38,19 @@ def provider() -> Iterator[EchoServer]:
 
 
 @pytest.fixture(scope="module")
-def service(provider: EchoServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """``innkeeper serve`` with two profiles."""
+def inn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two profiles."""
     inn = tmp_path_factory.mktemp("inn")
     document = 'character = "wenna.png"\npersona = "ansel.persona.json"\nroute = "house"\n'
     counting = "greeting = false\n[variables.local]\nn = 0\n"
     profile_folder(inn / "wenna", document + counting)
     profile_folder(inn / "tobin", 'character = "tobin.json"\nroute = "house"\nsystem = "ignore"\n')
+    return inn
+
+
+@pytest.fixture(scope="module")
+def service(provider: EchoServer, inn: Path) -> Iterator[Service]:
+    """``innkeeper serve`` with the profiles."""
     with Service.command(
         "--route", f"house={provider.base_url}:big", "--no-grpc", "--profile", str(inn), "--workers", "1"
     ) as running:
@@ -132,6 +141,18 @@ def test_plans_alone(service: Service) -> None:
     wrong = httpx.post(f"{service.url}/v1/prompts/build", json={"profile": "wena"}, timeout=30)
     assert (wrong.status_code, wrong.json()["error"]["code"]) == (404, "unknown_name")
     assert httpx.get(f"{service.url}/v1/prompts/build", timeout=30).status_code == 405
+
+
+def test_all_doors_give_the_same_bytes(service: Service, provider: EchoServer, inn: Path) -> None:
+    """Library, operation and model: the same messages become the same messages of the provider."""
+    messages: list[dict[str, Any]] = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": ASKED}]
+    turn = profile_turn(open_profile(inn / "wenna"), TurnInput.of(messages, seed=3))
+    asked = {"profile": "wenna", "messages": messages, "seed": 3}
+    built = httpx.post(f"{service.url}/v1/prompts/build", json=asked, timeout=30).json()
+    chat = {"model": "wenna", "messages": messages, "seed": 3}
+    assert httpx.post(f"{service.url}/v1/chat/completions", json=chat, timeout=30).status_code == 200
+    sent = [body["messages"] for body in (turn.body.body, built["body"], provider.requests[-1].body)]
+    assert to_json(sent[0]) == to_json(sent[1]) == to_json(sent[2])
 
 
 def test_what_goes_wrong_is_told(client: openai.OpenAI) -> None:

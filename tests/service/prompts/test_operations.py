@@ -143,6 +143,20 @@ def test_code_can_be_switched_off(gateway: Gateway) -> None:
     assert "42" not in json.dumps(made["body"])
 
 
+def test_code_can_be_switched_off_in_profiles(tmp_path: Path) -> None:
+    """So it does in turns over profiles."""
+    folder = tmp_path / "smart"
+    folder.mkdir()
+    (folder / "profile.toml").write_text('tavern = "smart"\nvariant = "smarttavern"\n')
+    texts = []
+    for python in (True, False):
+        house = Gateway(Settings(profiles=(folder,), python=python), ready=False)
+        _, made = ask(house, "build", {"profile": "smart", "messages": [{"role": "user", "content": "{{python:6*7}}"}]})
+        texts.append(json.dumps(made["body"]["messages"]))
+    assert "42" in texts[0]
+    assert "42" not in texts[1]
+
+
 def test_work_is_bounded(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     """A prompt with too many messages is not compared, and what a call may take holds here, too."""
     monkeypatch.setattr(operations, "MAX_DIFF_MESSAGES", 3)

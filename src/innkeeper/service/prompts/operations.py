@@ -15,7 +15,7 @@ import msgspec
 from innkeeper.prompt import BuildRequest, UsageError, Where, fresh_seed, utc_now
 from innkeeper.prompt.data import EMPTY, to_json
 from innkeeper.prompt.errors import LimitError
-from innkeeper.service.prompts.tasks import note_facts
+from innkeeper.service.prompts.tasks import harmless, note_facts, opened
 
 if TYPE_CHECKING:
     from innkeeper.prompt import Note, Plan, Ports
@@ -148,7 +148,7 @@ def _made(
     for name in _TURN:
         if name in asked:
             raise UsageError(f"{name} belongs into the request", where=Where(path=f"{path}{name}"))
-    request = _allowed(state, BuildRequest.of(asked["request"]))
+    request = harmless(state, BuildRequest.of(asked["request"]))
     plan = build_plan(request if request.now is not None or not moment else request.with_(now=moment["now"]), ports)
     return Made(plan, request_of(plan, _text(asked, "dialect", path)))
 
@@ -176,15 +176,8 @@ def _turn(state: AppState, name: str, asked: Mapping[str, Any], ports: Ports, pa
         seed=fresh_seed() if seed is None else seed,
     )
     before = ConversationState.from_json(to_json(asked["state"], sort=False)) if asked.get("state") else None
-    made = profile_turn(state.profiles[name], turn, before, ports)
+    made = profile_turn(opened(state, name), turn, before, ports)
     return Made(made.plan, made.body, made.notes, msgspec.to_builtins(made.state))
-
-
-def _allowed(state: AppState, request: BuildRequest) -> BuildRequest:
-    """The request, without the macro that runs code where the service was started without it."""
-    if state.settings.python or request.tavern != "smart":
-        return request
-    return request.with_(settings={**request.settings, "python": False})
 
 
 # ---------------------------------------------------------------------------------------------------------------- telling

@@ -82,6 +82,7 @@ class ProfileModels:
         self._profiles, self._routes, self._known, self._pool = profiles, routes, routes.routes, pool
         self._states: StateStore = StatesInMemory() if states is None else states
         self.plans = PlanStore() if plans is None else plans
+        self._cards: dict[str, tuple[Profile, ModelCard]] = {}
 
     def cards(self) -> tuple[ModelCard, ...]:
         """The profiles."""
@@ -91,11 +92,14 @@ class ProfileModels:
         """A profile as lists show it; one that cannot be read says what is wrong when it is asked."""
         try:
             profile = self._profiles.document(name)
-            route = self.route(profile)
+            known = self._cards.get(name)
+            if known is None or known[0] is not profile:
+                route = self.route(profile)
+                window = profile.context_window or _window(route)
+                known = self._cards[name] = profile, ModelCard(name, _PROFILE, route.model, window, _PROFILE)
         except InnkeeperError:
             return ModelCard(name, _PROFILE, kind=_PROFILE)
-        window = profile.context_window or _window(route)
-        return ModelCard(name, _PROFILE, route.model, window, _PROFILE)
+        return known[1]
 
     async def embeddings(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """None. Raises `EmbeddingsError`."""

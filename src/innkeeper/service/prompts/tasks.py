@@ -18,9 +18,9 @@ from innkeeper.prompt.once import unpack
 from innkeeper.service.exchange import Reply, Request
 
 if TYPE_CHECKING:
-    from innkeeper.prompt import Ports
+    from innkeeper.prompt import BuildRequest, Ports
     from innkeeper.service.gateway.state import AppState
-    from innkeeper.taverns.profiles import ProfileTurn
+    from innkeeper.taverns.profiles import OpenProfile, ProfileTurn
 
 __all__ = [
     "TURN",
@@ -31,8 +31,10 @@ __all__ = [
     "TurnTask",
     "error_of",
     "failed",
+    "harmless",
     "note_facts",
     "notes_of",
+    "opened",
     "read_profiles",
     "turn_of",
 ]
@@ -96,12 +98,25 @@ class ReplyMade(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 # ------------------------------------------------------------------------------------------------------------ in a worker
 
 
+def opened(state: AppState, name: str) -> OpenProfile:
+    """The profile of this name, without the macro that runs code where the service has none. Raises as `Profiles`."""
+    profile = state.profiles[name]
+    return msgspec.structs.replace(profile, request=harmless(state, profile.request))
+
+
+def harmless(state: AppState, request: BuildRequest) -> BuildRequest:
+    """The request, without the macro that runs code where the service was started without it."""
+    if state.settings.python or request.tavern != "smart":
+        return request
+    return request.with_(settings={**request.settings, "python": False})
+
+
 def turn_of(state: AppState, task: TurnTask, ports: Ports) -> ProfileTurn:
     """The turn of a task. Raises what opening the profile and building do."""
     from innkeeper.taverns.profiles import ConversationState, profile_turn
 
     before = ConversationState.from_json(task.state)
-    return profile_turn(state.profiles[task.profile], _input(task), before, ports)
+    return profile_turn(opened(state, task.profile), _input(task), before, ports)
 
 
 def read_profiles(state: AppState) -> None:
@@ -140,7 +155,7 @@ def made_reply(state: AppState, request: Request, ports: Ports) -> Reply:
     from innkeeper.taverns.profiles.turn import turn_answered
 
     asked = unpack(request.body, ReplyTask)
-    profile, after = state.profiles[asked.task.profile], ConversationState.from_json(asked.state)
+    profile, after = opened(state, asked.task.profile), ConversationState.from_json(asked.state)
     reply, left = turn_answered(profile, _input(asked.task), after, asked.text, speaker=asked.speaker, ports=ports)
     return Reply(
         200, msgspec.msgpack.encode(ReplyMade(text=reply.text, state=left.to_json(), notes=note_facts(reply.notes)))
