@@ -36,6 +36,7 @@ __all__ = [
     "ReplyError",
     "RequestCancelledError",
     "StreamCutError",
+    "TamperedError",
     "ToolUseError",
 ]
 
@@ -143,6 +144,10 @@ class DecodeError(ProviderError):
         self.sample = sample
         if sample:
             self.details["sample"] = sample
+
+
+class TamperedError(ProviderError):
+    """A worker that does not say that it executed the very messages it was sent; its answer is thrown away."""
 
 
 class ModelFileError(FormatError):

@@ -1,0 +1,206 @@
+"""Deployment: a model at one provider or worker, with what the catalogue knows of it: what a request can be sent to.
+
+A model's row and its provider's make one; a worker that holds a lease makes one for each model that it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from innkeeper.inference.adapters.providers import PROVIDERS
+from innkeeper.inference.local.shared import LOCAL
+from innkeeper.inference.routing.route import Route
+from innkeeper.library.catalogue.catalogue import Catalogue
+from innkeeper.library.tier import Tier
+from innkeeper.prompt.data import EMPTY, FrozenDict, freeze
+
+__all__ = ["MILLION", "Deployment", "Price", "deployments_of"]
+
+MILLION: Final = 1_000_000
+"""Tokens that a price is for."""
+
+_SLOTS: Final = 32
+"""How many requests at once a provider is taken to serve that does not say."""
+
+
+class Price(msgspec.Struct, frozen=True):
+    """Money for a million tokens read and written, and for a call."""
+
+    input: float = 0.0
+    output: float = 0.0
+    call: float = 0.0
+
+    def of(self, input_tokens: int, output_tokens: int) -> float:
+        """What a call costs."""
+        return (self.input * input_tokens + self.output * output_tokens) / MILLION + self.call
+
+    @property
+    def rank(self) -> float:
+        """What is compared where the cheapest is wanted: a thousand tokens read, 300 written."""
+        return self.of(1_000, 300)
+
+    @classmethod
+    def read(cls, row: Any) -> Price | None:
+        """A price as a model's row has it (``input``, ``output`` for a million tokens, ``call``); None where it has none.
+
+        ``per_image``, ``per_generation`` and ``cost_per_use`` of the requirement document are a price for a call.
+        """
+        if not isinstance(row, Mapping):
+            return None
+        per_call = next((row[name] for name in _PER_CALL if name in row), None)
+        told: dict[str, Any] = {"input": row.get("input"), "output": row.get("output"), "call": per_call}
+        known = {name: float(value) for name, value in told.items() if _is_money(value)}
+        return cls(**known) if known else None
+
+
+_PER_CALL: Final = ("call", "per_image", "per_generation", "cost_per_use")
+
+
+def _is_money(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < float("inf")
+
+
+class Deployment(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the places where a model runs.
+
+    ``name`` is unique among all. ``tier`` is the highest that it may be asked for. ``needs`` are met by ``abilities``.
+    ``context_window`` is in tokens, None where nobody says; ``price`` None where nobody says. ``slots`` is how many requests it
+    serves at once before it counts as busy. ``lease_until`` is in seconds of the router's clock: None for what holds no lease.
+    """
+
+    name: str
+    route: Route
+    modality: str = "chat"
+    tasks: frozenset[str] = frozenset()
+    priority: int = 0
+    tier: Tier = Tier.SFW
+    abilities: frozenset[str] = frozenset()
+    context_window: int | None = None
+    price: Price | None = None
+    slots: int = _SLOTS
+    active: bool = True
+    worker: str = ""
+    lease_until: float | None = None
+
+    @property
+    def price_rank(self) -> float:
+        """Its price, to compare; a price that nobody knows is behind all others."""
+        return float("inf") if self.price is None else self.price.rank
+
+
+def deployments_of(
+    catalogue: Catalogue, workers: Iterable[Mapping[str, Any]] = (), now: float = 0.0
+) -> list[Deployment]:
+    """The deployments of the models of a catalogue, and of workers (`WorkerStore.alive`) by the leases that they hold.
+
+    A model whose row and provider name no tier is for the general one. ``now`` is the router's clock at the moment that the
+    workers' ``lease_seconds`` are counted from.
+    """
+    providers = {row["id"]: row for row in catalogue.providers}
+    models = {str(row["model_key"]): row for row in catalogue.models}
+    owned = ((row, providers.get(row.get("provider_id"))) for row in models.values())
+    listed = [_of_row(row, owner) for row, owner in owned if owner is not None]
+    return [*listed, *(one for worker in workers for one in _of_worker(worker, models, now))]
+
+
+def _of_row(row: Mapping[str, Any], owner: Mapping[str, Any]) -> Deployment:
+    key, capabilities = str(row["model_key"]), row.get("capabilities") or EMPTY
+    limits = owner.get("rate_limits") or EMPTY
+    return Deployment(
+        name=f"{owner['name']}/{key}",
+        route=_route(row, owner),
+        modality=str(row["modality"]),
+        tasks=frozenset(map(str, row.get("tasks") or ())),
+        priority=int(row.get("priority") or 0),
+        tier=_tier(row.get("tier_ceiling"), owner.get("tier_ceiling")),
+        abilities=_abilities(capabilities),
+        context_window=row.get("context_window"),
+        price=Price.read(row.get("pricing")),
+        slots=_count(limits.get("concurrent_requests")) or (1 if owner["name"] == LOCAL else _SLOTS),
+        active=bool(row.get("is_active", True)) and bool(owner.get("is_active", True)),
+    )
+
+
+def _route(row: Mapping[str, Any], owner: Mapping[str, Any]) -> Route:
+    name, key = str(owner["name"]), str(row["model_key"])
+    known = PROVIDERS.get(name)
+    address = str(owner.get("base_url") or (known.base_url if known else ""))
+    adapter = LOCAL if name == LOCAL else known.adapter if known else "openai-chat"
+    return Route(
+        name=f"{name}/{key}",
+        model=LOCAL if name == LOCAL and key in {LOCAL, "echo"} else key,
+        adapter=adapter,
+        dialect=known.dialect if known else "openai-compatible",
+        base_url=address,
+        provider=name,
+        secret=owner.get("secret_name") or (None if name == LOCAL else name),
+        options=_options(row.get("input_defaults")),
+        context_window=row.get("context_window"),
+    )
+
+
+_OWN_WORDS: Final = frozenset({"messages", "prompt", "model", "stream", "input", "system"})
+"""What a row's defaults never are: a stored prompt once took the place of a user's."""
+
+
+def _options(defaults: Any) -> FrozenDict:
+    named = defaults.items() if isinstance(defaults, Mapping) else ()
+    kept: FrozenDict = freeze({name: value for name, value in named if name not in _OWN_WORDS and value is not None})
+    return kept
+
+
+def _of_worker(worker: Mapping[str, Any], models: Mapping[str, Mapping[str, Any]], now: float) -> Iterator[Deployment]:
+    """A worker's models. What the catalogue says of a model counts; of one that it does not know, what the worker says."""
+    capabilities = worker.get("capabilities") or EMPTY
+    for told in capabilities.get("models") or ():
+        key = str(told.get("key") or "")
+        row = models.get(key, EMPTY)
+        tasks = {*map(str, row.get("tasks") or ())} or {_TASKS[name] for name in _TASKS if capabilities.get(name)}
+        window = row.get("context_window") or _count(told.get("context_window"))
+        name = f"worker:{worker['id']}/{key}"
+        yield Deployment(
+            name=name,
+            route=Route(
+                name=name,
+                model=key,
+                adapter="worker",
+                dialect="openai-compatible",
+                base_url=str(worker["url"]),
+                provider="worker",
+                secret=f"worker:{worker['id']}",
+                context_window=window,
+            ),
+            modality=str(row.get("modality") or "chat"),
+            tasks=frozenset(tasks),
+            priority=int(worker.get("priority") or 0),
+            tier=_tier(row.get("tier_ceiling"), worker.get("tier_ceiling")),
+            abilities=_abilities(row.get("capabilities") or told.get("abilities") or EMPTY),
+            context_window=window,
+            price=Price.read(row.get("pricing")) or Price(),
+            slots=max(1, _count(worker.get("slots")) or 1),
+            active=worker.get("state") in _WORKING and bool(row.get("is_active", True)),
+            worker=str(worker["id"]),
+            lease_until=now + float(worker.get("lease_seconds") or 0.0),
+        )
+
+
+_TASKS: Final[Mapping[str, str]] = {"chat": "roleplay", "enhancement": "enhancement"}
+_WORKING: Final = frozenset({"ready", "degraded"})
+
+
+def _tier(*ceilings: Any) -> Tier:
+    """The lowest that any side names; where none does, the general tier: somebody has to say that a model is for adults."""
+    return Tier.lowest(*(Tier.of(ceiling) for ceiling in ceilings if ceiling is not None))
+
+
+def _abilities(told: Any) -> frozenset[str]:
+    if isinstance(told, Mapping):
+        return frozenset(str(name).removeprefix("supports_") for name, value in told.items() if value is True)
+    return frozenset(map(str, told)) if isinstance(told, (list, tuple)) else frozenset()
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None

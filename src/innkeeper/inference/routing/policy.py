@@ -1,0 +1,74 @@
+"""RoutePolicy: in which order deployments are tried, how often, for how long and for how much; a row of ``route_policies``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Final, Literal, TypeAlias
+
+import msgspec
+
+from innkeeper.prompt.data import thaw
+from innkeeper.prompt.errors import ConfigError
+from innkeeper.prompt.once import convert
+
+__all__ = ["DEFAULT_POLICY", "MAX_ATTEMPTS", "Criterion", "RoutePolicy", "policy_for", "read_policies"]
+
+Criterion: TypeAlias = Literal["busy", "price", "priority"]
+"""``busy``: the share of its slots that is taken. ``price``: the cheapest. ``priority``: the lowest number. First is best."""
+
+MAX_ATTEMPTS: Final = 10
+"""Attempts that one request may take, whatever a policy says (`ConfigError`)."""
+
+_POSITIVE: Final = msgspec.Meta(gt=0)
+
+
+class RoutePolicy(msgspec.Struct, frozen=True, kw_only=True):
+    """How requests are routed. ``modality`` and ``task`` say for which; None for any.
+
+    ``seconds``, until an answer begins, and ``money`` bound all attempts of a request together; ``first_seconds`` is how long
+    the first word of one attempt is waited for. After ``strikes`` failures in a row a deployment is left alone for
+    ``open_seconds``, doubled each time it fails again. ``lower_tier``: a request may go to a deployment of a lower tier, planned
+    for that tier; it is said then.
+    """
+
+    name: str = "default"
+    modality: str | None = None
+    task: str | None = None
+    order: tuple[Criterion, ...] = ("busy", "price", "priority")
+    attempts: Annotated[int, msgspec.Meta(ge=1, le=MAX_ATTEMPTS)] = 3
+    seconds: Annotated[float, _POSITIVE] = 60.0
+    first_seconds: Annotated[float, _POSITIVE] = 30.0
+    money: Annotated[float, _POSITIVE] | None = None
+    strikes: Annotated[int, msgspec.Meta(ge=1)] = 3
+    open_seconds: Annotated[float, _POSITIVE] = 30.0
+    lower_tier: bool = False
+
+    def fits(self, modality: str, task: str) -> bool:
+        """Whether requests of this kind go by it."""
+        return self.modality in {None, modality} and self.task in {None, task}
+
+
+DEFAULT_POLICY: Final = RoutePolicy()
+"""Where no row says otherwise: least busy, then cheapest, then by priority."""
+
+
+def read_policies(rows: Iterable[Mapping[str, Any]]) -> tuple[RoutePolicy, ...]:
+    """The policies of active rows. Raises `ConfigError` for a row that is none, naming it."""
+    return tuple(_read(row) for row in rows if row.get("is_active", True))
+
+
+def _read(row: Mapping[str, Any]) -> RoutePolicy:
+    fields = {name: thaw(row[name]) for name in RoutePolicy.__struct_fields__ if row.get(name) is not None}
+    try:
+        policy = convert(fields, RoutePolicy)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"the route policy {row.get('name')!r:.60}: {error}") from error
+    if len({*policy.order}) != len(policy.order):
+        raise ConfigError(f"the route policy {policy.name!r:.60} names a criterion twice")
+    return policy
+
+
+def policy_for(policies: Iterable[RoutePolicy], modality: str, task: str) -> RoutePolicy:
+    """The policy for requests of a kind: the one that names the task, else the modality, else neither; by name among equals."""
+    fitting = [policy for policy in policies if policy.fits(modality, task)]
+    return min(fitting, key=lambda it: (it.task is None, it.modality is None, it.name), default=DEFAULT_POLICY)

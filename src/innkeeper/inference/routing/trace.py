@@ -1,0 +1,79 @@
+"""RouteTrace: where a request went, in which order and why: what stands in a result as ``route_trace``, and `explain` shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from innkeeper.library.tier import Tier
+from innkeeper.prompt.data import EMPTY
+
+__all__ = ["Candidate", "RouteStep", "RouteTrace"]
+
+
+class RouteStep(msgspec.Struct, frozen=True, kw_only=True):
+    """One attempt. ``outcome`` is ``answered`` or a `Failure`; ``error`` the kind of the error, never its text.
+
+    ``tier`` is the one that it was planned for, ``body_sha256`` names what was sent. ``estimate`` is money, None where nobody
+    knows a price; ``began_ms`` and ``ms`` are counted from the request's begin, and from the attempt's.
+    """
+
+    number: int
+    deployment: str
+    provider: str
+    model: str
+    worker: str = ""
+    tier: Tier = Tier.SFW
+    outcome: str = ""
+    error: str = ""
+    body_sha256: str = ""
+    estimate: float | None = None
+    began_ms: float = 0.0
+    ms: float = 0.0
+
+
+class RouteTrace(msgspec.Struct, frozen=True, kw_only=True):
+    """All attempts of one request. ``ended`` is ``answered``, a `Failure`, or the bound that was reached.
+
+    ``skipped`` counts by reason the deployments that were not tried, where that decided the end. ``degraded``: the answer is of a
+    lower tier than was asked for, or not of the first choice.
+    """
+
+    policy: str
+    modality: str
+    task: str
+    tier: Tier
+    steps: tuple[RouteStep, ...] = ()
+    ended: str = ""
+    spent: float = 0.0
+    skipped: Mapping[str, int] = EMPTY
+
+    @property
+    def degraded(self) -> tuple[str, ...]:
+        """Why the answer is a makeshift; empty where it is not."""
+        if not self.steps or self.ended != "answered":
+            return ()
+        reasons = ("fallback",) if len(self.steps) > 1 else ()
+        return (*reasons, "tier_lowered") if self.steps[-1].tier is not self.tier else reasons
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        facts: dict[str, Any] = msgspec.to_builtins(self, enc_hook=dict)
+        return {**facts, "degraded": list(self.degraded)}
+
+
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """One deployment as a request sees it. ``place`` counts from 1; None, where ``refused`` says why it is not tried."""
+
+    deployment: str
+    provider: str
+    model: str
+    place: int | None = None
+    refused: str = ""
+    tier: Tier = Tier.SFW
+    busy: float = 0.0
+    estimate: float | None = None
+    priority: int = 0
+    context_window: int | None = None
